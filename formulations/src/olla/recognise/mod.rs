@@ -24,8 +24,11 @@
 //! An order becomes a point by steps for its operators ([`super::pack`]), which is checked in the
 //! model. So the model may have further rows and columns.
 
+mod apart;
+mod arena;
 mod graph;
 mod intervals;
+mod joint;
 mod memory;
 mod order;
 mod place;
@@ -33,6 +36,7 @@ mod roles;
 mod rows;
 mod steps;
 
+pub(crate) use joint::joint_program;
 pub(crate) use order::order_program;
 pub(crate) use place::place_program;
 
@@ -68,5 +72,7 @@ pub(crate) struct Known {
 
 /// What is known of a model that is one of the programs.
 pub(crate) fn known(model: &Model, effort: &Effort<'_>) -> Option<Known> {
-    order_program(model, effort).or_else(|| place_program(model, effort))
+    let joint = || joint_program(model, effort);
+    let order = order_program(model, effort).or_else(joint);
+    order.or_else(|| place_program(model, effort))
 }
