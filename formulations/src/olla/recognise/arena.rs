@@ -11,6 +11,9 @@ use super::roles::{NONE, Roles};
 use super::steps::StepsRead;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Rows of pairs that one row counts for which says that addresses of one tensor are equal.
+const LINK_VOTES: u32 = 1 << 16;
+
 /// Sizes by items of an arena.
 pub(super) struct SizesByItems<'r> {
     addresses: &'r Addresses,
@@ -221,6 +224,14 @@ fn items(roles: &Roles, addresses: &Addresses, apart: &Apart) -> Vec<Vec<u32>> {
         }
         if owners.len() > 1 {
             partners.extend([(i, j), (j, i)]);
+        }
+    }
+    // Addresses that are equal while a tensor stays are that tensor's.
+    for link in &addresses.links {
+        if roles.stays(link.column) {
+            for i in [link.items.0, link.items.1] {
+                *votes[i as usize].entry(owner_of(link.column)).or_default() += LINK_VOTES;
+            }
         }
     }
     let most = |votes: &BTreeMap<u32, u32>| {

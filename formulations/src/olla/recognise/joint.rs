@@ -134,10 +134,9 @@ impl Joint<'_> {
         self.timed.fill(step_of, &mut x);
         let items = &self.addresses.items;
         let mut parent: Vec<u32> = (0..items.len() as u32).collect();
-        for row in &self.reading.rows {
-            if let Some((a, b)) = self.equal(row, &x) {
-                join(&mut parent, a, b);
-            }
+        let links = self.addresses.links.iter();
+        for link in links.filter(|link| x[link.column as usize] > 0.5) {
+            join(&mut parent, link.items.0, link.items.1);
         }
         // Items with one address are one buffer.
         let group: Vec<u32> = (0..items.len() as u32)
@@ -181,24 +180,6 @@ impl Joint<'_> {
         self.addresses.fill(self.reading, &offset, &mut x);
         self.switch(&mut x);
         Some(x)
-    }
-
-    /// Items that have one address, by a row with a column that says that a tensor stays.
-    fn equal(&self, row: &Row, x: &[f64]) -> Option<(u32, u32)> {
-        let [_, _, _] = row.entries[..] else {
-            return None;
-        };
-        let items = &self.addresses.items;
-        let item = |c: u32| items.binary_search_by_key(&c, |i| i.column).ok();
-        let mut found = row.entries.iter().filter_map(|e| Some((item(e.0)?, e.1)));
-        let (Some((i, v)), Some((j, w)), None) = (found.next(), found.next(), found.next()) else {
-            return None;
-        };
-        let mut switch = row.entries.iter().filter(|e| item(e.0).is_none());
-        let (c, m) = *switch.next()?;
-        let left = row.upper - m * x[c as usize];
-        let is_equal = v + w == 0.0 && left.abs() <= 1e-9 * m.abs();
-        (self.reading.is_binary[c as usize] && is_equal).then_some((i as u32, j as u32))
     }
 
     /// Sets switches of rows of pairs that want one, where their rows allow it: what takes no memory

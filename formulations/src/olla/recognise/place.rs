@@ -37,11 +37,19 @@ pub(super) struct Below {
     pub value: bool,
 }
 
+/// Two columns with addresses that are equal, or one at most the other, where a binary column is 1.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link {
+    pub items: (u32, u32),
+    pub column: u32,
+}
+
 /// Columns with addresses, and which may lie below which.
 #[derive(Debug)]
 pub(super) struct Addresses {
     pub items: Vec<Item>,
     pub below: Vec<Below>,
+    pub links: Vec<Link>,
     /// Pairs of which one is below the other in every point.
     pub always: BTreeSet<(u32, u32)>,
 }
@@ -62,10 +70,14 @@ impl Addresses {
             let size = &mut items[row.low as usize].size;
             *size = size.min(row.size);
         }
+        let rows = reading.rows.iter();
+        let links = rows.filter_map(|row| link(reading, row, &of));
+        let links = links.collect();
         let always = pairs(reading, &below);
         Some(Addresses {
             items,
             below,
+            links,
             always,
         })
     }
@@ -224,6 +236,23 @@ fn below(reading: &Reading<'_>, row: &Row, of: &[u32], items: &[Item]) -> Option
         size: -upper * factor,
         column: switch.0,
         value,
+    })
+}
+
+/// A row with two addresses that says that one is at most the other where a binary column is 1.
+fn link(reading: &Reading<'_>, row: &Row, of: &[u32]) -> Option<Link> {
+    let [_, _, _] = row.entries[..] else {
+        return None;
+    };
+    let is_binary = |e: &&(u32, f64)| reading.is_binary[e.0 as usize];
+    let &(column, m) = row.entries.iter().find(is_binary)?;
+    let item = |e: &(u32, f64)| Some((of[e.0 as usize], e.1)).filter(|i| i.0 != u32::MAX);
+    let mut items = row.entries.iter().filter_map(item);
+    let ((i, v), (j, w)) = (items.next()?, items.next()?);
+    let is_link = v + w == 0.0 && m > 0.0 && (row.upper - m).abs() <= ROUNDING * m;
+    is_link.then_some(Link {
+        items: (i, j),
+        column,
     })
 }
 
