@@ -205,8 +205,8 @@ impl Before {
     }
 }
 
-/// Items that are there where each column is 1: a guess by who is in the rows of an item most often.
-/// What is concluded from it is read from the rows.
+/// Items that are there where each column is 1: a guess by who is in the rows of an item most
+/// often. What is concluded from it is read from the rows.
 fn items(roles: &Roles, addresses: &Addresses, apart: &Apart) -> Vec<Vec<u32>> {
     let tensors = roles.made.len() as u32;
     let owner_of = |c: u32| match roles.tensor_of[c as usize] {

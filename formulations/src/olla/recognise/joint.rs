@@ -182,8 +182,8 @@ impl Joint<'_> {
         Some(x)
     }
 
-    /// Sets switches of rows of pairs that want one, where their rows allow it: what takes no memory
-    /// is no item, and lies apart from all.
+    /// Sets switches of rows of pairs that want one, where their rows allow it: what takes no
+    /// memory is no item, and lies apart from all.
     fn switch(&self, x: &mut [f64]) {
         let wanting: Vec<u32> = (0..)
             .zip(&self.apart.rows)

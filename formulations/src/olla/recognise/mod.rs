@@ -11,8 +11,8 @@
 //!   operator makes both; columns of `sum of l >= 1` say when an operator without outputs runs.
 //!
 //! Columns in one row of memory are of one step, and so are pairs; chains order the steps
-//! ([`steps`]). Sizes are coefficients in rows of memory ([`memory`]), or those of items in an arena:
-//! rows say of which columns two items lie apart ([`apart`], [`arena`]).
+//! ([`steps`]). Sizes are coefficients in rows of memory ([`memory`]), or those of items in an
+//! arena: rows say of which columns two items lie apart ([`apart`], [`arena`]).
 //!
 //! The graph so read ([`graph`]) is solved by [`crate::order`]. Its least peak is a bound on the
 //! model: every fact that it rests on is read from a row, and what rows say of some steps only is
@@ -21,8 +21,8 @@
 //! an earlier step. While an operator runs, everything that is made and still to be read was made at
 //! its step or before and is read at its step or behind, so that it counts in the row of memory of
 //! this step: as made, or as staying by way of its chain. So the order needs no more than the point.
-//! In an arena it has an item then, apart from those of all others that are there: together they are
-//! no higher than the peak.
+//! In an arena it has an item then, apart from those of all others that are there: together they
+//! are no higher than the peak.
 //!
 //! An order becomes a point by steps for its operators ([`super::pack`]), which is checked in the
 //! model. So the model may have further rows and columns.
