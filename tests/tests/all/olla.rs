@@ -191,6 +191,38 @@ fn order_programs_are_recognised_in_any_writing() {
     assert!(recognised > 200, "{models} {recognised}");
 }
 
+/// Changes one row of a model, and asks that recognition changes nothing; returns whether the model
+/// was recognised.
+fn changed_has_one_answer(model: &Model, numbers: &mut Numbers, name: &str) -> bool {
+    let (row, kind) = (numbers.below(model.num_rows() as u64), numbers.below(5));
+    let column = ColId(numbers.below(model.num_cols() as u64) as u32);
+    let pick = numbers.below(100) as usize;
+    let changed = rewritten(model, numbers, &mut |r, entries, bounds| {
+        if u64::from(r.0) != row || entries.is_empty() {
+            return;
+        }
+        let at = pick % entries.len();
+        match kind {
+            // Nothing is asked for.
+            0 => *bounds = Bounds::FREE,
+            1 => entries[at].1 *= 2.0,
+            2 => drop(entries.remove(at)),
+            3 if !entries.iter().any(|e| e.0 == column) => entries.push((column, 1.0)),
+            _ => bounds.upper += 1.0,
+        }
+    });
+    let (general, _) = answer(&changed, false);
+    let (special, found) = answer(&changed, true);
+    assert_eq!(general.status, special.status, "{name} {row} {kind}");
+    let value = |r: &SolveResult| r.solution.as_ref().map_or(0.0, |s| s.objective);
+    let off = (value(&general) - value(&special)).abs();
+    assert!(
+        off <= 1e-6 * value(&general).abs().max(1.0),
+        "{name} {row} {kind}"
+    );
+    found.is_some()
+}
+
 #[test]
 fn changed_programs_are_never_recognised_wrongly() {
     let mut numbers = Numbers::new(9);
@@ -198,43 +230,69 @@ fn changed_programs_are_never_recognised_wrongly() {
     for (graph, variant) in graphs(0..500, 6) {
         let steps = [Steps::Operators, Steps::default()][numbers.below(2) as usize];
         let program = OrderProgram::new(&graph, variant, steps).unwrap();
-        let model = program.model();
-        let (row, kind) = (numbers.below(model.num_rows() as u64), numbers.below(5));
-        let column = ColId(numbers.below(model.num_cols() as u64) as u32);
-        let pick = numbers.below(100) as usize;
-        let changed = rewritten(model, &mut numbers, &mut |r, entries, bounds| {
-            if u64::from(r.0) != row || entries.is_empty() {
-                return;
-            }
-            let at = pick % entries.len();
-            match kind {
-                // Nothing is asked for.
-                0 => *bounds = Bounds::FREE,
-                1 => entries[at].1 *= 2.0,
-                2 => drop(entries.remove(at)),
-                3 if !entries.iter().any(|e| e.0 == column) => entries.push((column, 1.0)),
-                _ => bounds.upper += 1.0,
-            }
-        });
-        let (general, _) = answer(&changed, false);
-        let (special, found) = answer(&changed, true);
-        assert_eq!(
-            general.status,
-            special.status,
-            "{} {row} {kind}",
-            graph.name()
-        );
-        let value = |r: &SolveResult| r.solution.as_ref().map_or(0.0, |s| s.objective);
-        let off = (value(&general) - value(&special)).abs();
-        assert!(
-            off <= 1e-6 * value(&general).abs().max(1.0),
-            "{} {row} {kind}",
-            graph.name()
-        );
-        recognised += usize::from(found.is_some());
+        let found = changed_has_one_answer(program.model(), &mut numbers, graph.name());
+        recognised += usize::from(found);
         models += 1;
     }
     assert!(models > 250 && recognised > 20, "{models} {recognised}");
+}
+
+#[test]
+fn changed_joint_programs_are_never_recognised_wrongly() {
+    let mut numbers = Numbers::new(8);
+    let (mut models, mut recognised) = (0, 0);
+    for (graph, variant) in graphs(0..150, 5) {
+        let steps = [Steps::Operators, Steps::default()][numbers.below(2) as usize];
+        let program = JointProgram::new(&graph, variant, steps).unwrap();
+        if program.model().num_rows() > 0 {
+            let found = changed_has_one_answer(program.model(), &mut numbers, graph.name());
+            recognised += usize::from(found);
+            models += 1;
+        }
+    }
+    assert!(models > 50 && recognised > 15, "{models} {recognised}");
+}
+
+#[test]
+fn joint_programs_are_recognised_in_any_writing() {
+    let mut numbers = Numbers::new(2);
+    let (mut models, mut recognised, mut proven) = (0, 0, 0);
+    for (graph, variant) in graphs(0..200, 5) {
+        let steps = [Steps::Operators, Steps::default()][numbers.below(2) as usize];
+        let program = JointProgram::new(&graph, variant, steps).unwrap();
+        let model = rewritten(program.model(), &mut numbers, &mut |_, _, _| {});
+        let (result, found) = answer(&model, true);
+        assert_eq!(result.status, SolveStatus::Optimal, "{}", graph.name());
+        let solution = result.solution.unwrap();
+        let (_, value, _) = optimum(&model, false);
+        let off = (value - solution.objective).abs();
+        assert!(off <= 1e-6 * value.abs().max(1.0), "{}", graph.name());
+        recognised += usize::from(found.is_some_and(|f| f.program == "olla"));
+        proven += usize::from(solution.found_by == "olla");
+        models += 1;
+    }
+    assert!(
+        models > 80 && recognised > 30 && 10 * proven > 8 * recognised,
+        "{models} {recognised} {proven}"
+    );
+}
+
+#[test]
+fn a_published_graph_has_an_arena_as_high_as_its_least_peak() {
+    let Some(folder) = shared_data("order") else {
+        return;
+    };
+    let graph = read_order_graph(folder.join("alexnet_b1.json.gz")).unwrap();
+    let program = JointProgram::new(&graph, Variant::Free, Steps::Operators).unwrap();
+    let (x, value, found) = optimum(program.model(), true);
+    assert_eq!(value, 395_451_552.0);
+    assert_eq!(found.map(|f| (f.program, f.nodes)), Some(("olla", 68)));
+    let (order, offsets) = program.plan(&x);
+    let replay = graph.replay(Variant::Free, &order).unwrap();
+    let offset = |of| offsets.iter().find(|o| o.0 == of).unwrap().1;
+    let placement = Placement::new(replay.lives.iter().map(|l| offset(l.of)).collect());
+    let height = placement.replay(&replay.buffers().unwrap()).unwrap().height;
+    assert_eq!(graph.base_bytes() + height, 395_451_552);
 }
 
 #[test]
@@ -318,6 +376,7 @@ fn recorded_models_are_recognised() {
         ("model_order_train8", "olla-order", 760.0),
         ("model_order_train12", "olla-order", 720.0),
         ("model_addr_n24", "olla-place", 102.0),
+        ("model_orderaddr_train5", "olla", 376.0),
     ] {
         let model = mps::read(folder.join(format!("{name}.mps.gz"))).unwrap();
         let again = rewritten(&model, &mut numbers, &mut |_, _, _| {});

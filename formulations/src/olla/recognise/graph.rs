@@ -25,6 +25,14 @@ pub(super) struct TimedTensor {
     pub readers: Vec<u32>,
 }
 
+impl TimedTensor {
+    /// Returns whether it is there to the end of so many steps: at the last one it is there with all
+    /// that runs.
+    pub fn is_kept(&self, steps: u32) -> bool {
+        self.forced >= Some(steps - 1)
+    }
+}
+
 /// The graph that a model states.
 #[derive(Clone, Debug)]
 pub(super) struct TimedGraph {
@@ -352,8 +360,7 @@ fn data(
         let (stays, made) = (values[2 * e], values[2 * e + 1]);
         let operator = &mut list[tensor.operator as usize];
         operator.outputs.push(TensorId(e as u32));
-        // At the last step it is there with all that runs.
-        let result = tensor.forced >= Some(steps - 1);
+        let result = tensor.is_kept(steps);
         let is_read = !tensor.readers.is_empty() || result;
         operator.workspace_bytes += if is_read { made - stays } else { made };
         out.push(Tensor {

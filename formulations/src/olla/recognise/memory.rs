@@ -1,6 +1,6 @@
 //! Rows of memory: what is there at a step counts against the peak.
 
-use super::roles::{NONE, Roles};
+use super::roles::Roles;
 use super::rows::Reading;
 
 /// A row `peak >= base + sum of sizes * columns`.
@@ -21,7 +21,6 @@ impl MemoryRow {
 
 /// The rows of memory of a model: all others of their entries are columns with a role.
 pub(super) fn rows(reading: &Reading<'_>, roles: &Roles) -> Vec<MemoryRow> {
-    let has_role = |c: u32| roles.tensor_of[c as usize] != NONE || roles.run_of[c as usize] != NONE;
     let mut rows = Vec::new();
     for row in &reading.rows {
         let peak = row.entries.iter().find(|e| e.0 == reading.peak);
@@ -31,7 +30,7 @@ pub(super) fn rows(reading: &Reading<'_>, roles: &Roles) -> Vec<MemoryRow> {
             continue;
         }
         let others = row.entries.iter().filter(|e| e.0 != reading.peak);
-        if !others.clone().all(|e| has_role(e.0) && e.1 > 0.0) {
+        if !others.clone().all(|e| roles.has_role(e.0) && e.1 > 0.0) {
             continue;
         }
         let entries = others.map(|e| (e.0, e.1 / -peak)).collect();

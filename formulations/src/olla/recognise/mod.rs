@@ -11,7 +11,8 @@
 //!   operator makes both; columns of `sum of l >= 1` say when an operator without outputs runs.
 //!
 //! Columns in one row of memory are of one step, and so are pairs; chains order the steps
-//! ([`steps`]). Sizes are coefficients in rows of memory ([`memory`]).
+//! ([`steps`]). Sizes are coefficients in rows of memory ([`memory`]), or those of items in an
+//! arena: rows say of which columns two items lie apart ([`apart`], [`arena`]).
 //!
 //! The graph so read ([`graph`]) is solved by [`crate::order`]. Its least peak is a bound on the
 //! model: every fact that it rests on is read from a row, and what rows say of some steps only is
@@ -20,12 +21,17 @@
 //! an earlier step. While an operator runs, everything that is made and still to be read was made at
 //! its step or before and is read at its step or behind, so that it counts in the row of memory of
 //! this step: as made, or as staying by way of its chain. So the order needs no more than the point.
+//! In an arena it has an item then, apart from those of all others that are there: together they
+//! are no higher than the peak.
 //!
 //! An order becomes a point by steps for its operators ([`super::pack`]), which is checked in the
 //! model. So the model may have further rows and columns.
 
+mod apart;
+mod arena;
 mod graph;
 mod intervals;
+mod joint;
 mod memory;
 mod order;
 mod place;
@@ -33,6 +39,7 @@ mod roles;
 mod rows;
 mod steps;
 
+pub(crate) use joint::joint_program;
 pub(crate) use order::order_program;
 pub(crate) use place::place_program;
 
@@ -68,5 +75,7 @@ pub(crate) struct Known {
 
 /// What is known of a model that is one of the programs.
 pub(crate) fn known(model: &Model, effort: &Effort<'_>) -> Option<Known> {
-    order_program(model, effort).or_else(|| place_program(model, effort))
+    let joint = || joint_program(model, effort);
+    let order = order_program(model, effort).or_else(joint);
+    order.or_else(|| place_program(model, effort))
 }

@@ -88,6 +88,18 @@ impl TimedGraph {
         alone.or_else(|| packing.search(order, target, seed, &PackTuning::default(), is_over))
     }
 
+    /// One operator a step in an order; `None` where windows are too narrow for it.
+    pub fn one_by_one(&self, order: &[OperatorId]) -> Option<Vec<u32>> {
+        let problem = self.graph.problem(Variant::Free).ok()?;
+        let packing = Packing {
+            problem: &problem,
+            windows: &self.windows,
+            steps: self.steps,
+            forced: &[],
+        };
+        packing.one_by_one(order)
+    }
+
     /// Sets the columns of tensors and runs for steps of operators.
     pub fn fill(&self, step_of: &[u32], x: &mut [f64]) {
         for (e, tensor) in self.tensors.iter().enumerate() {

@@ -4,9 +4,9 @@ use super::intervals::Moments;
 use super::order::{ROUNDING, rest};
 use super::rows::{Form, Reading, Row};
 use super::{Effort, Known};
-use crate::place::{PlaceSettings, place};
+use crate::place::{PlaceOutcome, PlaceSettings, place};
 use crate::recognise::{Integers, integers_below};
-use remat_instances::place::{Buffer, Lives, Placement};
+use remat_instances::place::{Buffer, Lives};
 use remat_lp::{ColId, Model};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,22 +19,102 @@ const SHARE: f64 = 0.6;
 
 /// A column with an address.
 #[derive(Clone, Copy, Debug)]
-struct Item {
-    column: u32,
+pub(super) struct Item {
+    pub column: u32,
     /// Units of the peak for each unit of the address.
-    step: f64,
+    pub step: f64,
     /// Units of the peak above the address, at least.
-    size: f64,
+    pub size: f64,
 }
 
 /// The end of one buffer at or below another one, where a binary column has a value.
 #[derive(Clone, Copy, Debug)]
-struct Below {
-    low: u32,
-    high: u32,
-    size: f64,
-    column: u32,
-    value: bool,
+pub(super) struct Below {
+    pub low: u32,
+    pub high: u32,
+    pub size: f64,
+    pub column: u32,
+    pub value: bool,
+}
+
+/// Two columns with addresses that are equal, or one at most the other, where a binary column is 1.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link {
+    pub items: (u32, u32),
+    pub column: u32,
+}
+
+/// Columns with addresses, and which may lie below which.
+#[derive(Debug)]
+pub(super) struct Addresses {
+    pub items: Vec<Item>,
+    pub below: Vec<Below>,
+    pub links: Vec<Link>,
+    /// Pairs of which one is below the other in every point.
+    pub always: BTreeSet<(u32, u32)>,
+}
+
+impl Addresses {
+    /// Reads the addresses of a model; `None` where it has none.
+    pub fn new(reading: &Reading<'_>) -> Option<Addresses> {
+        let mut items = items(reading);
+        (!items.is_empty()).then_some(())?;
+        let mut of = vec![u32::MAX; reading.is_binary.len()];
+        (0..)
+            .zip(&items)
+            .for_each(|(i, item)| of[item.column as usize] = i);
+        let rows = reading.rows.iter();
+        let below = rows.filter_map(|row| below(reading, row, &of, &items));
+        let below: Vec<Below> = below.collect();
+        for row in &below {
+            let size = &mut items[row.low as usize].size;
+            *size = size.min(row.size);
+        }
+        let rows = reading.rows.iter();
+        let links = rows.filter_map(|row| link(reading, row, &of));
+        let links = links.collect();
+        let always = pairs(reading, &below);
+        Some(Addresses {
+            items,
+            below,
+            links,
+            always,
+        })
+    }
+
+    /// Sets the columns of addresses, in units of the peak, and those that say what is below what.
+    pub fn fill(&self, reading: &Reading<'_>, offset: &dyn Fn(u32) -> f64, x: &mut [f64]) {
+        for (i, item) in (0..).zip(&self.items) {
+            let address = offset(i) / item.step;
+            x[item.column as usize] = match reading.model.is_integer(ColId(item.column)) {
+                true => address.round(),
+                false => address,
+            };
+        }
+        for row in &self.below {
+            let (low, high) = (offset(row.low), offset(row.high));
+            let is_below = low + row.size <= high + ROUNDING * high.max(1.0);
+            if is_below {
+                x[row.column as usize] = f64::from(u8::from(row.value));
+            }
+        }
+        let peak = reading.peak as usize;
+        let mut needed = reading.lower[peak];
+        for row in reading.rows.iter().filter(|row| row.entries.len() == 2) {
+            let Some(&(_, v)) = row.entries.iter().find(|e| e.0 == reading.peak) else {
+                continue;
+            };
+            let others = row.entries.iter().filter(|e| e.0 != reading.peak);
+            let others: f64 = others.map(|e| e.1 * x[e.0 as usize]).sum();
+            if v < 0.0 {
+                needed = needed.max((others - row.upper) / -v);
+            }
+        }
+        x[peak] = match reading.model.is_integer(ColId(reading.peak)) {
+            true => (needed - ROUNDING * needed.abs().max(1.0)).ceil(),
+            false => needed,
+        };
+    }
 }
 
 /// Solves a model that is the program of addresses, up to names, order and scale of rows and
@@ -45,57 +125,63 @@ struct Below {
 /// model is a placement of buffers with such lives.
 pub(crate) fn place_program(model: &Model, effort: &Effort<'_>) -> Option<Known> {
     let reading = Reading::new(model)?;
-    let mut items = items(&reading);
-    (!items.is_empty()).then_some(())?;
-    let mut of = vec![u32::MAX; model.num_cols()];
-    (0..)
-        .zip(&items)
-        .for_each(|(i, item)| of[item.column as usize] = i);
-    let rows = reading
-        .rows
-        .iter()
-        .filter_map(|row| below(&reading, row, &of, &items));
-    let rows: Vec<Below> = rows.collect();
-    let pairs = pairs(&reading, &rows);
+    let addresses = Addresses::new(&reading)?;
+    let (items, pairs) = (&addresses.items, &addresses.always);
     (!pairs.is_empty() && pairs.len() <= PAIR_LIMIT).then_some(())?;
-    for row in &rows {
-        let size = &mut items[row.low as usize].size;
-        *size = size.min(row.size);
-    }
     let sizes: Vec<f64> = items.iter().map(|item| item.size.max(0.0)).collect();
     let Integers { values, scale } = integers_below(&sizes)?;
-    let mut neighbours = vec![Vec::new(); items.len()];
-    for &(a, b) in &pairs {
-        neighbours[a as usize].push(b);
-        neighbours[b as usize].push(a);
-    }
-    let mut buffers = Moments::new(&neighbours).buffers(&values);
+    let mut buffers = Moments::new(&neighbours(items.len(), pairs)).buffers(&values);
     for (item, buffer) in items.iter().zip(&mut buffers) {
         restrict(&reading, item, scale, buffer);
     }
     let lives = Lives::new(buffers).ok()?;
-    let stop = Arc::new(AtomicBool::new(false));
     let settings = PlaceSettings {
         time_limit: effort.time_limit.map(|limit| limit.mul_f64(SHARE)),
+        ..PlaceSettings::default()
+    };
+    let outcome = placed(&lives, settings, effort)?;
+    let mut x = rest(&reading);
+    let offset = |i: u32| outcome.placement.offsets()[i as usize] as f64 / scale;
+    addresses.fill(&reading, &offset, &mut x);
+    Some(Known {
+        program: "olla-place",
+        nodes: items.len(),
+        peak: reading.peak,
+        least_peak: outcome.bound as f64 / scale,
+        point: Some(x),
+    })
+}
+
+/// Those in a pair with each of so many items.
+pub(super) fn neighbours(items: usize, pairs: &BTreeSet<(u32, u32)>) -> Vec<Vec<u32>> {
+    let mut neighbours = vec![Vec::new(); items];
+    for &(a, b) in pairs {
+        neighbours[a as usize].push(b);
+        neighbours[b as usize].push(a);
+    }
+    neighbours
+}
+
+/// Places buffers, until somebody ends it.
+pub(super) fn placed(
+    lives: &Lives,
+    settings: PlaceSettings,
+    effort: &Effort<'_>,
+) -> Option<PlaceOutcome> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let settings = PlaceSettings {
         threads: effort.threads,
         seed: effort.seed,
         interrupt: Some(stop.clone()),
-        ..PlaceSettings::default()
+        ..settings
     };
     let watch = || {
         if effort.listener.is_interrupted() {
             stop.store(true, Ordering::Relaxed);
         }
     };
-    let outcome = crate::solve::ticking(watch, &stop, || place(&lives, &settings));
-    let outcome = outcome.ok()?.ok()?;
-    Some(Known {
-        program: "olla-place",
-        nodes: items.len(),
-        peak: reading.peak,
-        least_peak: outcome.bound as f64 / scale,
-        point: Some(point(&reading, &items, &rows, scale, &outcome.placement)),
-    })
+    let outcome = crate::solve::ticking(watch, &stop, || place(lives, &settings));
+    outcome.ok()?.ok()
 }
 
 /// Columns `a >= 0` of rows `peak >= step * a + size`, in the order of columns.
@@ -153,6 +239,23 @@ fn below(reading: &Reading<'_>, row: &Row, of: &[u32], items: &[Item]) -> Option
     })
 }
 
+/// A row with two addresses that says that one is at most the other where a binary column is 1.
+fn link(reading: &Reading<'_>, row: &Row, of: &[u32]) -> Option<Link> {
+    let [_, _, _] = row.entries[..] else {
+        return None;
+    };
+    let is_binary = |e: &&(u32, f64)| reading.is_binary[e.0 as usize];
+    let &(column, m) = row.entries.iter().find(is_binary)?;
+    let item = |e: &(u32, f64)| Some((of[e.0 as usize], e.1)).filter(|i| i.0 != u32::MAX);
+    let mut items = row.entries.iter().filter_map(item);
+    let ((i, v), (j, w)) = (items.next()?, items.next()?);
+    let is_link = v + w == 0.0 && m > 0.0 && (row.upper - m).abs() <= ROUNDING * m;
+    is_link.then_some(Link {
+        items: (i, j),
+        column,
+    })
+}
+
 /// Pairs of which one is below the other in every point.
 fn pairs(reading: &Reading<'_>, rows: &[Below]) -> BTreeSet<(u32, u32)> {
     // By column and value: what is below what.
@@ -186,7 +289,7 @@ fn pairs(reading: &Reading<'_>, rows: &[Below]) -> BTreeSet<(u32, u32)> {
 }
 
 /// Takes over what the model says of an address: that it is a multiple, or fixed.
-fn restrict(reading: &Reading<'_>, item: &Item, scale: f64, buffer: &mut Buffer) {
+pub(super) fn restrict(reading: &Reading<'_>, item: &Item, scale: f64, buffer: &mut Buffer) {
     let column = item.column as usize;
     let step = item.step * scale;
     let whole = |v: f64| (v - v.round()).abs() <= ROUNDING * v.max(1.0) && v < 1e15;
@@ -197,46 +300,4 @@ fn restrict(reading: &Reading<'_>, item: &Item, scale: f64, buffer: &mut Buffer)
     if reading.lower[column] == reading.upper[column] && whole(reading.lower[column]) {
         buffer.offset = Some(reading.lower[column].round() as u64 * buffer.alignment);
     }
-}
-
-fn point(
-    reading: &Reading<'_>,
-    items: &[Item],
-    rows: &[Below],
-    scale: f64,
-    placement: &Placement,
-) -> Vec<f64> {
-    let mut x = rest(reading);
-    let peak = reading.peak as usize;
-    let mut needed = reading.lower[peak];
-    let offset = |i: u32| placement.offsets()[i as usize] as f64 / scale;
-    for (i, item) in (0..).zip(items) {
-        let address = offset(i) / item.step;
-        x[item.column as usize] = match reading.model.is_integer(ColId(item.column)) {
-            true => address.round(),
-            false => address,
-        };
-    }
-    for row in rows {
-        let (low, high) = (offset(row.low), offset(row.high));
-        let is_below = low + row.size <= high + ROUNDING * high.max(1.0);
-        if is_below {
-            x[row.column as usize] = f64::from(u8::from(row.value));
-        }
-    }
-    for row in reading.rows.iter().filter(|row| row.entries.len() == 2) {
-        let Some(&(_, v)) = row.entries.iter().find(|e| e.0 == reading.peak) else {
-            continue;
-        };
-        let others = row.entries.iter().filter(|e| e.0 != reading.peak);
-        let others: f64 = others.map(|e| e.1 * x[e.0 as usize]).sum();
-        if v < 0.0 {
-            needed = needed.max((others - row.upper) / -v);
-        }
-    }
-    x[peak] = match reading.model.is_integer(ColId(reading.peak)) {
-        true => (needed - ROUNDING * needed.abs().max(1.0)).ceil(),
-        false => needed,
-    };
-    x
 }

@@ -174,6 +174,11 @@ impl Roles {
         }
     }
 
+    /// Returns whether a column is of a tensor or of an operator without outputs.
+    pub fn has_role(&self, column: u32) -> bool {
+        self.tensor_of[column as usize] != NONE || self.run_of[column as usize] != NONE
+    }
+
     /// Returns whether a column says that a tensor is made.
     pub fn makes(&self, column: u32) -> bool {
         self.tensor_of[column as usize] != NONE && self.is_made[column as usize]

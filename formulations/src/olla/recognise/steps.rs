@@ -1,5 +1,6 @@
 //! Time steps: columns that are of one, and their order.
 
+use super::apart::{join, root};
 use super::roles::{NONE, Roles};
 use std::collections::BTreeSet;
 
@@ -14,49 +15,28 @@ pub(super) struct StepsRead {
     pub of_row: Vec<u32>,
 }
 
-/// Classes of columns and rows that are of one step.
-struct Classes {
-    parent: Vec<u32>,
-}
-
-impl Classes {
-    fn root(&mut self, mut x: u32) -> u32 {
-        while self.parent[x as usize] != x {
-            let up = self.parent[self.parent[x as usize] as usize];
-            self.parent[x as usize] = up;
-            x = up;
-        }
-        x
-    }
-
-    fn join(&mut self, a: u32, b: u32) {
-        let (a, b) = (self.root(a), self.root(b));
-        self.parent[a.max(b) as usize] = a.min(b);
-    }
-}
-
 impl StepsRead {
     /// Works out which columns are of one step, by the rows that have them, and in which order the
     /// steps come. `rows` are columns that are there together at a step or, of tensors that stay
     /// unchanged, at the next step at which they can change.
     pub fn new(roles: &Roles, rows: &[Vec<u32>]) -> Option<StepsRead> {
         let n = roles.tensor_of.len();
-        let mut classes = Classes {
-            parent: (0..(n + rows.len()) as u32).collect(),
-        };
+        let mut parent: Vec<u32> = (0..(n + rows.len()) as u32).collect();
         let mut rows_of = vec![0u32; n];
         rows.iter()
             .flatten()
             .for_each(|c| rows_of[*c as usize] += 1);
         for (r, row) in rows.iter().enumerate() {
             for c in row.iter().filter(|c| rows_of[**c as usize] == 1) {
-                classes.join((n + r) as u32, *c);
+                join(&mut parent, (n + r) as u32, *c);
             }
         }
         let pairs = roles.equal.iter().chain(&roles.reads).chain(&roles.apart);
-        pairs.for_each(|(a, b)| classes.join(*a, *b));
+        pairs.for_each(|(a, b)| join(&mut parent, *a, *b));
         for others in &roles.before {
-            others.windows(2).for_each(|w| classes.join(w[0], w[1]));
+            others
+                .windows(2)
+                .for_each(|w| join(&mut parent, w[0], w[1]));
         }
         // Steps are classes with a row, or a column that says that something runs.
         let runs = |c: u32| roles.makes(c) || roles.run_of[c as usize] != NONE;
@@ -67,19 +47,19 @@ impl StepsRead {
             .into_iter()
             .chain((0..n as u32).filter(|c| runs(*c)))
         {
-            let root = classes.root(x) as usize;
-            if number[root] == NONE {
-                number[root] = len;
+            let class = root(&mut parent, x) as usize;
+            if number[class] == NONE {
+                number[class] = len;
                 len += 1;
             }
         }
         let mut of: Vec<u32> = (0..n as u32)
             .map(|c| match roles.tensor_of[c as usize] == NONE && !runs(c) {
                 true => NONE,
-                false => number[classes.root(c) as usize],
+                false => number[root(&mut parent, c) as usize],
             })
             .collect();
-        let of_row = (n..n + rows.len()).map(|r| number[classes.root(r as u32) as usize]);
+        let of_row = (n..n + rows.len()).map(|r| number[root(&mut parent, r as u32) as usize]);
         let mut of_row: Vec<u32> = of_row.collect();
         let with_row = of_row.iter().max().map_or(0, |last| last + 1);
         let place = order(roles, &of, len as usize, with_row as usize)?;
@@ -93,7 +73,7 @@ impl StepsRead {
         // A tensor that stays unchanged for some steps is of the last of them.
         for (r, row) in rows.iter().enumerate() {
             for c in row.iter().map(|c| *c as usize).filter(|c| rows_of[*c] > 1) {
-                if number[classes.root(c as u32) as usize] == NONE {
+                if number[root(&mut parent, c as u32) as usize] == NONE {
                     let last = of[c] != NONE && of[c] > of_row[r];
                     of[c] = if last { of[c] } else { of_row[r] };
                 }
