@@ -236,7 +236,7 @@ pub fn replayed(instance_text: &str, path: &Path) -> Result<Replayed, Failure> {
 /// The same without a look at addresses, for whoever gives others.
 ///
 /// # Errors
-/// As [`replayed`].
+/// As [`replayed()`].
 pub fn executed(instance_text: &str, path: &Path) -> Result<Replayed, Failure> {
     let instance = instance(instance_text)?;
     let input = files::document(path)?;

@@ -2,11 +2,10 @@
 //! schedules.
 
 use super::trace::{Run, Trace};
-use super::{Plan, Semantics, Step};
+use super::{Plan, Semantics};
 use crate::instance::{Instance, NodeId, NodeKind};
 use crate::schedule::{CheckmateSchedule, MonetSchedule};
 use crate::simulate::{self, ReplayError};
-use std::collections::BTreeSet;
 
 impl Plan {
     /// The plan of a Checkmate schedule (Algorithm 1): stages in order, in each the computations in
@@ -110,26 +109,15 @@ impl Plan {
     /// The [`ReplayError`] of [`simulate::plan`] for a plan that cannot be executed.
     pub fn optimised(&self, instance: &Instance) -> Result<Self, ReplayError> {
         simulate::plan(instance, self)?;
-        let mut filled = BTreeSet::new();
-        let mut runs = Vec::new();
-        for step in &self.steps {
-            match *step {
-                Step::Allocate { .. } => {}
-                Step::Deallocate { register } => {
-                    filled.remove(&register);
-                }
-                Step::Compute {
-                    node,
-                    register,
-                    implementation,
-                } => runs.push(Run {
-                    node,
-                    implementation,
-                    in_place: !filled.insert(register),
-                    stage: runs.len(),
-                }),
-            }
-        }
+        let runs = self.runs().into_iter().enumerate();
+        let runs: Vec<Run> = runs
+            .map(|(stage, run)| Run {
+                node: run.node,
+                implementation: run.implementation,
+                in_place: run.in_place,
+                stage,
+            })
+            .collect();
         let trace = Trace::resolve(instance, self.semantics, runs)?;
         Ok(trace.without_dead_runs().emit())
     }

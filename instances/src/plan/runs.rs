@@ -31,6 +31,30 @@ pub struct Computations {
 }
 
 impl Plan {
+    /// The computations in the order in which they run.
+    pub(super) fn runs(&self) -> Vec<Computation> {
+        let mut filled = BTreeSet::new();
+        let mut runs = Vec::new();
+        for step in &self.steps {
+            match *step {
+                Step::Allocate { .. } => {}
+                Step::Deallocate { register } => {
+                    filled.remove(&register);
+                }
+                Step::Compute {
+                    node,
+                    register,
+                    implementation,
+                } => runs.push(Computation {
+                    node,
+                    implementation,
+                    in_place: !filled.insert(register),
+                }),
+            }
+        }
+        runs
+    }
+
     /// The computations of a plan, in order; what a computation reads is the newest value of each
     /// input, whatever register the plan has it in.
     ///
@@ -54,25 +78,7 @@ impl Plan {
     /// ```
     pub fn computations_in_order(&self, instance: &Instance) -> Result<Computations, ReplayError> {
         simulate::plan(instance, self)?;
-        let mut filled = BTreeSet::new();
-        let mut runs = Vec::new();
-        for step in &self.steps {
-            match *step {
-                Step::Allocate { .. } => {}
-                Step::Deallocate { register } => {
-                    filled.remove(&register);
-                }
-                Step::Compute {
-                    node,
-                    register,
-                    implementation,
-                } => runs.push(Computation {
-                    node,
-                    implementation,
-                    in_place: !filled.insert(register),
-                }),
-            }
-        }
+        let runs = self.runs();
         let trace = Trace::resolve(instance, self.semantics, stagewise(&runs))?;
         let index = |r: &u32| *r as usize;
         let list = |of: &[Option<u32>]| of.iter().map(|r| r.as_ref().map(index)).collect();
