@@ -16,5 +16,6 @@ pub mod offload;
 pub mod optimum;
 pub mod order;
 pub mod place;
+mod random;
 pub mod reorder;
 pub mod sequences;

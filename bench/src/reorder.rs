@@ -1,5 +1,6 @@
 //! Solves with and without a choice of the order, and how much of what orders are worth is found.
 
+use crate::random::SplitMix64;
 use rayon::prelude::*;
 use remat_formulations::reorder::Reorder;
 use remat_formulations::solve::{AnyFormulation, Outcome, Settings, Solvable, SolveError};
@@ -259,15 +260,8 @@ fn pairs(instance: &Instance) -> Result<Vec<Pair>, ReorderBenchError> {
 /// A general graph: 6 to 10 nodes, each reads up to three earlier ones; sizes and costs 1 to 9, in
 /// half of the graphs 40% of (1, 1) among 5 to 9.
 fn general(seed: u64) -> Result<Instance, StructureError> {
-    let mut state = seed;
-    let mut below = |end: u64| {
-        // splitmix64
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % end
-    };
+    let mut random = SplitMix64(seed);
+    let mut below = |end: u64| random.below(end);
     let uneven = below(2) == 0;
     let nodes = (0..6 + below(5)).map(|k| {
         let mut needs: Vec<NodeId> = Vec::new();

@@ -94,7 +94,7 @@ pub enum Failure {
     Addresses {
         /// The file.
         file: String,
-        /// What is wrong, in words.
+        /// The problem, in words.
         problem: String,
     },
     /// The executor failed.

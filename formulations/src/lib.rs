@@ -55,6 +55,7 @@ pub mod olla;
 pub mod order;
 pub mod place;
 pub mod program;
+mod random;
 pub mod recognise;
 pub mod reorder;
 pub mod solve;

@@ -2,7 +2,7 @@
 
 use remat_formulations::offload::chain::Action;
 
-/// What lies on the device, lowest first.
+/// Value on the device, lowest first.
 #[derive(Clone, Copy, PartialEq)]
 enum Item {
     Plain { layer: usize, is_kept: bool },

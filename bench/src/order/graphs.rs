@@ -1,5 +1,6 @@
 //! Graphs that are made by code: training steps of the zoo, random graphs in layers.
 
+use crate::random::SplitMix64;
 use remat_instances::instance::StructureError;
 use remat_instances::order::{Operator, OperatorId, OrderGraph, OrderGraphData, Tensor, TensorId};
 
@@ -32,15 +33,8 @@ pub(super) fn layered(
     width: usize,
     seed: u64,
 ) -> Result<OrderGraph, StructureError> {
-    let mut state = seed;
-    let mut below = |end: usize| {
-        // splitmix64
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % end as u64) as usize
-    };
+    let mut random = SplitMix64(seed);
+    let mut below = |end: usize| random.below(end as u64) as usize;
     let mut data = OrderGraphData {
         name: format!("layered {operators} by {width}"),
         program_order: (0..operators as u32).map(OperatorId).collect(),

@@ -53,7 +53,7 @@ pub fn header() -> String {
 }
 
 impl Row {
-    /// Whether the peak is proven least.
+    /// Returns whether the peak is proven least.
     pub fn is_proven(&self) -> bool {
         self.outcome.peak_bytes() == self.outcome.bound_bytes
     }

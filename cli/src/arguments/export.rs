@@ -38,7 +38,7 @@ impl ExportedProgram {
 /// Time steps that were asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportSteps {
-    /// So many.
+    /// Number of steps.
     Count(u32),
     /// As many as operators.
     Operators,

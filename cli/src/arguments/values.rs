@@ -7,7 +7,7 @@ use std::time::Duration;
 /// A duration: seconds, or amounts with units (ms, s, m, h, d), one after the other.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// The problem, in words.
 ///
 /// ```
 /// use remat_bb::arguments::parse_duration;
@@ -64,7 +64,7 @@ const MOST_SECONDS: f64 = 1e9;
 /// A relative gap: a fraction from 0 to below 1, or a percentage.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// The problem, in words.
 ///
 /// ```
 /// use remat_bb::arguments::parse_gap;
@@ -88,7 +88,7 @@ pub fn parse_gap(text: &str) -> Result<f64, String> {
 /// A number of forward passes, with or without an x behind it.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// The problem, in words.
 ///
 /// ```
 /// use remat_bb::arguments::parse_overhead;
@@ -107,7 +107,7 @@ pub fn parse_overhead(text: &str) -> Result<f64, String> {
 /// An alignment in bytes: a power of two, with or without a unit.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// The problem, in words.
 ///
 /// ```
 /// use remat_bb::arguments::parse_alignment;
@@ -127,7 +127,7 @@ pub fn parse_alignment(text: &str) -> Result<u64, String> {
 /// A setting `name=value`.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// The problem, in words.
 pub fn parse_setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => {

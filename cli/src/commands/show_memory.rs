@@ -107,7 +107,7 @@ struct Ordered {
     bound_bytes: Option<u64>,
 }
 
-/// What is shown: an order, a placement, or both.
+/// Subject of the command: an order, a placement, or both.
 struct Shown {
     kind: &'static str,
     name: String,

@@ -3,7 +3,7 @@
 use super::lives::binary;
 use remat_lp::{ColId, ModelBuilder};
 
-/// What gets an address.
+/// Owner of an address.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub name: String,

@@ -302,7 +302,7 @@ pub enum Steps {
     Published(f64),
     /// One for each operator, as the paper: a program without loss, any order fits one by one.
     Operators,
-    /// So many.
+    /// A given number.
     Count(u32),
 }
 

@@ -42,7 +42,7 @@ pub struct JointProgram {
     model: Model,
 }
 
-/// What is in memory at each step of a stretch.
+/// Contents of memory at each step of a stretch.
 struct Presence {
     /// Columns of each step, whose sum is 1 where the item is there; from the first step on.
     columns: Vec<Vec<ColId>>,
@@ -171,7 +171,7 @@ impl JointProgram {
     }
 }
 
-/// What an item is.
+/// Kind of an item.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     Tensor(usize),

@@ -1,6 +1,7 @@
 //! Operators in fewer time steps than there are operators: several share a step, and all that they
 //! make counts together.
 
+use crate::random::SplitMix64;
 use remat_instances::order::{OperatorId, OrderProblem};
 
 /// Numbers that tune the search for steps. None changes what is proven.
@@ -297,7 +298,7 @@ impl<'a> State<'a> {
         tuning: &PackTuning,
         is_over: &dyn Fn() -> bool,
     ) {
-        let mut random = Random(seed);
+        let mut random = Random(SplitMix64(seed));
         let free: Vec<usize> = (0..self.step_of.len())
             .filter(|v| self.packing.windows[*v].0 < self.packing.windows[*v].1)
             .collect();
@@ -362,23 +363,15 @@ impl<'a> State<'a> {
     }
 }
 
-/// Numbers by a seed (splitmix64).
-struct Random(u64);
+/// Numbers by a seed.
+struct Random(SplitMix64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    }
-
     fn below(&mut self, end: usize) -> usize {
-        ((u128::from(self.next()) * end as u128) >> 64) as usize
+        ((u128::from(self.0.next()) * end as u128) >> 64) as usize
     }
 
     fn share(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+        (self.0.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 }

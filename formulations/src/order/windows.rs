@@ -7,6 +7,7 @@ use super::level::Pause;
 use super::outcome::FoundBy;
 use super::settings::OrderTuning;
 use super::side::{Direction, Run};
+use crate::random::SplitMix64;
 
 /// Operators of the narrowest window.
 const NARROWEST: usize = 24;
@@ -130,22 +131,18 @@ impl<'a> Windows<'a> {
     }
 }
 
-/// Random numbers by a seed (splitmix64).
-pub(super) struct Random(u64);
+/// Random numbers by a seed.
+pub(super) struct Random(SplitMix64);
 
 impl Random {
     /// The numbers of a seed.
     pub fn new(seed: u64) -> Self {
-        Random(seed ^ 0x9e37_79b9_7f4a_7c15)
+        Random(SplitMix64(seed ^ 0x9e37_79b9_7f4a_7c15))
     }
 
     /// A number below another, 0 below 0.
     pub fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % end.max(1) as u64) as usize
+        (self.0.next() % end.max(1) as u64) as usize
     }
 }
 

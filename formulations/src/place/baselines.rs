@@ -3,8 +3,8 @@
 use super::fit::{Fitter, Rule};
 use super::orders::Sequence;
 use super::outcome::PlaceError;
-use super::search::mix;
 use super::settings::Tuning;
+use crate::random::mix;
 use remat_instances::place::{Lives, Placement};
 
 /// A known way to place buffers.

@@ -5,7 +5,8 @@
 //! (tabu), unless a placement is the best so far.
 
 use super::fit::{Fitter, Rule};
-use super::search::{Stop, mix};
+use super::search::Stop;
+use crate::random::mix;
 
 /// Numbers that tune the local search.
 #[derive(Clone, Copy, Debug)]

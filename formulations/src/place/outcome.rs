@@ -1,4 +1,4 @@
-//! What a placement came to.
+//! Outcome of a placement.
 
 use remat_instances::place::{BoundCertificate, Placement, PlacementError};
 

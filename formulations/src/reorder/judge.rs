@@ -54,11 +54,11 @@ impl Judged {
 /// A place to anneal from.
 #[derive(Clone, Copy)]
 pub(super) enum From<'a> {
-    /// What baselines make of the order, and the best schedule of another one that is far away.
+    /// Schedules of baselines in the order, and the best schedule of another one that is far away.
     Scratch(&'a Judged),
     /// The best schedule of a neighbour.
     Other(&'a Judged),
-    /// What a plan in the order holds.
+    /// Contents of memory of a plan in the order.
     Sets(&'a BitMatrix),
 }
 

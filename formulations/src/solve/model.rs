@@ -241,7 +241,7 @@ pub fn solve_integer(
     Ok((result, None))
 }
 
-/// What is known of one of OLLA's programs, before any general search.
+/// Knowledge of one of OLLA's programs, before any general search.
 fn known(model: &Model, settings: &mip::Settings) -> Option<olla::recognise::Known> {
     let limits = &settings.limits;
     let listener = Observed {

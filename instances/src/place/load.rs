@@ -1,4 +1,4 @@
-//! How much is live when.
+//! Load over time.
 
 use super::Lives;
 

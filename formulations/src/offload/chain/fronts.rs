@@ -1,7 +1,7 @@
 //! Ways to run a part of a chain backwards, from the gradient of its last stage and the input of
 //! its first.
 //!
-//! What happens outside of a part asks three numbers of a way only: its peak `P` beside the input,
+//! The rest of a chain asks three numbers of a way only: its peak `P` beside the input,
 //! its duration `T`, and its tail `K`, the largest of memory over bandwidth plus end of its
 //! operations. With `m` bytes free and `D` bytes that have to come back by its end it takes
 //! `max(T, K + (D - m) / back)`. For each `m` the front of `(T, K)` with `P <= m` is kept; peaks are
@@ -154,7 +154,7 @@ impl<'a> Fronts<'a> {
     fn part(&self, s: usize, t: usize) -> Front {
         let mut candidates = Vec::new();
         if s == t {
-            candidates.extend(self.close(t));
+            candidates.push(self.close(t));
         } else {
             self.save(s, t, &mut candidates);
             self.checkpoints(s, t, &mut candidates);
@@ -163,7 +163,7 @@ impl<'a> Fronts<'a> {
         Front::of(candidates)
     }
 
-    fn close(&self, t: usize) -> Option<(usize, Way)> {
+    fn close(&self, t: usize) -> (usize, Way) {
         let stage = &self.stages[t];
         let (forward, backward) = (stage.close_forward_bytes, stage.backward_bytes);
         let time = stage.close_time + stage.backward_time;
@@ -176,7 +176,7 @@ impl<'a> Fronts<'a> {
             tail,
             first: First::Close,
         };
-        Some((self.in_slots(forward.max(backward)), way))
+        (self.in_slots(forward.max(backward)), way)
     }
 
     fn save(&self, s: usize, t: usize, candidates: &mut Vec<(usize, Way)>) {

@@ -73,7 +73,7 @@ enum Decision {
 #[derive(Clone, Copy, Debug)]
 struct Label {
     stage: usize,
-    /// Whether the stage before saved all.
+    /// True if the stage before saved all.
     is_saved: bool,
     cost: f64,
     /// Bytes kept before the input of the stage.
@@ -121,6 +121,7 @@ impl<'a> ChainSearch<'a> {
         let may_pass = self.choices != Choices::Offload;
         let fronts = self.fronts(if may_pass { self.chain.len() } else { 0 });
         let mut best: Option<ChainPlan> = None;
+        let peaks_are_exact = self.memory_bytes <= self.slots || !may_pass;
         let first = self.labels.min(FIRST_LABELS);
         for (choices, labels) in [
             (Choices::Recompute, first),
@@ -128,7 +129,8 @@ impl<'a> ChainSearch<'a> {
             (self.choices, first),
             (self.choices, self.labels),
         ] {
-            if choices != self.choices && self.choices != Choices::Both {
+            let is_own = choices == self.choices;
+            if !is_own && self.choices != Choices::Both {
                 continue;
             }
             let search = self.clone().choices(choices).labels(labels);
@@ -137,15 +139,18 @@ impl<'a> ChainSearch<'a> {
                 fronts: &fronts,
                 labels: Vec::new(),
                 best: best.as_ref().map_or(f64::INFINITY, |plan| plan.makespan),
-                is_whole: self.memory_bytes <= self.slots || !may_pass,
+                is_whole: true,
             };
             let (plan, is_whole, kept) = tree.run();
             if let Some(plan) = plan.or(best.take()) {
                 best = Some(ChainPlan {
-                    is_exact: is_whole && choices == self.choices,
+                    is_exact: is_whole && is_own && peaks_are_exact,
                     labels: kept,
                     ..plan
                 });
+            }
+            if is_whole && is_own {
+                break;
             }
         }
         best
@@ -192,6 +197,7 @@ struct Tree<'s, 'a> {
     labels: Vec<Label>,
     /// Least makespan so far.
     best: f64,
+    /// True while no label was left out.
     is_whole: bool,
 }
 
@@ -254,7 +260,7 @@ impl Tree<'_, '_> {
 
     /// Labels that no other dominates, and that may still be the best.
     ///
-    /// What is on its way takes the link as long as the rest of its phase lasts, or longer.
+    /// Bytes on their way take the link as long as the rest of their phase lasts, or longer.
     fn undominated(&mut self, mut labels: Vec<Label>, rest: (f64, f64)) -> Vec<Label> {
         let link = self.search.link;
         let sending = |bytes: f64, rate: f64| if bytes > 0.0 { bytes / rate } else { 0.0 };
@@ -313,7 +319,7 @@ impl Tree<'_, '_> {
             .filter(move |&offload| may || !offload)
     }
 
-    /// What is left of a backlog after some time.
+    /// Bytes of a backlog that are left after some time.
     fn sent(backlog: f64, time: f64, rate: f64) -> f64 {
         if backlog > 0.0 {
             (backlog - time * rate).max(0.0)
@@ -486,7 +492,7 @@ impl Tree<'_, '_> {
     }
 }
 
-/// So many of some labels: the cheapest ones, and those that keep least.
+/// Labels of some, of a given number: the cheapest ones, and those that keep least.
 fn thinned(mut labels: Vec<Label>, count: usize) -> Vec<Label> {
     let mut rest = labels.split_off(count / 2);
     rest.sort_by(|a, b| a.kept.cmp(&b.kept).then(a.cost.total_cmp(&b.cost)));

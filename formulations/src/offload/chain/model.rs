@@ -52,7 +52,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// Whether something can leave and come back.
+    /// Returns whether something can leave and come back.
     pub fn is_open(&self) -> bool {
         self.out > 0.0 && self.back > 0.0
     }
@@ -108,7 +108,7 @@ impl LinkedChain {
         self.stages.len()
     }
 
-    /// Whether there is no stage.
+    /// Returns whether there is no stage.
     pub fn is_empty(&self) -> bool {
         self.stages.is_empty()
     }

@@ -108,7 +108,7 @@ pub(super) struct Walk {
     pub moves: Vec<Move>,
 }
 
-/// What is kept of each stage.
+/// Values that are kept of each stage.
 #[derive(Clone)]
 struct Kept {
     plain: Vec<bool>,

@@ -59,7 +59,7 @@ pub(crate) struct Effort<'a> {
     pub listener: &'a dyn crate::solve::Listener,
 }
 
-/// What is known of a model that was recognised.
+/// Knowledge of a model that was recognised.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     /// Name of the program, as `--formulation` has it.
@@ -73,7 +73,7 @@ pub(crate) struct Known {
     pub point: Option<Vec<f64>>,
 }
 
-/// What is known of a model that is one of the programs.
+/// Knowledge of a model that is one of the programs.
 pub(crate) fn known(model: &Model, effort: &Effort<'_>) -> Option<Known> {
     let joint = || joint_program(model, effort);
     let order = order_program(model, effort).or_else(joint);

@@ -1,9 +1,10 @@
 //! Searches of several kinds in turns: the first that has an answer gives it.
 
-use super::rank::{Measure, Preference, mix};
+use super::rank::{Measure, Preference};
 use super::run::{Branching, Run, Verdict};
 use super::state::Ground;
 use super::stop::Stop;
+use crate::random::mix;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

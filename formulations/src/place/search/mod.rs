@@ -1,4 +1,4 @@
-//! Whether buffers fit into a height: an exact search.
+//! Search for whether buffers fit into a height, exact.
 //!
 //! | module | concept |
 //! |---|---|
@@ -15,7 +15,7 @@ mod state;
 mod stop;
 
 pub(super) use lanes::{LaneTuning, Lanes};
-pub(super) use rank::{Measure, Preference, mix};
+pub(super) use rank::{Measure, Preference};
 pub(super) use run::{Branching, Run, Verdict, WASTE};
 pub(super) use state::Ground;
 pub(super) use stop::Stop;

@@ -1,6 +1,7 @@
 //! The order in which the cases of a node are tried.
 
 use super::super::problem::Problem;
+use crate::random::mix;
 use std::cmp::Reverse;
 
 /// Quantity of an item; items with much of it are tried first.
@@ -53,14 +54,6 @@ pub(in super::super) struct Preference {
     pub measure: Measure,
     /// Seed of factors from 1 to 2 for each item.
     pub noise: Option<u64>,
-}
-
-/// Finalizer of splitmix64 (Steele, Lea, Flood 2014): a number that looks random.
-pub(in super::super) fn mix(seed: u64) -> u64 {
-    let mut x = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 impl Preference {

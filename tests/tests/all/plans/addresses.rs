@@ -20,7 +20,7 @@ fn placed(g: &Instance, plan: &Plan, alignment: Option<u64>) -> PlacedPlan {
     place_plan(g, plan, alignment, None, &settings).unwrap()
 }
 
-/// What every placed plan keeps.
+/// Properties of every placed plan.
 fn check(g: &Instance, plan: &Plan, alignment: u64) -> PlacedPlan {
     let placed = placed(g, plan, Some(alignment));
     let lives = PlanLives::of(g, plan).unwrap();

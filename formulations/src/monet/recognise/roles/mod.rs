@@ -1,4 +1,4 @@
-//! What each column of a program decides, read from the forms of its rows.
+//! Decision of each column of a program, read from the forms of its rows.
 
 mod choices;
 
