@@ -5,3 +5,4 @@
 //! | [`chain`] | chains of stages by dynamic programming (POFO), and what is compared with it |
 
 pub mod chain;
+pub mod nodes;

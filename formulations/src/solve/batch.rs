@@ -161,9 +161,9 @@ impl<'a> MaxBatch<'a> {
         };
         let outcome = formulation.solve(self.budget_bytes, &[], &self.settings, &asking)?;
         Ok(match outcome.replay {
-            Some(r) if r.cost <= cap => {
+            Some(r) if r.makespan <= cap => {
                 let answer = Answer::Yes {
-                    cost: r.cost,
+                    cost: r.makespan,
                     peak_bytes: r.peak_bytes,
                 };
                 (answer, outcome.schedule)

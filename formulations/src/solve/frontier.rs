@@ -38,7 +38,7 @@ pub struct FrontierPoint<S = Schedule> {
 impl<S> FrontierPoint<S> {
     /// Cost of the best schedule.
     pub fn cost(&self) -> Option<u64> {
-        self.replay.as_ref().map(|r| r.cost)
+        self.replay.as_ref().map(|r| r.makespan)
     }
 
     fn settle(&mut self, gap: f64) {

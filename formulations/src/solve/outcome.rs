@@ -86,7 +86,7 @@ impl<S> Outcome<S> {
 
     /// Cost of the best schedule.
     pub fn cost(&self) -> Option<u64> {
-        self.replay.as_ref().map(|replay| replay.cost)
+        self.replay.as_ref().map(|replay| replay.makespan)
     }
 
     /// Takes over a schedule as the answer. The bound is final.

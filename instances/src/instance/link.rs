@@ -195,6 +195,22 @@ impl CopyTimes {
         self.time(bytes, self.from_host)
     }
 
+    /// Bytes that go to the host within a time at most, whatever the number of copies.
+    pub fn to_host_within(&self, time: u64) -> u64 {
+        self.within(time, self.to_host)
+    }
+
+    /// Bytes that come from the host within a time at most.
+    pub fn from_host_within(&self, time: u64) -> u64 {
+        self.within(time, self.from_host)
+    }
+
+    fn within(&self, time: u64, speed: u128) -> u64 {
+        let second = 1_000_000_000 * Self::FINE;
+        let sent = (u128::from(time) * self.unit).saturating_mul(speed) / second;
+        u64::try_from(sent).unwrap_or(u64::MAX)
+    }
+
     fn time(&self, bytes: u64, speed: u128) -> Option<u64> {
         if speed == 0 {
             return None;
@@ -251,6 +267,10 @@ mod tests {
         let us = link.times(&CostUnit::named("us")).unwrap();
         assert_eq!(us.from_host(7), Some(2));
         assert_eq!(us.from_host(0), Some(2));
+        assert_eq!(
+            (us.from_host_within(2), us.to_host_within(1_000_000)),
+            (2_000, 3)
+        );
         assert_eq!(link.times(&CostUnit::arbitrary()), None);
         let stuck = HostLink::new(0, 1).times(&CostUnit::nanoseconds()).unwrap();
         assert_eq!(stuck.to_host(1), None);

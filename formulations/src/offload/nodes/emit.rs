@@ -1,0 +1,125 @@
+//! Statements of a sequence with its copies.
+
+use super::clock::{NEVER, Placed};
+use super::sequence::Sequence;
+use remat_instances::plan::{HostBuffer, Plan, Register, Step};
+
+/// The plan of a sequence whose values are away in the chosen gaps, as `placed` has the copies.
+pub(super) fn emit(sequence: &Sequence, chosen: &[bool], placed: &Placed) -> Plan {
+    let n = sequence.len();
+    // For each computation the gaps whose values are freed, and whose copies come, before it.
+    let (mut freed, mut issued) = (vec![Vec::new(); n], vec![Vec::new(); n]);
+    let mut sent = vec![Vec::new(); n];
+    let mut away = vec![Vec::new(); n];
+    let mut released = vec![Vec::new(); n];
+    let mut waits = vec![false; sequence.gaps.len()];
+    let mut waited = vec![Vec::new(); n];
+    for &(k, gap) in &placed.sent {
+        sent[k as usize].push(gap);
+        let at = placed.freed[gap as usize];
+        waits[gap as usize] = at != NEVER;
+        // Before the loss, where all copies end there.
+        let at = sequence.barrier.map_or(at, |barrier| at.min(barrier));
+        waited[at as usize].push(gap);
+    }
+    for (j, gap) in sequence.gaps.iter().enumerate().filter(|(j, _)| chosen[*j]) {
+        match waits[j] {
+            true => freed[placed.freed[j] as usize].push(j),
+            false => away[gap.after as usize].push(gap.value as usize),
+        }
+        issued[placed.issued[j] as usize].push(j);
+        let later = sequence.siblings(j).any(|other| other > j && chosen[other]);
+        if !later {
+            released[gap.before as usize].push(gap.value);
+        }
+    }
+    for list in &mut issued {
+        list.sort_by_key(|j| (sequence.gaps[*j].before, *j));
+    }
+    let mut writer = Writer {
+        steps: Vec::with_capacity(3 * n + 5 * placed.sent.len()),
+        registers: vec![Register(0); n],
+        next: 0,
+    };
+    for k in 0..n {
+        for &gap in &sent[k] {
+            let value = sequence.gaps[gap as usize].value;
+            let register = writer.registers[value as usize];
+            let buffer = HostBuffer(value);
+            writer.steps.push(Step::Offload { register, buffer });
+        }
+        for &gap in &waited[k] {
+            let buffer = HostBuffer(sequence.gaps[gap as usize].value);
+            writer.steps.push(Step::Wait { buffer });
+        }
+        for &j in &freed[k] {
+            writer.free(sequence.gaps[j].value as usize);
+        }
+        for &j in &issued[k] {
+            let value = sequence.gaps[j].value;
+            let register = writer.allocate(sequence, value as usize);
+            let buffer = HostBuffer(value);
+            writer.steps.push(Step::Prefetch { buffer, register });
+        }
+        writer.compute(sequence, k);
+        for &value in &away[k] {
+            writer.free(value);
+        }
+        for &value in &released[k] {
+            let buffer = HostBuffer(value);
+            writer.steps.push(Step::Release { buffer });
+        }
+    }
+    Plan {
+        steps: writer.steps,
+        instance: sequence.plan.instance.clone(),
+        semantics: sequence.plan.semantics,
+    }
+}
+
+struct Writer {
+    steps: Vec<Step>,
+    /// Register of each value.
+    registers: Vec<Register>,
+    next: u32,
+}
+
+impl Writer {
+    fn allocate(&mut self, sequence: &Sequence, value: usize) -> Register {
+        let register = Register(self.next);
+        self.next += 1;
+        self.registers[value] = register;
+        let node = sequence.of.runs[value].node;
+        self.steps.push(Step::Allocate { register, node });
+        register
+    }
+
+    fn free(&mut self, value: usize) {
+        let register = self.registers[value];
+        self.steps.push(Step::Deallocate { register });
+    }
+
+    /// A computation, and what it is the last to read.
+    fn compute(&mut self, sequence: &Sequence, k: usize) {
+        let over = sequence.of.overwrites[k];
+        let register = match over {
+            Some(value) => self.registers[value],
+            None => self.allocate(sequence, k),
+        };
+        self.registers[k] = register;
+        let run = sequence.of.runs[k];
+        self.steps.push(Step::Compute {
+            node: run.node,
+            register,
+            implementation: run.implementation,
+        });
+        for &value in &sequence.of.reads[k] {
+            if sequence.last[value] as usize == k && Some(value) != over {
+                self.free(value);
+            }
+        }
+        if sequence.last[k] as usize == k {
+            self.free(k);
+        }
+    }
+}

@@ -1,0 +1,484 @@
+//! The front door: an instance with a link and a budget to a plan that copies, and a bound.
+
+use super::choose::{Choose, ChooseSettings, Chosen};
+use super::clock::Clock;
+use super::emit::emit;
+use super::envelope::{Envelope, Enveloped};
+use super::outcome::{Offloaded, STAGE_SCHEDULES_WITH_COPIES};
+use super::sequence::Sequence;
+use super::settings::{CopyPhase, OffloadTuning};
+use super::stages::Stages;
+use crate::solve::{
+    AnyFormulation, Listener, Outcome, Settings, Solvable, SolveError, Watch, planned,
+};
+use rayon::prelude::*;
+use remat_instances::instance::{CopyTimes, Instance};
+use remat_instances::plan::{Plan, PlanDocument};
+use remat_instances::schedule::Semantics;
+use remat_instances::simulate::{self, Replay};
+use remat_solver::threads;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A solve that may copy tensors to the host and back.
+///
+/// The objective is the makespan. Schedules come from solves without a link under budgets enlarged
+/// by a share of the [`Envelope`]; from each, copies are chosen by annealing that the clock judges.
+/// The whole envelope gives the bound.
+///
+/// Without a time limit the answer depends on instance, budget, settings and seed alone.
+///
+/// ```
+/// use remat_formulations::offload::nodes::Offload;
+/// use remat_formulations::solve::AnyFormulation;
+/// use remat_formulations::zoo;
+///
+/// let instance = zoo::build(&"zoo:chain?n=6".parse()?)?;
+/// let instance = instance.with_host_link(Some("gh200".parse()?))?;
+/// let formulation = AnyFormulation::suiting(&instance);
+/// let least = remat_formulations::bound::smallest_budget(formulation.instance());
+/// let answer = Offload::new(formulation, least.needed_bytes).run()?;
+/// assert!(answer.objective()? >= answer.outcome.bound);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Offload<'a> {
+    formulation: AnyFormulation,
+    budget_bytes: u64,
+    phase: CopyPhase,
+    starts: &'a [Plan],
+    settings: Settings,
+    tuning: OffloadTuning,
+    listener: &'a dyn Listener,
+}
+
+impl<'a> Offload<'a> {
+    /// A solve by a formulation whose instance has a link, with a budget of the device in bytes.
+    pub fn new(formulation: AnyFormulation, budget_bytes: u64) -> Self {
+        Offload {
+            formulation,
+            budget_bytes,
+            phase: CopyPhase::Any,
+            starts: &[],
+            settings: Settings::default(),
+            tuning: OffloadTuning::default(),
+            listener: &(),
+        }
+    }
+
+    /// The same with settings; the time limit is for all of it.
+    pub fn settings(self, settings: Settings) -> Self {
+        Offload { settings, ..self }
+    }
+
+    /// The same with another time for copies.
+    pub fn phase(self, phase: CopyPhase) -> Self {
+        Offload { phase, ..self }
+    }
+
+    /// The same with plans to start from; those that do not fit are left aside.
+    pub fn starts(self, starts: &'a [Plan]) -> Self {
+        Offload { starts, ..self }
+    }
+
+    /// The same with other numbers that tune.
+    pub fn tuning(self, tuning: OffloadTuning) -> Self {
+        Offload { tuning, ..self }
+    }
+
+    /// The same with a listener, who follows it and may end it.
+    pub fn listener(self, listener: &'a dyn Listener) -> Self {
+        Offload { listener, ..self }
+    }
+
+    /// Solves.
+    ///
+    /// # Errors
+    /// [`SolveError::Inapplicable`] for an instance without a link, or whose costs are no times;
+    /// a budget that nothing fits is an outcome without a plan, not an error.
+    pub fn run(&self) -> Result<Offloaded, SolveError> {
+        let instance = self.formulation.instance().clone();
+        let refused = |because: String| SolveError::Inapplicable {
+            formulation: "offload".into(),
+            instance: instance.name().into(),
+            because,
+        };
+        let Some(link) = instance.host_link() else {
+            return Err(refused("it has no link to host memory (host_link)".into()));
+        };
+        let unit = instance.cost_unit();
+        let times = link.times(unit).ok_or_else(|| {
+            refused(format!(
+                "its cost unit {:?} is no time, and copies take time",
+                unit.name
+            ))
+        })?;
+        let settings = Settings {
+            begun: Some(self.settings.begun.unwrap_or_else(Instant::now)),
+            prove: false,
+            ..self.settings.clone()
+        };
+        let watch = Watch::new(&settings, self.listener);
+        let plain = instance.plain_replay(self.formulation.semantics())?;
+        let base = Envelope::first_costs(&instance);
+        let count = settings.threads;
+        let pool = threads::pool(count);
+        let pool = pool.map_err(|source| SolveError::Threads {
+            threads: count,
+            source,
+        })?;
+        let mut search = Searching {
+            asked: self,
+            instance: &instance,
+            times,
+            base,
+            room: plain.peak_bytes.saturating_sub(self.budget_bytes),
+            stages: Stages::new(self.listener, base),
+            settings: &settings,
+            watch: &watch,
+            pool: &pool,
+            answer: Offloaded {
+                instance: instance.clone(),
+                outcome: Outcome::new(base),
+                plan: None,
+                without_cost: None,
+            },
+            sequences: Vec::new(),
+        };
+        search.run()?;
+        Ok(search.end())
+    }
+}
+
+/// A sequence with the best copies that were found for it.
+struct Candidate {
+    sequence: Sequence,
+    chosen: Chosen,
+}
+
+/// A search on its way.
+struct Searching<'a> {
+    asked: &'a Offload<'a>,
+    instance: &'a Arc<Instance>,
+    times: CopyTimes,
+    /// Cost of all first computations.
+    base: u64,
+    /// Memory that the step without recomputation needs beyond the budget, in bytes.
+    room: u64,
+    stages: Stages<'a>,
+    settings: &'a Settings,
+    watch: &'a Watch<'a>,
+    pool: &'a rayon::ThreadPool,
+    answer: Offloaded,
+    /// Sequences in which computations wait: the best first.
+    sequences: Vec<Candidate>,
+}
+
+impl Searching<'_> {
+    /// Makespan of the best plan.
+    fn cost(&self) -> Option<u64> {
+        self.answer.outcome.cost()
+    }
+
+    fn is_done(&self) -> bool {
+        let bound = self.answer.outcome.bound;
+        self.watch.is_over() || self.cost().is_some_and(|cost| cost <= bound)
+    }
+
+    fn run(&mut self) -> Result<(), SolveError> {
+        if let Some(because) = self.too_small() {
+            self.answer.outcome.infeasible_because = Some(because);
+            return Ok(());
+        }
+        let tuning = self.asked.tuning;
+        for plan in self.asked.starts {
+            self.offer(plan.clone());
+        }
+        self.without_link(tuning.without_share)?;
+        // The whole envelope is all that a link can do; where it needs no waiting it is the answer.
+        self.probe(1.0, self.extra(), tuning.probe_share)?;
+        let extra = self.extra();
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..tuning.probes {
+            if self.is_done() || self.room == 0 {
+                return Ok(());
+            }
+            let share = (low + high) / 2.0;
+            match self.probe(share, extra, tuning.probe_share)? {
+                Probe::Waits => high = share,
+                Probe::Smooth | Probe::Nothing => low = share,
+            }
+        }
+        if !self.is_done() {
+            self.polish(tuning.polish_share);
+        }
+        if !self.is_done() {
+            self.prove(tuning.bound_share)?;
+        }
+        if !self.is_done() && self.watch.left().is_some() {
+            self.polish(1.0);
+        }
+        Ok(())
+    }
+
+    /// Reason why no plan fits, with a link or without: one computation alone is too large.
+    fn too_small(&self) -> Option<String> {
+        if self.asked.formulation.semantics() != Semantics::Checkmate {
+            return None;
+        }
+        let needed = |id| {
+            let node = self.instance.node(id);
+            let inputs = self.instance.needs(id).iter();
+            let inputs: u64 = inputs.map(|d| self.instance.node(*d).output_bytes).sum();
+            let own = node.output_bytes + node.workspace_bytes();
+            (self.instance.static_bytes() + inputs + own, id)
+        };
+        let (bytes, id) = self.instance.ids().map(needed).max()?;
+        (bytes > self.asked.budget_bytes).then(|| {
+            format!(
+                "{} needs {bytes} bytes beside its inputs, output and workspace with fixed memory, the budget is {}",
+                self.instance.node(id).name, self.asked.budget_bytes
+            )
+        })
+    }
+
+    /// Settings of a part with a share of the time left.
+    fn part(&self, share: f64, parts: u32) -> Settings {
+        let left = self.watch.left();
+        let settings = self.settings.clone().without_overtime();
+        Settings {
+            time_limit: left.map(|left| self.watch.elapsed() + left.mul_f64(share)),
+            rounds: (settings.rounds / parts).max(1),
+            iterations: settings.iterations / u64::from(parts),
+            gap: settings.gap.max(self.asked.tuning.probe_gap),
+            ..settings
+        }
+    }
+
+    fn count(&mut self, outcome: &Outcome) {
+        self.answer.outcome.nodes += outcome.nodes;
+        self.answer.outcome.lp_iterations += outcome.lp_iterations;
+        self.answer.outcome.moves += outcome.moves;
+    }
+
+    /// The plan without copies.
+    fn without_link(&mut self, share: f64) -> Result<(), SolveError> {
+        let settings = self.part(share, 2);
+        let formulation = &self.asked.formulation;
+        let outcome = formulation.solve(self.asked.budget_bytes, &[], &settings, &self.stages)?;
+        self.count(&outcome);
+        self.answer.without_cost = outcome.cost();
+        if let Some(schedule) = &outcome.schedule {
+            let plan = schedule.plan(self.instance)?.optimised(self.instance)?;
+            self.offer(plan);
+        }
+        Ok(())
+    }
+
+    /// Time above all first computations that the best plan takes; all of it again where there is
+    /// none.
+    fn extra(&self) -> u64 {
+        self.cost()
+            .map_or(self.base, |cost| cost.saturating_sub(self.base))
+    }
+
+    /// Solves without a link under the budget and a share of the envelope; returns the outcome with
+    /// its instance.
+    fn enveloped(
+        &mut self,
+        share: f64,
+        extra: u64,
+        settings: &Settings,
+    ) -> Result<Option<(Outcome, Enveloped, AnyFormulation)>, SolveError> {
+        let instance = self.instance;
+        let host = instance.host_link().and_then(|link| link.host_memory_bytes);
+        let envelope = Envelope::of(instance, &self.times, self.asked.phase, host, extra);
+        let Ok(made) = Enveloped::of(instance, &envelope.scaled(share), self.room) else {
+            return Ok(None);
+        };
+        let semantics = self.asked.formulation.semantics();
+        let formulation = AnyFormulation::of(&made.instance, semantics)?;
+        let budget = self.asked.budget_bytes.saturating_add(made.most_bytes);
+        let outcome = formulation.solve(budget, &[], settings, &self.stages)?;
+        self.count(&outcome);
+        if share == 1.0 {
+            // Plans beyond what the envelope was made for cost more than that.
+            let beyond = self.base.saturating_add(extra);
+            let bound = match outcome.infeasible_because {
+                Some(_) => beyond,
+                None => outcome.bound.min(beyond),
+            };
+            self.learn(bound);
+        }
+        Ok(Some((outcome, made, formulation)))
+    }
+
+    fn learn(&mut self, bound: u64) {
+        let outcome = &mut self.answer.outcome;
+        outcome.bound = outcome.bound.max(bound);
+        if let Some(cost) = outcome.cost() {
+            outcome.bound = outcome.bound.min(cost);
+        }
+        self.stages.learn(outcome.bound);
+    }
+
+    /// One share of the envelope: a schedule, and copies for it.
+    fn probe(&mut self, share: f64, extra: u64, time: f64) -> Result<Probe, SolveError> {
+        let settings = self.part(time, 4);
+        let Some((outcome, made, formulation)) = self.enveloped(share, extra, &settings)? else {
+            return Ok(Probe::Nothing);
+        };
+        let Some(schedule) = &outcome.schedule else {
+            return Ok(Probe::Nothing);
+        };
+        let document = planned(formulation.instance(), schedule, u64::MAX);
+        let Ok(document) = document.map(|p| p.document) else {
+            return Ok(Probe::Nothing);
+        };
+        let plan = made.strip(self.instance, &document.plan);
+        let sequence = Sequence::of(self.instance, &plan, &self.times, self.asked.phase)?;
+        let costs: u64 = sequence.costs.iter().sum();
+        let moves = self.asked.tuning.probe_moves;
+        let deadline = self
+            .watch
+            .left()
+            .map(|left| Instant::now() + left.mul_f64(time));
+        Ok(match self.choose(&sequence, None, moves, deadline) {
+            None => Probe::Waits,
+            Some(chosen) => {
+                let smooth = chosen.makespan <= costs;
+                self.take(sequence, chosen);
+                match smooth {
+                    true => Probe::Smooth,
+                    false => Probe::Waits,
+                }
+            }
+        })
+    }
+
+    /// The bound from the whole envelope of the best plan.
+    fn prove(&mut self, share: f64) -> Result<(), SolveError> {
+        let settings = Settings {
+            gap: self.settings.gap,
+            ..self.part(share, 1)
+        };
+        self.enveloped(1.0, self.extra(), &settings).map(|_| ())
+    }
+
+    /// Chooses copies for a sequence, in lanes with seeds of their own.
+    fn choose(
+        &self,
+        sequence: &Sequence,
+        start: Option<&[bool]>,
+        moves: u64,
+        deadline: Option<Instant>,
+    ) -> Option<Chosen> {
+        let link = self.instance.host_link()?;
+        let lane = |lane: u64| {
+            let settings = ChooseSettings {
+                seed: crate::random::mix(self.settings.seed ^ lane.wrapping_mul(0x51_7cc1)),
+                moves,
+                deadline,
+                host_bytes: link.host_memory_bytes.unwrap_or(u64::MAX),
+            };
+            let is_over = || self.watch.is_over();
+            Choose::new(sequence, self.asked.budget_bytes, settings).run(start, &is_over)
+        };
+        let lanes = 0..self.asked.tuning.lanes;
+        let found: Vec<Option<Chosen>> = self
+            .pool
+            .install(|| lanes.into_par_iter().map(lane).collect());
+        found
+            .into_iter()
+            .flatten()
+            .min_by_key(|chosen| chosen.makespan)
+    }
+
+    /// Takes a sequence with its copies: into the answer, and among those to be polished.
+    fn take(&mut self, sequence: Sequence, chosen: Chosen) {
+        let budget = self.asked.budget_bytes;
+        let mut clock = Clock::new(&sequence, budget);
+        let placed = clock.place(&chosen.gaps);
+        let plan = emit(&sequence, &chosen.gaps, placed);
+        self.offer(plan);
+        let costs: u64 = sequence.costs.iter().sum();
+        if chosen.makespan > costs {
+            self.sequences.push(Candidate { sequence, chosen });
+            self.sequences.sort_by_key(|c| c.chosen.makespan);
+            self.sequences.truncate(self.asked.tuning.candidates);
+        }
+    }
+
+    /// Goes on choosing copies for the sequences in which computations wait.
+    fn polish(&mut self, share: f64) {
+        let candidates = std::mem::take(&mut self.sequences);
+        let parts = candidates.len().max(1) as f64;
+        let time = self.watch.left().map(|left| left.mul_f64(share / parts));
+        for Candidate { sequence, chosen } in candidates {
+            if self.is_done() {
+                return;
+            }
+            let costs: u64 = sequence.costs.iter().sum();
+            if self.cost().is_some_and(|cost| cost <= costs) {
+                continue;
+            }
+            let deadline = time.map(|time| Instant::now() + time);
+            let moves = match time {
+                Some(_) => u64::MAX,
+                None => self.asked.tuning.polish_moves,
+            };
+            if let Some(better) = self.choose(&sequence, Some(&chosen.gaps), moves, deadline) {
+                self.take(sequence, better);
+            }
+        }
+    }
+
+    /// Offers a plan: the judge says what it takes.
+    fn offer(&mut self, plan: Plan) {
+        let Ok(replay) = simulate::plan(self.instance, &plan) else {
+            return;
+        };
+        let better = self.cost().is_none_or(|cost| replay.makespan < cost);
+        if !self.fits(&replay) || !better {
+            return;
+        }
+        let budget = self.asked.budget_bytes;
+        let document = PlanDocument::of(self.instance, plan, &replay, Some(budget));
+        let (cost, instance) = (replay.makespan, self.instance.clone());
+        let written = document.clone();
+        self.stages.found(cost, &|| Some(written.write(&instance)));
+        self.answer.plan = Some(document);
+        self.answer.outcome.replay = Some(replay);
+        self.learn(0);
+    }
+
+    fn fits(&self, replay: &Replay) -> bool {
+        let link = self.instance.host_link();
+        let host = link.and_then(|link| link.host_memory_bytes);
+        replay.peak_bytes <= self.asked.budget_bytes
+            && host.is_none_or(|host| replay.transfers.host_peak_bytes <= host)
+    }
+
+    /// The answer, with status and gap.
+    fn end(self) -> Offloaded {
+        let mut answer = self.answer;
+        let outcome = &mut answer.outcome;
+        outcome.bound_scope = STAGE_SCHEDULES_WITH_COPIES;
+        if let Some(cost) = outcome.cost() {
+            outcome.gap = Some(crate::solve::relative_gap(cost, outcome.bound));
+        }
+        let interrupted = self.watch.listener().is_interrupted();
+        outcome.settle(self.settings.gap, interrupted);
+        outcome.seconds = self.watch.elapsed().as_secs_f64();
+        answer
+    }
+}
+
+/// What came of a share of the envelope.
+enum Probe {
+    /// Copies for which nothing waits.
+    Smooth,
+    /// Computations wait, or no copies fit.
+    Waits,
+    /// No schedule.
+    Nothing,
+}

@@ -1,0 +1,55 @@
+//! Settings of a solve with a link, and numbers that tune it.
+
+/// Times at which copies are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CopyPhase {
+    /// Any time.
+    #[default]
+    Any,
+    /// Copies to the host end before the loss starts, copies back begin once it has run, and every
+    /// tensor goes and comes once at most. Without a loss it is any time.
+    Loss,
+}
+
+/// Numbers that tune the search. None changes what is proven.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OffloadTuning {
+    /// Share of the time limit for the plan without copies.
+    pub without_share: f64,
+    /// Share of the time left for each share of the envelope.
+    pub probe_share: f64,
+    /// Shares of the envelope that are tried by halving, beside the whole.
+    pub probes: usize,
+    /// Relative gap at which the solve of a probe ends.
+    pub probe_gap: f64,
+    /// Moves of each lane that chooses copies for a probe.
+    pub probe_moves: u64,
+    /// Sequences that are polished.
+    pub candidates: usize,
+    /// Share of the time left for polishing them before the bound.
+    pub polish_share: f64,
+    /// Moves of each lane that polishes, without a time limit.
+    pub polish_moves: u64,
+    /// Share of the time left for the bound.
+    pub bound_share: f64,
+    /// Lanes that choose copies side by side: fixed, so that the answer does not depend on the
+    /// number of threads.
+    pub lanes: u64,
+}
+
+impl Default for OffloadTuning {
+    fn default() -> Self {
+        OffloadTuning {
+            without_share: 0.1,
+            probe_share: 0.1,
+            probes: 7,
+            probe_gap: 1e-3,
+            probe_moves: 20_000,
+            candidates: 3,
+            polish_share: 0.25,
+            polish_moves: 100_000,
+            bound_share: 0.7,
+            lanes: 4,
+        }
+    }
+}
