@@ -14,8 +14,6 @@ pub fn optimum(instance: &Instance, budget_bytes: u64) -> Option<u64> {
     let mut best: Vec<Option<u64>> = vec![Some(0)];
     for t in 0..n {
         let last = t + 1 == n;
-        // Every stage computes its own node.
-        let least = instance.node(NodeId::from(t)).implementations[0].cost;
         let mut next = vec![None; if last { 1 } else { 1 << (t + 1) }];
         for (held, cost) in best
             .iter()
@@ -23,9 +21,6 @@ pub fn optimum(instance: &Instance, budget_bytes: u64) -> Option<u64> {
             .filter_map(|(s, c)| Some((s as u32, (*c)?)))
         {
             for (kept, slot) in next.iter_mut().enumerate() {
-                if slot.is_some_and(|s| s <= cost + least) {
-                    continue;
-                }
                 if let Some(stage) = stage_cost(instance, budget_bytes, t, held, kept as u32) {
                     let total = cost + stage;
                     if slot.is_none_or(|s| total < s) {
@@ -48,14 +43,6 @@ fn stage_cost(
     kept: u32,
 ) -> Option<u64> {
     let bytes = |i: usize| instance.node(NodeId::from(i)).output_bytes;
-    let mut there: Vec<usize> = (0..=t).filter(|i| held >> i & 1 != 0).collect();
-    let fits = |there: &[usize], workspace: u64| {
-        there.iter().map(|i| bytes(*i)).sum::<u64>() + workspace + instance.static_bytes()
-            <= budget_bytes
-    };
-    if !fits(&there, 0) {
-        return None;
-    }
     let needs = |k: usize| instance.needs(NodeId::from(k)).iter().map(|d| d.index());
     let mut run = 1u32 << t | (kept & !held);
     for k in (0..=t).rev().filter(|k| *k <= t) {
@@ -84,7 +71,15 @@ fn stage_cost(
     if (0..t).any(|k| run >> k & 1 != 0 && once(k)) {
         return None;
     }
+    let mut there: Vec<usize> = (0..=t).filter(|i| held >> i & 1 != 0).collect();
     let mut cost = 0;
+    let fits = |there: &[usize], workspace: u64| {
+        there.iter().map(|i| bytes(*i)).sum::<u64>() + workspace + instance.static_bytes()
+            <= budget_bytes
+    };
+    if !fits(&there, 0) {
+        return None;
+    }
     for k in (0..=t).filter(|k| run >> k & 1 != 0) {
         there.push(k);
         let way = &instance.node(NodeId::from(k)).implementations[0];
