@@ -235,8 +235,9 @@ impl Searching<'_> {
         let (bytes, id) = self.instance.ids().map(needed).max()?;
         (bytes > self.asked.budget_bytes).then(|| {
             format!(
-                "{} needs {bytes} bytes beside its inputs, output and workspace with fixed memory, the budget is {}",
-                self.instance.node(id).name, self.asked.budget_bytes
+                "{} needs {bytes} bytes with its inputs, output, workspace and fixed memory, the budget is {}",
+                self.instance.node(id).name,
+                self.asked.budget_bytes
             )
         })
     }
