@@ -5,6 +5,7 @@ mod exec;
 mod export;
 mod groups;
 mod improve;
+mod link;
 mod lp;
 mod memory;
 mod mip;
@@ -18,6 +19,9 @@ pub use exec::{
 pub use export::{ExportArguments, ExportSteps, ExportedProgram};
 pub use groups::{FormulationOption, PlansOption, SolveOptions, WorkerOptions};
 pub use improve::{ImproveArguments, ReorderOptions};
+pub use link::{
+    LinkChoice, LinkOptions, OffloadOptions, OffloadPhase, parse_latency, parse_link, parse_size,
+};
 pub use lp::{LpArguments, Simplex, Switch};
 pub use memory::{GraphOptions, OrderArguments, PlaceArguments, PlanMemoryArguments};
 pub use mip::{CheckArguments, MipArguments};
@@ -97,7 +101,8 @@ stage schedule is proven to exist; a search over batch sizes does the rest. The 
 
 const EXPLAIN_ABOUT: &str = "\
 Explain a plan in words: which tensors are dropped and computed again, after which node they go, for which node they come \
-back, what that costs, how much memory is free meanwhile, and whether the budget forced it.";
+back, what that costs, how much memory is free meanwhile, and whether the budget forced it; and which leave for the host, when, \
+how long computations wait for them, and how busy the link is.";
 
 const EXPORT_ABOUT: &str = "\
 Write the integer program of an instance under a budget as an MPS or LP file, for any solver to be compared with.
@@ -335,10 +340,13 @@ Examples:
   remat-bb explain zoo:vgg16 plan.json
   remat-bb explain graph.json schedule.json --budget 6GiB --all --json
 
-The object that --json prints has the fields version, instance, instance_sha256, semantics, cost, base_cost, \
-overhead_percent, cost_unit, peak_memory_bytes, peak_at, plain_peak_bytes, budget_bytes, kept (node and bytes), slower (node, implementation, cost), \
-saved_cost and recomputed, a list of node, times, cost, bytes and absences (freed_after, made_for, cost, computations, \
-fullest_bytes, fullest_at, could_have_stayed).")]
+The object that --json prints has the fields version, instance, instance_sha256, semantics, cost, compute_cost, \
+idle, makespan, base_cost, overhead_percent, cost_unit, peak_memory_bytes, peak_at, to_host_bytes, from_host_bytes, host_peak_bytes, \
+plain_peak_bytes, budget_bytes, kept (node and bytes), slower (node, implementation, cost), \
+saved_cost, to_host_busy and from_host_busy (times in which the link copies), recomputed, a list of node, times, cost, bytes and \
+absences (freed_after, made_for, cost, computations, fullest_bytes, fullest_at, could_have_stayed), and departures, a list of \
+node, bytes, begin, end, idle (time that computations wait for the copy) and returns (begin, end, idle, made_for, freed_after, \
+computations, fullest_bytes, fullest_at, could_have_stayed).")]
 pub struct ExplainArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...
     pub instance: String,
@@ -361,10 +369,15 @@ pub struct ExplainArguments {
 Examples:
   remat-bb verify zoo:vgg16 plan.json
   remat-bb verify graph.json schedule.json --budget 5GiB --json
+  remat-bb verify zoo:vgg16 plan.json --offload pcie4 --host-memory 8GiB
+
+With --offload the clock runs over that link: what the file records of its makespan was over another one, and is not judged.
 
 The object that --json prints has the fields verified, version, instance, instance_sha256, file, kind, semantics, cost, \
-base_cost, overhead_percent, cost_unit, peak_memory_bytes, peak_at, computations, budget_bytes, stage_schedule, \
-no_stage_schedule_because, stage_schedule_in_own_order (of its own first computations), recorded_objective, recorded_peak_bytes, \
+compute_cost, idle, makespan (both together, the cost of the step), base_cost, overhead_percent, cost_unit, peak_memory_bytes, \
+peak_at, to_host_bytes, from_host_bytes, host_peak_bytes, host_memory_bytes (the limit of the link), computations, budget_bytes, \
+stage_schedule, no_stage_schedule_because, stage_schedule_in_own_order (of its own first computations), \
+stage_schedule_with_copies (apart from what it copies to the host), recorded_objective, recorded_peak_bytes, \
 recorded_budget_bytes, differences, and of a plan with addresses \
 arena_bytes, arena_bound_bytes, alignment_bytes and fragmentation; for orders, memory plans \
 and placements verified, version, instance, instance_sha256, file, kind, variant, peak_memory_bytes, height_bytes, recorded_bound_bytes \
@@ -377,6 +390,9 @@ pub struct VerifyArguments {
     /// Budget to check against, in place of the one that the file records
     #[arg(short, long, value_name = "B")]
     pub budget: Option<String>,
+    /// Link to replay the plan with, in place of the one that it records
+    #[command(flatten)]
+    pub link: LinkOptions,
     /// Print one JSON object on standard output instead of a summary
     #[arg(long)]
     pub json: bool,

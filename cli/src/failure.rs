@@ -141,6 +141,19 @@ pub enum Failure {
         /// The budget, in words.
         budget: String,
     },
+    /// A plan that is what it says, and copies more to the host than there is room for.
+    #[error("{file} needs {needed} of host memory, more than the {limit} that there is")]
+    #[diagnostic(help(
+        "the file is what it says; give more with --host-memory, or plan again for this host"
+    ))]
+    HostTooSmall {
+        /// The file.
+        file: String,
+        /// Its peak on the host, in words.
+        needed: String,
+        /// The limit, in words.
+        limit: String,
+    },
     /// Something that the program cannot do yet, or arguments that do not go together.
     #[error("{problem}")]
     Usage {
@@ -250,6 +263,7 @@ impl Failure {
             | Failure::Replay { file, .. }
             | Failure::Addresses { file, .. }
             | Failure::TooLarge { file, .. }
+            | Failure::HostTooSmall { file, .. }
             | Failure::Mismatch { file, .. } => Some(file.clone()),
             Failure::Zoo { source_text, .. } => Some(source_text.clone()),
             Failure::Write { file, .. } => Some(file.display().to_string()),

@@ -11,6 +11,7 @@
 //! | [`report`] | costs, sizes and tables as text |
 //! | [`progress`] | a solve in progress, on a terminal or as lines |
 //! | [`log`] | events of `lp` and `mip` as tables |
+//! | [`transfers`] | copies to the host and their link as text |
 //! | [`visible`] | names out of files on a terminal |
 //! | [`stand_in`] | command lines of other solvers |
 //! | [`interrupt`] | Ctrl-C |
@@ -38,6 +39,7 @@ pub mod report;
 pub mod rescue;
 pub mod source;
 pub mod stand_in;
+pub mod transfers;
 pub mod visible;
 
 use arguments::{Arguments, Command};

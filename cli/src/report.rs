@@ -93,9 +93,20 @@ pub fn gib(bytes: u64) -> f64 {
 
 /// The moment of a replay's peak, by name.
 pub fn moment(instance: &Instance, replay: &Replay) -> String {
-    match replay.peak_at.node {
-        Some(node) => instance.node(node).name.clone(),
-        None => format!("the start of stage {}", replay.peak_at.stage),
+    if let Some(node) = replay.peak_at.node {
+        return instance.node(node).name.clone();
+    }
+    let mut copies = replay.transfers.moments.iter();
+    let Some(peak) = copies.find(|moment| moment.bytes == replay.peak_bytes) else {
+        return format!("the start of stage {}", replay.peak_at.stage);
+    };
+    match replay
+        .timeline
+        .get(peak.after)
+        .and_then(|next| next.at.node)
+    {
+        Some(next) => format!("a copy before {}", instance.node(next).name),
+        None => "a copy at the end".into(),
     }
 }
 
@@ -362,23 +373,36 @@ impl LayersJson {
 #[derive(Serialize)]
 pub struct ReplayJson<'a> {
     cost: u64,
+    compute_cost: u64,
+    idle: u64,
+    makespan: u64,
     base_cost: u64,
     overhead_percent: f64,
     cost_unit: &'a str,
     peak_memory_bytes: u64,
     peak_at: String,
+    to_host_bytes: u64,
+    from_host_bytes: u64,
+    host_peak_bytes: u64,
 }
 
 impl<'a> ReplayJson<'a> {
     /// The findings of a replay of an instance.
     pub fn of(instance: &'a Instance, replay: &Replay) -> Self {
+        let transfers = &replay.transfers;
         ReplayJson {
-            cost: replay.cost,
+            cost: replay.makespan,
+            compute_cost: replay.cost,
+            idle: replay.idle(),
+            makespan: replay.makespan,
             base_cost: replay.base_cost,
             overhead_percent: replay.overhead_percent(),
             cost_unit: &instance.cost_unit().name,
             peak_memory_bytes: replay.peak_bytes,
             peak_at: moment(instance, replay),
+            to_host_bytes: transfers.to_host_bytes,
+            from_host_bytes: transfers.from_host_bytes,
+            host_peak_bytes: transfers.host_peak_bytes,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Instances, budgets and files as they are written on the command line.
 
+use crate::arguments::LinkOptions;
 use crate::failure::Failure;
 use crate::files;
 use remat_formulations::memory_plan::MemoryPlanSearchError;
@@ -233,7 +234,33 @@ pub fn replayed(instance_text: &str, path: &Path) -> Result<Replayed, Failure> {
     Ok(replayed::replayed(&instance, &input.name, &input.bytes)?)
 }
 
-/// The same without a look at addresses, for whoever gives others.
+/// The same over another link where one is asked for, whatever link the plan records; with whether
+/// one is.
+///
+/// # Errors
+/// As [`replayed()`], and those of [`LinkOptions::applied`].
+pub fn replayed_over(
+    instance_text: &str,
+    path: &Path,
+    link: &LinkOptions,
+) -> Result<(Replayed, bool), Failure> {
+    let instance = instance(instance_text)?;
+    let linked = link.applied(&instance)?;
+    let input = files::document(path)?;
+    let Some(linked) = linked else {
+        let found = replayed::replayed(&instance, &input.name, &input.bytes)?;
+        return Ok((found, false));
+    };
+    let found = replayed::replayed_over_link(&linked, &input.name, &input.bytes)?;
+    let given_link = instance.host_link().cloned();
+    let found = Replayed {
+        given_link,
+        ..found
+    };
+    Ok((found, true))
+}
+
+/// The same as [`replayed()`] without a look at addresses, for whoever gives others.
 ///
 /// # Errors
 /// As [`replayed()`].

@@ -3,7 +3,8 @@
 //! Blocks of a page run in order in one fresh folder, the examples of a `--help` in another. Times
 //! are cut short, and files of one's own that an example reads get a stand-in. Left out are
 //! commands that need libtorch, and blocks behind a comment `<!-- not run: REASON -->`. A block
-//! behind `<!-- exit N -->` ends with that code, every other with 0. Lines that a page shows of a
+//! behind `<!-- exit N -->` ends with that code, every other with 0. A block behind
+//! `<!-- file NAME -->` is that file. Lines that a page shows of a
 //! command's output must be among it, but for those of this program's own search, whose time is
 //! cut.
 
@@ -20,6 +21,8 @@ const TORCH: [&str; 3] = ["profile", "exec", "train-check"];
 /// A command, with what is shown of its output and its exit code.
 #[derive(Debug)]
 struct Example {
+    /// Files that the page shows before it: name and text.
+    files: Vec<(String, String)>,
     line: String,
     shown: Vec<String>,
     code: i32,
@@ -55,7 +58,8 @@ impl Example {
 
 /// The commands in the blocks of a page.
 fn of_page(text: &str) -> Vec<Example> {
-    let mut found = Vec::new();
+    let mut found: Vec<Example> = Vec::new();
+    let mut files = Vec::new();
     let mut before = "";
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
@@ -75,11 +79,16 @@ fn of_page(text: &str) -> Vec<Example> {
         if comment.is_some_and(|c| c.starts_with("not run:")) {
             continue;
         }
+        if let Some(name) = comment.and_then(|c| c.strip_prefix("file ")) {
+            files.push((name.to_owned(), block.join("\n")));
+            continue;
+        }
         let session = block.first().is_some_and(|line| line.starts_with("$ "));
         for line in block {
             let command = line.trim_start_matches("$ ");
             if line.starts_with("$ ") == session && command.starts_with("remat-bb ") {
                 found.push(Example {
+                    files: std::mem::take(&mut files),
                     line: command.split(" #").next().unwrap_or(command).trim().into(),
                     shown: Vec::new(),
                     code: code.unwrap_or(0),
@@ -100,6 +109,7 @@ fn of_help(command: &clap::Command) -> Vec<Example> {
     lines
         .filter(|line| line.starts_with("remat-bb "))
         .map(|line| Example {
+            files: Vec::new(),
             line: line.into(),
             shown: Vec::new(),
             code: 0,
@@ -193,6 +203,9 @@ fn run(of: &str, examples: &[Example]) -> usize {
     .unwrap();
     let mut count = 0;
     for example in examples.iter().filter(|example| !example.is_torch()) {
+        for (name, text) in &example.files {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
         stand_in(folder.path(), example);
         let line = example.cut();
         let (code, out, err) = shell(folder.path(), &line);

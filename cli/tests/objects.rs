@@ -16,13 +16,19 @@ const ORIGIN: [&str; 3] = ["version", "instance", "instance_sha256"];
 const SEARCH: [&str; 3] = ["settings", "threads", "seed"];
 
 /// Fields of a replay.
-const REPLAY: [&str; 6] = [
+const REPLAY: [&str; 12] = [
     "cost",
+    "compute_cost",
+    "idle",
+    "makespan",
     "base_cost",
     "overhead_percent",
     "cost_unit",
     "peak_memory_bytes",
     "peak_at",
+    "to_host_bytes",
+    "from_host_bytes",
+    "host_peak_bytes",
 ];
 
 /// Fields of addresses, null where a plan has none.
@@ -198,6 +204,8 @@ fn results_about_an_instance_say_which_and_how() {
             &REPLAY,
             &["verified", "file", "kind", "semantics", "computations"],
             &[
+                "host_memory_bytes",
+                "stage_schedule_with_copies",
                 "budget_bytes",
                 "stage_schedule",
                 "no_stage_schedule_because",
@@ -226,7 +234,7 @@ fn results_about_an_instance_say_which_and_how() {
             &REPLAY,
             &["semantics", "nodes", "backward_nodes", "fixed_bytes"],
             &["plain_peak_bytes", "budget_bytes", "statements", "tensors"],
-            &["at_peak", "recomputed"],
+            &["at_peak", "recomputed", "copies"],
             &ARENA,
         ],
     );
@@ -236,7 +244,8 @@ fn results_about_an_instance_say_which_and_how() {
             &ORIGIN,
             &REPLAY,
             &["semantics", "plain_peak_bytes", "budget_bytes", "kept"],
-            &["slower", "saved_cost", "recomputed"],
+            &["slower", "saved_cost", "recomputed", "departures"],
+            &["to_host_busy", "from_host_busy"],
         ],
     );
     let checked = fields_are(

@@ -1,14 +1,23 @@
-//! A plan explained: what is dropped and computed again, when, and what that saves.
+//! A plan explained: what is dropped and computed again, or leaves for the host and comes back,
+//! when, and what that saves.
 //!
 //! Every time a tensor's last copy is freed and computed again later is an [`Absence`]. While it
 //! lasts, the tensor's bytes are free for others. Whether that was needed is told by the fullest
 //! moment of the absence: where the tensor would not have fitted in beside what was there, the
-//! budget forced it out (or forced out something in its place).
+//! budget forced it out (or forced out something in its place). A tensor that is copied to the host
+//! has a [`Departure`].
+
+mod departures;
+mod fullest;
+
+pub use departures::{Departure, Return};
 
 use crate::instance::{Instance, NodeId};
 use crate::plain::Plain;
-use crate::plan::{Plan, Step};
+use crate::plan::{Plan, Register, Step};
 use crate::simulate::{self, Replay, ReplayError};
+use departures::Departures;
+use fullest::{Fullest, Since};
 use std::collections::BTreeMap;
 
 /// A time without a tensor between two of its computations.
@@ -29,7 +38,8 @@ pub struct Absence {
     /// Bytes that are free in the meantime.
     pub bytes: u64,
     /// The computation in the meantime at which most memory is in use, and how much, fixed memory
-    /// included; `None` where none is in between.
+    /// included; `None` where none is in between. Where that is a statement about a copy, the
+    /// computation that comes next.
     pub fullest: Option<(usize, u64)>,
 }
 
@@ -87,6 +97,8 @@ pub struct Explanation {
     /// ([`Plain`]). The plan costs that step, [`Explanation::extra_cost`] and
     /// [`Explanation::slower_cost`], less this.
     pub saved_cost: u64,
+    /// Tensors that are copied to the host, in the order in which they leave.
+    pub departures: Vec<Departure>,
 }
 
 impl Explanation {
@@ -109,9 +121,10 @@ impl Explanation {
 pub fn explain(instance: &Instance, plan: &Plan) -> Result<Explanation, ReplayError> {
     let replay = simulate::plan(instance, plan)?;
     let mut reader = PlanReader::new(instance, &replay);
-    for step in &plan.steps {
-        reader.step(*step);
+    for (at, step) in plan.steps.iter().enumerate() {
+        reader.step(at, *step);
     }
+    let departures = reader.departures.list;
     let order = reader.order;
     let mut stories: Vec<Story> = reader
         .tensors
@@ -127,7 +140,10 @@ pub fn explain(instance: &Instance, plan: &Plan) -> Result<Explanation, ReplayEr
         .collect();
     stories.sort_by_key(|s| (std::cmp::Reverse(s.cost), s.node));
     let mut kept: Vec<NodeId> = (0..instance.len())
-        .filter(|&i| reader.tensors[i].runs == 1 && reader.tensors[i].read_later)
+        .filter(|&i| {
+            let tensor = &reader.tensors[i];
+            tensor.runs == 1 && tensor.read_later && !tensor.was_away
+        })
         .map(NodeId::from)
         .collect();
     kept.sort_by_key(|id| (std::cmp::Reverse(instance.node(*id).output_bytes), *id));
@@ -155,6 +171,7 @@ pub fn explain(instance: &Instance, plan: &Plan) -> Result<Explanation, ReplayEr
         kept,
         slower,
         saved_cost,
+        departures,
     })
 }
 
@@ -167,24 +184,26 @@ struct TensorHistory {
     read_later: bool,
     copies: usize,
     extra_cost: u64,
-    /// Computations done when the last copy was freed, and the node after which.
-    freed: Option<(usize, NodeId)>,
+    /// The time since the last copy was freed, and the node after which.
+    freed: Option<(Since, NodeId)>,
     absences: Vec<Absence>,
     /// The last absence waits for its first reader.
     unread: bool,
+    /// It came back from the host to a device that had no copy.
+    was_away: bool,
 }
 
 struct PlanReader<'a> {
     instance: &'a Instance,
     replay: &'a Replay,
     order: Vec<NodeId>,
-    /// Computations after which none so far is fuller, in order: the first of them from a moment on
-    /// is the fullest since.
-    fuller: Vec<usize>,
+    fullest: Fullest,
     tensors: Vec<TensorHistory>,
-    holds: BTreeMap<crate::plan::Register, NodeId>,
-    /// The node whose output each host buffer took last.
-    buffers: BTreeMap<crate::plan::HostBuffer, NodeId>,
+    holds: BTreeMap<Register, NodeId>,
+    /// For registers that are allocated and empty, the fullest moment of the absence of the tensor
+    /// that they are for.
+    coming: BTreeMap<Register, Option<(usize, u64)>>,
+    departures: Departures,
 }
 
 impl<'a> PlanReader<'a> {
@@ -193,22 +212,40 @@ impl<'a> PlanReader<'a> {
             instance,
             replay,
             order: Vec::with_capacity(replay.computations),
-            fuller: Vec::new(),
+            fullest: Fullest::default(),
             tensors: vec![TensorHistory::default(); instance.len()],
             holds: BTreeMap::new(),
-            buffers: BTreeMap::new(),
+            coming: BTreeMap::new(),
+            departures: Departures::default(),
         }
     }
 
-    fn step(&mut self, step: Step) {
+    /// Reads the statement at a position.
+    fn step(&mut self, at: usize, step: Step) {
         match step {
-            Step::Allocate { .. } | Step::Wait { .. } | Step::Release { .. } => {}
+            Step::Wait { .. } | Step::Release { .. } => {}
+            Step::Allocate { register, node } => {
+                let freed = self.tensors[node.index()].freed;
+                let most = freed.and_then(|(since, _)| self.fullest.since(since));
+                self.coming.insert(register, most);
+            }
             Step::Offload { register, buffer } => {
                 if let Some(node) = self.holds.get(&register) {
-                    self.buffers.insert(buffer, *node);
+                    self.departures.leave(self.replay, *node, buffer);
                 }
             }
-            Step::Prefetch { buffer, register } => self.fetched(buffer, register),
+            Step::Prefetch { buffer, register } => {
+                let most = self.coming.remove(&register).flatten();
+                if let Some(node) = self.departures.node(buffer) {
+                    self.holds.insert(register, node);
+                    let tensor = &mut self.tensors[node.index()];
+                    tensor.copies += 1;
+                    let freed = tensor.freed.take();
+                    tensor.was_away |= freed.is_some();
+                    let freed = freed.map(|(since, after)| (since.computations, after));
+                    self.departures.come(self.replay, buffer, freed, most);
+                }
+            }
             Step::Deallocate { register } => {
                 if let Some(node) = self.holds.remove(&register) {
                     self.gone(node);
@@ -220,19 +257,10 @@ impl<'a> PlanReader<'a> {
                 implementation,
             } => self.compute(node, register, usize::from(implementation)),
         }
+        self.fullest.copies(self.replay, at);
     }
 
-    /// A register holds what came from the host.
-    fn fetched(&mut self, buffer: crate::plan::HostBuffer, register: crate::plan::Register) {
-        if let Some(node) = self.buffers.get(&buffer) {
-            self.holds.insert(register, *node);
-            let tensor = &mut self.tensors[node.index()];
-            tensor.copies += 1;
-            tensor.freed = None;
-        }
-    }
-
-    fn compute(&mut self, node: NodeId, register: crate::plan::Register, implementation: usize) {
+    fn compute(&mut self, node: NodeId, register: Register, implementation: usize) {
         let at = self.order.len();
         let cost_before = match at {
             0 => 0,
@@ -252,17 +280,12 @@ impl<'a> PlanReader<'a> {
         }
         let overwritten = self.holds.insert(register, node);
         self.order.push(node);
-        let bytes_at = |k: usize| self.replay.timeline[k].bytes;
-        let fullest = self.tensors[node.index()].freed.map(|(from, _)| {
-            let k = self.fuller.partition_point(|k| *k < from);
-            self.fuller.get(k).map(|&k| (k, bytes_at(k)))
-        });
-        while self
-            .fuller
-            .pop_if(|k| bytes_at(*k) < bytes_at(at))
-            .is_some()
-        {}
-        self.fuller.push(at);
+        let freed = self.tensors[node.index()].freed;
+        let fullest = match self.coming.remove(&register) {
+            Some(most) => most,
+            None => freed.and_then(|(since, _)| self.fullest.since(since)),
+        };
+        self.fullest.computation(self.replay, at);
         let tensor = &mut self.tensors[node.index()];
         tensor.runs += 1;
         if tensor.first.is_some() {
@@ -271,17 +294,17 @@ impl<'a> PlanReader<'a> {
             tensor.first = Some((implementation, cost));
         }
         if tensor.copies == 0
-            && let Some((from, freed_after)) = tensor.freed.take()
+            && let Some((since, freed_after)) = tensor.freed.take()
         {
             tensor.absences.push(Absence {
                 node,
-                from,
+                from: since.computations,
                 to: at,
                 freed_after,
                 made_for: None,
                 cost,
                 bytes: self.instance.node(node).output_bytes,
-                fullest: fullest.flatten(),
+                fullest,
             });
             tensor.unread = true;
         }
@@ -293,12 +316,12 @@ impl<'a> PlanReader<'a> {
 
     /// A copy is freed.
     fn gone(&mut self, node: NodeId) {
-        let done = self.order.len();
+        let since = self.fullest.now(self.order.len());
         let after = self.order.last().copied().unwrap_or(node);
         let tensor = &mut self.tensors[node.index()];
         tensor.copies = tensor.copies.saturating_sub(1);
         if tensor.copies == 0 {
-            tensor.freed = Some((done, after));
+            tensor.freed = Some((since, after));
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Plan and schedule files, read and replayed.
 
 use crate::document::{self, ReadError};
-use crate::instance::Instance;
+use crate::instance::{HostLink, Instance};
 use crate::plan::{AddressesError, Plan, PlanAddresses, PlanDocument, PlanFile};
 use crate::schedule::{Schedule, ScheduleFile, Semantics};
 use crate::simulate::{self, Replay, ReplayError};
+use std::borrow::Cow;
 
 /// The kind of a file that holds a way to train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,11 +33,13 @@ pub struct Replayed {
     pub kind: FileKind,
     /// The instance, as the file's program sees it, with the link that the plan was made for.
     pub instance: Instance,
+    /// The link of the instance that was given.
+    pub given_link: Option<HostLink>,
     /// The plan, or the one made from the schedule.
     pub plan: Plan,
     /// The replay of what the file holds.
     pub replay: Replay,
-    /// Recorded cost.
+    /// Recorded cost; of a plan that copies to the host, its makespan.
     pub objective: u64,
     /// Recorded peak in bytes; schedules record none.
     pub peak_bytes: Option<u64>,
@@ -44,6 +47,22 @@ pub struct Replayed {
     pub budget_bytes: Option<u64>,
     /// Addresses of a plan that has them, replayed as well.
     pub addresses: Option<PlanAddresses>,
+}
+
+impl Replayed {
+    /// The instance with the link that it was given with, not the one that the plan records:
+    /// fingerprints are of that.
+    pub fn given(&self) -> Cow<'_, Instance> {
+        if self.instance.host_link() == self.given_link.as_ref() {
+            return Cow::Borrowed(&self.instance);
+        }
+        // The link was there when the instance was made.
+        let given = self
+            .instance
+            .clone()
+            .with_host_link(self.given_link.clone());
+        given.map_or(Cow::Borrowed(&self.instance), Cow::Owned)
+    }
 }
 
 /// Reason why a file could not be replayed.
@@ -87,7 +106,11 @@ pub enum ReplayedError {
 /// # Errors
 /// [`ReplayedError`] names the file and what is wrong with it.
 pub fn replayed(instance: &Instance, name: &str, bytes: &[u8]) -> Result<Replayed, ReplayedError> {
-    let found = executed(instance, name, bytes)?;
+    checked(name, executed(instance, name, bytes)?)
+}
+
+/// Replays the addresses of a plan that has some.
+fn checked(name: &str, found: Replayed) -> Result<Replayed, ReplayedError> {
     if let Some(addresses) = &found.addresses {
         let replayed = addresses.replay(&found.instance, &found.plan);
         replayed.map_err(|e| ReplayedError::Addresses {
@@ -103,11 +126,35 @@ pub fn replayed(instance: &Instance, name: &str, bytes: &[u8]) -> Result<Replaye
 /// # Errors
 /// As [`replayed`].
 pub fn executed(instance: &Instance, name: &str, bytes: &[u8]) -> Result<Replayed, ReplayedError> {
+    let own = |recorded: Option<HostLink>| recorded;
+    file(instance, name, bytes, &own)
+}
+
+/// The same as [`replayed`], over the link of the instance whatever the file records.
+///
+/// # Errors
+/// As [`replayed`].
+pub fn replayed_over_link(
+    instance: &Instance,
+    name: &str,
+    bytes: &[u8],
+) -> Result<Replayed, ReplayedError> {
+    checked(name, file(instance, name, bytes, &|_| None)?)
+}
+
+/// Reads and replays; `link` makes of the link that is recorded the one that replaces the
+/// instance's.
+fn file(
+    instance: &Instance,
+    name: &str,
+    bytes: &[u8],
+    link: &dyn Fn(Option<HostLink>) -> Option<HostLink>,
+) -> Result<Replayed, ReplayedError> {
     let schema = document::schema(name, bytes)?;
     match schema.is_some_and(|s| s.starts_with("remat-schedule/")) {
         true => schedule_file(instance, name, bytes),
         // A file that is neither is refused as a plan, with words that name the schema.
-        false => plan_file(instance, name, bytes),
+        false => plan_file(instance, name, bytes, link),
     }
 }
 
@@ -152,7 +199,12 @@ fn failed(name: &str, problem: ReplayError) -> ReplayedError {
     }
 }
 
-fn plan_file(instance: &Instance, name: &str, bytes: &[u8]) -> Result<Replayed, ReplayedError> {
+fn plan_file(
+    instance: &Instance,
+    name: &str,
+    bytes: &[u8],
+    link: &dyn Fn(Option<HostLink>) -> Option<HostLink>,
+) -> Result<Replayed, ReplayedError> {
     let file = PlanFile::parse(name, bytes)?;
     let instance = instance.seen_by(file.semantics());
     let PlanDocument {
@@ -163,7 +215,8 @@ fn plan_file(instance: &Instance, name: &str, bytes: &[u8]) -> Result<Replayed, 
         host_link,
         addresses,
     } = file.plan(&instance)?;
-    let instance = match host_link {
+    let given_link = instance.host_link().cloned();
+    let instance = match link(host_link) {
         // Its values were checked when it was read.
         Some(link) => instance.with_host_link(Some(link)).unwrap_or(instance),
         None => instance,
@@ -172,6 +225,7 @@ fn plan_file(instance: &Instance, name: &str, bytes: &[u8]) -> Result<Replayed, 
     Ok(Replayed {
         kind: FileKind::Plan,
         instance,
+        given_link,
         plan,
         replay,
         objective,
@@ -198,6 +252,7 @@ fn schedule_file(instance: &Instance, name: &str, bytes: &[u8]) -> Result<Replay
     let replay = replay.map_err(|e| failed(name, e))?;
     Ok(Replayed {
         kind: FileKind::Schedule,
+        given_link: instance.host_link().cloned(),
         instance,
         plan,
         replay,

@@ -159,7 +159,32 @@ class Plan:
 
     @property
     def objective(self) -> int:
-        """Cost of the step by the replay."""
+        """Cost of the step by the replay; of a plan that copies to the host, its makespan."""
+
+    @property
+    def makespan(self) -> int:
+        """Time of the step: cost of all computations, and ``idle``."""
+
+    @property
+    def idle(self) -> int:
+        """Time in which computations wait for copies; 0 without copies to the host."""
+
+    @property
+    def to_host_bytes(self) -> int:
+        """Bytes copied to the host."""
+
+    @property
+    def from_host_bytes(self) -> int:
+        """Bytes copied from the host."""
+
+    @property
+    def host_peak_bytes(self) -> int:
+        """Peak of host memory for copies."""
+
+    @property
+    def copies(self) -> list[tuple[str, bool, int, int]]:
+        """Copies to the host and back in the order of their statements: ``(node, to_host, begin,
+        end)``, times in ``cost_unit``."""
 
     @property
     def bound(self) -> int | None:
@@ -225,13 +250,15 @@ class Plan:
 
     @property
     def timeline(self) -> list[tuple[int, int]]:
-        """For each computation the cost of the step up to and including it, and the bytes in use
-        while it runs."""
+        """For each computation the cost of the step up to and including it, waiting for copies
+        included, and the bytes in use while it runs."""
 
     @property
     def steps(self) -> list[tuple[Any, ...]]:
         """The statements: ``("allocate", register, node)``, ``("compute", node, register)``, the
-        same with an implementation where the node has several, or ``("deallocate", register)``."""
+        same with an implementation where the node has several, ``("deallocate", register)``, and
+        for copies ``("offload", register, buffer)``, ``("wait", buffer)``, ``("prefetch", buffer,
+        register)`` and ``("release", buffer)``."""
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as a ``remat-plan/1`` document."""
@@ -587,6 +614,20 @@ class Verified:
 
     @property
     def no_stage_schedule_because(self) -> str | None: ...
+    @property
+    def stage_schedule_with_copies(self) -> bool:
+        """True if bounds with a link are over plans like it."""
+
+    @property
+    def idle(self) -> int:
+        """Time in which computations wait for copies."""
+
+    @property
+    def to_host_bytes(self) -> int: ...
+    @property
+    def from_host_bytes(self) -> int: ...
+    @property
+    def host_peak_bytes(self) -> int: ...
 
 def solve(
     instance: InstanceSource,

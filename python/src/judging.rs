@@ -78,7 +78,7 @@ pub struct Verified {
     kind: &'static str,
     /// The program whose semantics hold.
     formulation: &'static str,
-    /// Cost by the replay.
+    /// Cost by the replay; of a plan that copies to the host, its makespan.
     objective: u64,
     /// Cost of the step without recomputation.
     base_cost: u64,
@@ -96,6 +96,16 @@ pub struct Verified {
     stage_schedule: bool,
     /// Reason why not.
     no_stage_schedule_because: Option<String>,
+    /// True if bounds with a link are over plans like it.
+    stage_schedule_with_copies: bool,
+    /// Time in which computations wait for copies.
+    idle: u64,
+    /// Bytes copied to the host.
+    to_host_bytes: u64,
+    /// Bytes copied from the host.
+    from_host_bytes: u64,
+    /// Peak of host memory for copies.
+    host_peak_bytes: u64,
 }
 
 #[pymethods]
@@ -162,10 +172,11 @@ fn judged(instance: &Instance, given: &Given, budget: Option<Budget>) -> Result<
             .detail("differences", Detail::Texts(vec![words])));
     }
     let stages = found.plan.stage_schedule(&found.instance);
+    let with_copies = found.plan.stage_schedule_with_copies(&found.instance);
     Ok(Verified {
         kind: found.kind.as_str(),
         formulation: found.plan.semantics.as_str(),
-        objective: replay.cost,
+        objective: replay.makespan,
         base_cost: replay.base_cost,
         overhead: replay.overhead_percent() / 100.0,
         peak_memory_bytes: replay.peak_bytes,
@@ -174,5 +185,10 @@ fn judged(instance: &Instance, given: &Given, budget: Option<Budget>) -> Result<
         computations: replay.computations,
         stage_schedule: stages.is_ok(),
         no_stage_schedule_because: stages.err().map(|e| e.to_string()),
+        stage_schedule_with_copies: with_copies.is_ok(),
+        idle: replay.idle(),
+        to_host_bytes: replay.transfers.to_host_bytes,
+        from_host_bytes: replay.transfers.from_host_bytes,
+        host_peak_bytes: replay.transfers.host_peak_bytes,
     })
 }

@@ -16,7 +16,7 @@ use remat_formulations::solve::{Outcome, Status, planned};
 use remat_instances::plan::{PlanAddresses, PlanDocument};
 use remat_instances::replayed::FileKind;
 use remat_instances::schedule::{CheckmateSchedule, Schedule, ScheduleFile, StageRuns};
-use remat_instances::simulate::{self, Replay};
+use remat_instances::simulate::{self, CopySpan, Replay};
 use remat_instances::{Semantics, budget};
 use std::path::PathBuf;
 
@@ -174,7 +174,7 @@ impl Plan {
     }
 
     fn gap_to(&self, bound: u64) -> f64 {
-        match self.replay.cost {
+        match self.replay.makespan {
             0 => 0.0,
             cost => cost.saturating_sub(bound) as f64 / cost as f64,
         }
@@ -262,10 +262,49 @@ impl Plan {
         self.found.as_ref().is_some_and(|found| found.interrupted)
     }
 
-    /// Cost of the step by the replay.
+    /// Cost of the step by the replay; of a plan that copies to the host, its makespan.
     #[getter]
     fn objective(&self) -> u64 {
-        self.replay.cost
+        self.replay.makespan
+    }
+
+    /// Time of the step: cost of all computations, and ``idle``.
+    #[getter]
+    fn makespan(&self) -> u64 {
+        self.replay.makespan
+    }
+
+    /// Time in which computations wait for copies; 0 without copies to the host.
+    #[getter]
+    fn idle(&self) -> u64 {
+        self.replay.idle()
+    }
+
+    /// Bytes copied to the host.
+    #[getter]
+    fn to_host_bytes(&self) -> u64 {
+        self.replay.transfers.to_host_bytes
+    }
+
+    /// Bytes copied from the host.
+    #[getter]
+    fn from_host_bytes(&self) -> u64 {
+        self.replay.transfers.from_host_bytes
+    }
+
+    /// Peak of host memory for copies.
+    #[getter]
+    fn host_peak_bytes(&self) -> u64 {
+        self.replay.transfers.host_peak_bytes
+    }
+
+    /// Copies to the host and back in the order of their statements: ``(node, to_host, begin,
+    /// end)``, times in ``cost_unit``.
+    #[getter]
+    fn copies(&self) -> Vec<(&str, bool, u64, u64)> {
+        let spans = self.replay.transfers.spans.iter();
+        let copy = |s: &CopySpan| (self.name_of(s.node), s.to_host, s.begin, s.end);
+        spans.map(copy).collect()
     }
 
     /// Proven: no plan among those of ``bound_scope`` within the budget costs less. ``None``
@@ -375,16 +414,18 @@ impl Plan {
         nodes.collect()
     }
 
-    /// For each computation the cost of the step up to and including it, and the bytes in use while
-    /// it runs.
+    /// For each computation the cost of the step up to and including it, waiting for copies
+    /// included, and the bytes in use while it runs.
     #[getter]
     fn timeline(&self) -> Vec<(u64, u64)> {
         let points = self.replay.timeline.iter();
-        points.map(|point| (point.cost, point.bytes)).collect()
+        points.map(|point| (point.clock, point.bytes)).collect()
     }
 
     /// The statements: ``("allocate", register, node)``, ``("compute", node, register)``, the same
-    /// with an implementation where the node has several, or ``("deallocate", register)``.
+    /// with an implementation where the node has several, ``("deallocate", register)``, and for
+    /// copies ``("offload", register, buffer)``, ``("wait", buffer)``, ``("prefetch", buffer,
+    /// register)`` and ``("release", buffer)``.
     #[getter]
     fn steps<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         let steps = self.to_dict(py)?.get_item("steps")?;
@@ -548,7 +589,7 @@ impl Plan {
         let mut text = format!(
             "Plan({:?}: {} a step, {:.2}% over no recomputation, peak {}",
             self.view.name(),
-            report::cost(self.replay.cost, unit),
+            report::cost(self.replay.makespan, unit),
             self.replay.overhead_percent(),
             budget::format_bytes(self.replay.peak_bytes)
         );

@@ -1,9 +1,12 @@
 //! `remat-bb explain`
 
+mod departures;
+
 use crate::arguments::ExplainArguments;
 use crate::failure::{Exit, Failure};
 use crate::report::{self, OriginJson, ReplayJson, counted};
 use crate::{files, source};
+use departures::JsonDeparture;
 use remat_instances::budget::format_bytes;
 use remat_instances::explain::{self, Absence, Explanation, Slower, Story};
 use remat_instances::instance::NodeId;
@@ -38,7 +41,7 @@ pub fn run(arguments: &ExplainArguments) -> Result<Exit, Failure> {
         budget_bytes,
     };
     files::print(&if arguments.json {
-        teller.json()
+        teller.json(&found.given())
     } else {
         teller.words((!arguments.all).then_some("--all tells of them"))
     })?;
@@ -101,7 +104,10 @@ impl Teller<'_> {
         );
         // Writing to a string cannot fail.
         if told.stories.is_empty() {
-            text += "Nothing is computed again: every tensor stays until its last reader.\n";
+            text += match told.departures.is_empty() {
+                true => "Nothing is computed again: every tensor stays until its last reader.\n",
+                false => "Nothing is computed again.\n",
+            };
         } else {
             let _ = writeln!(
                 text,
@@ -113,10 +119,11 @@ impl Teller<'_> {
             );
         }
         self.slower(&mut text);
+        self.link(&mut text);
         let _ = writeln!(
             text,
             "It costs {}, {:+.2}% over no recomputation ({}).",
-            self.cost(replay.cost),
+            self.cost(replay.makespan),
             replay.overhead_percent(),
             source::plain_words(self.semantics)
         );
@@ -141,6 +148,7 @@ impl Teller<'_> {
             let _ = writeln!(text, "At the peak {fits}.");
         }
         self.kept(&mut text);
+        self.departures(&mut text, hint);
         if told.stories.is_empty() {
             return text;
         }
@@ -268,25 +276,34 @@ impl Teller<'_> {
             "dropped after {}, {purpose}",
             self.name(absence.freed_after)
         );
-        let Some((at, bytes)) = absence.fullest else {
+        if absence.fullest.is_none() {
             return text + ": nothing runs in between";
-        };
+        }
         let _ = write!(
             text,
             ": {} free during {}",
             format_bytes(absence.bytes),
             counted((absence.to - absence.from) as u64, "computation"),
         );
+        text + &self.fullest(absence.fullest, absence.bytes)
+    }
+
+    /// The fullest moment without a tensor of so many bytes, and whether it could have stayed.
+    fn fullest(&self, fullest: Option<(usize, u64)>, own_bytes: u64) -> String {
+        let mut text = String::new();
+        let Some((at, bytes)) = fullest else {
+            return text;
+        };
         if bytes == self.told.replay.peak_bytes {
             text += ", the peak among them";
         }
         let moment = self.name(self.told.order[at]);
         match self.budget_bytes {
-            Some(budget) if absence.could_have_stayed(budget) => {
+            Some(budget) if bytes.saturating_add(own_bytes) <= budget => {
                 let _ = write!(text, "; alone it could have stayed (fullest at {moment})");
             }
             Some(budget) => {
-                let missing = bytes.saturating_add(absence.bytes).saturating_sub(budget);
+                let missing = bytes.saturating_add(own_bytes).saturating_sub(budget);
                 let _ = write!(
                     text,
                     "; kept, it would exceed the budget by {} while {moment} runs",
@@ -304,7 +321,8 @@ impl Teller<'_> {
         text
     }
 
-    fn json(&self) -> String {
+    /// The object that `--json` prints; the instance that was given has its own link.
+    fn json(&self, given: &Instance) -> String {
         let recomputed = self.told.stories.iter().map(|story| {
             let node = self.instance.node(story.node);
             JsonStory {
@@ -329,7 +347,7 @@ impl Teller<'_> {
         });
         let replay = &self.told.replay;
         report::json(&ExplainJson {
-            origin: OriginJson::of(self.instance),
+            origin: OriginJson::of(given),
             semantics: self.semantics.as_str(),
             replay: ReplayJson::of(self.instance, replay),
             plain_peak_bytes: self.plain.peak_bytes,
@@ -345,6 +363,9 @@ impl Teller<'_> {
                 .collect(),
             recomputed: recomputed.collect(),
             saved_cost: self.told.saved_cost,
+            to_host_busy: replay.transfers.busy(true),
+            from_host_busy: replay.transfers.busy(false),
+            departures: self.departures_json(),
             slower: self
                 .told
                 .slower
@@ -378,6 +399,9 @@ struct ExplainJson<'a> {
     recomputed: Vec<JsonStory<'a>>,
     slower: Vec<JsonSlower<'a>>,
     saved_cost: u64,
+    to_host_busy: u64,
+    from_host_busy: u64,
+    departures: Vec<JsonDeparture<'a>>,
 }
 
 #[derive(Serialize)]

@@ -2,7 +2,7 @@
 
 use crate::arguments::ImproveArguments;
 use crate::failure::{Exit, Failure};
-use crate::files::{Files, shown};
+use crate::files::{self, Files, shown};
 use crate::report::{self, OriginJson, counted};
 use crate::{interrupt, source};
 use remat_formulations::improve::{Improve, ImproveError, Improved};
@@ -45,9 +45,13 @@ pub fn run(arguments: &ImproveArguments) -> Result<Exit, Failure> {
     if let Some(limit) = arguments.time_limit {
         improve = improve.time_limit(limit);
     }
-    let better = improve
-        .run()
-        .map_err(|ImproveError::Replay(e)| PlanError::from(e))?;
+    let better = improve.run().map_err(|e| match e {
+        ImproveError::Replay(e) => Failure::from(PlanError::from(e)),
+        ImproveError::Copies { .. } => Failure::Usage {
+            problem: format!("{}: {e}", files::input_name(&arguments.plan)),
+            remedy: "improve the plan that it was made from, without copies".into(),
+        },
+    })?;
     let fits = budget_bytes.map(|budget| better.replay.peak_bytes <= budget);
     let mut written = None;
     if let Some(path) = &arguments.out {

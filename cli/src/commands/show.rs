@@ -7,12 +7,12 @@ use crate::draw::{addresses, schedule};
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, input_name};
 use crate::report::{self, Arena, ArenaJson, OriginJson, ReplayJson, Table, counted};
-use crate::source;
+use crate::{source, transfers};
 use remat_instances::budget::format_bytes;
 use remat_instances::explain::{self, Explanation};
 use remat_instances::instance::NodeId;
 use remat_instances::plan::{Plan, PlanAddresses, Register, Step};
-use remat_instances::simulate::Replay;
+use remat_instances::simulate::{CopySpan, Replay};
 use remat_instances::{Instance, NodeId as Id};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -21,6 +21,8 @@ use std::path::{Path, PathBuf};
 
 /// Rows of a list that is cut.
 const ROWS: usize = 8;
+/// Rows of the list of copies.
+const COPY_ROWS: usize = 16;
 
 /// Describes, and draws what was asked for.
 ///
@@ -91,6 +93,8 @@ pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
 /// Instance and plan that are shown, with replays.
 struct Subject {
     instance: Instance,
+    /// The same with the link that it was given with.
+    given: Instance,
     plan: Plan,
     told: Explanation,
     plain: Replay,
@@ -103,12 +107,13 @@ impl Subject {
     fn load(arguments: &ShowArguments) -> Result<Self, Failure> {
         let mut arena = None;
         let mut addresses = None;
-        let (instance, plan, recorded) = match &arguments.plan {
+        let (given, instance, plan, recorded) = match &arguments.plan {
             Some(path) => {
                 let found = source::replayed(&arguments.instance, path)?;
+                let given = found.given().into_owned();
                 arena = verify::arena(&found, &input_name(path))?;
                 addresses = found.addresses;
-                (found.instance, found.plan, found.budget_bytes)
+                (given, found.instance, found.plan, found.budget_bytes)
             }
             None => {
                 let wanted = arguments.program.formulation;
@@ -117,7 +122,7 @@ impl Subject {
                 let plain = instance.without_recomputation(formulation.semantics());
                 let plan = plain.and_then(|plain| plain.plan(instance));
                 let plan = plan.map_err(|e| source::replay_failure(&arguments.instance, e))?;
-                (instance.clone(), plan, None)
+                (instance.clone(), instance.clone(), plan, None)
             }
         };
         let told = explain::explain(&instance, &plan)
@@ -129,6 +134,7 @@ impl Subject {
         };
         Ok(Subject {
             instance,
+            given,
             plan,
             told,
             plain,
@@ -173,15 +179,22 @@ impl Subject {
             let _ = writeln!(
                 out,
                 "  plan      {} a step ({:+.2}%), peak {} at {}; {}",
-                report::cost(replay.cost, unit),
+                report::cost(replay.makespan, unit),
                 replay.overhead_percent(),
                 format_bytes(replay.peak_bytes),
                 report::moment(instance, replay),
                 counted(self.plan.steps.len() as u64, "statement")
             );
         }
+        let copies = transfers::lines(instance, replay);
+        if let Some([step, ..]) = &copies {
+            let _ = writeln!(out, "            {step}");
+        }
         if let Some(arena) = &self.arena {
             let _ = writeln!(out, "  arena     {}", arena.words(self.budget_bytes));
+        }
+        if let Some([_, host, link]) = &copies {
+            let _ = writeln!(out, "  host      {host}\n  link      {link}");
         }
         if let Some(budget) = self.budget_bytes {
             let fits = if replay.peak_bytes <= budget {
@@ -203,6 +216,7 @@ impl Subject {
         let heading = format!("in memory at the peak, while {name} runs");
         out += &self.tensors(&heading, live);
         out += &self.recomputed();
+        out += &self.copied();
         out
     }
 
@@ -287,6 +301,61 @@ impl Subject {
         text
     }
 
+    /// Copies in order of time, those that come back with the node that reads them.
+    fn copied(&self) -> String {
+        let (instance, replay) = (&self.instance, &self.told.replay);
+        let spans = &replay.transfers.spans;
+        if spans.is_empty() {
+            return String::new();
+        }
+        let time = |time| report::cost(time, instance.cost_unit());
+        let mut spans: Vec<&CopySpan> = spans.iter().collect();
+        spans.sort_by_key(|span| span.begin);
+        let mut table = Table::new(&[
+            ("", false),
+            ("", true),
+            ("", false),
+            ("", true),
+            ("", false),
+            ("", true),
+            ("", false),
+        ]);
+        for span in spans.iter().take(COPY_ROWS) {
+            let node = instance.node(span.node);
+            let mut words = Vec::new();
+            if let Some(reader) = self.told.order.get(span.awaited).filter(|_| !span.to_host) {
+                words.push(format!("for {}", instance.node(*reader).name));
+            }
+            if span.idle > 0 {
+                words.push(format!("computations wait {}", time(span.idle)));
+            }
+            table.row(vec![
+                node.name.clone(),
+                format_bytes(node.output_bytes),
+                if span.to_host { "to the host" } else { "back" }.into(),
+                time(span.begin),
+                "to".into(),
+                time(span.end),
+                words.join("; "),
+            ]);
+        }
+        let mut text = format!(
+            "\ncopied to the host and back: {} in order of time\n",
+            match spans.len() {
+                1 => "1 copy".into(),
+                n => format!("{n} copies"),
+            }
+        );
+        text += table
+            .render("  ")
+            .split_once('\n')
+            .map_or("", |(_, rows)| rows);
+        if spans.len() > COPY_ROWS {
+            let _ = writeln!(text, "  ... and {} more", spans.len() - COPY_ROWS);
+        }
+        text
+    }
+
     fn json(&self) -> String {
         let (instance, replay) = (&self.instance, &self.told.replay);
         let tensor = |id: NodeId| {
@@ -303,9 +372,17 @@ impl Subject {
             times: story.recomputations,
             cost: story.cost,
         });
+        let copies = replay.transfers.spans.iter().map(|span| CopyJson {
+            node: &instance.node(span.node).name,
+            bytes: instance.node(span.node).output_bytes,
+            to_host: span.to_host,
+            begin: span.begin,
+            end: span.end,
+            idle: span.idle,
+        });
         let live = self.by_size(live_at_peak(&self.plan, replay));
         report::json(&ShowJson {
-            origin: OriginJson::of(instance),
+            origin: OriginJson::of(&self.given),
             semantics: self.plan.semantics.as_str(),
             nodes: instance.len(),
             backward_nodes: instance.nodes().iter().filter(|v| v.is_backward()).count(),
@@ -320,6 +397,7 @@ impl Subject {
                 .map(|id| &*instance.node(id).name)
                 .collect(),
             recomputed: recomputed.collect(),
+            copies: copies.collect(),
             arena: self.arena.as_ref().map(Arena::json).unwrap_or_default(),
         })
     }
@@ -341,8 +419,20 @@ struct ShowJson<'a> {
     tensors: Vec<TensorJson<'a>>,
     at_peak: Vec<&'a str>,
     recomputed: Vec<RecomputedJson<'a>>,
+    copies: Vec<CopyJson<'a>>,
     #[serde(flatten)]
     arena: ArenaJson,
+}
+
+/// A copy; times are in the instance's cost unit.
+#[derive(Serialize)]
+struct CopyJson<'a> {
+    node: &'a str,
+    bytes: u64,
+    to_host: bool,
+    begin: u64,
+    end: u64,
+    idle: u64,
 }
 
 #[derive(Serialize)]
@@ -360,26 +450,29 @@ struct RecomputedJson<'a> {
     cost: u64,
 }
 
-/// Tensors in registers while the node of the peak runs, its output included.
+/// Tensors in registers at the peak: while its node runs, the output included, or at its statement
+/// about a copy, with what a copy is to fill.
 fn live_at_peak(plan: &Plan, replay: &Replay) -> Vec<NodeId> {
-    let peak = replay
-        .timeline
-        .iter()
-        .position(|p| p.bytes == replay.peak_bytes);
+    let mut points = replay.timeline.iter();
+    let peak = points.position(|p| p.bytes == replay.peak_bytes);
+    let mut copies = replay.transfers.moments.iter();
+    let copy = copies.find(|moment| moment.bytes == replay.peak_bytes);
+    let copy = copy.map(|moment| moment.statement);
     let mut live: BTreeMap<Register, NodeId> = BTreeMap::new();
-    let mut allocated: BTreeMap<Register, NodeId> = BTreeMap::new();
     let mut run = 0;
-    for step in &plan.steps {
+    for (at, step) in plan.steps.iter().enumerate() {
         match *step {
             Step::Allocate { register, node } => {
-                allocated.insert(register, node);
+                live.insert(register, node);
             }
-            Step::Prefetch { register, .. } => {
-                live.extend(allocated.get(&register).map(|node| (register, *node)));
+            Step::Offload { .. } | Step::Wait { .. } | Step::Prefetch { .. } => {
+                if peak.is_none() && Some(at) == copy {
+                    return live.into_values().collect();
+                }
             }
-            Step::Offload { .. } | Step::Wait { .. } | Step::Release { .. } => {}
+            Step::Release { .. } => {}
             Step::Compute { node, register, .. } => {
-                let overwritten = live.insert(register, node);
+                let overwritten = live.insert(register, node).filter(|held| *held != node);
                 if Some(run) == peak {
                     return live.into_values().chain(overwritten).collect();
                 }

@@ -4,7 +4,7 @@ use super::verify_memory;
 use crate::arguments::VerifyArguments;
 use crate::failure::{Exit, Failure};
 use crate::report::{self, Arena, ArenaJson, OriginJson, ReplayJson};
-use crate::{files, source};
+use crate::{files, source, transfers};
 use remat_instances::budget::format_bytes;
 use remat_instances::replayed::Replayed;
 use remat_instances::simulate::PlanLives;
@@ -18,7 +18,8 @@ pub fn run(arguments: &VerifyArguments) -> Result<Exit, Failure> {
     if let Some(exit) = verify_memory::run(arguments)? {
         return Ok(exit);
     }
-    let found = source::replayed(&arguments.instance, &arguments.plan)?;
+    let (found, other_link) =
+        source::replayed_over(&arguments.instance, &arguments.plan, &arguments.link)?;
     let budget_bytes = match &arguments.budget {
         Some(text) => {
             let plain = source::plain_replay(&found.instance, found.plan.semantics)?;
@@ -26,7 +27,11 @@ pub fn run(arguments: &VerifyArguments) -> Result<Exit, Failure> {
         }
         None => found.budget_bytes,
     };
-    let differences = differences(&found);
+    let differences = match other_link && found.plan.has_copies() {
+        true => memory_differences(&found),
+        false => differences(&found),
+    };
+    let host = HostMemory::of(&found);
     let file = files::input_name(&arguments.plan);
     let arena = arena(&found, &file)?;
     // A budget that was asked for is for the arena, too; the one on record is for the plan's peak.
@@ -36,20 +41,54 @@ pub fn run(arguments: &VerifyArguments) -> Result<Exit, Failure> {
     };
     let fits = budget_bytes.is_none_or(|budget| needed <= budget);
     files::print(&if arguments.json {
-        json(&found, &file, budget_bytes, fits, &differences, arena)
+        let verified = fits && host.fits() && differences.is_empty();
+        json(&found, &file, budget_bytes, verified, &differences, arena)
     } else {
-        summary(&found, &file, budget_bytes, differences.is_empty(), arena)
+        let verdict = match (differences.is_empty(), other_link) {
+            (true, false) => "verified: the replay confirms what the file records",
+            (true, true) => {
+                "replayed over this link; the makespan that the file records is over its own"
+            }
+            (false, _) => "refuted: the replay does not confirm what the file records",
+        };
+        summary(&found, &file, budget_bytes, verdict, arena)
     })?;
     if !differences.is_empty() {
         return Err(Failure::Mismatch { file, differences });
     }
-    match budget_bytes {
-        Some(budget) if !fits => Err(Failure::TooLarge {
+    match (budget_bytes, host.limit_bytes) {
+        (Some(budget), _) if !fits => Err(Failure::TooLarge {
             file,
             needed: format_bytes(needed),
             budget: format_bytes(budget),
         }),
+        (_, Some(limit)) if !host.fits() => Err(Failure::HostTooSmall {
+            file,
+            needed: format_bytes(host.peak_bytes),
+            limit: format_bytes(limit),
+        }),
         _ => Ok(Exit::Done),
+    }
+}
+
+/// Host memory of a plan and of its link.
+struct HostMemory {
+    peak_bytes: u64,
+    limit_bytes: Option<u64>,
+}
+
+impl HostMemory {
+    fn of(found: &Replayed) -> Self {
+        let link = found.instance.host_link();
+        HostMemory {
+            peak_bytes: found.replay.transfers.host_peak_bytes,
+            limit_bytes: link.and_then(|link| link.host_memory_bytes),
+        }
+    }
+
+    fn fits(&self) -> bool {
+        self.limit_bytes
+            .is_none_or(|limit| self.peak_bytes <= limit)
     }
 }
 
@@ -89,12 +128,29 @@ pub fn arena(found: &Replayed, file: &str) -> Result<Option<Arena>, Failure> {
 pub fn differences(found: &Replayed) -> Vec<String> {
     let mut list = Vec::new();
     let replay = &found.replay;
-    if found.objective != replay.cost {
+    if found.objective != replay.makespan {
+        let (recorded, replayed) = (found.objective, replay.makespan);
+        list.push(match found.plan.has_copies() {
+            true => format!("it records a makespan of {recorded}, the replay takes {replayed}"),
+            false => format!("it records a cost of {recorded}, the replay costs {replayed}"),
+        });
+    }
+    list.append(&mut memory_differences(found));
+    let host = HostMemory::of(found);
+    if let Some(limit) = host.limit_bytes.filter(|_| !host.fits()) {
         list.push(format!(
-            "it records a cost of {}, the replay costs {}",
-            found.objective, replay.cost
+            "its link has {} of host memory, the replay needs {}",
+            format_bytes(limit),
+            format_bytes(host.peak_bytes)
         ));
     }
+    list
+}
+
+/// Claims about memory that the replay does not confirm: those that no link changes.
+fn memory_differences(found: &Replayed) -> Vec<String> {
+    let mut list = Vec::new();
+    let replay = &found.replay;
     if let Some(peak) = found.peak_bytes.filter(|p| *p != replay.peak_bytes) {
         list.push(format!(
             "it records a peak of {peak} bytes, the replay needs {} bytes",
@@ -121,12 +177,15 @@ struct VerifyJson<'a> {
     semantics: &'a str,
     #[serde(flatten)]
     replay: ReplayJson<'a>,
+    host_memory_bytes: Option<u64>,
     computations: usize,
     budget_bytes: Option<u64>,
     /// True if bounds and certificates of `solve` hold for it.
     stage_schedule: bool,
     no_stage_schedule_because: Option<String>,
     stage_schedule_in_own_order: bool,
+    /// True if bounds with a link are over plans like it.
+    stage_schedule_with_copies: bool,
     recorded_objective: u64,
     recorded_peak_bytes: Option<u64>,
     recorded_budget_bytes: Option<u64>,
@@ -139,24 +198,28 @@ fn json(
     found: &Replayed,
     file: &str,
     budget_bytes: Option<u64>,
-    fits: bool,
+    verified: bool,
     differences: &[String],
     arena: Option<Arena>,
 ) -> String {
+    let given = found.given();
     let stages = found.plan.stage_schedule(&found.instance);
     let own = found.plan.stage_schedule_in_own_order(&found.instance);
+    let with_copies = found.plan.stage_schedule_with_copies(&found.instance);
     report::json(&VerifyJson {
-        verified: fits && differences.is_empty(),
-        origin: OriginJson::of(&found.instance),
+        verified,
+        origin: OriginJson::of(&given),
         file,
         kind: found.kind.as_str(),
         semantics: found.plan.semantics.as_str(),
         replay: ReplayJson::of(&found.instance, &found.replay),
+        host_memory_bytes: HostMemory::of(found).limit_bytes,
         computations: found.replay.computations,
         budget_bytes,
         stage_schedule: stages.is_ok(),
         no_stage_schedule_because: stages.err().map(|e| e.to_string()),
         stage_schedule_in_own_order: own.is_ok(),
+        stage_schedule_with_copies: with_copies.is_ok(),
         recorded_objective: found.objective,
         recorded_peak_bytes: found.peak_bytes,
         recorded_budget_bytes: found.budget_bytes,
@@ -165,11 +228,43 @@ fn json(
     })
 }
 
+/// The program whose bounds hold for a plan, in words.
+fn scope(found: &Replayed) -> String {
+    let (plan, instance) = (&found.plan, &found.instance);
+    let problem = match plan.stage_schedule(instance) {
+        Ok(()) => {
+            return "a stage schedule in this order: bounds and certificates of solve hold for it"
+                .into();
+        }
+        Err(problem) => problem,
+    };
+    if plan.has_copies() {
+        let none = "no stage schedule, as it copies to the host: bounds and certificates of solve without a link do not hold for it";
+        return match plan.stage_schedule_with_copies(instance) {
+            Ok(()) => format!(
+                "{none}; it is one of the {}",
+                transfers::STAGE_SCHEDULES_WITH_COPIES
+            ),
+            Err(problem) => {
+                format!("{none}; nor do those over stage schedules with copies: {problem}")
+            }
+        };
+    }
+    match plan.stage_schedule_in_own_order(instance) {
+        Ok(()) => format!(
+            "a stage schedule in an order of its own, so bounds of solve --reorder for that order hold for it, others do not: {problem}"
+        ),
+        Err(_) => format!(
+            "no stage schedule, so bounds and certificates of solve do not hold for it: {problem}"
+        ),
+    }
+}
+
 fn summary(
     found: &Replayed,
     file: &str,
     budget_bytes: Option<u64>,
-    agrees: bool,
+    verdict: &str,
     arena: Option<Arena>,
 ) -> String {
     let replay = &found.replay;
@@ -181,42 +276,37 @@ fn summary(
         Some(budget) => format!(", above the budget of {}", format_bytes(budget)),
         None => String::new(),
     };
-    let stages = match found.plan.stage_schedule(&found.instance) {
-        Ok(()) => {
-            "a stage schedule in this order: bounds and certificates of solve hold for it".into()
-        }
-        Err(problem)
-            if found
-                .plan
-                .stage_schedule_in_own_order(&found.instance)
-                .is_ok() =>
-        {
-            format!(
-                "a stage schedule in an order of its own, so bounds of solve --reorder for that order hold for it, others do not: {problem}"
-            )
-        }
-        Err(problem) => format!(
-            "no stage schedule, so bounds and certificates of solve do not hold for it: {problem}"
-        ),
-    };
-    let arena = arena.map_or(String::new(), |arena| {
-        format!("\n  arena     {}", arena.words(budget_bytes))
-    });
-    format!(
-        "{file}: {} for {} ({} semantics)\n  cost      {}, {:.2}% over no recomputation ({} computations of {} nodes)\n  memory    peak {} at {}{budget}{arena}\n  stages    {stages}\n  {}\n",
+    let mut out = format!(
+        "{file}: {} for {} ({} semantics)\n",
         found.kind.as_str(),
         found.instance.name(),
         found.plan.semantics.as_str(),
-        report::cost(replay.cost, unit),
-        replay.overhead_percent(),
-        replay.computations,
-        found.instance.len(),
-        format_bytes(replay.peak_bytes),
-        report::moment(&found.instance, replay),
-        if agrees {
-            "verified: the replay confirms what the file records"
-        } else {
-            "refuted: the replay does not confirm what the file records"
-        }
-    )
+    );
+    let mut line = |name: &str, text: &str| out += &format!("  {name:<10}{text}\n");
+    line(
+        "cost",
+        &format!(
+            "{}, {:.2}% over no recomputation ({} computations of {} nodes)",
+            report::cost(replay.makespan, unit),
+            replay.overhead_percent(),
+            replay.computations,
+            found.instance.len(),
+        ),
+    );
+    let copies = transfers::lines(&found.instance, replay);
+    if let Some([step, ..]) = &copies {
+        line("", step);
+    }
+    let peak = format_bytes(replay.peak_bytes);
+    let moment = report::moment(&found.instance, replay);
+    line("memory", &format!("peak {peak} at {moment}{budget}"));
+    if let Some(arena) = arena {
+        line("arena", &arena.words(budget_bytes));
+    }
+    if let Some([_, host, link]) = &copies {
+        line("host", host);
+        line("link", link);
+    }
+    line("stages", &scope(found));
+    out + &format!("  {verdict}\n")
 }

@@ -1,11 +1,13 @@
 //! Memory over the time of one training step, with the budget and, for comparison, the step without
-//! recomputation.
+//! recomputation; of a plan that copies to the host, with the lanes of the link.
 
+use super::lanes::Lanes;
 use super::style::{self, Area, Frame, GREY, Hover, INK, PALETTE, Words, failed, label};
 use crate::failure::Failure;
 use crate::report;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
+use remat_instances::budget::format_bytes;
 use remat_instances::instance::{CostUnit, Instance, NodeId};
 use remat_instances::plan::Semantics;
 use remat_instances::simulate::{Replay, TimelinePoint};
@@ -30,6 +32,8 @@ pub struct MemoryPicture<'a> {
 
 /// Colour of what was measured.
 const MEASURED: RGBColor = PALETTE[3];
+/// Colour of times in which computations wait.
+const WAITING: RGBColor = PALETTE[6];
 const SIZE: (u32, u32) = (1180, 560);
 
 /// The picture as SVG text.
@@ -41,7 +45,7 @@ pub fn draw(picture: &MemoryPicture<'_>) -> Result<String, Failure> {
     let unit = picture.instance.cost_unit();
     let longest = picture
         .plain
-        .map_or(replay.cost, |p| p.cost.max(replay.cost));
+        .map_or(replay.makespan, |p| p.makespan.max(replay.makespan));
     let (scale, unit_name) = time_axis(longest, unit);
     let highest = picture.plain.map_or(0, |p| p.peak_bytes);
     let measured = picture.measured.unwrap_or_default().iter();
@@ -55,25 +59,38 @@ pub fn draw(picture: &MemoryPicture<'_>) -> Result<String, Failure> {
         y: (0.0, (report::gib(highest) * 1.08).max(f64::MIN_POSITIVE)),
         root: false,
     };
-    let explanation = format!(
+    let lanes = Lanes::of(picture.instance, replay);
+    let mut explanation = format!(
         "peak {} at {}, {:+.2}% cost over no recomputation",
-        remat_instances::budget::format_bytes(replay.peak_bytes),
+        format_bytes(replay.peak_bytes),
         report::moment(picture.instance, replay),
         replay.overhead_percent()
     );
+    if !lanes.is_empty() {
+        explanation += &format!(
+            "; {} to the host, {} back, {} waiting",
+            format_bytes(replay.transfers.to_host_bytes),
+            format_bytes(replay.transfers.from_host_bytes),
+            report::cost(replay.idle(), unit)
+        );
+    }
+    let mut hovers = hovers(picture, &frame, scale, &unit_name);
+    hovers.append(&mut lanes.hovers(&frame, scale, &unit_name));
     let words = Words {
         heading: &picture.title,
         explanation: &explanation,
-        hovers: hovers(picture, &frame, scale, &unit_name),
+        hovers,
     };
-    style::picture(SIZE, &words, |area| {
+    let size = (SIZE.0, SIZE.1 + lanes.height() as u32);
+    style::picture(size, &words, |area| {
         frame.axes(
             area,
             &format!("time in the training step ({unit_name})"),
             "memory (GiB)",
         )?;
-        let fixed = fixed_timeline(picture);
-        band(area, &frame, &replay.timeline, scale, PALETTE[4].mix(0.55))?;
+        let fixed = levels(&fixed_timeline(picture));
+        let memory = with_copies(replay);
+        band(area, &frame, &memory, scale, PALETTE[4].mix(0.55))?;
         band(
             area,
             &frame,
@@ -83,12 +100,13 @@ pub fn draw(picture: &MemoryPicture<'_>) -> Result<String, Failure> {
         )?;
         recomputations(area, &frame, replay, scale, picture.instance)?;
         if let Some(plain) = picture.plain {
-            outline(area, &frame, &plain.timeline, scale, GREY, 1)?;
+            outline(area, &frame, &levels(&plain.timeline), scale, GREY, 1)?;
         }
-        outline(area, &frame, &replay.timeline, scale, PALETTE[0], 2)?;
+        outline(area, &frame, &memory, scale, PALETTE[0], 2)?;
         if let Some(measured) = picture.measured {
-            outline(area, &frame, measured, scale, MEASURED, 2)?;
+            outline(area, &frame, &levels(measured), scale, MEASURED, 2)?;
         }
+        lanes.draw(area, &frame, scale)?;
         loss_line(area, &frame, picture, scale)?;
         if let Some(budget) = picture.budget_bytes {
             budget_line(area, &frame, budget)?;
@@ -102,18 +120,16 @@ pub fn draw(picture: &MemoryPicture<'_>) -> Result<String, Failure> {
 fn hovers(picture: &MemoryPicture<'_>, frame: &Frame, scale: f64, unit: &str) -> Vec<Hover> {
     let (_, top, _, bottom) = frame.pixels;
     let mut seen = vec![false; picture.instance.len()];
-    let mut before = 0;
     let mut list: Vec<(Hover, u64)> = Vec::new();
-    for point in &picture.replay.timeline {
+    for (begin, point) in begun(picture.replay) {
         let Some(node) = point.at.node else { continue };
         let again = std::mem::replace(&mut seen[node.index()], true);
-        let (from, to) = (before as f64 / scale, point.cost as f64 / scale);
-        before = point.cost;
+        let (from, to) = (begin as f64 / scale, point.clock as f64 / scale);
         let text = format!(
             "{}{}: {}, until {to:.3} {unit}",
             picture.instance.node(node).name,
             if again { " again" } else { "" },
-            remat_instances::budget::format_bytes(point.bytes)
+            format_bytes(point.bytes)
         );
         let place = (frame.across(from), top, frame.across(to), bottom);
         let hover = Hover { place, text };
@@ -127,6 +143,37 @@ fn hovers(picture: &MemoryPicture<'_>, frame: &Frame, scale: f64, unit: &str) ->
         }
     }
     list.into_iter().map(|(hover, _)| hover).collect()
+}
+
+/// The points of a timeline, each with the time at which its computation begins.
+fn begun(replay: &Replay) -> impl Iterator<Item = (u64, &TimelinePoint)> {
+    let mut before = 0;
+    replay.timeline.iter().map(move |point| {
+        let cost = point.cost - before;
+        before = point.cost;
+        (point.clock - cost, point)
+    })
+}
+
+/// Bytes until each time.
+type Level = (u64, u64);
+
+fn levels(timeline: &[TimelinePoint]) -> Vec<Level> {
+    timeline.iter().map(|p| (p.clock, p.bytes)).collect()
+}
+
+/// The levels of a replay, with those between computations.
+fn with_copies(replay: &Replay) -> Vec<Level> {
+    let mut moments = replay.transfers.moments.iter().peekable();
+    let mut list = Vec::with_capacity(replay.timeline.len());
+    for (k, point) in replay.timeline.iter().enumerate() {
+        while let Some(moment) = moments.next_if(|m| m.after <= k) {
+            list.push((moment.clock, moment.bytes));
+        }
+        list.push((point.clock, point.bytes));
+    }
+    list.extend(moments.map(|m| (m.clock, m.bytes)));
+    list
 }
 
 /// Number of cost units in one unit of the axis, and its name.
@@ -160,14 +207,14 @@ fn fixed_timeline(picture: &MemoryPicture<'_>) -> Vec<TimelinePoint> {
     picture.replay.timeline.iter().map(fixed).collect()
 }
 
-/// The staircase of a timeline: memory stays at a point's value while its node runs.
-fn stairs(frame: &Frame, timeline: &[TimelinePoint], scale: f64) -> Vec<(i32, i32)> {
-    let mut points: Vec<(i32, i32)> = Vec::with_capacity(2 * timeline.len() + 2);
+/// The staircase of levels: memory stays at a level's value while its node runs.
+fn stairs(frame: &Frame, levels: &[Level], scale: f64) -> Vec<(i32, i32)> {
+    let mut points: Vec<(i32, i32)> = Vec::with_capacity(2 * levels.len() + 2);
     let mut before = frame.across(0.0);
-    for point in timeline {
+    for &(clock, bytes) in levels {
         let (x, y) = (
-            frame.across(point.cost as f64 / scale),
-            frame.up(report::gib(point.bytes)),
+            frame.across(clock as f64 / scale),
+            frame.up(report::gib(bytes)),
         );
         points.push((before, y));
         points.push((x, y));
@@ -196,12 +243,12 @@ fn thin(points: Vec<(i32, i32)>) -> Vec<(i32, i32)> {
 fn outline(
     area: &Area<'_>,
     frame: &Frame,
-    timeline: &[TimelinePoint],
+    levels: &[Level],
     scale: f64,
     colour: RGBColor,
     width: u32,
 ) -> Result<(), Failure> {
-    let points = stairs(frame, timeline, scale);
+    let points = stairs(frame, levels, scale);
     area.draw(&PathElement::new(points, colour.stroke_width(width)))
         .map_err(failed)
 }
@@ -209,11 +256,11 @@ fn outline(
 fn band(
     area: &Area<'_>,
     frame: &Frame,
-    timeline: &[TimelinePoint],
+    levels: &[Level],
     scale: f64,
     colour: RGBAColor,
 ) -> Result<(), Failure> {
-    let mut points = stairs(frame, timeline, scale);
+    let mut points = stairs(frame, levels, scale);
     let (Some(first), Some(last)) = (points.first().copied(), points.last().copied()) else {
         return Ok(());
     };
@@ -224,7 +271,7 @@ fn band(
         .map_err(failed)
 }
 
-/// Marks under the axis line where nodes are computed again.
+/// Marks on the axis where nodes are computed again, and where computations wait.
 fn recomputations(
     area: &Area<'_>,
     frame: &Frame,
@@ -234,20 +281,28 @@ fn recomputations(
 ) -> Result<(), Failure> {
     let floor = frame.up(0.0);
     let mut seen = vec![false; instance.len()];
+    let mark = |from: u64, to: u64, colour: RGBColor| {
+        let from = frame.across(from as f64 / scale);
+        let to = frame.across(to as f64 / scale).max(from + 2);
+        let corners = [(from, floor - 12), (to, floor)];
+        area.draw(&Rectangle::new(corners, colour.filled()))
+            .map_err(failed)
+    };
     let mut before = 0;
-    for point in &replay.timeline {
+    for (begin, point) in begun(replay) {
+        if begin > before {
+            mark(before, begin, WAITING)?;
+        }
+        before = point.clock;
         let Some(NodeId(node)) = point.at.node else {
             continue;
         };
-        let again = std::mem::replace(&mut seen[node as usize], true);
-        if again {
-            let from = frame.across(before as f64 / scale);
-            let to = frame.across(point.cost as f64 / scale).max(from + 2);
-            let corners = [(from, floor - 12), (to, floor)];
-            area.draw(&Rectangle::new(corners, PALETTE[1].filled()))
-                .map_err(failed)?;
+        if std::mem::replace(&mut seen[node as usize], true) {
+            mark(begin, point.clock, PALETTE[1])?;
         }
-        before = point.cost;
+    }
+    if replay.makespan > before {
+        mark(before, replay.makespan, WAITING)?;
     }
     Ok(())
 }
@@ -297,7 +352,7 @@ fn loss_line(
     let Some(point) = timeline.iter().find(|p| p.at.node == Some(loss)) else {
         return Ok(());
     };
-    let x = frame.across(point.cost as f64 / scale);
+    let x = frame.across(point.clock as f64 / scale);
     let (left, top, right, _) = frame.pixels;
     let floor = frame.up(0.0);
     dashes(area, (x, floor), (x, top), GREY)?;
@@ -313,14 +368,13 @@ fn loss_line(
 }
 
 fn peak(area: &Area<'_>, frame: &Frame, replay: &Replay, scale: f64) -> Result<(), Failure> {
-    let at = replay
-        .timeline
-        .iter()
-        .find(|p| p.bytes == replay.peak_bytes);
-    let Some(point) = at else { return Ok(()) };
+    let mut levels = with_copies(replay).into_iter();
+    let Some((clock, bytes)) = levels.find(|level| level.1 == replay.peak_bytes) else {
+        return Ok(());
+    };
     let place = (
-        frame.across(point.cost as f64 / scale),
-        frame.up(report::gib(point.bytes)),
+        frame.across(clock as f64 / scale),
+        frame.up(report::gib(bytes)),
     );
     area.draw(&Circle::new(place, 5, WHITE.filled()))
         .map_err(failed)?;
@@ -372,7 +426,7 @@ fn legend(area: &Area<'_>, picture: &MemoryPicture<'_>) -> Result<(), Failure> {
         entry("measured", &line(MEASURED, 2))?;
     }
     if let Some(budget) = picture.budget_bytes {
-        let name = format!("budget {}", remat_instances::budget::format_bytes(budget));
+        let name = format!("budget {}", format_bytes(budget));
         entry(&name, &|x: i32| {
             dashes(area, (x, y), (x + 22, y), PALETTE[1])
         })?;
@@ -380,5 +434,9 @@ fn legend(area: &Area<'_>, picture: &MemoryPicture<'_>) -> Result<(), Failure> {
     if picture.plain.is_some() {
         entry("without recomputation", &line(GREY, 1))?;
     }
+    if picture.replay.idle() > 0 {
+        entry("waiting", &square(WAITING.mix(1.0)))?;
+    }
+
     Ok(())
 }

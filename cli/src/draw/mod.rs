@@ -4,6 +4,7 @@
 //! is on the safe side for the fonts named in [`style::FONT`].
 
 pub mod addresses;
+pub mod lanes;
 pub mod memory;
 pub mod progress;
 pub mod schedule;

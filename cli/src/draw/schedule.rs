@@ -5,8 +5,11 @@ use crate::failure::Failure;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 use remat_instances::Instance;
-use remat_instances::plan::{Plan, Register, Step};
+use remat_instances::plan::{HostBuffer, Plan, Register, Step};
 use std::collections::BTreeMap;
+
+/// Colour of tensors on the host; what is kept as well is drawn over it.
+const ON_HOST: RGBColor = PALETTE[2];
 
 /// A plan by stages: a stage ends with the first computation of a node.
 pub struct Stages {
@@ -18,6 +21,8 @@ pub struct Stages {
     pub again: Vec<(usize, usize)>,
     /// Tensors kept over the start of stages: `(node, first stage, last stage)`, both included.
     pub kept: Vec<(usize, usize, usize)>,
+    /// Tensors with a copy on the host over the start of stages, as `kept`.
+    pub on_host: Vec<(usize, usize, usize)>,
 }
 
 impl Stages {
@@ -30,7 +35,9 @@ impl Stages {
             first: Vec::new(),
             again: Vec::new(),
             kept: Vec::new(),
+            on_host: Vec::new(),
         };
+        let mut buffers: BTreeMap<HostBuffer, (usize, usize)> = BTreeMap::new();
         // What a register holds, and the stage it was computed in.
         let mut holds: BTreeMap<Register, (usize, usize)> = BTreeMap::new();
         let mut allocated: BTreeMap<Register, usize> = BTreeMap::new();
@@ -49,7 +56,19 @@ impl Stages {
                         holds.insert(register, (*node, stage));
                     }
                 }
-                Step::Offload { .. } | Step::Wait { .. } | Step::Release { .. } => {}
+                Step::Offload { register, buffer } => {
+                    if let Some((node, _)) = holds.get(&register) {
+                        buffers.insert(buffer, (*node, stage));
+                    }
+                }
+                Step::Wait { .. } => {}
+                Step::Release { buffer } => {
+                    if let Some((node, from)) = buffers.remove(&buffer)
+                        && stage > from + 1
+                    {
+                        stages.on_host.push((node, from + 1, stage - 1));
+                    }
+                }
                 Step::Compute { node, register, .. } => {
                     let i = node.index();
                     if let Some(over) = holds.insert(register, (i, stage)) {
@@ -124,18 +143,25 @@ pub fn draw(instance: &Instance, plan: &Plan, title: &str) -> Result<String, Fai
         place: place((*stage, *node), (*stage, *node), 4),
         text: format!("{} computed again, stage {stage}", name(*node)),
     });
+    let on_host = stages.on_host.iter().map(|(node, from, to)| Hover {
+        place: place((*from, *node), (*to, *node), 1),
+        text: format!("{} on the host, stages {from} to {to}", name(*node)),
+    });
     let words = Words {
         heading: title,
         explanation: &explanation,
-        hovers: kept.chain(first).chain(again).collect(),
+        hovers: on_host.chain(kept).chain(first).chain(again).collect(),
     };
     style::picture(size, &words, |area| {
-        legend(area, left)?;
+        legend(area, left, !stages.on_host.is_empty())?;
         let cell = |from: (usize, usize), to: (usize, usize), least: i32, colour: RGBColor| {
             let (x0, y0, x1, y1) = place(from, to, least);
             area.draw(&Rectangle::new([(x0, y0), (x1, y1)], colour.filled()))
                 .map_err(failed)
         };
+        for (node, from, to) in &stages.on_host {
+            cell((*from, *node), (*to, *node), 1, ON_HOST)?;
+        }
         for (node, from, to) in &stages.kept {
             cell((*from, *node), (*to, *node), 1, PALETTE[4])?;
         }
@@ -222,14 +248,15 @@ fn frame(
     Ok(())
 }
 
-fn legend(area: &Area<'_>, left: i32) -> Result<(), Failure> {
+fn legend(area: &Area<'_>, left: i32, has_copies: bool) -> Result<(), Failure> {
     let entries = [
         ("first computation", PALETTE[0]),
         ("computed again", PALETTE[1]),
         ("kept", PALETTE[4]),
+        ("on the host alone", ON_HOST),
     ];
     let mut x = left;
-    for (name, colour) in entries {
+    for (name, colour) in entries.into_iter().take(3 + usize::from(has_copies)) {
         let y = 74;
         area.draw(&Rectangle::new(
             [(x, y - 7), (x + 22, y + 7)],

@@ -39,6 +39,14 @@ pub enum ImproveError {
     /// It cannot be executed.
     #[error("the plan cannot be executed: {0}")]
     Replay(#[from] ReplayError),
+    /// It copies tensors to the host: an order of computations says nothing of copies.
+    #[error(
+        "statement {step} copies a tensor to the host, and the steps of such plans are not moved; give a plan without copies"
+    )]
+    Copies {
+        /// Position of the statement, from 0.
+        step: usize,
+    },
 }
 
 /// An improvement of a plan to be made.
@@ -156,10 +164,13 @@ impl<'a> Improve<'a> {
     /// Improves.
     ///
     /// # Errors
-    /// [`ImproveError`] for a plan that cannot be executed.
+    /// [`ImproveError`] for a plan that cannot be executed, and for one that copies to the host.
     pub fn run(&self) -> Result<Improved, ImproveError> {
         let begun = Instant::now();
         let before = simulate::plan(self.instance, self.plan)?;
+        if let Some(step) = self.plan.first_copy() {
+            return Err(ImproveError::Copies { step });
+        }
         let mut work = Work {
             asked: self,
             begun,

@@ -129,8 +129,13 @@ pub struct Plan {
 impl Plan {
     /// Returns whether the plan copies anything to the host.
     pub fn has_copies(&self) -> bool {
+        self.first_copy().is_some()
+    }
+
+    /// Position of the first statement that copies a tensor to the host.
+    pub fn first_copy(&self) -> Option<usize> {
         let mut steps = self.steps.iter();
-        steps.any(|step| matches!(step, Step::Offload { .. }))
+        steps.position(|step| matches!(step, Step::Offload { .. }))
     }
 
     /// Counts the computations of each node, by node index; `nodes` is the number of nodes of the

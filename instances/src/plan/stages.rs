@@ -11,6 +11,9 @@ use crate::instance::{Instance, NodeId};
 /// bound says of schedules.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoStageSchedule {
+    /// The plan copies tensors to the host: programs without a link have no such plans.
+    #[error("it copies tensors to the host, which no stage schedule does")]
+    Copies,
     /// A node is computed for the first time before one that comes earlier.
     #[error("{node} is computed before {before}, which comes first in the order of the nodes")]
     FirstOutOfOrder {
@@ -52,11 +55,27 @@ impl Plan {
     /// bounds and proofs for the instance hold for it. Time is linear in the statements.
     ///
     /// # Errors
-    /// [`NoStageSchedule`] for the first computation that no stage schedule has.
+    /// [`NoStageSchedule`] for a plan that copies to the host, and for the first computation that
+    /// no stage schedule has.
     ///
     /// # Panics
     /// If the plan names nodes that the instance does not have; [`crate::simulate::plan`] tells.
     pub fn stage_schedule(&self, instance: &Instance) -> Result<(), NoStageSchedule> {
+        match self.has_copies() {
+            true => Err(NoStageSchedule::Copies),
+            false => self.stage_schedule_with_copies(instance),
+        }
+    }
+
+    /// Checks whether the computations of the plan are those of a stage schedule, whatever it
+    /// copies to the host and back: bounds with a link are over such plans.
+    ///
+    /// # Errors
+    /// [`NoStageSchedule`] for the first computation that no stage schedule has.
+    ///
+    /// # Panics
+    /// As [`Plan::stage_schedule`].
+    pub fn stage_schedule_with_copies(&self, instance: &Instance) -> Result<(), NoStageSchedule> {
         let mut stages = Stages {
             instance,
             // Nodes that have no stage of their own: MONeT's forward pass is one stage.

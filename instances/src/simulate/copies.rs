@@ -16,6 +16,31 @@ pub struct Transfers {
     pub host_peak_bytes: u64,
     /// The copies, in the order of their statements.
     pub spans: Vec<CopySpan>,
+    /// Memory of the device between computations, in order: at each statement about a copy, and
+    /// while a computation waits for what it reads.
+    pub moments: Vec<CopyMoment>,
+}
+
+impl Transfers {
+    /// Time for which a lane is busy, in the instance's cost unit: to the host or from it.
+    pub fn busy(&self, to_host: bool) -> u64 {
+        let lane = self.spans.iter().filter(|span| span.to_host == to_host);
+        lane.map(|span| span.end - span.begin)
+            .fold(0, u64::saturating_add)
+    }
+}
+
+/// Memory of the device at a statement about a copy, or while a computation waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopyMoment {
+    /// Position of the statement in the plan.
+    pub statement: usize,
+    /// Number of computations before it.
+    pub after: usize,
+    /// Bytes in use, fixed memory included.
+    pub bytes: u64,
+    /// Time at its end, in the instance's cost unit.
+    pub clock: u64,
 }
 
 /// One copy.
@@ -33,12 +58,19 @@ pub struct CopySpan {
     pub begin: u64,
     /// Time at which it ends.
     pub end: u64,
+    /// Number of computations before the one that reads what came back; to the host, before the
+    /// statement that waits for it.
+    pub awaited: usize,
+    /// Time in which computations wait for its end.
+    pub idle: u64,
 }
 
-/// What a host buffer holds.
+/// Contents of a host buffer.
 struct Held {
     node: NodeId,
     bytes: u64,
+    /// Position of the copy to it.
+    span: usize,
     /// Register that it is copied from.
     from: Register,
     /// End of the copy to it.
@@ -46,9 +78,11 @@ struct Held {
     waited: bool,
 }
 
-/// What is copied into a register and has not been read.
+/// Contents of a register that came from the host and that nothing has read.
 struct Arrival {
     buffer: HostBuffer,
+    /// Position of the copy back.
+    span: usize,
     end: u64,
 }
 
@@ -110,6 +144,24 @@ impl<'a> Copies<'a> {
         self.computations += 1;
     }
 
+    /// Records the memory in use at a statement.
+    pub fn glance(&mut self, statement: usize, bytes: u64) {
+        self.done.moments.push(CopyMoment {
+            statement,
+            after: self.computations,
+            bytes,
+            clock: self.clock,
+        });
+    }
+
+    /// Lets computations wait for a copy.
+    fn hold(&mut self, span: usize) {
+        let copy = &mut self.done.spans[span];
+        copy.awaited = self.computations;
+        copy.idle = copy.end.saturating_sub(self.clock);
+        self.clock = self.clock.max(copy.end);
+    }
+
     /// Puts a copy on its lane, no earlier than a time; returns its end.
     fn run(
         &mut self,
@@ -139,6 +191,8 @@ impl<'a> Copies<'a> {
             after: self.computations,
             begin,
             end,
+            awaited: self.computations,
+            idle: 0,
         });
         Ok(end)
     }
@@ -165,6 +219,7 @@ impl<'a> Copies<'a> {
             .arriving
             .get(&register)
             .map_or(0, |arrival| arrival.end);
+        let span = self.done.spans.len();
         let filled = self.run(node, buffer, true, there)?;
         let bytes = self.instance.node(node).output_bytes;
         self.host_bytes += bytes;
@@ -174,6 +229,7 @@ impl<'a> Copies<'a> {
             Held {
                 node,
                 bytes,
+                span,
                 from: register,
                 filled,
                 waited: false,
@@ -185,8 +241,10 @@ impl<'a> Copies<'a> {
     pub fn wait(&mut self, buffer: HostBuffer) -> Result<(), StepFault> {
         let held = self.buffers.get_mut(&buffer);
         let held = held.ok_or(StepFault::NotTaken { buffer })?;
-        held.waited = true;
-        self.clock = self.clock.max(held.filled);
+        if !std::mem::replace(&mut held.waited, true) {
+            let span = held.span;
+            self.hold(span);
+        }
         Ok(())
     }
 
@@ -201,8 +259,10 @@ impl<'a> Copies<'a> {
         let held = self.buffers.get(&buffer);
         let held = held.ok_or(StepFault::NotTaken { buffer })?;
         let (node, filled) = (held.node, held.filled);
+        let span = self.done.spans.len();
         let end = self.run(node, buffer, false, filled)?;
-        self.arriving.insert(register, Arrival { buffer, end });
+        let arrival = Arrival { buffer, span, end };
+        self.arriving.insert(register, arrival);
         Ok(())
     }
 
@@ -228,7 +288,7 @@ impl<'a> Copies<'a> {
     pub fn read(&mut self, registers: impl Iterator<Item = Register>) {
         for register in registers {
             if let Some(arrival) = self.arriving.remove(&register) {
-                self.clock = self.clock.max(arrival.end);
+                self.hold(arrival.span);
             }
         }
     }

@@ -18,7 +18,7 @@ mod monet;
 mod plan;
 
 pub use checkmate::checkmate;
-pub use copies::{CopySpan, Transfers};
+pub use copies::{CopyMoment, CopySpan, Transfers};
 pub use fault::StepFault;
 pub use lives::{CACHE_LINE, LARGEST_ALIGNMENT, PieceOf, PlanLife, PlanLives, Stretch};
 pub use monet::monet;

@@ -39,6 +39,7 @@ use std::collections::BTreeMap;
 pub fn plan(instance: &Instance, plan: &Plan) -> Result<Replay, ReplayError> {
     let mut machine = Machine::new(instance, plan.semantics);
     for (at, step) in plan.steps.iter().enumerate() {
+        machine.statement = at;
         machine.execute(*step).map_err(|fault| ReplayError::Step {
             step: at,
             fault: Box::new(fault),
@@ -67,6 +68,8 @@ struct Machine<'a> {
     instance: &'a Instance,
     semantics: Semantics,
     meter: Meter,
+    /// Position of the statement that is executed.
+    statement: usize,
     slots: BTreeMap<Register, Slot>,
     /// Sizes of all allocated registers.
     bytes: u64,
@@ -85,6 +88,7 @@ impl<'a> Machine<'a> {
             instance,
             semantics,
             meter: Meter::new(),
+            statement: 0,
             slots: BTreeMap::new(),
             bytes: 0,
             fixed_bytes: match semantics {
@@ -122,6 +126,7 @@ impl<'a> Machine<'a> {
     fn glance(&mut self) {
         let bytes = self.fixed_bytes + self.bytes;
         self.meter.glance(self.advanced, None, bytes);
+        self.copies.glance(self.statement, bytes);
     }
 
     fn offload(&mut self, register: Register, buffer: HostBuffer) -> Result<(), StepFault> {
@@ -234,7 +239,12 @@ impl<'a> Machine<'a> {
             let newest = |need: &NodeId| self.holders[need.index()].last().copied();
             let overwritten = over.map(|_| register);
             let read = chosen.needs.iter().filter_map(newest).chain(overwritten);
+            let idle = self.copies.idle();
             self.copies.read(read);
+            if self.copies.idle() > idle {
+                let bytes = self.fixed_bytes + self.bytes;
+                self.copies.glance(self.statement, bytes);
+            }
             if over.is_some() {
                 self.copies.overwrite(register)?;
             }

@@ -32,6 +32,9 @@ pub fn run(arguments: &ExecArguments) -> Result<Exit, Failure> {
         &[("--svg", arguments.svg.as_deref())],
     )?;
     let found = source::replayed(&arguments.instance, &arguments.plan)?;
+    if let Some(step) = found.plan.first_copy() {
+        return Err(ExecError::Copies { step }.into());
+    }
     let program = program_of(&found.instance)?;
     let mut training = session::training(program, &arguments.on)?;
     let plain = session::plain(&training.program().instance, found.plan.semantics)?;
@@ -114,10 +117,10 @@ fn addresses(
 fn claims(found: &Replayed, measured: &Measured, tolerance: f64) -> Vec<String> {
     let mut list = Vec::new();
     let replay = &found.replay;
-    if found.objective != replay.cost {
+    if found.objective != replay.makespan {
         list.push(format!(
             "it records a cost of {}, the replay costs {}",
-            found.objective, replay.cost
+            found.objective, replay.makespan
         ));
     }
     let peak = found.peak_bytes.unwrap_or(replay.peak_bytes);

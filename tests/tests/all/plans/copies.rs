@@ -1,7 +1,12 @@
 //! Plans that copy to the host: recorded programs with their times, and faults.
 
+use remat_formulations::improve::{Improve, ImproveError};
+use remat_instances::explain::{Departure, explain};
 use remat_instances::instance::{CostUnit, Duplex, HostLink, Instance, InstanceData, Node, NodeId};
-use remat_instances::plan::{HostBuffer, Plan, PlanDocument, PlanFile, Register, Step};
+use remat_instances::plan::{
+    HostBuffer, NoStageSchedule, Plan, PlanDocument, PlanFile, Register, Step,
+};
+use remat_instances::replayed::replayed_over_link;
 use remat_instances::simulate::{self, PlanLives, Replay, ReplayError};
 use remat_instances::{Semantics, read_bytes, replayed};
 use remat_tests::shared_data;
@@ -70,6 +75,35 @@ fn recorded_programs_replay_to_their_times_and_peaks() {
         let lives = PlanLives::of(&found.instance, &found.plan).unwrap();
         let load = lives.buffers(&found.instance, 1).unwrap().load().bytes;
         assert_eq!(load, replay.peak_bytes, "{name}");
+        // Every wait is that of one copy, and what is told of copies is what was copied.
+        let waits: u64 = replay.transfers.spans.iter().map(|s| s.idle).sum();
+        assert_eq!(waits, replay.idle(), "{name}");
+        let told = explain(&found.instance, &found.plan).unwrap();
+        let idle: u64 = told.departures.iter().map(Departure::idle).sum();
+        assert_eq!(idle, replay.idle(), "{name}");
+        let returns = told.departures.iter().map(|d| d.returns.len());
+        let copies = told.departures.len() + returns.sum::<usize>();
+        assert_eq!(copies, replay.transfers.spans.len(), "{name}");
+        for departure in &told.departures {
+            for back in &departure.returns {
+                let reader = told.order[back.copy.awaited];
+                assert!(found.instance.needs(reader).contains(&departure.node));
+                let (from, after) = back.freed.unwrap();
+                assert_eq!(told.order[from - 1], after, "{name}");
+                // Only where a computation runs in between.
+                let between = &replay.timeline[from..back.copy.after];
+                let fullest = back.fullest.map_or(0, |f| f.1);
+                assert!(between.iter().all(|point| point.bytes <= fullest), "{name}");
+            }
+            assert!(!told.kept.contains(&departure.node), "{name}");
+        }
+        assert_eq!(
+            found.plan.stage_schedule(&found.instance),
+            Err(NoStageSchedule::Copies),
+            "{name}"
+        );
+        let with_copies = found.plan.stage_schedule_with_copies(&found.instance);
+        assert_eq!(with_copies, Ok(()), "{name}");
     }
     assert_eq!(programs, 9);
 }
@@ -229,4 +263,92 @@ fn faults_of_copies_are_named() {
     assert!(stays.contains("\"offload\": false"), "{stays}");
     let back = refused(&|data| data.host_link = Some(HostLink::new(1, 0)));
     assert!(back.contains("no bandwidth from the host"), "{back}");
+}
+
+fn plan_of(steps: Vec<Step>) -> Plan {
+    Plan {
+        instance: "three".into(),
+        semantics: Semantics::Checkmate,
+        steps,
+    }
+}
+
+#[test]
+fn a_plan_goes_with_its_link_and_the_instance_keeps_its_own() {
+    let (own, plan) = (three(), plan_of(steps()));
+    let other = HostLink {
+        host_memory_bytes: Some(9),
+        ..HostLink::new(2_000_000_000, 2_000_000_000)
+    };
+    let linked = own.with_host_link(Some(other.clone())).unwrap();
+    let replay = simulate::plan(&linked, &plan).unwrap();
+    // Back from 30 to 33.
+    assert_eq!((replay.makespan, replay.idle()), (38, 3));
+    let text = PlanDocument::of(&linked, plan, &replay, None).write(&linked);
+    let found = replayed(&own, "plan.json", text.as_bytes()).unwrap();
+    assert_eq!(found.instance.host_link(), Some(&other));
+    assert_eq!(found.replay, replay);
+    assert_eq!(found.given().digest(), own.digest());
+    let over = replayed_over_link(&own, "plan.json", text.as_bytes()).unwrap();
+    assert_eq!(
+        (over.objective, over.replay.makespan),
+        (replay.makespan, 47)
+    );
+}
+
+#[test]
+fn memory_between_computations_is_told_apart() {
+    // The room for what comes back is taken while the copy to the host runs.
+    let mut early = steps();
+    let allocate = early.remove(7);
+    early.insert(5, allocate);
+    let found = replay(&three(), early.clone()).unwrap();
+    assert_eq!((found.peak_bytes, found.peak_at.node), (20, None));
+    let moments: Vec<_> = (found.transfers.moments.iter())
+        .map(|m| (m.statement, m.after, m.bytes, m.clock))
+        .collect();
+    let wanted = [
+        (2, 1, 6, 10),
+        (6, 2, 20, 30),
+        (8, 2, 14, 30),
+        // c waits for a, with its own register.
+        (10, 2, 15, 42),
+    ];
+    assert_eq!(moments, wanted);
+    assert_eq!(found.transfers.busy(true), 6);
+    assert_eq!(found.transfers.busy(false), 12);
+    let told = explain(&three(), &plan_of(early)).unwrap();
+    let back = told.departures[0].returns[0];
+    assert_eq!(back.freed, Some((2, NodeId(1))));
+    assert_eq!(back.fullest, None);
+}
+
+#[test]
+fn steps_of_plans_with_copies_are_not_moved() {
+    let plan = plan_of(steps());
+    let refused = Improve::new(&three(), &plan).run().map(|_| ());
+    assert_eq!(refused, Err(ImproveError::Copies { step: 2 }));
+    // Twice in a stage, with copies.
+    let mut twice = steps();
+    let again = [
+        Step::Allocate {
+            register: Register(9),
+            node: NodeId(1),
+        },
+        Step::Compute {
+            node: NodeId(1),
+            register: Register(9),
+            implementation: 0,
+        },
+        Step::Deallocate {
+            register: Register(9),
+        },
+    ];
+    for _ in 0..2 {
+        twice.splice(5..5, again);
+    }
+    let twice = plan_of(twice);
+    assert!(simulate::plan(&three(), &twice).is_ok());
+    let problem = twice.stage_schedule_with_copies(&three()).unwrap_err();
+    assert!(problem.to_string().contains("b runs twice"), "{problem}");
 }
