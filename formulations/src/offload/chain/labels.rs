@@ -6,9 +6,10 @@
 //! that a step costs is known when it is taken. A label is dominated by one that keeps no more and,
 //! with its backlog sent in idle time, costs no more.
 
-use super::fronts::{First, Fronts, WayId};
+use super::bounds::Bounds;
+use super::fronts::{Detail, First, Fronts, Rounding, WayId};
 use super::model::{Link, LinkedChain};
-use super::sequence::Action;
+use super::sequence::{Action, memory_range};
 use crate::baselines::chain::ForwardPeaks;
 
 /// Choices that a search may take.
@@ -30,8 +31,7 @@ pub struct ChainSearch<'a> {
     link: Link,
     memory_bytes: u64,
     choices: Choices,
-    slots: u64,
-    labels: usize,
+    tuning: ChainTuning,
 }
 
 /// A sequence with its makespan under continuous release.
@@ -48,12 +48,33 @@ pub struct ChainPlan {
     pub labels: usize,
 }
 
-/// Slots of peaks, unless asked for otherwise.
-const SLOTS: u64 = 500;
-/// Labels that a stage keeps, unless asked for otherwise.
-const LABELS: usize = 20_000;
-/// Labels that a stage keeps in the search for a first makespan.
-const FIRST_LABELS: usize = 300;
+/// Numbers that a search is tuned by.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ChainTuning {
+    /// Slots of peaks. Of 60, 200, 500 and 1,000 slots on the networks of the bench, 500 are the
+    /// fewest whose makespans are within 0.1% of those of the most.
+    pub slots: u64,
+    /// Ways that are kept for each part and peak.
+    pub ways: usize,
+    /// Labels that a stage keeps.
+    pub labels: usize,
+    /// Slots, ways and labels of the search for a first makespan.
+    pub first: (u64, usize, usize),
+    /// Slots of memory of the bounds.
+    pub bound_slots: u64,
+}
+
+impl Default for ChainTuning {
+    fn default() -> Self {
+        ChainTuning {
+            slots: 500,
+            ways: 4,
+            labels: std::env::var("L").map_or(2000, |l| l.parse().unwrap()),
+            first: (100, 3, 300),
+            bound_slots: 1_000,
+        }
+    }
+}
 
 /// Decision of a label: what is done from its parent's stage on.
 #[derive(Clone, Copy, Debug)]
@@ -70,17 +91,20 @@ enum Decision {
     },
 }
 
+/// What is decided before a stage.
 #[derive(Clone, Copy, Debug)]
-struct Label {
-    stage: usize,
+pub(super) struct Label {
+    pub stage: usize,
     /// True if the stage before saved all.
-    is_saved: bool,
+    pub is_saved: bool,
     cost: f64,
     /// Bytes kept before the input of the stage.
     kept: u64,
     /// Of values before that input: bytes still to go, bytes to be back.
-    going: f64,
-    due: f64,
+    pub going: f64,
+    pub due: f64,
+    /// Makespan that no sequence with these decisions goes below.
+    least: f64,
     parent: usize,
     decision: Decision,
 }
@@ -93,8 +117,7 @@ impl<'a> ChainSearch<'a> {
             link,
             memory_bytes,
             choices: Choices::Both,
-            slots: SLOTS,
-            labels: LABELS,
+            tuning: ChainTuning::default(),
         }
     }
 
@@ -103,45 +126,68 @@ impl<'a> ChainSearch<'a> {
         ChainSearch { choices, ..self }
     }
 
-    /// The same with peaks in so many slots; exact where a slot is a byte.
-    pub fn slots(self, slots: u64) -> Self {
-        ChainSearch { slots, ..self }
+    /// The same with other numbers.
+    pub fn tuning(self, tuning: ChainTuning) -> Self {
+        ChainSearch { tuning, ..self }
     }
 
-    /// The same with so many labels for each stage.
-    pub fn labels(self, labels: usize) -> Self {
-        ChainSearch { labels, ..self }
+    /// The same with a slot for each byte, all ways and all labels: for small chains.
+    pub fn exact(self) -> Self {
+        let tuning = ChainTuning {
+            slots: u64::MAX,
+            ways: usize::MAX,
+            labels: usize::MAX,
+            ..self.tuning
+        };
+        ChainSearch { tuning, ..self }
     }
 
     /// Searches; `None` where no sequence fits.
     ///
-    /// Searches with fewer labels, and without one of the choices, come first: labels that cannot
-    /// be better than theirs are not kept.
+    /// Searches with fewer labels, and without one of the choices, come first: ways and labels that
+    /// cannot be better than theirs are not kept.
     pub fn run(&self) -> Option<ChainPlan> {
+        let (_, most) = memory_range(self.chain).ok()?;
+        let most = most.max(self.memory_bytes);
+        let bounds = Bounds::new(self.chain, self.link, self.choices, most, self.tuning.bound_slots);
         let may_pass = self.choices != Choices::Offload;
-        let fronts = self.fronts(if may_pass { self.chain.len() } else { 0 });
+        let peaks_are_exact = self.memory_bytes <= self.tuning.slots || !may_pass;
+        let (slots, ways, labels) = self.tuning.first;
+        let first = ChainTuning {
+            slots: slots.min(self.tuning.slots),
+            ways: ways.min(self.tuning.ways),
+            labels: labels.min(self.tuning.labels),
+            ..self.tuning
+        };
+        let recompute = ChainTuning {
+            ..self.tuning
+        };
         let mut best: Option<ChainPlan> = None;
-        let peaks_are_exact = self.memory_bytes <= self.slots || !may_pass;
-        let first = self.labels.min(FIRST_LABELS);
-        for (choices, labels) in [
-            (Choices::Recompute, first),
+        for (choices, tuning) in [
+            (Choices::Recompute, recompute),
             (Choices::Offload, first),
             (self.choices, first),
-            (self.choices, self.labels),
+            (self.choices, self.tuning),
         ] {
             let is_own = choices == self.choices;
             if !is_own && self.choices != Choices::Both {
                 continue;
             }
-            let search = self.clone().choices(choices).labels(labels);
+            let began = std::time::Instant::now();
+            let makespan = best.as_ref().map_or(f64::INFINITY, |plan| plan.makespan);
+            let search = self.clone().choices(choices).tuning(tuning);
+            let fronts = search.fronts(makespan);
+            if std::env::var("T").is_ok() { eprintln!("fronts {choices:?} {:.2}", began.elapsed().as_secs_f64()); }
             let tree = Tree {
                 search: &search,
                 fronts: &fronts,
+                bounds: &bounds,
                 labels: Vec::new(),
-                best: best.as_ref().map_or(f64::INFINITY, |plan| plan.makespan),
-                is_whole: true,
+                best: makespan,
+                is_whole: fronts.is_whole,
             };
             let (plan, is_whole, kept) = tree.run();
+            if std::env::var("T").is_ok() { eprintln!("tree {choices:?} {:?} {kept} {is_whole} {:.2}", plan.as_ref().map(|p| p.makespan/self.chain.base_time()), began.elapsed().as_secs_f64()); }
             if let Some(plan) = plan.or(best.take()) {
                 best = Some(ChainPlan {
                     is_exact: is_whole && is_own && peaks_are_exact,
@@ -149,17 +195,44 @@ impl<'a> ChainSearch<'a> {
                     ..plan
                 });
             }
-            if is_whole && is_own {
+            if is_whole && is_own && tuning == self.tuning {
                 break;
             }
         }
         best
     }
 
+    /// Fronts of all parts that may belong to a sequence faster than a known one.
+    fn fronts(&self, makespan: f64) -> Fronts<'_> {
+        let back = match self.choices {
+            // Nothing comes back.
+            Choices::Recompute => 0.0,
+            _ => self.link.back,
+        };
+        let stages = match self.choices {
+            Choices::Offload => &[],
+            _ => &self.chain.stages[..],
+        };
+        let overhead = makespan - self.chain.base_time();
+        // A rounding error leaves no way out.
+        let overhead = overhead + 1e-9 * makespan;
+        Fronts::new(stages, self.memory_bytes, back, self.detail(overhead))
+    }
+
+    fn detail(&self, overhead: f64) -> Detail {
+        Detail {
+            slots: self.tuning.slots,
+            ways: self.tuning.ways,
+            overhead,
+            rounding: Rounding::Up,
+        }
+    }
+
     /// Fronts of the parts of the first so many stages.
-    fn fronts(&self, stages: usize) -> Fronts<'_> {
+    fn first_fronts(&self, stages: usize) -> Fronts<'_> {
         let stages = &self.chain.stages[..stages];
-        Fronts::new(stages, self.memory_bytes, self.link.back, self.slots)
+        let detail = self.detail(f64::INFINITY);
+        Fronts::new(stages, self.memory_bytes, self.link.back, detail)
     }
 
     /// Least time to run the stages `part` backwards, all before the loss, from the gradient of the
@@ -176,7 +249,7 @@ impl<'a> ChainSearch<'a> {
         if s > t || t + 1 >= self.chain.len() {
             return None;
         }
-        let best = self.fronts(t + 2).best(s, t, kept_bytes, due_bytes)?;
+        let best = self.first_fronts(t + 2).best(s, t, kept_bytes, due_bytes)?;
         Some(best.0)
     }
 
@@ -187,13 +260,14 @@ impl<'a> ChainSearch<'a> {
         if s > t || t + 1 >= self.chain.len() {
             return Vec::new();
         }
-        self.fronts(t + 2).all(s, t)
+        self.first_fronts(t + 2).all(s, t)
     }
 }
 
 struct Tree<'s, 'a> {
     search: &'s ChainSearch<'a>,
     fronts: &'s Fronts<'s>,
+    bounds: &'s Bounds,
     labels: Vec<Label>,
     /// Least makespan so far.
     best: f64,
@@ -208,15 +282,6 @@ impl Tree<'_, '_> {
         let Some(last) = chain.len().checked_sub(1) else {
             return (None, true, 0);
         };
-        // Forward and backward time from each stage on.
-        let times = chain
-            .stages
-            .iter()
-            .map(|s| (s.forward_time, s.backward_time));
-        let mut rest: Vec<(f64, f64)> = times.collect();
-        for k in (0..last).rev() {
-            rest[k] = (rest[k].0 + rest[k + 1].0, rest[k].1 + rest[k + 1].1);
-        }
         // Labels before each stage, that before saved all apart.
         let mut open: Vec<[Vec<Label>; 2]> = vec![Default::default(); chain.len()];
         open[0][0].push(Label {
@@ -226,6 +291,7 @@ impl Tree<'_, '_> {
             kept: 0,
             going: 0.0,
             due: 0.0,
+            least: 0.0,
             parent: usize::MAX,
             decision: Decision::Root,
         });
@@ -233,7 +299,7 @@ impl Tree<'_, '_> {
         for stage in 0..chain.len() {
             for is_saved in 0..2 {
                 let labels = std::mem::take(&mut open[stage][is_saved]);
-                for label in self.undominated(labels, rest[stage]) {
+                for label in self.undominated(labels) {
                     let number = self.labels.len();
                     self.labels.push(label);
                     if stage == last {
@@ -259,15 +325,15 @@ impl Tree<'_, '_> {
     }
 
     /// Labels that no other dominates, and that may still be the best.
-    ///
-    /// Bytes on their way take the link as long as the rest of their phase lasts, or longer.
-    fn undominated(&mut self, mut labels: Vec<Label>, rest: (f64, f64)) -> Vec<Label> {
+    fn undominated(&mut self, mut labels: Vec<Label>) -> Vec<Label> {
         let link = self.search.link;
         let sending = |bytes: f64, rate: f64| if bytes > 0.0 { bytes / rate } else { 0.0 };
-        labels.retain(|label| {
-            let forward = rest.0.max(sending(label.going, link.out));
-            let backward = rest.1.max(sending(label.due, link.back));
-            label.cost + forward + backward < self.best
+        let may_offload = self.may_offload();
+        labels.retain_mut(|label| {
+            let room = self.search.memory_bytes - label.kept;
+            let limit = self.best - label.cost;
+            label.least = label.cost + self.bounds.least(label, room, may_offload, limit);
+            label.least < self.best
         });
         labels.sort_by(|a, b| {
             a.cost
@@ -289,9 +355,9 @@ impl Tree<'_, '_> {
                 kept.push(label);
             }
         }
-        if kept.len() > self.search.labels {
+        if kept.len() > self.search.tuning.labels {
             self.is_whole = false;
-            kept = thinned(kept, self.search.labels);
+            kept = thinned(kept, self.search.tuning.labels);
         }
         kept
     }
@@ -311,9 +377,13 @@ impl Tree<'_, '_> {
         }
     }
 
+    fn may_offload(&self) -> bool {
+        self.search.choices != Choices::Recompute && self.search.link.is_open()
+    }
+
     /// The two ways for the input: it is offloaded, or stays.
     fn ways(&self) -> impl Iterator<Item = bool> + use<> {
-        let may = self.search.choices != Choices::Recompute && self.search.link.is_open();
+        let may = self.may_offload();
         [true, false]
             .into_iter()
             .filter(move |&offload| may || !offload)
@@ -351,6 +421,7 @@ impl Tree<'_, '_> {
                 kept: if offload { label.kept } else { held },
                 going: Self::sent(label.going + moved as f64, out, link.out),
                 due: Self::sent(label.due, back, link.back) + moved as f64,
+                least: 0.0,
                 parent: number,
                 decision: Decision::Save { offload },
             });
@@ -405,7 +476,8 @@ impl Tree<'_, '_> {
                     kept: if offload { label.kept } else { held },
                     going: Self::sent(label.going + moved as f64, out, link.out),
                     due: Self::sent(label.due, back, link.back) + moved as f64,
-                    parent: number,
+                    least: 0.0,
+                parent: number,
                     decision: Decision::Pass { way, offload },
                 });
             }
@@ -492,14 +564,9 @@ impl Tree<'_, '_> {
     }
 }
 
-/// Labels of some, of a given number: the cheapest ones, and those that keep least.
+/// The labels that promise most, of a given number.
 fn thinned(mut labels: Vec<Label>, count: usize) -> Vec<Label> {
-    let mut rest = labels.split_off(count / 2);
-    rest.sort_by(|a, b| a.kept.cmp(&b.kept).then(a.cost.total_cmp(&b.cost)));
-    // Evenly over what they keep.
-    let wanted = count - labels.len();
-    let step = rest.len() as f64 / wanted.max(1) as f64;
-    labels.extend((0..wanted).filter_map(|k| rest.get((k as f64 * step) as usize)));
-    labels.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+    labels.sort_by(|a, b| a.least.total_cmp(&b.least).then(a.cost.total_cmp(&b.cost)));
+    labels.truncate(count);
     labels
 }

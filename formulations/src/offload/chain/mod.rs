@@ -9,18 +9,20 @@
 //! | module | concept |
 //! |---|---|
 //! | `model` | [`LinkedChain`]: durations, peaks and sizes of the stages, the [`Link`] |
+//! | `bounds` | the least time of the rest of a chain |
 //! | `fronts` | ways to run a part backwards, summed up by peak, duration and tail |
 //! | `labels` | [`ChainSearch`]: the forward pass as a search over labels |
 //! | `sequence` | [`Action`]s, and their walk through memory |
 //! | `play` | [`play`](play()): a sequence against the clocks, with each copy at once or byte by byte |
 
+mod bounds;
 mod fronts;
 mod labels;
 mod model;
 mod play;
 mod sequence;
 
-pub use labels::{ChainPlan, ChainSearch, Choices};
+pub use labels::{ChainPlan, ChainSearch, ChainTuning, Choices};
 pub use model::{Link, LinkedChain, LinkedStage};
 pub use play::{Played, Release, play};
 pub use sequence::{Action, SequenceError, memory_range};
