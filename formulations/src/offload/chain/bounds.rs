@@ -12,8 +12,9 @@
 //! with `F` the time of its forward steps and `R(m)` its least time without a link in `m` bytes.
 
 use super::fronts::{Detail, Fronts, Rounding};
-use super::labels::{Choices, Label};
+use super::labels::Label;
 use super::model::{Link, LinkedChain};
+use super::search::Choices;
 
 /// Values of `V` that are looked at together.
 const BLOCK: usize = 16;
@@ -44,7 +45,11 @@ impl Bounds {
             overhead: f64::INFINITY,
             rounding: Rounding::Down,
         };
-        let count = if choices == Choices::Offload { 0 } else { chain.len() };
+        let count = if choices == Choices::Offload {
+            0
+        } else {
+            chain.len()
+        };
         let fronts = Fronts::new(&chain.stages[..count], most_bytes, 0.0, detail);
         let unit = most_bytes.div_ceil(slots.max(1)).max(1);
         let size = (most_bytes / unit) as usize + 1;
@@ -110,6 +115,12 @@ impl Bounds {
             }
         }
         best
+    }
+
+    /// Time that the whole chain takes at least in some memory.
+    pub fn whole(&self, memory_bytes: u64, may_offload: bool) -> f64 {
+        let limit = f64::INFINITY;
+        self.least(&Label::default(), memory_bytes, may_offload, limit)
     }
 
     /// Time that the rest from a label on takes at least, where `room` bytes are free, the input of

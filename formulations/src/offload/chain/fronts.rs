@@ -8,11 +8,12 @@
 //! rounded up to slots.
 
 use super::model::LinkedStage;
+use super::sequence::Action;
 use rayon::prelude::*;
 
 /// First action of a way, with the numbers of the ways of its parts in their fronts.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum First {
+enum First {
     /// The only stage runs forward, and backwards at once.
     Close,
     /// The first stage saves all; the rest follows, then the backward step.
@@ -35,17 +36,32 @@ pub(super) struct WayId {
 
 /// A way to run a part.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Way {
-    pub time: f64,
-    pub tail: f64,
-    pub first: First,
+struct Way {
+    time: f64,
+    tail: f64,
+    first: First,
 }
 
 /// The front of `(T, K)` from a slot on: `T` ascends, `K` falls.
 #[derive(Clone, Debug, Default)]
 struct Run {
     from: usize,
+    /// Least time and least tail.
+    least: (f64, f64),
     ways: Vec<Way>,
+}
+
+impl Run {
+    fn new(from: usize, ways: Vec<Way>) -> Run {
+        let least = |way: Option<&Way>, value: fn(&Way) -> f64| way.map_or(f64::INFINITY, value);
+        let time = least(ways.first(), |way| way.time);
+        let tail = least(ways.last(), |way| way.tail);
+        Run {
+            from,
+            least: (time, tail),
+            ways,
+        }
+    }
 }
 
 /// The fronts of one part, by slots.
@@ -156,10 +172,11 @@ impl<'a> Fronts<'a> {
         let count = stages.len().saturating_sub(1);
         for length in 0..count {
             let parts = (0..count - length).into_par_iter();
-            let parts: Vec<(Front, bool)> =
-                parts.map(|s| fronts.part(s, s + length)).collect();
+            let parts: Vec<(Front, bool)> = parts.map(|s| fronts.part(s, s + length)).collect();
             fronts.is_whole &= parts.iter().all(|part| part.1);
-            fronts.parts.push(parts.into_iter().map(|part| part.0).collect());
+            fronts
+                .parts
+                .push(parts.into_iter().map(|part| part.0).collect());
         }
         fronts
     }
@@ -221,10 +238,7 @@ impl<'a> Fronts<'a> {
             if changed {
                 is_whole &= ways.len() <= self.detail.ways.max(2);
                 thin(&mut ways, self.detail.ways);
-                front.runs.push(Run {
-                    from: slots,
-                    ways: ways.clone(),
-                });
+                front.runs.push(Run::new(slots, ways.clone()));
             }
         }
         (front, is_whole)
@@ -246,10 +260,7 @@ impl<'a> Fronts<'a> {
         let from = self.in_slots(forward.max(backward));
         let mut front = Front::default();
         if from <= self.slots() {
-            front.runs.push(Run {
-                from,
-                ways: vec![way],
-            });
+            front.runs.push(Run::new(from, vec![way]));
         }
         front
     }
@@ -259,7 +270,7 @@ impl<'a> Fronts<'a> {
         let forward = self.stages[t].gradient_bytes + stage.again.save_bytes;
         Start::new(Start {
             next: None,
-            least: self.in_slots(forward.max(stage.backward_bytes)),
+            first: self.in_slots(forward.max(stage.backward_bytes)),
             shift: self.in_slots(stage.saved_bytes),
             rest: self.front(s + 1, t),
             passed: None,
@@ -295,7 +306,7 @@ impl<'a> Fronts<'a> {
             }
             starts.extend(Start::new(Start {
                 next: Some(next as u32),
-                least,
+                first: least,
                 shift: self.in_slots(stage.output_bytes),
                 rest: self.front(next, t),
                 passed: Some(self.front(s, next - 1)),
@@ -310,11 +321,10 @@ impl<'a> Fronts<'a> {
         starts
     }
 
-    /// The best way to run `s ..= t` where `saved_bytes` are on the device, the input of `s` among
-    /// them, and `due_bytes` of other values have to be back at its end: its time, and the way.
-    pub fn best(&self, s: usize, t: usize, saved_bytes: u64, due: f64) -> Option<(f64, WayId)> {
-        let room = self.memory_bytes.checked_sub(saved_bytes)?;
-        let front = self.front(s, t);
+    /// The best way to run `s ..= t` in `room` bytes beside its input and all else that stays, where
+    /// `due` bytes of other values have to be back at its end: its time, and the way.
+    pub fn best(&self, s: usize, t: usize, room: u64, due: f64) -> Option<(f64, WayId)> {
+        let front = self.parts.get(t - s)?.get(s)?;
         let run = front.run((room / self.unit) as usize)?;
         let ways = front.runs[run].ways.iter().enumerate();
         let times = ways.map(|(place, way)| {
@@ -334,14 +344,29 @@ impl<'a> Fronts<'a> {
 
     /// Least time of a part in so many bytes beside its input.
     pub fn least_time(&self, s: usize, t: usize, room: u64) -> Option<f64> {
-        let front = self.front(s, t);
+        let front = self.parts.get(t - s)?.get(s)?;
         let run = front.run((room / self.unit) as usize)?;
-        Some(front.runs[run].ways[0].time)
+        Some(front.runs[run].least.0)
     }
 
-    /// A way of a part.
-    pub fn way(&self, s: usize, t: usize, id: WayId) -> Way {
-        self.front(s, t).runs[id.run as usize].ways[id.place as usize]
+    /// Appends the actions of a way of a part.
+    pub fn actions(&self, s: usize, t: usize, id: WayId, actions: &mut Vec<Action>) {
+        let way = self.front(s, t).runs[id.run as usize].ways[id.place as usize];
+        match way.first {
+            First::Close => actions.extend([Action::SaveAll(s), Action::Backward(s)]),
+            First::Save { rest } => {
+                actions.push(Action::SaveAll(s));
+                self.actions(s + 1, t, rest, actions);
+                actions.push(Action::Backward(s));
+            }
+            First::Checkpoint { next, rest, passed } => {
+                let next = next as usize;
+                actions.push(Action::KeepInput(s));
+                actions.extend((s + 1..next).map(Action::DropInput));
+                self.actions(next, t, rest, actions);
+                self.actions(s, next - 1, passed, actions);
+            }
+        }
     }
 
     /// Peak in bytes, duration and tail of all ways of a part.
@@ -363,8 +388,8 @@ impl<'a> Fronts<'a> {
 struct Start<'f> {
     /// The stage whose input is kept next; `None` where the first one saves all.
     next: Option<u32>,
-    /// Slots of the first action itself.
-    least: usize,
+    /// Slots from which it is possible.
+    first: usize,
     /// Slots that `rest` has less.
     shift: usize,
     rest: &'f Front,
@@ -384,42 +409,51 @@ struct Start<'f> {
 impl<'f> Start<'f> {
     /// A start; `None` where one of its parts has no way.
     fn new(start: Start<'f>) -> Option<Self> {
-        let is_possible = |front: &Front| !front.runs.is_empty();
-        (is_possible(start.rest) && start.passed.is_none_or(is_possible)).then_some(start)
+        let rest = start.rest.runs.first()?.from + start.shift;
+        let passed = match start.passed {
+            Some(front) => front.runs.first()?.from,
+            None => 0,
+        };
+        let first = start.first.max(rest).max(passed);
+        Some(Start { first, ..start })
     }
 
     /// Appends the slots up to a number from which other runs hold.
     fn changes(&self, slots: usize, changes: &mut Vec<usize>) {
         let passed = self.passed.map_or(&[][..], |front| &front.runs);
-        let rest = self.rest.runs[0].from + self.shift;
-        let first = (self.least.max(rest)).max(passed.first().map_or(0, |run| run.from));
         let later = self.rest.runs.iter().map(|run| run.from + self.shift);
         let all = later.chain(passed.iter().map(|run| run.from));
-        let all = all.filter(|&from| from > first).chain([first]);
+        let all = all.filter(|&from| from > self.first).chain([self.first]);
         changes.extend(all.filter(|&from| from <= slots));
     }
 
-    /// Goes on to so many slots; returns whether other runs hold than before.
+    /// Goes on to so many slots, no fewer than before; returns whether other runs hold.
     fn advance(&mut self, slots: usize) -> bool {
-        if slots < self.least.max(self.shift) {
+        if slots < self.first {
             return false;
         }
-        let (Some(rest), Some(passed)) = (
-            self.rest.run(slots - self.shift),
-            self.passed.map_or(Some(0), |front| front.run(slots)),
-        ) else {
-            return false;
+        let run = |runs: &[Run], mut run: usize, slots: usize| {
+            while runs.get(run + 1).is_some_and(|next| next.from <= slots) {
+                run += 1;
+            }
+            run
         };
-        let changed = self.place != Some((rest, passed));
-        self.place = Some((rest, passed));
+        let (rest, passed) = self.place.unwrap_or((0, 0));
+        let next = (
+            run(&self.rest.runs, rest, slots - self.shift),
+            self.passed
+                .map_or(0, |front| run(&front.runs, passed, slots)),
+        );
+        let changed = self.place != Some(next);
+        self.place = Some(next);
         changed
     }
 
-    /// The ways of what follows.
-    fn parts(&self) -> (&'f [Way], &'f [Way]) {
+    /// The runs of what follows.
+    fn parts(&self) -> (&'f Run, Option<&'f Run>) {
         let (rest, passed) = self.place.unwrap_or((0, 0));
-        let passed = self.passed.map_or(&[][..], |front| &front.runs[passed].ways);
-        (&self.rest.runs[rest].ways, passed)
+        let passed = self.passed.map(|front| &front.runs[passed]);
+        (&self.rest.runs[rest], passed)
     }
 
     /// Time and tail of a way of two parts, each by its time and tail.
@@ -434,9 +468,8 @@ impl<'f> Start<'f> {
 
     /// Time and tail that no way of the runs that hold goes below.
     fn ideal(&self) -> (f64, f64) {
-        let least = |ways: &[Way]| Some((ways.first()?.time, ways.last()?.tail));
         let (rest, passed) = self.parts();
-        self.joined(least(rest).unwrap_or_default(), least(passed))
+        self.joined(rest.least, passed.map(|run| run.least))
     }
 
     /// All ways of the runs that hold.
@@ -446,8 +479,9 @@ impl<'f> Start<'f> {
             run: run as u32,
             place: place as u32,
         };
-        let (rests, all_passed) = self.parts();
-        for (i, one) in rests.iter().enumerate() {
+        let (rests, passed) = self.parts();
+        let all_passed = passed.map_or(&[][..], |run| &run.ways);
+        for (i, one) in rests.ways.iter().enumerate() {
             let one_is = (one.time, one.tail);
             let rest = id(run, i);
             let Some(next) = self.next else {

@@ -7,92 +7,24 @@
 //! with its backlog sent in idle time, costs no more.
 
 use super::bounds::Bounds;
-use super::fronts::{Detail, First, Fronts, Rounding, WayId};
-use super::model::{Link, LinkedChain};
-use super::sequence::{Action, memory_range};
+use super::fronts::{Fronts, WayId};
+use super::search::{ChainSearch, Choices};
+use super::sequence::Action;
 use crate::baselines::chain::ForwardPeaks;
 
-/// Choices that a search may take.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Choices {
-    /// Recomputation and offloading: POFO.
-    #[default]
-    Both,
-    /// Nothing is offloaded: rotor.
-    Recompute,
-    /// Nothing is recomputed.
-    Offload,
-}
-
-/// A search for the fastest sequence of a chain.
-#[derive(Clone, Debug)]
-pub struct ChainSearch<'a> {
-    chain: &'a LinkedChain,
-    link: Link,
-    memory_bytes: u64,
-    choices: Choices,
-    tuning: ChainTuning,
-}
-
-/// A sequence with its makespan under continuous release.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ChainPlan {
-    /// The actions.
-    pub actions: Vec<Action>,
-    /// Least time, idle time included.
-    pub makespan: f64,
-    /// False where labels were left out or peaks rounded: the makespan is then that of a sequence,
-    /// and perhaps not the least.
-    pub is_exact: bool,
-    /// Labels that were kept.
-    pub labels: usize,
-}
-
-/// Numbers that a search is tuned by.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct ChainTuning {
-    /// Slots of peaks. Of 60, 200, 500 and 1,000 slots on the networks of the bench, 500 are the
-    /// fewest whose makespans are within 0.1% of those of the most.
-    pub slots: u64,
-    /// Ways that are kept for each part and peak.
-    pub ways: usize,
-    /// Labels that a stage keeps.
-    pub labels: usize,
-    /// Slots, ways and labels of the search for a first makespan.
-    pub first: (u64, usize, usize),
-    /// Slots of memory of the bounds.
-    pub bound_slots: u64,
-}
-
-impl Default for ChainTuning {
-    fn default() -> Self {
-        ChainTuning {
-            slots: 500,
-            ways: 4,
-            labels: std::env::var("L").map_or(2000, |l| l.parse().unwrap()),
-            first: (100, 3, 300),
-            bound_slots: 1_000,
-        }
-    }
-}
-
 /// Decision of a label: what is done from its parent's stage on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 enum Decision {
+    #[default]
     Root,
     /// The stage saves all.
-    Save {
-        offload: bool,
-    },
+    Save { offload: bool },
     /// The stages before `next` pass, and are run backwards by a way.
-    Pass {
-        way: WayId,
-        offload: bool,
-    },
+    Pass { way: WayId, offload: bool },
 }
 
 /// What is decided before a stage.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Label {
     pub stage: usize,
     /// True if the stage before saved all.
@@ -109,196 +41,72 @@ pub(super) struct Label {
     decision: Decision,
 }
 
-impl<'a> ChainSearch<'a> {
-    /// A search in the memory of a device, fixed memory left out.
-    pub fn new(chain: &'a LinkedChain, link: Link, memory_bytes: u64) -> Self {
-        ChainSearch {
-            chain,
-            link,
-            memory_bytes,
-            choices: Choices::Both,
-            tuning: ChainTuning::default(),
-        }
-    }
-
-    /// The same with some choices.
-    pub fn choices(self, choices: Choices) -> Self {
-        ChainSearch { choices, ..self }
-    }
-
-    /// The same with other numbers.
-    pub fn tuning(self, tuning: ChainTuning) -> Self {
-        ChainSearch { tuning, ..self }
-    }
-
-    /// The same with a slot for each byte, all ways and all labels: for small chains.
-    pub fn exact(self) -> Self {
-        let tuning = ChainTuning {
-            slots: u64::MAX,
-            ways: usize::MAX,
-            labels: usize::MAX,
-            ..self.tuning
-        };
-        ChainSearch { tuning, ..self }
-    }
-
-    /// Searches; `None` where no sequence fits.
-    ///
-    /// Searches with fewer labels, and without one of the choices, come first: ways and labels that
-    /// cannot be better than theirs are not kept.
-    pub fn run(&self) -> Option<ChainPlan> {
-        let (_, most) = memory_range(self.chain).ok()?;
-        let most = most.max(self.memory_bytes);
-        let bounds = Bounds::new(self.chain, self.link, self.choices, most, self.tuning.bound_slots);
-        let may_pass = self.choices != Choices::Offload;
-        let peaks_are_exact = self.memory_bytes <= self.tuning.slots || !may_pass;
-        let (slots, ways, labels) = self.tuning.first;
-        let first = ChainTuning {
-            slots: slots.min(self.tuning.slots),
-            ways: ways.min(self.tuning.ways),
-            labels: labels.min(self.tuning.labels),
-            ..self.tuning
-        };
-        let recompute = ChainTuning {
-            ..self.tuning
-        };
-        let mut best: Option<ChainPlan> = None;
-        for (choices, tuning) in [
-            (Choices::Recompute, recompute),
-            (Choices::Offload, first),
-            (self.choices, first),
-            (self.choices, self.tuning),
-        ] {
-            let is_own = choices == self.choices;
-            if !is_own && self.choices != Choices::Both {
-                continue;
-            }
-            let began = std::time::Instant::now();
-            let makespan = best.as_ref().map_or(f64::INFINITY, |plan| plan.makespan);
-            let search = self.clone().choices(choices).tuning(tuning);
-            let fronts = search.fronts(makespan);
-            if std::env::var("T").is_ok() { eprintln!("fronts {choices:?} {:.2}", began.elapsed().as_secs_f64()); }
-            let tree = Tree {
-                search: &search,
-                fronts: &fronts,
-                bounds: &bounds,
-                labels: Vec::new(),
-                best: makespan,
-                is_whole: fronts.is_whole,
-            };
-            let (plan, is_whole, kept) = tree.run();
-            if std::env::var("T").is_ok() { eprintln!("tree {choices:?} {:?} {kept} {is_whole} {:.2}", plan.as_ref().map(|p| p.makespan/self.chain.base_time()), began.elapsed().as_secs_f64()); }
-            if let Some(plan) = plan.or(best.take()) {
-                best = Some(ChainPlan {
-                    is_exact: is_whole && is_own && peaks_are_exact,
-                    labels: kept,
-                    ..plan
-                });
-            }
-            if is_whole && is_own && tuning == self.tuning {
-                break;
-            }
-        }
-        best
-    }
-
-    /// Fronts of all parts that may belong to a sequence faster than a known one.
-    fn fronts(&self, makespan: f64) -> Fronts<'_> {
-        let back = match self.choices {
-            // Nothing comes back.
-            Choices::Recompute => 0.0,
-            _ => self.link.back,
-        };
-        let stages = match self.choices {
-            Choices::Offload => &[],
-            _ => &self.chain.stages[..],
-        };
-        let overhead = makespan - self.chain.base_time();
-        // A rounding error leaves no way out.
-        let overhead = overhead + 1e-9 * makespan;
-        Fronts::new(stages, self.memory_bytes, back, self.detail(overhead))
-    }
-
-    fn detail(&self, overhead: f64) -> Detail {
-        Detail {
-            slots: self.tuning.slots,
-            ways: self.tuning.ways,
-            overhead,
-            rounding: Rounding::Up,
-        }
-    }
-
-    /// Fronts of the parts of the first so many stages.
-    fn first_fronts(&self, stages: usize) -> Fronts<'_> {
-        let stages = &self.chain.stages[..stages];
-        let detail = self.detail(f64::INFINITY);
-        Fronts::new(stages, self.memory_bytes, self.link.back, detail)
-    }
-
-    /// Least time to run the stages `part` backwards, all before the loss, from the gradient of the
-    /// last and the input of the first, with `kept_bytes` on the device, that input among them, such
-    /// that `due_bytes` of other values are back at its end (`C_Delta` of POFO, section B.3); `None`
-    /// where nothing fits, or the part is none.
-    pub fn part_time(
-        &self,
-        part: std::ops::RangeInclusive<usize>,
-        kept_bytes: u64,
-        due_bytes: f64,
-    ) -> Option<f64> {
-        let (s, t) = part.into_inner();
-        if s > t || t + 1 >= self.chain.len() {
-            return None;
-        }
-        let best = self.first_fronts(t + 2).best(s, t, kept_bytes, due_bytes)?;
-        Some(best.0)
-    }
-
-    /// Peaks in bytes, rounded up to slots, durations and tails of the ways to run a part backwards
-    /// of which none is better in all three; those within the memory.
-    pub fn part_ways(&self, part: std::ops::RangeInclusive<usize>) -> Vec<(u64, f64, f64)> {
-        let (s, t) = part.into_inner();
-        if s > t || t + 1 >= self.chain.len() {
-            return Vec::new();
-        }
-        self.first_fronts(t + 2).all(s, t)
-    }
+/// Labels before a stage that are still to be compared.
+#[derive(Clone, Default)]
+struct Open {
+    labels: Vec<Label>,
+    /// Labels that promise no less than this are left out, once it is known.
+    ceiling: Option<f64>,
 }
 
-struct Tree<'s, 'a> {
+/// Labels of which one is kept in the end, at most, while they come in.
+const OPEN_PER_LABEL: usize = 4;
+
+/// Outcome of a search.
+pub(super) struct Found {
+    /// A sequence better than the best so far, and its makespan.
+    pub plan: Option<(Vec<Action>, f64)>,
+    /// True if no way and no label was left out.
+    pub is_whole: bool,
+    /// Labels that were kept.
+    pub labels: usize,
+}
+
+/// The labels of a search.
+pub(super) struct Tree<'s, 'a> {
     search: &'s ChainSearch<'a>,
     fronts: &'s Fronts<'s>,
     bounds: &'s Bounds,
     labels: Vec<Label>,
+    /// Labels before each stage, that before saved all apart.
+    open: Vec<[Open; 2]>,
     /// Least makespan so far.
     best: f64,
-    /// True while no label was left out.
     is_whole: bool,
 }
 
-impl Tree<'_, '_> {
-    /// A better plan than the best so far, whether no label was left out, and the labels.
-    fn run(mut self) -> (Option<ChainPlan>, bool, usize) {
-        let chain = self.search.chain;
-        let Some(last) = chain.len().checked_sub(1) else {
-            return (None, true, 0);
-        };
-        // Labels before each stage, that before saved all apart.
-        let mut open: Vec<[Vec<Label>; 2]> = vec![Default::default(); chain.len()];
-        open[0][0].push(Label {
-            stage: 0,
-            is_saved: false,
-            cost: 0.0,
-            kept: 0,
-            going: 0.0,
-            due: 0.0,
-            least: 0.0,
-            parent: usize::MAX,
-            decision: Decision::Root,
-        });
+impl<'s, 'a> Tree<'s, 'a> {
+    /// A search for something better than a makespan.
+    pub fn new(
+        search: &'s ChainSearch<'a>,
+        fronts: &'s Fronts<'s>,
+        bounds: &'s Bounds,
+        best: f64,
+    ) -> Self {
+        Tree {
+            search,
+            fronts,
+            bounds,
+            labels: Vec::new(),
+            open: vec![Default::default(); search.chain.len()],
+            best,
+            is_whole: fronts.is_whole,
+        }
+    }
+
+    /// Searches.
+    pub fn run(mut self) -> Found {
         let mut goal = None;
-        for stage in 0..chain.len() {
+        if !self.open.is_empty() {
+            self.push(Label {
+                parent: usize::MAX,
+                ..Label::default()
+            });
+        }
+        let last = self.open.len().saturating_sub(1);
+        for stage in 0..self.open.len() {
             for is_saved in 0..2 {
-                let labels = std::mem::take(&mut open[stage][is_saved]);
+                let labels = std::mem::take(&mut self.open[stage][is_saved].labels);
                 for label in self.undominated(labels) {
                     let number = self.labels.len();
                     self.labels.push(label);
@@ -308,33 +116,49 @@ impl Tree<'_, '_> {
                         }
                         continue;
                     }
-                    self.save(number, &label, &mut open);
+                    self.save(number, &label);
                     if self.search.choices != Choices::Offload {
-                        self.pass(number, &label, &mut open);
+                        self.pass(number, &label);
                     }
                 }
             }
         }
-        let plan = goal.map(|goal| ChainPlan {
-            actions: self.actions(goal),
-            makespan: self.best,
-            is_exact: self.is_whole,
+        Found {
+            plan: goal.map(|goal| (self.actions(goal), self.best)),
+            is_whole: self.is_whole,
             labels: self.labels.len(),
-        });
-        (plan, self.is_whole, self.labels.len())
+        }
+    }
+
+    /// Opens a label, unless it cannot become the best.
+    fn push(&mut self, mut label: Label) {
+        let open = &mut self.open[label.stage][usize::from(label.is_saved)];
+        let limit = open.ceiling.unwrap_or(self.best).min(self.best);
+        let room = self.search.memory_bytes - label.kept;
+        let may_offload = self.search.may_offload();
+        let rest = limit - label.cost;
+        label.least = label.cost + self.bounds.least(&label, room, may_offload, rest);
+        if label.least >= limit {
+            self.is_whole &= label.least >= self.best;
+            return;
+        }
+        open.labels.push(label);
+        let count = self.search.tuning.labels.saturating_mul(OPEN_PER_LABEL);
+        if open.labels.len() >= count.saturating_mul(2) {
+            thin(&mut open.labels, count);
+            open.ceiling = open
+                .labels
+                .iter()
+                .map(|label| label.least)
+                .max_by(f64::total_cmp);
+            self.is_whole = false;
+        }
     }
 
     /// Labels that no other dominates, and that may still be the best.
     fn undominated(&mut self, mut labels: Vec<Label>) -> Vec<Label> {
         let link = self.search.link;
         let sending = |bytes: f64, rate: f64| if bytes > 0.0 { bytes / rate } else { 0.0 };
-        let may_offload = self.may_offload();
-        labels.retain_mut(|label| {
-            let room = self.search.memory_bytes - label.kept;
-            let limit = self.best - label.cost;
-            label.least = label.cost + self.bounds.least(label, room, may_offload, limit);
-            label.least < self.best
-        });
         labels.sort_by(|a, b| {
             a.cost
                 .total_cmp(&b.cost)
@@ -351,13 +175,13 @@ impl Tree<'_, '_> {
                         + sending(one.due - label.due, link.back)
                         <= label.cost
             };
-            if !kept.iter().any(dominates) {
+            if label.least < self.best && !kept.iter().any(dominates) {
                 kept.push(label);
             }
         }
         if kept.len() > self.search.tuning.labels {
             self.is_whole = false;
-            kept = thinned(kept, self.search.tuning.labels);
+            thin(&mut kept, self.search.tuning.labels);
         }
         kept
     }
@@ -377,13 +201,9 @@ impl Tree<'_, '_> {
         }
     }
 
-    fn may_offload(&self) -> bool {
-        self.search.choices != Choices::Recompute && self.search.link.is_open()
-    }
-
     /// The two ways for the input: it is offloaded, or stays.
     fn ways(&self) -> impl Iterator<Item = bool> + use<> {
-        let may = self.may_offload();
+        let may = self.search.may_offload();
         [true, false]
             .into_iter()
             .filter(move |&offload| may || !offload)
@@ -399,7 +219,7 @@ impl Tree<'_, '_> {
     }
 
     /// The stage saves all.
-    fn save(&mut self, number: usize, label: &Label, open: &mut [[Vec<Label>; 2]]) {
+    fn save(&mut self, number: usize, label: &Label) {
         let stage = &self.search.chain.stages[label.stage];
         let input = self.input(label);
         let (forward, backward) = (stage.first.save_bytes, stage.backward_bytes);
@@ -414,7 +234,7 @@ impl Tree<'_, '_> {
         let back = stage.backward_time + wait_back;
         for offload in self.ways() {
             let moved = if offload { input } else { 0 };
-            open[label.stage + 1][1].push(Label {
+            self.push(Label {
                 stage: label.stage + 1,
                 is_saved: true,
                 cost: label.cost + out + back,
@@ -429,7 +249,7 @@ impl Tree<'_, '_> {
     }
 
     /// Some stages pass, so that the input of a later one is kept.
-    fn pass(&mut self, number: usize, label: &Label, open: &mut [[Vec<Label>; 2]]) {
+    fn pass(&mut self, number: usize, label: &Label) {
         let input = self.input(label);
         let held = label.kept + input;
         let link = self.search.link;
@@ -437,8 +257,7 @@ impl Tree<'_, '_> {
         // Largest peak of the first stage, of the others; of all, less what was sent before.
         let (mut others, mut largest) = (0, f64::NEG_INFINITY);
         let mut passed = 0.0;
-        let later = open.iter_mut().enumerate().skip(label.stage + 1);
-        for (next, before_next) in later {
+        for next in label.stage + 1..self.search.chain.len() {
             let stage = &self.search.chain.stages[next - 1];
             let ForwardPeaks {
                 pass_bytes,
@@ -459,7 +278,10 @@ impl Tree<'_, '_> {
                 return;
             }
             passed += stage.forward_time;
-            let Some((back, way)) = self.fronts.best(label.stage, next - 1, held, label.due) else {
+            let best = self
+                .fronts
+                .best(label.stage, next - 1, room - held, label.due);
+            let Some((back, way)) = best else {
                 continue;
             };
             let wait_out = self.wait(largest + held as f64 + label.going, link.out);
@@ -469,7 +291,7 @@ impl Tree<'_, '_> {
                     continue;
                 }
                 let moved = if offload { input } else { 0 };
-                before_next[0].push(Label {
+                self.push(Label {
                     stage: next,
                     is_saved: false,
                     cost: label.cost + out + back,
@@ -477,7 +299,7 @@ impl Tree<'_, '_> {
                     going: Self::sent(label.going + moved as f64, out, link.out),
                     due: Self::sent(label.due, back, link.back) + moved as f64,
                     least: 0.0,
-                parent: number,
+                    parent: number,
                     decision: Decision::Pass { way, offload },
                 });
             }
@@ -529,7 +351,7 @@ impl Tree<'_, '_> {
                 Decision::Pass { way, .. } => {
                     forward.push(Action::KeepInput(stage));
                     forward.extend((stage + 1..to.stage).map(Action::DropInput));
-                    self.way(stage, to.stage - 1, way, &mut back);
+                    self.fronts.actions(stage, to.stage - 1, way, &mut back);
                 }
                 _ => {
                     forward.push(Action::SaveAll(stage));
@@ -543,30 +365,19 @@ impl Tree<'_, '_> {
         forward.extend(backward.into_iter().rev().flatten());
         forward
     }
-
-    /// Appends the actions of a way.
-    fn way(&self, s: usize, t: usize, id: WayId, actions: &mut Vec<Action>) {
-        match self.fronts.way(s, t, id).first {
-            First::Close => actions.extend([Action::SaveAll(s), Action::Backward(s)]),
-            First::Save { rest } => {
-                actions.push(Action::SaveAll(s));
-                self.way(s + 1, t, rest, actions);
-                actions.push(Action::Backward(s));
-            }
-            First::Checkpoint { next, rest, passed } => {
-                let next = next as usize;
-                actions.push(Action::KeepInput(s));
-                actions.extend((s + 1..next).map(Action::DropInput));
-                self.way(next, t, rest, actions);
-                self.way(s, next - 1, passed, actions);
-            }
-        }
-    }
 }
 
-/// The labels that promise most, of a given number.
-fn thinned(mut labels: Vec<Label>, count: usize) -> Vec<Label> {
-    labels.sort_by(|a, b| a.least.total_cmp(&b.least).then(a.cost.total_cmp(&b.cost)));
-    labels.truncate(count);
-    labels
+/// Leaves the labels that promise most, of a given number.
+fn thin(labels: &mut Vec<Label>, count: usize) {
+    let order = |a: &Label, b: &Label| {
+        (a.least.total_cmp(&b.least))
+            .then(a.cost.total_cmp(&b.cost))
+            .then(a.kept.cmp(&b.kept))
+            .then(a.going.total_cmp(&b.going))
+            .then(a.due.total_cmp(&b.due))
+    };
+    if count < labels.len() {
+        labels.select_nth_unstable_by(count, order);
+        labels.truncate(count);
+    }
 }
