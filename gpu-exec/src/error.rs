@@ -10,6 +10,14 @@ pub enum ExecError {
     /// The device has too little memory.
     #[error("out of memory: {0}")]
     OutOfMemory(String),
+    /// The plan copies tensors to the host.
+    #[error(
+        "statement {step} copies to the host, which is not executed here; give a plan without copies"
+    )]
+    Copies {
+        /// Position of the statement.
+        step: usize,
+    },
     /// libtorch refused.
     #[error("libtorch: {0}")]
     Torch(String),

@@ -183,6 +183,8 @@ struct PlanReader<'a> {
     fuller: Vec<usize>,
     tensors: Vec<TensorHistory>,
     holds: BTreeMap<crate::plan::Register, NodeId>,
+    /// The node whose output each host buffer took last.
+    buffers: BTreeMap<crate::plan::HostBuffer, NodeId>,
 }
 
 impl<'a> PlanReader<'a> {
@@ -194,12 +196,19 @@ impl<'a> PlanReader<'a> {
             fuller: Vec::new(),
             tensors: vec![TensorHistory::default(); instance.len()],
             holds: BTreeMap::new(),
+            buffers: BTreeMap::new(),
         }
     }
 
     fn step(&mut self, step: Step) {
         match step {
-            Step::Allocate { .. } => {}
+            Step::Allocate { .. } | Step::Wait { .. } | Step::Release { .. } => {}
+            Step::Offload { register, buffer } => {
+                if let Some(node) = self.holds.get(&register) {
+                    self.buffers.insert(buffer, *node);
+                }
+            }
+            Step::Prefetch { buffer, register } => self.fetched(buffer, register),
             Step::Deallocate { register } => {
                 if let Some(node) = self.holds.remove(&register) {
                     self.gone(node);
@@ -210,6 +219,16 @@ impl<'a> PlanReader<'a> {
                 register,
                 implementation,
             } => self.compute(node, register, usize::from(implementation)),
+        }
+    }
+
+    /// A register holds what came from the host.
+    fn fetched(&mut self, buffer: crate::plan::HostBuffer, register: crate::plan::Register) {
+        if let Some(node) = self.buffers.get(&buffer) {
+            self.holds.insert(register, *node);
+            let tensor = &mut self.tensors[node.index()];
+            tensor.copies += 1;
+            tensor.freed = None;
         }
     }
 

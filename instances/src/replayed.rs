@@ -30,7 +30,7 @@ impl FileKind {
 pub struct Replayed {
     /// Kind of the file.
     pub kind: FileKind,
-    /// The instance, as the file's program sees it.
+    /// The instance, as the file's program sees it, with the link that the plan was made for.
     pub instance: Instance,
     /// The plan, or the one made from the schedule.
     pub plan: Plan,
@@ -160,8 +160,14 @@ fn plan_file(instance: &Instance, name: &str, bytes: &[u8]) -> Result<Replayed, 
         budget_bytes,
         objective,
         peak_bytes,
+        host_link,
         addresses,
     } = file.plan(&instance)?;
+    let instance = match host_link {
+        // Its values were checked when it was read.
+        Some(link) => instance.with_host_link(Some(link)).unwrap_or(instance),
+        None => instance,
+    };
     let replay = simulate::plan(&instance, &plan).map_err(|e| failed(name, e))?;
     Ok(Replayed {
         kind: FileKind::Plan,

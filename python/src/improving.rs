@@ -52,7 +52,7 @@ pub fn improve(
         let better = improve.run().map_err(|ImproveError::Replay(e)| e)?;
         Ok::<Plan, Trouble>(Plan {
             source: source.clone(),
-            document: better.document(),
+            document: better.document(&found.instance),
             view: found.instance,
             replay: better.replay,
             plain,

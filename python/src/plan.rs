@@ -221,11 +221,8 @@ impl Plan {
             Ok(Plan {
                 source: source_instance,
                 document: PlanDocument {
-                    plan: found.plan,
-                    budget_bytes: found.budget_bytes,
-                    objective: replay.cost,
-                    peak_bytes: replay.peak_bytes,
                     addresses: found.addresses,
+                    ..PlanDocument::of(&found.instance, found.plan, &replay, found.budget_bytes)
                 },
                 view: found.instance,
                 replay,
@@ -373,7 +370,7 @@ impl Plan {
         let steps = self.document.plan.steps.iter();
         let nodes = steps.filter_map(|step| match *step {
             Step::Compute { node, .. } => Some(self.name_of(node)),
-            Step::Allocate { .. } | Step::Deallocate { .. } => None,
+            _ => None,
         });
         nodes.collect()
     }

@@ -226,6 +226,8 @@ mod tests {
     fn ratios_are_geometric_means_over_the_budgets_met() {
         let replay = |cost: u64| Replay {
             cost,
+            makespan: cost,
+            transfers: simulate::Transfers::default(),
             base_cost: 1,
             peak_bytes: 1,
             peak_at: simulate::Moment {

@@ -51,7 +51,10 @@ pub fn run(arguments: &ImproveArguments) -> Result<Exit, Failure> {
     let fits = budget_bytes.map(|budget| better.replay.peak_bytes <= budget);
     let mut written = None;
     if let Some(path) = &arguments.out {
-        files.write(path, &better.document().write(&found.instance))?;
+        files.write(
+            path,
+            &better.document(&found.instance).write(&found.instance),
+        )?;
         let steps = better.plan.steps.len();
         written = Some(format!("plan      {}: {steps} statements", shown(path)));
     }

@@ -156,12 +156,10 @@ impl Planned {
     /// The plan's file with the addresses of a placement.
     fn with_addresses(&self, placement: &Placement) -> String {
         let addresses = PlanAddresses::new(&self.lives, self.alignment_bytes, placement);
+        let (found, plan) = (&self.found, self.found.plan.clone());
         let document = PlanDocument {
-            plan: self.found.plan.clone(),
-            budget_bytes: self.found.budget_bytes,
-            objective: self.replay.cost,
-            peak_bytes: self.replay.peak_bytes,
             addresses: Some(addresses),
+            ..PlanDocument::of(&found.instance, plan, &self.replay, found.budget_bytes)
         };
         document.write(&self.found.instance)
     }

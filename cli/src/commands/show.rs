@@ -367,10 +367,17 @@ fn live_at_peak(plan: &Plan, replay: &Replay) -> Vec<NodeId> {
         .iter()
         .position(|p| p.bytes == replay.peak_bytes);
     let mut live: BTreeMap<Register, NodeId> = BTreeMap::new();
+    let mut allocated: BTreeMap<Register, NodeId> = BTreeMap::new();
     let mut run = 0;
     for step in &plan.steps {
         match *step {
-            Step::Allocate { .. } => {}
+            Step::Allocate { register, node } => {
+                allocated.insert(register, node);
+            }
+            Step::Prefetch { register, .. } => {
+                live.extend(allocated.get(&register).map(|node| (register, *node)));
+            }
+            Step::Offload { .. } | Step::Wait { .. } | Step::Release { .. } => {}
             Step::Compute { node, register, .. } => {
                 let overwritten = live.insert(register, node);
                 if Some(run) == peak {

@@ -33,6 +33,7 @@ impl Stages {
         };
         // What a register holds, and the stage it was computed in.
         let mut holds: BTreeMap<Register, (usize, usize)> = BTreeMap::new();
+        let mut allocated: BTreeMap<Register, usize> = BTreeMap::new();
         let mut keep = |(node, from): (usize, usize), to: usize| {
             if to > from {
                 stages.kept.push((node, from + 1, to));
@@ -40,7 +41,15 @@ impl Stages {
         };
         for step in &plan.steps {
             match *step {
-                Step::Allocate { .. } => {}
+                Step::Allocate { register, node } => {
+                    allocated.insert(register, node.index());
+                }
+                Step::Prefetch { register, .. } => {
+                    if let Some(node) = allocated.get(&register) {
+                        holds.insert(register, (*node, stage));
+                    }
+                }
+                Step::Offload { .. } | Step::Wait { .. } | Step::Release { .. } => {}
                 Step::Compute { node, register, .. } => {
                     let i = node.index();
                     if let Some(over) = holds.insert(register, (i, stage)) {

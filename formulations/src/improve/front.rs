@@ -95,14 +95,9 @@ pub struct Improved {
 
 impl Improved {
     /// The plan as a document, with its claims.
-    pub fn document(&self) -> PlanDocument {
-        PlanDocument {
-            plan: self.plan.clone(),
-            budget_bytes: self.budget_bytes,
-            objective: self.replay.cost,
-            peak_bytes: self.replay.peak_bytes,
-            addresses: None,
-        }
+    pub fn document(&self, instance: &Instance) -> PlanDocument {
+        let plan = self.plan.clone();
+        PlanDocument::of(instance, plan, &self.replay, self.budget_bytes)
     }
 }
 

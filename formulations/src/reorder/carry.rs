@@ -80,7 +80,11 @@ pub(super) fn sets_of_plan(plan: &Plan, nodes: usize) -> BitMatrix {
     let mut stage = 0;
     for step in &plan.steps {
         match *step {
-            Step::Allocate { .. } => {}
+            Step::Allocate { .. }
+            | Step::Offload { .. }
+            | Step::Wait { .. }
+            | Step::Prefetch { .. }
+            | Step::Release { .. } => {}
             Step::Compute { node, register, .. } => {
                 since.insert(register, (node.index(), stage));
                 stage += usize::from(node.index() == stage);

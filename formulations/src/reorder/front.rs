@@ -227,13 +227,12 @@ impl Solving<'_> {
         let budget_bytes = self.asked.budget_bytes;
         let replay = simulate::plan(&self.answer.given, &plan)?;
         match replay.peak_bytes <= budget_bytes {
-            true => Ok(PlanDocument {
+            true => Ok(PlanDocument::of(
+                &self.answer.given,
                 plan,
-                budget_bytes: Some(budget_bytes),
-                objective: replay.cost,
-                peak_bytes: replay.peak_bytes,
-                addresses: None,
-            }),
+                &replay,
+                Some(budget_bytes),
+            )),
             false => Err(SolveError::OverBudget {
                 peak_bytes: replay.peak_bytes,
                 budget_bytes,

@@ -234,13 +234,7 @@ pub fn planned<'a>(
 ) -> Result<Planned<'a>, PlanError> {
     let plan = schedule.plan(instance)?.optimised(instance)?;
     let replay = simulate::plan(instance, &plan)?;
-    let document = PlanDocument {
-        plan,
-        budget_bytes: Some(budget_bytes),
-        objective: replay.cost,
-        peak_bytes: replay.peak_bytes,
-        addresses: None,
-    };
+    let document = PlanDocument::of(instance, plan, &replay, Some(budget_bytes));
     Ok(Planned { instance, document })
 }
 

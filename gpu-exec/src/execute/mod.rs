@@ -142,6 +142,10 @@ fn statements(machine: &mut Machine<'_>, plan: &Plan, foreign: u64) -> Result<Ru
                 }
             }
             Step::Deallocate { register } => machine.free(register)?,
+            Step::Offload { .. }
+            | Step::Wait { .. }
+            | Step::Prefetch { .. }
+            | Step::Release { .. } => return Err(ExecError::Copies { step: k }),
             Step::Compute {
                 node,
                 register,

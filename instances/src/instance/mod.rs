@@ -7,6 +7,7 @@
 //! Readers and writers of files are in [`crate::formats`].
 
 mod digest;
+mod link;
 mod node;
 mod passing;
 mod precedence;
@@ -15,6 +16,7 @@ mod validate;
 mod view;
 
 pub use crate::document::ReadError as InstanceError;
+pub use link::{CopyTimes, Duplex, HostLink, LINK_PRESETS, LinkError};
 pub use node::{Gradient, Implementation, InPlace, Node, NodeId, NodeKind};
 pub(crate) use passing::PlainPassing;
 pub use passing::passing_in_plain_order;
@@ -22,7 +24,6 @@ pub use precedence::Precedence;
 pub use restrict::Choices;
 pub use validate::{LARGEST_VALUE, StructureError};
 
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Meaning of one unit of cost.
@@ -86,19 +87,6 @@ impl CostUnit {
             nanoseconds: None,
         }
     }
-}
-
-/// Link to host memory, for programs that offload (POFO).
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(
-    deny_unknown_fields,
-    rename = "the link to host memory: an object with two speeds"
-)]
-pub struct HostLink {
-    /// Device to host, bytes per second.
-    pub to_host_bytes_per_second: u64,
-    /// Host to device, bytes per second.
-    pub from_host_bytes_per_second: u64,
 }
 
 /// The plain data of an instance, before it is validated.
@@ -197,6 +185,29 @@ impl Instance {
     /// Link to host memory, where one is known.
     pub fn host_link(&self) -> Option<&HostLink> {
         self.data.host_link.as_ref()
+    }
+
+    /// The same instance with another link to host memory, or none.
+    ///
+    /// # Errors
+    /// [`StructureError`] for a link with a value beyond [`LARGEST_VALUE`].
+    pub fn with_host_link(&self, link: Option<HostLink>) -> Result<Self, StructureError> {
+        let mut data = self.data().clone();
+        data.host_link = link;
+        validate::check_link(&data)?;
+        let view = self.stated_view.as_deref();
+        let view = view.map(|v| v.with_host_link(data.host_link.clone()));
+        Ok(Instance {
+            stated_view: view.transpose()?.map(Box::new),
+            data: Arc::new(data),
+            ..self.clone()
+        })
+    }
+
+    /// Returns whether a node's output may be copied to the host: not where the instance says that
+    /// it [stays](Node::stays).
+    pub fn may_offload(&self, id: NodeId) -> bool {
+        !self.node(id).stays
     }
 
     /// All nodes in execution order.

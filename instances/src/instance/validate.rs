@@ -63,16 +63,7 @@ pub(super) fn check(data: &InstanceData) -> Result<(), StructureError> {
             "give the unit's length in nanoseconds, for example 10000",
         );
     }
-    if let Some(link) = &data.host_link {
-        in_range(
-            "host_link.to_host_bytes_per_second".into(),
-            link.to_host_bytes_per_second,
-        )?;
-        in_range(
-            "host_link.from_host_bytes_per_second".into(),
-            link.from_host_bytes_per_second,
-        )?;
-    }
+    check_link(data)?;
     let mut names = HashMap::with_capacity(n);
     let mut order = Order::default();
     for (i, node) in data.nodes.iter().enumerate() {
@@ -88,6 +79,24 @@ pub(super) fn check(data: &InstanceData) -> Result<(), StructureError> {
         order.check(&data.nodes, i)?;
     }
     check_totals(&data.nodes)
+}
+
+/// Checks the link to host memory.
+pub(super) fn check_link(data: &InstanceData) -> Result<(), StructureError> {
+    let Some(link) = &data.host_link else {
+        return Ok(());
+    };
+    let at = |field: &str| format!("host_link.{field}");
+    in_range(
+        at("to_host_bytes_per_second"),
+        link.to_host_bytes_per_second,
+    )?;
+    in_range(
+        at("from_host_bytes_per_second"),
+        link.from_host_bytes_per_second,
+    )?;
+    in_range(at("latency_ns"), link.latency_ns)?;
+    in_range(at("host_memory_bytes"), link.host_memory_bytes.unwrap_or(0))
 }
 
 fn check_totals(nodes: &[Node]) -> Result<(), StructureError> {

@@ -103,12 +103,16 @@ impl Plan {
     ///
     /// The first computation of a node stays even where its value is not read: it moves the
     /// frontier, on which the programs' bounds and MONeT's fixed memory rest. An optimised plan
-    /// thus never costs less than the optimum of the program that its schedule is a solution of.
+    /// thus never costs less than the optimum of the program that its schedule is a solution of. A
+    /// plan that copies to the host stays as it is.
     ///
     /// # Errors
     /// The [`ReplayError`] of [`simulate::plan`] for a plan that cannot be executed.
     pub fn optimised(&self, instance: &Instance) -> Result<Self, ReplayError> {
         simulate::plan(instance, self)?;
+        if self.has_copies() {
+            return Ok(self.clone());
+        }
         let runs = self.runs().into_iter().enumerate();
         let runs: Vec<Run> = runs
             .map(|(stage, run)| Run {

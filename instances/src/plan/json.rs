@@ -1,11 +1,12 @@
 //! Plan files: `remat-plan/1` JSON. The schema is `instances/schema/remat-plan-1.schema.json`.
 
 use super::addresses::{ADDRESSES_SCHEMA, AddressText, PlanAddresses, address};
-use super::{Plan, Register, Semantics, Step};
+use super::{HostBuffer, Plan, Register, Semantics, Step};
 use crate::document::{
     self, Document, Failure, FaultKind, Lines, ReadError, Spanned, TextOr, Unread, missing,
 };
-use crate::instance::{Instance, Node, NodeId};
+use crate::instance::{HostLink, Instance, Node, NodeId};
+use crate::simulate::Replay;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +14,7 @@ use std::path::Path;
 /// Name of the schema of plan files.
 pub const SCHEMA: &str = "remat-plan/1";
 
-const STATEMENTS: &str = r#"["allocate", register, "node"], ["compute", "node", register], ["compute", "node", register, implementation] or ["deallocate", register]"#;
+const STATEMENTS: &str = r#"["allocate", register, "node"], ["compute", "node", register], ["compute", "node", register, implementation], ["deallocate", register], ["offload", register, buffer], ["wait", buffer], ["prefetch", buffer, register] or ["release", buffer]"#;
 
 /// A plan file; `S` are its statements, `A` its addresses. Totals may be larger than the values of
 /// single nodes.
@@ -29,6 +30,8 @@ struct PlanText<'d, S, A> {
     #[serde(rename(deserialize = "objective: the total cost"))]
     objective: u128,
     peak_bytes: u128,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host_link: Option<HostLink>,
     #[serde(rename(deserialize = "steps: a list of statements"))]
     steps: S,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
@@ -74,7 +77,7 @@ impl<A: Copy> PlanText<'_, Unread, A> {
 
 /// A verb and what it is about.
 #[derive(Deserialize)]
-#[serde(rename = "a statement: a list that begins with `allocate`, `compute` or `deallocate`")]
+#[serde(rename = "a statement: a list that begins with a verb such as `allocate` or `compute`")]
 struct Statement<'d>(#[serde(borrow)] Vec<Part<'d>>);
 
 type Part<'d> = Spanned<TextOr<'d, u64>>;
@@ -103,10 +106,12 @@ pub struct PlanDocument {
     pub plan: Plan,
     /// Memory budget that it was made for, in bytes.
     pub budget_bytes: Option<u64>,
-    /// Total cost in the instance's cost unit.
+    /// Total cost in the instance's cost unit; the makespan where it copies to the host.
     pub objective: u64,
     /// Largest memory in bytes, fixed memory included.
     pub peak_bytes: u64,
+    /// Link that its copies were planned for, in place of the instance's own.
+    pub host_link: Option<HostLink>,
     /// Addresses in one arena for all that the plan takes, where it has any.
     pub addresses: Option<PlanAddresses>,
 }
@@ -173,6 +178,16 @@ impl PlanFile {
             let remedy = format!("the instance at hand is {:?}", instance.name());
             return Err(FaultKind::Value.fail(text.instance.span, problem, remedy));
         }
+        if let Some(link) = &text.host_link {
+            let known = instance.with_host_link(Some(link.clone()));
+            known.map_err(|e| {
+                let span = self.document.root();
+                let problem = format!("{}: {}", e.path, e.problem);
+                FaultKind::Value
+                    .fail(span, problem, e.remedy)
+                    .found(e.value)
+            })?;
+        }
         let statements: Vec<Spanned<Statement<'_>>> = self.document.read_at(text.steps.span)?;
         let reader = StepReader::new(instance);
         let steps = statements.iter().map(|statement| reader.step(statement));
@@ -198,6 +213,7 @@ impl PlanFile {
             budget_bytes: text.budget_bytes.map(|bytes| bytes as u64),
             objective: text.objective as u64,
             peak_bytes: text.peak_bytes as u64,
+            host_link: text.host_link,
             addresses,
         })
     }
@@ -214,11 +230,27 @@ fn header(document: &Document) -> Result<(String, Semantics), Failure> {
 }
 
 impl PlanDocument {
+    /// The document of a plan with what its replay found, without addresses. A plan that copies to
+    /// the host goes with the instance's link.
+    pub fn of(instance: &Instance, plan: Plan, replay: &Replay, budget_bytes: Option<u64>) -> Self {
+        let link = instance.host_link().filter(|_| plan.has_copies());
+        PlanDocument {
+            budget_bytes,
+            objective: replay.makespan,
+            peak_bytes: replay.peak_bytes,
+            host_link: link.cloned(),
+            addresses: None,
+            plan,
+        }
+    }
+
     /// Writes the plan for its instance: JSON, one statement a line, nodes by name.
     ///
     /// A statement is `["allocate", register, node]`, `["compute", node, register]`, the same with
     /// the implementation where the node has several (its name, or its index where names do not
-    /// tell them apart and it is not the first), or `["deallocate", register]`. A node that the
+    /// tell them apart and it is not the first), `["deallocate", register]`,
+    /// `["offload", register, buffer]`, `["wait", buffer]`, `["prefetch", buffer, register]` or
+    /// `["release", buffer]`. A node that the
     /// instance does not have is written as `null`. Addresses follow as
     /// `[kind, statement, offset, bytes]`.
     pub fn write(&self, instance: &Instance) -> String {
@@ -247,6 +279,14 @@ impl PlanDocument {
                 parts
             }
             Step::Deallocate { register } => vec![text("deallocate"), number(register.0)],
+            Step::Offload { register, buffer } => {
+                vec![text("offload"), number(register.0), number(buffer.0)]
+            }
+            Step::Wait { buffer } => vec![text("wait"), number(buffer.0)],
+            Step::Prefetch { buffer, register } => {
+                vec![text("prefetch"), number(buffer.0), number(register.0)]
+            }
+            Step::Release { buffer } => vec![text("release"), number(buffer.0)],
         };
         Lines::new(2, true).write(&PlanText {
             schema: SCHEMA,
@@ -255,6 +295,7 @@ impl PlanDocument {
             budget_bytes: self.budget_bytes.map(Into::into),
             objective: self.objective.into(),
             peak_bytes: self.peak_bytes.into(),
+            host_link: self.host_link.clone(),
             steps: self.plan.steps.iter().map(statement).collect::<Vec<_>>(),
             addresses_schema: self.addresses.as_ref().map(|_| ADDRESSES_SCHEMA.into()),
             alignment_bytes: self.addresses.as_ref().map(|a| a.alignment_bytes),
@@ -309,6 +350,20 @@ impl<'a> StepReader<'a> {
             ("deallocate", [_, register]) => Ok(Step::Deallocate {
                 register: self.register(register)?,
             }),
+            ("offload", [_, register, buffer]) => Ok(Step::Offload {
+                register: self.register(register)?,
+                buffer: self.buffer(buffer)?,
+            }),
+            ("wait", [_, buffer]) => Ok(Step::Wait {
+                buffer: self.buffer(buffer)?,
+            }),
+            ("prefetch", [_, buffer, register]) => Ok(Step::Prefetch {
+                buffer: self.buffer(buffer)?,
+                register: self.register(register)?,
+            }),
+            ("release", [_, buffer]) => Ok(Step::Release {
+                buffer: self.buffer(buffer)?,
+            }),
             _ => {
                 let remedy = format!("give {STATEMENTS}");
                 let problem = "this is not a statement";
@@ -345,15 +400,11 @@ impl<'a> StepReader<'a> {
     }
 
     fn register(&self, part: &Part<'_>) -> Result<Register, Failure> {
-        let number = match part.value {
-            TextOr::Other(number) => u32::try_from(number).ok(),
-            TextOr::Text(_) => None,
-        };
-        number.map(Register).ok_or_else(|| {
-            let problem = "this is not the number of a register";
-            let remedy = "registers are numbered from 0 to 4294967295";
-            FaultKind::Value.fail(part.span, problem, remedy)
-        })
+        numbered(part, "register").map(Register)
+    }
+
+    fn buffer(&self, part: &Part<'_>) -> Result<HostBuffer, Failure> {
+        numbered(part, "host buffer").map(HostBuffer)
     }
 
     fn node(&self, part: &Part<'_>) -> Result<NodeId, Failure> {
@@ -368,4 +419,17 @@ impl<'a> StepReader<'a> {
             FaultKind::Value.fail(part.span, problem, remedy)
         })
     }
+}
+
+/// The number of a register or a host buffer.
+fn numbered(part: &Part<'_>, what: &str) -> Result<u32, Failure> {
+    let number = match part.value {
+        TextOr::Other(number) => u32::try_from(number).ok(),
+        TextOr::Text(_) => None,
+    };
+    number.ok_or_else(|| {
+        let problem = format!("this is not the number of a {what}");
+        let remedy = format!("{what}s are numbered from 0 to 4294967295");
+        FaultKind::Value.fail(part.span, problem, remedy)
+    })
 }

@@ -1,5 +1,5 @@
 //! Plans: a schedule as a program of `allocate`, `compute` and `deallocate` statements over virtual
-//! registers.
+//! registers, with `offload`, `wait`, `prefetch` and `release` where tensors leave for the host.
 //!
 //! A schedule says what is computed and kept in which stage; a [`Plan`] is what an executor runs
 //! (Jain et al., MLSys 2020, section 4.7 and Algorithm 1). [`Plan::from_checkmate`] and
@@ -54,6 +54,16 @@ impl fmt::Display for Register {
     }
 }
 
+/// A buffer in host memory, which holds the copy of one tensor.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct HostBuffer(pub u32);
+
+impl fmt::Display for HostBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "@{}", self.0)
+    }
+}
+
 /// One statement of a plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
@@ -79,6 +89,30 @@ pub enum Step {
         /// The register.
         register: Register,
     },
+    /// Takes a host buffer and starts a copy into it.
+    Offload {
+        /// The register that is copied.
+        register: Register,
+        /// The buffer.
+        buffer: HostBuffer,
+    },
+    /// Lets computations go on once the copy into a host buffer has ended.
+    Wait {
+        /// The buffer.
+        buffer: HostBuffer,
+    },
+    /// Starts a copy of a host buffer into a register that is allocated and empty.
+    Prefetch {
+        /// The buffer.
+        buffer: HostBuffer,
+        /// The register.
+        register: Register,
+    },
+    /// Frees a host buffer.
+    Release {
+        /// The buffer.
+        buffer: HostBuffer,
+    },
 }
 
 /// An executable program for one training step.
@@ -93,6 +127,12 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Returns whether the plan copies anything to the host.
+    pub fn has_copies(&self) -> bool {
+        let mut steps = self.steps.iter();
+        steps.any(|step| matches!(step, Step::Offload { .. }))
+    }
+
     /// Counts the computations of each node, by node index; `nodes` is the number of nodes of the
     /// instance.
     ///

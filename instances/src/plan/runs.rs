@@ -37,7 +37,13 @@ impl Plan {
         let mut runs = Vec::new();
         for step in &self.steps {
             match *step {
-                Step::Allocate { .. } => {}
+                Step::Allocate { .. }
+                | Step::Offload { .. }
+                | Step::Wait { .. }
+                | Step::Release { .. } => {}
+                Step::Prefetch { register, .. } => {
+                    filled.insert(register);
+                }
                 Step::Deallocate { register } => {
                     filled.remove(&register);
                 }
@@ -151,7 +157,7 @@ impl Plan {
                 register,
                 implementation,
             },
-            Step::Deallocate { register } => Step::Deallocate { register },
+            same => same,
         };
         Plan {
             instance: self.instance.clone(),

@@ -16,7 +16,8 @@ impl Plan {
     /// `deallocate %3`.
     ///
     /// A computation that overwrites its input ends in `in place`; an implementation other than the
-    /// first is given in brackets, by name where it has one.
+    /// first is given in brackets, by name where it has one. Copies are `@0 = offload %3`,
+    /// `wait @0`, `prefetch @0 -> %5` and `release @0`.
     pub fn display<'a>(&'a self, instance: &'a Instance) -> PlanText<'a> {
         PlanText {
             plan: self,
@@ -76,6 +77,15 @@ impl fmt::Display for PlanText<'_> {
                     holds.remove(&register);
                     writeln!(f, "deallocate {register}")?;
                 }
+                Step::Offload { register, buffer } => {
+                    writeln!(f, "{buffer} = offload {register}")?;
+                }
+                Step::Wait { buffer } => writeln!(f, "wait {buffer}")?,
+                Step::Prefetch { buffer, register } => {
+                    holds.insert(register);
+                    writeln!(f, "prefetch {buffer} -> {register}")?;
+                }
+                Step::Release { buffer } => writeln!(f, "release {buffer}")?,
             }
         }
         Ok(())

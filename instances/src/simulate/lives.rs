@@ -47,20 +47,21 @@ impl fmt::Display for PieceOf {
 /// A stretch of a life in which the size does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// First computation behind it.
+    /// First moment behind it.
     pub end: usize,
     /// Size in bytes, from the beginning of the piece on.
     pub bytes: u64,
 }
 
-/// Life of a piece of memory: computations `begin..end`, counted from 0.
+/// Life of a piece of memory: moments `begin..end`, counted from 0. A moment is a computation, or in
+/// a plan that copies to the host an `offload`, `wait` or `prefetch`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanLife {
     /// Owner of the memory.
     pub of: PieceOf,
     /// The node that runs there, or whose output it first holds; none for what is there before any.
     pub node: Option<NodeId>,
-    /// First computation at which it is taken.
+    /// First moment at which it is taken.
     pub begin: usize,
     /// Stretches in order of time, at least one: more where a tensor of another size was computed
     /// in place.
@@ -68,7 +69,7 @@ pub struct PlanLife {
 }
 
 impl PlanLife {
-    /// First computation behind the life.
+    /// First moment behind the life.
     pub fn end(&self) -> usize {
         self.stretches.last().map_or(self.begin, |s| s.end)
     }
@@ -157,10 +158,14 @@ impl PlanLives {
                     if first && plan_of.semantics == Semantics::Monet {
                         walk.fix(at, Some(node), known.fixed_bytes);
                     }
+                    runs.push((at, node, walk.moment));
                     walk.compute(register, known.output_bytes);
-                    runs.push((at, node));
                 }
                 Step::Deallocate { register } => walk.close(register),
+                Step::Offload { .. } | Step::Wait { .. } | Step::Prefetch { .. } => {
+                    walk.moment += 1;
+                }
+                Step::Release { .. } => {}
             }
         }
         Ok(walk.finish(&runs, &replay))
@@ -290,7 +295,7 @@ struct Walk {
     open: BTreeMap<Register, (usize, u64)>,
     /// Fixed memory in use: owner, node, begin and bytes, the latest last.
     standing: Vec<(PieceOf, Option<NodeId>, usize, u64)>,
-    /// Computations so far.
+    /// Computations and statements about copies so far.
     moment: usize,
 }
 
@@ -338,7 +343,7 @@ impl Walk {
         }
     }
 
-    fn finish(mut self, runs: &[(usize, NodeId)], replay: &super::Replay) -> PlanLives {
+    fn finish(mut self, runs: &[(usize, NodeId, usize)], replay: &super::Replay) -> PlanLives {
         for register in self.open.keys().copied().collect::<Vec<_>>() {
             self.close(register);
         }
@@ -348,9 +353,9 @@ impl Walk {
         self.fixed.sort_by_key(|life| (life.of, life.begin));
         let mut lives = self.fixed;
         lives.append(&mut self.tensors);
-        // Bytes more and less at each computation.
-        let mut more = vec![0u64; runs.len() + 1];
-        let mut less = vec![0u64; runs.len() + 1];
+        // Bytes more and less at each moment.
+        let mut more = vec![0u64; self.moment + 1];
+        let mut less = vec![0u64; self.moment + 1];
         for life in &lives {
             let mut begin = life.begin;
             for stretch in &life.stretches {
@@ -359,9 +364,12 @@ impl Walk {
                 begin = stretch.end;
             }
         }
-        let mut bytes = 0;
-        for (moment, (&(at, node), point)) in runs.iter().zip(&replay.timeline).enumerate() {
-            bytes = bytes + more[moment] - less[moment];
+        let (mut bytes, mut next) = (0, 0);
+        for (&(at, node, moment), point) in runs.iter().zip(&replay.timeline) {
+            for passed in next..=moment {
+                bytes = bytes + more[passed] - less[passed];
+            }
+            next = moment + 1;
             let mut life = PlanLife::new(PieceOf::Workspace(at), Some(node), moment);
             life.until(moment + 1, point.bytes.saturating_sub(bytes));
             lives.push(life);

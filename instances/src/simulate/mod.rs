@@ -11,23 +11,32 @@
 //! [`PlanLives`] has the piece of memory behind each byte that the last one counts, with its life.
 
 mod checkmate;
+mod copies;
+mod fault;
 mod lives;
 mod monet;
 mod plan;
 
 pub use checkmate::checkmate;
+pub use copies::{CopySpan, Transfers};
+pub use fault::StepFault;
 pub use lives::{CACHE_LINE, LARGEST_ALIGNMENT, PieceOf, PlanLife, PlanLives, Stretch};
 pub use monet::monet;
-pub use plan::{StepFault, plan};
+pub use plan::plan;
 
 use crate::instance::NodeId;
-use crate::plan::Register;
+use crate::plan::{HostBuffer, Register};
 
 /// Result of a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replay {
-    /// Total cost in the instance's cost unit.
+    /// Total cost of all computations in the instance's cost unit.
     pub cost: u64,
+    /// Time from the first computation to the end in the same unit: the cost, and for a plan that
+    /// copies to the host the time in which computations wait.
+    pub makespan: u64,
+    /// Copies to the host and back.
+    pub transfers: Transfers,
     /// Cost of the step without recomputation ([`crate::plain`]).
     pub base_cost: u64,
     /// Largest memory at any moment in bytes, fixed memory included.
@@ -41,12 +50,17 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Recomputation overhead: extra cost over the base cost, in percent (0 for a base cost of 0).
+    /// Time in which computations wait for copies, in the instance's cost unit.
+    pub fn idle(&self) -> u64 {
+        self.makespan - self.cost
+    }
+
+    /// Overhead: makespan beyond the base cost, in percent (0 for a base cost of 0).
     pub fn overhead_percent(&self) -> f64 {
         if self.base_cost == 0 {
             0.0
         } else {
-            (self.cost as f64 / self.base_cost as f64 - 1.0) * 100.0
+            (self.makespan as f64 / self.base_cost as f64 - 1.0) * 100.0
         }
     }
 }
@@ -69,6 +83,8 @@ pub struct TimelinePoint {
     pub bytes: u64,
     /// Total cost of everything computed up to and including this moment.
     pub cost: u64,
+    /// Time at its end, which is the same without copies.
+    pub clock: u64,
 }
 
 /// Reason why a schedule or plan cannot be executed.
@@ -268,11 +284,23 @@ pub enum ReplayError {
         /// Its name.
         node_name: String,
     },
+    /// A plan that ends with a host buffer taken.
+    #[error("{buffer} with node {node} ({node_name}) is never released")]
+    NeverReleased {
+        /// The buffer.
+        buffer: HostBuffer,
+        /// The node.
+        node: NodeId,
+        /// Its name.
+        node_name: String,
+    },
 }
 
 /// Follows cost and memory through a replay.
 struct Meter {
     cost: u64,
+    /// Time in which computations waited for copies.
+    idle: u64,
     peak_bytes: u64,
     peak_at: Moment,
     computations: usize,
@@ -287,6 +315,7 @@ impl Meter {
         };
         Meter {
             cost: 0,
+            idle: 0,
             peak_bytes: 0,
             peak_at: at,
             computations: 0,
@@ -311,12 +340,15 @@ impl Meter {
             at,
             bytes,
             cost: self.cost,
+            clock: self.cost.saturating_add(self.idle),
         });
     }
 
     fn finish(self, base_cost: u64) -> Replay {
         Replay {
             cost: self.cost,
+            makespan: self.cost.saturating_add(self.idle),
+            transfers: Transfers::default(),
             base_cost,
             peak_bytes: self.peak_bytes,
             peak_at: self.peak_at,

@@ -1,107 +1,11 @@
 //! Replays a plan, register by register.
 
-use super::{Meter, Replay, ReplayError};
+use super::copies::Copies;
+use super::{Meter, Replay, ReplayError, StepFault};
 use crate::instance::{Implementation, Instance, Node, NodeId, NodeKind};
 use crate::plain::Plain;
-use crate::plan::{Plan, Register, Semantics, Step};
+use crate::plan::{HostBuffer, Plan, Register, Semantics, Step};
 use std::collections::BTreeMap;
-
-/// Fault of one statement of a plan.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StepFault {
-    /// A node that the instance does not have.
-    #[error("node {node} does not exist, the instance has {nodes} nodes")]
-    UnknownNode {
-        /// The node.
-        node: NodeId,
-        /// Number of nodes of the instance.
-        nodes: usize,
-    },
-    /// An implementation that the node does not have, or that the semantics does not offer.
-    #[error("{node_name} has no implementation {implementation} here, only 0 to {last}", last = implementations - 1)]
-    UnknownImplementation {
-        /// Name of the node.
-        node_name: String,
-        /// The implementation.
-        implementation: u16,
-        /// Number of implementations that may be chosen.
-        implementations: usize,
-    },
-    /// A register that is allocated twice without being freed in between.
-    #[error("{register} is allocated, but is in use for {node_name}: free it first")]
-    AllocatedTwice {
-        /// The register.
-        register: Register,
-        /// Name of the node it was allocated for.
-        node_name: String,
-    },
-    /// A register that is used or freed while it is not allocated.
-    #[error("{register} is not allocated here")]
-    NotAllocated {
-        /// The register.
-        register: Register,
-    },
-    /// A register that was allocated for another node.
-    #[error("{node_name} is computed into {register}, which was allocated for {other_name}")]
-    WrongRegister {
-        /// The register.
-        register: Register,
-        /// Name of the node that runs.
-        node_name: String,
-        /// Name of the node it was allocated for.
-        other_name: String,
-    },
-    /// A computation into a register that holds a tensor which the node must not overwrite.
-    #[error(
-        "{node_name} is computed into {register}, which holds {held_name}: it cannot overwrite that in place"
-    )]
-    CannotOverwrite {
-        /// The register.
-        register: Register,
-        /// Name of the node that runs.
-        node_name: String,
-        /// Name of the node whose output the register holds.
-        held_name: String,
-    },
-    /// An input that no register holds.
-    #[error("{node_name} runs, but its input {missing} ({missing_name}) is in no register")]
-    MissingInput {
-        /// Name of the node that runs.
-        node_name: String,
-        /// The input.
-        missing: NodeId,
-        /// Name of the input.
-        missing_name: String,
-    },
-    /// A by-product computed without its parent.
-    #[error(
-        "{node_name} is a by-product of {parent_name}, which has not run since it was made last: it comes only with a run of its parent"
-    )]
-    ParentDidNotRun {
-        /// Name of the by-product.
-        node_name: String,
-        /// Name of its parent.
-        parent_name: String,
-    },
-    /// A node that is computed again although the instance says that it is computed once.
-    #[error(
-        "{node_name} is computed again, but the instance says that it never is (\"recompute\": false, on it or on its parent)"
-    )]
-    NeverAgain {
-        /// Name of the node.
-        node_name: String,
-    },
-    /// A register that is freed before anything was computed into it.
-    #[error(
-        "{register} is freed, but nothing was computed into it since it was allocated for {node_name}"
-    )]
-    NeverFilled {
-        /// The register.
-        register: Register,
-        /// Name of the node it was allocated for.
-        node_name: String,
-    },
-}
 
 /// Replays a plan statement by statement.
 ///
@@ -119,11 +23,19 @@ pub enum StepFault {
 /// (ICLR 2021, section 4; constraint 17 of the written-out form); afterwards the register has the
 /// size of the new tensor.
 ///
+/// Copies run on the instance's link, on one lane for each direction (one for both where its duplex
+/// is half), in the order of their statements. A copy to the host starts once its lane is free and
+/// computations have come to its statement; a copy back also needs the copy to the host to have
+/// ended. A computation starts when what it reads is there: the newest register of each input.
+/// Memory is taken and given by the order of statements alone, and is sampled at every statement
+/// about a copy as well. The makespan is the clock of computations after the last statement.
+///
 /// # Errors
 /// [`ReplayError::Step`] names the first statement that cannot be executed,
 /// [`ReplayError::NeverComputed`] a node that never runs, [`ReplayError::NeverFreed`] a register
 /// that is still allocated at the end although it holds a tensor that some node reads. Outputs
-/// (nodes that nobody reads) may stay.
+/// (nodes that nobody reads) may stay. [`ReplayError::NeverReleased`] names a host buffer that is
+/// still taken.
 pub fn plan(instance: &Instance, plan: &Plan) -> Result<Replay, ReplayError> {
     let mut machine = Machine::new(instance, plan.semantics);
     for (at, step) in plan.steps.iter().enumerate() {
@@ -159,8 +71,9 @@ struct Machine<'a> {
     /// Sizes of all allocated registers.
     bytes: u64,
     fixed_bytes: u64,
-    /// Number of registers that hold each node's output.
-    holders: Vec<u32>,
+    /// Registers that hold each node's output, the newest last.
+    holders: Vec<Vec<Register>>,
+    copies: Copies<'a>,
     last_run: Vec<Option<LatestRun>>,
     /// Number of nodes computed at least once.
     advanced: usize,
@@ -178,7 +91,8 @@ impl<'a> Machine<'a> {
                 Semantics::Checkmate => instance.static_bytes(),
                 Semantics::Monet => 0,
             },
-            holders: vec![0; instance.len()],
+            holders: vec![Vec::new(); instance.len()],
+            copies: Copies::new(instance),
             last_run: vec![None; instance.len()],
             advanced: 0,
         }
@@ -197,7 +111,60 @@ impl<'a> Machine<'a> {
                 implementation,
             } => self.compute(node, register, implementation),
             Step::Deallocate { register } => self.deallocate(register),
+            Step::Offload { register, buffer } => self.offload(register, buffer),
+            Step::Wait { buffer } => self.copies.wait(buffer).map(|()| self.glance()),
+            Step::Prefetch { buffer, register } => self.prefetch(buffer, register),
+            Step::Release { buffer } => self.copies.release(buffer),
         }
+    }
+
+    /// Takes the memory in use into account between two computations.
+    fn glance(&mut self) {
+        let bytes = self.fixed_bytes + self.bytes;
+        self.meter.glance(self.advanced, None, bytes);
+    }
+
+    fn offload(&mut self, register: Register, buffer: HostBuffer) -> Result<(), StepFault> {
+        let slot = self.slots.get(&register);
+        let slot = slot.ok_or(StepFault::NotAllocated { register })?;
+        if !slot.filled {
+            return Err(StepFault::NothingToCopy {
+                register,
+                node_name: self.name(slot.node),
+            });
+        }
+        self.copies.offload(slot.node, register, buffer)?;
+        self.glance();
+        Ok(())
+    }
+
+    fn prefetch(&mut self, buffer: HostBuffer, register: Register) -> Result<(), StepFault> {
+        let node = self.copies.held(buffer)?;
+        let slot = self.slots.get_mut(&register);
+        let slot = slot.ok_or(StepFault::NotAllocated { register })?;
+        if slot.filled || slot.node != node {
+            let name = &self.instance.node(slot.node).name;
+            let verb = if slot.filled {
+                "holds"
+            } else {
+                "was allocated for"
+            };
+            return Err(StepFault::CannotFetchInto {
+                buffer,
+                register,
+                problem: format!("{verb} {name}"),
+            });
+        }
+        slot.filled = true;
+        self.holders[node.index()].push(register);
+        self.copies.prefetch(buffer, register)?;
+        self.glance();
+        Ok(())
+    }
+
+    /// Takes a register from the holders of a node.
+    fn forget(&mut self, node: NodeId, register: Register) {
+        self.holders[node.index()].retain(|other| *other != register);
     }
 
     fn known(&self, node: NodeId) -> Result<(), StepFault> {
@@ -235,7 +202,8 @@ impl<'a> Machine<'a> {
                 node_name: self.name(slot.node),
             });
         }
-        self.holders[slot.node.index()] -= 1;
+        self.copies.free(register)?;
+        self.forget(slot.node, register);
         self.bytes -= self.instance.node(slot.node).output_bytes;
         Ok(())
     }
@@ -253,7 +221,7 @@ impl<'a> Machine<'a> {
         if let Some(missing) = chosen
             .needs
             .iter()
-            .find(|need| self.holders[need.index()] == 0)
+            .find(|need| self.holders[need.index()].is_empty())
         {
             return Err(StepFault::MissingInput {
                 node_name: node.name.clone(),
@@ -262,6 +230,15 @@ impl<'a> Machine<'a> {
             });
         }
         let run = self.run(id, over.is_some())?;
+        if self.copies.any() {
+            let newest = |need: &NodeId| self.holders[need.index()].last().copied();
+            let overwritten = over.map(|_| register);
+            let read = chosen.needs.iter().filter_map(newest).chain(overwritten);
+            self.copies.read(read);
+            if over.is_some() {
+                self.copies.overwrite(register)?;
+            }
+        }
         let first = self.last_run[id.index()].replace(run).is_none();
         if first && self.semantics == Semantics::Monet {
             self.fixed_bytes = node.fixed_bytes;
@@ -272,16 +249,18 @@ impl<'a> Machine<'a> {
         let (cost, workspace) = self.charge(node, chosen, run);
         let held = (self.fixed_bytes + self.bytes) as i64;
         self.meter.cost += cost;
+        self.meter.idle = self.copies.idle();
+        self.copies.compute(cost);
         self.meter.computations += 1;
         let bytes = held.saturating_add(workspace).max(0) as u64;
         self.meter.sample(self.advanced, Some(id), bytes);
         if let Some(gone) = over {
             self.bytes -= self.instance.node(gone).output_bytes;
-            self.holders[gone.index()] -= 1;
+            self.forget(gone, register);
         }
         let (node, filled) = (id, true);
         self.slots.insert(register, Slot { node, filled });
-        self.holders[id.index()] += 1;
+        self.holders[id.index()].push(register);
         self.advanced += usize::from(first);
         Ok(())
     }
@@ -386,7 +365,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn finish(self) -> Result<Replay, ReplayError> {
+    fn finish(mut self) -> Result<Replay, ReplayError> {
         let instance = self.instance;
         for id in instance.ids() {
             let node = instance.node(id);
@@ -413,7 +392,12 @@ impl<'a> Machine<'a> {
                 });
             }
         }
+        self.meter.idle = self.copies.idle();
+        let transfers = self.copies.finish()?;
         let plain = Plain::of(instance, self.semantics);
-        Ok(self.meter.finish(plain.cost()))
+        Ok(Replay {
+            transfers,
+            ..self.meter.finish(plain.cost())
+        })
     }
 }

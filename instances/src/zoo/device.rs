@@ -49,10 +49,8 @@ const fn rate(gigaflops: u64, reached_permille: u64) -> MatrixRate {
 }
 
 const fn link(gigabytes_per_second: u64) -> Option<HostLink> {
-    Some(HostLink {
-        to_host_bytes_per_second: gigabytes_per_second * 1_000_000_000,
-        from_host_bytes_per_second: gigabytes_per_second * 1_000_000_000,
-    })
+    let speed = gigabytes_per_second * 1_000_000_000;
+    Some(HostLink::new(speed, speed))
 }
 
 const GIB: u64 = 1 << 30;

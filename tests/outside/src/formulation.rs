@@ -5,7 +5,7 @@ use remat_formulations::Instance;
 use remat_formulations::anneal::Found;
 use remat_formulations::solve::{BoundProof, Formulation, Problem, SolveError, Start, Watch};
 use remat_instances::schedule::BitMatrix;
-use remat_instances::simulate::{Moment, Replay, ReplayError};
+use remat_instances::simulate::{Moment, Replay, ReplayError, Transfers};
 use remat_solver::price::TreeProof;
 use std::sync::Arc;
 
@@ -44,6 +44,8 @@ impl KeepOrRecompute {
         let (cost, bytes) = self.knapsack.cost_and_bytes(kept);
         Replay {
             cost,
+            makespan: cost,
+            transfers: Transfers::default(),
             base_cost: self.knapsack.once,
             peak_bytes: self.knapsack.fixed + bytes,
             peak_at: Moment {

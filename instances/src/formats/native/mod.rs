@@ -88,6 +88,9 @@ struct NodeText<'d> {
     /// Default: true.
     #[serde(skip_serializing_if = "Option::is_none")]
     recompute: Option<bool>,
+    /// Default: true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offload: Option<bool>,
     /// Default: false. Written as a need of the last node, but for a by-product that is last.
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<bool>,
@@ -286,6 +289,7 @@ impl Reader {
             in_place: in_place.transpose()?,
             result: false,
             once: text.recompute == Some(false),
+            stays: text.offload == Some(false),
         })
     }
 

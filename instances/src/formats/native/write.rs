@@ -86,6 +86,7 @@ fn written_node<'a>(node: &'a Node, fixed_bytes: u64, plain: &[NodeId]) -> NodeT
         ..NodeText::default()
     };
     text.recompute = node.once.then_some(false);
+    text.offload = node.stays.then_some(false);
     text.result = node.result.then_some(true);
     match node.kind {
         NodeKind::Forward => {}
@@ -122,7 +123,7 @@ fn written_node<'a>(node: &'a Node, fixed_bytes: u64, plain: &[NodeId]) -> NodeT
 mod tests {
     use super::*;
     use crate::instance::InstanceData;
-    use crate::instance::{HostLink, InPlace};
+    use crate::instance::{Duplex, HostLink, InPlace};
     use crate::read_bytes;
     use proptest::prelude::*;
 
@@ -210,6 +211,7 @@ mod tests {
                 passing,
                 result: false,
                 once,
+                stays: output_bytes % 2 == 1,
                 implementations,
                 in_place: in_place
                     .filter(|_| i > 0)
@@ -256,8 +258,10 @@ mod tests {
                         name: title,
                         cost_unit: CostUnit { name, nanoseconds },
                         host_link: link.map(|(to, from)| HostLink {
-                            to_host_bytes_per_second: to,
-                            from_host_bytes_per_second: from,
+                            latency_ns: to % 3,
+                            duplex: [Duplex::Full, Duplex::Half][(to % 2) as usize],
+                            host_memory_bytes: (from % 2 == 0).then_some(from),
+                            ..HostLink::new(to, from)
                         }),
                         nodes,
                     }

@@ -59,7 +59,7 @@ fn loosened(plan: &Plan, moves: &[u8]) -> Plan {
         match steps[k] {
             Step::Allocate { .. } => steps[k.saturating_sub(amount)..=k].rotate_right(1),
             Step::Deallocate { .. } => steps[k..(k + amount + 1).min(count)].rotate_left(1),
-            Step::Compute { .. } => {}
+            _ => {}
         }
     }
     Plan {

@@ -65,7 +65,11 @@ fn unread(g: &Instance, plan: &Plan) -> Vec<NodeId> {
     let mut dead = Vec::new();
     for step in &plan.steps {
         match *step {
-            Step::Allocate { .. } => {}
+            Step::Allocate { .. }
+            | Step::Offload { .. }
+            | Step::Wait { .. }
+            | Step::Prefetch { .. }
+            | Step::Release { .. } => {}
             Step::Compute { node, register, .. } => {
                 for entry in live.values_mut() {
                     entry.1 |= g.needs(node).contains(&entry.0);
@@ -128,7 +132,11 @@ proptest! {
         for (at, step) in plan.steps.iter().enumerate() {
             match step {
                 Step::Compute { .. } => computed = Some(at),
-                Step::Allocate { .. } => {}
+                Step::Allocate { .. }
+            | Step::Offload { .. }
+            | Step::Wait { .. }
+            | Step::Prefetch { .. }
+            | Step::Release { .. } => {}
                 Step::Deallocate { .. } => {
                     let mut moved = plan.clone();
                     let step = moved.steps.remove(at);

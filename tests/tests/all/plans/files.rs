@@ -23,6 +23,7 @@ proptest! {
             budget_bytes: budget.map(u64::from),
             objective: replay.cost,
             peak_bytes: replay.peak_bytes,
+            host_link: None,
             addresses: None,
         };
         prop_assert_eq!(read(&file.write(&g), &g), Ok(file));
@@ -89,6 +90,7 @@ fn the_schema_lists_exactly_the_fields_that_are_written() {
         }),
         plan,
         budget_bytes: Some(2000),
+        host_link: Some(remat_instances::instance::HostLink::new(1, 2)),
         objective: 1,
         peak_bytes: 1,
     };

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod checkmate;
+mod copies;
 mod faults;
 mod files;
 mod graphs;

@@ -1,0 +1,275 @@
+//! Copies of a plan: the clock of computations, the lanes of the link, and the host buffers.
+
+use super::{ReplayError, StepFault};
+use crate::instance::{CopyTimes, Duplex, Instance, NodeId};
+use crate::plan::{HostBuffer, Register};
+use std::collections::BTreeMap;
+
+/// Copies of a replay.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Transfers {
+    /// Bytes copied to the host.
+    pub to_host_bytes: u64,
+    /// Bytes copied from the host.
+    pub from_host_bytes: u64,
+    /// Largest sum of all host buffers that are taken at one time, in bytes.
+    pub host_peak_bytes: u64,
+    /// The copies, in the order of their statements.
+    pub spans: Vec<CopySpan>,
+}
+
+/// One copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopySpan {
+    /// The node whose output is copied.
+    pub node: NodeId,
+    /// The host buffer.
+    pub buffer: HostBuffer,
+    /// Direction.
+    pub to_host: bool,
+    /// Number of computations before its statement.
+    pub after: usize,
+    /// Time at which it starts, in the instance's cost unit.
+    pub begin: u64,
+    /// Time at which it ends.
+    pub end: u64,
+}
+
+/// What a host buffer holds.
+struct Held {
+    node: NodeId,
+    bytes: u64,
+    /// Register that it is copied from.
+    from: Register,
+    /// End of the copy to it.
+    filled: u64,
+    waited: bool,
+}
+
+/// What is copied into a register and has not been read.
+struct Arrival {
+    buffer: HostBuffer,
+    end: u64,
+}
+
+/// Clock, lanes and buffers of a replay.
+pub(super) struct Copies<'a> {
+    instance: &'a Instance,
+    times: Result<CopyTimes, StepFault>,
+    /// Time at which computations are.
+    clock: u64,
+    cost: u64,
+    computations: usize,
+    /// Times from which the lanes are free: to the host, from it.
+    free: [u64; 2],
+    half: bool,
+    buffers: BTreeMap<HostBuffer, Held>,
+    arriving: BTreeMap<Register, Arrival>,
+    host_bytes: u64,
+    done: Transfers,
+}
+
+impl<'a> Copies<'a> {
+    pub fn new(instance: &'a Instance) -> Self {
+        let link = instance.host_link();
+        let times = link.ok_or(StepFault::NoLink).and_then(|link| {
+            let unit = instance.cost_unit();
+            link.times(unit).ok_or_else(|| StepFault::NoTime {
+                unit: unit.name.clone(),
+            })
+        });
+        Copies {
+            instance,
+            times,
+            clock: 0,
+            cost: 0,
+            computations: 0,
+            free: [0; 2],
+            half: link.is_some_and(|link| link.duplex == Duplex::Half),
+            buffers: BTreeMap::new(),
+            arriving: BTreeMap::new(),
+            host_bytes: 0,
+            done: Transfers::default(),
+        }
+    }
+
+    /// Returns whether anything was copied.
+    pub fn any(&self) -> bool {
+        !self.done.spans.is_empty()
+    }
+
+    /// Time in which computations waited.
+    pub fn idle(&self) -> u64 {
+        self.clock - self.cost
+    }
+
+    /// Runs a computation.
+    pub fn compute(&mut self, cost: u64) {
+        self.clock = self.clock.saturating_add(cost);
+        self.cost += cost;
+        self.computations += 1;
+    }
+
+    /// Puts a copy on its lane, no earlier than a time; returns its end.
+    fn run(
+        &mut self,
+        node: NodeId,
+        buffer: HostBuffer,
+        to_host: bool,
+        from: u64,
+    ) -> Result<u64, StepFault> {
+        let times = self.times.as_ref().map_err(StepFault::clone)?;
+        let bytes = self.instance.node(node).output_bytes;
+        let (lane, time, direction) = match to_host {
+            true => (0, times.to_host(bytes), "to"),
+            false => (usize::from(!self.half), times.from_host(bytes), "from"),
+        };
+        let time = time.ok_or(StepFault::NoBandwidth { direction })?;
+        let begin = self.free[lane].max(self.clock).max(from);
+        let end = begin.saturating_add(time);
+        self.free[lane] = end;
+        match to_host {
+            true => self.done.to_host_bytes += bytes,
+            false => self.done.from_host_bytes += bytes,
+        }
+        self.done.spans.push(CopySpan {
+            node,
+            buffer,
+            to_host,
+            after: self.computations,
+            begin,
+            end,
+        });
+        Ok(end)
+    }
+
+    pub fn offload(
+        &mut self,
+        node: NodeId,
+        register: Register,
+        buffer: HostBuffer,
+    ) -> Result<(), StepFault> {
+        let name = |node| self.instance.node(node).name.clone();
+        if !self.instance.may_offload(node) {
+            return Err(StepFault::Stays {
+                node_name: name(node),
+            });
+        }
+        if let Some(held) = self.buffers.get(&buffer) {
+            return Err(StepFault::TakenTwice {
+                buffer,
+                node_name: name(held.node),
+            });
+        }
+        let there = self
+            .arriving
+            .get(&register)
+            .map_or(0, |arrival| arrival.end);
+        let filled = self.run(node, buffer, true, there)?;
+        let bytes = self.instance.node(node).output_bytes;
+        self.host_bytes += bytes;
+        self.done.host_peak_bytes = self.done.host_peak_bytes.max(self.host_bytes);
+        self.buffers.insert(
+            buffer,
+            Held {
+                node,
+                bytes,
+                from: register,
+                filled,
+                waited: false,
+            },
+        );
+        Ok(())
+    }
+
+    pub fn wait(&mut self, buffer: HostBuffer) -> Result<(), StepFault> {
+        let held = self.buffers.get_mut(&buffer);
+        let held = held.ok_or(StepFault::NotTaken { buffer })?;
+        held.waited = true;
+        self.clock = self.clock.max(held.filled);
+        Ok(())
+    }
+
+    /// The node whose output a buffer holds.
+    pub fn held(&self, buffer: HostBuffer) -> Result<NodeId, StepFault> {
+        let held = self.buffers.get(&buffer);
+        held.map(|held| held.node)
+            .ok_or(StepFault::NotTaken { buffer })
+    }
+
+    pub fn prefetch(&mut self, buffer: HostBuffer, register: Register) -> Result<(), StepFault> {
+        let held = self.buffers.get(&buffer);
+        let held = held.ok_or(StepFault::NotTaken { buffer })?;
+        let (node, filled) = (held.node, held.filled);
+        let end = self.run(node, buffer, false, filled)?;
+        self.arriving.insert(register, Arrival { buffer, end });
+        Ok(())
+    }
+
+    pub fn release(&mut self, buffer: HostBuffer) -> Result<(), StepFault> {
+        let held = self.buffers.get(&buffer);
+        let held = held.ok_or(StepFault::NotTaken { buffer })?;
+        if !held.waited {
+            return Err(StepFault::StillFilling { buffer });
+        }
+        let mut coming = self.arriving.iter();
+        if let Some((register, _)) = coming.find(|(_, arrival)| arrival.buffer == buffer) {
+            return Err(StepFault::StillComing {
+                buffer,
+                register: *register,
+            });
+        }
+        self.host_bytes -= held.bytes;
+        self.buffers.remove(&buffer);
+        Ok(())
+    }
+
+    /// Waits for what a computation reads.
+    pub fn read(&mut self, registers: impl Iterator<Item = Register>) {
+        for register in registers {
+            if let Some(arrival) = self.arriving.remove(&register) {
+                self.clock = self.clock.max(arrival.end);
+            }
+        }
+    }
+
+    /// Checks that a register may be freed.
+    pub fn free(&self, register: Register) -> Result<(), StepFault> {
+        if let Some(arrival) = self.arriving.get(&register) {
+            return Err(StepFault::NeverRead {
+                register,
+                buffer: arrival.buffer,
+            });
+        }
+        self.left(register, "freed")
+    }
+
+    /// Checks that a register may be overwritten.
+    pub fn overwrite(&self, register: Register) -> Result<(), StepFault> {
+        self.left(register, "overwritten")
+    }
+
+    fn left(&self, register: Register, verb: &'static str) -> Result<(), StepFault> {
+        let mut leaving = self.buffers.iter();
+        match leaving.find(|(_, held)| held.from == register && !held.waited) {
+            Some((buffer, _)) => Err(StepFault::StillLeaving {
+                register,
+                buffer: *buffer,
+                verb,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// The copies, once the plan is over.
+    pub fn finish(self) -> Result<Transfers, ReplayError> {
+        match self.buffers.first_key_value() {
+            Some((buffer, held)) => Err(ReplayError::NeverReleased {
+                buffer: *buffer,
+                node: held.node,
+                node_name: self.instance.node(held.node).name.clone(),
+            }),
+            None => Ok(self.done),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Faults of the statements of a plan.
+
+use crate::instance::NodeId;
+use crate::plan::{HostBuffer, Register};
+
+/// Fault of one statement of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StepFault {
+    /// A node that the instance does not have.
+    #[error("node {node} does not exist, the instance has {nodes} nodes")]
+    UnknownNode {
+        /// The node.
+        node: NodeId,
+        /// Number of nodes of the instance.
+        nodes: usize,
+    },
+    /// An implementation that the node does not have, or that the semantics does not offer.
+    #[error("{node_name} has no implementation {implementation} here, only 0 to {last}", last = implementations - 1)]
+    UnknownImplementation {
+        /// Name of the node.
+        node_name: String,
+        /// The implementation.
+        implementation: u16,
+        /// Number of implementations that may be chosen.
+        implementations: usize,
+    },
+    /// A register that is allocated twice without being freed in between.
+    #[error("{register} is allocated, but is in use for {node_name}: free it first")]
+    AllocatedTwice {
+        /// The register.
+        register: Register,
+        /// Name of the node it was allocated for.
+        node_name: String,
+    },
+    /// A register that is used or freed while it is not allocated.
+    #[error("{register} is not allocated here")]
+    NotAllocated {
+        /// The register.
+        register: Register,
+    },
+    /// A register that was allocated for another node.
+    #[error("{node_name} is computed into {register}, which was allocated for {other_name}")]
+    WrongRegister {
+        /// The register.
+        register: Register,
+        /// Name of the node that runs.
+        node_name: String,
+        /// Name of the node it was allocated for.
+        other_name: String,
+    },
+    /// A computation into a register that holds a tensor which the node must not overwrite.
+    #[error(
+        "{node_name} is computed into {register}, which holds {held_name}: it cannot overwrite that in place"
+    )]
+    CannotOverwrite {
+        /// The register.
+        register: Register,
+        /// Name of the node that runs.
+        node_name: String,
+        /// Name of the node whose output the register holds.
+        held_name: String,
+    },
+    /// An input that no register holds.
+    #[error("{node_name} runs, but its input {missing} ({missing_name}) is in no register")]
+    MissingInput {
+        /// Name of the node that runs.
+        node_name: String,
+        /// The input.
+        missing: NodeId,
+        /// Name of the input.
+        missing_name: String,
+    },
+    /// A by-product computed without its parent.
+    #[error(
+        "{node_name} is a by-product of {parent_name}, which has not run since it was made last: it comes only with a run of its parent"
+    )]
+    ParentDidNotRun {
+        /// Name of the by-product.
+        node_name: String,
+        /// Name of its parent.
+        parent_name: String,
+    },
+    /// A node that is computed again although the instance says that it is computed once.
+    #[error(
+        "{node_name} is computed again, but the instance says that it never is (\"recompute\": false, on it or on its parent)"
+    )]
+    NeverAgain {
+        /// Name of the node.
+        node_name: String,
+    },
+    /// A register that is freed before anything was computed into it.
+    #[error(
+        "{register} is freed, but nothing was computed into it since it was allocated for {node_name}"
+    )]
+    NeverFilled {
+        /// The register.
+        register: Register,
+        /// Name of the node it was allocated for.
+        node_name: String,
+    },
+    /// A copy in a plan of an instance without a link.
+    #[error("copies to the host need a link, and the instance has none (\"host_link\")")]
+    NoLink,
+    /// A copy in a plan of an instance whose costs are no times.
+    #[error("copies take time, and the instance's cost unit {unit:?} is no time")]
+    NoTime {
+        /// The unit.
+        unit: String,
+    },
+    /// A copy over a link that has no bandwidth in this direction.
+    #[error("the link has no bandwidth {direction} the host")]
+    NoBandwidth {
+        /// `to` or `from`.
+        direction: &'static str,
+    },
+    /// A copy of a tensor that stays on the device.
+    #[error(
+        "{node_name} is copied to the host, but the instance says that it never is (\"offload\": false)"
+    )]
+    Stays {
+        /// Name of the node.
+        node_name: String,
+    },
+    /// A copy of a register that holds nothing.
+    #[error(
+        "{register} is copied to the host, but nothing was put into it since it was allocated for {node_name}"
+    )]
+    NothingToCopy {
+        /// The register.
+        register: Register,
+        /// Name of the node it was allocated for.
+        node_name: String,
+    },
+    /// A host buffer that is taken twice without being released in between.
+    #[error("{buffer} is taken, but holds {node_name}: release it first")]
+    TakenTwice {
+        /// The buffer.
+        buffer: HostBuffer,
+        /// Name of the node whose output it holds.
+        node_name: String,
+    },
+    /// A host buffer that is used while it is not taken.
+    #[error("{buffer} holds nothing here")]
+    NotTaken {
+        /// The buffer.
+        buffer: HostBuffer,
+    },
+    /// A copy back into a register that was allocated for another node, or holds something.
+    #[error("{buffer} is copied back into {register}, which {problem}")]
+    CannotFetchInto {
+        /// The buffer.
+        buffer: HostBuffer,
+        /// The register.
+        register: Register,
+        /// Problem with it, in words.
+        problem: String,
+    },
+    /// A register that is freed or overwritten before the copy from it has been waited for.
+    #[error(
+        "{register} is {verb} while a copy from it to {buffer} may still run: wait for it first"
+    )]
+    StillLeaving {
+        /// The register.
+        register: Register,
+        /// The buffer.
+        buffer: HostBuffer,
+        /// `freed` or `overwritten`.
+        verb: &'static str,
+    },
+    /// A register that is freed although no computation has read what was copied into it.
+    #[error("{register} is freed, but nothing has read what came from {buffer}")]
+    NeverRead {
+        /// The register.
+        register: Register,
+        /// The buffer.
+        buffer: HostBuffer,
+    },
+    /// A host buffer that is released before the copy to it has been waited for.
+    #[error("{buffer} is released while the copy to it may still run: wait for it first")]
+    StillFilling {
+        /// The buffer.
+        buffer: HostBuffer,
+    },
+    /// A host buffer that is released before a computation has read what comes from it.
+    #[error("{buffer} is released while a copy from it may still run: nothing has read {register}")]
+    StillComing {
+        /// The buffer.
+        buffer: HostBuffer,
+        /// The register that it is copied into.
+        register: Register,
+    },
+}
