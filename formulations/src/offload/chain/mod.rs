@@ -16,6 +16,7 @@
 //! | `recompute` | rotor for any memory of a chain |
 //! | `opportunist`, `capper` | the baselines of POFO's section 5 |
 //! | `rows` | [`ChainRows`]: all of them beside each other |
+//! | `nodes`, `trips` | [`chain_plans`]: rows as plans of the graph, statement by statement |
 //! | `sequence` | [`Action`]s, and their walk through memory |
 //! | `play` | [`play`](play()): a sequence against the clocks, with each copy at once or byte by byte |
 
@@ -24,14 +25,17 @@ mod capper;
 mod fronts;
 mod labels;
 mod model;
+mod nodes;
 mod opportunist;
 mod play;
 mod recompute;
 mod rows;
 mod search;
 mod sequence;
+mod trips;
 
 pub use model::{Link, LinkedChain, LinkedStage};
+pub use nodes::{NodePlan, NodePlansError, chain_plans};
 pub use play::{Played, Release, play};
 pub use rows::{ChainRow, ChainRows, Row};
 pub use search::{ChainPlan, ChainSearch, ChainTuning, Choices};
