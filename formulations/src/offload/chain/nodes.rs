@@ -72,7 +72,10 @@ pub enum NodePlansError {
 /// assert!(makespan(Row::Pofo) <= makespan(Row::Rotor) && makespan(Row::Rotor).is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn chain_plans(instance: &Instance, budget_bytes: u64) -> Result<Vec<NodePlan>, NodePlansError> {
+pub fn chain_plans(
+    instance: &Instance,
+    budget_bytes: u64,
+) -> Result<Vec<NodePlan>, NodePlansError> {
     let host_link = instance.host_link().ok_or(NodePlansError::NoLink)?;
     let unit = instance.cost_unit();
     let no_time = || NodePlansError::NoTime {
@@ -93,7 +96,10 @@ pub fn chain_plans(instance: &Instance, budget_bytes: u64) -> Result<Vec<NodePla
     let found = ChainSearch::new(&chain, link, memory_bytes).rows()?;
     let mut plans: Vec<NodePlan> = Vec::new();
     let three = [&found.pofo, &found.rotor, &found.offload_only];
-    let three = three.into_iter().flatten().map(|plan| (Row::Pofo, &plan.actions));
+    let three = three
+        .into_iter()
+        .flatten()
+        .map(|plan| (Row::Pofo, &plan.actions));
     let rows = found.rows.iter().map(|one| (one.row, &one.actions));
     let limit = host_link.host_memory_bytes.unwrap_or(u64::MAX);
     for (row, actions) in three.chain(rows) {
@@ -131,12 +137,15 @@ fn node_plan(
     });
     let schedule = training.schedule(&operations.collect::<Vec<_>>())?;
     let computed = schedule.computed.by_row();
-    let order = (0..instance.len()).flat_map(|stage| computed.row(stage).iter().map(|&i| NodeId(i)));
+    let order =
+        (0..instance.len()).flat_map(|stage| computed.row(stage).iter().map(|&i| NodeId(i)));
     let Some(computations) = Computations::new(instance, order) else {
         return Ok(None);
     };
     let blocks = training.blocks();
-    let turn = blocks.last().map(|block| NodeId::from(block.backward.start));
+    let turn = blocks
+        .last()
+        .map(|block| NodeId::from(block.backward.start));
     let Some(turn) = turn.and_then(|node| computations.first(node)) else {
         return Ok(None);
     };

@@ -221,7 +221,10 @@ impl<'a> Computations<'a> {
             }
         }
         // One that was never freed has been in the way of none: it leaves before it is read again.
-        let latest = freed.iter().zip(trips).map(|(at, trip)| at.unwrap_or(trip.after));
+        let latest = freed
+            .iter()
+            .zip(trips)
+            .map(|(at, trip)| at.unwrap_or(trip.after));
         Some(latest.collect())
     }
 
@@ -237,7 +240,10 @@ impl<'a> Computations<'a> {
         order.sort_by_key(|&k| (trips[k].after, k));
         let mut places: Vec<Places> = freed
             .iter()
-            .map(|&freed| Places { freed, asked: freed })
+            .map(|&freed| Places {
+                freed,
+                asked: freed,
+            })
             .collect();
         let mut before = 0;
         for k in order {
@@ -324,5 +330,92 @@ impl<'a> Computations<'a> {
             semantics: Semantics::Checkmate,
             steps,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use remat_instances::instance::{CostUnit, HostLink, InstanceData, Node};
+    use remat_instances::simulate;
+
+    /// A graph of forward nodes, each with the sizes, cost and inputs that a list of bits says.
+    fn graph(nodes: &[(u64, u64, u8)]) -> Instance {
+        let list = nodes.iter().enumerate().map(|(i, &(cost, bytes, bits))| {
+            let before = |k: &usize| bits >> k & 1 == 1 && i > *k;
+            let needs = (0..8).filter(before).map(|k| NodeId::from(i - 1 - k));
+            let mut needs: Vec<NodeId> = needs.collect();
+            needs.sort_unstable();
+            Node::forward(&format!("n{i}"), needs, cost, bytes)
+        });
+        let data = InstanceData {
+            name: "random".into(),
+            cost_unit: CostUnit::named("ns"),
+            host_link: Some(HostLink::new(1_000_000_000, 500_000_000)),
+            nodes: list.collect(),
+        };
+        Instance::new(data).unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+        #[test]
+        fn plans_replay_within_the_budget_wherever_the_least_memory_does(
+            nodes in prop::collection::vec((1u64..9, 0u64..9, any::<u8>()), 3..24),
+            turn in 1usize..20,
+            share in 20u64..110,
+        ) {
+            let instance = graph(&nodes);
+            let times = instance.host_link().unwrap().times(instance.cost_unit()).unwrap();
+            let all = Computations::new(&instance, instance.ids()).unwrap();
+            let leaving: Vec<NodeId> = instance.ids().collect();
+            let plain = *all.least_bytes(&[]).iter().max().unwrap();
+            let budget = plain * share / 100;
+            let trips = leaving.iter().filter_map(|&node| all.trip(node, turn, &times));
+            let trips: Vec<Trip> = trips.collect();
+            let least = *all.least_bytes(&trips).iter().max().unwrap();
+            let plan = all.plan(&leaving, turn, budget, &times);
+            prop_assert_eq!(plan.is_some(), least <= budget);
+            if let Some(plan) = plan {
+                let replay = simulate::plan(&instance, &plan).unwrap();
+                prop_assert!(replay.peak_bytes <= budget);
+                prop_assert_eq!(replay.cost, instance.base_cost());
+                prop_assert_eq!(plan.has_copies(), plain > budget);
+                let moved = replay.transfers.to_host_bytes;
+                prop_assert_eq!(moved, replay.transfers.from_host_bytes);
+                // Copies back are slower: all of them, one after the other, are the longest wait.
+                prop_assert!(replay.makespan <= replay.cost + 3 * moved);
+            }
+        }
+    }
+
+    #[test]
+    fn copies_hide_behind_computations() {
+        // Value 0 is read by 1 and by the last; it is away while 2 and 3 need the room.
+        let nodes = [
+            (10, 10, 0),
+            (10, 1, 1),
+            (40, 10, 1),
+            (40, 1, 1),
+            (40, 1, 1),
+            (10, 0, 0b10001),
+        ];
+        let instance = graph(&nodes);
+        let times = instance
+            .host_link()
+            .unwrap()
+            .times(instance.cost_unit())
+            .unwrap();
+        let all = Computations::new(&instance, instance.ids()).unwrap();
+        let makespan = |budget: u64| {
+            let plan = all.plan(&[NodeId(0)], 2, budget, &times)?;
+            Some(simulate::plan(&instance, &plan).unwrap().makespan)
+        };
+        // To the host during 1, back during 4.
+        assert_eq!(makespan(12), Some(150));
+        // Back before the last.
+        assert_eq!(makespan(11), Some(170));
+        assert_eq!(makespan(10), None);
     }
 }
