@@ -37,7 +37,7 @@ pub fn draw(lines: &[Line]) -> Result<String, Failure> {
     let words = style::Words {
         heading: "Recomputation and offloading of chains",
         explanation: "overhead (%) over the share of memory between recomputing all and saving all; \
-                      copies at once; band: from the bound to POFO with continuous release",
+                      plans of the graph, replayed; band: the chain's bound to its POFO",
         hovers: Vec::new(),
     };
     style::picture((WIDTH as u32, height as u32), &words, |area| {
@@ -131,10 +131,8 @@ fn panel(area: &Area<'_>, frame: &Frame, points: &[&Line]) -> Result<(), Failure
     }
     for (k, row) in ROWS.iter().enumerate().rev() {
         let which = Row::ALL.iter().position(|one| one == row).unwrap_or(0);
-        let values: Vec<(f64, f64)> = points
-            .iter()
-            .filter_map(|p| Some((p.share, p.rows[which]?)))
-            .collect();
+        let value = |p: &&Line| Some((p.share, (*p.nodes.get(which)?)?));
+        let values: Vec<(f64, f64)> = points.iter().filter_map(value).collect();
         // A curve enters where it is within the panel.
         let first = values.iter().position(|v| v.1 <= OVERHEAD_LIMIT);
         let Some(first) = first else { continue };
@@ -166,7 +164,8 @@ mod tests {
             share,
             memory_bytes: 1,
             continuous: [Some(value); 4],
-            rows: [Some(value), Some(value), None, Some(99.0), None, None],
+            rows: [None; 6],
+            nodes: [Some(value), Some(value), None, Some(99.0), None],
             labels: 0,
             seconds: 0.0,
         };

@@ -3,10 +3,12 @@
 
 mod chart;
 
-use remat_formulations::baselines::chain::{NoChain, extract};
+use remat_formulations::baselines::chain::{NoChain, TrainingChain, extract};
 use remat_formulations::offload::chain::{
-    ChainPlan, ChainSearch, ChainTuning, Link, LinkedChain, Row, SequenceError, memory_range,
+    ChainPlan, ChainSearch, ChainTuning, Link, LinkedChain, NodePlansError, Row, SequenceError,
+    memory_range, plans_of_rows,
 };
+use remat_instances::instance::{HostLink, StructureError};
 use remat_instances::zoo::{self, ZooError};
 use std::time::Instant;
 
@@ -35,6 +37,12 @@ pub enum OffloadBenchError {
     /// A sequence cannot be played.
     #[error(transparent)]
     Sequence(#[from] SequenceError),
+    /// A bandwidth is out of range.
+    #[error(transparent)]
+    Link(#[from] StructureError),
+    /// A row makes no plan.
+    #[error(transparent)]
+    Plans(#[from] NodePlansError),
 }
 
 /// Settings of the comparison.
@@ -72,6 +80,8 @@ pub struct Line {
     pub continuous: [Option<f64>; 4],
     /// The rows of [`Row::ALL`], copies at once.
     pub rows: [Option<f64>; 6],
+    /// The first five rows as plans of the graph, replayed.
+    pub nodes: [Option<f64>; 5],
     /// Labels of POFO's last search.
     pub labels: usize,
     /// Seconds of POFO's search alone.
@@ -82,13 +92,16 @@ pub struct Line {
 pub const HEADER: &str = "network,stages,base ms,GB/s,alpha,GiB,\
                           continuous rotor %,continuous offload-only %,continuous POFO %,bound %,\
                           pofo %,rotor %,offload-only %,opportunist %,autocapper %,greedy %,\
+                          nodes pofo %,nodes rotor %,nodes offload-only %,nodes opportunist %,\
+                          nodes autocapper %,\
                           labels,seconds";
 
 impl Line {
     /// The line as comma-separated values, under [`HEADER`].
     pub fn csv(&self) -> String {
         let percent = |value: &Option<f64>| value.map_or(String::new(), |v| format!("{v:.2}"));
-        let overheads = self.continuous.iter().chain(&self.rows).map(percent);
+        let overheads = self.continuous.iter().chain(&self.rows).chain(&self.nodes);
+        let overheads = overheads.map(percent);
         format!(
             "{},{},{:.1},{},{},{:.3},{},{},{:.2}",
             self.network,
@@ -115,14 +128,16 @@ pub fn run(config: &Config, mut tell: impl FnMut(Line)) -> Result<(), OffloadBen
     for network in NETWORKS.into_iter().filter(|name| wanted(name)) {
         let spec = format!("zoo:{network}?batch=16&size=500&device=v100");
         let instance = zoo::build(&spec.parse()?)?;
-        let training = extract(&instance)?;
-        let chain = LinkedChain::of(training.chain());
+        let chain = LinkedChain::of(extract(&instance)?.chain());
         let (low, high) = memory_range(&chain)?;
         for &rate in &config.rates {
+            let speed = (rate * 1e9) as u64;
+            let instance = instance.with_host_link(Some(HostLink::new(speed, speed)))?;
+            let training = extract(&instance)?;
             for &share in &config.shares {
                 let memory_bytes = low + ((high - low) as f64 * share) as u64;
                 let at = (rate, share, memory_bytes);
-                tell(compared(config, network, &chain, at)?);
+                tell(compared(config, network, &training, at)?);
             }
         }
     }
@@ -132,13 +147,11 @@ pub fn run(config: &Config, mut tell: impl FnMut(Line)) -> Result<(), OffloadBen
 fn compared(
     config: &Config,
     network: &'static str,
-    chain: &LinkedChain,
+    training: &TrainingChain<'_>,
     (rate, share, memory_bytes): (f64, f64, u64),
-) -> Result<Line, SequenceError> {
-    let link = Link {
-        out: rate,
-        back: rate,
-    };
+) -> Result<Line, OffloadBenchError> {
+    let link = Link::of(training.instance())?;
+    let chain = &LinkedChain::of(training.chain());
     let tuning = ChainTuning {
         slots: config.slots,
         labels: config.labels,
@@ -149,8 +162,15 @@ fn compared(
     search.run();
     let seconds = began.elapsed().as_secs_f64();
     let found = search.rows()?;
+    let plans = plans_of_rows(
+        training,
+        &found,
+        memory_bytes + training.chain().fixed_bytes,
+    )?;
+    let of_row = |row: Row| plans.iter().find(|plan| plan.row == row);
     let base = chain.base_time();
     let percent = |time: f64| 100.0 * (time / base - 1.0);
+    let [nodes @ .., _] = Row::ALL.map(|row| Some(of_row(row)?.replay.overhead_percent()));
     let makespan = |plan: &Option<ChainPlan>| plan.as_ref().map(|p| percent(p.makespan));
     Ok(Line {
         network,
@@ -166,6 +186,7 @@ fn compared(
             found.pofo.as_ref().map(|plan| percent(plan.bound)),
         ],
         rows: Row::ALL.map(|row| found.get(row).map(|one| percent(one.played.makespan()))),
+        nodes,
         labels: found.pofo.as_ref().map_or(0, |plan| plan.labels),
         seconds,
     })

@@ -35,7 +35,7 @@ mod sequence;
 mod trips;
 
 pub use model::{Link, LinkedChain, LinkedStage};
-pub use nodes::{NodePlan, NodePlansError, chain_plans};
+pub use nodes::{NodePlan, NodePlansError, chain_plans, plans_of_rows};
 pub use play::{Played, Release, play};
 pub use rows::{ChainRow, ChainRows, Row};
 pub use search::{ChainPlan, ChainSearch, ChainTuning, Choices};

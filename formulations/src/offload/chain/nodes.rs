@@ -8,12 +8,12 @@
 //! slower. The replay tells.
 
 use super::model::{Link, LinkedChain};
-use super::rows::Row;
+use super::rows::{ChainRows, Row};
 use super::search::ChainSearch;
 use super::sequence::{Action, SequenceError};
 use super::trips::Computations;
 use crate::baselines::chain::{NoChain, Operation, OperationError, TrainingChain, extract};
-use remat_instances::instance::{CopyTimes, Instance, NodeId};
+use remat_instances::instance::{CopyTimes, HostLink, Instance, NodeId};
 use remat_instances::plan::Plan;
 use remat_instances::simulate::{self, Replay, ReplayError};
 
@@ -55,9 +55,7 @@ pub enum NodePlansError {
 }
 
 /// Plans of a training graph by the rows of its chain, with the instance's link, at most
-/// `budget_bytes` on the device, fixed memory included, and no more than the link's host memory.
-/// Rows that do not fit are left out, and [`Row::Pofo`] is no slower than [`Row::Rotor`] and
-/// [`Row::OffloadOnly`]. Every makespan is that of [`simulate::plan`].
+/// `budget_bytes` on the device, fixed memory included: [`plans_of_rows`] of the default search.
 ///
 /// # Errors
 /// [`NodePlansError`].
@@ -76,34 +74,42 @@ pub fn chain_plans(
     instance: &Instance,
     budget_bytes: u64,
 ) -> Result<Vec<NodePlan>, NodePlansError> {
-    let host_link = instance.host_link().ok_or(NodePlansError::NoLink)?;
-    let unit = instance.cost_unit();
-    let no_time = || NodePlansError::NoTime {
-        unit: unit.name.clone(),
-    };
-    let length = unit.nanoseconds.ok_or_else(no_time)?;
-    let times = host_link.times(unit).ok_or_else(no_time)?;
-    let rate = |bytes_per_second: u64| bytes_per_second as f64 * length * 1e-9;
-    let link = Link {
-        out: rate(host_link.to_host_bytes_per_second),
-        back: rate(host_link.from_host_bytes_per_second),
-    };
+    let link = Link::of(instance)?;
     let training = extract(instance)?;
     let Some(memory_bytes) = budget_bytes.checked_sub(training.chain().fixed_bytes) else {
         return Ok(Vec::new());
     };
     let chain = LinkedChain::of(training.chain());
-    let found = ChainSearch::new(&chain, link, memory_bytes).rows()?;
-    let mut plans: Vec<NodePlan> = Vec::new();
-    let three = [&found.pofo, &found.rotor, &found.offload_only];
+    let rows = ChainSearch::new(&chain, link, memory_bytes).rows()?;
+    plans_of_rows(&training, &rows, budget_bytes)
+}
+
+/// Plans of a training graph by rows of its chain that were found before, with the instance's link
+/// and at most `budget_bytes` on the device, fixed memory included, and no more on the host than
+/// the link says.
+///
+/// Rows that do not fit are left out. [`Row::Pofo`] is the best of the plans of POFO, rotor and
+/// offloading alone. Every makespan is that of [`simulate::plan`].
+///
+/// # Errors
+/// [`NodePlansError`].
+pub fn plans_of_rows(
+    training: &TrainingChain<'_>,
+    rows: &ChainRows,
+    budget_bytes: u64,
+) -> Result<Vec<NodePlan>, NodePlansError> {
+    let instance = training.instance();
+    let (host_link, times) = link_of(instance)?;
+    let three = [&rows.pofo, &rows.rotor, &rows.offload_only];
     let three = three
         .into_iter()
         .flatten()
         .map(|plan| (Row::Pofo, &plan.actions));
-    let rows = found.rows.iter().map(|one| (one.row, &one.actions));
+    let others = rows.rows.iter().map(|one| (one.row, &one.actions));
     let limit = host_link.host_memory_bytes.unwrap_or(u64::MAX);
-    for (row, actions) in three.chain(rows) {
-        let Some(plan) = node_plan(&training, actions, budget_bytes, &times)? else {
+    let mut plans: Vec<NodePlan> = Vec::new();
+    for (row, actions) in three.chain(others) {
+        let Some(plan) = node_plan(training, actions, budget_bytes, &times)? else {
             continue;
         };
         let replay = simulate::plan(instance, &plan)?;
@@ -118,6 +124,32 @@ pub fn chain_plans(
     }
     plans.sort_by_key(|one| one.row);
     Ok(plans)
+}
+
+/// The link of an instance, and times of copies over it.
+fn link_of(instance: &Instance) -> Result<(&HostLink, CopyTimes), NodePlansError> {
+    let link = instance.host_link().ok_or(NodePlansError::NoLink)?;
+    let unit = instance.cost_unit();
+    let times = link.times(unit).ok_or_else(|| NodePlansError::NoTime {
+        unit: unit.name.clone(),
+    })?;
+    Ok((link, times))
+}
+
+impl Link {
+    /// The link of an instance, in bytes per unit of its costs; latency is left out.
+    ///
+    /// # Errors
+    /// [`NodePlansError::NoLink`] and [`NodePlansError::NoTime`].
+    pub fn of(instance: &Instance) -> Result<Self, NodePlansError> {
+        let (link, _) = link_of(instance)?;
+        let length = instance.cost_unit().nanoseconds.unwrap_or(1.0);
+        let rate = |bytes_per_second: u64| bytes_per_second as f64 * length * 1e-9;
+        Ok(Link {
+            out: rate(link.to_host_bytes_per_second),
+            back: rate(link.from_host_bytes_per_second),
+        })
+    }
 }
 
 /// The plan of a sequence; `None` where it does not fit into the budget.
@@ -170,4 +202,83 @@ fn node_plan(
     leaving.sort_unstable();
     leaving.dedup();
     Ok(computations.plan(&leaving, turn, budget_bytes, times))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::baselines::{fixtures, rotor};
+    use proptest::prelude::*;
+    use remat_instances::instance::CostUnit;
+    use remat_instances::schedule::CheckmateSchedule;
+
+    fn linked(instance: &Instance, unit: CostUnit, link: HostLink) -> Instance {
+        let mut data = instance.data().clone();
+        (data.cost_unit, data.host_link) = (unit, Some(link));
+        Instance::new(data).unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(150))]
+        #[test]
+        fn plans_keep_the_budget_and_rotors_is_rotors(
+            instance in fixtures::any_chain(),
+            speeds in (0u64..4, 0u64..4),
+            share in 30u64..101,
+        ) {
+            let link = HostLink::new(speeds.0 * 500_000_000, speeds.1 * 1_000_000_000);
+            let instance = linked(&instance, CostUnit::named("ns"), link);
+            let all = CheckmateSchedule::checkpoint_all(&instance);
+            let most = simulate::checkmate(&instance, &all).unwrap().peak_bytes;
+            let budget = most * share / 100;
+            let plans = match chain_plans(&instance, budget) {
+                Err(NodePlansError::NoChain(_)) => return Ok(()),
+                plans => plans.unwrap(),
+            };
+            let makespan = |row| plans.iter().find(|p| p.row == row).map(|p| p.replay.makespan);
+            for one in &plans {
+                prop_assert_eq!(&simulate::plan(&instance, &one.plan).unwrap(), &one.replay);
+                prop_assert!(one.replay.peak_bytes <= budget);
+                let is_open = speeds.0 > 0 && speeds.1 > 0;
+                prop_assert!(!one.plan.has_copies() || is_open && one.row != Row::Rotor);
+                prop_assert!(makespan(Row::Pofo) <= Some(one.replay.makespan)
+                    || !matches!(one.row, Row::Rotor | Row::OffloadOnly));
+            }
+            let exact = rotor::Settings { slots: 1 << 12 };
+            let wanted = rotor::solve_training(&instance, budget, exact).unwrap();
+            prop_assert_eq!(makespan(Row::Rotor), wanted.map(|found| found.chain.cost));
+            if share == 100 {
+                prop_assert_eq!(makespan(Row::Pofo), Some(instance.base_cost()));
+            }
+        }
+    }
+
+    #[test]
+    fn instances_without_times_or_links_are_refused() {
+        let instance = fixtures::uniform_chain(6, fixtures::Reads::Both);
+        let error = chain_plans(&instance, 100).unwrap_err();
+        assert_eq!(error, NodePlansError::NoLink);
+        let link = HostLink::new(1, 1);
+        let arbitrary = linked(&instance, CostUnit::arbitrary(), link);
+        let error = chain_plans(&arbitrary, 100).unwrap_err();
+        assert!(error.to_string().contains("is no unit of time"), "{error}");
+    }
+
+    #[test]
+    fn no_more_is_on_the_host_than_fits() {
+        let instance = fixtures::uniform_chain(12, fixtures::Reads::Both);
+        let mut link = HostLink::new(2_000_000_000, 2_000_000_000);
+        let copied = |link: &HostLink| {
+            let instance = linked(&instance, CostUnit::named("ns"), link.clone());
+            let plans = chain_plans(&instance, 9).unwrap();
+            plans
+                .iter()
+                .map(|p| p.replay.transfers.host_peak_bytes)
+                .max()
+        };
+        let free = copied(&link);
+        assert!(free > Some(2), "{free:?}");
+        link.host_memory_bytes = Some(2);
+        assert!(copied(&link) <= Some(2));
+    }
 }
