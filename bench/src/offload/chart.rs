@@ -36,7 +36,7 @@ pub fn draw(lines: &[Line]) -> Result<String, Failure> {
     let height = TOP + PANEL * networks.len() as i32 + 30;
     let words = style::Words {
         heading: "Recomputation and offloading of chains",
-        explanation: "overhead (%) over the share of memory between recomputing all and saving all; \
+        explanation: "overhead (%) over the share of memory from recomputing all to saving all; \
                       plans of the graph, replayed; band: the chain's bound to its POFO",
         hovers: Vec::new(),
     };

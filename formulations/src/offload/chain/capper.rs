@@ -25,7 +25,8 @@ pub(super) fn capped(
         Action::SaveAll(stage) | Action::KeepInput(stage) if stage < last => Some(stage),
         _ => None,
     };
-    // All inputs of the forward phase as if they left: each with the steps between which it is away.
+    // All inputs of the forward phase as if they left: each with the steps between which it is
+    // away.
     let with_copies = |leaves: &dyn Fn(usize) -> bool| {
         let list = actions.iter().enumerate().flat_map(|(at, &action)| {
             let stage = kept(action).filter(|&stage| at < turn && leaves(stage));

@@ -4,8 +4,8 @@
 //! The rest of a chain asks three numbers of a way only: its peak `P` beside the input,
 //! its duration `T`, and its tail `K`, the largest of memory over bandwidth plus end of its
 //! operations. With `m` bytes free and `D` bytes that have to come back by its end it takes
-//! `max(T, K + (D - m) / back)`. For each `m` the front of `(T, K)` with `P <= m` is kept; peaks are
-//! rounded up to slots.
+//! `max(T, K + (D - m) / back)`. For each `m` the front of `(T, K)` with `P <= m` is kept; peaks
+//! are rounded up to slots.
 
 use super::model::LinkedStage;
 use super::sequence::Action;
@@ -321,8 +321,8 @@ impl<'a> Fronts<'a> {
         starts
     }
 
-    /// The best way to run `s ..= t` in `room` bytes beside its input and all else that stays, where
-    /// `due` bytes of other values have to be back at its end: its time, and the way.
+    /// The best way to run `s ..= t` in `room` bytes beside its input and all else that stays,
+    /// where `due` bytes of other values have to be back at its end: its time, and the way.
     pub fn best(&self, s: usize, t: usize, room: u64, due: f64) -> Option<(f64, WayId)> {
         let front = self.parts.get(t - s)?.get(s)?;
         let run = front.run((room / self.unit) as usize)?;

@@ -18,7 +18,7 @@
 //! | `rows` | [`ChainRows`]: all of them beside each other |
 //! | `nodes`, `trips` | [`chain_plans`]: rows as plans of the graph, statement by statement |
 //! | `sequence` | [`Action`]s, and their walk through memory |
-//! | `play` | [`play`](play()): a sequence against the clocks, with each copy at once or byte by byte |
+//! | `play` | [`play`](play()): a sequence against the clocks, each copy at once or byte by byte |
 
 mod bounds;
 mod capper;

@@ -2,10 +2,10 @@
 //!
 //! A stage stands for a block of nodes, and its input for one tensor or for all that the block
 //! before saved. The computations are those of the schedule of the sequence
-//! ([`TrainingChain::schedule`]); each tensor of an input that is offloaded makes a trip of its own,
-//! and is back for its own first reader. The graph needs less memory than the chain's model says, and
-//! knows no barrier, so a plan may be faster than its sequence; copies with a latency may make it
-//! slower. The replay tells.
+//! ([`TrainingChain::schedule`]); each tensor of an input that is offloaded makes a trip of its
+//! own, and is back for its own first reader. The graph needs less memory than the chain's model
+//! says, and knows no barrier, so a plan may be faster than its sequence; copies with a latency may
+//! make it slower. The replay tells.
 
 use super::model::{Link, LinkedChain};
 use super::rows::{ChainRows, Row};
@@ -16,6 +16,9 @@ use crate::baselines::chain::{NoChain, Operation, OperationError, TrainingChain,
 use remat_instances::instance::{CopyTimes, HostLink, Instance, NodeId};
 use remat_instances::plan::Plan;
 use remat_instances::simulate::{self, Replay, ReplayError};
+
+/// Largest number of stages that [`chain_plans`] searches, in some tens of seconds.
+const STAGES_LIMIT: usize = 200;
 
 /// A row of a chain as a plan of its graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +46,14 @@ pub enum NodePlansError {
     /// The graph is not a chain.
     #[error(transparent)]
     NoChain(#[from] NoChain),
+    /// The chain is too long for the searches.
+    #[error("the chain of the graph has {stages} stages, more than {limit}")]
+    TooLong {
+        /// Stages of the chain.
+        stages: usize,
+        /// Largest number of stages.
+        limit: usize,
+    },
     /// A sequence cannot be played; this would be a defect.
     #[error(transparent)]
     Sequence(#[from] SequenceError),
@@ -80,6 +91,12 @@ pub fn chain_plans(
         return Ok(Vec::new());
     };
     let chain = LinkedChain::of(training.chain());
+    if chain.len() > STAGES_LIMIT {
+        return Err(NodePlansError::TooLong {
+            stages: chain.len(),
+            limit: STAGES_LIMIT,
+        });
+    }
     let rows = ChainSearch::new(&chain, link, memory_bytes).rows()?;
     plans_of_rows(&training, &rows, budget_bytes)
 }
@@ -259,6 +276,10 @@ mod tests {
         let error = chain_plans(&instance, 100).unwrap_err();
         assert_eq!(error, NodePlansError::NoLink);
         let link = HostLink::new(1, 1);
+        let long = fixtures::uniform_chain(300, fixtures::Reads::Both);
+        let long = linked(&long, CostUnit::named("ns"), HostLink::new(1, 1));
+        let error = chain_plans(&long, 1000).unwrap_err();
+        assert!(matches!(error, NodePlansError::TooLong { limit: 200, .. }));
         let arbitrary = linked(&instance, CostUnit::arbitrary(), link);
         let error = chain_plans(&arbitrary, 100).unwrap_err();
         assert!(error.to_string().contains("is no unit of time"), "{error}");

@@ -1,10 +1,10 @@
 //! Opportunist: stages are offloaded when the link is free (POFO, section 5).
 //!
 //! The first stage saves all; its input and what it saved are offloaded. While the link is busy
-//! stages are passed; the one before which it is free is the next *head*, saved and offloaded as the
-//! first was. When the rest fits beside what has not gone yet, it is saved wholly. Backwards, the
-//! passed stages behind each head are run again as rotor would. The paper leaves the memory for that
-//! open: all but the head, or all but the head and the next one that is on its way back.
+//! stages are passed; the one before which it is free is the next *head*, saved and offloaded as
+//! the first was. When the rest fits beside what has not gone yet, it is saved wholly. Backwards,
+//! the passed stages behind each head are run again as rotor would. The paper leaves the memory for
+//! that open: all but the head, or all but the head and the next one that is on its way back.
 
 use super::model::{Link, LinkedChain};
 use super::recompute::Recomputation;

@@ -31,7 +31,7 @@ impl<'a> Recomputation<'a> {
             fronts: Fronts::new(&chain.stages, most_bytes, 0.0, detail),
             bounds: Bounds::new(chain, Link::default(), choices, most_bytes, slots),
             tuning: ChainTuning {
-                labels: tuning.first.2.min(tuning.labels),
+                labels: tuning.first_labels.min(tuning.labels),
                 ..tuning
             },
         }

@@ -44,23 +44,28 @@ pub struct ChainPlan {
     pub labels: usize,
 }
 
-/// Numbers that a search is tuned by.
+/// Numbers that a search is tuned by; evidence is in decision record 075.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ChainTuning {
-    /// Slots of peaks. Of 60, 200, 500 and 1,000 slots on the networks of the bench, 500 are the
-    /// fewest whose makespans are within 0.1% of those of the most.
+    /// Slots of peaks. On four networks 60 to 1,000 slots give the same makespans.
     pub slots: u64,
-    /// Ways that are kept for each part and peak.
+    /// Ways that are kept for each part and peak, at least 2. Two to 16 give the same makespans.
     pub ways: usize,
-    /// Labels that a stage keeps.
+    /// Labels that a stage keeps. With 300 two of eight makespans of long chains are worse, with
+    /// 3,000 none is better.
     pub labels: usize,
-    /// Slots, ways and labels of the search for a first makespan.
-    pub first: (u64, usize, usize),
-    /// Slots of memory of the bounds.
+    /// Slots of peaks in the search for a first makespan, which need not be good.
+    pub first_slots: u64,
+    /// Ways that are kept in that search.
+    pub first_ways: usize,
+    /// Labels that a stage keeps in that search.
+    pub first_labels: usize,
+    /// Slots of memory of the bounds. With 300 they are too loose for 38 stages.
     pub bound_slots: u64,
-    /// Slots of peaks of recomputation alone in the largest memory.
+    /// Slots of peaks of recomputation alone in the largest memory, of which smaller ones use a
+    /// part.
     pub recompute_slots: u64,
-    /// Larger memories that autocapper tries; POFO has 40.
+    /// Larger memories that autocapper tries: 40 in POFO, section 5.
     pub caps: usize,
 }
 
@@ -70,10 +75,35 @@ impl Default for ChainTuning {
             slots: 500,
             ways: 4,
             labels: 1_000,
-            first: (100, 3, 300),
+            first_slots: 100,
+            first_ways: 3,
+            first_labels: 300,
             bound_slots: 1_000,
             recompute_slots: 2_000,
             caps: 40,
+        }
+    }
+}
+
+/// Stages up to which a chain is searched with the default numbers.
+const STAGES: usize = 70;
+
+impl ChainTuning {
+    /// Numbers for a chain of so many stages: fewer slots and labels for long ones, such that time
+    /// is within some times that of 70 stages.
+    pub fn of(stages: usize) -> Self {
+        let all = ChainTuning::default();
+        let share = STAGES as f64 / stages.max(STAGES) as f64;
+        let fewer = |count: u64, power: i32| (count as f64 * share.powi(power)).ceil() as u64;
+        ChainTuning {
+            slots: fewer(all.slots, 3).max(32),
+            labels: fewer(all.labels as u64, 2).max(100) as usize,
+            first_slots: fewer(all.first_slots, 3).max(32),
+            first_labels: fewer(all.first_labels as u64, 2).max(30) as usize,
+            bound_slots: fewer(all.bound_slots, 2).max(100),
+            recompute_slots: fewer(all.recompute_slots, 3).max(100),
+            caps: fewer(all.caps as u64, 2).max(8) as usize,
+            ..all
         }
     }
 }
@@ -86,7 +116,7 @@ impl<'a> ChainSearch<'a> {
             link,
             memory_bytes,
             choices: Choices::Both,
-            tuning: ChainTuning::default(),
+            tuning: ChainTuning::of(chain.len()),
         }
     }
 
@@ -122,46 +152,39 @@ impl<'a> ChainSearch<'a> {
         let bounds = Bounds::new(self.chain, self.link, self.choices, most, slots);
         let may_pass = self.choices != Choices::Offload;
         let peaks_are_exact = self.memory_bytes <= self.tuning.slots || !may_pass;
+        let bound = bounds.whole(self.memory_bytes, self.may_offload());
         let mut best: Option<ChainPlan> = None;
         for (choices, tuning) in self.ladder() {
             let makespan = best.as_ref().map_or(f64::INFINITY, |plan| plan.makespan);
             let search = self.clone().choices(choices).tuning(tuning);
             let fronts = search.fronts(makespan);
             let found = Tree::new(&search, &fronts, &bounds, makespan).run();
-            let is_last = found.is_whole && choices == self.choices && tuning == self.tuning;
-            let plan = found.plan.map(|(actions, makespan)| ChainPlan {
-                actions,
-                makespan,
-                bound: 0.0,
-                is_exact: false,
-                labels: 0,
-            });
-            if let Some(plan) = plan.or(best.take()) {
-                let is_exact = is_last && peaks_are_exact;
-                best = Some(ChainPlan {
+            let is_own = (choices, tuning) == (self.choices, self.tuning);
+            let before = best.take().map(|plan| (plan.actions, plan.makespan));
+            best = found.plan.or(before).map(|(actions, makespan)| {
+                let is_exact = found.is_whole && is_own && peaks_are_exact;
+                ChainPlan {
+                    actions,
+                    makespan,
                     bound: if is_exact {
-                        plan.makespan
+                        makespan
                     } else {
-                        bounds
-                            .whole(self.memory_bytes, self.may_offload())
-                            .min(plan.makespan)
+                        bound.min(makespan)
                     },
                     is_exact,
                     labels: found.labels,
-                    ..plan
-                });
-            }
+                }
+            });
         }
         best
     }
 
     /// The searches, in order.
     fn ladder(&self) -> Vec<(Choices, ChainTuning)> {
-        let (slots, ways, labels) = self.tuning.first;
         let first = ChainTuning {
-            slots: slots.min(self.tuning.slots),
-            ways: ways.min(self.tuning.ways),
-            labels: labels.min(self.tuning.labels),
+            slots: self.tuning.first_slots.min(self.tuning.slots),
+            ways: self.tuning.first_ways.min(self.tuning.ways),
+            labels: self.tuning.first_labels.min(self.tuning.labels),
             ..self.tuning
         };
         let few = ChainTuning {
@@ -215,9 +238,9 @@ impl<'a> ChainSearch<'a> {
     }
 
     /// Least time to run the stages `part` backwards, all before the loss, from the gradient of the
-    /// last and the input of the first, with `kept_bytes` on the device, that input among them, such
-    /// that `due_bytes` of other values are back at its end (`C_Delta` of POFO, section B.3); `None`
-    /// where nothing fits, or the part is none.
+    /// last and the input of the first, with `kept_bytes` on the device, that input among them,
+    /// such that `due_bytes` of other values are back at its end (`C_Delta` of POFO, section B.3);
+    /// `None` where nothing fits, or the part is none.
     pub fn part_time(
         &self,
         part: std::ops::RangeInclusive<usize>,

@@ -347,7 +347,7 @@ mod tests {
             let needs = (0..8).filter(before).map(|k| NodeId::from(i - 1 - k));
             let mut needs: Vec<NodeId> = needs.collect();
             needs.sort_unstable();
-            Node::forward(&format!("n{i}"), needs, cost, bytes)
+            Node::forward(format!("n{i}"), needs, cost, bytes)
         });
         let data = InstanceData {
             name: "random".into(),
