@@ -215,7 +215,7 @@ fn random_chain() -> impl Strategy<Value = (LinkedChain, Link, u64)> {
         0u64..6,
     );
     (
-        prop::collection::vec(stage, 3..6),
+        prop::collection::vec(stage, 1..6),
         0u64..8,
         1u64..9,
         1u64..9,
