@@ -126,17 +126,16 @@ pub fn plans_of_rows(
     let limit = host_link.host_memory_bytes.unwrap_or(u64::MAX);
     let mut plans: Vec<NodePlan> = Vec::new();
     for (row, actions) in three.chain(others) {
-        let Some(plan) = node_plan(training, actions, budget_bytes, &times)? else {
-            continue;
-        };
-        let replay = simulate::plan(instance, &plan)?;
-        if replay.peak_bytes > budget_bytes || replay.transfers.host_peak_bytes > limit {
-            continue;
-        }
-        match plans.iter_mut().find(|one| one.row == row) {
-            Some(one) if one.replay.makespan <= replay.makespan => {}
-            Some(one) => (one.plan, one.replay) = (plan, replay),
-            None => plans.push(NodePlan { row, plan, replay }),
+        for plan in node_plans(training, actions, budget_bytes, &times)? {
+            let replay = simulate::plan(instance, &plan)?;
+            if replay.peak_bytes > budget_bytes || replay.transfers.host_peak_bytes > limit {
+                continue;
+            }
+            match plans.iter_mut().find(|one| one.row == row) {
+                Some(one) if one.replay.makespan <= replay.makespan => {}
+                Some(one) => (one.plan, one.replay) = (plan, replay),
+                None => plans.push(NodePlan { row, plan, replay }),
+            }
         }
     }
     plans.sort_by_key(|one| one.row);
@@ -169,13 +168,14 @@ impl Link {
     }
 }
 
-/// The plan of a sequence; `None` where it does not fit into the budget.
-fn node_plan(
+/// The plans of a sequence that fit into the budget: one in which all that the sequence offloads
+/// may leave, and one without what the link's latency is most of.
+fn node_plans(
     training: &TrainingChain<'_>,
     actions: &[Action],
     budget_bytes: u64,
     times: &CopyTimes,
-) -> Result<Option<Plan>, NodePlansError> {
+) -> Result<Vec<Plan>, NodePlansError> {
     let instance = training.instance();
     let operations = actions.iter().filter_map(|&action| match action {
         Action::SaveAll(stage) => Some(Operation::SaveAll(stage)),
@@ -189,14 +189,14 @@ fn node_plan(
     let order =
         (0..instance.len()).flat_map(|stage| computed.row(stage).iter().map(|&i| NodeId(i)));
     let Some(computations) = Computations::new(instance, order) else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
     let blocks = training.blocks();
     let turn = blocks
         .last()
         .map(|block| NodeId::from(block.backward.start));
     let Some(turn) = turn.and_then(|node| computations.first(node)) else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
     let mut leaving: Vec<NodeId> = Vec::new();
     let mut has_saved = vec![false; blocks.len()];
@@ -218,7 +218,18 @@ fn node_plan(
     }
     leaving.sort_unstable();
     leaving.dedup();
-    Ok(computations.plan(&leaving, turn, budget_bytes, times))
+    let latency = times.to_host(0).unwrap_or(0);
+    let is_large = |id: &NodeId| {
+        let time = times.to_host(instance.node(*id).output_bytes);
+        time.is_some_and(|time| time >= 2 * latency)
+    };
+    let large: Vec<NodeId> = leaving.iter().copied().filter(is_large).collect();
+    let mut plans: Vec<Plan> = Vec::new();
+    if large.len() < leaving.len() {
+        plans.extend(computations.plan(&large, turn, budget_bytes, times));
+    }
+    plans.extend(computations.plan(&leaving, turn, budget_bytes, times));
+    Ok(plans)
 }
 
 #[cfg(test)]
@@ -241,9 +252,11 @@ mod tests {
         fn plans_keep_the_budget_and_rotors_is_rotors(
             instance in fixtures::any_chain(),
             speeds in (0u64..4, 0u64..4),
+            latency_ns in 0u64..4,
             share in 30u64..101,
         ) {
-            let link = HostLink::new(speeds.0 * 500_000_000, speeds.1 * 1_000_000_000);
+            let mut link = HostLink::new(speeds.0 * 500_000_000, speeds.1 * 1_000_000_000);
+            link.latency_ns = latency_ns;
             let instance = linked(&instance, CostUnit::named("ns"), link);
             let all = CheckmateSchedule::checkpoint_all(&instance);
             let most = simulate::checkmate(&instance, &all).unwrap().peak_bytes;

@@ -60,7 +60,7 @@ struct Places {
 
 impl<'a> Computations<'a> {
     /// Nodes in the order of their computations; every one reads the newest values of its inputs.
-    /// `None` where an input was not computed before.
+    /// `None` where an input was not computed before, or a node runs again that must not.
     pub fn new(instance: &'a Instance, nodes: impl IntoIterator<Item = NodeId>) -> Option<Self> {
         let mut newest: Vec<Option<usize>> = vec![None; instance.len()];
         let mut all = Computations {
@@ -75,6 +75,9 @@ impl<'a> Computations<'a> {
                 all.values[newest[need.index()]?].reads.push(at);
             }
             let is_again = newest[id.index()].replace(at).is_some();
+            if is_again && !instance.may_recompute(id) {
+                return None;
+            }
             all.costs.push(node.run_cost(is_again));
             all.workspaces.push(node.run_workspace_bytes(is_again));
             all.values.push(Value {
