@@ -167,7 +167,6 @@ mod tests {
             rows: [None; 6],
             nodes: [Some(value), Some(value), None, Some(99.0), None],
             labels: 0,
-            seconds: 0.0,
         };
         let svg = draw(&[line(0.1, 30.0), line(0.5, 10.0)]).unwrap();
         let lines = |k: usize| {

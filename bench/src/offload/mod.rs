@@ -10,7 +10,6 @@ use remat_formulations::offload::chain::{
 };
 use remat_instances::instance::{HostLink, StructureError};
 use remat_instances::zoo::{self, ZooError};
-use std::time::Instant;
 
 pub use chart::draw;
 
@@ -84,8 +83,6 @@ pub struct Line {
     pub nodes: [Option<f64>; 5],
     /// Labels of POFO's last search.
     pub labels: usize,
-    /// Seconds of POFO's search alone.
-    pub seconds: f64,
 }
 
 /// The line above the rows.
@@ -94,7 +91,7 @@ pub const HEADER: &str = "network,stages,base ms,GB/s,alpha,GiB,\
                           pofo %,rotor %,offload-only %,opportunist %,autocapper %,greedy %,\
                           nodes pofo %,nodes rotor %,nodes offload-only %,nodes opportunist %,\
                           nodes autocapper %,\
-                          labels,seconds";
+                          labels";
 
 impl Line {
     /// The line as comma-separated values, under [`HEADER`].
@@ -103,7 +100,7 @@ impl Line {
         let overheads = self.continuous.iter().chain(&self.rows).chain(&self.nodes);
         let overheads = overheads.map(percent);
         format!(
-            "{},{},{:.1},{},{},{:.3},{},{},{:.2}",
+            "{},{},{:.1},{},{},{:.3},{},{}",
             self.network,
             self.stages,
             self.base / 1e6,
@@ -111,8 +108,7 @@ impl Line {
             self.share,
             self.memory_bytes as f64 / f64::from(1 << 30),
             overheads.collect::<Vec<_>>().join(","),
-            self.labels,
-            self.seconds
+            self.labels
         )
     }
 }
@@ -155,12 +151,9 @@ fn compared(
     let tuning = ChainTuning {
         slots: config.slots,
         labels: config.labels,
-        ..ChainTuning::default()
+        ..ChainTuning::of(chain.len())
     };
     let search = ChainSearch::new(chain, link, memory_bytes).tuning(tuning);
-    let began = Instant::now();
-    search.run();
-    let seconds = began.elapsed().as_secs_f64();
     let found = search.rows()?;
     let plans = plans_of_rows(
         training,
@@ -188,6 +181,5 @@ fn compared(
         rows: Row::ALL.map(|row| found.get(row).map(|one| percent(one.played.makespan()))),
         nodes,
         labels: found.pofo.as_ref().map_or(0, |plan| plan.labels),
-        seconds,
     })
 }
