@@ -136,9 +136,22 @@ struct Offload {
     /// Labels that a stage keeps
     #[arg(long, default_value_t = 1000)]
     labels: usize,
+    /// Bandwidths both ways in GB/s
+    #[arg(long, value_delimiter = ',', default_value = "12,24,36")]
+    rates: Vec<f64>,
+    /// Shares of memory between recomputing all and saving all
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "0.05,0.1,0.15,0.2,0.25,0.3,0.35,0.4,0.5,0.6,0.7,0.75,0.8,0.9,1"
+    )]
+    shares: Vec<f64>,
     /// Only networks whose name contains this (may be given several times)
     #[arg(long)]
     only: Vec<String>,
+    /// Draw overhead over memory to this file (SVG)
+    #[arg(long)]
+    svg: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]
@@ -428,10 +441,19 @@ fn offloads(args: Offload) -> Result<bool, Box<dyn std::error::Error>> {
     let config = offload::Config {
         slots: args.slots,
         labels: args.labels,
+        rates: args.rates,
+        shares: args.shares,
         only: args.only,
     };
     println!("{}", offload::HEADER);
-    offload::run(&config, |row| println!("{row}"))?;
+    let mut lines = Vec::new();
+    offload::run(&config, |line| {
+        println!("{}", line.csv());
+        lines.push(line);
+    })?;
+    if let Some(svg) = args.svg {
+        std::fs::write(&svg, offload::draw(&lines)?)?;
+    }
     Ok(true)
 }
 

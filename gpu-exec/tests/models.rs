@@ -19,6 +19,7 @@ const MODELS: &[&str] = &[
     "mobilenet_v1?batch=3&size=65x63&classes=3",
     "mobilenet_v2?batch=1&size=61x97&classes=3&gradients=split&grad_add=implicit",
     "googlenet?batch=3&size=95x97&classes=3&aux=true",
+    "inception_v3?batch=1&size=75x77&classes=3",
     "densenet121?batch=1&size=65x63&classes=3&grad_add=implicit",
     "unet?batch=1&size=80x48&up=transposed",
     "unet?batch=3&size=33x31",

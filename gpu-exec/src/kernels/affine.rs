@@ -20,7 +20,7 @@ impl Axes {
         let every = |value: u64| vec![value as i64; axes];
         Axes {
             stride: every(c.stride),
-            padding: every(c.padding),
+            padding: (0..axes).map(|axis| c.padding_at(axis) as i64).collect(),
             dilation: every(c.dilation),
             none: every(0),
         }

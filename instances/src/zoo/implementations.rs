@@ -500,7 +500,8 @@ impl Network {
         let [_, outputs, out_height, out_width] = shape(operation.output) else {
             return None;
         };
-        if c.groups != 1 || c.transposed {
+        // The formulas are those of square kernels.
+        if c.groups != 1 || c.transposed || c.along.is_some() {
             return None;
         }
         let side = (*height)

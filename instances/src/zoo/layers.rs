@@ -20,7 +20,7 @@ impl Network {
             false => vec![convolution.out_channels, shape[1] / convolution.groups],
             true => vec![shape[1], convolution.out_channels / convolution.groups],
         };
-        weight.extend(shape[2..].iter().map(|_| convolution.kernel));
+        weight.extend((2..shape.len()).map(|axis| convolution.kernel_at(axis - 2)));
         let bias = [convolution.out_channels];
         let parameters = match convolution.bias {
             true => self.parameter_list(name, &[&weight, &bias])?,

@@ -29,6 +29,9 @@ pub struct Convolution {
     pub bias: bool,
     /// True if it is a transposed convolution (the gradient of one, used to upsample).
     pub transposed: bool,
+    /// The one spatial axis along which kernel and padding extend, the others having a kernel of 1
+    /// and no padding; `None` for all of them.
+    pub along: Option<usize>,
 }
 
 impl Convolution {
@@ -43,6 +46,7 @@ impl Convolution {
             groups: 1,
             bias: true,
             transposed: false,
+            along: None,
         }
     }
 
@@ -79,14 +83,46 @@ impl Convolution {
         Convolution { bias, ..self }
     }
 
+    /// Sets the one spatial axis along which kernel and padding extend.
+    ///
+    /// ```
+    /// use remat_instances::zoo::Convolution;
+    /// let row = Convolution::new(192, 7).padding(3).along(1);
+    /// assert_eq!([0, 1].map(|axis| row.kernel_at(axis)), [1, 7]);
+    /// assert_eq!([0, 1].map(|axis| row.padding_at(axis)), [0, 3]);
+    /// ```
+    pub fn along(self, axis: usize) -> Self {
+        Convolution {
+            along: Some(axis),
+            ..self
+        }
+    }
+
+    /// Kernel extent along a spatial axis.
+    pub fn kernel_at(&self, axis: usize) -> u64 {
+        match self.along {
+            Some(only) if only != axis => 1,
+            _ => self.kernel,
+        }
+    }
+
+    /// Zero padding on both ends of a spatial axis.
+    pub fn padding_at(&self, axis: usize) -> u64 {
+        match self.along {
+            Some(only) if only != axis => 0,
+            _ => self.padding,
+        }
+    }
+
     /// Output extent along one axis, or what is wrong.
-    fn extent(&self, input: u64) -> Result<u64, Misfit> {
+    fn extent(&self, axis: usize, input: u64) -> Result<u64, Misfit> {
         let reach = self
-            .kernel
+            .kernel_at(axis)
             .checked_sub(1)
             .and_then(|k| k.checked_mul(self.dilation))
             .ok_or(Misfit::Overflow)?;
-        let both = self.padding.checked_mul(2).ok_or(Misfit::Overflow)?;
+        let both = self.padding_at(axis).checked_mul(2);
+        let both = both.ok_or(Misfit::Overflow)?;
         if self.transposed {
             let spread = input
                 .checked_sub(1)
@@ -399,13 +435,16 @@ pub(super) fn convolved(
         return Err(misfit(layer, shape, problem, "correct them"));
     }
     let mut out = vec![shape[0], convolution.out_channels];
-    for d in &shape[2..] {
-        out.push(fit(
-            layer,
-            shape,
-            convolution.kernel,
-            convolution.extent(*d),
-        )?);
+    if convolution
+        .along
+        .is_some_and(|axis| axis + 2 >= shape.len())
+    {
+        let problem = "there is no such spatial axis";
+        return Err(misfit(layer, shape, problem, "count them from 0"));
+    }
+    for (axis, d) in shape[2..].iter().enumerate() {
+        let extent = convolution.extent(axis, *d);
+        out.push(fit(layer, shape, convolution.kernel, extent)?);
     }
     Ok(out)
 }

@@ -176,7 +176,8 @@ impl Network {
     fn convolution_products(&self, operation: &Operation, c: &Convolution) -> u128 {
         let x = self.first(operation);
         let out = self.value(operation.output);
-        let window = (c.kernel as u128).saturating_pow(x.shape.len() as u32 - 2);
+        let kernels = (2..x.shape.len()).map(|axis| u128::from(c.kernel_at(axis - 2)));
+        let window = kernels.fold(1u128, u128::saturating_mul);
         let (swept, channels) = match c.transposed {
             false => (out.elements, x.shape[1]),
             true => (x.elements, c.out_channels),

@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 use remat_formulations::baselines::chain::{Chain, StageParameters};
 use remat_formulations::offload::chain::{
-    Action, ChainSearch, Choices, Link, LinkedChain, Release, play,
+    Action, ChainSearch, ChainTuning, Choices, Link, LinkedChain, Release, Row, play,
 };
-use remat_tests::chains::{sequences, with_copies};
+use remat_tests::chains::{at_once, sequences, with_copies};
 use remat_tests::shared_data;
 use serde_json::Value;
 
@@ -94,8 +94,7 @@ fn near(a: Option<f64>, b: Option<f64>) -> bool {
 
 /// An exact search.
 fn exact(chain: &LinkedChain, link: Link, memory_bytes: u64) -> ChainSearch<'_> {
-    let search = ChainSearch::new(chain, link, memory_bytes);
-    search.labels(usize::MAX).slots(u64::MAX)
+    ChainSearch::new(chain, link, memory_bytes).exact()
 }
 
 #[test]
@@ -216,7 +215,7 @@ fn random_chain() -> impl Strategy<Value = (LinkedChain, Link, u64)> {
         0u64..6,
     );
     (
-        prop::collection::vec(stage, 3..6),
+        prop::collection::vec(stage, 1..6),
         0u64..8,
         1u64..9,
         1u64..9,
@@ -271,12 +270,41 @@ proptest! {
                 prop_assert!(near(played.map(|p| p.makespan()), wanted));
                 prop_assert!(play(&chain, link, memory, &plan.actions, Release::AtOnce).unwrap().is_some());
                 // Fewer slots and labels give a sequence as well, none faster.
-                let coarse = ChainSearch::new(&chain, link, memory).choices(choices).labels(3).slots(7).run();
+                let tuning = ChainTuning { slots: 7, ways: 2, labels: 3, ..ChainTuning::default() };
+                let coarse = ChainSearch::new(&chain, link, memory).choices(choices).tuning(tuning).run();
                 if let Some(coarse) = coarse {
                     let played = play(&chain, link, memory, &coarse.actions, Release::Continuous).unwrap().map(|p| p.makespan());
                     prop_assert!(played.is_some_and(|p| p <= coarse.makespan + 1e-9 && p >= plan.makespan - 1e-9), "{:?} {:?}", played, coarse);
+                    prop_assert!(coarse.bound <= plan.makespan + 1e-9, "{:?} {:?}", coarse, plan);
                 }
             }
         }
+    }
+
+    #[test]
+    fn rows_replay_to_their_makespans_and_none_is_below_the_best((chain, link, memory) in random_chain()) {
+        let stages = chain.len();
+        let plain = sequences(stages);
+        let copied = plain.iter().flat_map(|s| with_copies(s, stages));
+        let times = copied.filter_map(|actions| at_once(&chain, link, memory, &actions));
+        // The input of the loss stays, and copies go first in, first out, in the rows as well.
+        let best = times.min_by(f64::total_cmp);
+        let rows = exact(&chain, link, memory).rows().unwrap();
+        for one in &rows.rows {
+            let makespan = one.played.makespan();
+            let replayed = at_once(&chain, link, memory, &one.actions);
+            prop_assert!(near(replayed, Some(makespan)), "{:?} {:?}", one, replayed);
+            prop_assert!(best.is_some_and(|best| best <= makespan + 1e-9), "{:?} {:?}", one, best);
+            let computations = |a: &Action| !matches!(a, Action::Offload(_) | Action::Prefetch(_));
+            let list: Vec<Action> = one.actions.iter().copied().filter(computations).collect();
+            prop_assert!(plain.contains(&list), "{:?}", one);
+        }
+        let time = |row| rows.get(row).map_or(f64::INFINITY, |one| one.played.makespan());
+        let rotor = time(Row::Rotor);
+        prop_assert!(time(Row::Pofo) <= rotor && time(Row::Pofo) <= time(Row::OffloadOnly));
+        prop_assert!(time(Row::Autocapper) <= rotor + 1e-9);
+        prop_assert!(time(Row::Autocapper) <= time(Row::Greedy) + 1e-9);
+        // Where the best fits, so does POFO's.
+        prop_assert!(best.is_none() || rows.get(Row::Pofo).is_some());
     }
 }

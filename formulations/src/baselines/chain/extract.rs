@@ -54,7 +54,12 @@ pub struct TrainingChain<'a> {
     blocks: Vec<Block>,
 }
 
-impl TrainingChain<'_> {
+impl<'a> TrainingChain<'a> {
+    /// The graph.
+    pub fn instance(&self) -> &'a Instance {
+        self.instance
+    }
+
     /// The chain. Its fixed memory is [`Instance::static_bytes`].
     pub fn chain(&self) -> &Chain {
         &self.chain

@@ -4,15 +4,16 @@
 //! The rest of a chain asks three numbers of a way only: its peak `P` beside the input,
 //! its duration `T`, and its tail `K`, the largest of memory over bandwidth plus end of its
 //! operations. With `m` bytes free and `D` bytes that have to come back by its end it takes
-//! `max(T, K + (D - m) / back)`. For each `m` the front of `(T, K)` with `P <= m` is kept; peaks are
-//! rounded up to slots.
+//! `max(T, K + (D - m) / back)`. For each `m` the front of `(T, K)` with `P <= m` is kept; peaks
+//! are rounded up to slots.
 
 use super::model::LinkedStage;
+use super::sequence::Action;
 use rayon::prelude::*;
 
 /// First action of a way, with the numbers of the ways of its parts in their fronts.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum First {
+enum First {
     /// The only stage runs forward, and backwards at once.
     Close,
     /// The first stage saves all; the rest follows, then the backward step.
@@ -35,17 +36,32 @@ pub(super) struct WayId {
 
 /// A way to run a part.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Way {
-    pub time: f64,
-    pub tail: f64,
-    pub first: First,
+struct Way {
+    time: f64,
+    tail: f64,
+    first: First,
 }
 
 /// The front of `(T, K)` from a slot on: `T` ascends, `K` falls.
 #[derive(Clone, Debug, Default)]
 struct Run {
     from: usize,
+    /// Least time and least tail.
+    least: (f64, f64),
     ways: Vec<Way>,
+}
+
+impl Run {
+    fn new(from: usize, ways: Vec<Way>) -> Run {
+        let least = |way: Option<&Way>, value: fn(&Way) -> f64| way.map_or(f64::INFINITY, value);
+        let time = least(ways.first(), |way| way.time);
+        let tail = least(ways.last(), |way| way.tail);
+        Run {
+            from,
+            least: (time, tail),
+            ways,
+        }
+    }
 }
 
 /// The fronts of one part, by slots.
@@ -60,31 +76,6 @@ impl Front {
         self.runs
             .partition_point(|run| run.from <= slots)
             .checked_sub(1)
-    }
-
-    /// The front of candidates, each with its least slots.
-    fn of(mut candidates: Vec<(usize, Way)>) -> Front {
-        candidates.sort_by(|a, b| {
-            let times = a.1.time.total_cmp(&b.1.time);
-            a.0.cmp(&b.0)
-                .then(times)
-                .then(a.1.tail.total_cmp(&b.1.tail))
-        });
-        let mut front = Front::default();
-        let mut ways: Vec<Way> = Vec::new();
-        for group in candidates.chunk_by(|a, b| a.0 == b.0) {
-            let mut changed = false;
-            for &(_, way) in group {
-                changed |= insert(&mut ways, way);
-            }
-            if changed {
-                front.runs.push(Run {
-                    from: group[0].0,
-                    ways: ways.clone(),
-                });
-            }
-        }
-        front
     }
 }
 
@@ -107,6 +98,50 @@ fn insert(ways: &mut Vec<Way>, way: Way) -> bool {
     true
 }
 
+/// Returns whether a way of a front is no worse.
+fn is_dominated(ways: &[Way], time: f64, tail: f64) -> bool {
+    let at = ways.partition_point(|way| way.time <= time);
+    at > 0 && ways[at - 1].tail <= tail
+}
+
+/// Thins a front to so many ways: the fastest and the one with the least tail stay, and of the
+/// others those without which most time would be lost.
+fn thin(ways: &mut Vec<Way>, count: usize) {
+    while ways.len() > count.max(2) {
+        let lost = |k: usize| {
+            let later = ways[k + 1].time - ways[k].time;
+            later.min(ways[k - 1].tail - ways[k].tail)
+        };
+        let inner = (1..ways.len() - 1).min_by(|&a, &b| lost(a).total_cmp(&lost(b)));
+        match inner {
+            Some(k) => ways.remove(k),
+            None => return,
+        };
+    }
+}
+
+/// Direction in which sizes are rounded to slots.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Rounding {
+    /// What fits in slots fits in bytes.
+    Up,
+    /// What fits in bytes fits in slots: times are bounds.
+    Down,
+}
+
+/// Detail of fronts, and what they may leave out.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Detail {
+    /// Slots of the memory; exact where a slot is a byte.
+    pub slots: u64,
+    /// Ways that are kept for each part and peak, at least 2.
+    pub ways: usize,
+    /// Time of further runs above which a way is of no use.
+    pub overhead: f64,
+    /// Rounding of sizes.
+    pub rounding: Rounding,
+}
+
 /// The fronts of all parts that end before the last stage, the loss.
 pub(super) struct Fronts<'a> {
     stages: &'a [LinkedStage],
@@ -115,25 +150,33 @@ pub(super) struct Fronts<'a> {
     unit: u64,
     /// Time that a byte takes back.
     per_byte: f64,
+    detail: Detail,
     /// By length less one, then by first stage.
     parts: Vec<Vec<Front>>,
+    /// True where no way was thinned out.
+    pub is_whole: bool,
 }
 
 impl<'a> Fronts<'a> {
-    /// The fronts of stages for a device's memory in so many slots.
-    pub fn new(stages: &'a [LinkedStage], memory_bytes: u64, back: f64, slots: u64) -> Self {
+    /// The fronts of stages for a device's memory.
+    pub fn new(stages: &'a [LinkedStage], memory_bytes: u64, back: f64, detail: Detail) -> Self {
         let mut fronts = Fronts {
             stages,
             memory_bytes,
-            unit: memory_bytes.div_ceil(slots.max(1)).max(1),
+            unit: memory_bytes.div_ceil(detail.slots.max(1)).max(1),
             per_byte: if back > 0.0 { 1.0 / back } else { 0.0 },
+            detail,
             parts: Vec::new(),
+            is_whole: true,
         };
         let count = stages.len().saturating_sub(1);
         for length in 0..count {
             let parts = (0..count - length).into_par_iter();
-            let parts = parts.map(|s| fronts.part(s, s + length)).collect();
-            fronts.parts.push(parts);
+            let parts: Vec<(Front, bool)> = parts.map(|s| fronts.part(s, s + length)).collect();
+            fronts.is_whole &= parts.iter().all(|part| part.1);
+            fronts
+                .parts
+                .push(parts.into_iter().map(|part| part.0).collect());
         }
         fronts
     }
@@ -143,7 +186,10 @@ impl<'a> Fronts<'a> {
     }
 
     fn in_slots(&self, bytes: u64) -> usize {
-        bytes.div_ceil(self.unit) as usize
+        match self.detail.rounding {
+            Rounding::Up => bytes.div_ceil(self.unit) as usize,
+            Rounding::Down => (bytes / self.unit) as usize,
+        }
     }
 
     /// The largest slots that may matter.
@@ -151,19 +197,54 @@ impl<'a> Fronts<'a> {
         (self.memory_bytes / self.unit) as usize
     }
 
-    fn part(&self, s: usize, t: usize) -> Front {
-        let mut candidates = Vec::new();
-        if s == t {
-            candidates.push(self.close(t));
-        } else {
-            self.save(s, t, &mut candidates);
-            self.checkpoints(s, t, &mut candidates);
+    /// The front of a part, and whether no way was thinned out.
+    fn part(&self, s: usize, t: usize) -> (Front, bool) {
+        let stages = &self.stages[s..=t];
+        // Each stage saves all at least once more.
+        let again = stages.iter().map(|k| k.save_time.min(k.close_time));
+        if again.sum::<f64>() > self.detail.overhead {
+            return (Front::default(), true);
         }
-        candidates.retain(|c| c.0 <= self.slots());
-        Front::of(candidates)
+        if s == t {
+            return (self.close(t), true);
+        }
+        let backward = stages.iter().map(|k| k.backward_time);
+        let slowest = self.detail.overhead + backward.sum::<f64>();
+        let mut starts = self.checkpoints(s, t);
+        starts.extend(self.save(s, t));
+        let mut changes: Vec<usize> = Vec::new();
+        for start in &starts {
+            start.changes(self.slots(), &mut changes);
+        }
+        sort_slots(&mut changes, self.slots());
+        let (mut front, mut is_whole) = (Front::default(), true);
+        let mut ways: Vec<Way> = Vec::new();
+        for slots in changes {
+            let mut changed = false;
+            for start in &mut starts {
+                if !start.advance(slots) {
+                    continue;
+                }
+                let (time, tail) = start.ideal();
+                if time > slowest || is_dominated(&ways, time, tail) {
+                    continue;
+                }
+                start.each(|way| {
+                    if way.time <= slowest {
+                        changed |= insert(&mut ways, way);
+                    }
+                });
+            }
+            if changed {
+                is_whole &= ways.len() <= self.detail.ways.max(2);
+                thin(&mut ways, self.detail.ways);
+                front.runs.push(Run::new(slots, ways.clone()));
+            }
+        }
+        (front, is_whole)
     }
 
-    fn close(&self, t: usize) -> (usize, Way) {
+    fn close(&self, t: usize) -> Front {
         let stage = &self.stages[t];
         let (forward, backward) = (stage.close_forward_bytes, stage.backward_bytes);
         let time = stage.close_time + stage.backward_time;
@@ -176,40 +257,37 @@ impl<'a> Fronts<'a> {
             tail,
             first: First::Close,
         };
-        (self.in_slots(forward.max(backward)), way)
+        let from = self.in_slots(forward.max(backward));
+        let mut front = Front::default();
+        if from <= self.slots() {
+            front.runs.push(Run::new(from, vec![way]));
+        }
+        front
     }
 
-    fn save(&self, s: usize, t: usize, candidates: &mut Vec<(usize, Way)>) {
+    fn save(&self, s: usize, t: usize) -> Option<Start<'_>> {
         let stage = &self.stages[s];
         let forward = self.stages[t].gradient_bytes + stage.again.save_bytes;
-        let least = self.in_slots(forward.max(stage.backward_bytes));
-        let shift = self.in_slots(stage.saved_bytes);
-        for (number, run) in self.front(s + 1, t).runs.iter().enumerate() {
-            for (place, rest) in run.ways.iter().enumerate() {
-                let time = stage.save_time + rest.time + stage.backward_time;
-                let tails = [
-                    forward as f64 * self.per_byte + stage.save_time,
-                    rest.tail + stage.saved_bytes as f64 * self.per_byte + stage.save_time,
-                    stage.backward_bytes as f64 * self.per_byte + time,
-                ];
-                let rest = WayId {
-                    run: number as u32,
-                    place: place as u32,
-                };
-                let way = Way {
-                    time,
-                    tail: tails.into_iter().fold(0.0, f64::max),
-                    first: First::Save { rest },
-                };
-                candidates.push((least.max(run.from + shift), way));
-            }
-        }
+        Start::new(Start {
+            next: None,
+            first: self.in_slots(forward.max(stage.backward_bytes)),
+            shift: self.in_slots(stage.saved_bytes),
+            rest: self.front(s + 1, t),
+            passed: None,
+            before: stage.save_time,
+            after: stage.backward_time,
+            tail: forward as f64 * self.per_byte + stage.save_time,
+            kept: stage.saved_bytes as f64 * self.per_byte,
+            closing: stage.backward_bytes as f64 * self.per_byte,
+            place: None,
+        })
     }
 
-    fn checkpoints(&self, s: usize, t: usize, candidates: &mut Vec<(usize, Way)>) {
+    fn checkpoints(&self, s: usize, t: usize) -> Vec<Start<'_>> {
         let gradient = self.stages[t].gradient_bytes;
         let (mut peak, mut passing) = (0, 0.0);
         let mut tail: f64 = 0.0;
+        let mut starts = Vec::new();
         for next in s + 1..=t {
             let stage = &self.stages[next - 1];
             let peaks = stage.again;
@@ -222,46 +300,31 @@ impl<'a> Fronts<'a> {
             peak = peak.max(forward);
             passing += stage.pass_time;
             tail = tail.max(forward as f64 * self.per_byte + passing);
-            let kept = stage.output_bytes;
-            let (least, shift) = (self.in_slots(peak), self.in_slots(kept));
+            let least = self.in_slots(peak);
             if least > self.slots() {
                 break;
             }
-            let (rests, passed) = (self.front(next, t), self.front(s, next - 1));
-            for (a, b) in pairs(rests, passed, shift) {
-                let (first, second) = (&rests.runs[a], &passed.runs[b]);
-                let slots = least.max(first.from + shift).max(second.from);
-                for (i, one) in first.ways.iter().enumerate() {
-                    for (j, two) in second.ways.iter().enumerate() {
-                        let tails = [
-                            one.tail + kept as f64 * self.per_byte + passing,
-                            two.tail + passing + one.time,
-                        ];
-                        let id = |run: usize, place: usize| WayId {
-                            run: run as u32,
-                            place: place as u32,
-                        };
-                        let way = Way {
-                            time: passing + one.time + two.time,
-                            tail: tails.into_iter().fold(tail, f64::max),
-                            first: First::Checkpoint {
-                                next: next as u32,
-                                rest: id(a, i),
-                                passed: id(b, j),
-                            },
-                        };
-                        candidates.push((slots, way));
-                    }
-                }
-            }
+            starts.extend(Start::new(Start {
+                next: Some(next as u32),
+                first: least,
+                shift: self.in_slots(stage.output_bytes),
+                rest: self.front(next, t),
+                passed: Some(self.front(s, next - 1)),
+                before: passing,
+                after: 0.0,
+                tail,
+                kept: stage.output_bytes as f64 * self.per_byte,
+                closing: f64::NEG_INFINITY,
+                place: None,
+            }));
         }
+        starts
     }
 
-    /// The best way to run `s ..= t` where `saved_bytes` are on the device, the input of `s` among
-    /// them, and `due_bytes` of other values have to be back at its end: its time, and the way.
-    pub fn best(&self, s: usize, t: usize, saved_bytes: u64, due: f64) -> Option<(f64, WayId)> {
-        let room = self.memory_bytes.checked_sub(saved_bytes)?;
-        let front = self.front(s, t);
+    /// The best way to run `s ..= t` in `room` bytes beside its input and all else that stays,
+    /// where `due` bytes of other values have to be back at its end: its time, and the way.
+    pub fn best(&self, s: usize, t: usize, room: u64, due: f64) -> Option<(f64, WayId)> {
+        let front = self.parts.get(t - s)?.get(s)?;
         let run = front.run((room / self.unit) as usize)?;
         let ways = front.runs[run].ways.iter().enumerate();
         let times = ways.map(|(place, way)| {
@@ -279,9 +342,31 @@ impl<'a> Fronts<'a> {
         times.min_by(|a, b| a.0.total_cmp(&b.0))
     }
 
-    /// A way of a part.
-    pub fn way(&self, s: usize, t: usize, id: WayId) -> Way {
-        self.front(s, t).runs[id.run as usize].ways[id.place as usize]
+    /// Least time of a part in so many bytes beside its input.
+    pub fn least_time(&self, s: usize, t: usize, room: u64) -> Option<f64> {
+        let front = self.parts.get(t - s)?.get(s)?;
+        let run = front.run((room / self.unit) as usize)?;
+        Some(front.runs[run].least.0)
+    }
+
+    /// Appends the actions of a way of a part.
+    pub fn actions(&self, s: usize, t: usize, id: WayId, actions: &mut Vec<Action>) {
+        let way = self.front(s, t).runs[id.run as usize].ways[id.place as usize];
+        match way.first {
+            First::Close => actions.extend([Action::SaveAll(s), Action::Backward(s)]),
+            First::Save { rest } => {
+                actions.push(Action::SaveAll(s));
+                self.actions(s + 1, t, rest, actions);
+                actions.push(Action::Backward(s));
+            }
+            First::Checkpoint { next, rest, passed } => {
+                let next = next as usize;
+                actions.push(Action::KeepInput(s));
+                actions.extend((s + 1..next).map(Action::DropInput));
+                self.actions(next, t, rest, actions);
+                self.actions(s, next - 1, passed, actions);
+            }
+        }
     }
 
     /// Peak in bytes, duration and tail of all ways of a part.
@@ -299,15 +384,133 @@ impl<'a> Fronts<'a> {
     }
 }
 
-/// Pairs of runs of two fronts that hold together for some slots; the first one is shifted.
-fn pairs(first: &Front, second: &Front, shift: usize) -> Vec<(usize, usize)> {
-    let mut starts: Vec<usize> = first.runs.iter().map(|run| run.from + shift).collect();
-    starts.extend(second.runs.iter().map(|run| run.from));
-    starts.sort_unstable();
-    starts.dedup();
-    let pairs = starts.into_iter().filter_map(|slots| {
-        let one = first.run(slots.checked_sub(shift)?)?;
-        Some((one, second.run(slots)?))
-    });
-    pairs.collect()
+/// A first action of a part, with the fronts of what follows and the runs that hold now.
+struct Start<'f> {
+    /// The stage whose input is kept next; `None` where the first one saves all.
+    next: Option<u32>,
+    /// Slots from which it is possible.
+    first: usize,
+    /// Slots that `rest` has less.
+    shift: usize,
+    rest: &'f Front,
+    passed: Option<&'f Front>,
+    /// Time before `rest`, and after all.
+    before: f64,
+    after: f64,
+    /// Tail of the first action; time that a copy of what it keeps takes; the same of the peak of
+    /// the last backward step.
+    tail: f64,
+    kept: f64,
+    closing: f64,
+    /// Runs of `rest` and `passed`, once both hold.
+    place: Option<(usize, usize)>,
+}
+
+impl<'f> Start<'f> {
+    /// A start; `None` where one of its parts has no way.
+    fn new(start: Start<'f>) -> Option<Self> {
+        let rest = start.rest.runs.first()?.from + start.shift;
+        let passed = match start.passed {
+            Some(front) => front.runs.first()?.from,
+            None => 0,
+        };
+        let first = start.first.max(rest).max(passed);
+        Some(Start { first, ..start })
+    }
+
+    /// Appends the slots up to a number from which other runs hold.
+    fn changes(&self, slots: usize, changes: &mut Vec<usize>) {
+        let passed = self.passed.map_or(&[][..], |front| &front.runs);
+        let later = self.rest.runs.iter().map(|run| run.from + self.shift);
+        let all = later.chain(passed.iter().map(|run| run.from));
+        let all = all.filter(|&from| from > self.first).chain([self.first]);
+        changes.extend(all.filter(|&from| from <= slots));
+    }
+
+    /// Goes on to so many slots, no fewer than before; returns whether other runs hold.
+    fn advance(&mut self, slots: usize) -> bool {
+        if slots < self.first {
+            return false;
+        }
+        let run = |runs: &[Run], mut run: usize, slots: usize| {
+            while runs.get(run + 1).is_some_and(|next| next.from <= slots) {
+                run += 1;
+            }
+            run
+        };
+        let (rest, passed) = self.place.unwrap_or((0, 0));
+        let next = (
+            run(&self.rest.runs, rest, slots - self.shift),
+            self.passed
+                .map_or(0, |front| run(&front.runs, passed, slots)),
+        );
+        let changed = self.place != Some(next);
+        self.place = Some(next);
+        changed
+    }
+
+    /// The runs of what follows.
+    fn parts(&self) -> (&'f Run, Option<&'f Run>) {
+        let (rest, passed) = self.place.unwrap_or((0, 0));
+        let passed = self.passed.map(|front| &front.runs[passed]);
+        (&self.rest.runs[rest], passed)
+    }
+
+    /// Time and tail of a way of two parts, each by its time and tail.
+    fn joined(&self, rest: (f64, f64), passed: Option<(f64, f64)>) -> (f64, f64) {
+        let time = self.before + rest.0 + passed.map_or(0.0, |p| p.0) + self.after;
+        let mut tail = self.tail.max(rest.1 + self.kept + self.before);
+        if let Some(passed) = passed {
+            tail = tail.max(passed.1 + self.before + rest.0);
+        }
+        (time, tail.max(self.closing + time))
+    }
+
+    /// Time and tail that no way of the runs that hold goes below.
+    fn ideal(&self) -> (f64, f64) {
+        let (rest, passed) = self.parts();
+        self.joined(rest.least, passed.map(|run| run.least))
+    }
+
+    /// All ways of the runs that hold.
+    fn each(&self, mut tell: impl FnMut(Way)) {
+        let (run, other) = self.place.unwrap_or((0, 0));
+        let id = |run: usize, place: usize| WayId {
+            run: run as u32,
+            place: place as u32,
+        };
+        let (rests, passed) = self.parts();
+        let all_passed = passed.map_or(&[][..], |run| &run.ways);
+        for (i, one) in rests.ways.iter().enumerate() {
+            let one_is = (one.time, one.tail);
+            let rest = id(run, i);
+            let Some(next) = self.next else {
+                let (time, tail) = self.joined(one_is, None);
+                let first = First::Save { rest };
+                tell(Way { time, tail, first });
+                continue;
+            };
+            for (j, two) in all_passed.iter().enumerate() {
+                let (time, tail) = self.joined(one_is, Some((two.time, two.tail)));
+                let passed = id(other, j);
+                let first = First::Checkpoint { next, rest, passed };
+                tell(Way { time, tail, first });
+            }
+        }
+    }
+}
+
+/// Sorts slots up to a number, each once.
+fn sort_slots(list: &mut Vec<usize>, slots: usize) {
+    if slots < list.len() {
+        let mut is_there = vec![false; slots + 1];
+        for &k in list.iter() {
+            is_there[k] = true;
+        }
+        list.clear();
+        list.extend((0..=slots).filter(|&k| is_there[k]));
+    } else {
+        list.sort_unstable();
+        list.dedup();
+    }
 }

@@ -6,234 +6,108 @@
 //! that a step costs is known when it is taken. A label is dominated by one that keeps no more and,
 //! with its backlog sent in idle time, costs no more.
 
-use super::fronts::{First, Fronts, WayId};
-use super::model::{Link, LinkedChain};
+use super::bounds::Bounds;
+use super::fronts::{Fronts, WayId};
+use super::search::{ChainSearch, Choices};
 use super::sequence::Action;
 use crate::baselines::chain::ForwardPeaks;
 
-/// Choices that a search may take.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Choices {
-    /// Recomputation and offloading: POFO.
-    #[default]
-    Both,
-    /// Nothing is offloaded: rotor.
-    Recompute,
-    /// Nothing is recomputed.
-    Offload,
-}
-
-/// A search for the fastest sequence of a chain.
-#[derive(Clone, Debug)]
-pub struct ChainSearch<'a> {
-    chain: &'a LinkedChain,
-    link: Link,
-    memory_bytes: u64,
-    choices: Choices,
-    slots: u64,
-    labels: usize,
-}
-
-/// A sequence with its makespan under continuous release.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ChainPlan {
-    /// The actions.
-    pub actions: Vec<Action>,
-    /// Least time, idle time included.
-    pub makespan: f64,
-    /// False where labels were left out or peaks rounded: the makespan is then that of a sequence,
-    /// and perhaps not the least.
-    pub is_exact: bool,
-    /// Labels that were kept.
-    pub labels: usize,
-}
-
-/// Slots of peaks, unless asked for otherwise.
-const SLOTS: u64 = 500;
-/// Labels that a stage keeps, unless asked for otherwise.
-const LABELS: usize = 20_000;
-/// Labels that a stage keeps in the search for a first makespan.
-const FIRST_LABELS: usize = 300;
-
 /// Decision of a label: what is done from its parent's stage on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 enum Decision {
+    #[default]
     Root,
     /// The stage saves all.
-    Save {
-        offload: bool,
-    },
+    Save { offload: bool },
     /// The stages before `next` pass, and are run backwards by a way.
-    Pass {
-        way: WayId,
-        offload: bool,
-    },
+    Pass { way: WayId, offload: bool },
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Label {
-    stage: usize,
+/// What is decided before a stage.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Label {
+    pub stage: usize,
     /// True if the stage before saved all.
-    is_saved: bool,
+    pub is_saved: bool,
     cost: f64,
     /// Bytes kept before the input of the stage.
     kept: u64,
     /// Of values before that input: bytes still to go, bytes to be back.
-    going: f64,
-    due: f64,
+    pub going: f64,
+    pub due: f64,
+    /// Makespan that no sequence with these decisions goes below.
+    least: f64,
     parent: usize,
     decision: Decision,
 }
 
-impl<'a> ChainSearch<'a> {
-    /// A search in the memory of a device, fixed memory left out.
-    pub fn new(chain: &'a LinkedChain, link: Link, memory_bytes: u64) -> Self {
-        ChainSearch {
-            chain,
-            link,
-            memory_bytes,
-            choices: Choices::Both,
-            slots: SLOTS,
-            labels: LABELS,
-        }
-    }
-
-    /// The same with some choices.
-    pub fn choices(self, choices: Choices) -> Self {
-        ChainSearch { choices, ..self }
-    }
-
-    /// The same with peaks in so many slots; exact where a slot is a byte.
-    pub fn slots(self, slots: u64) -> Self {
-        ChainSearch { slots, ..self }
-    }
-
-    /// The same with so many labels for each stage.
-    pub fn labels(self, labels: usize) -> Self {
-        ChainSearch { labels, ..self }
-    }
-
-    /// Searches; `None` where no sequence fits.
-    ///
-    /// Searches with fewer labels, and without one of the choices, come first: labels that cannot
-    /// be better than theirs are not kept.
-    pub fn run(&self) -> Option<ChainPlan> {
-        let may_pass = self.choices != Choices::Offload;
-        let fronts = self.fronts(if may_pass { self.chain.len() } else { 0 });
-        let mut best: Option<ChainPlan> = None;
-        let peaks_are_exact = self.memory_bytes <= self.slots || !may_pass;
-        let first = self.labels.min(FIRST_LABELS);
-        for (choices, labels) in [
-            (Choices::Recompute, first),
-            (Choices::Offload, first),
-            (self.choices, first),
-            (self.choices, self.labels),
-        ] {
-            let is_own = choices == self.choices;
-            if !is_own && self.choices != Choices::Both {
-                continue;
-            }
-            let search = self.clone().choices(choices).labels(labels);
-            let tree = Tree {
-                search: &search,
-                fronts: &fronts,
-                labels: Vec::new(),
-                best: best.as_ref().map_or(f64::INFINITY, |plan| plan.makespan),
-                is_whole: true,
-            };
-            let (plan, is_whole, kept) = tree.run();
-            if let Some(plan) = plan.or(best.take()) {
-                best = Some(ChainPlan {
-                    is_exact: is_whole && is_own && peaks_are_exact,
-                    labels: kept,
-                    ..plan
-                });
-            }
-            if is_whole && is_own {
-                break;
-            }
-        }
-        best
-    }
-
-    /// Fronts of the parts of the first so many stages.
-    fn fronts(&self, stages: usize) -> Fronts<'_> {
-        let stages = &self.chain.stages[..stages];
-        Fronts::new(stages, self.memory_bytes, self.link.back, self.slots)
-    }
-
-    /// Least time to run the stages `part` backwards, all before the loss, from the gradient of the
-    /// last and the input of the first, with `kept_bytes` on the device, that input among them, such
-    /// that `due_bytes` of other values are back at its end (`C_Delta` of POFO, section B.3); `None`
-    /// where nothing fits, or the part is none.
-    pub fn part_time(
-        &self,
-        part: std::ops::RangeInclusive<usize>,
-        kept_bytes: u64,
-        due_bytes: f64,
-    ) -> Option<f64> {
-        let (s, t) = part.into_inner();
-        if s > t || t + 1 >= self.chain.len() {
-            return None;
-        }
-        let best = self.fronts(t + 2).best(s, t, kept_bytes, due_bytes)?;
-        Some(best.0)
-    }
-
-    /// Peaks in bytes, rounded up to slots, durations and tails of the ways to run a part backwards
-    /// of which none is better in all three; those within the memory.
-    pub fn part_ways(&self, part: std::ops::RangeInclusive<usize>) -> Vec<(u64, f64, f64)> {
-        let (s, t) = part.into_inner();
-        if s > t || t + 1 >= self.chain.len() {
-            return Vec::new();
-        }
-        self.fronts(t + 2).all(s, t)
-    }
+/// Labels before a stage that are still to be compared.
+#[derive(Clone, Default)]
+struct Open {
+    labels: Vec<Label>,
+    /// Labels that promise no less than this are left out, once it is known.
+    ceiling: Option<f64>,
 }
 
-struct Tree<'s, 'a> {
+/// Labels of which one is kept in the end, at most, while they come in.
+const OPEN_PER_LABEL: usize = 4;
+
+/// Outcome of a search.
+pub(super) struct Found {
+    /// A sequence better than the best so far, and its makespan.
+    pub plan: Option<(Vec<Action>, f64)>,
+    /// True if no way and no label was left out.
+    pub is_whole: bool,
+    /// Labels that were kept.
+    pub labels: usize,
+}
+
+/// The labels of a search.
+pub(super) struct Tree<'s, 'a> {
     search: &'s ChainSearch<'a>,
     fronts: &'s Fronts<'s>,
+    bounds: &'s Bounds,
     labels: Vec<Label>,
+    /// Labels before each stage, that before saved all apart.
+    open: Vec<[Open; 2]>,
     /// Least makespan so far.
     best: f64,
-    /// True while no label was left out.
     is_whole: bool,
 }
 
-impl Tree<'_, '_> {
-    /// A better plan than the best so far, whether no label was left out, and the labels.
-    fn run(mut self) -> (Option<ChainPlan>, bool, usize) {
-        let chain = self.search.chain;
-        let Some(last) = chain.len().checked_sub(1) else {
-            return (None, true, 0);
-        };
-        // Forward and backward time from each stage on.
-        let times = chain
-            .stages
-            .iter()
-            .map(|s| (s.forward_time, s.backward_time));
-        let mut rest: Vec<(f64, f64)> = times.collect();
-        for k in (0..last).rev() {
-            rest[k] = (rest[k].0 + rest[k + 1].0, rest[k].1 + rest[k + 1].1);
+impl<'s, 'a> Tree<'s, 'a> {
+    /// A search for something better than a makespan.
+    pub fn new(
+        search: &'s ChainSearch<'a>,
+        fronts: &'s Fronts<'s>,
+        bounds: &'s Bounds,
+        best: f64,
+    ) -> Self {
+        Tree {
+            search,
+            fronts,
+            bounds,
+            labels: Vec::new(),
+            open: vec![Default::default(); search.chain.len()],
+            best,
+            is_whole: fronts.is_whole,
         }
-        // Labels before each stage, that before saved all apart.
-        let mut open: Vec<[Vec<Label>; 2]> = vec![Default::default(); chain.len()];
-        open[0][0].push(Label {
-            stage: 0,
-            is_saved: false,
-            cost: 0.0,
-            kept: 0,
-            going: 0.0,
-            due: 0.0,
-            parent: usize::MAX,
-            decision: Decision::Root,
-        });
+    }
+
+    /// Searches.
+    pub fn run(mut self) -> Found {
         let mut goal = None;
-        for stage in 0..chain.len() {
+        if !self.open.is_empty() {
+            self.push(Label {
+                parent: usize::MAX,
+                ..Label::default()
+            });
+        }
+        let last = self.open.len().saturating_sub(1);
+        for stage in 0..self.open.len() {
             for is_saved in 0..2 {
-                let labels = std::mem::take(&mut open[stage][is_saved]);
-                for label in self.undominated(labels, rest[stage]) {
+                let labels = std::mem::take(&mut self.open[stage][is_saved].labels);
+                for label in self.undominated(labels) {
                     let number = self.labels.len();
                     self.labels.push(label);
                     if stage == last {
@@ -242,33 +116,49 @@ impl Tree<'_, '_> {
                         }
                         continue;
                     }
-                    self.save(number, &label, &mut open);
+                    self.save(number, &label);
                     if self.search.choices != Choices::Offload {
-                        self.pass(number, &label, &mut open);
+                        self.pass(number, &label);
                     }
                 }
             }
         }
-        let plan = goal.map(|goal| ChainPlan {
-            actions: self.actions(goal),
-            makespan: self.best,
-            is_exact: self.is_whole,
+        Found {
+            plan: goal.map(|goal| (self.actions(goal), self.best)),
+            is_whole: self.is_whole,
             labels: self.labels.len(),
-        });
-        (plan, self.is_whole, self.labels.len())
+        }
+    }
+
+    /// Opens a label, unless it cannot become the best.
+    fn push(&mut self, mut label: Label) {
+        let open = &mut self.open[label.stage][usize::from(label.is_saved)];
+        let limit = open.ceiling.unwrap_or(self.best).min(self.best);
+        let room = self.search.memory_bytes - label.kept;
+        let may_offload = self.search.may_offload();
+        let rest = limit - label.cost;
+        label.least = label.cost + self.bounds.least(&label, room, may_offload, rest);
+        if label.least >= limit {
+            self.is_whole &= label.least >= self.best;
+            return;
+        }
+        open.labels.push(label);
+        let count = self.search.tuning.labels.saturating_mul(OPEN_PER_LABEL);
+        if open.labels.len() >= count.saturating_mul(2) {
+            thin(&mut open.labels, count);
+            open.ceiling = open
+                .labels
+                .iter()
+                .map(|label| label.least)
+                .max_by(f64::total_cmp);
+            self.is_whole = false;
+        }
     }
 
     /// Labels that no other dominates, and that may still be the best.
-    ///
-    /// Bytes on their way take the link as long as the rest of their phase lasts, or longer.
-    fn undominated(&mut self, mut labels: Vec<Label>, rest: (f64, f64)) -> Vec<Label> {
+    fn undominated(&mut self, mut labels: Vec<Label>) -> Vec<Label> {
         let link = self.search.link;
         let sending = |bytes: f64, rate: f64| if bytes > 0.0 { bytes / rate } else { 0.0 };
-        labels.retain(|label| {
-            let forward = rest.0.max(sending(label.going, link.out));
-            let backward = rest.1.max(sending(label.due, link.back));
-            label.cost + forward + backward < self.best
-        });
         labels.sort_by(|a, b| {
             a.cost
                 .total_cmp(&b.cost)
@@ -285,13 +175,13 @@ impl Tree<'_, '_> {
                         + sending(one.due - label.due, link.back)
                         <= label.cost
             };
-            if !kept.iter().any(dominates) {
+            if label.least < self.best && !kept.iter().any(dominates) {
                 kept.push(label);
             }
         }
-        if kept.len() > self.search.labels {
+        if kept.len() > self.search.tuning.labels {
             self.is_whole = false;
-            kept = thinned(kept, self.search.labels);
+            thin(&mut kept, self.search.tuning.labels);
         }
         kept
     }
@@ -313,7 +203,7 @@ impl Tree<'_, '_> {
 
     /// The two ways for the input: it is offloaded, or stays.
     fn ways(&self) -> impl Iterator<Item = bool> + use<> {
-        let may = self.search.choices != Choices::Recompute && self.search.link.is_open();
+        let may = self.search.may_offload();
         [true, false]
             .into_iter()
             .filter(move |&offload| may || !offload)
@@ -329,7 +219,7 @@ impl Tree<'_, '_> {
     }
 
     /// The stage saves all.
-    fn save(&mut self, number: usize, label: &Label, open: &mut [[Vec<Label>; 2]]) {
+    fn save(&mut self, number: usize, label: &Label) {
         let stage = &self.search.chain.stages[label.stage];
         let input = self.input(label);
         let (forward, backward) = (stage.first.save_bytes, stage.backward_bytes);
@@ -344,13 +234,14 @@ impl Tree<'_, '_> {
         let back = stage.backward_time + wait_back;
         for offload in self.ways() {
             let moved = if offload { input } else { 0 };
-            open[label.stage + 1][1].push(Label {
+            self.push(Label {
                 stage: label.stage + 1,
                 is_saved: true,
                 cost: label.cost + out + back,
                 kept: if offload { label.kept } else { held },
                 going: Self::sent(label.going + moved as f64, out, link.out),
                 due: Self::sent(label.due, back, link.back) + moved as f64,
+                least: 0.0,
                 parent: number,
                 decision: Decision::Save { offload },
             });
@@ -358,7 +249,7 @@ impl Tree<'_, '_> {
     }
 
     /// Some stages pass, so that the input of a later one is kept.
-    fn pass(&mut self, number: usize, label: &Label, open: &mut [[Vec<Label>; 2]]) {
+    fn pass(&mut self, number: usize, label: &Label) {
         let input = self.input(label);
         let held = label.kept + input;
         let link = self.search.link;
@@ -366,8 +257,7 @@ impl Tree<'_, '_> {
         // Largest peak of the first stage, of the others; of all, less what was sent before.
         let (mut others, mut largest) = (0, f64::NEG_INFINITY);
         let mut passed = 0.0;
-        let later = open.iter_mut().enumerate().skip(label.stage + 1);
-        for (next, before_next) in later {
+        for next in label.stage + 1..self.search.chain.len() {
             let stage = &self.search.chain.stages[next - 1];
             let ForwardPeaks {
                 pass_bytes,
@@ -388,7 +278,10 @@ impl Tree<'_, '_> {
                 return;
             }
             passed += stage.forward_time;
-            let Some((back, way)) = self.fronts.best(label.stage, next - 1, held, label.due) else {
+            let best = self
+                .fronts
+                .best(label.stage, next - 1, room - held, label.due);
+            let Some((back, way)) = best else {
                 continue;
             };
             let wait_out = self.wait(largest + held as f64 + label.going, link.out);
@@ -398,13 +291,14 @@ impl Tree<'_, '_> {
                     continue;
                 }
                 let moved = if offload { input } else { 0 };
-                before_next[0].push(Label {
+                self.push(Label {
                     stage: next,
                     is_saved: false,
                     cost: label.cost + out + back,
                     kept: if offload { label.kept } else { held },
                     going: Self::sent(label.going + moved as f64, out, link.out),
                     due: Self::sent(label.due, back, link.back) + moved as f64,
+                    least: 0.0,
                     parent: number,
                     decision: Decision::Pass { way, offload },
                 });
@@ -457,7 +351,7 @@ impl Tree<'_, '_> {
                 Decision::Pass { way, .. } => {
                     forward.push(Action::KeepInput(stage));
                     forward.extend((stage + 1..to.stage).map(Action::DropInput));
-                    self.way(stage, to.stage - 1, way, &mut back);
+                    self.fronts.actions(stage, to.stage - 1, way, &mut back);
                 }
                 _ => {
                     forward.push(Action::SaveAll(stage));
@@ -471,35 +365,19 @@ impl Tree<'_, '_> {
         forward.extend(backward.into_iter().rev().flatten());
         forward
     }
-
-    /// Appends the actions of a way.
-    fn way(&self, s: usize, t: usize, id: WayId, actions: &mut Vec<Action>) {
-        match self.fronts.way(s, t, id).first {
-            First::Close => actions.extend([Action::SaveAll(s), Action::Backward(s)]),
-            First::Save { rest } => {
-                actions.push(Action::SaveAll(s));
-                self.way(s + 1, t, rest, actions);
-                actions.push(Action::Backward(s));
-            }
-            First::Checkpoint { next, rest, passed } => {
-                let next = next as usize;
-                actions.push(Action::KeepInput(s));
-                actions.extend((s + 1..next).map(Action::DropInput));
-                self.way(next, t, rest, actions);
-                self.way(s, next - 1, passed, actions);
-            }
-        }
-    }
 }
 
-/// Labels of some, of a given number: the cheapest ones, and those that keep least.
-fn thinned(mut labels: Vec<Label>, count: usize) -> Vec<Label> {
-    let mut rest = labels.split_off(count / 2);
-    rest.sort_by(|a, b| a.kept.cmp(&b.kept).then(a.cost.total_cmp(&b.cost)));
-    // Evenly over what they keep.
-    let wanted = count - labels.len();
-    let step = rest.len() as f64 / wanted.max(1) as f64;
-    labels.extend((0..wanted).filter_map(|k| rest.get((k as f64 * step) as usize)));
-    labels.sort_by(|a, b| a.cost.total_cmp(&b.cost));
-    labels
+/// Leaves the labels that promise most, of a given number.
+fn thin(labels: &mut Vec<Label>, count: usize) {
+    let order = |a: &Label, b: &Label| {
+        (a.least.total_cmp(&b.least))
+            .then(a.cost.total_cmp(&b.cost))
+            .then(a.kept.cmp(&b.kept))
+            .then(a.going.total_cmp(&b.going))
+            .then(a.due.total_cmp(&b.due))
+    };
+    if count < labels.len() {
+        labels.select_nth_unstable_by(count, order);
+        labels.truncate(count);
+    }
 }

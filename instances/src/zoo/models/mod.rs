@@ -6,6 +6,7 @@ mod densenet;
 mod fcn;
 mod googlenet;
 mod gpt2;
+mod inception;
 mod llama;
 mod mixtral;
 mod mobilenet;
@@ -70,6 +71,7 @@ pub(super) static MODELS: &[ZooModel] = &[
     mobilenet::V1,
     mobilenet::V2,
     googlenet::GOOGLENET,
+    inception::INCEPTION_V3,
     densenet::DENSENET121,
     unet::UNET,
     fcn::FCN8,

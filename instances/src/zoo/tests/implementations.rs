@@ -14,6 +14,7 @@ fn the_first_implementations_are_the_plain_graph() {
         "resnet18",
         "unet",
         "googlenet",
+        "inception_v3",
         "mobilenet_v2",
         "gpt2",
         "segnet",

@@ -22,6 +22,8 @@ fn parameter_counts_are_the_published_ones() {
         ("mobilenet_v2", 3_504_872),
         ("googlenet", 6_624_904),
         ("googlenet?aux=true", 13_004_888),
+        ("inception_v3", 23_834_568),
+        ("inception_v3?aux=true", 27_161_264),
         ("densenet121", 7_978_856),
         // U-Net of the published profile: 4 bytes x (parameters + 8,832 running statistics).
         ("unet", 17_276_225 - 8_832),
@@ -103,6 +105,7 @@ fn multiply_adds_are_the_published_ones() {
         ("mobilenet_v1", 0.569),
         ("mobilenet_v2", 0.30),
         ("googlenet", 1.50),
+        ("inception_v3", 5.71),
         ("densenet121", 2.83),
         ("vit?attention=plain", 17.56),
     ] {
@@ -155,6 +158,21 @@ fn known_layers_have_known_sizes() {
     ] {
         assert_eq!(
             google.node(find(&google, name)).shape,
+            [1, channels, side, side]
+        );
+    }
+    let inception = instance("inception_v3?batch=1");
+    for (name, channels, side) in [
+        ("Conv2d_2b_3x3.relu", 64, 147),
+        ("Conv2d_4a_3x3.relu", 192, 71),
+        ("Mixed_5d.concat", 288, 35),
+        ("Mixed_6b.branch7x7_2.relu", 128, 17),
+        ("Mixed_6e.concat", 768, 17),
+        ("Mixed_7a.concat", 1280, 8),
+        ("Mixed_7c.concat", 2048, 8),
+    ] {
+        assert_eq!(
+            inception.node(find(&inception, name)).shape,
             [1, channels, side, side]
         );
     }
@@ -257,6 +275,7 @@ fn small() -> Vec<String> {
         "unet3d" => "size=16x32x32",
         "unet" | "fcn8" | "segnet" => "size=64x96",
         "googlenet" => "size=96&aux=true",
+        "inception_v3" => "size=299&aux=true",
         _ => "size=64",
     };
     list()

@@ -1,0 +1,180 @@
+//! Overhead over memory: a panel for each network and bandwidth.
+
+use super::Line;
+use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+use remat_bb::draw::style::{self, Area, FAINT, Frame, GREY, INK, PALETTE, label};
+use remat_bb::failure::Failure;
+use remat_formulations::offload::chain::Row;
+
+/// Pixels of the picture's width, of a panel with its margins, and above the first one.
+const WIDTH: i32 = 1100;
+const PANEL: i32 = 220;
+const TOP: i32 = 110;
+/// Overheads above this many percent are cut off.
+const OVERHEAD_LIMIT: f64 = 40.0;
+
+/// The rows that are drawn.
+const ROWS: [Row; 5] = [
+    Row::Pofo,
+    Row::Rotor,
+    Row::OffloadOnly,
+    Row::Opportunist,
+    Row::Autocapper,
+];
+
+/// The picture as SVG text.
+///
+/// # Errors
+/// [`Failure`] where the drawing library fails.
+pub fn draw(lines: &[Line]) -> Result<String, Failure> {
+    let mut networks: Vec<&str> = lines.iter().map(|line| line.network).collect();
+    networks.dedup();
+    let mut rates: Vec<f64> = lines.iter().map(|line| line.rate).collect();
+    rates.sort_by(f64::total_cmp);
+    rates.dedup();
+    let height = TOP + PANEL * networks.len() as i32 + 30;
+    let words = style::Words {
+        heading: "Recomputation and offloading of chains",
+        explanation: "overhead (%) over the share of memory from recomputing all to saving all; \
+                      plans of the graph, replayed; band: the chain's bound to its POFO",
+        hovers: Vec::new(),
+    };
+    style::picture((WIDTH as u32, height as u32), &words, |area| {
+        for (k, row) in ROWS.iter().enumerate() {
+            let x = 60 + 200 * k as i32;
+            line(area, vec![(x, 84), (x + 26, 84)], PALETTE[k], 3)?;
+            label(area, row.name(), (x + 34, 84), 15, INK, HPos::Left)?;
+        }
+        let width = WIDTH / rates.len().max(1) as i32;
+        for (n, network) in networks.iter().enumerate() {
+            for (r, &rate) in rates.iter().enumerate() {
+                let (left, top) = (width * r as i32, TOP + PANEL * n as i32);
+                let frame = Frame {
+                    pixels: (left + 54, top + 24, left + width - 16, top + PANEL - 30),
+                    x: (0.0, 1.0),
+                    y: (0.0, OVERHEAD_LIMIT),
+                    root: false,
+                };
+                let of_panel = |line: &&Line| line.network == *network && line.rate == rate;
+                let mut points: Vec<&Line> = lines.iter().filter(of_panel).collect();
+                points.sort_by(|a, b| a.share.total_cmp(&b.share));
+                grid(area, &frame)?;
+                let title = format!("{network}, {rate} GB/s");
+                let at = ((frame.pixels.0 + frame.pixels.2) / 2, top + 10);
+                label(area, &title, at, 15, INK, HPos::Center)?;
+                panel(area, &frame, &points)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+fn line(
+    area: &Area<'_>,
+    points: Vec<(i32, i32)>,
+    colour: RGBColor,
+    width: u32,
+) -> Result<(), Failure> {
+    area.draw(&PathElement::new(points, colour.stroke_width(width)))
+        .map_err(style::failed)
+}
+
+fn grid(area: &Area<'_>, frame: &Frame) -> Result<(), Failure> {
+    let (left, top, right, bottom) = frame.pixels;
+    for k in 0..=4 {
+        let value = OVERHEAD_LIMIT * f64::from(k) / 4.0;
+        let at = frame.up(value);
+        line(area, vec![(left, at), (right, at)], FAINT, 1)?;
+        label(
+            area,
+            &format!("{value}"),
+            (left - 6, at),
+            13,
+            INK,
+            HPos::Right,
+        )?;
+        let share = f64::from(k) / 4.0;
+        let at = frame.across(share);
+        line(area, vec![(at, top), (at, bottom)], FAINT, 1)?;
+        label(
+            area,
+            &format!("{share}"),
+            (at, bottom + 12),
+            13,
+            INK,
+            HPos::Center,
+        )?;
+    }
+    line(
+        area,
+        vec![(left, top), (left, bottom), (right, bottom)],
+        GREY,
+        1,
+    )
+}
+
+fn panel(area: &Area<'_>, frame: &Frame, points: &[&Line]) -> Result<(), Failure> {
+    let place = |share: f64, value: f64| (frame.across(share), frame.up(value.min(OVERHEAD_LIMIT)));
+    let [pofo, bound] = [2, 3].map(|which: usize| {
+        let found = points
+            .iter()
+            .filter_map(move |p| Some((p.share, p.continuous[which]?)));
+        found
+            .map(|(share, value)| place(share, value))
+            .collect::<Vec<_>>()
+    });
+    let band: Vec<(i32, i32)> = pofo.into_iter().chain(bound.into_iter().rev()).collect();
+    if band.len() > 2 {
+        let shape = Polygon::new(band, PALETTE[0].mix(0.2).filled());
+        area.draw(&shape).map_err(style::failed)?;
+    }
+    for (k, row) in ROWS.iter().enumerate().rev() {
+        let which = Row::ALL.iter().position(|one| one == row).unwrap_or(0);
+        let value = |p: &&Line| Some((p.share, (*p.nodes.get(which)?)?));
+        let values: Vec<(f64, f64)> = points.iter().filter_map(value).collect();
+        // A curve enters where it is within the panel.
+        let first = values.iter().position(|v| v.1 <= OVERHEAD_LIMIT);
+        let Some(first) = first else { continue };
+        let inside = values[first..]
+            .iter()
+            .map(|&(share, value)| place(share, value));
+        let mut curve: Vec<(i32, i32)> = inside.collect();
+        if let Some(&(share, value)) = first.checked_sub(1).and_then(|k| values.get(k)) {
+            let (next, low) = values[first];
+            let part = (OVERHEAD_LIMIT - low) / (value - low);
+            curve.insert(0, place(next + part * (share - next), OVERHEAD_LIMIT));
+        }
+        line(area, curve, PALETTE[k], 2)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_panel_has_its_curves() {
+        let line = |share: f64, value: f64| Line {
+            network: "net",
+            stages: 2,
+            base: 1e6,
+            rate: 12.0,
+            share,
+            memory_bytes: 1,
+            continuous: [Some(value); 4],
+            rows: [None; 6],
+            nodes: [Some(value), Some(value), None, Some(99.0), None],
+            labels: 0,
+        };
+        let svg = draw(&[line(0.1, 30.0), line(0.5, 10.0)]).unwrap();
+        let lines = |k: usize| {
+            let RGBColor(r, g, b) = PALETTE[k];
+            let colour = format!("stroke=\"#{r:02X}{g:02X}{b:02X}\"");
+            svg.matches(&colour).count()
+        };
+        // One in the legend each, one more where there is a value within the panel.
+        assert_eq!([0, 1, 2, 3, 4].map(lines), [2, 2, 1, 1, 1]);
+    }
+}

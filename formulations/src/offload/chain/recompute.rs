@@ -1,0 +1,58 @@
+//! Recomputation alone in any memory of a chain: rotor, with the fronts of all budgets in common.
+
+use super::bounds::Bounds;
+use super::fronts::{Detail, Fronts, Rounding};
+use super::labels::Tree;
+use super::model::{Link, LinkedChain};
+use super::search::{ChainSearch, ChainTuning, Choices};
+use super::sequence::Action;
+
+/// Sequences without copies in memory up to some bytes.
+pub(super) struct Recomputation<'a> {
+    chain: &'a LinkedChain,
+    fronts: Fronts<'a>,
+    bounds: Bounds,
+    tuning: ChainTuning,
+}
+
+impl<'a> Recomputation<'a> {
+    /// The fronts for memory up to `most_bytes`.
+    pub fn new(chain: &'a LinkedChain, most_bytes: u64, tuning: ChainTuning) -> Self {
+        let detail = Detail {
+            slots: tuning.recompute_slots,
+            ways: 2,
+            overhead: f64::INFINITY,
+            rounding: Rounding::Up,
+        };
+        let choices = Choices::Recompute;
+        let slots = tuning.bound_slots;
+        Recomputation {
+            chain,
+            fronts: Fronts::new(&chain.stages, most_bytes, 0.0, detail),
+            bounds: Bounds::new(chain, Link::default(), choices, most_bytes, slots),
+            tuning: ChainTuning {
+                labels: tuning.first_labels.min(tuning.labels),
+                ..tuning
+            },
+        }
+    }
+
+    /// The fastest sequence in so many bytes, as far as slots and labels tell; `None` where none
+    /// fits.
+    pub fn sequence(&self, memory_bytes: u64) -> Option<Vec<Action>> {
+        let search = ChainSearch::new(self.chain, Link::default(), memory_bytes)
+            .choices(Choices::Recompute)
+            .tuning(self.tuning);
+        let tree = Tree::new(&search, &self.fronts, &self.bounds, f64::INFINITY);
+        Some(tree.run().plan?.0)
+    }
+
+    /// The fastest way to run stages again and backwards, in so many bytes beside the input of the
+    /// first; `None` where none fits.
+    pub fn part(&self, first: usize, last: usize, room: u64) -> Option<Vec<Action>> {
+        let (_, way) = self.fronts.best(first, last, room, 0.0)?;
+        let mut actions = Vec::new();
+        self.fronts.actions(first, last, way, &mut actions);
+        Some(actions)
+    }
+}
