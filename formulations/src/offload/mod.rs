@@ -3,5 +3,7 @@
 //! | module | concept |
 //! |---|---|
 //! | [`chain`] | chains of stages by dynamic programming (POFO), and what is compared with it |
+//! | [`exact`] | small graphs by a search over states of the machine, proven |
 
 pub mod chain;
+pub mod exact;
