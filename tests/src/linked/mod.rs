@@ -8,10 +8,10 @@
 mod machine;
 mod runs;
 
-pub use runs::{is_beaten, least_makespan};
+pub use runs::{TooMany, is_beaten, least_makespan};
 
 use crate::graphs::{self, Numbers};
-use remat_instances::instance::{CostUnit, Duplex, HostLink, Instance, InstanceData};
+use remat_instances::instance::{CostUnit, Duplex, HostLink, Instance, InstanceData, NodeId};
 
 /// A graph with a link and a budget.
 #[derive(Clone, Debug)]
@@ -27,16 +27,21 @@ pub struct LinkedCase {
 }
 
 impl LinkedCase {
-    /// A random case of at most so many nodes, and at least three.
+    /// A random case of at most so many nodes, of which there are three or more; most cases have nearly
+    /// as many.
     pub fn random(seed: u64, nodes: usize) -> Self {
         let mut numbers = Numbers::new(seed);
         let is_training = numbers.below(2) == 0;
         let graph = match is_training {
-            true => graphs::training(
-                1 + numbers.below((nodes as u64 - 1) / 2) as usize,
-                &mut numbers,
-            ),
-            false => graphs::general(3 + numbers.below(nodes as u64 - 2) as usize, &mut numbers),
+            true => {
+                let forward = (nodes as u64 - 1) / 2;
+                let fewer = numbers.below(2).min(forward.saturating_sub(1));
+                graphs::training((forward - fewer) as usize, &mut numbers)
+            }
+            false => {
+                let fewer = numbers.below(3).min(nodes as u64 - 3);
+                graphs::general(nodes - fewer as usize, &mut numbers)
+            }
         };
         let graph = match numbers.below(3) {
             0 => graphs::with_unlike_runs(&graph, &mut numbers),
@@ -47,7 +52,7 @@ impl LinkedCase {
         let link = HostLink {
             latency_ns: [0, 0, 0, 2, 5][numbers.below(5) as usize],
             duplex: [Duplex::Full, Duplex::Half][usize::from(numbers.below(3) == 0)],
-            host_memory_bytes: (numbers.below(3) == 0).then(|| numbers.below(40)),
+            host_memory_bytes: (numbers.below(4) == 0).then(|| numbers.below(40)),
             ..HostLink::new(
                 to_host,
                 [to_host, rate(&mut numbers)][numbers.below(2) as usize],
@@ -59,14 +64,25 @@ impl LinkedCase {
             ..graph.data().clone()
         };
         let fixed = numbers.below(3);
-        for node in &mut data.nodes {
+        let is_even = numbers.below(3) > 0;
+        for (i, node) in data.nodes.iter_mut().enumerate() {
+            // Sizes that are alike and few inputs that come from far leave much to pass over.
+            if is_even {
+                node.output_bytes = 5 + numbers.below(8);
+                let needs = &mut node.implementations[0].needs;
+                let far = NodeId::from(numbers.below(1 + i as u64 / 2) as usize);
+                if i > 2 && needs.len() < 2 && !needs.contains(&far) {
+                    needs.push(far);
+                    needs.sort_unstable();
+                }
+            }
             node.fixed_bytes = fixed;
             node.stays = numbers.below(8) == 0;
             if numbers.below(12) == 0 {
                 node.output_bytes = 0;
             }
         }
-        let instance = Instance::new(data).expect("sizes and costs alone have changed");
+        let instance = Instance::new(data).expect("inputs come before");
         let bytes = |i: usize| instance.nodes()[i].output_bytes;
         let needed = instance.nodes().iter().enumerate().map(|(i, node)| {
             let inputs = node.needs().iter().map(|d| bytes(d.index()));
@@ -75,7 +91,7 @@ impl LinkedCase {
         let least = needed.max().unwrap_or(0) + fixed;
         let all = (0..instance.len()).map(bytes).sum::<u64>();
         // One byte less than a single computation needs, now and then.
-        let more = numbers.below(2 + all / 8);
+        let more = numbers.below(2 + all / 7);
         LinkedCase {
             budget_bytes: (least + more).saturating_sub(1),
             recompute: numbers.below(4) > 0,

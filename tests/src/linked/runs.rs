@@ -5,9 +5,16 @@ use super::machine::{Config, Machine, Place};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
 
+/// More configurations than were allowed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooMany;
+
 /// Least makespan over all runs of statements, or `None` where none gets to the end: every
-/// configuration with its clocks is one of its own, so for some four nodes.
-pub fn least_makespan(case: &LinkedCase) -> Option<u64> {
+/// configuration with its clocks is one of its own, so for three to five nodes.
+///
+/// # Errors
+/// [`TooMany`] where more than so many configurations were met.
+pub fn least_makespan(case: &LinkedCase, most: usize) -> Result<Option<u64>, TooMany> {
     let machine = Machine::new(case);
     let mut seen = HashSet::from([machine.begin()]);
     let mut list = vec![machine.begin()];
@@ -15,7 +22,7 @@ pub fn least_makespan(case: &LinkedCase) -> Option<u64> {
     while let Some(Reverse((clock, at))) = queue.pop() {
         let config = list[at].clone();
         if machine.is_end(&config) {
-            return Some(clock);
+            return Ok(Some(clock));
         }
         for after in machine.statements(&config) {
             if seen.insert(after.clone()) {
@@ -23,8 +30,11 @@ pub fn least_makespan(case: &LinkedCase) -> Option<u64> {
                 list.push(after);
             }
         }
+        if list.len() > most {
+            return Err(TooMany);
+        }
     }
-    None
+    Ok(None)
 }
 
 /// A configuration without its clocks.

@@ -3,7 +3,9 @@
 use remat_formulations::offload::exact::{
     CopyPhase, ExactError, ExactOutcome, ExactSearch, ExactSettings, Unfinished,
 };
-use remat_instances::instance::{CostUnit, Duplex, HostLink, Instance, Node, NodeId};
+use remat_instances::instance::{
+    CostUnit, Duplex, HostLink, Instance, LARGEST_VALUE, Node, NodeId,
+};
 use remat_instances::{read_bytes, simulate};
 use remat_tests::graphs::{Numbers, general};
 use remat_tests::linked::{LinkedCase, is_beaten, least_makespan};
@@ -126,7 +128,7 @@ fn recorded_graphs_have_their_values() {
         }
         check(both, &expected["recompute_and_copies"], "both");
     }
-    assert_eq!(values, 76);
+    assert_eq!(values, 81);
 }
 
 /// Random graphs with all options: nothing that the machine can do is faster, and where the search
@@ -151,20 +153,27 @@ fn no_run_of_the_machine_is_faster() {
     println!(
         "{count} graphs: {slower} above the base cost, {copied} better for the link, {none} infeasible"
     );
-    assert!(slower > count / 12 && copied > count / 12 && none > count / 20);
+    assert!(slower > count / 8 && copied > count / 20 && none > count / 20);
 }
 
-/// The same with every configuration and clock on its own, without any dominance.
+/// The same with every configuration and clock on its own, without any dominance; graphs of three to
+/// five nodes.
 #[test]
 fn all_runs_of_the_machine_end_no_earlier() {
-    let mut feasible = 0;
-    for seed in 0..250 {
-        let case = LinkedCase::random(seed, 3);
+    let (mut feasible, mut judged) = (0, [0; 3]);
+    for seed in 0..300 {
+        let nodes = seed as usize % 3;
+        let case = LinkedCase::random(seed, 3 + nodes);
         let found = optimum(&case);
-        assert_eq!(found, least_makespan(&case), "seed {seed}");
+        let Ok(least) = least_makespan(&case, 20_000) else {
+            continue;
+        };
+        assert_eq!(found, least, "seed {seed}");
+        judged[nodes] += 1;
         feasible += u64::from(found.is_some());
     }
-    assert!(feasible > 100);
+    println!("{judged:?} graphs of up to 3, 4 and 5 nodes, {feasible} feasible");
+    assert!(judged.iter().all(|count| *count > 40) && feasible > 120);
 }
 
 #[test]
@@ -181,7 +190,7 @@ fn without_a_link_it_is_checkmates_optimum() {
         assert_eq!(found, wanted, "seed {seed}");
         if seed % 10 == 0 {
             let solved = solved(&case.instance, case.budget_bytes, 1).unwrap();
-            assert_eq!(found, solved.objective, "seed {seed}");
+            assert_eq!(found, solved.replay.map(|r| r.cost), "seed {seed}");
         }
     }
 }
@@ -247,7 +256,7 @@ fn an_endless_link_leaves_the_base_cost() {
         let graph = general(4 + numbers.below(5) as usize, &mut numbers);
         let mut data = graph.data().clone();
         data.cost_unit = CostUnit::nanoseconds();
-        data.host_link = Some(HostLink::new(1 << 53, 1 << 53));
+        data.host_link = Some(HostLink::new(LARGEST_VALUE, LARGEST_VALUE));
         let costs = data
             .nodes
             .iter_mut()

@@ -1,6 +1,6 @@
 //! Least time from a state to the end of the plan.
 
-use super::label::State;
+use super::label::{State, UnderWay};
 use super::problem::Problem;
 use super::set::{Set, has, members, one};
 
@@ -59,7 +59,15 @@ impl<'a> Bounds<'a> {
             let here = self.balance(fetched, anew.cost, link);
             lost = lost.max(here.saturating_add(self.floors[w]));
         }
-        Some(p.rest[next].saturating_add(lost))
+        let left = p.rest[next].saturating_add(lost);
+        // Copies start before the next computation has ended.
+        let start = |c: &UnderWay| c.end - p.times[usize::from(c.node)][usize::from(!c.to_host)];
+        let begun = s.under_way.iter().map(start).max().unwrap_or(0);
+        if begun < s.clock || next == p.nodes {
+            return Some(left);
+        }
+        let behind = p.rest[next + 1].saturating_add(self.floors[next + 1]);
+        Some(left.max((begun + 1 - s.clock).saturating_add(behind)))
     }
 
     /// Least time lost where tensors come back, or are made anew in part: so long for those that

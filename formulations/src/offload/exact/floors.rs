@@ -6,16 +6,15 @@
 //! time. So computations from `u` to `w` take longer by the least over all choices of such tensors.
 //! Spans from `u` to `w` that do not overlap add up.
 
+use super::ExactTuning;
 use super::problem::Problem;
 use super::set::{before, has, members};
 
-/// Choices tried for one span; beyond it the span counts for nothing.
-const STEPS_PER_SPAN: u32 = 20_000;
-
 /// Least time lost by plans from each first run on, by its node and one behind the last; `None`
 /// where some first run does not fit.
-pub(super) fn floors(p: &Problem) -> Option<Vec<u64>> {
+pub(super) fn floors(p: &Problem, tuning: &ExactTuning) -> Option<Vec<u64>> {
     let room = p.room?;
+    let mut choices = tuning.choices;
     let n = p.nodes;
     let mut floors = vec![0u64; n + 1];
     for u in (0..n).rev() {
@@ -35,7 +34,11 @@ pub(super) fn floors(p: &Problem) -> Option<Vec<u64>> {
             let all: u64 = items.iter().map(|item| item.bytes).sum();
             let over = all.saturating_sub(free);
             if over > 0 {
-                let lost = Span::new(p, u, w, &items).least(over)?;
+                let mut span = Span::new(p, u, w, &items);
+                span.choices = choices.min(tuning.choices_per_span);
+                choices -= span.choices;
+                let lost = span.least(over)?;
+                choices += span.choices;
                 floors[u] = floors[u].max(lost.saturating_add(floors[w]));
             }
         }
@@ -78,7 +81,8 @@ struct Span {
     /// By node: time of the chosen copies with this reader.
     back: Vec<u64>,
     best: u64,
-    steps: u32,
+    /// Choices that may still be tried.
+    choices: u64,
 }
 
 impl Span {
@@ -97,23 +101,23 @@ impl Span {
             hidden: hidden.collect(),
             back: vec![0; w + 1],
             best: u64::MAX,
-            steps: 0,
+            choices: 0,
         }
     }
 
     /// Least time lost by a choice of so many bytes; `None` where there is no choice.
-    fn least(mut self, over: u64) -> Option<u64> {
+    fn least(&mut self, over: u64) -> Option<u64> {
         self.choose(0, over, 0);
-        match (self.steps > STEPS_PER_SPAN, self.best) {
-            (true, _) => Some(0),
-            (false, u64::MAX) => None,
-            (false, best) => Some(best),
+        match (self.choices, self.best) {
+            (0, _) => Some(0),
+            (_, u64::MAX) => None,
+            (_, best) => Some(best),
         }
     }
 
     fn choose(&mut self, k: usize, over: u64, again: u64) {
-        self.steps += 1;
-        if self.steps > STEPS_PER_SPAN || again >= self.best || self.left[k] < over {
+        self.choices = self.choices.saturating_sub(1);
+        if self.choices == 0 || again >= self.best || self.left[k] < over {
             return;
         }
         if over == 0 {

@@ -35,4 +35,4 @@ mod store;
 mod subsets;
 
 pub use outcome::{ExactError, ExactOutcome, ExactPlan, Unfinished};
-pub use settings::{CopyPhase, ExactSearch, ExactSettings};
+pub use settings::{CopyPhase, ExactSearch, ExactSettings, ExactTuning};

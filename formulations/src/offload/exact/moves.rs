@@ -6,37 +6,45 @@
 //! left to the pause behind it; and at full duplex copies to the host come before those back, as
 //! they can only be the earlier for it.
 
+use super::Unfinished;
 use super::label::{Action, State, UnderWay};
 use super::problem::Problem;
 use super::set::{Set, has, members, one};
 use super::subsets::smallest_sets;
+use std::ops::ControlFlow;
 
-/// Calls `take` with each action that is of use and the state behind it.
-pub(super) fn moves(p: &Problem, s: &State, take: &mut dyn FnMut(Action, State)) {
-    let Some(room) = p.room else { return };
+/// Whether a search goes on.
+pub(super) type Flow = ControlFlow<Unfinished>;
+
+const ON: Flow = ControlFlow::Continue(());
+
+/// Calls `take` with each action that is of use and the state behind it, until it breaks.
+pub(super) fn moves(p: &Problem, s: &State, take: &mut dyn FnMut(Action, State) -> Flow) -> Flow {
+    let Some(room) = p.room else { return ON };
     let next = usize::from(s.next);
-    compute(p, s, room, next, take);
+    compute(p, s, room, next, take)?;
     let live = p.live[next];
     for k in members(p.again & live & !s.coming & super::set::before(next)) {
         let may = k >= usize::from(s.from) && p.parent[k].is_none_or(|d| has(s.ran, d));
         // What is there runs again only for a by-product that is not.
         let of_use = !has(s.ready, k) || p.companions[k] & live & !s.present() != 0;
         if may && of_use {
-            compute(p, s, room, k, take);
+            compute(p, s, room, k, take)?;
         }
     }
     let is_before = p.loss.is_none_or(|loss| next <= loss);
     if is_before && !s.is_fetching {
         for r in members(s.ready & p.leaves & live & !s.host) {
-            offload(p, s, r, take);
+            offload(p, s, r, take)?;
         }
     }
     let is_behind = p.loss.is_none_or(|loss| next > loss);
     if is_behind {
         for q in members(s.host & live & !s.present()) {
-            prefetch(p, s, room, q, take);
+            prefetch(p, s, room, q, take)?;
         }
     }
+    ON
 }
 
 /// Tensors of a set with their bytes.
@@ -45,10 +53,16 @@ fn items(p: &Problem, set: Set) -> Vec<(u64, usize)> {
 }
 
 /// Runs a node.
-fn compute(p: &Problem, s: &State, room: u64, k: usize, take: &mut dyn FnMut(Action, State)) {
+fn compute(
+    p: &Problem,
+    s: &State,
+    room: u64,
+    k: usize,
+    take: &mut dyn FnMut(Action, State) -> Flow,
+) -> Flow {
     let needs = p.needs[k];
     if needs & !s.present() != 0 {
-        return;
+        return ON;
     }
     let first = k == usize::from(s.next);
     let again = usize::from(!first);
@@ -76,7 +90,7 @@ fn compute(p: &Problem, s: &State, room: u64, k: usize, take: &mut dyn FnMut(Act
         host &= !read;
     }
     if coming & !live != 0 {
-        return;
+        return ON;
     }
     smallest_sets(
         items(p, may_go),
@@ -91,7 +105,7 @@ fn compute(p: &Problem, s: &State, room: u64, k: usize, take: &mut dyn FnMut(Act
                 let is_late = copy.end > clock && copy.end - time >= clock;
                 let is_vain = copy.to_host && !has(live, i);
                 if is_late || (is_vain && copy.end > clock) {
-                    return;
+                    return ON;
                 }
                 if !is_vain && !has(read, i) {
                     under_way.push(*copy);
@@ -114,13 +128,13 @@ fn compute(p: &Problem, s: &State, room: u64, k: usize, take: &mut dyn FnMut(Act
                 under_way,
             };
             let node = k as u8;
-            take(Action::Compute { node, dropped }, state);
+            take(Action::Compute { node, dropped }, state)
         },
-    );
+    )
 }
 
 /// Copies a tensor to the host.
-fn offload(p: &Problem, s: &State, r: usize, take: &mut dyn FnMut(Action, State)) {
+fn offload(p: &Problem, s: &State, r: usize, take: &mut dyn FnMut(Action, State) -> Flow) -> Flow {
     let mut still = s.coming;
     for copy in s.under_way.iter().filter(|c| c.to_host && c.end > s.clock) {
         still |= one(copy.node.into());
@@ -142,12 +156,18 @@ fn offload(p: &Problem, s: &State, r: usize, take: &mut dyn FnMut(Action, State)
             end,
         });
         let node = r as u8;
-        take(Action::Offload { node, released }, state);
-    });
+        take(Action::Offload { node, released }, state)
+    })
 }
 
 /// Copies a tensor back.
-fn prefetch(p: &Problem, s: &State, room: u64, q: usize, take: &mut dyn FnMut(Action, State)) {
+fn prefetch(
+    p: &Problem,
+    s: &State,
+    room: u64,
+    q: usize,
+    take: &mut dyn FnMut(Action, State) -> Flow,
+) -> Flow {
     let held = p.sum(s.present() | one(q));
     let may_go = s.ready & p.sized;
     smallest_sets(
@@ -168,7 +188,7 @@ fn prefetch(p: &Problem, s: &State, room: u64, q: usize, take: &mut dyn FnMut(Ac
                 end,
             });
             let node = q as u8;
-            take(Action::Prefetch { node, dropped }, state);
+            take(Action::Prefetch { node, dropped }, state)
         },
-    );
+    )
 }

@@ -4,7 +4,7 @@ use super::bound::Bounds;
 use super::emit::plan_of;
 use super::floors::floors;
 use super::label::{Action, Label, State};
-use super::moves::moves;
+use super::moves::{Flow, moves};
 use super::problem::Problem;
 use super::store::Store;
 use super::{ExactError, ExactOutcome, ExactPlan, ExactSettings, Unfinished};
@@ -12,10 +12,8 @@ use remat_instances::instance::Instance;
 use remat_instances::simulate;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
-
-/// Labels between two looks at the interrupt flag.
-const LABELS_PER_LOOK: u32 = 1024;
 
 pub(super) fn run(
     instance: &Instance,
@@ -23,7 +21,7 @@ pub(super) fn run(
     settings: &ExactSettings,
 ) -> Result<ExactOutcome, ExactError> {
     let problem = Problem::new(instance, budget_bytes, settings)?;
-    let Some(floors) = floors(&problem) else {
+    let Some(floors) = floors(&problem, &settings.tuning) else {
         return Ok(ExactOutcome::Infeasible { labels: 0 });
     };
     let search = Search {
@@ -34,6 +32,7 @@ pub(super) fn run(
         queue: BinaryHeap::new(),
         best: None,
         is_cut: false,
+        tried: 0,
     };
     let (end, store, best) = search.run();
     let plan = match best {
@@ -91,16 +90,21 @@ struct Search<'a> {
     best: Option<u32>,
     /// True where a label was left out for the makespan that was asked for.
     is_cut: bool,
+    /// States that were tried.
+    tried: u64,
 }
 
 impl Search<'_> {
     fn run(mut self) -> (End, Store, Option<u32>) {
-        self.offer(Label {
+        let begin = Label {
             state: State::begin(),
             parent: 0,
             action: Action::Begin,
-        });
-        let mut looks = 0u32;
+        };
+        let mut least = self.bounds.time_left(&begin.state).unwrap_or(0);
+        if let ControlFlow::Break(why) = self.offer(begin) {
+            return (End::Stopped(why, least), self.store, None);
+        }
         let end = loop {
             let Some(Reverse((bound, left, number))) = self.queue.pop() else {
                 break match (self.best, self.settings.most) {
@@ -111,21 +115,23 @@ impl Search<'_> {
             if !self.store.is_open(number) {
                 continue;
             }
+            // Bounds may fall along a way, what is proven does not.
+            least = least.max(bound);
             if left == 0 && self.is_end(number) {
                 self.best = Some(number);
                 break End::Proven;
             }
-            if let Some(why) = self.stopped(&mut looks) {
-                break End::Stopped(why, bound);
-            }
             let state = self.store.labels[number as usize].state.clone();
-            moves(self.problem, &state, &mut |action, state| {
+            let flow = moves(self.problem, &state, &mut |action, state| {
                 self.offer(Label {
                     state,
                     parent: number,
                     action,
-                });
+                })
             });
+            if let ControlFlow::Break(why) = flow {
+                break End::Stopped(why, least);
+            }
         };
         (end, self.store, self.best)
     }
@@ -135,32 +141,26 @@ impl Search<'_> {
         usize::from(state.next) == self.problem.nodes
     }
 
-    fn stopped(&self, looks: &mut u32) -> Option<Unfinished> {
-        if self.store.labels.len() >= self.settings.labels {
-            return Some(Unfinished::Labels);
-        }
-        *looks += 1;
-        let flag = self.settings.interrupt.as_ref();
-        let is_due = *looks % LABELS_PER_LOOK == 1;
-        match flag.filter(|_| is_due)?.load(Ordering::Relaxed) {
-            true => Some(Unfinished::Interrupted),
-            false => None,
-        }
-    }
-
-    /// Takes a label unless it leads nowhere or no further than others.
-    fn offer(&mut self, label: Label) {
+    /// Takes a label unless it leads nowhere or no further than others; breaks where the search is
+    /// to stop.
+    fn offer(&mut self, label: Label) -> Flow {
+        self.look()?;
+        let on = ControlFlow::Continue(());
         let Some(left) = self.bounds.time_left(&label.state) else {
-            return;
+            return on;
         };
         let bound = label.state.clock.saturating_add(left);
         if self.settings.most.is_some_and(|most| bound > most) {
             self.is_cut = true;
-            return;
+            return on;
         }
         let end_of = |number: u32| self.store.labels[number as usize].state.clock;
         if self.best.is_some_and(|best| bound >= end_of(best)) {
-            return;
+            return on;
+        }
+        let most = self.settings.labels.min(u32::MAX as usize);
+        if self.store.labels.len() >= most {
+            return ControlFlow::Break(Unfinished::Labels);
         }
         let is_end = usize::from(label.state.next) == self.problem.nodes;
         if let Some(number) = self.store.insert(label) {
@@ -168,6 +168,18 @@ impl Search<'_> {
                 self.best = Some(number);
             }
             self.queue.push(Reverse((bound, left, number)));
+        }
+        on
+    }
+
+    /// Looks at the interrupt flag now and then.
+    fn look(&mut self) -> Flow {
+        let is_due = self.tried % self.settings.tuning.states_per_look.max(1) == 0;
+        self.tried += 1;
+        let flag = self.settings.interrupt.as_ref().filter(|_| is_due);
+        match flag.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            true => ControlFlow::Break(Unfinished::Interrupted),
+            false => ControlFlow::Continue(()),
         }
     }
 }

@@ -31,6 +31,30 @@ pub struct ExactSettings {
     pub labels: usize,
     /// Stops the search when it is set.
     pub interrupt: Option<Arc<AtomicBool>>,
+    /// Limits of parts of the search.
+    pub tuning: ExactTuning,
+}
+
+/// Limits of parts of the search. None changes what is proven.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ExactTuning {
+    /// Choices of tensors tried for the time that memory costs from one first run to another; where
+    /// they are more it counts for nothing. Graphs of 20 nodes take some hundreds.
+    pub choices_per_span: u64,
+    /// Such choices tried in all; 10 million take about 0.1 s.
+    pub choices: u64,
+    /// States tried between two looks at the interrupt flag; 1,000 take about 1 ms.
+    pub states_per_look: u64,
+}
+
+impl Default for ExactTuning {
+    fn default() -> Self {
+        ExactTuning {
+            choices_per_span: 20_000,
+            choices: 10_000_000,
+            states_per_look: 1_000,
+        }
+    }
 }
 
 impl Default for ExactSettings {
@@ -41,6 +65,7 @@ impl Default for ExactSettings {
             most: None,
             labels: 2_000_000,
             interrupt: None,
+            tuning: ExactTuning::default(),
         }
     }
 }

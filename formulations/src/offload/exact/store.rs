@@ -54,30 +54,68 @@ impl Hasher for Mixer {
     }
 }
 
+/// Labels of one key and one set of host buffers, none of which dominates another, by their clocks.
+struct Group {
+    host: Set,
+    labels: Vec<(u64, u32)>,
+}
+
 /// All labels, and those of each key that no other dominates.
 #[derive(Default)]
 pub(super) struct Store {
     pub labels: Vec<Label>,
     /// False for labels that a later one dominates.
     is_open: Vec<bool>,
-    kept: HashMap<Key, Vec<u32>, BuildHasherDefault<Mixer>>,
+    kept: HashMap<Key, Vec<Group>, BuildHasherDefault<Mixer>>,
 }
 
 impl Store {
     /// Keeps a label unless one that is there dominates it; returns its number.
+    ///
+    /// A label dominates only those with a later clock and no further host buffers, so that most
+    /// pairs are told apart by these alone.
     pub fn insert(&mut self, label: Label) -> Option<u32> {
-        let kept = self.kept.entry(Key::of(&label.state)).or_default();
+        let groups = self.kept.entry(Key::of(&label.state)).or_default();
+        let (host, clock) = (label.state.host, label.state.clock);
         let state = |i: u32| &self.labels[i as usize].state;
-        if kept.iter().any(|i| state(*i).dominates(&label.state)) {
-            return None;
+        for group in groups.iter().filter(|group| group.host & host == host) {
+            let earlier = group.labels.partition_point(|(c, _)| *c <= clock);
+            let mut earlier = group.labels[..earlier].iter();
+            if earlier.any(|(_, i)| state(*i).dominates(&label.state)) {
+                return None;
+            }
         }
-        kept.retain(|i| {
-            let stays = !label.state.dominates(state(*i));
-            self.is_open[*i as usize] &= stays;
-            stays
-        });
+        let mut own = None;
+        for (place, group) in groups.iter_mut().enumerate() {
+            if group.host & host != group.host {
+                continue;
+            }
+            if group.host == host {
+                own = Some(place);
+            }
+            let later = group.labels.partition_point(|(c, _)| *c < clock);
+            let mut kept = later;
+            for k in later..group.labels.len() {
+                let (c, i) = group.labels[k];
+                match label.state.dominates(state(i)) {
+                    true => self.is_open[i as usize] = false,
+                    false => {
+                        group.labels[kept] = (c, i);
+                        kept += 1;
+                    }
+                }
+            }
+            group.labels.truncate(kept);
+        }
         let number = self.labels.len() as u32;
-        kept.push(number);
+        let place = own.unwrap_or_else(|| {
+            let labels = Vec::new();
+            groups.push(Group { host, labels });
+            groups.len() - 1
+        });
+        let labels = &mut groups[place].labels;
+        let at = labels.partition_point(|(c, _)| *c <= clock);
+        labels.insert(at, (clock, number));
         self.labels.push(label);
         self.is_open.push(true);
         Some(number)
