@@ -186,10 +186,13 @@ Examples:
   remat-bb solve graph.json --budget 5000000000 --gap 1% --seed 7 --quiet
   remat-bb solve zoo:googlenet --budget 60% --reorder --time-limit 1m --out plan.json
   remat-bb solve zoo:resnet18 --budget 80% --time-limit 5s --addresses --out placed.json
+  remat-bb solve 'zoo:resnet18?batch=16&device=v100' --budget 70% --offload pcie3 --time-limit 10s
 
 The object that --json prints has the fields status (optimal, feasible, infeasible, limit or interrupted), objective, \
 bound, gap, bound_scope (stage-schedules: nodes in the order of the instance, between two first computations each at \
-most once; stage-schedules-in-this-order: the same in the order found; all-plans), reorder (with --reorder: order, given \
+most once; stage-schedules-in-this-order: the same in the order found; stage-schedules-with-copies: with --offload; \
+all-plans), offload (with --offload, where objective is the makespan: makespan, compute_cost, idle, to_host_bytes, \
+from_host_bytes, host_peak_bytes and without_copies, the cost of the best plan without), reorder (with --reorder: order, given \
 or found, given_objective, any_order_bound and orders), seconds, nodes, lp_iterations, moves, \
 peak_memory_bytes, budget_bytes, base_cost, overhead_percent, cost_unit, instance, instance_sha256, formulation, layers \
 (runs of equal layers: layers, forward_nodes and backward_nodes of one), version, \
@@ -216,6 +219,9 @@ pub struct SolveArguments {
     /// The order of first computations
     #[command(flatten)]
     pub order: ReorderOptions,
+    /// Copies to host memory
+    #[command(flatten)]
+    pub offload: OffloadOptions,
     /// Write the plan here, as remat-plan/1 JSON
     #[arg(short, long, value_name = "PLAN.json")]
     pub out: Option<PathBuf>,

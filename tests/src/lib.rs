@@ -8,6 +8,7 @@ pub mod alone;
 pub mod brute;
 pub mod chains;
 pub mod graphs;
+pub mod linked;
 pub mod models;
 pub mod monet;
 pub mod monet_optimum;

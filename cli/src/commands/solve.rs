@@ -1,5 +1,6 @@
 //! `remat-bb solve`
 
+mod offload;
 mod order;
 
 use crate::arguments::SolveArguments;
@@ -9,8 +10,10 @@ use crate::files::{self, Files, shown};
 use crate::progress::{ProgressPoint, Reporter};
 use crate::report::{self, Arena, ArenaJson, LayersJson, OriginJson, SearchJson, counted};
 use crate::{interrupt, rescue, source};
+use offload::OffloadJson;
 use order::ReorderJson;
 use remat_formulations::life::layers::Stack;
+use remat_formulations::offload::nodes::{Offload, Offloaded, STAGE_SCHEDULES_WITH_COPIES};
 use remat_formulations::place::{PlacePlanError, PlaceSettings, PlacedPlan, place_plan};
 use remat_formulations::reorder::{ALL_PLANS, Reorder, Reordered, STAGE_SCHEDULES_IN_THIS_ORDER};
 use remat_formulations::solve::{
@@ -47,6 +50,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         ],
     )?;
     order::check(arguments)?;
+    offload::check(arguments)?;
     interrupt::catch(
         "ending with the best plan so far; once more to end at once",
         arguments.quiet,
@@ -56,6 +60,9 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     if let Some(text) = &left_out {
         note(text, arguments.quiet);
     }
+    let linked = offload::linked(arguments, &formulation)?;
+    let has_link = linked.is_some();
+    let formulation = linked.unwrap_or(formulation);
     let instance = &**formulation.instance();
     let plain = source::plain(&formulation)?;
     let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
@@ -102,19 +109,21 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         time_limit: settings.time_limit.map(reserve),
         ..settings.clone()
     };
-    let answer = match arguments.order.reorder {
-        true => {
-            let reorder = Reorder::new(formulation.clone(), budget_bytes);
-            let answer = reorder.settings(searched).listener(&listener).run();
-            answer.map(|answer| (answer.outcome.clone(), Some(answer)))
-        }
-        false => {
-            let outcome = formulation.solve(budget_bytes, &[], &searched, &listener);
-            outcome.map(|outcome| (outcome, None))
-        }
+    let (mut reordered, mut offloaded) = (None, None);
+    let outcome = if arguments.order.reorder {
+        let reorder = Reorder::new(formulation.clone(), budget_bytes);
+        let answer = reorder.settings(searched).listener(&listener).run();
+        answer.map(|answer| reordered.insert(answer).outcome.clone())
+    } else if has_link {
+        let offload = Offload::new(formulation.clone(), budget_bytes);
+        let offload = offload.phase(offload::phase(arguments));
+        let answer = offload.settings(searched).listener(&listener).run();
+        answer.map(|answer| offloaded.insert(answer).outcome.clone())
+    } else {
+        formulation.solve(budget_bytes, &[], &searched, &listener)
     };
     reporter.finish();
-    let (outcome, reordered) = answer?;
+    let outcome = outcome?;
     let best = match &reordered {
         None => outcome.replay.clone(),
         Some(answer) => match &answer.plan {
@@ -130,6 +139,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         settings: &settings,
         outcome,
         reordered,
+        offloaded,
         best,
         plain: &plain,
         placed: None,
@@ -215,6 +225,8 @@ struct SolveReport<'a> {
     outcome: Outcome,
     /// The choice of the order, where that was asked for.
     reordered: Option<Reordered>,
+    /// The copies, where they were asked for.
+    offloaded: Option<Offloaded>,
     /// Replay of the schedule; of the plan where the order was chosen.
     best: Option<Replay>,
     plain: &'a Replay,
@@ -225,6 +237,9 @@ impl SolveReport<'_> {
     /// The best plan.
     fn plan(&self) -> Result<Option<PlanDocument>, Failure> {
         let instance = self.formulation.instance();
+        if let Some(answer) = &self.offloaded {
+            return Ok(answer.plan.clone());
+        }
         Ok(match (&self.reordered, &self.outcome.schedule) {
             (Some(answer), _) => answer.plan.clone(),
             (None, Some(schedule)) => {
@@ -277,7 +292,7 @@ impl SolveReport<'_> {
 
     /// Cost of the best plan.
     fn cost(&self) -> Option<u64> {
-        self.best.as_ref().map(|replay| replay.cost)
+        self.best.as_ref().map(|replay| replay.makespan)
     }
 
     /// The instance that the schedule is of.
@@ -402,6 +417,7 @@ struct SolveJson<'a> {
     gap: Option<f64>,
     bound_scope: &'a str,
     reorder: Option<ReorderJson>,
+    offload: Option<OffloadJson>,
     base_cost: u64,
     overhead_percent: Option<f64>,
     cost_unit: &'a str,
@@ -426,6 +442,7 @@ fn json(solved: &SolveReport<'_>) -> String {
         settings,
         outcome,
         reordered,
+        offloaded,
         best,
         plain,
         placed,
@@ -442,6 +459,7 @@ fn json(solved: &SolveReport<'_>) -> String {
         gap: outcome.gap,
         bound_scope: outcome.bound_scope,
         reorder: reordered.as_ref().map(ReorderJson::of),
+        offload: offloaded.as_ref().map(OffloadJson::of),
         base_cost: plain.base_cost,
         overhead_percent: best.as_ref().map(Replay::overhead_percent),
         cost_unit: &instance.cost_unit().name,
@@ -465,6 +483,7 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
         settings,
         outcome,
         reordered,
+        offloaded,
         best,
         plain,
         ..
@@ -490,10 +509,11 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
         verdict(outcome, best.is_some())
     );
     if let Some(replay) = best {
-        let objective = replay.cost;
-        let again = match (reordered, &outcome.schedule) {
-            (Some(_), _) => replay.computations.saturating_sub(instance.len()),
-            (None, schedule) => schedule.as_ref().map_or(0, Schedule::recomputations),
+        let objective = replay.makespan;
+        let has_steps = reordered.is_some() || offloaded.is_some();
+        let again = match (has_steps, &outcome.schedule) {
+            (true, _) => replay.computations.saturating_sub(instance.len()),
+            (false, schedule) => schedule.as_ref().map_or(0, Schedule::recomputations),
         };
         let _ = writeln!(
             out,
@@ -515,6 +535,9 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
             .map_or(String::new(), |g| format!(", gap {:.2}%", g * 100.0));
         let bound = report::cost(outcome.bound, unit);
         let scope = match outcome.bound_scope {
+            STAGE_SCHEDULES_WITH_COPIES => {
+                "no stage schedule in this order takes less, with copies"
+            }
             ALL_PLANS => "no plan costs less, in any order",
             STAGE_SCHEDULES_IN_THIS_ORDER => "no stage schedule in the order found costs less",
             _ => "no stage schedule in this order costs less",
@@ -525,6 +548,12 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
         && outcome.status != Status::Infeasible
     {
         let _ = writeln!(out, "  order     {}", order::words(answer, unit));
+    }
+    for line in offloaded
+        .iter()
+        .flat_map(|answer| offload::lines(answer, unit))
+    {
+        let _ = writeln!(out, "  {line}");
     }
     let _ = writeln!(
         out,

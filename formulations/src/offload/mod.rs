@@ -3,6 +3,12 @@
 //! | module | concept |
 //! |---|---|
 //! | [`chain`] | chains of stages by dynamic programming (POFO), and what is compared with it |
+//! | [`nodes`] | any graph: plans, and a bound from what a link can carry |
+//! | [`exact`] | small graphs by a search over states of the machine, proven |
 
 pub mod chain;
+pub mod exact;
 pub mod nodes;
+mod phase;
+
+pub use phase::CopyPhase;

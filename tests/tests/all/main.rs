@@ -21,6 +21,7 @@ mod monet_local_bound;
 mod monet_once;
 mod monet_rows;
 mod offload_chains;
+mod offload_graphs;
 mod offload_nodes;
 mod olla;
 mod orders;

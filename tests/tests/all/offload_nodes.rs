@@ -1,6 +1,7 @@
 //! Plans that copy, on the nodes of graphs: recorded optima, random graphs, and limits.
 
-use remat_formulations::offload::nodes::{CopyPhase, Offload, Offloaded};
+use remat_formulations::offload::CopyPhase;
+use remat_formulations::offload::nodes::{Offload, Offloaded};
 use remat_formulations::solve::{AnyFormulation, Settings, Status};
 use remat_instances::instance::{CostUnit, Duplex, HostLink, Instance};
 use remat_instances::{Semantics, read_bytes, simulate};
@@ -151,7 +152,8 @@ fn limits_of_the_bandwidth_are_those_of_recomputation_and_of_none() {
 /// A network: far below the cost without a link, proven within a small gap.
 #[test]
 fn a_network_leaves_most_of_its_overhead_to_the_link() {
-    let instance = remat_instances::zoo::build(&"zoo:resnet18?batch=16&device=v100".parse().unwrap());
+    let instance =
+        remat_instances::zoo::build(&"zoo:resnet18?batch=16&device=v100".parse().unwrap());
     let instance = instance.unwrap().single_implementation_view();
     let instance = instance
         .with_host_link(Some("pcie3".parse().unwrap()))

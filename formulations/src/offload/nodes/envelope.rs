@@ -11,7 +11,7 @@
 //! An envelope is built into an instance: the budget is enlarged by its peak, and nodes without
 //! cost hold what it lacks elsewhere (rounded down, so that the bound stays one).
 
-use super::settings::CopyPhase;
+use crate::offload::CopyPhase;
 use remat_instances::instance::{
     CopyTimes, Implementation, Instance, InstanceData, Node, NodeId, NodeKind, StructureError,
     passing_in_plain_order,

@@ -6,8 +6,10 @@ use super::emit::emit;
 use super::envelope::{Envelope, Enveloped};
 use super::outcome::{Offloaded, STAGE_SCHEDULES_WITH_COPIES};
 use super::sequence::Sequence;
-use super::settings::{CopyPhase, OffloadTuning};
+use super::settings::OffloadTuning;
 use super::stages::Stages;
+use crate::offload::CopyPhase;
+use crate::offload::exact::{ExactOutcome, ExactSearch, ExactSettings};
 use crate::solve::{
     AnyFormulation, Listener, Outcome, Settings, Solvable, SolveError, Watch, planned,
 };
@@ -193,6 +195,9 @@ impl Searching<'_> {
         for plan in self.asked.starts {
             self.offer(plan.clone());
         }
+        if self.exactly() {
+            return Ok(());
+        }
         self.without_link(tuning.without_share)?;
         // The whole envelope is all that a link can do; where it needs no waiting it is the answer.
         self.probe(1.0, self.extra(), tuning.probe_share)?;
@@ -218,6 +223,39 @@ impl Searching<'_> {
             self.polish(1.0);
         }
         Ok(())
+    }
+
+    /// Searches a small graph exactly; returns whether that settles it.
+    fn exactly(&mut self) -> bool {
+        let (asked, tuning) = (self.asked, &self.asked.tuning);
+        let checkmate = asked.formulation.semantics() == Semantics::Checkmate;
+        if !checkmate || self.instance.len() > tuning.exact_nodes {
+            return false;
+        }
+        let loss = asked.phase == CopyPhase::Loss && self.instance.loss().is_some();
+        let settings = ExactSettings {
+            copies: if loss {
+                CopyPhase::Loss
+            } else {
+                CopyPhase::Any
+            },
+            labels: tuning.exact_labels,
+            ..ExactSettings::default()
+        };
+        let search = ExactSearch::new(self.instance, asked.budget_bytes).settings(settings);
+        let Ok(outcome) = search.run() else {
+            return false;
+        };
+        let Some(bound) = outcome.bound() else {
+            let because = "no stage schedule with copies fits the budget".into();
+            self.answer.outcome.infeasible_because = Some(because);
+            return true;
+        };
+        self.learn(bound);
+        if let Some(found) = outcome.plan() {
+            self.offer(found.plan.clone());
+        }
+        matches!(outcome, ExactOutcome::Optimal { .. })
     }
 
     /// Reason why no plan fits, with a link or without: one computation alone is too large.

@@ -1,7 +1,7 @@
 //! A formulation whose plans may copy to the host, for frontiers and batches.
 
 use super::front::Offload;
-use super::settings::CopyPhase;
+use crate::offload::CopyPhase;
 use crate::solve::{AnyFormulation, Listener, Outcome, Settings, Solvable, SolveError};
 use remat_instances::plan::Plan;
 use remat_instances::simulate::{Replay, ReplayError};
@@ -9,7 +9,8 @@ use remat_instances::simulate::{Replay, ReplayError};
 /// A formulation of an instance with a link. Its schedules are plans.
 ///
 /// ```
-/// use remat_formulations::offload::nodes::{CopyPhase, Linked};
+/// use remat_formulations::offload::CopyPhase;
+/// use remat_formulations::offload::nodes::Linked;
 /// use remat_formulations::solve::{AnyFormulation, Solve};
 /// use remat_formulations::{Budget, zoo};
 ///

@@ -30,4 +30,4 @@ pub use envelope::Envelope;
 pub use front::Offload;
 pub use linked::Linked;
 pub use outcome::{Offloaded, STAGE_SCHEDULES_WITH_COPIES};
-pub use settings::{CopyPhase, OffloadTuning};
+pub use settings::OffloadTuning;

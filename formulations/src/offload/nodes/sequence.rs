@@ -1,6 +1,6 @@
 //! Computations in their order, and the stretches of time in which their values could be away.
 
-use super::settings::CopyPhase;
+use crate::offload::CopyPhase;
 use remat_instances::instance::{CopyTimes, Instance, NodeId};
 use remat_instances::plan::{Computations, Plan};
 use remat_instances::simulate::{self, ReplayError};

@@ -1,15 +1,4 @@
-//! Settings of a solve with a link, and numbers that tune it.
-
-/// Times at which copies are made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CopyPhase {
-    /// Any time.
-    #[default]
-    Any,
-    /// Copies to the host end before the loss starts, copies back begin once it has run, and every
-    /// tensor goes and comes once at most. Without a loss it is any time.
-    Loss,
-}
+//! Numbers that tune a solve with a link.
 
 /// Numbers that tune the search. None changes what is proven.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,6 +21,10 @@ pub struct OffloadTuning {
     pub polish_moves: u64,
     /// Share of the time left for the bound.
     pub bound_share: f64,
+    /// Nodes up to which a graph is searched exactly as well, and labels of that search.
+    pub exact_nodes: usize,
+    /// Labels of the exact search; one takes some 200 bytes.
+    pub exact_labels: usize,
     /// Lanes that choose copies side by side: fixed, so that the answer does not depend on the
     /// number of threads.
     pub lanes: u64,
@@ -49,6 +42,8 @@ impl Default for OffloadTuning {
             polish_share: 0.25,
             polish_moves: 100_000,
             bound_share: 0.7,
+            exact_nodes: 16,
+            exact_labels: 300_000,
             lanes: 4,
         }
     }

@@ -1,0 +1,135 @@
+//! Least time from a state to the end of the plan.
+
+use super::label::{State, UnderWay};
+use super::problem::Problem;
+use super::set::{Set, has, members, one};
+
+/// Bounds of one problem.
+pub(super) struct Bounds<'a> {
+    p: &'a Problem,
+    /// Time lost from each first run on.
+    floors: Vec<u64>,
+    /// Nodes by the cost of a further run for each unit of time of the copy back, the least first.
+    order: Vec<usize>,
+}
+
+impl<'a> Bounds<'a> {
+    pub fn new(p: &'a Problem, floors: Vec<u64>) -> Self {
+        let mut order: Vec<usize> = (0..p.nodes).collect();
+        let cross = |a: usize, b: usize| u128::from(p.cost[a][1]) * u128::from(p.times[b][1]);
+        order.sort_by(|a, b| cross(*a, *b).cmp(&cross(*b, *a)));
+        Bounds { p, floors, order }
+    }
+
+    /// Time after the state's clock that every plan through it takes at least; `None` where none
+    /// gets to the end.
+    ///
+    /// All first runs are to come. What they read up to node `w` and is not on the device is made
+    /// anew, with what that needs, or comes back from the host before `w` runs; the time that is
+    /// lost from `w` on adds to it.
+    pub fn time_left(&self, s: &State) -> Option<u64> {
+        let p = self.p;
+        let next = usize::from(s.next);
+        let there = s.present() | s.host;
+        let mut seen: Set = 0;
+        let mut anew = Anew {
+            done: 0,
+            ran: s.ran,
+            cost: 0,
+        };
+        let mut lost = self.floors[next];
+        let mut fetched: Set = 0;
+        let begun = s.free(false, p.half) - s.clock;
+        let left = p.future[next] & !s.present();
+        for w in next..p.nodes {
+            if seen & left == left {
+                break;
+            }
+            let new = p.needs[w] & left & !seen;
+            if new == 0 {
+                continue;
+            }
+            seen |= new;
+            anew.make(p, new & !there, there)?;
+            fetched = (fetched | new & s.host) & !anew.done;
+            let copied: u64 = members(fetched).map(|i| p.times[i][1]).sum();
+            let hidden = p.rest[next] - p.rest[w];
+            let link = (begun + copied).saturating_sub(hidden);
+            let link = if fetched == 0 { 0 } else { link };
+            let here = self.balance(fetched, anew.cost, link);
+            lost = lost.max(here.saturating_add(self.floors[w]));
+        }
+        let left = p.rest[next].saturating_add(lost);
+        // Copies start before the next computation has ended.
+        let start = |c: &UnderWay| c.end - p.times[usize::from(c.node)][usize::from(!c.to_host)];
+        let begun = s.under_way.iter().map(start).max().unwrap_or(0);
+        if begun < s.clock || next == p.nodes {
+            return Some(left);
+        }
+        let behind = p.rest[next + 1].saturating_add(self.floors[next + 1]);
+        Some(left.max((begun + 1 - s.clock).saturating_add(behind)))
+    }
+
+    /// Least time lost where tensors come back, or are made anew in part: so long for those that
+    /// must be made anew, and so long for the lane if all others come back.
+    fn balance(&self, fetched: Set, again: u64, link: u64) -> u64 {
+        let start = again;
+        let (mut again, mut link) = (again, link);
+        if again >= link {
+            return again;
+        }
+        let may = fetched & self.p.again;
+        for i in self.order.iter().copied().filter(|i| has(may, *i)) {
+            let (cost, time) = (self.p.cost[i][1], self.p.times[i][1]);
+            if again + cost > link.saturating_sub(time) {
+                // A share x with again + x cost = link - x time, unless all is made anew.
+                let gap = u128::from(link - again) * u128::from(cost);
+                let sum = u128::from(cost) + u128::from(time);
+                again += gap.div_ceil(sum.max(1)) as u64;
+                return again.min(self.all_anew(fetched, start));
+            }
+            again += cost;
+            link -= time;
+        }
+        link.min(self.all_anew(fetched, start))
+    }
+
+    /// Cost of further runs of tensors beside others.
+    fn all_anew(&self, set: Set, again: u64) -> u64 {
+        match set & !self.p.again {
+            0 => members(set)
+                .map(|i| self.p.cost[i][1])
+                .fold(again, u64::saturating_add),
+            _ => u64::MAX,
+        }
+    }
+}
+
+/// Nodes that must run again.
+struct Anew {
+    done: Set,
+    ran: Set,
+    cost: u64,
+}
+
+impl Anew {
+    /// Adds nodes with what they need and is not there.
+    fn make(&mut self, p: &Problem, nodes: Set, there: Set) -> Option<()> {
+        let mut wanted = nodes & !self.done;
+        while wanted != 0 {
+            let k = super::set::NODES_LIMIT - 1 - wanted.leading_zeros() as usize;
+            wanted &= !one(k);
+            if !has(p.again, k) {
+                return None;
+            }
+            self.done |= one(k);
+            self.cost += p.cost[k][1];
+            wanted |= p.needs[k] & !there;
+            if let Some(parent) = p.parent[k].filter(|parent| !has(self.ran, *parent)) {
+                wanted |= one(parent);
+            }
+            wanted &= !self.done;
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,194 @@
+//! Moves of the machine: what may come after a state.
+//!
+//! Memory is made only where it is short, by smallest sets of tensors or host buffers: one that
+//! could stay harms nobody, and can be dropped as soon as it does. A tensor that nothing can read
+//! any more goes at once. Copies that would not start before the next computation has ended are
+//! left to the pause behind it; and at full duplex copies to the host come before those back, as
+//! they can only be the earlier for it.
+
+use super::Unfinished;
+use super::label::{Action, State, UnderWay};
+use super::problem::Problem;
+use super::set::{Set, has, members, one};
+use super::subsets::smallest_sets;
+use std::ops::ControlFlow;
+
+/// Whether a search goes on.
+pub(super) type Flow = ControlFlow<Unfinished>;
+
+const ON: Flow = ControlFlow::Continue(());
+
+/// Calls `take` with each action that is of use and the state behind it, until it breaks.
+pub(super) fn moves(p: &Problem, s: &State, take: &mut dyn FnMut(Action, State) -> Flow) -> Flow {
+    let Some(room) = p.room else { return ON };
+    let next = usize::from(s.next);
+    compute(p, s, room, next, take)?;
+    let live = p.live[next];
+    for k in members(p.again & live & !s.coming & super::set::before(next)) {
+        let may = k >= usize::from(s.from) && p.parent[k].is_none_or(|d| has(s.ran, d));
+        // What is there runs again only for a by-product that is not.
+        let of_use = !has(s.ready, k) || p.companions[k] & live & !s.present() != 0;
+        if may && of_use {
+            compute(p, s, room, k, take)?;
+        }
+    }
+    let is_before = p.loss.is_none_or(|loss| next <= loss);
+    if is_before && !s.is_fetching {
+        for r in members(s.ready & p.leaves & live & !s.host) {
+            offload(p, s, r, take)?;
+        }
+    }
+    let is_behind = p.loss.is_none_or(|loss| next > loss);
+    if is_behind {
+        for q in members(s.host & live & !s.present()) {
+            prefetch(p, s, room, q, take)?;
+        }
+    }
+    ON
+}
+
+/// Tensors of a set with their bytes.
+fn items(p: &Problem, set: Set) -> Vec<(u64, usize)> {
+    members(set).map(|i| (p.bytes[i], i)).collect()
+}
+
+/// Runs a node.
+fn compute(
+    p: &Problem,
+    s: &State,
+    room: u64,
+    k: usize,
+    take: &mut dyn FnMut(Action, State) -> Flow,
+) -> Flow {
+    let needs = p.needs[k];
+    if needs & !s.present() != 0 {
+        return ON;
+    }
+    let first = k == usize::from(s.next);
+    let again = usize::from(!first);
+    // A tensor that is there is dropped, and made anew in its place.
+    let with = s.present() | one(k);
+    let held = p.sum(with) + p.workspace[k][again];
+    let may_go = s.ready & p.sized & !needs & !one(k);
+    let read = s.coming & needs;
+    let mut begin = s.clock;
+    for i in members(read) {
+        begin = begin.max(s.end(i, false));
+    }
+    if has(s.ready, k) {
+        begin = begin.max(s.end(k, true));
+    }
+    if first && p.loss == Some(k) {
+        begin = begin.max(s.gone(Set::MAX));
+    }
+    let next = usize::from(s.next) + usize::from(first);
+    let live = p.live[next];
+    let coming = s.coming & !needs;
+    let mut host = s.host;
+    if p.loss.is_some() {
+        // It comes once.
+        host &= !read;
+    }
+    if coming & !live != 0 {
+        return ON;
+    }
+    smallest_sets(
+        items(p, may_go),
+        held.saturating_sub(room),
+        &mut |dropped| {
+            let begin = begin.max(s.gone(dropped));
+            let clock = begin.saturating_add(p.cost[k][again]);
+            let mut under_way = Vec::with_capacity(s.under_way.len());
+            for copy in s.under_way.iter().filter(|copy| copy.end >= clock) {
+                let i = usize::from(copy.node);
+                let time = p.times[i][usize::from(!copy.to_host)];
+                let is_late = copy.end > clock && copy.end - time >= clock;
+                let is_vain = copy.to_host && !has(live, i);
+                if is_late || (is_vain && copy.end > clock) {
+                    return ON;
+                }
+                if !is_vain && !has(read, i) {
+                    under_way.push(*copy);
+                }
+            }
+            let ran = match first {
+                true => 0,
+                false if p.companions[k] != 0 => s.ran | one(k),
+                false => s.ran,
+            };
+            let state = State {
+                clock,
+                ready: (s.ready | read | one(k)) & !dropped & live,
+                coming,
+                host: host & live,
+                ran,
+                next: next as u8,
+                from: if first { 0 } else { k as u8 + 1 },
+                is_fetching: false,
+                under_way,
+            };
+            let node = k as u8;
+            take(Action::Compute { node, dropped }, state)
+        },
+    )
+}
+
+/// Copies a tensor to the host.
+fn offload(p: &Problem, s: &State, r: usize, take: &mut dyn FnMut(Action, State) -> Flow) -> Flow {
+    let mut still = s.coming;
+    for copy in s.under_way.iter().filter(|c| c.to_host && c.end > s.clock) {
+        still |= one(copy.node.into());
+    }
+    let short = match p.host_room {
+        u64::MAX => 0,
+        room => (p.sum(s.host) + p.bytes[r]).saturating_sub(room),
+    };
+    let end = s.free(true, p.half).saturating_add(p.times[r][0]);
+    smallest_sets(items(p, s.host & !still), short, &mut |released| {
+        let mut state = s.clone();
+        state.host = state.host & !released | one(r);
+        state
+            .under_way
+            .retain(|copy| !has(released, copy.node.into()));
+        state.under_way.push(UnderWay {
+            node: r as u8,
+            to_host: true,
+            end,
+        });
+        let node = r as u8;
+        take(Action::Offload { node, released }, state)
+    })
+}
+
+/// Copies a tensor back.
+fn prefetch(
+    p: &Problem,
+    s: &State,
+    room: u64,
+    q: usize,
+    take: &mut dyn FnMut(Action, State) -> Flow,
+) -> Flow {
+    let held = p.sum(s.present() | one(q));
+    let may_go = s.ready & p.sized;
+    smallest_sets(
+        items(p, may_go),
+        held.saturating_sub(room),
+        &mut |dropped| {
+            let mut state = s.clone();
+            state.clock = s.gone(dropped);
+            state.ready &= !dropped;
+            let end = state.free(false, p.half).saturating_add(p.times[q][1]);
+            let clock = state.clock;
+            state.under_way.retain(|copy| copy.end >= clock);
+            state.coming |= one(q);
+            state.is_fetching = !p.half;
+            state.under_way.push(UnderWay {
+                node: q as u8,
+                to_host: false,
+                end,
+            });
+            let node = q as u8;
+            take(Action::Prefetch { node, dropped }, state)
+        },
+    )
+}

@@ -1,0 +1,271 @@
+//! The machine that runs statements: one stream of computations, a lane to the host and one back.
+
+use super::LinkedCase;
+use remat_instances::NodeId;
+use remat_instances::instance::{CopyTimes, Duplex, Node};
+
+/// Place of a tensor on the device.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Place {
+    /// It has no memory.
+    Nowhere,
+    /// It can be read.
+    Ready,
+    /// It comes back until this time, and nothing has read it.
+    Coming(u64),
+}
+
+/// One tensor.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Tensor {
+    pub place: Place,
+    /// Its host buffer: the time at which the copy into it ends.
+    pub buffer: Option<u64>,
+    /// It was copied to the host since the last computation, or at all where copies go by the loss.
+    pub left: bool,
+    /// It has come back.
+    pub came: bool,
+}
+
+/// What the machine knows between two statements.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Config {
+    /// Computations have come to this time.
+    pub clock: u64,
+    /// Times from which the lanes are free; both the same at half duplex.
+    pub lanes: [u64; 2],
+    /// The next first run.
+    pub next: usize,
+    /// The least node that may run again before it.
+    pub from: usize,
+    /// Nodes that ran again since the last first run.
+    pub ran: u32,
+    pub tensors: Vec<Tensor>,
+}
+
+/// A case as the machine reads it.
+pub struct Machine<'a> {
+    case: &'a LinkedCase,
+    times: CopyTimes,
+    /// The loss, where copies go by it.
+    loss: Option<usize>,
+}
+
+impl<'a> Machine<'a> {
+    pub fn new(case: &'a LinkedCase) -> Self {
+        let instance = &case.instance;
+        let times = case.link().times(instance.cost_unit()).expect("a time");
+        let loss = instance.loss().filter(|_| case.by_loss);
+        Machine {
+            case,
+            times,
+            loss: loss.map(|loss| loss.index()),
+        }
+    }
+
+    pub fn nodes(&self) -> usize {
+        self.case.instance.len()
+    }
+
+    fn node(&self, i: usize) -> &Node {
+        self.case.instance.node(NodeId::from(i))
+    }
+
+    fn bytes(&self, i: usize) -> u64 {
+        self.node(i).output_bytes
+    }
+
+    /// Cost of the first runs to come, and of a further run of each tensor that one of them reads
+    /// and is nowhere: no run to the end takes less.
+    pub fn time_left(&self, config: &Config) -> u64 {
+        let coming = config.next..self.nodes();
+        let first: u64 = coming.clone().map(|i| self.node(i).cost()).sum();
+        let is_lost = |i: &usize| {
+            let tensor = &config.tensors[*i];
+            let is_read = coming
+                .clone()
+                .any(|u| self.node(u).needs().contains(&NodeId::from(*i)));
+            is_read && tensor.place == Place::Nowhere && tensor.buffer.is_none()
+        };
+        let lost = (0..config.next).filter(is_lost);
+        first + lost.map(|i| self.node(i).run_cost(true)).sum::<u64>()
+    }
+
+    pub fn begin(&self) -> Config {
+        let tensor = Tensor {
+            place: Place::Nowhere,
+            buffer: None,
+            left: false,
+            came: false,
+        };
+        Config {
+            clock: 0,
+            lanes: [0; 2],
+            next: 0,
+            from: 0,
+            ran: 0,
+            tensors: vec![tensor; self.nodes()],
+        }
+    }
+
+    /// Returns whether all nodes have run and no copy is outstanding.
+    pub fn is_end(&self, config: &Config) -> bool {
+        let done = |t: &Tensor| {
+            !matches!(t.place, Place::Coming(_)) && t.buffer.is_none_or(|end| end <= config.clock)
+        };
+        config.next == self.nodes() && config.tensors.iter().all(done)
+    }
+
+    /// All that may come after a configuration by one statement.
+    pub fn statements(&self, config: &Config) -> Vec<Config> {
+        if config.next == self.nodes() {
+            return Vec::new();
+        }
+        let mut list = Vec::new();
+        list.extend(self.compute(config, config.next));
+        for k in config.from..config.next {
+            list.extend(self.compute(config, k));
+        }
+        for i in 0..self.nodes() {
+            list.extend(self.wait(config, i));
+            list.extend(self.deallocate(config, i));
+            list.extend(self.offload(config, i));
+            list.extend(self.prefetch(config, i));
+            list.extend(self.release(config, i));
+        }
+        list
+    }
+
+    /// Device memory with some more, or `None` beyond the budget.
+    fn fits(&self, config: &Config, more: u64) -> Option<()> {
+        let held = config.tensors.iter().enumerate();
+        let held = held.filter(|(_, t)| t.place != Place::Nowhere);
+        let held: u64 = held.map(|(i, _)| self.bytes(i)).sum();
+        let all = held + more + self.case.instance.static_bytes();
+        (all <= self.case.budget_bytes).then_some(())
+    }
+
+    fn compute(&self, config: &Config, k: usize) -> Option<Config> {
+        let (node, again) = (self.node(k), k != config.next);
+        if again {
+            let parent = node.parent().map(|p| p.index());
+            let once = node.once || parent.is_some_and(|p| self.node(p).once);
+            if once || !self.case.recompute || parent.is_some_and(|p| config.ran >> p & 1 == 0) {
+                return None;
+            }
+        }
+        if config.tensors[k].place != Place::Nowhere {
+            return None;
+        }
+        let mut after = config.clone();
+        for d in node.needs() {
+            let tensor = &mut after.tensors[d.index()];
+            match tensor.place {
+                Place::Nowhere => return None,
+                Place::Ready => {}
+                Place::Coming(end) => after.clock = after.clock.max(end),
+            }
+            tensor.place = Place::Ready;
+        }
+        let way = &node.implementations[0];
+        let (cost, workspace) = match again {
+            true => (way.recompute_cost, way.recompute_workspace_bytes),
+            false => (way.cost, way.workspace_bytes),
+        };
+        after.tensors[k].place = Place::Ready;
+        self.fits(&after, workspace.max(0) as u64)?;
+        if !again && self.loss == Some(k) {
+            let mut ends = after.tensors.iter().filter_map(|t| t.buffer);
+            if ends.any(|end| end > after.clock) {
+                return None;
+            }
+        }
+        after.clock += cost;
+        match again {
+            true => {
+                after.ran |= 1 << k;
+                after.from = k + 1;
+            }
+            false => (after.next, after.from, after.ran) = (k + 1, 0, 0),
+        }
+        if self.loss.is_none() {
+            after.tensors.iter_mut().for_each(|t| t.left = false);
+        }
+        Some(after)
+    }
+
+    fn wait(&self, config: &Config, i: usize) -> Option<Config> {
+        let end = config.tensors[i].buffer.filter(|end| *end > config.clock)?;
+        let mut after = config.clone();
+        after.clock = end;
+        Some(after)
+    }
+
+    fn deallocate(&self, config: &Config, i: usize) -> Option<Config> {
+        let tensor = &config.tensors[i];
+        let is_gone = tensor.buffer.is_none_or(|end| end <= config.clock);
+        let mut after = config.clone();
+        after.tensors[i].place = Place::Nowhere;
+        (tensor.place == Place::Ready && is_gone).then_some(after)
+    }
+
+    /// Puts a copy on its lane, no earlier than a time; returns its end.
+    fn copy(&self, config: &mut Config, lane: usize, from: u64, time: u64) -> u64 {
+        let end = config.lanes[lane].max(config.clock).max(from) + time;
+        match self.case.link().duplex {
+            Duplex::Half => config.lanes = [end; 2],
+            Duplex::Full => config.lanes[lane] = end,
+        }
+        end
+    }
+
+    fn offload(&self, config: &Config, i: usize) -> Option<Config> {
+        let tensor = &config.tensors[i];
+        let too_late = self.loss.is_some_and(|loss| config.next > loss);
+        let none = tensor.place != Place::Ready || tensor.buffer.is_some() || tensor.left;
+        if none || too_late || self.node(i).stays {
+            return None;
+        }
+        let time = self.times.to_host(self.bytes(i))?;
+        let taken = config.tensors.iter().enumerate();
+        let taken = taken.filter(|(_, t)| t.buffer.is_some());
+        let taken: u64 = taken.map(|(k, _)| self.bytes(k)).sum();
+        let limit = self.case.link().host_memory_bytes;
+        if limit.is_some_and(|limit| taken + self.bytes(i) > limit) {
+            return None;
+        }
+        let mut after = config.clone();
+        let end = self.copy(&mut after, 0, 0, time);
+        after.tensors[i].buffer = Some(end);
+        after.tensors[i].left = true;
+        Some(after)
+    }
+
+    fn prefetch(&self, config: &Config, i: usize) -> Option<Config> {
+        let tensor = &config.tensors[i];
+        let filled = tensor.buffer?;
+        let too_early = self.loss.is_some_and(|loss| config.next <= loss);
+        let twice = self.loss.is_some() && tensor.came;
+        if tensor.place != Place::Nowhere || too_early || twice {
+            return None;
+        }
+        let time = self.times.from_host(self.bytes(i))?;
+        let mut after = config.clone();
+        let end = self.copy(&mut after, 1, filled, time);
+        after.tensors[i].place = Place::Coming(end);
+        after.tensors[i].came |= self.loss.is_some();
+        self.fits(&after, 0)?;
+        Some(after)
+    }
+
+    fn release(&self, config: &Config, i: usize) -> Option<Config> {
+        let tensor = &config.tensors[i];
+        let filled = tensor.buffer.filter(|end| *end <= config.clock);
+        if filled.is_none() || matches!(tensor.place, Place::Coming(_)) {
+            return None;
+        }
+        let mut after = config.clone();
+        after.tensors[i].buffer = None;
+        Some(after)
+    }
+}

@@ -1,0 +1,116 @@
+//! Small graphs with a link to the host: random cases, and judges of their optimum.
+//!
+//! | module | concept |
+//! |---|---|
+//! | `machine` | statements about computations and copies, written from the machine's definition alone |
+//! | `runs` | [`least_makespan`] over all runs of statements, and [`is_beaten`] by stages with fronts of clocks |
+
+mod machine;
+mod runs;
+
+pub use runs::{TooMany, is_beaten, least_makespan};
+
+use crate::graphs::{self, Numbers};
+use remat_instances::instance::{CostUnit, Duplex, HostLink, Instance, InstanceData, NodeId};
+
+/// A graph with a link and a budget.
+#[derive(Clone, Debug)]
+pub struct LinkedCase {
+    /// The graph, with its link; costs are in nanoseconds.
+    pub instance: Instance,
+    /// Memory of the device in bytes, the fixed part included.
+    pub budget_bytes: u64,
+    /// Whether nodes may run again.
+    pub recompute: bool,
+    /// Whether copies to the host end before the loss and those back begin behind it.
+    pub by_loss: bool,
+}
+
+impl LinkedCase {
+    /// A random case of at most so many nodes, of which there are three or more; most cases have nearly
+    /// as many.
+    pub fn random(seed: u64, nodes: usize) -> Self {
+        let mut numbers = Numbers::new(seed);
+        let is_training = numbers.below(2) == 0;
+        let graph = match is_training {
+            true => {
+                let forward = (nodes as u64 - 1) / 2;
+                let fewer = numbers.below(2).min(forward.saturating_sub(1));
+                graphs::training((forward - fewer) as usize, &mut numbers)
+            }
+            false => {
+                let fewer = numbers.below(3).min(nodes as u64 - 3);
+                graphs::general(nodes - fewer as usize, &mut numbers)
+            }
+        };
+        let graph = match numbers.below(3) {
+            0 => graphs::with_unlike_runs(&graph, &mut numbers),
+            _ => graph,
+        };
+        let rate = |numbers: &mut Numbers| [1, 1, 2, 3][numbers.below(4) as usize] * 1_000_000_000;
+        let to_host = rate(&mut numbers);
+        let link = HostLink {
+            latency_ns: [0, 0, 0, 2, 5][numbers.below(5) as usize],
+            duplex: [Duplex::Full, Duplex::Half][usize::from(numbers.below(3) == 0)],
+            host_memory_bytes: (numbers.below(4) == 0).then(|| numbers.below(40)),
+            ..HostLink::new(
+                to_host,
+                [to_host, rate(&mut numbers)][numbers.below(2) as usize],
+            )
+        };
+        let mut data = InstanceData {
+            cost_unit: CostUnit::nanoseconds(),
+            host_link: Some(link),
+            ..graph.data().clone()
+        };
+        let fixed = numbers.below(3);
+        let is_even = numbers.below(3) > 0;
+        for (i, node) in data.nodes.iter_mut().enumerate() {
+            // Sizes that are alike and few inputs that come from far leave much to pass over.
+            if is_even {
+                node.output_bytes = 5 + numbers.below(8);
+                let needs = &mut node.implementations[0].needs;
+                let far = NodeId::from(numbers.below(1 + i as u64 / 2) as usize);
+                if i > 2 && needs.len() < 2 && !needs.contains(&far) {
+                    needs.push(far);
+                    needs.sort_unstable();
+                }
+            }
+            node.fixed_bytes = fixed;
+            node.stays = numbers.below(8) == 0;
+            if numbers.below(12) == 0 {
+                node.output_bytes = 0;
+            }
+        }
+        let instance = Instance::new(data).expect("inputs come before");
+        let bytes = |i: usize| instance.nodes()[i].output_bytes;
+        let needed = instance.nodes().iter().enumerate().map(|(i, node)| {
+            let inputs = node.needs().iter().map(|d| bytes(d.index()));
+            inputs.sum::<u64>() + bytes(i) + node.workspace_bytes()
+        });
+        let least = needed.max().unwrap_or(0) + fixed;
+        let all = (0..instance.len()).map(bytes).sum::<u64>();
+        // One byte less than a single computation needs, now and then.
+        let more = numbers.below(2 + all / 7);
+        LinkedCase {
+            budget_bytes: (least + more).saturating_sub(1),
+            recompute: numbers.below(4) > 0,
+            by_loss: is_training && numbers.below(3) == 0,
+            instance,
+        }
+    }
+
+    /// The same with another link.
+    pub fn with_link(&self, link: HostLink) -> Self {
+        let instance = self.instance.with_host_link(Some(link));
+        LinkedCase {
+            instance: instance.expect("a small link"),
+            ..self.clone()
+        }
+    }
+
+    /// The link.
+    pub fn link(&self) -> HostLink {
+        self.instance.host_link().cloned().unwrap_or_default()
+    }
+}

@@ -1,0 +1,127 @@
+//! All runs of the machine.
+
+use super::LinkedCase;
+use super::machine::{Config, Machine, Place};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
+
+/// More configurations than were allowed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooMany;
+
+/// Least makespan over all runs of statements, or `None` where none gets to the end: every
+/// configuration with its clocks is one of its own, so for three to five nodes.
+///
+/// # Errors
+/// [`TooMany`] where more than so many configurations were met.
+pub fn least_makespan(case: &LinkedCase, most: usize) -> Result<Option<u64>, TooMany> {
+    let machine = Machine::new(case);
+    let mut seen = HashSet::from([machine.begin()]);
+    let mut list = vec![machine.begin()];
+    let mut queue = BinaryHeap::from([Reverse((0, 0))]);
+    while let Some(Reverse((clock, at))) = queue.pop() {
+        let config = list[at].clone();
+        if machine.is_end(&config) {
+            return Ok(Some(clock));
+        }
+        for after in machine.statements(&config) {
+            if seen.insert(after.clone()) {
+                queue.push(Reverse((after.clock, list.len())));
+                list.push(after);
+            }
+        }
+        if list.len() > most {
+            return Err(TooMany);
+        }
+    }
+    Ok(None)
+}
+
+/// A configuration without its clocks.
+type Shape = (usize, u32, Vec<(u8, bool, bool, bool)>);
+
+fn shape(config: &Config) -> Shape {
+    let tensors = config.tensors.iter().map(|t| {
+        let place = match t.place {
+            Place::Nowhere => 0,
+            Place::Ready => 1,
+            Place::Coming(_) => 2,
+        };
+        (place, t.buffer.is_some(), t.left, t.came)
+    });
+    (config.from, config.ran, tensors.collect())
+}
+
+/// All clocks of a configuration, those that are past as the present.
+fn clocks(config: &Config) -> Vec<u64> {
+    let mut list = vec![config.clock];
+    list.extend(config.lanes);
+    for t in &config.tensors {
+        list.extend(t.buffer);
+        if let Place::Coming(end) = t.place {
+            list.push(end);
+        }
+    }
+    list.iter().map(|time| *time.max(&config.clock)).collect()
+}
+
+/// Clocks of which none is as early as another all along.
+#[derive(Default)]
+struct Front(Vec<Vec<u64>>);
+
+impl Front {
+    /// Adds clocks unless others are as early.
+    fn add(&mut self, clocks: &[u64]) -> bool {
+        let covers = |a: &[u64], b: &[u64]| a.iter().zip(b).all(|(a, b)| a <= b);
+        if self.0.iter().any(|there| covers(there, clocks)) {
+            return false;
+        }
+        self.0.retain(|there| !covers(clocks, there));
+        self.0.push(clocks.to_vec());
+        true
+    }
+}
+
+/// Returns whether some run ends before a time, or at all where there is none: first run by first
+/// run, with a front of clocks for each configuration. Who may wait for copies as long as it takes
+/// needs no clocks.
+pub fn is_beaten(case: &LinkedCase, makespan: Option<u64>) -> bool {
+    let machine = Machine::new(case);
+    let mut level = vec![machine.begin()];
+    for next in 0..machine.nodes() {
+        let in_time = |config: &Config| {
+            makespan.is_none_or(|most| config.clock + machine.time_left(config) < most)
+        };
+        let mut fronts: HashMap<Shape, Front> = HashMap::new();
+        let mut behind: BTreeMap<Shape, (Front, Vec<Config>)> = BTreeMap::new();
+        let mut list = level;
+        let clock_of = |(at, config): (usize, &Config)| Reverse((config.clock, at));
+        let mut queue: BinaryHeap<_> = list.iter().enumerate().map(clock_of).collect();
+        while let Some(Reverse((_, at))) = queue.pop() {
+            for after in machine.statements(&list[at]) {
+                if !in_time(&after) {
+                    continue;
+                }
+                if machine.is_end(&after) {
+                    return true;
+                }
+                let clocks = makespan.map_or(Vec::new(), |_| clocks(&after));
+                let shape = shape(&after);
+                if after.next > next {
+                    let (front, configs) = behind.entry(shape).or_default();
+                    if front.add(&clocks) {
+                        configs.push(after);
+                    }
+                } else if fronts.entry(shape).or_default().add(&clocks) {
+                    queue.push(Reverse((after.clock, list.len())));
+                    list.push(after);
+                }
+            }
+        }
+        level = behind
+            .into_values()
+            .flat_map(|(_, configs)| configs)
+            .collect();
+    }
+    false
+}
