@@ -38,6 +38,9 @@ def solve(
     gap: float | str | None = None,
     starts: Iterable[Plan] = (),
     reorder: bool = False,
+    offload: str | None = None,
+    host_memory: Budget | None = None,
+    offload_phase: str = "any",
     on_progress: Callback | None = None,
     progress: bool = False,
     addresses: bool = False,
@@ -73,6 +76,13 @@ def solve(
         reorder: True chooses the order of first computations, too, where the graph leaves a choice;
             ``bound_scope`` tells what the bound is over. Without a time limit the work is up to
             three times that of a solve, beside the search of orders. Not together with ``starts``.
+        offload: A link over which tensors may be copied to host memory and back: ``"on"`` for the
+            instance's own ``host_link``, ``"pcie3"``, ``"pcie4"``, ``"pcie5"``, ``"gh200"``,
+            ``"gb300"``, a speed such as ``"12GB/s"``, or one each way, ``"24GB/s,50GB/s"``. The
+            cost of the plan is then its makespan. Not together with ``starts`` or ``reorder``.
+        host_memory: Host memory for the copies: bytes or an amount such as ``"64GiB"``.
+        offload_phase: ``"any"``, or ``"loss"`` for copies to the host before the loss and copies
+            back after it.
         on_progress: Called with a :class:`Progress` about ten times a second, in the calling
             thread, and once with the plan that is returned. What it raises ends the search and is
             raised here.
@@ -104,6 +114,9 @@ def solve(
             gap=gap,
             starts=list(starts),
             reorder=reorder,
+            offload=offload,
+            host_memory=host_memory,
+            offload_phase=offload_phase,
             on_progress=callback,
             addresses=addresses,
             alignment=alignment,

@@ -7,12 +7,15 @@ use crate::trouble::{Detail, Trouble};
 use pyo3::prelude::*;
 use remat_formulations::Solve;
 use remat_formulations::bound::check_budget;
+use remat_formulations::offload::CopyPhase;
+use remat_formulations::offload::nodes::{Offload, Offloaded};
 use remat_formulations::place::{ALIGNMENT_LIMIT, PlacePlanError, PlaceSettings};
 use remat_formulations::reorder::{Reorder, Reordered};
 use remat_formulations::solve::{
     AnyFormulation, Outcome, Progress as Look, Settings, Solvable, Status,
 };
 use remat_instances::budget::{Budget, format_bytes};
+use remat_instances::instance::HostLink;
 use remat_instances::schedule::Schedule;
 use remat_instances::simulate::{self, Replay};
 use remat_instances::{Instance, Semantics};
@@ -54,6 +57,8 @@ struct Question {
     starts: Vec<(Schedule, Instance)>,
     /// True if the order of first computations is chosen, too.
     reorder: bool,
+    /// When copies to the host are made, where the instance's link is used.
+    offload: Option<CopyPhase>,
     /// True if the plan is to have addresses, at multiples of so many bytes.
     addresses: bool,
     alignment: Option<u64>,
@@ -67,15 +72,18 @@ struct Answer {
     budget_bytes: u64,
     /// The answer where the order was chosen.
     reordered: Option<Reordered>,
+    /// The answer where copies to the host were.
+    offloaded: Option<Offloaded>,
     plain: Replay,
     semantics: Semantics,
 }
 
 impl Answer {
     fn has_plan(&self) -> bool {
-        match &self.reordered {
-            Some(answer) => answer.plan.is_some(),
-            None => self.outcome.schedule.is_some(),
+        match (&self.reordered, &self.offloaded) {
+            (Some(answer), _) => answer.plan.is_some(),
+            (None, Some(answer)) => answer.plan.is_some(),
+            (None, None) => self.outcome.schedule.is_some(),
         }
     }
 }
@@ -85,6 +93,9 @@ impl Question {
         let formulation = formulation(&self.instance, self.wanted)?;
         let plain = formulation.plain()?;
         let semantics = formulation.semantics();
+        if let Some(phase) = self.offload {
+            return self.offloaded(formulation, phase, plain, relay);
+        }
         if self.reorder {
             return self.reordered(formulation, plain, relay);
         }
@@ -110,6 +121,41 @@ impl Question {
             outcome,
             budget_bytes,
             reordered: None,
+            offloaded: None,
+            plain,
+            semantics,
+        })
+    }
+
+    /// The answer with copies to the host.
+    fn offloaded(
+        &self,
+        formulation: AnyFormulation,
+        phase: CopyPhase,
+        plain: Replay,
+        relay: &Relay,
+    ) -> Result<Answer, Trouble> {
+        let asked = [
+            ("starts", !self.starts.is_empty()),
+            ("reorder", self.reorder),
+        ];
+        if let Some((name, _)) = asked.iter().find(|(_, asked)| *asked) {
+            let words = format!("{name}: a solve with copies to the host has none");
+            return Err(Trouble::new("InvalidArgument", words)
+                .at(*name)
+                .remedy(format!("leave out {name}, or offload")));
+        }
+        let budget_bytes = self.budget.bytes(plain.peak_bytes);
+        let semantics = formulation.semantics();
+        let offload = Offload::new(formulation, budget_bytes).phase(phase);
+        let offload = offload.settings(self.settings.clone());
+        let answer = offload.listener(relay).run()?;
+        Ok(Answer {
+            view: (*answer.instance).clone(),
+            outcome: answer.outcome.clone(),
+            budget_bytes,
+            reordered: None,
+            offloaded: Some(answer),
             plain,
             semantics,
         })
@@ -137,6 +183,7 @@ impl Question {
             outcome: answer.outcome.clone(),
             budget_bytes,
             reordered: Some(answer),
+            offloaded: None,
             plain,
             semantics,
         })
@@ -149,25 +196,29 @@ impl Question {
             outcome,
             budget_bytes,
             reordered,
+            offloaded,
             plain,
             semantics,
         } = ended;
         let found = || Some(Found::of(outcome, interrupted));
-        let chosen = reordered.as_ref().and_then(|r| Some((r, r.plan.as_ref()?)));
+        let with_copies = offloaded.as_ref().and_then(|answer| answer.plan.as_ref());
+        let chosen = reordered.as_ref().and_then(|r| {
+            let document = r.plan.as_ref()?;
+            let own = r.is_given_order() && outcome.cost() == Some(document.objective);
+            Some((document, own))
+        });
+        let chosen = chosen.or(with_copies.map(|document| (document, false)));
         let plan = match (chosen, &outcome.schedule) {
-            (Some((answer, document)), _) => {
-                let own = answer.is_given_order() && outcome.cost() == Some(document.objective);
-                Plan {
-                    source: self.instance.clone(),
-                    view: view.clone(),
-                    replay: simulate::plan(view, &document.plan)?,
-                    document: document.clone(),
-                    plain: plain.clone(),
-                    schedule: outcome.schedule.clone().filter(|_| own),
-                    found: found(),
-                    arena_bound_bytes: None,
-                }
-            }
+            (Some((document, own)), _) => Plan {
+                source: self.instance.clone(),
+                view: view.clone(),
+                replay: simulate::plan(view, &document.plan)?,
+                document: document.clone(),
+                plain: plain.clone(),
+                schedule: outcome.schedule.clone().filter(|_| own),
+                found: found(),
+                arena_bound_bytes: None,
+            },
             (None, Some(schedule)) => Plan::of(
                 &self.instance,
                 view,
@@ -256,14 +307,51 @@ fn limit(outcome: &Outcome, budget_bytes: u64, settings: &Settings) -> Trouble {
         .detail("seconds", Detail::Number(outcome.seconds))
 }
 
+/// The instance with a link in words: `on` for its own, a preset, or speeds.
+fn linked(
+    instance: &Instance,
+    link: &str,
+    host_memory: Option<Bound<'_, PyAny>>,
+) -> Result<Instance, Trouble> {
+    let own = || {
+        let words = format!("the instance {:?} has no host_link", instance.name());
+        instance
+            .host_link()
+            .cloned()
+            .ok_or_else(|| Trouble::argument("offload", words))
+    };
+    let link = match link.trim().eq_ignore_ascii_case("on") {
+        true => own()?,
+        false => link
+            .parse::<HostLink>()
+            .map_err(|e| Trouble::argument("offload", e))?,
+    };
+    let host_memory_bytes = match host_memory {
+        None => link.host_memory_bytes,
+        Some(size) => match arguments::budget(&size)? {
+            Budget::Bytes(bytes) => Some(bytes),
+            Budget::Percent(_) => {
+                let words = "a share of host memory is not known: give bytes or an amount";
+                return Err(Trouble::argument("host_memory", words));
+            }
+        },
+    };
+    let link = HostLink {
+        host_memory_bytes,
+        ..link
+    };
+    let linked = instance.with_host_link(Some(link));
+    linked.map_err(|e| Trouble::argument("offload", e))
+}
+
 /// Solves: the plan of least cost within a budget that was found, and a bound.
 // The keyword arguments of Python's function.
 #[allow(clippy::too_many_arguments)]
 #[pyfunction]
 #[pyo3(signature = (
     instance, budget, *, time_limit = None, formulation = None, threads = None, seed = 0,
-    gap = None, starts = Vec::new(), reorder = false, on_progress = None, addresses = false,
-    alignment = None
+    gap = None, starts = Vec::new(), reorder = false, offload = None, host_memory = None,
+    offload_phase = "any", on_progress = None, addresses = false, alignment = None
 ))]
 pub fn solve(
     py: Python<'_>,
@@ -276,6 +364,9 @@ pub fn solve(
     gap: Option<Bound<'_, PyAny>>,
     starts: Vec<Py<Plan>>,
     reorder: bool,
+    offload: Option<&str>,
+    host_memory: Option<Bound<'_, PyAny>>,
+    offload_phase: &str,
     on_progress: Option<Py<PyAny>>,
     addresses: bool,
     alignment: Option<u64>,
@@ -288,8 +379,22 @@ pub fn solve(
         let plan = plan.get();
         Ok((plan.start()?, plan.view.clone()))
     };
+    let instance = crate::instance::of(instance)?;
+    let instance = match offload {
+        Some(link) => linked(&instance, link, host_memory)?,
+        None => instance,
+    };
+    let phase = match offload_phase {
+        "any" => CopyPhase::Any,
+        "loss" => CopyPhase::Loss,
+        other => {
+            let problem = format!("{other:?} is no time for copies: give \"any\" or \"loss\"");
+            return Err(Trouble::argument("offload_phase", problem).into());
+        }
+    };
     let question = Question {
-        instance: crate::instance::of(instance)?,
+        instance,
+        offload: offload.map(|_| phase),
         wanted: arguments::semantics(formulation)?,
         budget: arguments::budget(budget)?,
         settings: Limits {
@@ -319,7 +424,7 @@ pub fn solve(
         let outcome = &answer.outcome;
         let last = Look {
             seconds: outcome.seconds,
-            objective: Some(plan.replay.cost),
+            objective: Some(plan.replay.makespan),
             bound: outcome.bound,
             moves: outcome.moves,
             nodes: outcome.nodes,

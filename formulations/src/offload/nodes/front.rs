@@ -220,7 +220,28 @@ impl Searching<'_> {
             self.prove(tuning.bound_share)?;
         }
         if !self.is_done() && self.watch.left().is_some() {
-            self.polish(1.0);
+            self.polish(tuning.bound_share);
+        }
+        // What is left of a time limit goes to finer shares of the smaller envelope.
+        for _ in 0..tuning.further_rounds {
+            if self.is_done() || self.watch.left().is_none() {
+                break;
+            }
+            let (mut low, mut high, extra) = (0.5, 1.0, self.extra());
+            for _ in 0..tuning.probes {
+                if self.is_done() {
+                    break;
+                }
+                let share = (low + high) / 2.0;
+                match self.probe(share, extra, tuning.further_share)? {
+                    Probe::Waits => high = share,
+                    Probe::Smooth | Probe::Nothing => low = share,
+                }
+            }
+            self.polish(tuning.further_share);
+            if !self.is_done() {
+                self.prove(tuning.bound_share)?;
+            }
         }
         Ok(())
     }

@@ -25,6 +25,10 @@ pub struct OffloadTuning {
     pub exact_nodes: usize,
     /// Labels of the exact search; one takes some 200 bytes.
     pub exact_labels: usize,
+    /// Rounds of further shares in what is left of a time limit.
+    pub further_rounds: usize,
+    /// Share of the time left for each of them.
+    pub further_share: f64,
     /// Lanes that choose copies side by side: fixed, so that the answer does not depend on the
     /// number of threads.
     pub lanes: u64,
@@ -44,6 +48,8 @@ impl Default for OffloadTuning {
             bound_share: 0.7,
             exact_nodes: 16,
             exact_labels: 300_000,
+            further_rounds: 2,
+            further_share: 0.12,
             lanes: 4,
         }
     }
