@@ -258,7 +258,9 @@ impl<'a> Machine<'a> {
         Some(after)
     }
 
+    /// Where the host has room for all, a buffer harms nobody, and stays.
     fn release(&self, config: &Config, i: usize) -> Option<Config> {
+        self.case.link().host_memory_bytes?;
         let tensor = &config.tensors[i];
         let filled = tensor.buffer.filter(|end| *end <= config.clock);
         if filled.is_none() || matches!(tensor.place, Place::Coming(_)) {

@@ -85,8 +85,12 @@ impl Front {
 /// Returns whether some run ends before a time, or at all where there is none: first run by first
 /// run, with a front of clocks for each configuration. Who may wait for copies as long as it takes
 /// needs no clocks.
-pub fn is_beaten(case: &LinkedCase, makespan: Option<u64>) -> bool {
+///
+/// # Errors
+/// [`TooMany`] where more than so many configurations were met.
+pub fn is_beaten(case: &LinkedCase, makespan: Option<u64>, most: usize) -> Result<bool, TooMany> {
     let machine = Machine::new(case);
+    let mut met = 0;
     let mut level = vec![machine.begin()];
     for next in 0..machine.nodes() {
         let in_time = |config: &Config| {
@@ -103,7 +107,7 @@ pub fn is_beaten(case: &LinkedCase, makespan: Option<u64>) -> bool {
                     continue;
                 }
                 if machine.is_end(&after) {
-                    return true;
+                    return Ok(true);
                 }
                 let clocks = makespan.map_or(Vec::new(), |_| clocks(&after));
                 let shape = shape(&after);
@@ -111,11 +115,16 @@ pub fn is_beaten(case: &LinkedCase, makespan: Option<u64>) -> bool {
                     let (front, configs) = behind.entry(shape).or_default();
                     if front.add(&clocks) {
                         configs.push(after);
+                        met += 1;
                     }
                 } else if fronts.entry(shape).or_default().add(&clocks) {
                     queue.push(Reverse((after.clock, list.len())));
                     list.push(after);
+                    met += 1;
                 }
+            }
+            if met > most {
+                return Err(TooMany);
             }
         }
         level = behind
@@ -123,5 +132,5 @@ pub fn is_beaten(case: &LinkedCase, makespan: Option<u64>) -> bool {
             .flat_map(|(_, configs)| configs)
             .collect();
     }
-    false
+    Ok(false)
 }
