@@ -75,7 +75,7 @@ struct Swept<T> {
 
 /// A start that may be excluded, of stages `first..=last`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Offered<T> {
+pub(crate) struct Offer<T> {
     pub first: u32,
     pub last: u32,
     pub price: T,
@@ -97,7 +97,7 @@ pub(crate) struct Walk<T> {
     is_noted: bool,
     swept: Vec<Swept<T>>,
     /// Starts that may be excluded, if it is noted.
-    offered: Vec<Offered<T>>,
+    offered: Vec<Offer<T>>,
 }
 
 impl<T: Number> Walk<T> {
@@ -129,7 +129,7 @@ impl<T: Number> Walk<T> {
 
     /// Notes a start of the next span, where it may be excluded.
     #[inline]
-    pub fn offer(&mut self, start: Offered<T>) {
+    pub fn offer(&mut self, start: Offer<T>) {
         if self.is_noted {
             self.offered.push(start);
         }
@@ -205,7 +205,7 @@ impl<T: Number> Walk<T> {
     /// with the starts on offer; `None` where there is no such life.
     pub fn totals(
         &self,
-        mut note: impl FnMut(u32, Option<T>, Option<T>, &mut dyn Iterator<Item = &Offered<T>>),
+        mut note: impl FnMut(u32, Option<T>, Option<T>, &mut dyn Iterator<Item = &Offer<T>>),
     ) {
         // Least prices of what is behind when a stage begins.
         let (mut absent, mut device) = (Some(T::ZERO), None);

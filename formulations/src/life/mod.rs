@@ -27,7 +27,7 @@ mod lives;
 mod prices;
 
 pub use atoms::{Atom, Stretch, Term, Which};
-pub(crate) use automaton::{Found, Offered, Span, Walk};
+pub(crate) use automaton::{Found, Offer, Span, Walk};
 pub(crate) use bound::{Sizes, exclude, lagrangian_bound, multipliers, price};
 pub use classes::Group;
 pub(crate) use classes::{CLASS_WEIGHT, classes, classes_of_tensors};

@@ -6,7 +6,7 @@
 
 use super::{CheckmateGraph, Interval, event};
 use crate::life::{
-    AtomPrices, Exclusions, Found, Lives, Offered, Scratch, Sizes, Span, StartPrices, Term, Walk,
+    AtomPrices, Exclusions, Found, Lives, Offer, Scratch, Sizes, Span, StartPrices, Term, Walk,
 };
 use remat_solver::price::Number;
 use std::ops::{Add, Range};
@@ -74,7 +74,7 @@ impl Lives for CheckmateGraph {
             let end = stand.end(stage);
             let start = stand.start(stage).map(|price| (price, 0));
             if let Some((price, way)) = start.filter(|_| stage > node) {
-                walk.offer(Offered {
+                walk.offer(Offer {
                     first,
                     last: stage,
                     price,

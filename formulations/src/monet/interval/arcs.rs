@@ -2,9 +2,7 @@
 //! made again there.
 
 use super::{Interval, MonetGraph};
-use crate::life::{
-    AtomPrices, Exclusions, Found, Lives, Offered, Scratch, Sizes, Span, Term, Walk,
-};
+use crate::life::{AtomPrices, Exclusions, Found, Lives, Offer, Scratch, Sizes, Span, Term, Walk};
 use remat_solver::price::Number;
 use std::ops::Range;
 
@@ -63,7 +61,7 @@ impl Lives for MonetGraph {
                 for (way, s) in self.open_starts(exclusions, node, stage) {
                     let cost = prices.one.times(s.cost as i64);
                     let price = starts.price(cost, stage, s.in_place, s.workspace);
-                    walk.offer(Offered {
+                    walk.offer(Offer {
                         first: stage,
                         last: stage,
                         price,
