@@ -4,6 +4,7 @@ use super::interval::{Interval, Row};
 use super::path_cuts::{PathCut, PathMemoryCut};
 use super::{CheckmateFormulation, CheckmateGraph};
 use crate::bound::smallest_budget;
+use crate::life::Stretch;
 use crate::life::layers::{Beside, Layered};
 use remat_instances::instance::Instance;
 use remat_instances::schedule::{CheckmateSchedule, Semantics};

@@ -9,9 +9,6 @@
 
 use remat_instances::schedule::BitMatrix;
 
-/// Passes of exclusion: what is excluded makes lives dearer, which excludes more.
-pub(crate) const EXCLUSION_PASSES: usize = 3;
-
 /// The size of a program: the subject of [`Exclusions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {

@@ -1,17 +1,36 @@
 //! Lives of tensors: what all interval forms share. A life is a set of stretches of time
-//! (intervals) that a tensor spends in memory.
+//! (intervals) that a tensor spends on the device.
+//!
+//! A row is a linear form in *atoms*, a dual a payment to these, and the cheapest life of a tensor a
+//! shortest path in its *automaton*. A program says which starts it offers, what they need and which
+//! moments they occupy ([`Lives`]); pricing, Lagrangian bounds and exclusions follow.
 //!
 //! | module | concept |
 //! |---|---|
+//! | `atoms` | atoms, and terms of rows |
+//! | `prices`, `byte_prices` | payments of duals to atoms |
+//! | `automaton` | the lives of a tensor, and the cheapest |
+//! | `lives` | traits of a program |
+//! | `bound` | pricing, bounds, and what they exclude |
 //! | `exclusions` | what no schedule that is better than the best known does |
 //! | `classes` | like tensors, counted together |
 //! | [`layers`] | equal layers: where they are, and roots and plans of many from those of a few |
 
+mod atoms;
+mod automaton;
+mod bound;
+mod byte_prices;
 mod classes;
 mod exclusions;
 pub mod layers;
+mod lives;
+mod prices;
 
+pub use atoms::{Atom, Stretch, Term, Which};
+pub(crate) use automaton::{Found, Offer, Span, Walk};
+pub(crate) use bound::{Sizes, exclude, lagrangian_bound, multipliers, price};
 pub use classes::Group;
 pub(crate) use classes::{CLASS_WEIGHT, classes, classes_of_tensors};
-pub(crate) use exclusions::EXCLUSION_PASSES;
 pub use exclusions::{Exclusions, Extent};
+pub(crate) use lives::Lives;
+pub(crate) use prices::{AtomPrices, Scratch, StartPrices};

@@ -2,15 +2,13 @@
 //! the known values.
 
 use remat_formulations::checkmate::graph::CheckmateGraph;
-use remat_formulations::checkmate::interval::{
-    Interval, IntervalPoint, Row, lagrangian_bound, root_bound,
-};
+use remat_formulations::checkmate::interval::{Interval, IntervalPoint, Row, root_bound};
 use remat_formulations::checkmate::path_cuts::{SeparationSettings, separate};
 use remat_formulations::life::Exclusions;
 use remat_instances::Instance;
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate;
-use remat_solver::price::{Incumbents, Root, RootSettings, RootStatus};
+use remat_solver::price::{Incumbents, Pricing, Root, RootSettings, RootStatus};
 use remat_tests::graphs::{Numbers, general, random_schedule, tight_budget, training};
 use remat_tests::{brute, shared_data};
 use std::sync::Arc;
@@ -277,7 +275,7 @@ fn lagrangian_bounds_hold_for_any_duals() {
         let everything = Exclusions::none(graph.extent());
         let (rows, best): (Vec<Row>, Vec<f64>) = root.proof.into_iter().unzip();
         assert_eq!(
-            lagrangian_bound(&graph, &everything, &rows, &best),
+            graph.lagrangian_bound(&everything, &rows, &best),
             root.safe_bound
         );
         for k in 0..20 {
@@ -287,7 +285,7 @@ fn lagrangian_bounds_hold_for_any_duals() {
                 .iter()
                 .map(|y| y * (1.0 + noise * (numbers.below(200) as f64 / 100.0 - 1.0)))
                 .collect();
-            let bound = lagrangian_bound(&graph, &everything, &rows, &duals);
+            let bound = graph.lagrangian_bound(&everything, &rows, &duals);
             assert!(bound <= optimum, "round {round}: {bound} {optimum}");
             above_base += usize::from(bound > graph.base_cost());
         }

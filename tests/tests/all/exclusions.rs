@@ -1,7 +1,7 @@
 //! What duals exclude below a target is in no schedule below it.
 
 use remat_formulations::checkmate::graph::CheckmateGraph;
-use remat_formulations::checkmate::interval::{Interval, lagrangian_bound, root_bound};
+use remat_formulations::checkmate::interval::{Interval, root_bound};
 use remat_formulations::monet::interval as monet;
 use remat_formulations::solve::Settings;
 use remat_instances::schedule::{Schedule, ScheduleFile, Semantics};
@@ -78,7 +78,7 @@ fn random_schedules_of_checkmate_stay_permitted_below_their_cost() {
             }
             // The bound of what is permitted is one of the schedule, and at least as high as
             // before.
-            let bound = lagrangian_bound(&graph, &exclusions, &rows, &duals);
+            let bound = graph.lagrangian_bound(&exclusions, &rows, &duals);
             assert!(bound <= cost, "round {round}");
             assert!(bound >= root.safe_bound, "round {round}");
             fitting += 1;

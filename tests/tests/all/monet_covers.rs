@@ -1,8 +1,7 @@
 //! Lifted covers of MONeT's memory rows, and path memory cuts: every schedule that fits meets them.
 
-use remat_formulations::monet::interval::{
-    Interval, Kind, MonetGraph, Point, Row, Term, Which, separate_cuts,
-};
+use remat_formulations::life::{Atom, Term, Which};
+use remat_formulations::monet::interval::{Interval, Kind, MonetGraph, Point, Row, separate_cuts};
 use remat_instances::schedule::MonetSchedule;
 use remat_instances::simulate;
 use remat_solver::price::SeparationSettings;
@@ -93,17 +92,24 @@ impl Found {
 }
 
 fn is_start(term: &Term, starts: Which) -> bool {
-    matches!(term, Term::Start { which, .. } if *which == starts)
+    matches!(term.atom, Atom::Start { which, .. } if which == starts)
 }
 
 #[test]
 fn covers_hold_at_schedules_that_fit() {
     let found = rows_of(Kind::Cover, 70_000..70_960);
-    let run =
-        |t: &Term| matches!(t, Term::Start { which, .. } if matches!(which, Which::AtLeast(_)));
+    let run = |t: &Term| {
+        matches!(
+            t.atom,
+            Atom::Start {
+                which: Which::AtLeast(_),
+                ..
+            }
+        )
+    };
     let of_runs = found.with(run);
     let of_windows = found.with(|t| is_start(t, Which::All));
-    let heavy = found.with(|t| matches!(t, Term::Stored { coefficient, .. } if *coefficient < -1));
+    let heavy = found.with(|t| matches!(t.atom, Atom::Crosses { .. }) && t.coefficient < -1);
     let (count, tight, fitting) = found.counts();
     println!(
         "{count} covers, {of_runs} of runs, {of_windows} of windows, {heavy} with weights, {tight} times tight, {fitting} schedules"
@@ -116,7 +122,7 @@ fn covers_hold_at_schedules_that_fit() {
 fn path_memory_cuts_hold_at_schedules_that_fit() {
     let found = rows_of(Kind::PathMemory, 80_000..87_000);
     let of_windows = found.with(|t| is_start(t, Which::All));
-    let of_choices = found.with(|t| matches!(t, Term::Choice { .. }));
+    let of_choices = found.with(|t| matches!(t.atom, Atom::Choice { .. }));
     let (count, tight, fitting) = found.counts();
     println!(
         "{count} cuts, {of_windows} of windows, {of_choices} of choices, {tight} times tight, {fitting} schedules"

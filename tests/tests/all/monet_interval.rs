@@ -1,8 +1,9 @@
 //! MONeT's interval form: its rows hold at every schedule, its bounds are below every optimum.
 
 use remat_formulations::life::Exclusions;
+use remat_formulations::life::Which;
 use remat_formulations::monet::interval::{
-    Interval, Kind, MonetGraph, Point, Row, Which, lagrangian_bound, root_bound, separate_cuts,
+    Interval, Kind, MonetGraph, Point, Row, root_bound, separate_cuts,
 };
 use remat_formulations::monet::original::Original;
 use remat_instances::Instance;
@@ -11,8 +12,8 @@ use remat_instances::simulate;
 use remat_lp::{ColId, LpOutcome, Model, RowId};
 use remat_solver::mip::{Settings, SolveStatus, Solver};
 use remat_solver::price::{
-    Incumbents, PrimalHeuristic, Root, RootSettings, RootStatus, SeparationSettings, TreeEnd,
-    TreeSettings, Visited, search,
+    Incumbents, Pricing, PrimalHeuristic, Root, RootSettings, RootStatus, SeparationSettings,
+    TreeEnd, TreeSettings, Visited, search,
 };
 use remat_tests::graphs::Numbers;
 use remat_tests::monet::{Mode, schedule, training};
@@ -279,7 +280,7 @@ fn root_bounds_are_below_optima_and_above_the_published_relaxation() {
         let (rows, duals): (Vec<Row>, Vec<f64>) = root.proof.iter().cloned().unzip();
         if !rows.is_empty() {
             assert_eq!(
-                lagrangian_bound(&graph, &everything, &rows, &duals),
+                graph.lagrangian_bound(&everything, &rows, &duals),
                 root.safe_bound
             );
         }

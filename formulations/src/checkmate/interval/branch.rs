@@ -1,7 +1,7 @@
 //! Branchings: integer quantities of a schedule, linear in its intervals, and which of them a
 //! fractional point leaves open.
 
-use super::{CheckmateGraph, Interval, IntervalPoint};
+use super::{CheckmateGraph, IntervalPoint};
 use crate::checkmate::path_cuts::Steps;
 use crate::life::{CLASS_WEIGHT, Group};
 use remat_solver::price::{INTEGRALITY_TOLERANCE, Open, fraction, most_promising};
@@ -33,20 +33,6 @@ impl Quantity {
         match *self {
             Quantity::Starts { of, .. } | Quantity::Held { of, .. } => of,
         }
-    }
-
-    /// Returns whether an interval adds 1 to it.
-    pub fn counts(&self, graph: &CheckmateGraph, c: &Interval) -> bool {
-        self.of()
-            .list(&graph.classes)
-            .binary_search(&c.node)
-            .is_ok()
-            && match *self {
-                Quantity::Starts { first, last, .. } => {
-                    c.is_recomputed() && (first..=last).contains(&c.start)
-                }
-                Quantity::Held { stage, .. } => c.crosses(stage),
-            }
     }
 }
 

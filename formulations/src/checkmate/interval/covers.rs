@@ -9,7 +9,7 @@
 //! inputs are none. Where `k` is not recomputed the row only says that the others fit, so it holds
 //! at every schedule.
 
-use super::{CheckmateGraph, Interval, IntervalPoint, Row};
+use super::{CheckmateGraph, IntervalPoint, Row};
 use remat_solver::price::cover::{Cover, Item, VIOLATION, separate};
 
 /// Covers are looked for at events with at least this share of the capacity in use.
@@ -38,28 +38,6 @@ pub struct EventCover {
     /// Weight that counts besides if the node is recomputed: it has its inputs then, which count
     /// for nothing themselves.
     pub made: u32,
-}
-
-impl EventCover {
-    /// Coefficient of an interval.
-    pub fn coefficient(&self, len: usize, c: &Interval) -> i64 {
-        let starts = c.node == self.node && c.start == self.stage && c.is_recomputed();
-        let there = i64::from(c.covers(len, self.stage, self.node));
-        let weight = i64::from(self.cover.weight(c.node));
-        -weight * there - i64::from(self.made) * i64::from(starts)
-    }
-
-    /// The tensors whose intervals may count, each once: a node that counts when it is made is not
-    /// among the others.
-    pub fn tensors(&self) -> impl Iterator<Item = u32> {
-        let others = self.cover.weights.iter().map(|w| w.0);
-        others.chain((self.made > 0).then_some(self.node))
-    }
-
-    /// All weights and the right side together.
-    pub fn total(&self) -> f64 {
-        self.cover.total() + f64::from(self.made)
-    }
 }
 
 /// An event, and how much of its node's recomputation a point has where that is one of the items.

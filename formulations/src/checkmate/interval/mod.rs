@@ -22,36 +22,34 @@
 //! ```
 //!
 //! The last is stronger than in the compact form: what is read last in stage `b` itself behind the
-//! turn of `j` counts as staying. Every dual is a price on an event, a stage boundary or a start,
-//! so the best interval of a tensor is found in one sweep over its stages and readers (`sweep`),
-//! over *all* intervals, those whose rows are not in the program yet too. The cheapest set of
-//! disjoint intervals of each tensor gives the Lagrangian bound (`bound`), in integers and safe
-//! before convergence.
+//! turn of `j` counts as staying. Rows are linear forms in atoms (`rows`): starts, being there at an
+//! event, crossing the start of a stage. So the best interval of a tensor is found in one sweep over
+//! its stages and readers (`arcs`, and the automaton of [`life`](crate::life)), over *all*
+//! intervals, those whose rows are not in the program yet too. The cheapest set of disjoint
+//! intervals of each tensor gives the Lagrangian bound, in integers and safe before convergence.
 //!
 //! What a tree branches on is linear in the intervals as well (`branch`), and one more row of the
 //! same kind. Relaxations, root and tree are those of every interval form
 //! ([`remat_solver::price`]), to which `program` makes this one known.
 
-mod bound;
+mod arcs;
 mod branch;
-mod byte_prices;
 mod covers;
 mod point;
-mod price;
 mod program;
 mod proof;
-mod sweep;
+mod rows;
 
-pub use bound::lagrangian_bound;
 pub use branch::{Branch, Quantity};
 pub use covers::EventCover;
 pub use point::IntervalPoint;
 pub use program::{RootError, root_bound, root_bound_recorded};
 pub use proof::tree_proof;
 pub(super) use proof::{too_small, trivial};
+pub use rows::Row;
 
 use super::CheckmateGraph;
-use super::path_cuts::{PathCut, PathMemoryCut};
+use crate::life::Stretch;
 use remat_instances::schedule::{CheckmateSchedule, StageRuns};
 
 /// A stretch of time that a tensor spends in memory.
@@ -134,159 +132,27 @@ impl Interval {
     /// Returns whether it is in memory at an event.
     pub fn covers(&self, len: usize, stage: u32, node: u32) -> bool {
         let e = event(len, stage, node);
-        self.first_event(len) <= e && e <= self.last_event(len)
-    }
-
-    /// Returns whether it is in memory when a stage starts.
-    pub fn crosses(&self, stage: u32) -> bool {
-        self.start < stage && stage <= self.end
+        (self.first_event(len)..=self.last_event(len)).contains(&e)
     }
 }
 
-/// A row of the form.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Row {
-    /// `node` is there when the node of stage `reader` reads it for the first time.
-    Need {
-        /// The tensor.
-        node: u32,
-        /// Its reader, which is also the stage.
-        reader: u32,
-    },
-    /// `input` is there when `node` is recomputed in `stage`.
-    Input {
-        /// The stage.
-        stage: u32,
-        /// The node that is recomputed.
-        node: u32,
-        /// Its input.
-        input: u32,
-    },
-    /// The parent of a by-product is recomputed where that is.
-    Parent {
-        /// The stage.
-        stage: u32,
-        /// The by-product.
-        node: u32,
-    },
-    /// Memory at an event.
-    Memory {
-        /// The stage.
-        stage: u32,
-        /// The node whose turn it is.
-        node: u32,
-        /// Gauge by which it is measured: index into [`CheckmateGraph::gauges`], 0 for sizes as
-        /// they are.
-        gauge: u32,
-    },
-    /// Cover of an event: what fits there, as integers see it.
-    Cover(EventCover),
-    /// A path cut.
-    Path(PathCut),
-    /// A path memory cut, with companions.
-    PathMemory(PathMemoryCut),
-    /// A branching: not a row of every schedule, but of those below one node of the tree.
-    Branch(Branch),
-}
+impl Stretch for Interval {
+    type Graph = CheckmateGraph;
 
-/// The window of start stages of tensor `k` behind event `(a,j)`, up to event `(b,j)`.
-fn starts_between(k: u32, j: u32, a: u32, b: u32) -> std::ops::RangeInclusive<u32> {
-    if k < j {
-        a + 1..=b
-    } else {
-        a..=b.saturating_sub(1)
+    fn place(&self) -> [u32; 3] {
+        [self.node, self.start, self.end]
     }
-}
 
-impl Row {
-    /// Coefficient of an interval: a count, or bytes for memory rows.
-    pub fn coefficient(&self, graph: &CheckmateGraph, c: &Interval) -> i64 {
+    fn is_at(&self, graph: &CheckmateGraph, moment: u32) -> bool {
         let n = graph.len();
-        let bytes = |k: u32| graph.bytes[k as usize] as i64;
-        let starts_in = |stage: u32| c.is_recomputed() && c.start == stage;
-        match self {
-            Row::Need { node, reader } => {
-                i64::from(c.node == *node && c.covers(n, *reader, *reader))
-            }
-            Row::Input { stage, node, input } => {
-                let covers = c.node == *input && c.covers(n, *stage, *node);
-                let starts = c.node == *node && starts_in(*stage);
-                i64::from(covers) - i64::from(starts)
-            }
-            Row::Parent { stage, node } => {
-                let with = graph.parent[*node as usize] == Some(c.node) && starts_in(*stage);
-                let starts = c.node == *node && starts_in(*stage);
-                i64::from(with) - i64::from(starts)
-            }
-            Row::Memory { stage, node, gauge } => {
-                let gauge = &graph.gauges[*gauge as usize];
-                let starts = c.node == *node && starts_in(*stage);
-                match (starts, c.covers(n, *stage, *node)) {
-                    (true, _) => gauge.working_again[c.node as usize] as i64,
-                    (_, true) => gauge.bytes[c.node as usize] as i64,
-                    _ => 0,
-                }
-            }
-            Row::Cover(at) => at.coefficient(n, c),
-            Row::Path(cut) => {
-                let held = c.crosses(cut.from) && cut.path.contains(&c.node);
-                let made = c.node == cut.source()
-                    && c.is_recomputed()
-                    && (cut.from..=cut.reader).contains(&c.start);
-                i64::from(held) + i64::from(made)
-            }
-            Row::PathMemory(cut) => {
-                let (a, b, j) = (cut.path.from, cut.path.reader, cut.path.source());
-                let mut value = 0;
-                if cut.staying.binary_search(&c.node).is_ok() {
-                    let kept = i64::from(c.covers(n, b, j));
-                    let made = i64::from(starts_between(c.node, j, a, b).contains(&c.start));
-                    value += bytes(c.node) * (kept - made);
-                }
-                let beside = cut
-                    .companions
-                    .iter()
-                    .filter(|g| g.1 == c.node && c.covers(n, g.0, j));
-                value += bytes(c.node) * beside.count() as i64;
-                if c.crosses(a) && cut.path.path.contains(&c.node) {
-                    value -= graph.need_bytes(j as usize) as i64;
-                }
-                value
-            }
-            Row::Branch(branch) => branch.sign() * i64::from(branch.quantity.counts(graph, c)),
-        }
+        (self.first_event(n)..=self.last_event(n)).contains(&moment)
     }
 
-    /// The right side: at least this for counts, at most this (in bytes) for memory.
-    pub fn right_side(&self, graph: &CheckmateGraph) -> i64 {
-        let capacity = graph.capacity as i64;
-        match self {
-            Row::Need { .. } | Row::Path(_) => 1,
-            Row::Input { .. } | Row::Parent { .. } => 0,
-            Row::Cover(at) => -i64::from(at.cover.most),
-            Row::Memory { stage, node, gauge } => {
-                let gauge = &graph.gauges[*gauge as usize];
-                let own = match stage == node {
-                    true => gauge.working[*node as usize],
-                    false => 0,
-                };
-                gauge.capacity as i64 - own as i64
-            }
-            Row::PathMemory(cut) => {
-                let beside: i64 = cut
-                    .companions
-                    .iter()
-                    .map(|g| graph.bytes[g.1 as usize] as i64)
-                    .sum();
-                let need = graph.need_bytes(cut.path.source() as usize) + cut.other_bytes;
-                capacity - need as i64 + beside
-            }
-            Row::Branch(branch) => branch.right_side(),
-        }
+    fn bytes(&self, graph: &CheckmateGraph, gauge: u32) -> i64 {
+        graph.gauges[gauge as usize].bytes[self.node as usize] as i64
     }
 
-    /// Returns whether it is a memory row: at most, in bytes.
-    pub fn is_memory(&self) -> bool {
-        matches!(self, Row::Memory { .. } | Row::PathMemory(_))
+    fn workspace(&self, graph: &CheckmateGraph) -> i64 {
+        graph.workspace_again[self.node as usize] as i64
     }
 }

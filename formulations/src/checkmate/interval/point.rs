@@ -1,6 +1,7 @@
 //! A fractional solution of the interval form, and the rows it violates.
 
-use super::{CheckmateGraph, Interval, Row, event, starts_between};
+use super::rows::starts_between;
+use super::{CheckmateGraph, Interval, Row, event};
 use crate::checkmate::path_cuts::{
     FractionalPoint, PathCut, PathMemoryCut, PointBuilder, SeparationSettings,
 };

@@ -1,11 +1,9 @@
 //! Checkmate's program as branch, price and cut sees it, and its root.
 
-use super::bound::exclude;
-use super::price::{price, uses};
-use super::{Branch, CheckmateGraph, Interval, IntervalPoint, Quantity, Row, lagrangian_bound};
+use super::{Branch, CheckmateGraph, Interval, IntervalPoint, Quantity, Row};
 use crate::bound::TooSmall;
 use crate::checkmate::path_cuts::separate;
-use crate::life::{Exclusions, Extent, Group};
+use crate::life::{self, Exclusions, Extent, Group};
 use remat_instances::instance::Instance;
 use remat_lp::ModelError;
 use remat_solver::price::{
@@ -131,7 +129,18 @@ impl Rows for CheckmateGraph {
     }
 
     fn parts(&self, row: &Row, note: &mut dyn FnMut(usize, ())) {
-        uses(self, row, &mut |tensor| note(tensor as usize, ()));
+        if let Row::Memory { stage, .. } = row {
+            let alive = |i: &u32| self.last_stage[*i as usize] >= *stage;
+            (0..=*stage)
+                .filter(alive)
+                .for_each(|i| note(i as usize, ()));
+            return;
+        }
+        let mut tensors = Vec::new();
+        row.terms(self, None, |term| tensors.extend(term.node()));
+        tensors.sort_unstable();
+        tensors.dedup();
+        tensors.into_iter().for_each(|i| note(i as usize, ()));
     }
 
     fn coefficient(&self, row: &Row, (): (), column: &Interval) -> i64 {
@@ -181,15 +190,15 @@ impl Pricing for CheckmateGraph {
         per_block: usize,
         tolerance: f64,
     ) -> Priced<Interval> {
-        price(self, exclusions, rows, duals, per_block, tolerance)
+        life::price(self, exclusions, rows, duals, per_block, tolerance)
     }
 
     fn lagrangian_bound(&self, exclusions: &Exclusions, rows: &[Row], duals: &[f64]) -> u64 {
-        lagrangian_bound(self, exclusions, rows, duals)
+        life::lagrangian_bound(self, exclusions, rows, duals)
     }
 
     fn exclude(&self, exclusions: &mut Exclusions, rows: &[Row], duals: &[f64], target: u64) {
-        exclude(self, exclusions, rows, duals, target);
+        life::exclude(self, exclusions, rows, duals, target);
     }
 }
 

@@ -1,8 +1,8 @@
 //! Proofs of bounds, as text (`remat-proof/1`, `docs/proof.md`) that can be checked without the
 //! solver.
 
-use super::bound::multipliers;
 use super::{Branch, CheckmateGraph, Quantity, Row};
+use crate::life::multipliers;
 use crate::solve::BoundProof;
 use remat_instances::instance::{Instance, NodeId};
 use remat_solver::price::TreeProof;
@@ -68,7 +68,8 @@ pub fn tree_proof(
         let used: Vec<(u32, i128)> = used.map(|(d, y)| (d.0, y)).collect();
         let _ = writeln!(text, " {bits} {}", used.len());
         for (row, multiplier) in used {
-            let _ = writeln!(text, "{row} {multiplier}");
+            // Those of memory rows are written as prices of a byte.
+            let _ = writeln!(text, "{row} {}", multiplier.abs());
         }
     }
     BoundProof::new(text, bound)

@@ -17,6 +17,7 @@ mod valid;
 use super::bound::event_bound;
 use super::interval::{Interval, MonetGraph, Row};
 use super::{MonetFormulation, anneal::MonetLandscape};
+use crate::life::Stretch;
 use crate::life::layers::{Beside, Layered};
 use origin::Origin;
 use remat_instances::instance::Instance;
@@ -96,7 +97,7 @@ impl Layered for MonetGraph {
 
     fn is_held(&self, c: &Interval, stage_of: u32) -> bool {
         let stage = (stage_of + 1).checked_sub(self.columns as u32);
-        stage.is_some_and(|stage| c.is_stored(stage))
+        stage.is_some_and(|stage| c.crosses(stage))
     }
 
     fn cost_again(&self, c: &Interval) -> u64 {

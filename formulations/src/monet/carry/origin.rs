@@ -1,7 +1,8 @@
 //! Origins of rows: what they were made from.
 
 use super::Places;
-use crate::monet::interval::{MonetGraph, PathCut, Row, Which};
+use crate::life::Which;
+use crate::monet::interval::{MonetGraph, PathCut, Row};
 
 /// Origin of a row: what it was made from, as in the constructors of [`Row`].
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! Origins, read off the terms of rows.
 
 use super::origin::Origin;
-use crate::monet::interval::{Kind, MonetGraph, PathCut, Row, Term, Which};
+use crate::life::{Atom, Term, Which};
+use crate::monet::interval::{Kind, MonetGraph, PathCut, Row};
 
 /// Origins that a row may have; of those, the one it has makes the same row again.
 pub(super) fn candidates(graph: &MonetGraph, row: &Row) -> Vec<Origin> {
@@ -22,25 +23,29 @@ pub(super) fn candidates(graph: &MonetGraph, row: &Row) -> Vec<Origin> {
 }
 
 fn of_one(row: &Row) -> Option<Origin> {
-    row.terms.iter().find_map(|term| match (row.kind, *term) {
-        (Kind::First, Term::Start { node, .. }) => Some(Origin::First { node }),
-        (Kind::Choose, Term::Choice { stage, .. }) => Some(Origin::Choose { stage }),
-        (Kind::Need, Term::Held { node, stage, .. }) => Some(Origin::Need { stage, node }),
-        _ => None,
-    })
+    row.terms
+        .iter()
+        .find_map(|term| match (row.kind, term.atom) {
+            (Kind::First, Atom::Start { node, .. }) => Some(Origin::First { node }),
+            (Kind::Choose, Atom::Choice { stage, .. }) => Some(Origin::Choose { stage }),
+            (
+                Kind::Need,
+                Atom::At {
+                    node,
+                    moment: stage,
+                },
+            ) => Some(Origin::Need { stage, node }),
+            _ => None,
+        })
 }
 
 /// A row of something made, which counts against, and something that it is made of.
 fn of_two(row: &Row) -> Option<Origin> {
     let start = |sign: i64| {
-        row.terms.iter().find_map(|term| match *term {
-            Term::Start {
-                node,
-                first,
-                which,
-                coefficient,
-                ..
-            } if coefficient == sign => Some((node, first, which)),
+        row.terms.iter().find_map(|term| match term.atom {
+            Atom::Start {
+                node, first, which, ..
+            } if term.coefficient == sign => Some((node, first, which)),
             _ => None,
         })
     };
@@ -61,8 +66,8 @@ fn of_two(row: &Row) -> Option<Origin> {
 }
 
 fn overwriting(row: &Row) -> Vec<Origin> {
-    let made = row.terms.iter().find_map(|term| match *term {
-        Term::Start {
+    let made = row.terms.iter().find_map(|term| match term.atom {
+        Atom::Start {
             node,
             first,
             which: Which::InPlace,
@@ -85,20 +90,16 @@ fn overwriting(row: &Row) -> Vec<Origin> {
 
 /// The stage for which something is held.
 fn held_stage(row: &Row) -> Option<u32> {
-    row.terms.iter().find_map(|term| match *term {
-        Term::Held { stage, .. } => Some(stage),
+    row.terms.iter().find_map(|term| match term.atom {
+        Atom::At { moment: stage, .. } => Some(stage),
         _ => None,
     })
 }
 
 /// Tensors that count where they are stored, with the stages.
 fn stored(row: &Row) -> impl Iterator<Item = (u32, u32, i64)> {
-    row.terms.iter().filter_map(|term| match *term {
-        Term::Stored {
-            node,
-            stage,
-            coefficient,
-        } => Some((node, stage, coefficient)),
+    row.terms.iter().filter_map(|term| match term.atom {
+        Atom::Crosses { node, stage } => Some((node, stage, term.coefficient)),
         _ => None,
     })
 }
@@ -110,8 +111,8 @@ fn stored_stages(row: &Row) -> Option<[u32; 2]> {
 }
 
 fn memory(graph: &MonetGraph, row: &Row) -> Vec<Origin> {
-    let run = row.terms.iter().find_map(|term| match *term {
-        Term::Start {
+    let run = row.terms.iter().find_map(|term| match term.atom {
+        Atom::Start {
             node,
             first,
             which: Which::WithWorkspace,
@@ -136,9 +137,9 @@ fn memory(graph: &MonetGraph, row: &Row) -> Vec<Origin> {
         (None, None) => Vec::new(),
     };
     let turn = |stage: u32| {
-        let gone_by = row.terms.iter().filter_map(|term| match *term {
-            Term::Stored { node, stage: t, .. } if t == stage + 1 => Some(node),
-            Term::Held { node, .. } => Some(node),
+        let gone_by = row.terms.iter().filter_map(|term| match term.atom {
+            Atom::Crosses { node, stage: t } if t == stage + 1 => Some(node),
+            Atom::At { node, .. } => Some(node),
             _ => None,
         });
         Origin::Turn {
@@ -151,8 +152,8 @@ fn memory(graph: &MonetGraph, row: &Row) -> Vec<Origin> {
 
 /// Choices that a row names, or all of a stage.
 fn ways(graph: &MonetGraph, row: &Row, stage: u32) -> Vec<u32> {
-    let named = row.terms.iter().filter_map(|term| match *term {
-        Term::Choice { way, .. } => Some(way),
+    let named = row.terms.iter().filter_map(|term| match term.atom {
+        Atom::Choice { way, .. } => Some(way),
         _ => None,
     });
     let named: Vec<u32> = named.collect();
@@ -163,8 +164,8 @@ fn ways(graph: &MonetGraph, row: &Row, stage: u32) -> Vec<u32> {
 }
 
 fn path(graph: &MonetGraph, row: &Row) -> Option<Origin> {
-    let (source, from, reader) = row.terms.iter().find_map(|term| match *term {
-        Term::Start {
+    let (source, from, reader) = row.terms.iter().find_map(|term| match term.atom {
+        Atom::Start {
             node, first, last, ..
         } => Some((node, first, last)),
         _ => None,
@@ -186,8 +187,8 @@ fn path_memory(graph: &MonetGraph, row: &Row) -> Vec<Origin> {
         .filter(|s| s.2 < 0)
         .map(|s| (s.0, s.1))
         .collect();
-    let starts = row.terms.iter().filter_map(|term| match *term {
-        Term::Start {
+    let starts = row.terms.iter().filter_map(|term| match term.atom {
+        Atom::Start {
             node, first, last, ..
         } => Some((node, first, last)),
         _ => None,
@@ -206,8 +207,8 @@ fn path_memory(graph: &MonetGraph, row: &Row) -> Vec<Origin> {
             .flatten()
             .collect(),
     };
-    let chosen = row.terms.iter().find_map(|term| match *term {
-        Term::Choice { stage, .. } => Some(stage),
+    let chosen = row.terms.iter().find_map(|term| match term.atom {
+        Atom::Choice { stage, .. } => Some(stage),
         _ => None,
     });
     let mut found = Vec::new();

@@ -1,7 +1,8 @@
 //! Origins that are those of a row of a program: that every schedule meets it.
 
 use super::origin::Origin;
-use crate::monet::interval::{MonetGraph, PathCut, Which};
+use crate::life::Which;
+use crate::monet::interval::{MonetGraph, PathCut};
 
 impl Origin {
     /// Returns whether its row is one of a program.

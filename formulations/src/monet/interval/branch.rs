@@ -1,9 +1,9 @@
 //! Branchings: integer quantities of a schedule, linear in its columns, and which of them a
 //! fractional point leaves open.
 
-use super::rows::{Kind, Row, Term, Which};
+use super::rows::{Kind, Row};
 use super::{MonetGraph, Point};
-use crate::life::{CLASS_WEIGHT, Group};
+use crate::life::{CLASS_WEIGHT, Group, Term, Which};
 use remat_solver::price::{INTEGRALITY_TOLERANCE, Open, fraction, most_promising};
 
 /// An integer quantity of a schedule.
@@ -57,22 +57,11 @@ impl Row {
     /// A branching: `quantity >= count`, or `-quantity >= -count`.
     pub fn branch(graph: &MonetGraph, branch: &Branch) -> Row {
         let coefficient = branch.sign();
-        let start = |node, first, last, which| Term::Start {
-            node,
-            first,
-            last,
-            which,
-            coefficient,
-        };
+        let start = |node, first, last, which| Term::start(node, first, last, which, coefficient);
         let terms = match branch.quantity {
             Quantity::Choice { of, way } => {
                 let stages = of.list(&graph.choice_classes).iter();
-                let choice = |&stage| Term::Choice {
-                    stage,
-                    way,
-                    coefficient,
-                };
-                stages.map(choice).collect()
+                stages.map(|&t| Term::choice(t, way, coefficient)).collect()
             }
             Quantity::Starts { of, first, last } => {
                 let nodes = of.list(&graph.classes).iter();
@@ -84,19 +73,12 @@ impl Row {
             Quantity::InPlace { node, stage } => vec![start(node, stage, stage, Which::InPlace)],
             Quantity::Stored { of, stage } => {
                 let nodes = of.list(&graph.classes).iter();
-                let stored = |&node| Term::Stored {
-                    node,
-                    stage,
-                    coefficient,
-                };
-                nodes.map(stored).collect()
+                nodes
+                    .map(|&i| Term::crosses(i, stage, coefficient))
+                    .collect()
             }
         };
-        Row {
-            kind: Kind::Branch,
-            right: coefficient * i64::from(branch.count),
-            terms,
-        }
+        Row::new(Kind::Branch, coefficient * i64::from(branch.count), terms)
     }
 }
 

@@ -4,8 +4,9 @@
 //! ([`remat_solver::price::cover`]). What every choice of a stage reads is there in every schedule
 //! from its own turn on, and no item.
 
-use super::rows::{Kind, Term, Which, start};
+use super::rows::Kind;
 use super::{MonetGraph, PathCut, Point, Row};
+use crate::life::{Term, Which};
 use remat_solver::price::cover::{self, Cover, Item, VIOLATION};
 use std::collections::BTreeSet;
 
@@ -106,8 +107,14 @@ impl<'a> MomentKnapsack<'a> {
     }
 
     /// The row of a cover that is violated by enough, and by how much.
-    fn row(&self, moment: Moment, room: Option<u64>) -> Option<(f64, Row)> {
-        let (share, cover) = cover::separate(&self.items, room?, VIOLATION)?;
+    fn separate(
+        &mut self,
+        moment: Moment,
+        run: f64,
+        there: impl Fn(usize) -> f64,
+    ) -> Option<(f64, Row)> {
+        let room = self.fill(moment, run, there)?;
+        let (share, cover) = cover::separate(&self.items, room, VIOLATION)?;
         Some((share, Row::cover(self.graph, moment, cover)))
     }
 }
@@ -136,8 +143,7 @@ impl Point {
                         node,
                         scratch: None,
                     };
-                    let room = knapsack.fill(moment, 0.0, there);
-                    best.extend(knapsack.row(moment, room));
+                    best.extend(knapsack.separate(moment, 0.0, there));
                 }
                 if self.made(t, j) > RUN {
                     let ways = || self.ways_with_values(j as u32, stage);
@@ -151,8 +157,7 @@ impl Point {
                             node,
                             scratch,
                         };
-                        let room = knapsack.fill(moment, run, there);
-                        best.extend(knapsack.row(moment, room));
+                        best.extend(knapsack.separate(moment, run, there));
                     }
                 }
                 let after = self.stored(t + 1, j) + self.held(t, j);
@@ -170,8 +175,7 @@ impl Point {
                     node: None,
                     scratch: Some(scratch),
                 };
-                let room = knapsack.fill(moment, run, there);
-                best.extend(knapsack.row(moment, room));
+                best.extend(knapsack.separate(moment, run, there));
             }
             best.sort_by(|x, y| y.0.total_cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
             best.dedup_by(|x, y| x.1.terms == y.1.terms);
@@ -206,24 +210,22 @@ impl Row {
         }
         match (run.filter(|r| r.1 > 0), node) {
             (Some((bytes, weight)), Some(node)) => {
-                terms.push(start(node, stage, stage, Which::AtLeast(bytes), -weight));
+                terms.push(Term::start(
+                    node,
+                    stage,
+                    stage,
+                    Which::AtLeast(bytes),
+                    -weight,
+                ));
             }
             (Some((bytes, weight)), None) => {
                 let choices = graph.choices[stage as usize].iter().enumerate();
                 let with = choices.filter(|(_, c)| c.workspace >= bytes);
-                terms.extend(with.map(|(way, _)| Term::Choice {
-                    stage,
-                    way: way as u32,
-                    coefficient: -weight,
-                }));
+                terms.extend(with.map(|(way, _)| Term::choice(stage, way as u32, -weight)));
             }
             (None, _) => {}
         }
-        Row {
-            kind: Kind::Cover,
-            right: -i64::from(cover.most),
-            terms,
-        }
+        Row::new(Kind::Cover, -i64::from(cover.most), terms)
     }
 
     /// The cover of a path memory cut, by how much it is violated: what stays,
@@ -275,13 +277,9 @@ impl Row {
             graph.stored(&mut terms, i, a, due);
         }
         if a < since {
-            terms.push(start(j, a, since - 1, Which::All, due));
+            terms.push(Term::start(j, a, since - 1, Which::All, due));
         }
-        let mut row = Row {
-            kind: Kind::Cover,
-            right: -i64::from(cover.most),
-            terms,
-        };
+        let mut row = Row::new(Kind::Cover, -i64::from(cover.most), terms);
         row.require_ways(graph, b, &cut.ways, due);
         Some((share, row))
     }

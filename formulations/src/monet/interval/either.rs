@@ -23,8 +23,9 @@
 //! `r + (s - 1) (more - need_j)`: `more` is at most `need_j` where `s` may be 2. Any part of the
 //! bytes of a tensor of `G` may count.
 
-use super::rows::{Kind, Which, start};
+use super::rows::Kind;
 use super::{MonetGraph, PathCut, Point, Row};
+use crate::life::{Term, Which};
 
 /// Tensors that are there by less than this are taken as absent.
 const ABSENT: f64 = 1e-6;
@@ -279,13 +280,9 @@ impl<'a> Either<'a> {
             let bytes = graph.bytes[p as usize] + way.more;
             graph.stored(&mut terms, p, a, bytes - self.needed);
         }
-        let relieved = |(t, less): (u32, i64)| start(j, t, t, Which::All, -less);
+        let relieved = |(t, less): (u32, i64)| Term::start(j, t, t, Which::All, -less);
         terms.extend(self.roomy(way.right).map(relieved));
-        let mut row = Row {
-            kind: Kind::PathMemory,
-            right,
-            terms,
-        };
+        let mut row = Row::new(Kind::PathMemory, right, terms);
         row.require_ways(graph, cut.reader, &cut.ways, -self.needed);
         row
     }

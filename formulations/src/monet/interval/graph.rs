@@ -276,6 +276,7 @@ impl MonetGraph {
 
     /// Returns whether a node may be computed in a stage in a way at all: it fits, and is not one
     /// that is never recomputed.
+    #[inline]
     pub fn fits(&self, node: u32, stage: u32, way: usize) -> bool {
         if stage > 0 && !self.recomputable[node as usize] {
             return false;

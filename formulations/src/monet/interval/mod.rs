@@ -20,27 +20,26 @@
 //! Lagrangian bound in integers (`bound`). Which rows there are, and why each schedule meets them,
 //! is told in `rows`; `docs/monet.md` has the correspondence to the published rows (1) to (18).
 
-mod bound;
+mod arcs;
 mod branch;
 mod cover;
 mod cuts;
 mod either;
 mod graph;
 mod point;
-mod price;
 mod program;
 mod round;
 mod rows;
 mod windows;
 
-pub use bound::lagrangian_bound;
 pub use branch::{Branch, Quantity};
 pub use cuts::separate_cuts;
 pub use graph::{Choice, MonetGraph, StartWay};
 pub use point::Point;
 pub use program::{RootError, root_bound};
-pub use rows::{Kind, PathCut, Row, Term, Which};
+pub use rows::{Kind, PathCut, Row};
 
+use crate::life::Stretch;
 use remat_instances::schedule::MonetSchedule;
 
 /// A stretch of stages over which a forward tensor is stored, from its computation on.
@@ -59,11 +58,6 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Returns whether it is stored when a stage starts.
-    pub fn is_stored(&self, stage: u32) -> bool {
-        self.start < stage && stage <= self.end
-    }
-
     /// The way of its start.
     pub fn way<'a>(&self, graph: &'a MonetGraph) -> &'a StartWay {
         &graph.starts(self.node, self.start)[usize::from(self.way)]
@@ -104,6 +98,31 @@ impl Interval {
             }
         }
         out
+    }
+}
+
+impl Stretch for Interval {
+    type Graph = MonetGraph;
+
+    fn place(&self) -> [u32; 3] {
+        [self.node, self.start, self.end]
+    }
+
+    /// Returns whether it is held for the backward node of a stage without being stored.
+    fn is_at(&self, _: &MonetGraph, stage: u32) -> bool {
+        self.held && self.start == stage
+    }
+
+    fn bytes(&self, graph: &MonetGraph, _: u32) -> i64 {
+        graph.bytes[self.node as usize]
+    }
+
+    fn workspace(&self, graph: &MonetGraph) -> i64 {
+        self.way(graph).workspace
+    }
+
+    fn is_in_place(&self, graph: &MonetGraph) -> bool {
+        self.way(graph).in_place
     }
 }
 

@@ -1,6 +1,7 @@
 //! A fractional solution, the rows it violates, and a schedule near it.
 
-use super::{Interval, MonetGraph, Row, Term, Which};
+use super::{Interval, MonetGraph, Row};
+use crate::life::{Atom, Term, Which};
 use remat_instances::instance::Instance;
 use remat_instances::schedule::{BitMatrix, MonetSchedule};
 
@@ -237,36 +238,34 @@ impl Point {
 
     /// The left side of a row whose starts are each of one stage, or of any kind.
     pub(super) fn activity(&self, graph: &MonetGraph, row: &Row) -> f64 {
-        let value = |term: &Term| match *term {
-            Term::Stored {
-                node,
-                stage,
-                coefficient,
-            } => coefficient as f64 * self.stored(stage as usize, node as usize),
-            Term::Held {
-                node,
-                stage,
-                coefficient,
-            } => coefficient as f64 * self.held(stage as usize, node as usize),
-            Term::Choice {
-                stage,
-                way,
-                coefficient,
-            } => coefficient as f64 * self.choices[stage as usize][way as usize],
-            Term::Start {
-                node,
-                first,
-                last,
-                which: Which::All,
-                coefficient,
-            } => {
-                let made = self.made_before(node as usize);
-                coefficient as f64 * (made[last as usize + 1] - made[first as usize])
+        let value = |term: &Term| {
+            let coefficient = term.coefficient as f64;
+            match term.atom {
+                Atom::Crosses { node, stage } => {
+                    coefficient * self.stored(stage as usize, node as usize)
+                }
+                Atom::At { node, moment } => {
+                    coefficient * self.held(moment as usize, node as usize)
+                }
+                Atom::Choice { stage, way } => {
+                    coefficient * self.choices[stage as usize][way as usize]
+                }
+                Atom::Start {
+                    node,
+                    first,
+                    last,
+                    which: Which::All,
+                } => {
+                    let made = self.made_before(node as usize);
+                    coefficient * (made[last as usize + 1] - made[first as usize])
+                }
+                Atom::Start { node, first, .. } => {
+                    let ways = self.ways_with_values(node, first);
+                    ways.map(|(c, x)| term.coefficient(graph, c) as f64 * x)
+                        .sum()
+                }
+                Atom::Bytes { .. } => 0.0,
             }
-            Term::Start { node, first, .. } => self
-                .ways_with_values(node, first)
-                .map(|(c, x)| term.coefficient(graph, c) as f64 * x)
-                .sum(),
         };
         row.terms.iter().map(value).sum()
     }
@@ -312,13 +311,7 @@ impl Point {
     /// A point that is a schedule, as one, and its cost. What is stored twice over is stored.
     pub fn rounded(&self, graph: &MonetGraph) -> (MonetSchedule, u64) {
         let (stages, columns) = (graph.stages, graph.columns);
-        let mut s = MonetSchedule {
-            computed: BitMatrix::new(stages, columns),
-            retained: BitMatrix::new(stages + 1, columns),
-            in_place: BitMatrix::new(stages, columns),
-            forward_choice: vec![vec![0; columns]; stages],
-            backward_choice: vec![0; stages],
-        };
+        let mut s = blank(stages, columns);
         let mut cost = 0;
         for t in 0..stages {
             if t > 0 {
@@ -361,13 +354,7 @@ impl Point {
         threshold: f64,
     ) -> MonetSchedule {
         let (stages, columns) = (graph.stages, graph.columns);
-        let mut s = MonetSchedule {
-            computed: BitMatrix::new(stages, columns),
-            retained: BitMatrix::new(stages + 1, columns),
-            in_place: BitMatrix::new(stages, columns),
-            forward_choice: vec![vec![0; columns]; stages],
-            backward_choice: vec![0; stages],
-        };
+        let mut s = blank(stages, columns);
         for t in 0..stages {
             let choice = &graph.choices[t][self.most(t)];
             if t > 0 {
@@ -450,5 +437,16 @@ impl Point {
                 s.in_place.set(t, q, false);
             }
         }
+    }
+}
+
+/// A schedule that does nothing.
+fn blank(stages: usize, columns: usize) -> MonetSchedule {
+    MonetSchedule {
+        computed: BitMatrix::new(stages, columns),
+        retained: BitMatrix::new(stages + 1, columns),
+        in_place: BitMatrix::new(stages, columns),
+        forward_choice: vec![vec![0; columns]; stages],
+        backward_choice: vec![0; stages],
     }
 }

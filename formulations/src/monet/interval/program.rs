@@ -1,11 +1,7 @@
 //! MONeT's program as branch, price and cut sees it, and its root.
 
-use super::bound::exclude;
-use super::price::price;
-use super::{
-    Branch, Interval, Kind, MonetGraph, Point, Quantity, Row, Term, lagrangian_bound, separate_cuts,
-};
-use crate::life::{Exclusions, Extent, Group};
+use super::{Branch, Interval, Kind, MonetGraph, Point, Quantity, Row, separate_cuts};
+use crate::life::{self, Atom, Exclusions, Extent, Group, Term};
 use crate::monet::original::MonetError;
 use remat_instances::instance::Instance;
 use remat_lp::ModelError;
@@ -171,12 +167,10 @@ impl Rows for MonetGraph {
     }
 
     fn static_entries(&self, row: &Row) -> Vec<(u32, i64)> {
-        let entry = |term: &Term| match *term {
-            Term::Choice {
-                stage,
-                way,
-                coefficient,
-            } => Some((self.choice_column(stage)? + way, coefficient)),
+        let entry = |term: &Term| match term.atom {
+            Atom::Choice { stage, way } => {
+                Some((self.choice_column(stage)? + way, term.coefficient))
+            }
             _ => None,
         };
         row.terms.iter().filter_map(entry).collect()
@@ -215,15 +209,15 @@ impl Pricing for MonetGraph {
         per_block: usize,
         tolerance: f64,
     ) -> Priced<Interval> {
-        price(self, exclusions, rows, duals, per_block, tolerance)
+        life::price(self, exclusions, rows, duals, per_block, tolerance)
     }
 
     fn lagrangian_bound(&self, exclusions: &Exclusions, rows: &[Row], duals: &[f64]) -> u64 {
-        lagrangian_bound(self, exclusions, rows, duals)
+        life::lagrangian_bound(self, exclusions, rows, duals)
     }
 
     fn exclude(&self, exclusions: &mut Exclusions, rows: &[Row], duals: &[f64], target: u64) {
-        exclude(self, exclusions, rows, duals, target);
+        life::exclude(self, exclusions, rows, duals, target);
     }
 }
 

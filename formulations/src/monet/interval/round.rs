@@ -5,7 +5,8 @@
 //! where several terms count a column, their rounded sum is at most what the sum would be rounded
 //! to.
 
-use super::{Kind, MonetGraph, Point, Row, Term, Which};
+use super::{Kind, MonetGraph, Point, Row};
+use crate::life::{Atom, Term, Which};
 
 /// Divisors that are tried: the sizes that most tensors have.
 const UNITS: usize = 16;
@@ -36,18 +37,17 @@ impl Row {
         };
         let mut terms = Vec::new();
         let mut push = |term: Term| {
-            if term.size() > 0.0 {
+            if term.coefficient != 0 {
                 terms.push(term);
             }
         };
         for term in &self.terms {
-            if let Term::Start {
+            if let Atom::Start {
                 node,
                 first,
                 last,
                 which: Which::WithWorkspace,
-                coefficient,
-            } = *term
+            } = term.atom
             {
                 // One size after the other: what the next larger workspace adds.
                 let starts = graph.starts(node, first).iter();
@@ -56,34 +56,22 @@ impl Row {
                 sizes.dedup();
                 let mut before = 0;
                 for (k, size) in sizes.into_iter().enumerate() {
-                    let all = round(coefficient + size);
-                    push(Term::Start {
-                        node,
-                        first,
-                        last,
-                        which: match k {
-                            0 => Which::All,
-                            _ => Which::AtLeast(size),
-                        },
-                        coefficient: all - before,
-                    });
+                    let all = round(term.coefficient + size);
+                    let which = match k {
+                        0 => Which::All,
+                        _ => Which::AtLeast(size),
+                    };
+                    push(Term::start(node, first, last, which, all - before));
                     before = all;
                 }
                 continue;
             }
-            let mut term = *term;
-            let (Term::Start { coefficient, .. }
-            | Term::Stored { coefficient, .. }
-            | Term::Held { coefficient, .. }
-            | Term::Choice { coefficient, .. }) = &mut term;
-            *coefficient = round(*coefficient);
-            push(term);
+            push(Term {
+                coefficient: round(term.coefficient),
+                ..*term
+            });
         }
-        Some(Row {
-            kind: Kind::Rounded,
-            right: self.right - rest,
-            terms,
-        })
+        Some(Row::new(Kind::Rounded, self.right - rest, terms))
     }
 }
 

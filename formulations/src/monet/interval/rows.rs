@@ -1,66 +1,7 @@
 //! Rows of the interval form, as linear forms in atoms, and why every schedule meets them.
 
 use super::{Interval, MonetGraph};
-
-/// Starts that count in a term.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Which {
-    /// All, with the coefficient.
-    All,
-    /// Those in place.
-    InPlace,
-    /// Those that are not.
-    Plain,
-    /// All, with the coefficient plus their workspace in bytes.
-    WithWorkspace,
-    /// Those whose workspace is at least so many bytes; for one stage.
-    AtLeast(i64),
-}
-
-/// A summand of a row: a coefficient for each column of some atoms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Term {
-    /// Starts of `node` in stages `first..=last`.
-    Start {
-        /// The tensor.
-        node: u32,
-        /// First stage.
-        first: u32,
-        /// Last stage; the same as the first for [`Which::WithWorkspace`].
-        last: u32,
-        /// Those of them that count.
-        which: Which,
-        /// The coefficient.
-        coefficient: i64,
-    },
-    /// `node` is stored when `stage` starts.
-    Stored {
-        /// The tensor.
-        node: u32,
-        /// The stage.
-        stage: u32,
-        /// The coefficient.
-        coefficient: i64,
-    },
-    /// `node` is held for the backward node of `stage` without being stored.
-    Held {
-        /// The tensor.
-        node: u32,
-        /// The stage.
-        stage: u32,
-        /// The coefficient.
-        coefficient: i64,
-    },
-    /// The backward node of `stage` runs choice `way`.
-    Choice {
-        /// The stage.
-        stage: u32,
-        /// Index into [`MonetGraph::choices`].
-        way: u32,
-        /// The coefficient.
-        coefficient: i64,
-    },
-}
+use crate::life::{Atom, Term, Which};
 
 /// Purpose of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -122,6 +63,10 @@ pub struct PathCut {
 }
 
 impl Row {
+    pub(super) fn new(kind: Kind, right: i64, terms: Vec<Term>) -> Row {
+        Row { kind, right, terms }
+    }
+
     /// Returns whether it is a memory row: at most, in bytes.
     pub fn is_memory(&self) -> bool {
         matches!(
@@ -143,12 +88,8 @@ impl Row {
     /// The left side at a schedule, given by its intervals and by the choice of each stage.
     pub fn activity(&self, graph: &MonetGraph, intervals: &[Interval], choices: &[usize]) -> i64 {
         let stored: i64 = intervals.iter().map(|c| self.coefficient(graph, c)).sum();
-        let chosen = self.terms.iter().map(|t| match *t {
-            Term::Choice {
-                stage,
-                way,
-                coefficient,
-            } if choices[stage as usize] == way as usize => coefficient,
+        let chosen = self.terms.iter().map(|t| match t.atom {
+            Atom::Choice { stage, way } if choices[stage as usize] == way as usize => t.coefficient,
             _ => 0,
         });
         stored + chosen.sum::<i64>()
@@ -166,27 +107,17 @@ impl Row {
 
     /// The forward pass runs: node `i`, no by-product, is computed in stage 0, (1).
     pub fn first(node: u32) -> Row {
-        Row {
-            kind: Kind::First,
-            right: 1,
-            terms: vec![start(node, 0, 0, Which::All, 1)],
-        }
+        Row::new(Kind::First, 1, vec![Term::start(node, 0, 0, Which::All, 1)])
     }
 
     /// One way for the backward node of a stage with several, (3).
     pub fn choose(graph: &MonetGraph, stage: u32) -> Row {
         let ways = 0..graph.choices[stage as usize].len() as u32;
-        Row {
-            kind: Kind::Choose,
-            right: 1,
-            terms: ways
-                .map(|way| Term::Choice {
-                    stage,
-                    way,
-                    coefficient: 1,
-                })
-                .collect(),
-        }
+        Row::new(
+            Kind::Choose,
+            1,
+            ways.map(|way| Term::choice(stage, way, 1)).collect(),
+        )
     }
 
     /// Requires that a tensor which the backward node of a stage reads is stored for the next stage
@@ -194,81 +125,52 @@ impl Row {
     pub fn need(graph: &MonetGraph, stage: u32, node: u32) -> Row {
         let mut terms = Vec::new();
         graph.stored(&mut terms, node, stage + 1, 1);
-        terms.push(Term::Held {
-            node,
-            stage,
-            coefficient: 1,
-        });
-        let mut row = Row {
-            kind: Kind::Need,
-            right: 0,
-            terms,
-        };
+        terms.push(Term::at(node, stage, 1));
+        let mut row = Row::new(Kind::Need, 0, terms);
         row.require(graph, stage, |c| c.reads.contains(&node));
         row
     }
 
     /// Makes the right side 1 for the choices named: a constant if they are all.
     fn require(&mut self, graph: &MonetGraph, stage: u32, named: impl Fn(&super::Choice) -> bool) {
-        let choices = &graph.choices[stage as usize];
-        if choices.iter().all(&named) {
-            self.right += 1;
-            return;
-        }
-        for (way, _) in choices.iter().enumerate().filter(|c| named(c.1)) {
-            self.terms.push(Term::Choice {
-                stage,
-                way: way as u32,
-                coefficient: -1,
-            });
-        }
+        let choices = graph.choices[stage as usize].iter().zip(0..);
+        let ways: Vec<u32> = choices.filter(|c| named(c.0)).map(|c| c.1).collect();
+        self.require_ways(graph, stage, &ways, 1);
     }
 
     /// Requires that a tensor which node `node` reads is there when the node is computed in a
     /// stage: stored, or computed in the same stage, (5).
     pub fn input(graph: &MonetGraph, stage: u32, node: u32, input: u32) -> Row {
-        let mut terms = vec![start(input, stage, stage, Which::All, 1)];
+        let mut terms = vec![Term::start(input, stage, stage, Which::All, 1)];
         graph.stored(&mut terms, input, stage, 1);
-        terms.push(start(node, stage, stage, Which::All, -1));
-        Row {
-            kind: Kind::Input,
-            right: 0,
-            terms,
-        }
+        terms.push(Term::start(node, stage, stage, Which::All, -1));
+        Row::new(Kind::Input, 0, terms)
     }
 
     /// A by-product is made in the stages in which its parent is computed, (8), and in place if and
     /// only if it is, (12): one row for each of the two, or one for both where the parent has no
     /// such option, or the by-product is the same either way.
     pub fn parent(stage: u32, by_product: u32, parent: u32, which: Which) -> Row {
-        Row {
-            kind: Kind::Parent,
-            right: 0,
-            terms: vec![
-                start(parent, stage, stage, which, 1),
-                start(by_product, stage, stage, which, -1),
+        Row::new(
+            Kind::Parent,
+            0,
+            vec![
+                Term::start(parent, stage, stage, which, 1),
+                Term::start(by_product, stage, stage, which, -1),
             ],
-        }
+        )
     }
 
     /// If `node` is computed in place, the tensor it overwrites is not stored for the next stage,
     /// (11), and not held for the backward node, (6); of the intervals of a tensor at most one is
     /// either. (Stage 0 is charged for the inputs of the loss, overwritten or not.)
     pub fn overwritten(graph: &MonetGraph, stage: u32, node: u32, over: u32) -> Row {
-        let mut terms = vec![start(node, stage, stage, Which::InPlace, -1)];
+        let mut terms = vec![Term::start(node, stage, stage, Which::InPlace, -1)];
         graph.stored(&mut terms, over, stage + 1, -1);
         if stage > 0 {
-            terms.push(Term::Held {
-                node: over,
-                stage,
-                coefficient: -1,
-            });
+            terms.push(Term::at(over, stage, -1));
         }
-        Row {
-            kind: Kind::Overwritten,
-            right: -1,
-            terms,
-        }
+        Row::new(Kind::Overwritten, -1, terms)
     }
 
     /// Requires that the tensor which `node` overwrites in a stage from 1 on is there before and
@@ -285,7 +187,8 @@ impl Row {
     pub fn ended(graph: &MonetGraph, stage: u32, node: u32, over: u32) -> Row {
         let mut row = Row::overwritten(graph, stage, node, over);
         graph.stored(&mut row.terms, over, stage, 1);
-        row.terms.push(start(over, stage, stage, Which::All, 1));
+        row.terms
+            .push(Term::start(over, stage, stage, Which::All, 1));
         row.right = 0;
         row
     }
@@ -317,13 +220,9 @@ impl Row {
             }
         }
         if runs {
-            terms.push(start(node, stage, stage, Which::WithWorkspace, own));
+            terms.push(Term::start(node, stage, stage, Which::WithWorkspace, own));
         }
-        Row {
-            kind: Kind::Memory,
-            right: graph.room[stage as usize],
-            terms,
-        }
+        Row::new(Kind::Memory, graph.room[stage as usize], terms)
     }
 
     /// Memory while the backward node of a stage runs, (18): what it reads is stored or held.
@@ -341,19 +240,11 @@ impl Row {
             [only] => right -= only.workspace,
             several => {
                 for (way, choice) in several.iter().enumerate() {
-                    terms.push(Term::Choice {
-                        stage,
-                        way: way as u32,
-                        coefficient: choice.workspace,
-                    });
+                    terms.push(Term::choice(stage, way as u32, choice.workspace));
                 }
             }
         }
-        Row {
-            kind: Kind::Backward,
-            right,
-            terms,
-        }
+        Row::new(Kind::Backward, right, terms)
     }
 
     /// The row of a path cut. For each choice `p` named there is a path from `j` to a tensor that
@@ -370,12 +261,8 @@ impl Row {
         for &i in &cut.stored {
             graph.stored(&mut terms, i, cut.from, 1);
         }
-        terms.push(start(cut.source, cut.from, cut.reader, Which::All, 1));
-        let mut row = Row {
-            kind: Kind::Path,
-            right: 0,
-            terms,
-        };
+        terms.push(Term::start(cut.source, cut.from, cut.reader, Which::All, 1));
+        let mut row = Row::new(Kind::Path, 0, terms);
         row.require_ways(graph, cut.reader, &cut.ways, 1);
         row
     }
@@ -393,11 +280,7 @@ impl Row {
             return;
         }
         for &way in ways {
-            self.terms.push(Term::Choice {
-                stage,
-                way,
-                coefficient: -weight,
-            });
+            self.terms.push(Term::choice(stage, way, -weight));
         }
     }
 
@@ -431,26 +314,12 @@ impl Row {
             graph.stored(&mut terms, i, a, -need);
         }
         if a < since {
-            terms.push(start(j, a, since - 1, Which::All, -need));
+            terms.push(Term::start(j, a, since - 1, Which::All, -need));
         }
         let rooms = (since..=b).map(|t| graph.room[t as usize]);
-        let mut row = Row {
-            kind: Kind::PathMemory,
-            right: rooms.max().unwrap_or(0),
-            terms,
-        };
+        let mut row = Row::new(Kind::PathMemory, rooms.max().unwrap_or(0), terms);
         row.require_ways(graph, b, &cut.ways, -need);
         row
-    }
-}
-
-pub(super) fn start(node: u32, first: u32, last: u32, which: Which, coefficient: i64) -> Term {
-    Term::Start {
-        node,
-        first,
-        last,
-        which,
-        coefficient,
     }
 }
 
@@ -458,11 +327,7 @@ impl MonetGraph {
     /// Adds a term for `S[stage, node]`, where that is not 0 by definition.
     pub(super) fn stored(&self, terms: &mut Vec<Term>, node: u32, stage: u32, coefficient: i64) {
         if (1..=self.last_stored(node)).contains(&stage) {
-            terms.push(Term::Stored {
-                node,
-                stage,
-                coefficient,
-            });
+            terms.push(Term::crosses(node, stage, coefficient));
         }
     }
 
@@ -478,18 +343,14 @@ impl MonetGraph {
     ) {
         self.stored(terms, node, upto, coefficient);
         if since < upto {
-            terms.push(start(node, since, upto - 1, Which::All, -coefficient));
+            terms.push(Term::start(node, since, upto - 1, Which::All, -coefficient));
         }
     }
 
     /// Adds a term for `node` being held in `stage`, where some choice of the stage reads it.
     pub(super) fn held(&self, terms: &mut Vec<Term>, node: u32, stage: u32, coefficient: i64) {
         if self.is_read(node, stage) {
-            terms.push(Term::Held {
-                node,
-                stage,
-                coefficient,
-            });
+            terms.push(Term::at(node, stage, coefficient));
         }
     }
 
@@ -497,68 +358,5 @@ impl MonetGraph {
     pub fn is_read(&self, node: u32, stage: u32) -> bool {
         let choices = &self.choices[stage as usize];
         choices.iter().any(|c| c.reads.contains(&node))
-    }
-}
-
-impl Term {
-    /// The coefficient of an interval.
-    pub fn coefficient(&self, graph: &MonetGraph, c: &Interval) -> i64 {
-        match *self {
-            Term::Start {
-                node,
-                first,
-                last,
-                which,
-                coefficient,
-            } if node == c.node && (first..=last).contains(&c.start) => match which {
-                Which::All => coefficient,
-                Which::InPlace if c.way(graph).in_place => coefficient,
-                Which::Plain if !c.way(graph).in_place => coefficient,
-                Which::WithWorkspace => coefficient + c.way(graph).workspace,
-                Which::AtLeast(bytes) if c.way(graph).workspace >= bytes => coefficient,
-                _ => 0,
-            },
-            Term::Stored {
-                node,
-                stage,
-                coefficient,
-            } if node == c.node && c.is_stored(stage) => coefficient,
-            Term::Held {
-                node,
-                stage,
-                coefficient,
-            } if node == c.node && c.held && c.start == stage => coefficient,
-            _ => 0,
-        }
-    }
-
-    /// The tensor whose intervals it counts.
-    pub fn node(&self) -> Option<u32> {
-        match *self {
-            Term::Start { node, .. } | Term::Stored { node, .. } | Term::Held { node, .. } => {
-                Some(node)
-            }
-            Term::Choice { .. } => None,
-        }
-    }
-}
-
-impl Term {
-    /// Size of its coefficient, without a workspace.
-    pub(super) fn size(&self) -> f64 {
-        let (Term::Start { coefficient, .. }
-        | Term::Stored { coefficient, .. }
-        | Term::Held { coefficient, .. }
-        | Term::Choice { coefficient, .. }) = self;
-        coefficient.unsigned_abs() as f64
-    }
-
-    /// Returns whether workspaces come on top of its coefficient.
-    pub(super) fn has_workspace(&self) -> bool {
-        let which = match self {
-            Term::Start { which, .. } => *which,
-            _ => Which::All,
-        };
-        which == Which::WithWorkspace
     }
 }

@@ -1,0 +1,243 @@
+//! The automaton of a tensor: an interval costs what is charged up to its end less what is charged
+//! up to its start, and no two of one tensor are in the same stage.
+//!
+//! Most stages are like the one behind them: nothing has a price there, nobody reads the tensor for
+//! the first time, and nothing is excluded that was not. They are one span.
+
+use super::{CheckmateGraph, Interval, event};
+use crate::life::{
+    AtomPrices, Exclusions, Found, Lives, Offer, Scratch, Sizes, Span, StartPrices, Term, Walk,
+};
+use remat_solver::price::Number;
+use std::ops::{Add, Range};
+
+impl Lives for CheckmateGraph {
+    fn terms(&self, row: &Self::Row, note: impl FnMut(Term)) {
+        row.terms(self, None, note);
+    }
+
+    /// Events.
+    fn moments(&self) -> (usize, usize) {
+        (self.len(), self.len())
+    }
+
+    fn sizes(&self) -> Sizes {
+        let workspace = |i: usize| self.workspace[i].max(self.workspace_again[i]);
+        let n = self.len();
+        Sizes {
+            bytes: self.bytes.iter().sum::<u64>() as f64,
+            workspace: (0..n).map(workspace).sum::<u64>() as f64,
+            counts: (n * n) as f64,
+        }
+    }
+
+    fn prepare<T: Number>(prices: &mut AtomPrices<T>) {
+        prices.at.sort_by_key(|paid| paid.0);
+        prices.crosses.sort_by_key(|paid| paid.0);
+    }
+
+    fn walk<T: Number>(
+        &self,
+        prices: &AtomPrices<T>,
+        exclusions: &Exclusions,
+        node: u32,
+        walk: &mut Walk<T>,
+        scratch: &mut Scratch<T>,
+        found: &mut impl FnMut(T, Found),
+    ) {
+        walk.begin(None, false);
+        let i = node as usize;
+        if self.users[i].is_empty() {
+            return;
+        }
+        let last = self.last_stage[i];
+        let (covers, crosses) = (prices.at.of(node), prices.crosses.of(node));
+        let Scratch {
+            starts, changes, ..
+        } = scratch;
+        starts.fill(prices.starts.of(node), node, last);
+        note_changes(self, prices, exclusions, node, changes);
+        let sum = |paid: &[(u32, T)]| paid.iter().fold(T::ZERO, |s, e| s + e.1);
+        let mut stand = Stand {
+            graph: self,
+            exclusions,
+            prices,
+            starts,
+            node,
+            covers,
+            covered: sum(covers),
+            crosses,
+            crossed: sum(crosses),
+        };
+        for (k, &stage) in changes.iter().enumerate() {
+            let first = changes.get(k + 1).map_or(node, |before| before + 1);
+            let end = stand.end(stage);
+            let start = stand.start(stage).map(|price| (price, 0));
+            if let Some((price, way)) = start.filter(|_| stage > node) {
+                walk.offer(Offer {
+                    first,
+                    last: stage,
+                    price,
+                    way,
+                });
+            }
+            let may_stay = stage < last && exclusions.may_hold(node, stage + 1);
+            let span = Span {
+                first,
+                last: stage,
+                start,
+                end_of_made: end,
+                end_of_kept: end,
+                stay: may_stay.then_some(T::ZERO),
+            };
+            walk.go(span, found);
+        }
+    }
+
+    fn column(&self, node: u32, found: Found) -> Interval {
+        Interval {
+            node,
+            start: found.start,
+            end: found.end,
+            reader: found.name,
+        }
+    }
+
+    /// Returns whether it is from the first computation.
+    fn is_free(&self, column: &Interval) -> bool {
+        !column.is_recomputed()
+    }
+
+    fn inputs(&self, node: u32) -> &[u32] {
+        &self.needs[node as usize]
+    }
+
+    fn made_with(&self, node: u32) -> Option<u32> {
+        self.parent[node as usize]
+    }
+
+    fn stages_again(&self, node: u32) -> Range<u32> {
+        let stages = self.stages_again(node as usize);
+        *stages.start()..*stages.end() + 1
+    }
+}
+
+/// Notes the stages of a tensor's life that differ from the next one in prices, readers or what is
+/// excluded, descending; the last stage is the first of them, the first one the last.
+fn note_changes<T: Number>(
+    graph: &CheckmateGraph,
+    prices: &AtomPrices<T>,
+    exclusions: &Exclusions,
+    node: u32,
+    out: &mut Vec<u32>,
+) {
+    let n = graph.len() as u32;
+    let i = node as usize;
+    let last = graph.last_stage[i];
+    out.clear();
+    // The stage itself, and the one before, which is unlike it.
+    let mut around = |stage: u32| out.extend([stage, stage.saturating_sub(1)]);
+    for bytes in &prices.bytes {
+        let stages = bytes.stages().skip_while(|t| *t < node);
+        stages.take_while(|t| *t <= last + 1).for_each(&mut around);
+    }
+    prices
+        .at
+        .of(node)
+        .iter()
+        .for_each(|paid| around(paid.0 / n));
+    graph.users[i].iter().copied().for_each(&mut around);
+    let crosses = prices.crosses.of(node).iter();
+    out.extend(crosses.map(|paid| paid.0.saturating_sub(1)));
+    let starts = prices.starts.of(node).iter();
+    out.extend(starts.flat_map(|paid| [paid.first.saturating_sub(1), paid.last]));
+    let readers = graph.users[i].iter();
+    out.extend(readers.clone().map(|u| graph.last_stage[*u as usize]));
+    for one in readers.chain([&node]) {
+        out.extend(exclusions.changes_of_starts(*one));
+    }
+    let holds = exclusions.changes_of_holds(node);
+    out.extend(holds.map(|stage| stage.saturating_sub(1)));
+    // Nothing stays beyond the last stage.
+    out.extend([node, last, last.saturating_sub(1)]);
+    out.retain(|stage| (node..=last).contains(stage));
+    out.sort_unstable_by(|a, b| b.cmp(a));
+    out.dedup();
+}
+
+/// A stage of a tensor's life; stages come from the last to the first.
+struct Stand<'a, T> {
+    graph: &'a CheckmateGraph,
+    exclusions: &'a Exclusions,
+    prices: &'a AtomPrices<T>,
+    starts: &'a StartPrices<T>,
+    node: u32,
+    /// Payments for events and crossings up to here, and their sums: of all, less those behind.
+    covers: &'a [(u32, T)],
+    covered: T,
+    crosses: &'a [(u32, T)],
+    crossed: T,
+}
+
+impl<T: Number> Stand<'_, T> {
+    /// Payment for a tensor that is there at all events before one.
+    fn bytes_before(&self, stage: u32, node: u32) -> T {
+        let bytes = |gauge: u32| self.graph.gauges[gauge as usize].bytes[self.node as usize] as i64;
+        let all = self.prices.bytes.iter();
+        let of = all.map(|m| m.before(stage, node).times(bytes(m.gauge)));
+        of.fold(T::ZERO, Add::add)
+    }
+
+    /// Leaves behind the events from one on.
+    fn go_before(&mut self, event: u32) {
+        while let Some((paid, before)) = self.covers.split_last().filter(|c| c.0.0 >= event) {
+            self.covers = before;
+            self.covered = self.covered - paid.1;
+        }
+    }
+
+    /// Least charge up to an end in a stage, and the reader there: the first of equals.
+    fn end(&mut self, stage: u32) -> Option<(T, u32)> {
+        while let Some((paid, before)) = self.crosses.split_last().filter(|c| c.0.0 > stage) {
+            self.crosses = before;
+            self.crossed = self.crossed - paid.1;
+        }
+        let graph = self.graph;
+        let mut end: Option<(T, u32)> = None;
+        for &u in graph.users[self.node as usize].iter().rev() {
+            if u > stage || stage > u.max(graph.last_stage[u as usize]) {
+                continue;
+            }
+            if u < stage && !self.exclusions.may_start(u, stage, 0) {
+                continue;
+            }
+            self.go_before(event(graph.len(), stage, u) + 1);
+            let charged = -self.bytes_before(stage, u + 1) - self.covered - self.crossed;
+            if end.is_none_or(|(best, _)| charged <= best) {
+                end = Some((charged, u));
+            }
+        }
+        end
+    }
+
+    /// Cost of a start in a stage, behind [`Stand::end`], less the charge up to there.
+    fn start(&mut self, stage: u32) -> Option<T> {
+        let node = self.node;
+        let recomputed = stage > node;
+        if recomputed && !self.exclusions.may_start(node, stage, 0) {
+            return None;
+        }
+        let behind = u32::from(!recomputed);
+        self.go_before(event(self.graph.len(), stage, node) + behind);
+        let cost = match recomputed {
+            true => {
+                let cost = self.graph.cost_again[node as usize];
+                self.prices.one.times(cost as i64)
+            }
+            false => T::ZERO,
+        };
+        let paid = self.starts.to_all(stage);
+        let bytes = self.bytes_before(stage, node + behind);
+        Some(cost - paid + bytes + self.covered + self.crossed)
+    }
+}
