@@ -288,6 +288,7 @@ impl Plan {
 
     /// Bytes copied from the host.
     #[getter]
+    #[allow(clippy::wrong_self_convention)] // A getter, named as the field of reports.
     fn from_host_bytes(&self) -> u64 {
         self.replay.transfers.from_host_bytes
     }

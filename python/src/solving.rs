@@ -312,7 +312,7 @@ fn linked(
     instance: &Instance,
     link: &str,
     host_memory: Option<Bound<'_, PyAny>>,
-) -> Result<Instance, Trouble> {
+) -> PyResult<Instance> {
     let own = || {
         let words = format!("the instance {:?} has no host_link", instance.name());
         instance
@@ -332,7 +332,7 @@ fn linked(
             Budget::Bytes(bytes) => Some(bytes),
             Budget::Percent(_) => {
                 let words = "a share of host memory is not known: give bytes or an amount";
-                return Err(Trouble::argument("host_memory", words));
+                return Err(Trouble::argument("host_memory", words).into());
             }
         },
     };
@@ -341,7 +341,7 @@ fn linked(
         ..link
     };
     let linked = instance.with_host_link(Some(link));
-    linked.map_err(|e| Trouble::argument("offload", e))
+    Ok(linked.map_err(|e| Trouble::argument("offload", e))?)
 }
 
 /// Solves: the plan of least cost within a budget that was found, and a bound.
