@@ -238,3 +238,23 @@ def test_steps_in_order_need_less():
     assert lower.peak_memory_bytes <= 12
     with pytest.raises(InvalidPlan):
         remat_bb.improve(instance, {"schema": "none"})
+
+
+def test_offload_sends_tensors_to_the_host_and_says_what_it_took():
+    with_link = remat_bb.solve("zoo:chain?n=6", "70%", offload="pcie4", host_memory="1GiB")
+    without = remat_bb.solve("zoo:chain?n=6", "70%")
+    assert with_link.objective == with_link.makespan < without.objective
+    assert with_link.status == "optimal"
+    assert with_link.bound_scope == "stage-schedules-with-copies"
+    assert 0 < with_link.host_peak_bytes <= 1 << 30
+    none = remat_bb.solve("zoo:chain?n=6", "70%", offload="pcie4", host_memory=0)
+    assert (none.objective, none.copies) == (without.objective, [])
+    for arguments, word in [
+        ({"offload": "on"}, "host_link"),
+        ({"offload": "fast"}, "12GB/s"),
+        ({"offload": "pcie4", "offload_phase": "never"}, "offload_phase"),
+        ({"offload": "pcie4", "reorder": True}, "reorder"),
+        ({"offload": "pcie4", "host_memory": "50%"}, "host_memory"),
+    ]:
+        with pytest.raises(remat_bb.errors.InvalidArgument, match=word):
+            remat_bb.solve("zoo:chain?n=6", "70%", **arguments)
