@@ -2,8 +2,8 @@
 //!
 //! | module | concept |
 //! |---|---|
-//! | `machine` | statements about computations and copies, written from the machine's definition alone |
-//! | `runs` | [`least_makespan`] over all runs of statements, and [`is_beaten`] by stages with fronts of clocks |
+//! | `machine` | statements about computations and copies, from their definition alone |
+//! | `runs` | [`least_makespan`] over all runs; [`is_beaten`] with fronts of clocks |
 
 mod machine;
 mod runs;
@@ -27,8 +27,7 @@ pub struct LinkedCase {
 }
 
 impl LinkedCase {
-    /// A random case of at most so many nodes, of which there are three or more; most cases have nearly
-    /// as many.
+    /// A random case of at most so many nodes, three or more, and mostly of nearly as many.
     pub fn random(seed: u64, nodes: usize) -> Self {
         let mut numbers = Numbers::new(seed);
         let is_training = numbers.below(2) == 0;

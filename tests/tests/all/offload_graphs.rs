@@ -156,15 +156,15 @@ fn no_run_of_the_machine_is_faster() {
         none += u64::from(found.is_none());
     }
     println!(
-        "{count} graphs: {slower} above the base cost, {copied} better for the link, {none} infeasible"
+        "{count} graphs: {slower} above the costs, {copied} better for the link, {none} infeasible"
     );
     println!("{judged} judged to the end");
     assert!(judged > count / 10 * 9);
     assert!(slower > count / 8 && copied > count / 20 && none > count / 20);
 }
 
-/// The same with every configuration and clock on its own, without any dominance; graphs of three to
-/// five nodes.
+/// The same with every configuration and clock on its own, without any dominance; graphs of three
+/// to five nodes.
 #[test]
 fn all_runs_of_the_machine_end_no_earlier() {
     let (mut feasible, mut judged) = (0, [0; 3]);

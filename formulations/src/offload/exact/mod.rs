@@ -3,8 +3,8 @@
 //! A state is what stands on the device and on the host between two statements of a plan, with the
 //! clock of computations and the ends of the copies under way. Of two labels of one state the one
 //! with clocks no later dominates. Labels are taken by the least time at which a plan through them
-//! may end, so that the first one at the end is optimal, and the next one in the queue is a bound at
-//! any time. `docs/offload.md` has the machine and figures.
+//! may end, so that the first one at the end is optimal, and the next one in the queue is a bound
+//! at any time. `docs/offload.md` has the machine and figures.
 //!
 //! Plans are those in which nodes run first in the order of the instance, and nodes that run again
 //! between two of these do so in node order, each at most once (Checkmate's stages); copies at any
@@ -17,7 +17,7 @@
 //! | `problem` | the instance as the search reads it |
 //! | `label`, `store` | states with clocks, and those that none dominates |
 //! | `moves` | what may come after a state |
-//! | `bound`, `floors` | least time from a state to the end; time that memory costs whatever is done |
+//! | `bound`, `floors` | least time from a state to the end; time that memory costs in any plan |
 //! | `search` | the queue |
 //! | `emit` | a plan from the labels on its way |
 

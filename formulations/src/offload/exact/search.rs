@@ -174,8 +174,8 @@ impl Search<'_> {
 
     /// Looks at the interrupt flag now and then.
     fn look(&mut self) -> Flow {
-        let per_look = self.settings.tuning.states_per_look.max(1);
-        let is_due = self.tried.is_multiple_of(per_look);
+        let every = self.settings.tuning.states_per_look.max(1);
+        let is_due = self.tried.is_multiple_of(every);
         self.tried += 1;
         let flag = self.settings.interrupt.as_ref().filter(|_| is_due);
         match flag.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
