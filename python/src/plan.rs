@@ -287,9 +287,8 @@ impl Plan {
     }
 
     /// Bytes copied from the host.
-    #[getter]
-    #[allow(clippy::wrong_self_convention)] // A getter, named as the field of reports.
-    fn from_host_bytes(&self) -> u64 {
+    #[getter(from_host_bytes)]
+    fn host_bytes_back(&self) -> u64 {
         self.replay.transfers.from_host_bytes
     }
 
@@ -406,13 +405,8 @@ impl Plan {
     /// Names of the operators in the order of all computations.
     #[getter]
     fn order(&self) -> Vec<&str> {
-        use remat_instances::plan::Step;
-        let steps = self.document.plan.steps.iter();
-        let nodes = steps.filter_map(|step| match *step {
-            Step::Compute { node, .. } => Some(self.name_of(node)),
-            _ => None,
-        });
-        nodes.collect()
+        let runs = self.replay.timeline.iter().filter_map(|run| run.at.node);
+        runs.map(|node| self.name_of(node)).collect()
     }
 
     /// For each computation the cost of the step up to and including it, waiting for copies

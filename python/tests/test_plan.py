@@ -182,3 +182,95 @@ def test_plans_get_addresses(chain, plan, tmp_path):
     document["arena_bytes"] += 1
     with pytest.raises(PlanRefuted, match="share the addresses|records an arena"):
         verify(chain, document)
+
+
+@pytest.fixture
+def linked() -> remat_bb.Instance:
+    """Three operators, and a link of 1 byte a nanosecond to the host and half of it back."""
+    return remat_bb.Instance(
+        {
+            "schema": "remat-instance/1",
+            "name": "three",
+            "cost_unit": "ns",
+            "host_link": {
+                "to_host_bytes_per_second": 10**9,
+                "from_host_bytes_per_second": 5 * 10**8,
+            },
+            "nodes": [
+                {"name": "a", "cost": 10, "output_bytes": 6},
+                {"name": "b", "needs": ["a"], "cost": 20, "output_bytes": 8},
+                {"name": "c", "needs": ["a", "b"], "cost": 5, "output_bytes": 1},
+            ],
+        }
+    )
+
+
+@pytest.fixture
+def copying() -> dict:
+    """A plan in which a leaves while b runs, and comes back for c."""
+    return {
+        "schema": "remat-plan/1",
+        "instance": "three",
+        "semantics": "checkmate",
+        "objective": 47,
+        "peak_bytes": 15,
+        "steps": [
+            ["allocate", 0, "a"],
+            ["compute", "a", 0],
+            ["offload", 0, 0],
+            ["allocate", 1, "b"],
+            ["compute", "b", 1],
+            ["wait", 0],
+            ["deallocate", 0],
+            ["allocate", 2, "a"],
+            ["prefetch", 0, 2],
+            ["allocate", 3, "c"],
+            ["compute", "c", 3],
+            ["release", 0],
+            ["deallocate", 1],
+            ["deallocate", 2],
+        ],
+    }
+
+
+def test_a_plan_that_copies_has_a_clock(linked, copying, tmp_path):
+    plan = Plan.load(linked, copying)
+    assert (plan.objective, plan.makespan, plan.idle) == (47, 47, 12)
+    assert plan.overhead == pytest.approx(12 / 35)
+    assert (plan.to_host_bytes, plan.from_host_bytes, plan.host_peak_bytes) == (6, 6, 6)
+    assert plan.copies == [("a", True, 10, 16), ("a", False, 30, 42)]
+    assert plan.timeline == [(10, 6), (30, 14), (47, 15)]
+    assert plan.steps[2] == ("offload", 0, 0) and plan.steps[8] == ("prefetch", 0, 2)
+    assert "47.000 ns" in repr(plan)
+    assert "left for the host at 10.000 ns" in plan.explain()
+    assert "computations wait 12.000 ns" in plan.memory_svg()
+    assert plan.to_dict()["host_link"]["to_host_bytes_per_second"] == 10**9
+    plan.save(tmp_path / "plan.json")
+    for form in (plan, copying, tmp_path / "plan.json"):
+        found = verify(linked, form)
+        assert (found.objective, found.idle, found.host_peak_bytes) == (47, 12, 6)
+        assert (found.to_host_bytes, found.from_host_bytes) == (6, 6)
+        assert not found.stage_schedule and found.stage_schedule_with_copies
+        assert "copies tensors to the host" in found.no_stage_schedule_because
+    placed = plan.place()
+    assert placed.arena_bytes == 15 and placed.makespan == 47
+    assert verify(linked, placed).objective == 47
+
+
+def test_a_plan_that_copies_is_judged(linked, copying):
+    with pytest.raises(PlanRefuted, match="a makespan of 35, the replay takes 47"):
+        verify(linked, {**copying, "objective": 35})
+    link = {"to_host_bytes_per_second": 10**9, "from_host_bytes_per_second": 5 * 10**8}
+    with pytest.raises(PlanRefuted, match="5 B of host memory"):
+        verify(linked, {**copying, "host_link": {**link, "host_memory_bytes": 5}})
+    late = {**copying, "host_link": {**link, "latency_ns": 100}}
+    # To the host from 10 to 116, back from 116 to 228.
+    assert Plan.load(linked, late).makespan == 233
+
+
+def test_searches_refuse_a_plan_that_copies(linked, copying):
+    with pytest.raises(InvalidPlan, match="statement 2 copies a tensor to the host") as caught:
+        remat_bb.improve(linked, copying)
+    assert caught.value.remedy == "give a plan without copies to the host"
+    with pytest.raises(InvalidPlan, match="copies tensors to the host"):
+        remat_bb.solve(linked, "100%", starts=[Plan.load(linked, copying)])

@@ -24,8 +24,8 @@ pub struct LinkOptions {
     /// speed such as 12GB/s, or one to the host and one from it: 24GB/s,50GB/s
     #[arg(long, value_name = "LINK", value_parser = parse_link)]
     pub offload: Option<LinkChoice>,
-    /// Host memory for copies: bytes or an amount (64GiB) [default: that of the link, where it has a
-    /// limit]
+    /// Host memory for copies: bytes or an amount (64GiB) [default: that of the link, where it has
+    /// a limit]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "offload")]
     pub host_memory: Option<u64>,
     /// Time of every copy, whatever its size, with a unit: 500ns, 10us, 1ms [default: that of the
