@@ -155,7 +155,9 @@ impl<T: Number> Walk<T> {
             let next = if self.renews { self.absent } else { absent };
             self.device = end_or_stay(stage, span.end_of_kept, next, on);
             let prices = |device: OnDevice<T>| (device.ahead, device.end);
+            // A stage with a forced start is like no other; it is the first of its span.
             let first = match span.first < stage
+                && self.forced != Some(span.first)
                 && self.absent == absent
                 && self.device.map(prices) == device.map(prices)
             {

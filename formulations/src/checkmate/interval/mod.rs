@@ -114,17 +114,20 @@ impl Interval {
     }
 
     /// Returns whether it begins with a recomputation rather than the first computation.
+    #[inline]
     pub fn is_recomputed(&self) -> bool {
         self.start > self.node
     }
 
     /// The first event at which its memory is charged to it. A first computation's own event is
     /// not: it happens in every schedule.
+    #[inline]
     pub(crate) fn first_event(&self, len: usize) -> u32 {
         event(len, self.start, self.node) + u32::from(!self.is_recomputed())
     }
 
     /// The event that reads it last.
+    #[inline]
     pub(crate) fn last_event(&self, len: usize) -> u32 {
         event(len, self.end, self.reader)
     }
@@ -139,15 +142,18 @@ impl Interval {
 impl Stretch for Interval {
     type Graph = CheckmateGraph;
 
+    #[inline]
     fn place(&self) -> [u32; 3] {
         [self.node, self.start, self.end]
     }
 
+    #[inline]
     fn is_at(&self, graph: &CheckmateGraph, moment: u32) -> bool {
         let n = graph.len();
         (self.first_event(n)..=self.last_event(n)).contains(&moment)
     }
 
+    #[inline]
     fn bytes(&self, graph: &CheckmateGraph, gauge: u32) -> i64 {
         graph.gauges[gauge as usize].bytes[self.node as usize] as i64
     }
