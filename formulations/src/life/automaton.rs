@@ -1,15 +1,7 @@
 //! The automaton of a tensor: its lives are the walks through it, and their price is the length.
 //!
-//! When a stage begins the tensor is *absent* or *on the device*. In the stage it may be made, which
-//! begins a stretch; a stretch ends in the stage, or goes on to the next one:
-//!
-//! ```text
-//!            no start                         stay
-//! absent -----------------> absent   device --------> device
-//!        \  start  / end of made ^          \ end of kept
-//!         +------>+               \__________\_______> absent
-//!                  \ stay ------> device
-//! ```
+//! When a stage begins the tensor is *absent* or *on the device*. A start in the stage begins a
+//! stretch, which ends there or stays for the next stage, as does one that was kept from before.
 //!
 //! Prices of arcs are numbers of any kind ([`Number`]): floating point finds columns, integers
 //! prove bounds. What an end is called is the program's affair (who reads last, what it is held

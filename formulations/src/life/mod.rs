@@ -3,7 +3,7 @@
 //!
 //! A row is a linear form in *atoms*, a dual a payment to these, and the cheapest life of a tensor a
 //! shortest path in its *automaton*. A program says which starts it offers, what they need and which
-//! moments they occupy ([`Lives`]); pricing, Lagrangian bounds and exclusions follow.
+//! moments they occupy (`Lives`); pricing, Lagrangian bounds and exclusions follow.
 //!
 //! | module | concept |
 //! |---|---|
