@@ -43,7 +43,7 @@ pub(crate) struct Found {
     pub name: u32,
 }
 
-/// A tensor on the device: the least price of all that is ahead, and of the end of its stretch alone.
+/// A tensor on the device: least prices of all that is ahead, and of the end of its stretch alone.
 #[derive(Clone, Copy, Debug)]
 struct OnDevice<T> {
     ahead: T,
@@ -252,8 +252,8 @@ impl<T: Number> OnDevice<T> {
     }
 }
 
-/// A tensor on the device in a stage, which may end its stretch there, with so much ahead of it then,
-/// or go on; of equals the nearest end.
+/// A tensor on the device in a stage, which may end its stretch there, with so much ahead of it
+/// then, or go on; of equals the nearest end.
 #[inline]
 fn end_or_stay<T: Number>(
     stage: u32,

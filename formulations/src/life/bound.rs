@@ -20,8 +20,8 @@ pub(super) fn clamped(sense: Sense, y: f64) -> f64 {
     }
 }
 
-/// Prices all stretches at duals in units of cost, per byte for memory rows. For each tensor at most
-/// `per_block` columns, and those that are never left out ([`Lives::is_free`]).
+/// Prices all stretches at duals in units of cost, per byte for memory rows. For each tensor at
+/// most `per_block` columns, and those that are never left out ([`Lives::is_free`]).
 pub(crate) fn price<P: Lives>(
     program: &P,
     exclusions: &Exclusions,

@@ -22,9 +22,9 @@
 //! ```
 //!
 //! The last is stronger than in the compact form: what is read last in stage `b` itself behind the
-//! turn of `j` counts as staying. Rows are linear forms in atoms (`rows`): starts, being there at an
-//! event, crossing the start of a stage. So the best interval of a tensor is found in one sweep over
-//! its stages and readers (`arcs`, and the automaton of [`life`](crate::life)), over *all*
+//! turn of `j` counts as staying. Rows are linear forms in atoms (`rows`): starts, being there at
+//! an event, crossing the start of a stage. So the best interval of a tensor is found in one sweep
+//! over its stages and readers (`arcs`, and the automaton of [`life`](crate::life)), over *all*
 //! intervals, those whose rows are not in the program yet too. The cheapest set of disjoint
 //! intervals of each tensor gives the Lagrangian bound, in integers and safe before convergence.
 //!
