@@ -103,6 +103,7 @@ impl CheckmateGraph {
     }
 
     /// Number of nodes, which is also the number of stages.
+    #[inline]
     pub fn len(&self) -> usize {
         self.cost.len()
     }

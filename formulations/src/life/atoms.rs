@@ -81,6 +81,7 @@ pub trait Stretch {
     /// The tensor, the stage in which it is computed, and the last one of the stretch.
     fn place(&self) -> [u32; 3];
     /// Returns whether it is on the device when a stage begins.
+    #[inline]
     fn crosses(&self, stage: u32) -> bool {
         let [_, start, end] = self.place();
         start < stage && stage <= end
@@ -99,6 +100,7 @@ pub trait Stretch {
 
 impl Term {
     /// Starts of a node in stages `first..=last`.
+    #[inline]
     pub fn start(node: u32, first: u32, last: u32, which: Which, coefficient: i64) -> Term {
         let atom = Atom::Start {
             node,
@@ -110,18 +112,21 @@ impl Term {
     }
 
     /// A node on the device when a stage begins.
+    #[inline]
     pub fn crosses(node: u32, stage: u32, coefficient: i64) -> Term {
         let atom = Atom::Crosses { node, stage };
         Term { atom, coefficient }
     }
 
     /// A node that is there at a moment.
+    #[inline]
     pub fn at(node: u32, moment: u32, coefficient: i64) -> Term {
         let atom = Atom::At { node, moment };
         Term { atom, coefficient }
     }
 
     /// A choice of a stage.
+    #[inline]
     pub fn choice(stage: u32, way: u32, coefficient: i64) -> Term {
         let atom = Atom::Choice { stage, way };
         Term { atom, coefficient }
@@ -138,6 +143,7 @@ impl Term {
     }
 
     /// The coefficient of a column.
+    #[inline]
     pub fn coefficient<C: Stretch>(&self, graph: &C::Graph, c: &C) -> i64 {
         let [tensor, start, _] = c.place();
         let counts = match self.atom {

@@ -1,15 +1,7 @@
 //! The automaton of a tensor: its lives are the walks through it, and their price is the length.
 //!
-//! When a stage begins the tensor is *absent* or *on the device*. In the stage it may be made, which
-//! begins a stretch; a stretch ends in the stage, or goes on to the next one:
-//!
-//! ```text
-//!            no start                         stay
-//! absent -----------------> absent   device --------> device
-//!        \  start  / end of made ^          \ end of kept
-//!         +------>+               \__________\_______> absent
-//!                  \ stay ------> device
-//! ```
+//! When a stage begins the tensor is *absent* or *on the device*. A start in the stage begins a
+//! stretch, which ends there or stays for the next stage, as does one that was kept from before.
 //!
 //! Prices of arcs are numbers of any kind ([`Number`]): floating point finds columns, integers
 //! prove bounds. What an end is called is the program's affair (who reads last, what it is held
@@ -51,7 +43,7 @@ pub(crate) struct Found {
     pub name: u32,
 }
 
-/// A tensor on the device: the least price of all that is ahead, and of the end of its stretch alone.
+/// A tensor on the device: least prices of all that is ahead, and of the end of its stretch alone.
 #[derive(Clone, Copy, Debug)]
 struct OnDevice<T> {
     ahead: T,
@@ -155,7 +147,9 @@ impl<T: Number> Walk<T> {
             let next = if self.renews { self.absent } else { absent };
             self.device = end_or_stay(stage, span.end_of_kept, next, on);
             let prices = |device: OnDevice<T>| (device.ahead, device.end);
+            // A stage with a forced start is like no other; it is the first of its span.
             let first = match span.first < stage
+                && self.forced != Some(span.first)
                 && self.absent == absent
                 && self.device.map(prices) == device.map(prices)
             {
@@ -258,8 +252,8 @@ impl<T: Number> OnDevice<T> {
     }
 }
 
-/// A tensor on the device in a stage, which may end its stretch there, with so much ahead of it then,
-/// or go on; of equals the nearest end.
+/// A tensor on the device in a stage, which may end its stretch there, with so much ahead of it
+/// then, or go on; of equals the nearest end.
 #[inline]
 fn end_or_stay<T: Number>(
     stage: u32,

@@ -20,9 +20,8 @@ pub(super) fn clamped(sense: Sense, y: f64) -> f64 {
     }
 }
 
-/// Prices all stretches of all tensors at duals in units of cost, per byte for memory rows. For each
-/// tensor at most `per_block` columns, and those that are never left out
-/// ([`Lives::is_free`]).
+/// Prices all stretches at duals in units of cost, per byte for memory rows. For each tensor at
+/// most `per_block` columns, and those that are never left out ([`Lives::is_free`]).
 pub(crate) fn price<P: Lives>(
     program: &P,
     exclusions: &Exclusions,
@@ -33,8 +32,9 @@ pub(crate) fn price<P: Lives>(
 ) -> Priced<P::Column> {
     let dual = |(row, y): (_, &f64)| (row, program.pricing_dual(row, *y));
     let priced = rows.iter().zip(duals).map(dual);
-    let worth = priced.clone();
-    let worth = worth.map(|(row, y)| y * program.right_side(row) as f64);
+    let worth = priced
+        .clone()
+        .map(|(row, y)| y * program.right_side(row) as f64);
     let mut out = Priced::new(program.offset() as f64 + worth.sum::<f64>());
     let prices = AtomPrices::new(program, 1.0, priced);
     let (mut walk, mut scratch) = (Walk::new(false), Scratch::default());

@@ -2,8 +2,8 @@
 
 use remat_solver::price::Number;
 
-/// Payments for a byte at moments, measured by one gauge: moment `stage * turns + turn` is a turn in
-/// a stage. Few of the moments have one.
+/// Payments for a byte at moments, measured by one gauge: moment `stage * turns + turn` is a turn
+/// in a stage. Few of the moments have one.
 #[derive(Clone, Debug)]
 pub(crate) struct BytePrices<T> {
     /// Measure of sizes.

@@ -1,5 +1,4 @@
-//! Traits of a program whose columns are stretches of the lives of tensors, beside those of every
-//! program: which starts it offers, what they need, which moments they occupy.
+//! A program whose columns are stretches of lives: its starts, what they need, what they occupy.
 
 use super::bound::clamped;
 use super::{AtomPrices, Exclusions, Found, Scratch, Sizes, Term, Walk};

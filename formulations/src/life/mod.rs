@@ -1,9 +1,9 @@
 //! Lives of tensors: what all interval forms share. A life is a set of stretches of time
 //! (intervals) that a tensor spends on the device.
 //!
-//! A row is a linear form in *atoms*, a dual a payment to these, and the cheapest life of a tensor a
-//! shortest path in its *automaton*. A program says which starts it offers, what they need and which
-//! moments they occupy ([`Lives`]); pricing, Lagrangian bounds and exclusions follow.
+//! A row is a linear form in *atoms*, a dual a payment to these, and the cheapest life of a tensor
+//! a shortest path in its *automaton*. A program says which starts it offers, what they need and
+//! which moments they occupy (`Lives`); pricing, Lagrangian bounds and exclusions follow.
 //!
 //! | module | concept |
 //! |---|---|

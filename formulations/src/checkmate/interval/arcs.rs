@@ -230,14 +230,11 @@ impl<T: Number> Stand<'_, T> {
         let behind = u32::from(!recomputed);
         self.go_before(event(self.graph.len(), stage, node) + behind);
         let cost = match recomputed {
-            true => {
-                let cost = self.graph.cost_again[node as usize];
-                self.prices.one.times(cost as i64)
-            }
-            false => T::ZERO,
+            true => self.graph.cost_again[node as usize] as i64,
+            false => 0,
         };
         let paid = self.starts.to_all(stage);
         let bytes = self.bytes_before(stage, node + behind);
-        Some(cost - paid + bytes + self.covered + self.crossed)
+        Some(self.prices.one.times(cost) - paid + bytes + self.covered + self.crossed)
     }
 }

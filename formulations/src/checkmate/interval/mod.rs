@@ -22,9 +22,9 @@
 //! ```
 //!
 //! The last is stronger than in the compact form: what is read last in stage `b` itself behind the
-//! turn of `j` counts as staying. Rows are linear forms in atoms (`rows`): starts, being there at an
-//! event, crossing the start of a stage. So the best interval of a tensor is found in one sweep over
-//! its stages and readers (`arcs`, and the automaton of [`life`](crate::life)), over *all*
+//! turn of `j` counts as staying. Rows are linear forms in atoms (`rows`): starts, being there at
+//! an event, crossing the start of a stage. So the best interval of a tensor is found in one sweep
+//! over its stages and readers (`arcs`, and the automaton of [`life`](crate::life)), over *all*
 //! intervals, those whose rows are not in the program yet too. The cheapest set of disjoint
 //! intervals of each tensor gives the Lagrangian bound, in integers and safe before convergence.
 //!
@@ -114,17 +114,20 @@ impl Interval {
     }
 
     /// Returns whether it begins with a recomputation rather than the first computation.
+    #[inline]
     pub fn is_recomputed(&self) -> bool {
         self.start > self.node
     }
 
     /// The first event at which its memory is charged to it. A first computation's own event is
     /// not: it happens in every schedule.
+    #[inline]
     pub(crate) fn first_event(&self, len: usize) -> u32 {
         event(len, self.start, self.node) + u32::from(!self.is_recomputed())
     }
 
     /// The event that reads it last.
+    #[inline]
     pub(crate) fn last_event(&self, len: usize) -> u32 {
         event(len, self.end, self.reader)
     }
@@ -139,15 +142,18 @@ impl Interval {
 impl Stretch for Interval {
     type Graph = CheckmateGraph;
 
+    #[inline]
     fn place(&self) -> [u32; 3] {
         [self.node, self.start, self.end]
     }
 
+    #[inline]
     fn is_at(&self, graph: &CheckmateGraph, moment: u32) -> bool {
         let n = graph.len();
         (self.first_event(n)..=self.last_event(n)).contains(&moment)
     }
 
+    #[inline]
     fn bytes(&self, graph: &CheckmateGraph, gauge: u32) -> i64 {
         graph.gauges[gauge as usize].bytes[self.node as usize] as i64
     }

@@ -86,10 +86,12 @@ impl Row {
                     },
                     coefficient: 1,
                 });
-                let (k, gauge) = (*node as usize, &graph.gauges[*gauge as usize]);
-                let scratch = gauge.working_again[k] as i64 - gauge.bytes[k] as i64;
-                if scratch > 0 && stage > node {
-                    note(start(*node, *stage, *stage, scratch));
+                if stage > node && is_named(node) {
+                    let (k, gauge) = (*node as usize, &graph.gauges[*gauge as usize]);
+                    let scratch = gauge.working_again[k] as i64 - gauge.bytes[k] as i64;
+                    if scratch > 0 {
+                        note(start(*node, *stage, *stage, scratch));
+                    }
                 }
             }
             Row::Cover(at) => {

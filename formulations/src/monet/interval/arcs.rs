@@ -1,5 +1,5 @@
-//! The automaton of a tensor: an interval is charged stage by stage, and what ends in a stage may be
-//! made again there.
+//! The automaton of a tensor: an interval is charged stage by stage, and what ends in a stage may
+//! be made again there.
 
 use super::{Interval, MonetGraph};
 use crate::life::{AtomPrices, Exclusions, Found, Lives, Offer, Scratch, Sizes, Span, Term, Walk};
