@@ -14,8 +14,19 @@ use remat_instances::simulate::{self, CACHE_LINE, Transfers};
 use std::collections::BTreeMap;
 use tch::{Kind, Tensor};
 
-/// Nodes of the search for offsets at most: a few seconds.
-const PLACE_NODES: u64 = 200_000;
+/// Numbers that tune the offsets.
+struct Tuning {
+    /// Nodes of the search for offsets within the host peak, at most: a few seconds.
+    place_nodes: u64,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Tuning {
+            place_nodes: 200_000,
+        }
+    }
+}
 
 /// Host memory for the copies of a plan, and the link that makes them: made once, for any number of
 /// steps, none of which allocates.
@@ -174,7 +185,7 @@ fn places(
     let lives = Lives::new(buffers).map_err(|e| wrong(e.to_string()))?;
     let settings = PlaceSettings {
         capacity: Some(transfers.host_peak_bytes),
-        nodes: Some(PLACE_NODES),
+        nodes: Some(Tuning::default().place_nodes),
         threads: 1,
         ..PlaceSettings::default()
     };

@@ -18,12 +18,16 @@ pub(super) struct LaneTuning {
     /// Bytes that are copied at one go, between looks at the clock: what a core copies in about a
     /// tenth of a millisecond.
     pub piece_bytes: u64,
+    /// Longest sleep, after which it is seen that a step was given up: far longer than it takes to
+    /// wake, and not felt by whoever waits for an error.
+    pub nap: Duration,
 }
 
 impl Default for LaneTuning {
     fn default() -> Self {
         LaneTuning {
             piece_bytes: 1 << 20,
+            nap: Duration::from_millis(20),
         }
     }
 }
@@ -257,7 +261,7 @@ fn carry(
         let bytes = bytes_of(from);
         let mut at = 0;
         while at < bytes {
-            sleep_until(begin + job.rate.time(sent), abandoned)?;
+            sleep_until(begin + job.rate.time(sent), tuning.nap, abandoned)?;
             let part = tuning.piece_bytes.min(bytes - at);
             copy(to, from, at, part).map_err(|e| e.to_string())?;
             (at, sent) = (at + part, sent + part);
@@ -265,14 +269,12 @@ fn carry(
     }
     // A machine that copies more slowly than the link ends later; one that wakes late does not.
     let end = (begin + job.rate.time(sent)).max(Instant::now());
-    sleep_until(begin + job.rate.time(sent), abandoned)?;
+    sleep_until(begin + job.rate.time(sent), tuning.nap, abandoned)?;
     *free = Some(end);
     Ok(end)
 }
 
-fn sleep_until(time: Instant, abandoned: &AtomicBool) -> Result<(), String> {
-    /// Length of a nap, after which it is seen that the step was given up.
-    const NAP: Duration = Duration::from_millis(20);
+fn sleep_until(time: Instant, nap: Duration, abandoned: &AtomicBool) -> Result<(), String> {
     loop {
         if abandoned.load(Ordering::Relaxed) {
             return Err("the step was given up".into());
@@ -281,6 +283,6 @@ fn sleep_until(time: Instant, abandoned: &AtomicBool) -> Result<(), String> {
         if left.is_zero() {
             return Ok(());
         }
-        std::thread::sleep(left.min(NAP));
+        std::thread::sleep(left.min(nap));
     }
 }

@@ -23,7 +23,10 @@ fn fast(duplex: Duplex) -> HostLink {
 }
 
 fn lanes(duplex: Duplex, copy: CopyPart) -> Lanes {
-    let tuning = LaneTuning { piece_bytes: 100 };
+    let tuning = LaneTuning {
+        piece_bytes: 100,
+        ..LaneTuning::default()
+    };
     Lanes::new(&fast(duplex), tuning, copy).expect("threads")
 }
 
@@ -189,6 +192,7 @@ fn a_failed_copy_ends_the_step_with_an_error() {
     let loss = step(&mut host).expect("a step");
     let whole = LaneTuning {
         piece_bytes: u64::MAX,
+        ..LaneTuning::default()
     };
     let broken = Lanes::new(&fast(Duplex::Full), whole, one_way);
     host.set_carrier(Box::new(broken.expect("threads")));
