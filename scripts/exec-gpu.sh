@@ -126,4 +126,9 @@ for model in $models; do
         "$program" exec "$profile" "$plan" --device "$device" --check --tolerance 3% --repeat "$repeat" \
             --svg "$folder/$(word "$model").svg" | tee -a "$folder/timelines.txt" || true
     fi
+    # 4. The same with copies over the link that the profile measured.
+    if "$program" solve "$profile" --budget 60% --offload on --time-limit "$time" --out "$plan" --quiet >/dev/null; then
+        "$program" exec "$profile" "$plan" --device "$device" --check --tolerance 3% --repeat "$repeat" \
+            | tee -a "$folder/copies.txt" || true
+    fi
 done

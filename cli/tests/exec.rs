@@ -27,6 +27,7 @@ fn without_libtorch_the_commands_say_how_to_get_it() {
 mod with_libtorch {
     use super::common::object;
     use super::{run_to, text};
+    use serde_json::json;
     use std::path::Path;
 
     const MODEL: &str = "zoo:resnet18?batch=2&size=64x64&classes=10";
@@ -49,7 +50,9 @@ mod with_libtorch {
                 "--json",
             ],
         );
-        assert_eq!(object(&out)["nodes"].as_array().unwrap().len(), 137);
+        let found = object(&out);
+        assert_eq!(found["nodes"].as_array().unwrap().len(), 137);
+        assert!(found["link"].is_null(), "the CPU has none");
         let solve = [
             "solve", &profile, "--budget", "99%", "--out", &plan, "--quiet", "--json",
         ];
@@ -78,6 +81,7 @@ mod with_libtorch {
         let drawn = std::fs::read_to_string(&svg).unwrap();
         assert!(drawn.contains("measured") && drawn.contains("predicted"));
         from_one_arena(&profile, &plan, folder.path());
+        over_a_link(&profile, &plan, folder.path());
         wrong_files_are_refused(&profile, &plan, folder.path());
 
         // A plan that claims half of the memory it takes.
@@ -115,6 +119,62 @@ mod with_libtorch {
         let without = ["exec", profile, text(&placed), "--no-arena"];
         let found = object(&run_to(0, &[&without[..], &on[..]].concat()).0);
         assert!(found["arena"].is_null());
+    }
+
+    /// A plan that sends its first output away and fetches it at once: makespan and host memory are
+    /// shown beside the predicted ones.
+    fn over_a_link(profile: &str, plan: &str, folder: &Path) {
+        let content = std::fs::read_to_string(plan).unwrap();
+        let mut document: serde_json::Value = serde_json::from_str(&content).unwrap();
+        let mut steps = document["steps"].as_array().unwrap().clone();
+        let first = steps.iter().position(|step| step[0] == "compute").unwrap();
+        let (node, register) = (steps[first][1].clone(), steps[first][2].clone());
+        let away = json!([
+            ["offload", register, 0],
+            ["wait", 0],
+            ["deallocate", register],
+            ["allocate", register, node],
+            ["prefetch", 0, register]
+        ]);
+        let away = away.as_array().unwrap().clone();
+        steps.splice(first + 1..first + 1, away);
+        steps.push(json!(["release", 0]));
+        document["steps"] = steps.into();
+        document["host_link"] = json!({
+            "to_host_bytes_per_second": 1_000_000_000, "from_host_bytes_per_second": 500_000_000,
+            "latency_ns": 1_000, "duplex": "half"
+        });
+        let file = folder.join("copies.json");
+        let on = ["exec", profile, text(&file), "--repeat", "1", "--json"];
+        std::fs::write(&file, document.to_string()).unwrap();
+        let copies = object(&run_to(0, &on).0)["copies"].clone();
+        let bytes = |name: &str| copies[name].as_u64().unwrap();
+        for same in ["predicted_host_peak_bytes", "host_arena_bytes"] {
+            assert_eq!(bytes("host_peak_bytes"), bytes(same), "{copies}");
+        }
+        assert_eq!(bytes("to_host_bytes"), bytes("host_peak_bytes"));
+        assert_eq!(bytes("from_host_bytes"), bytes("host_peak_bytes"));
+        let seconds = |name: &str| copies[name].as_f64().unwrap();
+        let idle =
+            (2e-6 + 3e-9 * bytes("to_host_bytes") as f64) / seconds("predicted_idle_seconds");
+        assert!((idle - 1.0).abs() < 1e-3, "{copies}");
+        assert!(seconds("makespan_seconds") > seconds("idle_seconds"));
+        // The file records the cost of the plan that it was made from.
+        let check = [&on[..], &["--check"]].concat();
+        let (_, stderr) = run_to(2, &check);
+        assert!(stderr.contains("it records a cost"), "{stderr}");
+        let makespan = (seconds("predicted_makespan_seconds") * 1e9).round() as u64;
+        document["objective"] = makespan.into();
+        std::fs::write(&file, document.to_string()).unwrap();
+        let on = ["exec", profile, text(&file), "--repeat", "1"];
+        let (shown, _) = run_to(0, &[&on[..], &["--check", "--arena"]].concat());
+        for line in [
+            "  makespan ",
+            "  host ",
+            "equal to plain training's in every bit",
+        ] {
+            assert!(shown.contains(line), "{shown}");
+        }
     }
 
     /// A plan of another instance, one that frees too early, and one that reads what is never

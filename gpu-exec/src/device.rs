@@ -130,11 +130,21 @@ impl Device {
         }
     }
 
-    fn index(&self) -> i32 {
+    /// Waits until everything that was computed is done; copies to the host and back go on.
+    pub(crate) fn synchronise_computations(&self) -> Result<(), ExecError> {
+        self.gpu().map_or(Ok(()), shim::synchronise_stream)
+    }
+
+    /// Number of the GPU, where it is one.
+    pub(crate) fn gpu(&self) -> Option<i32> {
         match self.place {
-            Place::Cuda(index) => index as i32,
-            _ => -1,
+            Place::Cuda(index) => Some(index as i32),
+            _ => None,
         }
+    }
+
+    fn index(&self) -> i32 {
+        self.gpu().unwrap_or(-1)
     }
 
     /// Memory of tensors.

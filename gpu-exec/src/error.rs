@@ -1,6 +1,6 @@
 //! Errors of the executor.
 
-use remat_instances::plan::Register;
+use remat_instances::plan::{HostBuffer, Register};
 use thiserror::Error;
 
 /// A failure of the executor.
@@ -10,14 +10,33 @@ pub enum ExecError {
     /// The device has too little memory.
     #[error("out of memory: {0}")]
     OutOfMemory(String),
-    /// The plan copies tensors to the host.
-    #[error(
-        "statement {step} copies to the host, which is not executed here; give a plan without copies"
-    )]
+    /// The plan copies tensors to the host, and there is no host memory for it.
+    #[error("step {step} copies to the host: run the plan with host memory (run_with_host)")]
     Copies {
         /// Position of the statement.
         step: usize,
     },
+    /// A copy to the host or back failed.
+    #[error("step {step}: a copy between device and host failed: {problem}")]
+    Copy {
+        /// Index of the statement that waits for it.
+        step: usize,
+        /// Message of whoever copied.
+        problem: String,
+    },
+    /// A statement about a host buffer that is not as it should be.
+    #[error("step {step}: host buffer {buffer} {problem}")]
+    Buffer {
+        /// Index of the statement in the plan.
+        step: usize,
+        /// The buffer.
+        buffer: HostBuffer,
+        /// Problem, in words.
+        problem: &'static str,
+    },
+    /// The host lacks memory or threads for the plan's copies.
+    #[error("host: {0}")]
+    Host(String),
     /// libtorch refused.
     #[error("libtorch: {0}")]
     Torch(String),

@@ -16,6 +16,7 @@
 //! | `kernels` | forward and backward of every operator |
 //! | `execute` | the plan's statements |
 //! | `profile` | measured costs and sizes as an instance |
+//! | `link` | speeds of the link to host memory |
 //! | `compare` | gradients side by side |
 //! | `shim` | C++ beyond what `tch` offers |
 #![deny(missing_docs)]
@@ -29,6 +30,8 @@ mod error;
 mod execute;
 #[cfg(feature = "torch")]
 mod kernels;
+#[cfg(feature = "torch")]
+mod link;
 mod model;
 #[cfg(feature = "torch")]
 mod profile;
@@ -46,7 +49,8 @@ pub use tch::Tensor;
 pub use {
     compare::{Comparison, compare, gradients},
     device::{Clock, Device, Memory},
-    execute::{ArenaUse, Computation, Run, run, run_in_arena},
+    execute::{ArenaUse, Computation, CopyUse, HostMemory, Run, run, run_in_arena, run_with_host},
+    link::{LinkPoint, LinkProfile, measure_link},
     profile::{Profile, ProfileSettings, Timing, profile},
     training::Training,
 };

@@ -8,9 +8,13 @@
 #include <atomic>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/Event.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/core/impl/alloc_cpu.h>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -158,6 +162,16 @@ at::Generator generator(const Tensor &t, uint64_t seed) {
   return own;
 }
 
+c10::Stream computing(c10::Device device) { return c10::impl::VirtualGuardImpl(device.type()).getStream(device); }
+
+c10::Device gpu(int device) { return {c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(device)}; }
+
+// Streams that copy beside the one that computes: to the host, and from it.
+struct Lanes {
+  c10::Device device;
+  std::vector<c10::Stream> streams;
+};
+
 c10::DeviceAllocator *cuda_allocator() { return c10::getDeviceAllocator(c10::DeviceType::CUDA); }
 
 } // namespace
@@ -238,6 +252,74 @@ int remat_view_like(Tensor **out, const Tensor *storage, int64_t offset, const T
 }
 
 bool remat_is_dense(const Tensor *t) { return t->is_non_overlapping_and_dense(); }
+
+// Copies bytes of a tensor on the CPU to the same place of another.
+int remat_copy_part(const Tensor *to, const Tensor *from, int64_t offset, int64_t bytes) {
+  return guarded([&] {
+    auto room = static_cast<int64_t>(std::min(to->nbytes(), from->nbytes()));
+    TORCH_CHECK(to->is_cpu() && from->is_cpu() && offset >= 0 && bytes >= 0 && offset + bytes <= room,
+                "bytes ", offset, " to ", offset + bytes, " of tensors of ", from->nbytes(), " and ", to->nbytes());
+    std::memcpy(static_cast<char *>(to->data_ptr()) + offset, static_cast<const char *>(from->data_ptr()) + offset,
+                static_cast<size_t>(bytes));
+  });
+}
+
+int remat_pinned(Tensor **out, int64_t bytes) {
+  return guarded([&] { out[0] = boxed(at::empty({bytes}, at::TensorOptions(at::kByte).pinned_memory(true))); });
+}
+
+int remat_synchronise_stream(int device) {
+  return guarded([&] { computing(gpu(device)).synchronize(); });
+}
+
+int remat_lanes_new(void **out, int device, bool half) {
+  return guarded([&] {
+    c10::impl::VirtualGuardImpl guard(c10::DeviceType::CUDA);
+    auto lanes = std::make_unique<Lanes>(Lanes{gpu(device), {}});
+    lanes->streams.push_back(guard.getNewStream(lanes->device));
+    lanes->streams.push_back(half ? lanes->streams[0] : guard.getNewStream(lanes->device));
+    *out = lanes.release();
+  });
+}
+
+void remat_lanes_free(void *lanes) { delete static_cast<Lanes *>(lanes); }
+
+// Copies after what was computed so far and after another copy's event; leaves an event at the end.
+int remat_lanes_copy(void **event, void *of, bool to_host, const Tensor *const *to, const Tensor *const *from,
+                     int64_t count, void *after) {
+  return guarded([&] {
+    auto *lanes = static_cast<Lanes *>(of);
+    c10::Stream lane = lanes->streams[to_host ? 0 : 1];
+    c10::Event ready(c10::DeviceType::CUDA);
+    ready.record(computing(lanes->device));
+    ready.block(lane);
+    if (after)
+      static_cast<c10::Event *>(after)->block(lane);
+    c10::StreamGuard guard(lane);
+    for (int64_t k = 0; k < count; ++k)
+      to[k]->copy_(*from[k], /*non_blocking=*/true);
+    auto done = std::make_unique<c10::Event>(c10::DeviceType::CUDA);
+    done->record(lane);
+    *event = done.release();
+  });
+}
+
+int remat_lanes_wait(void *of, void *event) {
+  return guarded([&] {
+    c10::Stream stream = computing(static_cast<Lanes *>(of)->device);
+    static_cast<c10::Event *>(event)->block(stream);
+    stream.synchronize();
+  });
+}
+
+int remat_lanes_synchronise(void *of) {
+  return guarded([&] {
+    for (c10::Stream &stream : static_cast<Lanes *>(of)->streams)
+      stream.synchronize();
+  });
+}
+
+void remat_event_free(void *event) { delete static_cast<c10::Event *>(event); }
 
 // FNV-1a over 64-bit words of a part of a storage on the CPU.
 uint64_t remat_checksum(const Tensor *storage, int64_t offset, int64_t bytes) {

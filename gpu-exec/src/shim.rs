@@ -1,7 +1,7 @@
 //! Calls into the C++ side (`shim.cpp`): what `tch` does not offer.
 
 use crate::error::ExecError;
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_void};
 use tch::Tensor;
 use torch_sys::C_tensor;
 
@@ -13,7 +13,7 @@ unsafe extern "C" {
     fn remat_arena_offer(places: *const i64, count: i64, scratch: i64, scratch_bytes: i64);
     fn remat_arena_high() -> i64;
     fn remat_arena_left() -> i64;
-    fn remat_arena_turn(at: *const std::ffi::c_void) -> i64;
+    fn remat_arena_turn(at: *const c_void) -> i64;
     fn remat_view_like(
         out: *mut *mut C_tensor,
         storage: *const C_tensor,
@@ -21,6 +21,23 @@ unsafe extern "C" {
         like: *const C_tensor,
     ) -> i32;
     fn remat_is_dense(t: *const C_tensor) -> bool;
+    fn remat_copy_part(to: *const C_tensor, from: *const C_tensor, offset: i64, bytes: i64) -> i32;
+    fn remat_pinned(out: *mut *mut C_tensor, bytes: i64) -> i32;
+    fn remat_synchronise_stream(device: i32) -> i32;
+    fn remat_lanes_new(out: *mut *mut c_void, device: i32, half: bool) -> i32;
+    fn remat_lanes_free(lanes: *mut c_void);
+    fn remat_lanes_copy(
+        event: *mut *mut c_void,
+        lanes: *mut c_void,
+        to_host: bool,
+        to: *const *const C_tensor,
+        from: *const *const C_tensor,
+        count: i64,
+        after: *mut c_void,
+    ) -> i32;
+    fn remat_lanes_wait(lanes: *mut c_void, event: *mut c_void) -> i32;
+    fn remat_lanes_synchronise(lanes: *mut c_void) -> i32;
+    fn remat_event_free(event: *mut c_void);
     fn remat_checksum(storage: *const C_tensor, offset: i64, bytes: i64) -> u64;
     fn remat_memory(device: i32, current: *mut i64, peak: *mut i64, reserved: *mut i64) -> i32;
     fn remat_reset_peak(device: i32) -> i32;
@@ -194,6 +211,95 @@ pub fn memory(device: i32) -> Result<[i64; 3], ExecError> {
 pub fn reset_peak(device: i32) -> Result<(), ExecError> {
     // SAFETY: no pointers.
     checked(unsafe { remat_reset_peak(device) })
+}
+
+/// Copies bytes of one tensor on the CPU to the same place of another; both are without holes.
+pub fn copy_part(to: &Tensor, from: &Tensor, offset: u64, bytes: u64) -> Result<(), ExecError> {
+    // SAFETY: live tensors; the other side looks at their sizes.
+    checked(unsafe { remat_copy_part(to.as_ptr(), from.as_ptr(), offset as i64, bytes as i64) })
+}
+
+/// So many bytes of pinned host memory.
+pub fn pinned(bytes: u64) -> Result<Tensor, ExecError> {
+    // SAFETY: no pointers but the place for the tensor.
+    let [made] = tensors(|out| unsafe { remat_pinned(out, bytes as i64) })?;
+    made.ok_or_else(|| ExecError::Torch("pinned memory was not made".into()))
+}
+
+/// Waits for the stream that computes on a GPU, and for no other.
+pub fn synchronise_stream(device: i32) -> Result<(), ExecError> {
+    // SAFETY: no pointers.
+    checked(unsafe { remat_synchronise_stream(device) })
+}
+
+/// Streams of a GPU that copy to the host and back beside the one that computes.
+pub struct Lanes(*mut c_void);
+
+/// A moment of such a stream: the end of a copy.
+pub struct Event(*mut c_void);
+
+impl Lanes {
+    /// One for each direction, or with `half` one for both.
+    pub fn new(device: i32, half: bool) -> Result<Self, ExecError> {
+        let mut made = std::ptr::null_mut();
+        // SAFETY: a valid place.
+        checked(unsafe { remat_lanes_new(&mut made, device, half) })?;
+        Ok(Lanes(made))
+    }
+
+    /// Starts copies, the first of each pair being the place, once what was computed so far and
+    /// another copy are done. Host tensors are pinned; all of them live until the copy has ended.
+    pub fn copy(
+        &self,
+        to_host: bool,
+        pairs: &[(&Tensor, &Tensor)],
+        after: Option<&Event>,
+    ) -> Result<Event, ExecError> {
+        let to: Vec<_> = pairs.iter().map(|(to, _)| to.as_ptr()).collect();
+        let from: Vec<_> = pairs.iter().map(|(_, from)| from.as_ptr()).collect();
+        let mut made = std::ptr::null_mut();
+        let after = after.map_or(std::ptr::null_mut(), |event| event.0);
+        let count = pairs.len() as i64;
+        // SAFETY: live tensors, as many as are told, live streams and a live event or none.
+        checked(unsafe {
+            remat_lanes_copy(
+                &mut made,
+                self.0,
+                to_host,
+                to.as_ptr(),
+                from.as_ptr(),
+                count,
+                after,
+            )
+        })?;
+        Ok(Event(made))
+    }
+
+    /// What is computed from here on comes after an event, which has come on return.
+    pub fn wait(&self, event: &Event) -> Result<(), ExecError> {
+        // SAFETY: live streams and a live event.
+        checked(unsafe { remat_lanes_wait(self.0, event.0) })
+    }
+
+    /// Waits for all copies.
+    pub fn synchronise(&self) -> Result<(), ExecError> {
+        // SAFETY: live streams.
+        checked(unsafe { remat_lanes_synchronise(self.0) })
+    }
+}
+
+impl Drop for Lanes {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, and freed once.
+        unsafe { remat_lanes_free(self.0) }
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: made by `copy`, and freed once.
+        unsafe { remat_event_free(self.0) }
+    }
 }
 
 /// Random numbers that a tensor can be filled with.

@@ -9,7 +9,8 @@ pub(super) const EXEC_ABOUT: &str = "\
 Run a plan for real: one training step with libtorch on the CPU or a GPU, operator by operator, allocating and freeing as the \
 plan says. Shows measured time and peak memory beside the predicted ones.
 
-The instance is a model of the zoo or a profile of one (`remat-bb profile`); parameters and batch are random, from the seed. A \
+The instance is a model of the zoo or a profile of one (`remat-bb profile`); parameters and batch are random, from the seed. A plan \
+that copies to the host runs over a link of the speeds that it records: threads on the CPU, the link itself on a GPU. A \
 program built without libtorch says how to build it with.";
 
 pub(super) const PROFILE_ABOUT: &str = "\
@@ -55,11 +56,15 @@ Examples:
   remat-bb exec 'zoo:resnet18?batch=8' plan.json --check
   remat-bb exec profile.json plan.json --device cuda --repeat 10 --svg memory.svg --json
   remat-bb exec profile.json placed.json --arena --check
+  remat-bb exec profile.json copying.json --check --json
 
 The object that --json prints has the fields instance, device, predicted (seconds, peak_memory_bytes), measured (seconds, the \
 median; least_seconds; greatest_seconds; peak_memory_bytes; reserved_bytes), arena (null where it ran without one: arena_bytes, \
 used_bytes, the largest end of what was in it; outside_bytes, allocated at most outside of it; beside_bytes, the part of these that \
-stays the whole step), loss, gradients (equal, largest relative \
+stays the whole step), copies (null for a plan without any: host_peak_bytes and predicted_host_peak_bytes, what is on the host at \
+most; host_arena_bytes, the storage for it; to_host_bytes and from_host_bytes; makespan_seconds, the whole step on the wall, and \
+idle_seconds, the part of it in which computations waited for copies, with predicted_makespan_seconds and \
+predicted_idle_seconds), loss, gradients (equal, largest relative \
 difference; null without --check and where plain training does not fit the device), \
 differences (what --check found) and computations, a list of node, seconds, predicted_bytes and peak_bytes.
 
@@ -105,7 +110,11 @@ Examples:
   remat-bb profile zoo:resnet50 --batch 32 --device cuda --out resnet50.json
   remat-bb profile 'zoo:unet?size=256x256' --repeat 20 --out unet.json
 
-The object that --json prints has the fields instance, device and nodes, a list of name, output_bytes, implementations (a list) \
+On a GPU the link to pinned host memory is measured as well, and becomes the instance's host_link; on the CPU there is none.
+
+The object that --json prints has the fields instance, device, link (null on the CPU: to_host_bytes_per_second, \
+from_host_bytes_per_second, latency_ns, duplex, and points, a list of bytes, to_host_bytes_per_second, \
+from_host_bytes_per_second and both_bytes_per_second) and nodes, a list of name, output_bytes, implementations (a list) \
 and in_place (null where there is no such way); a way to compute a node has name, seconds (the median), interval, workspace_bytes \
 and saved_bytes (what a backward node reads of the forward pass).")]
 pub struct ProfileArguments {

@@ -245,6 +245,39 @@ impl Arena {
         self.registers.insert(register, part.unwrap_or(nothing));
     }
 
+    /// Places in a register's part for tensors that are copied back into it.
+    pub fn receive(
+        &mut self,
+        register: Register,
+        node: &str,
+        like: &[Tensor],
+    ) -> Result<Vec<Tensor>, ExecError> {
+        let whole = self.registers.get(&register).copied();
+        let (mut at, room) = whole.map_or((0, 0), |part| (part.offset, part.bytes));
+        let end = at + room;
+        let mut views = Vec::with_capacity(like.len());
+        for tensor in like {
+            let (bytes, element) = (bytes_of(tensor), tensor.kind().elt_size_in_bytes() as u64);
+            if at + bytes > end || !at.is_multiple_of(element.max(1)) {
+                return Err(ExecError::Mismatch(format!(
+                    "{node} is fetched to offset {at} with {bytes} bytes, the plan's addresses have {room} up to {end}"
+                )));
+            }
+            views.push(shim::view_like(&self.storage, at, tensor)?);
+            at += bytes;
+        }
+        self.high = self.high.max(at);
+        Ok(views)
+    }
+
+    /// The content of a register has come: it stays as it is from here on.
+    pub fn arrived(&mut self, register: Register) {
+        if let (Some(checks), Some(part)) = (&mut self.checks, self.registers.get(&register)) {
+            let sum = shim::checksum(&self.storage, part.offset, part.bytes);
+            checks.registers.insert(register, sum);
+        }
+    }
+
     /// A register is freed.
     pub fn free(&mut self, register: Register) -> Result<(), ExecError> {
         let part = self.registers.remove(&register);
@@ -457,11 +490,10 @@ impl Arena {
         }
         let sum = |part: Part| shim::checksum(&self.storage, part.offset, part.bytes);
         for (other, part) in &self.registers {
-            let now = sum(*part);
             let before = checks.registers.get(other).copied();
             if *other == register {
-                checks.registers.insert(*other, now);
-            } else if before.is_some_and(|before| before != now) {
+                checks.registers.insert(*other, sum(*part));
+            } else if before.is_some_and(|before| before != sum(*part)) {
                 return Err(ExecError::Mismatch(format!(
                     "step {statement}: {node} changed what {other} holds"
                 )));

@@ -2,6 +2,7 @@
 
 use super::Computation;
 use super::arena::{Arena, ArenaUse};
+use super::copies::Copies;
 use crate::error::ExecError;
 use crate::kernels::{self, Call, Gradients, Wanted};
 use crate::training::{Training, bytes_of};
@@ -39,6 +40,8 @@ pub(super) struct Machine<'a> {
     needs: Vec<NodeId>,
     /// The storage that everything is in, where there is one.
     pub arena: Option<Arena>,
+    /// Copies to the host and back, where the plan makes some.
+    pub copies: Option<Copies<'a>>,
 }
 
 impl<'a> Machine<'a> {
@@ -56,12 +59,17 @@ impl<'a> Machine<'a> {
             positions: training.node_of.iter().map(|_| None).collect(),
             needs: Vec::new(),
             arena: None,
+            copies: None,
             training,
         }
     }
 
-    /// Empties the registers, and moves what stays out of the arena.
-    pub fn leave(&mut self) -> Result<Option<ArenaUse>, ExecError> {
+    /// Ends copies, empties the registers, and moves what stays out of the arena. Copies of a step
+    /// that `failed` need not be made.
+    pub fn leave(&mut self, failed: bool) -> Result<Option<ArenaUse>, ExecError> {
+        if let Some(copies) = &mut self.copies {
+            copies.leave(failed);
+        }
         self.registers.clear();
         self.positions.iter_mut().for_each(|left| *left = None);
         let arena = self.arena.take();
@@ -82,12 +90,12 @@ impl<'a> Machine<'a> {
             }
             _ => 0,
         };
-        device.synchronise();
+        self.synchronise()?;
         device.reset_peak()?;
         let before = device.memory()?.current;
         let start = device.seconds();
         self.compute(node, register, implementation)?;
-        device.synchronise();
+        self.synchronise()?;
         let seconds = device.seconds() - start;
         let memory = device.memory()?;
         self.reserved = memory.reserved;
@@ -101,7 +109,27 @@ impl<'a> Machine<'a> {
         })
     }
 
+    /// Waits until everything that was computed is done, and for nothing that is copied beside.
+    fn synchronise(&self) -> Result<(), ExecError> {
+        let device = &self.training.device;
+        match self.copies {
+            Some(_) => device.synchronise_computations(),
+            None => {
+                device.synchronise();
+                Ok(())
+            }
+        }
+    }
+
     pub fn free(&mut self, register: Register) -> Result<(), ExecError> {
+        if let Some(copies) = &self.copies {
+            if copies.is_leaving(register) {
+                return Err(self.misused(register, "is freed while it is copied"));
+            }
+            if copies.is_arriving(register) {
+                return Err(self.misused(register, "is freed while it is fetched"));
+            }
+        }
         let Some(held) = self.registers.remove(&register) else {
             return Err(self.misused(register, "is freed and holds nothing"));
         };
@@ -112,11 +140,13 @@ impl<'a> Machine<'a> {
             .map_or(Ok(()), |arena| arena.free(register))
     }
 
-    /// A register's tensor is gone: later readers look elsewhere.
+    /// A register's tensor is gone: later readers find another one of the node, if there is one.
     fn vacate(&mut self, held: &Held, register: Register) {
         let place = &mut self.place[held.node.index()];
         if *place == Some(register) {
-            *place = None;
+            let mut others = self.registers.iter();
+            let other = others.find(|(_, other)| other.node == held.node);
+            *place = other.map(|(register, _)| *register);
         }
     }
 
@@ -408,7 +438,7 @@ impl<'a> Machine<'a> {
             .sum()
     }
 
-    fn misused(&self, register: Register, problem: &'static str) -> ExecError {
+    pub(super) fn misused(&self, register: Register, problem: &'static str) -> ExecError {
         ExecError::Register {
             step: self.step,
             register,

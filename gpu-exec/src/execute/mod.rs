@@ -4,21 +4,26 @@
 //! |---|---|
 //! | `machine.rs` | registers, and a statement's computation |
 //! | `read.rs` | what a computation reads: outputs, views of them, sums of gradients |
+//! | `copies` | copies to the host and back |
 //! | `arena.rs` | one storage for all of it, at the plan's addresses |
 //! | `isolated.rs` | every way to compute every node, alone, for a profile |
 
 mod arena;
+mod copies;
 mod isolated;
 mod machine;
 mod read;
 
 pub use arena::ArenaUse;
+pub(crate) use copies::{Carrier, Direction, Pair, Streams};
+pub use copies::{CopyUse, HostMemory};
 pub(crate) use isolated::{Taken, Way, isolated};
 
 use crate::device::Memory;
 use crate::error::ExecError;
 use crate::training::Training;
 use arena::Arena;
+use copies::Copies;
 use machine::Machine;
 use remat_instances::instance::{Instance, NodeId};
 use remat_instances::plan::{Plan, PlanAddresses, Semantics, Step};
@@ -38,6 +43,8 @@ pub struct Run {
     pub computations: Vec<Computation>,
     /// Bytes of the arena, where it ran from one.
     pub arena: Option<ArenaUse>,
+    /// Bytes and times of copies, where it ran with host memory.
+    pub copies: Option<CopyUse>,
 }
 
 /// Time and memory of one computation.
@@ -69,9 +76,9 @@ pub struct Computation {
 /// # Errors
 /// [`ExecError::Missing`] and [`ExecError::Register`] name the statement that reads what was never
 /// computed, or was freed; [`ExecError::Unsupported`] for what the executor does not run;
-/// [`ExecError::Torch`].
+/// [`ExecError::Copies`] for a plan that copies; [`ExecError::Torch`].
 pub fn run(training: &mut Training, plan: &Plan) -> Result<Run, ExecError> {
-    step(training, plan, None)
+    step(training, plan, None, None)
 }
 
 /// Runs one training step from one storage of the size of the plan's arena, each tensor as a view
@@ -96,16 +103,44 @@ pub fn run_in_arena(
     checked: bool,
 ) -> Result<Run, ExecError> {
     let new = |training: &mut Training| Arena::new(training, instance, plan, addresses, checked);
-    step(training, plan, Some(&new))
+    step(training, plan, Some(&new), None)
+}
+
+/// Runs one training step of a plan that copies tensors to the host and back, beside its
+/// computations; from one arena where there are `addresses`, as [`run_in_arena`] does. Host memory
+/// is none of the device's, and is not in [`Run::memory`]; [`Run::copies`] has its bytes, and the
+/// time in which computations waited.
+///
+/// Times are comparable with a prediction where the host memory's link is the instance's. With
+/// `checked` what is released on the host is overwritten as well.
+///
+/// # Errors
+/// As [`run_in_arena`]; [`ExecError::Copy`] for a copy that failed, [`ExecError::Buffer`] for a
+/// statement about a host buffer that is not as it should be.
+pub fn run_with_host(
+    training: &mut Training,
+    instance: &Instance,
+    plan: &Plan,
+    addresses: Option<&PlanAddresses>,
+    host: &mut HostMemory,
+    checked: bool,
+) -> Result<Run, ExecError> {
+    let copies = Copies::new(host, checked);
+    let Some(addresses) = addresses else {
+        return step(training, plan, None, Some(copies));
+    };
+    let new = |training: &mut Training| Arena::new(training, instance, plan, addresses, checked);
+    step(training, plan, Some(&new), Some(copies))
 }
 
 /// Makes the arena of a step.
 type Furnish<'a> = &'a dyn Fn(&mut Training) -> Result<Arena, ExecError>;
 
-fn step(
-    training: &mut Training,
+fn step<'a>(
+    training: &'a mut Training,
     plan: &Plan,
     furnish: Option<Furnish<'_>>,
+    copies: Option<Copies<'a>>,
 ) -> Result<Run, ExecError> {
     let _no_graph = tch::no_grad_guard();
     for (gradient, parameter) in training.gradients.iter_mut().zip(&training.parameters) {
@@ -119,9 +154,11 @@ fn step(
     let arena = furnish.map(|new| new(training)).transpose()?;
     let mut machine = Machine::new(training);
     machine.arena = arena;
+    machine.copies = copies;
     let ran = statements(&mut machine, plan, foreign);
-    let used = machine.leave()?;
+    let used = machine.leave(ran.is_err());
     let mut run = ran?;
+    let used = used?;
     run.arena = used.map(|used| ArenaUse {
         outside_bytes: run.memory.peak.saturating_sub(used.arena_bytes),
         ..used
@@ -133,6 +170,9 @@ fn step(
 fn statements(machine: &mut Machine<'_>, plan: &Plan, foreign: u64) -> Result<Run, ExecError> {
     let followed = followed_by_by_products(machine.training, plan);
     let mut run = Run::default();
+    if let Some(copies) = &mut machine.copies {
+        copies.begin();
+    }
     for (k, step) in plan.steps.iter().enumerate() {
         machine.step = k;
         match *step {
@@ -142,16 +182,21 @@ fn statements(machine: &mut Machine<'_>, plan: &Plan, foreign: u64) -> Result<Ru
                 }
             }
             Step::Deallocate { register } => machine.free(register)?,
-            Step::Offload { .. }
-            | Step::Wait { .. }
-            | Step::Prefetch { .. }
-            | Step::Release { .. } => return Err(ExecError::Copies { step: k }),
+            Step::Offload { register, buffer } => machine.offload(register, buffer)?,
+            Step::Prefetch { buffer, register } => {
+                machine.prefetch(buffer, register)?;
+                let taken = machine.training.device.memory()?.current;
+                run.memory.peak = run.memory.peak.max(taken.saturating_sub(foreign));
+            }
+            Step::Wait { buffer } => machine.copies()?.wait(k, buffer)?,
+            Step::Release { buffer } => machine.copies()?.release(k, buffer)?,
             Step::Compute {
                 node,
                 register,
                 implementation,
             } => {
                 machine.keep_positions = followed[k];
+                machine.arrivals(node, register, implementation)?;
                 let mut computation = machine.measured(node, register, implementation)?;
                 for bytes in [
                     &mut computation.before,
@@ -169,6 +214,7 @@ fn statements(machine: &mut Machine<'_>, plan: &Plan, foreign: u64) -> Result<Ru
     }
     let memory = machine.training.device.memory()?;
     run.memory.current = memory.current.saturating_sub(foreign);
+    run.copies = machine.copies.as_ref().map(Copies::done);
     run.loss = machine.loss();
     Ok(run)
 }

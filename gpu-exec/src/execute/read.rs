@@ -43,6 +43,10 @@ impl Machine<'_> {
     /// Content of the register in which the newest run of a node left its output.
     pub(super) fn held(&self, reader: NodeId, node: NodeId) -> Result<&Held, ExecError> {
         let register = self.place[node.index()];
+        let copies = self.copies.as_ref();
+        if register.is_some_and(|r| copies.is_some_and(|copies| copies.is_arriving(r))) {
+            return Err(self.missing(reader, node, "is on its way from the host"));
+        }
         let held = register.and_then(|r| self.registers.get(&r));
         held.ok_or_else(|| {
             let problem = match self.runs[node.index()] {

@@ -7,7 +7,7 @@ use crate::failure::{Exit, Failure};
 use crate::files::Files;
 use crate::{report, source};
 use remat_formulations::place::{PlaceSettings, place_plan};
-use remat_gpu_exec::{Comparison, ExecError, compare, program_of};
+use remat_gpu_exec::{Comparison, ExecError, HostMemory, compare, program_of};
 use remat_instances::budget::format_bytes;
 use remat_instances::plan::PlanAddresses;
 use remat_instances::replayed::Replayed;
@@ -32,21 +32,26 @@ pub fn run(arguments: &ExecArguments) -> Result<Exit, Failure> {
         &[("--svg", arguments.svg.as_deref())],
     )?;
     let found = source::replayed(&arguments.instance, &arguments.plan)?;
-    if let Some(step) = found.plan.first_copy() {
-        return Err(ExecError::Copies { step }.into());
-    }
     let program = program_of(&found.instance)?;
     let mut training = session::training(program, &arguments.on)?;
     let plain = session::plain(&training.program().instance, found.plan.semantics)?;
     let addresses = addresses(arguments, &found)?;
+    let host = match found.plan.has_copies() {
+        true => {
+            let memory = HostMemory::new(&training, &found.instance, &found.plan)?;
+            Some((&found.instance, memory))
+        }
+        false => None,
+    };
     let mut plans = vec![Runnable {
         plan: &found.plan,
         addresses: addresses.as_ref().map(|of| (&found.instance, of)),
+        host,
     }];
     if arguments.check {
         plans.push(Runnable::from(&plain));
     }
-    let mut all = session::measured(&mut training, &plans, arguments.repeat)?.into_iter();
+    let mut all = session::measured(&mut training, &mut plans, arguments.repeat)?.into_iter();
     let too_little = || ExecError::OutOfMemory("the plan needs more than the device has".into());
     let measured = all.next().flatten().ok_or_else(too_little)?;
     let mut differences = Vec::new();
@@ -122,6 +127,22 @@ fn claims(found: &Replayed, measured: &Measured, tolerance: f64) -> Vec<String> 
             "it records a cost of {}, the replay costs {}",
             found.objective, replay.makespan
         ));
+    }
+    if let Some(copies) = measured.run.copies {
+        let (took, predicted) = (copies.host_peak_bytes, replay.transfers.host_peak_bytes);
+        if took > predicted {
+            list.push(format!(
+                "its copies took {took} bytes on the host, {predicted} were predicted"
+            ));
+        }
+        let link = found.instance.host_link();
+        if let Some(limit) = link.and_then(|link| link.host_memory_bytes)
+            && took > limit
+        {
+            list.push(format!(
+                "its copies took {took} bytes on the host, its link allows {limit} (host_memory_bytes)"
+            ));
+        }
     }
     let peak = found.peak_bytes.unwrap_or(replay.peak_bytes);
     if peak != replay.peak_bytes {
@@ -230,6 +251,20 @@ struct RunArenaJson {
     outside_bytes: u64,
 }
 
+/// Copies to the host and back.
+#[derive(Serialize)]
+struct CopiesJson {
+    host_peak_bytes: u64,
+    predicted_host_peak_bytes: u64,
+    host_arena_bytes: u64,
+    to_host_bytes: u64,
+    from_host_bytes: u64,
+    makespan_seconds: f64,
+    predicted_makespan_seconds: Option<f64>,
+    idle_seconds: f64,
+    predicted_idle_seconds: Option<f64>,
+}
+
 #[derive(Serialize)]
 struct GradientsJson {
     equal: bool,
@@ -251,6 +286,7 @@ struct ExecJson<'a> {
     predicted: Predicted,
     measured: MeasuredJson,
     arena: Option<RunArenaJson>,
+    copies: Option<CopiesJson>,
     loss: f64,
     gradients: Option<GradientsJson>,
     differences: &'a [String],
@@ -263,6 +299,22 @@ impl ExecReport<'_> {
             seconds: session::seconds(&self.found.instance, self.found.replay.cost),
             peak_memory_bytes: self.found.replay.peak_bytes,
         }
+    }
+
+    fn copies(&self) -> Option<CopiesJson> {
+        let (instance, replay) = (&self.found.instance, &self.found.replay);
+        let seconds = |time: u64| session::seconds(instance, time);
+        self.measured.run.copies.map(|copies| CopiesJson {
+            host_peak_bytes: copies.host_peak_bytes,
+            predicted_host_peak_bytes: replay.transfers.host_peak_bytes,
+            host_arena_bytes: copies.host_arena_bytes,
+            to_host_bytes: copies.to_host_bytes,
+            from_host_bytes: copies.from_host_bytes,
+            makespan_seconds: copies.makespan_seconds,
+            predicted_makespan_seconds: seconds(replay.makespan),
+            idle_seconds: copies.idle_seconds,
+            predicted_idle_seconds: seconds(replay.idle()),
+        })
     }
 
     fn json(&self) -> String {
@@ -290,6 +342,7 @@ impl ExecReport<'_> {
                 beside_bytes: arena.beside_bytes,
                 outside_bytes: arena.outside_bytes,
             }),
+            copies: self.copies(),
             loss: self.measured.run.loss,
             gradients: self.comparison.map(|c| GradientsJson {
                 equal: c.equal,
@@ -333,6 +386,23 @@ impl ExecReport<'_> {
             ),
             format_bytes(run.memory.reserved)
         );
+        if let Some(copies) = self.copies() {
+            let makespan = copies.predicted_makespan_seconds.unwrap_or(f64::NAN);
+            let _ = writeln!(
+                out,
+                "  makespan  {:.4} s, predicted {makespan:.4} s ({}); waited for copies {:.4} s, predicted {:.4} s\n  \
+                 host      peak {}, predicted {}, in one storage of {} bytes; {} to the host, {} back",
+                copies.makespan_seconds,
+                session::off(copies.makespan_seconds, makespan),
+                copies.idle_seconds,
+                copies.predicted_idle_seconds.unwrap_or(f64::NAN),
+                format_bytes(copies.host_peak_bytes),
+                format_bytes(copies.predicted_host_peak_bytes),
+                copies.host_arena_bytes,
+                format_bytes(copies.to_host_bytes),
+                format_bytes(copies.from_host_bytes),
+            );
+        }
         if let Some(arena) = run.arena {
             let _ = writeln!(
                 out,

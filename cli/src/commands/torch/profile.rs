@@ -6,7 +6,7 @@ use crate::failure::{Exit, Failure};
 use crate::files::Files;
 use crate::report::{self, Table};
 use crate::source;
-use remat_gpu_exec::{Profile, ProfileSettings, Timing};
+use remat_gpu_exec::{ExecError, LinkProfile, Profile, ProfileSettings, Timing, measure_link};
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::{Implementation, Node, NodeKind};
 use remat_instances::plan::Semantics;
@@ -28,12 +28,17 @@ pub fn run(arguments: &ProfileArguments) -> Result<Exit, Failure> {
         repeats: usize::from(arguments.repeat),
         ..ProfileSettings::default()
     };
-    let profile = remat_gpu_exec::profile(&mut training, &settings)?;
+    let mut profile = remat_gpu_exec::profile(&mut training, &settings)?;
+    let link = measure_link(training.device())?;
+    if let Some(found) = &link {
+        let linked = profile.instance.with_host_link(Some(found.link.clone()));
+        profile.instance = linked.map_err(|e| ExecError::Mismatch(e.to_string()))?;
+    }
     files.write(&arguments.out, &write_instance(&profile.instance))?;
     files.print(&if arguments.json {
-        json(&profile, training.device().name())
+        json(&profile, training.device().name(), link.as_ref())
     } else {
-        summary(&profile, arguments)?
+        summary(&profile, arguments)? + &link_table(link.as_ref())
     })?;
     Ok(Exit::Done)
 }
@@ -57,9 +62,45 @@ struct NodeJson<'a> {
 }
 
 #[derive(Serialize)]
+struct PointJson {
+    bytes: u64,
+    to_host_bytes_per_second: f64,
+    from_host_bytes_per_second: f64,
+    both_bytes_per_second: f64,
+}
+
+#[derive(Serialize)]
+struct LinkJson {
+    to_host_bytes_per_second: u64,
+    from_host_bytes_per_second: u64,
+    latency_ns: u64,
+    duplex: &'static str,
+    points: Vec<PointJson>,
+}
+
+impl LinkJson {
+    fn of(found: &LinkProfile) -> Self {
+        let points = found.points.iter().map(|point| PointJson {
+            bytes: point.bytes,
+            to_host_bytes_per_second: point.to_host_bytes_per_second,
+            from_host_bytes_per_second: point.from_host_bytes_per_second,
+            both_bytes_per_second: point.both_bytes_per_second,
+        });
+        LinkJson {
+            to_host_bytes_per_second: found.link.to_host_bytes_per_second,
+            from_host_bytes_per_second: found.link.from_host_bytes_per_second,
+            latency_ns: found.link.latency_ns,
+            duplex: found.link.duplex.as_str(),
+            points: points.collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
 struct ProfileJson<'a> {
     instance: &'a str,
     device: &'a str,
+    link: Option<LinkJson>,
     nodes: Vec<NodeJson<'a>>,
 }
 
@@ -106,12 +147,43 @@ fn measured(profile: &Profile) -> Vec<NodeJson<'_>> {
         .collect()
 }
 
-fn json(profile: &Profile, device: &str) -> String {
+fn json(profile: &Profile, device: &str, link: Option<&LinkProfile>) -> String {
     report::json(&ProfileJson {
         instance: profile.instance.name(),
         device,
+        link: link.map(LinkJson::of),
         nodes: measured(profile),
     })
+}
+
+/// Speeds of the link to host memory.
+fn link_table(link: Option<&LinkProfile>) -> String {
+    let Some(found) = link else {
+        return "  the CPU has no link to host memory: name one for plans that copy\n".into();
+    };
+    let columns = [
+        "copy",
+        "to the host GB/s",
+        "from it GB/s",
+        "both at once GB/s",
+    ];
+    let mut table = Table::new(&columns.map(|name| (name, true)));
+    for point in &found.points {
+        let speeds = [
+            point.to_host_bytes_per_second,
+            point.from_host_bytes_per_second,
+            point.both_bytes_per_second,
+        ];
+        let speeds = speeds.map(|speed| format!("{:.2}", speed * 1e-9));
+        let row = std::iter::once(format_bytes(point.bytes)).chain(speeds);
+        table.row(row.collect());
+    }
+    format!(
+        "link to pinned host memory: {} duplex, latency {} ns\n{}",
+        found.link.duplex.as_str(),
+        found.link.latency_ns,
+        table.render("  ")
+    )
 }
 
 fn summary(profile: &Profile, arguments: &ProfileArguments) -> Result<String, Failure> {

@@ -4,7 +4,8 @@
 use crate::arguments::{ClockChoice, DeviceArguments};
 use crate::failure::Failure;
 use remat_gpu_exec::{
-    Clock, Device, ExecError, Run, Tensor, Training, gradients, run, run_in_arena,
+    Clock, Device, ExecError, HostMemory, Run, Tensor, Training, gradients, run, run_in_arena,
+    run_with_host,
 };
 use remat_instances::Instance;
 use remat_instances::plan::{Plan, PlanAddresses, Semantics};
@@ -57,13 +58,14 @@ pub fn plain(instance: &Instance, semantics: Semantics) -> Result<Plan, Failure>
     plan.map_err(|e| crate::source::replay_failure(instance.name(), e))
 }
 
-/// A plan to run: from one arena where it has addresses.
-#[derive(Clone, Copy)]
+/// A plan to run: from one arena where it has addresses, with host memory where it copies.
 pub struct Runnable<'a> {
     /// The plan.
     pub plan: &'a Plan,
     /// Its addresses, and the instance whose sizes they are for.
     pub addresses: Option<(&'a Instance, &'a PlanAddresses)>,
+    /// Its host memory, and the instance whose sizes and link it is for.
+    pub host: Option<(&'a Instance, HostMemory)>,
 }
 
 impl<'a> From<&'a Plan> for Runnable<'a> {
@@ -71,22 +73,27 @@ impl<'a> From<&'a Plan> for Runnable<'a> {
         Runnable {
             plan,
             addresses: None,
+            host: None,
         }
     }
 }
 
 impl Runnable<'_> {
-    fn run(&self, training: &mut Training) -> Result<Run, ExecError> {
-        match self.addresses {
-            Some((instance, of)) => run_in_arena(training, instance, self.plan, of, false),
-            None => run(training, self.plan),
+    fn run(&mut self, training: &mut Training) -> Result<Run, ExecError> {
+        match (self.addresses, &mut self.host) {
+            (addresses, Some((instance, host))) => {
+                let of = addresses.map(|(_, of)| of);
+                run_with_host(training, instance, self.plan, of, host, false)
+            }
+            (Some((instance, of)), None) => run_in_arena(training, instance, self.plan, of, false),
+            (None, None) => run(training, self.plan),
         }
     }
 }
 
 /// A plan that was run several times.
 pub struct Measured {
-    /// The run of median time.
+    /// The run of median time; of median makespan where the plan copies.
     pub run: Run,
     /// Least and greatest time of all runs, in seconds.
     pub range: [f64; 2],
@@ -105,11 +112,11 @@ pub struct Measured {
 /// [`ExecError`].
 pub fn measured(
     training: &mut Training,
-    plans: &[Runnable<'_>],
+    plans: &mut [Runnable<'_>],
     repeat: u16,
 ) -> Result<Vec<Option<Measured>>, ExecError> {
     let mut found: Vec<Option<(Vec<Run>, Vec<Tensor>)>> = Vec::new();
-    for plan in plans {
+    for plan in plans.iter_mut() {
         training.device().empty_cache()?;
         found.push(match plan.run(training) {
             Ok(_) => Some((Vec::new(), gradients(training)?)),
@@ -118,9 +125,10 @@ pub fn measured(
         });
     }
     for _ in 0..repeat.max(1) {
-        for (plan, found) in plans.iter().zip(&mut found) {
+        let several = plans.len() > 1;
+        for (plan, found) in plans.iter_mut().zip(&mut found) {
             let Some((runs, _)) = found else { continue };
-            if training.device().caches() && plans.len() > 1 {
+            if training.device().caches() && several {
                 training.device().empty_cache()?;
                 plan.run(training)?;
             }
@@ -129,9 +137,11 @@ pub fn measured(
     }
     let measured = |(mut runs, gradients): (Vec<Run>, Vec<Tensor>)| {
         runs.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
-        let ends = [runs.first(), runs.last()];
+        let ends = [runs.first(), runs.last()].map(|run| run.map_or(f64::NAN, |run| run.seconds));
+        let makespan = |run: &Run| run.copies.map_or(run.seconds, |of| of.makespan_seconds);
+        runs.sort_by(|a, b| makespan(a).total_cmp(&makespan(b)));
         Measured {
-            range: ends.map(|run| run.map_or(f64::NAN, |run| run.seconds)),
+            range: ends,
             peak_bytes: runs.iter().map(|run| run.memory.peak).max().unwrap_or(0),
             run: runs.swap_remove(runs.len() / 2),
             gradients,

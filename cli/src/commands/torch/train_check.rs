@@ -65,8 +65,8 @@ pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
             plans.push(planned);
         }
     }
-    let list: Vec<_> = plans.iter().map(|p| Runnable::from(&p.plan)).collect();
-    let measured = session::measured(&mut training, &list, arguments.repeat)?;
+    let mut list: Vec<_> = plans.iter().map(|p| Runnable::from(&p.plan)).collect();
+    let measured = session::measured(&mut training, &mut list, arguments.repeat)?;
     let rows = rows(&plans, &measured)?;
     let exit = match outcome.status {
         Status::Infeasible => Exit::Infeasible,

@@ -1,0 +1,197 @@
+//! Host buffers of a plan: one storage, offsets that are assigned before a step, and the link.
+
+use super::Carrier;
+use super::lane::Lanes;
+use super::stream::Streams;
+use crate::error::ExecError;
+use crate::shim;
+use crate::training::{Training, bytes_of};
+use remat_formulations::place::{PlaceSettings, place};
+use remat_instances::instance::Instance;
+use remat_instances::place::{Buffer, Lives};
+use remat_instances::plan::{HostBuffer, Plan, Step};
+use remat_instances::simulate::{self, CACHE_LINE, Transfers};
+use std::collections::BTreeMap;
+use tch::{Kind, Tensor};
+
+/// Numbers that tune the offsets.
+struct Tuning {
+    /// Nodes of the search for offsets within the host peak, at most: a few seconds.
+    place_nodes: u64,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Tuning {
+            place_nodes: 200_000,
+        }
+    }
+}
+
+/// Host memory for the copies of a plan, and the link that makes them: made once, for any number of
+/// steps, none of which allocates.
+///
+/// On the CPU the link is one of threads that copy at the speeds, latency and duplex of the
+/// instance's `host_link`. On a GPU it is the GPU's: the memory is pinned, each direction has a
+/// stream of its own (both the same at half duplex), and speeds are what they are.
+pub struct HostMemory {
+    storage: Option<Tensor>,
+    bytes: u64,
+    peak_bytes: u64,
+    /// Offset and size of each buffer, by the statement that takes it.
+    places: BTreeMap<usize, (u64, u64)>,
+    carrier: Box<dyn Carrier>,
+}
+
+impl HostMemory {
+    /// Assigns offsets, takes the memory, and opens the link. `instance` has sizes and link.
+    ///
+    /// # Errors
+    /// [`ExecError::Mismatch`] for a plan that cannot be executed, [`ExecError::Host`] where the
+    /// host lacks memory or threads, [`ExecError::Torch`].
+    pub fn new(training: &Training, instance: &Instance, plan: &Plan) -> Result<Self, ExecError> {
+        let replay = simulate::plan(instance, plan)
+            .map_err(|e| ExecError::Mismatch(format!("the plan cannot be executed: {e}")))?;
+        let (places, bytes) = places(plan, instance, &replay.transfers)?;
+        let device = training.device();
+        let link = instance.host_link().cloned().unwrap_or_default();
+        let gpu = device.gpu();
+        if device.free_bytes().is_some_and(|free| bytes > free) {
+            return Err(ExecError::Host(format!(
+                "the plan's copies take {bytes} bytes of host memory, which are not free"
+            )));
+        }
+        let storage = match (bytes, gpu) {
+            (0, _) => None,
+            (_, Some(_)) => Some(shim::pinned(bytes)?),
+            (_, None) => {
+                // Filled once: the first step finds its pages.
+                let options = (Kind::Uint8, tch::Device::Cpu);
+                Some(Tensor::f_zeros([bytes as i64], options)?)
+            }
+        };
+        let carrier: Box<dyn Carrier> = match gpu {
+            Some(index) => Box::new(Streams::new(index, link.duplex)?),
+            None => Box::new(Lanes::throttled(&link)?),
+        };
+        Ok(HostMemory {
+            storage,
+            bytes,
+            peak_bytes: replay.transfers.host_peak_bytes,
+            places,
+            carrier,
+        })
+    }
+
+    /// Size of the storage in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Host peak of the plan in bytes: no storage is smaller.
+    pub fn peak_bytes(&self) -> u64 {
+        self.peak_bytes
+    }
+
+    pub(super) fn carrier(&mut self) -> &mut dyn Carrier {
+        &mut *self.carrier
+    }
+
+    /// The link is another one.
+    #[cfg(test)]
+    pub(super) fn set_carrier(&mut self, carrier: Box<dyn Carrier>) {
+        self.carrier = carrier;
+    }
+
+    /// Offset and size of the buffer that a statement takes.
+    pub(super) fn place_of(&self, statement: usize) -> Result<(u64, u64), ExecError> {
+        self.places.get(&statement).copied().ok_or_else(|| {
+            ExecError::Mismatch(format!(
+                "statement {statement} takes a host buffer for which this host memory has no place: it is another plan's"
+            ))
+        })
+    }
+
+    /// A tensor of the storage, from an offset in bytes, of another's type, shape and layout.
+    pub(super) fn view(&self, offset: u64, like: &Tensor) -> Result<Tensor, ExecError> {
+        let element = like.kind().elt_size_in_bytes().max(1) as u64;
+        let fits = offset + bytes_of(like) <= self.bytes && offset.is_multiple_of(element);
+        match (&self.storage, fits) {
+            (Some(storage), true) => shim::view_like(storage, offset, like),
+            // A tensor without elements needs no storage.
+            (None, true) => Ok(Tensor::f_empty_strided(
+                like.size(),
+                like.stride(),
+                (like.kind(), tch::Device::Cpu),
+            )?),
+            (_, false) => Err(ExecError::Mismatch(format!(
+                "a tensor of {} bytes has no place at offset {offset} of the {} bytes of host memory",
+                bytes_of(like),
+                self.bytes
+            ))),
+        }
+    }
+
+    /// Fills a part with ones: no number, for whoever reads it.
+    pub(super) fn poison(&self, offset: u64, bytes: u64) -> Result<(), ExecError> {
+        if let Some(storage) = &self.storage {
+            let mut part = storage.f_narrow(0, offset as i64, bytes as i64)?;
+            let _ = part.f_fill_(255)?;
+        }
+        Ok(())
+    }
+}
+
+/// Offset and size of a host buffer, by the statement that takes it.
+type Places = BTreeMap<usize, (u64, u64)>;
+
+/// The place of every buffer, and the size of the storage: the host peak, wherever that is found.
+fn places(
+    plan: &Plan,
+    instance: &Instance,
+    transfers: &Transfers,
+) -> Result<(Places, u64), ExecError> {
+    let mut nodes = transfers.spans.iter().filter(|span| span.to_host);
+    let mut open: BTreeMap<HostBuffer, usize> = BTreeMap::new();
+    let (mut statements, mut buffers) = (Vec::new(), Vec::new());
+    for (at, step) in plan.steps.iter().enumerate() {
+        match *step {
+            Step::Offload { buffer, .. } => {
+                let node = nodes.next().map(|span| span.node);
+                let bytes = node.map_or(0, |node| instance.node(node).output_bytes);
+                if bytes == 0 {
+                    statements.push((at, None));
+                    continue;
+                }
+                open.insert(buffer, buffers.len());
+                statements.push((at, Some(buffers.len())));
+                let name = format!("{buffer} of statement {at}");
+                buffers.push(Buffer {
+                    // What costs no padding.
+                    alignment: (1 << bytes.trailing_zeros().min(63)).min(CACHE_LINE),
+                    ..Buffer::new(name, at as u64, plan.steps.len() as u64, bytes)
+                });
+            }
+            Step::Release { buffer } => {
+                if let Some(index) = open.remove(&buffer) {
+                    buffers[index].upper = at as u64;
+                }
+            }
+            _ => {}
+        }
+    }
+    let sizes: Vec<u64> = buffers.iter().map(|buffer| buffer.size).collect();
+    let wrong = |e: String| ExecError::Mismatch(format!("host buffers: {e}"));
+    let lives = Lives::new(buffers).map_err(|e| wrong(e.to_string()))?;
+    let settings = PlaceSettings {
+        capacity: Some(transfers.host_peak_bytes),
+        nodes: Some(Tuning::default().place_nodes),
+        threads: 1,
+        ..PlaceSettings::default()
+    };
+    let outcome = place(&lives, &settings).map_err(|e| wrong(e.to_string()))?;
+    let offsets = outcome.placement.offsets();
+    let place = |index: Option<usize>| index.map_or((0, 0), |k| (offsets[k], sizes[k]));
+    let places = statements.into_iter().map(|(at, k)| (at, place(k)));
+    Ok((places.collect(), outcome.height))
+}
