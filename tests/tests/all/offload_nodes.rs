@@ -48,7 +48,7 @@ fn solved(instance: &Instance, budget: u64, phase: CopyPhase) -> Offloaded {
     answer
 }
 
-/// Every recorded optimum is bounded from below, and met or missed by little.
+/// Every recorded optimum is met, and bounded from below.
 #[test]
 fn recorded_optima_lie_between_bound_and_plan() {
     let Some(folder) = shared_data("offload") else {
@@ -107,8 +107,7 @@ fn recorded_optima_lie_between_bound_and_plan() {
             check(limited, CopyPhase::Any, &limit["makespan"]);
         }
     }
-    println!("{met} of {cases} recorded optima met");
-    assert!(2 * met >= cases, "{met} of {cases}");
+    assert_eq!(met, cases, "graphs so small are searched exactly");
 }
 
 fn linked(instance: &Instance, link: HostLink) -> Instance {
@@ -159,7 +158,7 @@ fn a_network_leaves_most_of_its_overhead_to_the_link() {
         .with_host_link(Some("pcie3".parse().unwrap()))
         .unwrap();
     let plain = instance.plain_replay(Semantics::Checkmate).unwrap();
-    let answer = solved(&instance, plain.peak_bytes * 6 / 10, CopyPhase::Any);
+    let answer = solved(&instance, plain.peak_bytes * 65 / 100, CopyPhase::Any);
     let (cost, without) = (answer.objective().unwrap(), answer.without_cost.unwrap());
     let base = instance.base_cost();
     assert!(
