@@ -81,7 +81,7 @@ impl<'a> Bounds<'a> {
         let may = fetched & self.p.again;
         for i in self.order.iter().copied().filter(|i| has(may, *i)) {
             let (cost, time) = (self.p.cost[i][1], self.p.times[i][1]);
-            if again + cost > link.saturating_sub(time) {
+            if again.saturating_add(cost).saturating_add(time) > link {
                 // A share x with again + x cost = link - x time, unless all is made anew.
                 let gap = u128::from(link - again) * u128::from(cost);
                 let sum = u128::from(cost) + u128::from(time);
