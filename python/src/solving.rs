@@ -57,7 +57,7 @@ struct Question {
     starts: Vec<(Schedule, Instance)>,
     /// True if the order of first computations is chosen, too.
     reorder: bool,
-    /// When copies to the host are made, where the instance's link is used.
+    /// Times at which copies to the host are made, where the instance's link is used.
     offload: Option<CopyPhase>,
     /// True if the plan is to have addresses, at multiples of so many bytes.
     addresses: bool,

@@ -38,7 +38,7 @@ pub struct LinkOptions {
     pub duplex: Option<Duplex>,
 }
 
-/// When tensors may be copied.
+/// Times at which tensors may be copied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum OffloadPhase {
     /// To the host and back at any time.

@@ -5,7 +5,7 @@ use crate::budget::number_length;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::str::FromStr;
 
-/// Whether copies to the host and back may run at the same time.
+/// Lanes of a link: one for each direction, or one for both.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(rename = "a duplex: `full` or `half`", rename_all = "snake_case")]
 pub enum Duplex {
@@ -50,7 +50,7 @@ pub struct HostLink {
     /// Time of every copy, whatever its size, in nanoseconds.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_zero")]
     pub latency_ns: u64,
-    /// Whether both directions run at the same time.
+    /// Lanes: one for each direction, or one for both.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_full")]
     pub duplex: Duplex,
     /// Host memory for copies in bytes, where it is limited.
@@ -207,7 +207,10 @@ impl CopyTimes {
 
     fn within(&self, time: u64, speed: u128) -> u64 {
         let second = 1_000_000_000 * Self::FINE;
-        let sent = (u128::from(time) * self.unit).saturating_mul(speed) / second;
+        let sent = u128::from(time)
+            .saturating_mul(self.unit)
+            .saturating_mul(speed)
+            / second;
         u64::try_from(sent).unwrap_or(u64::MAX)
     }
 
@@ -216,7 +219,7 @@ impl CopyTimes {
             return None;
         }
         let nanoseconds = self.latency_ns * speed + u128::from(bytes) * 1_000_000_000;
-        let time = (nanoseconds * Self::FINE).div_ceil(speed * self.unit);
+        let time = (nanoseconds * Self::FINE).div_ceil(speed.saturating_mul(self.unit));
         u64::try_from(time).ok()
     }
 }
@@ -272,6 +275,13 @@ mod tests {
             (2_000, 3)
         );
         assert_eq!(link.times(&CostUnit::arbitrary()), None);
+        let ages = CostUnit {
+            name: "age".into(),
+            nanoseconds: Some(1e300),
+        };
+        let long = link.times(&ages).unwrap();
+        assert_eq!(long.to_host(7), Some(1));
+        assert_eq!(long.to_host_within(u64::MAX), u64::MAX);
         let stuck = HostLink::new(0, 1).times(&CostUnit::nanoseconds()).unwrap();
         assert_eq!(stuck.to_host(1), None);
         let slow = HostLink::new(1, 1).times(&CostUnit::nanoseconds()).unwrap();

@@ -155,7 +155,7 @@ pub struct Node {
     pub result: bool,
     /// Computed once, in its own stage, and never again: a collective, an effect, a mutation.
     pub once: bool,
-    /// Whether its output may not be copied to the host, as a view or a tensor that the framework
+    /// True if its output may not be copied to the host, as a view or a tensor that the framework
     /// shares may not.
     pub stays: bool,
 }

@@ -42,7 +42,7 @@ pub(super) fn linked(
     linked.map(of).transpose().map_err(Failure::from)
 }
 
-/// When copies are made.
+/// Times at which copies are made.
 pub(super) fn phase(arguments: &SolveArguments) -> CopyPhase {
     match arguments.offload.offload_phase {
         OffloadPhase::Any => CopyPhase::Any,
@@ -50,7 +50,7 @@ pub(super) fn phase(arguments: &SolveArguments) -> CopyPhase {
     }
 }
 
-/// What a plan with copies takes; absent without a link.
+/// Time and bytes of a plan with copies; absent without a link.
 #[derive(Serialize)]
 pub(super) struct OffloadJson {
     makespan: Option<u64>,

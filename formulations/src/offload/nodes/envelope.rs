@@ -1,4 +1,4 @@
-//! What may be on the host alone at a moment, and the same instance without a link.
+//! Bytes that may be on the host alone at a moment, and the same instance without a link.
 //!
 //! Bytes that only the host has at a moment went there before and come back after it. In time `T`
 //! a link of bandwidth `b` carries `b T` bytes, so they are no more than `b_out T(0, h)` and

@@ -533,7 +533,7 @@ impl Searching<'_> {
     }
 }
 
-/// What came of a share of the envelope.
+/// Outcome of a share of the envelope.
 enum Probe {
     /// Copies for which nothing waits.
     Smooth,
