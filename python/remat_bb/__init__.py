@@ -15,7 +15,7 @@ computations each runs at most once, in that order. The guide is ``docs/python.m
 """
 
 from ._dropin import install, uninstall
-from ._memory import order, place, plan_memory
+from ._memory import order, order_baselines, place, place_baselines, plan_memory
 from ._native import (
     Answer,
     Baseline,
@@ -25,6 +25,8 @@ from ._native import (
     MaxBatch,
     MemoryPlan,
     Order,
+    OrderBaseline,
+    PlaceBaseline,
     Placement,
     Plan,
     Program,
@@ -66,6 +68,8 @@ __all__ = [
     "MemoryPlan",
     "NoExactForm",
     "Order",
+    "OrderBaseline",
+    "PlaceBaseline",
     "Placement",
     "Plan",
     "PlanRefuted",
@@ -83,7 +87,9 @@ __all__ = [
     "install",
     "max_batch",
     "order",
+    "order_baselines",
     "place",
+    "place_baselines",
     "plan_memory",
     "solve",
     "uninstall",

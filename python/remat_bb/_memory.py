@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Union
 
 from . import _native
-from ._native import MemoryPlan, Order, Placement
+from ._native import MemoryPlan, Order, OrderBaseline, PlaceBaseline, Placement
 from ._types import Budget, Duration, InstanceSource
 
 #: A table of lives (CSV), or buffers as tuples: begin and end of the life, size, and alignment.
@@ -105,3 +105,38 @@ def place(
     return _native.place(
         lives, capacity=capacity, time_limit=time_limit, threads=threads, seed=seed
     )
+
+
+def order_baselines(
+    graph: InstanceSource, *, variant: str = "sound+rng"
+) -> list[OrderBaseline]:
+    """Orders a graph by the known rules: the program's own order, breadth first, depth first, least
+    memory first, and others.
+
+    >>> import remat_bb
+    >>> rules = remat_bb.order_baselines("zoo:unet?batch=2")
+    >>> best = remat_bb.order("zoo:unet?batch=2").peak_memory_bytes
+    >>> all(rule.peak_memory_bytes >= best for rule in rules)
+    True
+
+    Args and exceptions are those of :func:`order`.
+    """
+    return _native.order_baselines(graph, variant=variant)
+
+
+def place_baselines(lives: LivesSource, *, seed: int = 0) -> list[PlaceBaseline]:
+    """Places buffers the known ways: first fit, best fit, and those of XLA, TVM and OLLA.
+
+    >>> import remat_bb
+    >>> ways = remat_bb.place_baselines([(0, 2, 4), (1, 3, 8), (2, 4, 4)])
+    >>> min(way.height_bytes for way in ways)
+    12
+
+    Args:
+        lives: as of :func:`place`.
+        seed: for the way that draws.
+
+    Raises:
+        InvalidArgument: for lives that cannot be.
+    """
+    return _native.place_baselines(lives, seed=seed)

@@ -523,6 +523,36 @@ class Order:
 
     def save(self, path: str | os.PathLike[str]) -> None: ...
 
+class OrderBaseline:
+    """The order that a rule finds. Immutable."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def order(self) -> list[int]:
+        """Operators in the order in which they run."""
+
+    @property
+    def peak_memory_bytes(self) -> int:
+        """Memory of the order, resident memory included."""
+
+class PlaceBaseline:
+    """The addresses that a known way finds, or why it finds none. Immutable."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def offsets(self) -> list[int] | None:
+        """Offsets, in the order of the buffers."""
+
+    @property
+    def height_bytes(self) -> int | None:
+        """Size of the arena."""
+
+    @property
+    def because(self) -> str | None:
+        """Reason why there are no addresses."""
+
 class MemoryPlan:
     """An order with an address for everything that it takes. Immutable."""
 
@@ -713,6 +743,10 @@ def place(
     threads: int | None = None,
     seed: int = 0,
 ) -> Placement: ...
+def order_baselines(
+    graph: InstanceSource, *, variant: str = "sound+rng"
+) -> list[OrderBaseline]: ...
+def place_baselines(lives: Any, *, seed: int = 0) -> list[PlaceBaseline]: ...
 def knapsack(weights: list[int], profits: list[int], capacity: int) -> tuple[list[int], bool]:
     """Indices of the items whose profits sum up to the most while their weights keep a capacity,
     and true if no choice is worth more (false where memory ended the search).

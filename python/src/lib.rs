@@ -13,7 +13,7 @@
 //! | [`batch`] | the largest batch |
 //! | [`knapsack`] | exact 0/1 knapsacks, for torch's own budget |
 //! | [`judging`] | files and plans against their replay |
-//! | [`memory`] | orders of graphs, and addresses |
+//! | [`memory`], [`memory_baselines`] | orders of graphs, and addresses |
 //! | [`program`] | linear and integer programs of any kind |
 //! | [`modelling`] | expressions as modelling languages write them |
 //! | [`command`] | the command line, run from Python |
@@ -34,6 +34,7 @@ mod instance;
 pub mod judging;
 pub mod knapsack;
 pub mod memory;
+pub mod memory_baselines;
 pub mod modelling;
 pub mod plan;
 pub mod program;
@@ -71,6 +72,8 @@ mod _native {
     use crate::knapsack::knapsack;
     #[pymodule_export]
     use crate::memory::{MemoryPlan, Order, Placement, order, place, plan_memory};
+    #[pymodule_export]
+    use crate::memory_baselines::{OrderBaseline, PlaceBaseline, order_baselines, place_baselines};
     #[pymodule_export]
     use crate::modelling::constr::Constr;
     #[pymodule_export]

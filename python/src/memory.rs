@@ -179,7 +179,7 @@ impl Placement {
 }
 
 /// A graph from a `remat-order/1` document, or from whatever an instance is made of.
-fn graph_of(source: &Bound<'_, PyAny>) -> PyResult<OrderGraph> {
+pub(crate) fn graph_of(source: &Bound<'_, PyAny>) -> PyResult<OrderGraph> {
     if let Ok(document) = source.cast::<PyDict>()
         && let Some(schema) = document.get_item("schema")?
         && schema.extract::<String>().is_ok_and(|s| s == ORDER_SCHEMA)
@@ -198,7 +198,8 @@ fn graph_of(source: &Bound<'_, PyAny>) -> PyResult<OrderGraph> {
     Ok(graph.map_err(|e| Trouble::new("InvalidInstance", e.to_string()))?)
 }
 
-fn variant_of(name: &str) -> PyResult<Variant> {
+/// A variant by its name.
+pub(crate) fn variant_of(name: &str) -> PyResult<Variant> {
     let variant = name.parse::<Variant>();
     Ok(variant.map_err(|e| Trouble::argument("variant", e))?)
 }
@@ -316,7 +317,8 @@ enum BufferTuple {
     Plain(u64, u64, u64),
 }
 
-fn lives_of(source: &Bound<'_, PyAny>) -> PyResult<Lives> {
+/// Lives from a table, or from tuples.
+pub(crate) fn lives_of(source: &Bound<'_, PyAny>) -> PyResult<Lives> {
     if source.is_instance_of::<PyString>() || source.hasattr("__fspath__")? {
         let path = PathBuf::from(source.str()?.to_string());
         let read = source.py().detach(|| source::lives(&path));

@@ -55,6 +55,29 @@ def test_an_order_is_optimal_and_replays(tmp_path: Path) -> None:
     assert remat_bb.order(GRAPH, budget=12).status == "infeasible"
 
 
+def test_known_rules_are_no_better_than_the_best_order() -> None:
+    rules = {rule.name: rule for rule in remat_bb.order_baselines(GRAPH)}
+    for rule in rules.values():
+        assert rule.peak_memory_bytes == peak(GRAPH, rule.order) >= 13
+    assert rules["program"].order == [0, 1, 2, 3]
+    with pytest.raises(remat_bb.InvalidArgument, match="variant"):
+        remat_bb.order_baselines(GRAPH, variant="any")
+
+
+def test_known_ways_place_without_clashes_or_say_why_not() -> None:
+    lives = [(0, 2, 4), (1, 3, 8), (2, 5, 4), (1, 4, 2)]
+    ways = remat_bb.place_baselines(lives)
+    least = remat_bb.place(lives).height_bytes
+    for way in ways:
+        assert way.offsets is not None and way.because is None
+        ends = [offset + life[2] for offset, life in zip(way.offsets, lives)]
+        assert max(ends) == way.height_bytes and way.height_bytes >= least
+        for k, a in enumerate(lives):
+            for q, b in enumerate(lives[:k]):
+                apart = a[1] <= b[0] or b[1] <= a[0]
+                assert apart or ends[k] <= way.offsets[q] or ends[q] <= way.offsets[k]
+
+
 def test_addresses_of_a_memory_plan_do_not_clash() -> None:
     plan = remat_bb.plan_memory("zoo:unet?batch=1")
     order = remat_bb.order("zoo:unet?batch=1")
