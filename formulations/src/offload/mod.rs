@@ -8,6 +8,7 @@
 
 pub mod chain;
 pub mod exact;
+pub mod interval;
 pub mod nodes;
 mod phase;
 

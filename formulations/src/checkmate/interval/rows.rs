@@ -55,7 +55,7 @@ impl Row {
     /// `of`, where that is given. Moments are events.
     ///
     /// No first computation is among the starts: it happens in every schedule.
-    pub(super) fn terms(
+    pub(crate) fn terms(
         &self,
         graph: &CheckmateGraph,
         of: Option<u32>,

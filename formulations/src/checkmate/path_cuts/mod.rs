@@ -45,6 +45,7 @@ pub use compact::{memory_cut_row, path_cut_row, point_of, separate_memory_cuts};
 pub use memory::{MemoryCandidate, walk_memory};
 pub use point::{FractionalPoint, PointBuilder, Steps};
 pub use walk::separate;
+pub(crate) use walk::separate_for;
 
 pub use remat_solver::price::SeparationSettings;
 

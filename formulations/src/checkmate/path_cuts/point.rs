@@ -112,6 +112,11 @@ impl PointBuilder {
         self.recomputed.push((node as u32, stage as u32, value));
     }
 
+    /// Number of retentions that were added.
+    pub(crate) fn parts(&self) -> usize {
+        self.retained.len()
+    }
+
     /// The point.
     pub fn finish(mut self) -> FractionalPoint {
         self.retained.sort_by_key(|part| part.0);

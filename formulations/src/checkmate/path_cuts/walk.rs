@@ -213,76 +213,109 @@ pub fn separate(
     first_stage: usize,
     settings: &SeparationSettings,
 ) -> Vec<ViolatedCut<PathCut>> {
-    let n = graph.len();
-    let stop = 1.0 - settings.violation;
-    // A cheap source is worth a little, so that chains of free operators are not forgotten.
-    let least_cost = 1e-3 * graph.base_cost() as f64 / n.max(1) as f64;
-    let mut walk = PathDistances::new(n);
+    let mut walk = PathDistances::new(graph.len());
     let mut found = Vec::new();
-    let mut best: Vec<(f64, f64, usize, usize)> = Vec::new();
-    for q in 0..n {
-        let first = (q + 1).max(first_stage);
+    for q in 0..graph.len() {
         let Some(&last) = graph.users[q].last() else {
             continue;
         };
-        let end = last as usize + 1;
-        if first >= end
-            || point
-                .retained_of(q)
-                .all_reach(stop, first as u32..end as u32)
-        {
+        let stages = (q + 1).max(first_stage)..last as usize + 1;
+        if !walk.reaches_below(graph, point, q, stages.clone(), settings) {
             continue;
         }
-        walk.run(graph, point, q, first..end, stop);
-        for &b in &graph.users[q] {
-            let b = b as usize;
-            if b < first {
-                continue;
-            }
-            best.clear();
-            for k in 1..walk.nodes.len() {
-                let j = walk.nodes[k] as usize;
-                let made = point.recomputed_before(j);
-                let upto = made.at(b as u32 + 1);
-                let (mut worst, mut at) = (settings.violation, None);
-                for (stages, distance) in walk.distances(k) {
-                    let window = stages.start..stages.end.min(b as u32 + 1);
-                    for (stages, before) in made.over(window) {
-                        let violation = 1.0 - distance - (upto - before);
-                        // The latest of equals: before memory is tight a tensor is held a stage
-                        // longer for nothing, so that cuts with earlier windows are met without
-                        // effect, one after the other (measured: ResNet-50 6 GiB stalls at 110701
-                        // with the earliest and goes beyond 112900 with the latest).
-                        if violation >= worst - 1e-9 {
-                            (worst, at) = (violation, Some(stages.end as usize - 1));
-                        }
-                    }
-                }
-                if let Some(a) = at {
-                    best.push((
-                        worst * (graph.cost_again[j] as f64 + least_cost),
-                        worst,
-                        k,
-                        a,
-                    ));
-                }
-            }
-            best.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.2.cmp(&y.2)));
-            for &(score, violation, k, a) in best.iter().take(settings.per_target) {
-                let cut = PathCut {
-                    reader: b as u32,
-                    from: a as u32,
-                    path: walk.path(k, a),
-                };
-                found.push(ViolatedCut {
-                    cut,
-                    violation,
-                    score,
-                });
-            }
+        for &b in graph.users[q].iter().filter(|b| **b as usize >= stages.start) {
+            walk.note_violated(graph, point, b, settings, &mut found);
         }
     }
     found.sort_by(|x, y| y.score.total_cmp(&x.score).then_with(|| x.cut.cmp(&y.cut)));
     found.truncate(settings.limit);
     found
+}
+
+/// Violated path cuts of what one node reads, in no order.
+pub(crate) fn separate_for(
+    graph: &CheckmateGraph,
+    point: &FractionalPoint,
+    reader: u32,
+    settings: &SeparationSettings,
+) -> Vec<ViolatedCut<PathCut>> {
+    let mut walk = PathDistances::new(graph.len());
+    let mut found = Vec::new();
+    for &q in &graph.needs[reader as usize] {
+        let stages = q as usize + 1..reader as usize + 1;
+        if walk.reaches_below(graph, point, q as usize, stages, settings) {
+            walk.note_violated(graph, point, reader, settings, &mut found);
+        }
+    }
+    found
+}
+
+impl PathDistances {
+    /// Walks back from a needed node over some stages, unless it is held in all of them.
+    fn reaches_below(
+        &mut self,
+        graph: &CheckmateGraph,
+        point: &FractionalPoint,
+        needed: usize,
+        stages: Range<usize>,
+        settings: &SeparationSettings,
+    ) -> bool {
+        let stop = 1.0 - settings.violation;
+        let all = stages.start as u32..stages.end as u32;
+        if stages.is_empty() || point.retained_of(needed).all_reach(stop, all) {
+            return false;
+        }
+        self.run(graph, point, needed, stages, stop);
+        true
+    }
+
+    /// Notes the most promising cuts for a reader of the node from which the walk began.
+    fn note_violated(
+        &self,
+        graph: &CheckmateGraph,
+        point: &FractionalPoint,
+        reader: u32,
+        settings: &SeparationSettings,
+        found: &mut Vec<ViolatedCut<PathCut>>,
+    ) {
+        // A cheap source is worth a little, so that chains of free operators are not forgotten.
+        let least_cost = 1e-3 * graph.base_cost() as f64 / graph.len().max(1) as f64;
+        let mut best: Vec<(f64, f64, usize, usize)> = Vec::new();
+        for k in 1..self.nodes.len() {
+            let j = self.nodes[k] as usize;
+            let made = point.recomputed_before(j);
+            let upto = made.at(reader + 1);
+            let (mut worst, mut at) = (settings.violation, None);
+            for (stages, distance) in self.distances(k) {
+                let window = stages.start..stages.end.min(reader + 1);
+                for (stages, before) in made.over(window) {
+                    let violation = 1.0 - distance - (upto - before);
+                    // The latest of equals: before memory is tight a tensor is held a stage longer
+                    // for nothing, so that cuts with earlier windows are met without effect, one
+                    // after the other (measured: ResNet-50 6 GiB stalls at 110701 with the earliest
+                    // and goes beyond 112900 with the latest).
+                    if violation >= worst - 1e-9 {
+                        (worst, at) = (violation, Some(stages.end as usize - 1));
+                    }
+                }
+            }
+            if let Some(a) = at {
+                let score = worst * (graph.cost_again[j] as f64 + least_cost);
+                best.push((score, worst, k, a));
+            }
+        }
+        best.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.2.cmp(&y.2)));
+        for &(score, violation, k, a) in best.iter().take(settings.per_target) {
+            let cut = PathCut {
+                reader,
+                from: a as u32,
+                path: self.path(k, a),
+            };
+            found.push(ViolatedCut {
+                cut,
+                violation,
+                score,
+            });
+        }
+    }
 }

@@ -1,0 +1,166 @@
+//! Pricing, and Lagrangian bounds in integers.
+//!
+//! Idle time may be as long as it wants, so it must not pay: duals of windows count as they are as
+//! long as those over a stage add up to no more than what idle time costs, and in proportion
+//! otherwise.
+
+use super::prices::LinkPrices;
+use super::walk::Walk;
+use super::{LinkGraph, LinkRow, Trip};
+use crate::checkmate::interval::Row;
+use crate::life::{Exclusions, multipliers};
+use remat_solver::price::{Candidate, Columns, Priced, Sense, rounded_up};
+
+/// Bits that every number of a bound stays below, and those below which there is no bound.
+const NUMBER_BITS: f64 = 118.0;
+const LEAST_BITS: f64 = 8.0;
+
+/// A dual with the sign that its row allows, 0 in place of a wrong one.
+fn clamped(row: &LinkRow, y: f64) -> f64 {
+    match row.sense() {
+        Sense::AtMost => y.min(0.0),
+        _ => y.max(0.0),
+    }
+}
+
+/// Prices all trips at duals in units of cost, per byte for memory rows: for each tensor at most
+/// `per_block`, and the one from the first computation wherever it pays.
+pub(super) fn price(
+    link: &LinkGraph,
+    exclusions: &Exclusions,
+    rows: &[LinkRow],
+    duals: &[f64],
+    per_block: usize,
+    tolerance: f64,
+) -> Priced<Trip> {
+    let priced = rows.iter().zip(duals).map(|(row, y)| (row, clamped(row, *y)));
+    let worth = priced.clone().map(|(row, y)| y * row.right_side(link) as f64);
+    let mut out = Priced::new(link.offset() as f64 + worth.sum::<f64>());
+    let prices = LinkPrices::new(link, 1.0, priced);
+    let mut walk = Walk::new();
+    let mut own = Vec::new();
+    for node in 0..link.len() as u32 {
+        walk.go(link, &prices, exclusions, node);
+        out.bound += walk.least;
+        walk.trips.retain(|trip| trip.price < -tolerance);
+        walk.trips.sort_by(|a, b| a.price.total_cmp(&b.price).then(a.stage.cmp(&b.stage)));
+        own.clear();
+        let best = walk.trips.iter().enumerate();
+        let best = best.filter(|(k, trip)| *k < per_block || trip.stage == node);
+        own.extend(best.map(|(_, trip)| Candidate {
+            reduced_cost: trip.price,
+            column: walk.trip(link, node, trip),
+        }));
+        out.add_best(&mut own, per_block, |trip| !trip.is_recomputed());
+    }
+    out.sorted()
+}
+
+/// A lower bound on the makespan of every plan that does what is permitted, from any duals whatever.
+pub(super) fn lagrangian_bound(
+    link: &LinkGraph,
+    exclusions: &Exclusions,
+    rows: &[LinkRow],
+    duals: &[f64],
+) -> u64 {
+    let Some((bits, fixed)) = fixed(link, rows, duals) else {
+        return link.base_cost();
+    };
+    let one = 1i128 << bits;
+    let mut worth = i128::from(link.offset()) * one;
+    for (row, y) in rows.iter().zip(&fixed) {
+        worth += y * i128::from(row.right_side(link));
+    }
+    let prices = LinkPrices::new(link, one, rows.iter().zip(fixed.iter().copied()));
+    let mut walk = Walk::new();
+    for node in 0..link.len() as u32 {
+        walk.go(link, &prices, exclusions, node);
+        worth += walk.least;
+    }
+    rounded_up(worth, one).max(link.base_cost())
+}
+
+/// Duals in fixed point with so many bits behind the point, those of windows such that idle time
+/// does not pay; `None` where numbers would overflow.
+fn fixed(link: &LinkGraph, rows: &[LinkRow], duals: &[f64]) -> Option<(u32, Vec<i128>)> {
+    let mut base: Vec<Row> = Vec::new();
+    let mut base_duals = Vec::new();
+    for (row, y) in rows.iter().zip(duals) {
+        if let LinkRow::Base(row) = row {
+            base.push(row.clone());
+            base_duals.push(*y);
+        }
+    }
+    let (bits, _) = multipliers(&link.graph, &base, &base_duals)?;
+    let load = load(link, rows, duals);
+    let unit = link.unit as f64;
+    let most = load.iter().copied().fold(0.0, f64::max);
+    // A little less than what is allowed: what is rounded goes down.
+    let share = match most > unit * (1.0 - 1e-12) {
+        true => unit / most * (1.0 - 1e-9),
+        false => 1.0,
+    };
+    let bits = f64::from(bits).min((NUMBER_BITS - size(link, rows, duals).log2()).floor());
+    if bits.is_nan() || bits < LEAST_BITS {
+        return None;
+    }
+    let one = (1i128 << bits as u32) as f64;
+    let fixed: Vec<i128> = rows
+        .iter()
+        .zip(duals)
+        .map(|(row, y)| {
+            let share = match row {
+                LinkRow::Window { .. } => share,
+                _ => 1.0,
+            };
+            (clamped(row, *y) * share * one) as i128
+        })
+        .collect();
+    // The load in integers must not exceed the cost of idle time.
+    let mut loads = vec![0i128; link.len()];
+    for (row, y) in rows.iter().zip(&fixed) {
+        for (stage, load) in (0..).zip(&mut loads) {
+            *load += y * i128::from(row.of_idle(stage));
+        }
+    }
+    let most = i128::from(link.unit) << bits as u32;
+    loads.iter().all(|load| *load <= most).then_some((bits as u32, fixed))
+}
+
+/// Sum of the duals of windows by stage.
+fn load(link: &LinkGraph, rows: &[LinkRow], duals: &[f64]) -> Vec<f64> {
+    let mut load = vec![0.0; link.len()];
+    for (row, y) in rows.iter().zip(duals) {
+        if matches!(row, LinkRow::Window { .. }) {
+            for (stage, load) in (0..).zip(&mut load) {
+                *load += clamped(row, *y) * row.of_idle(stage) as f64;
+            }
+        }
+    }
+    load
+}
+
+/// A bound on the numbers that the link brings.
+fn size(link: &LinkGraph, rows: &[LinkRow], duals: &[f64]) -> f64 {
+    let copies = link.copies.iter().flatten().flatten();
+    let copies: f64 = copies.map(|time| *time as f64).sum();
+    let n = link.len() as f64;
+    let again: f64 = link.again.iter().map(|time| *time as f64).sum();
+    let bytes: f64 = link.graph.bytes.iter().map(|b| *b as f64).sum();
+    let mut size = 1.0;
+    for (row, y) in rows.iter().zip(duals) {
+        size += y.abs()
+            * match row {
+                LinkRow::Base(row) => match row {
+                    // Copies back that are read within the window.
+                    Row::Path(cut) => cut.path.len() as f64 * n,
+                    _ => 0.0,
+                },
+                LinkRow::Window { .. } => {
+                    n * (copies + again) + row.right_side(link).unsigned_abs() as f64
+                }
+                LinkRow::Host { .. } => n * bytes + row.right_side(link).unsigned_abs() as f64,
+            };
+    }
+    size + n * n * link.unit as f64
+}

@@ -1,0 +1,103 @@
+//! An instance under a budget, with the times of copies.
+
+use crate::bound::TooSmall;
+use crate::checkmate::CheckmateGraph;
+use crate::offload::CopyPhase;
+use remat_instances::instance::{CopyTimes, Duplex, Instance, NodeId};
+use std::ops::Range;
+
+/// Checkmate's graph, and what a link may do with its tensors. Times of copies are counted in units
+/// of [`CheckmateGraph::cost_unit`], rounded down, those of computations up.
+#[derive(Clone, Debug)]
+pub struct LinkGraph {
+    /// The graph without the link.
+    pub graph: CheckmateGraph,
+    /// Time of the copy to the host and of that back, by tensor; `None` where it may not leave.
+    pub copies: Vec<Option<[i64; 2]>>,
+    /// Time of a recomputation, by tensor.
+    pub again: Vec<i64>,
+    /// Time of all first computations before each node, and of all.
+    pub before: Vec<u64>,
+    /// Cost of a unit of time.
+    pub unit: u64,
+    /// True if both lanes share one clock.
+    pub half_duplex: bool,
+    /// Host memory in bytes, where it is limited.
+    pub host_bytes: Option<u64>,
+    /// The stage of the loss, where copies to the host end before it and those back begin behind.
+    pub loss: Option<u32>,
+}
+
+impl LinkGraph {
+    /// The graph of an instance with a link, under a budget in bytes (fixed memory included).
+    /// `None` for an instance without a link.
+    ///
+    /// # Errors
+    /// [`TooSmall`] where a node cannot run within the budget at all.
+    pub fn new(
+        instance: &Instance,
+        times: &CopyTimes,
+        phase: CopyPhase,
+        budget_bytes: u64,
+    ) -> Result<Option<LinkGraph>, TooSmall> {
+        let Some(link) = instance.host_link() else {
+            return Ok(None);
+        };
+        let graph = CheckmateGraph::new(instance, budget_bytes)?;
+        let unit = graph.cost_unit() as u64;
+        let count = |time: u64| i64::try_from(time).unwrap_or(i64::MAX);
+        let copy = |id: NodeId| {
+            let bytes = instance.node(id).output_bytes;
+            let may = instance.may_offload(id) && bytes > 0;
+            let [out, back] = [times.to_host(bytes), times.from_host(bytes)];
+            let [out, back] = [out.filter(|_| may)?, back?];
+            Some([out, back].map(|time| count(time / unit)))
+        };
+        let mut sum = 0;
+        let mut before = vec![0];
+        before.extend(graph.cost.iter().map(|cost| {
+            sum += cost;
+            sum
+        }));
+        let loss = instance.loss().filter(|_| phase == CopyPhase::Loss);
+        Ok(Some(LinkGraph {
+            copies: instance.ids().map(copy).collect(),
+            again: (graph.cost_again.iter())
+                .map(|cost| count(cost.div_ceil(unit)))
+                .collect(),
+            before,
+            unit,
+            half_duplex: link.duplex == Duplex::Half,
+            host_bytes: link.host_memory_bytes,
+            loss: loss.map(|id| id.0),
+            graph,
+        }))
+    }
+
+    /// Number of nodes, which is also the number of stages.
+    pub fn len(&self) -> usize {
+        self.graph.len()
+    }
+
+    /// Returns whether there is no node.
+    pub fn is_empty(&self) -> bool {
+        self.graph.is_empty()
+    }
+
+    /// Time of the first computations of some stages, rounded up.
+    pub fn first_time(&self, stages: Range<u32>) -> i64 {
+        let [from, to] = [stages.start, stages.end.max(stages.start)].map(|t| t as usize);
+        let cost = self.before[to] - self.before[from];
+        i64::try_from(cost.div_ceil(self.unit)).unwrap_or(i64::MAX)
+    }
+
+    /// Returns whether a copy to the host may be complete in a stage.
+    pub fn may_leave_in(&self, stage: u32) -> bool {
+        self.loss.is_none_or(|loss| stage <= loss)
+    }
+
+    /// The first stage in which copies back may be issued.
+    pub fn first_return(&self) -> u32 {
+        self.loss.map_or(0, |loss| loss + 1)
+    }
+}

@@ -1,0 +1,56 @@
+//! The interval form of programs with copies: one column for each trip of a tensor.
+//!
+//! A *trip* begins where a tensor is computed and ends where neither the device nor the host has
+//! it any more: stretches on the device, the first one from the computation, each later one from a
+//! copy back. The rows are those of Checkmate's interval form
+//! ([`checkmate::interval`](crate::checkmate::interval)), over trips, and *windows* of the link:
+//!
+//! ```text
+//! out (a,b)   sum p_i over trips of i >= a whose copy to the host is complete in stage b or before
+//!             -  sum c_k over recomputations in a+1..=b  -  idle time in a+1..=b    <=  T(a+1, b-1)
+//! back (a,b)  sum q_i over copies back issued in stage a or later and read in stage b or before
+//!             -  sum c_k over recomputations in a..=b    -  idle time in a..=b      <=  T(a, b-1)
+//! host (t)    sum m_i over trips whose tensor is on the host when stage t begins    <=  host memory
+//! ```
+//!
+//! `p` and `q` are times of copies, `c` times of computations, `T(a,b)` those of the first
+//! computations of stages `a..=b`. A stage begins where the one before has ended; a copy is complete
+//! in the stage in which the computations wait for it. Half duplex has one family, with both sums.
+//! Idle time costs what it takes. A link takes any time between the readers of a path, so path cuts
+//! count copies that come within their window:
+//!
+//! ```text
+//! path cut    trips crossing the start of a or read in [a, b] after a copy back, of tensors of the
+//!             path,  + recomputations of j in [a, b]                                >=  1
+//! ```
+//!
+//! Every plan in stages meets these rows: what a plan does within a stage is rounded in its favour.
+//! So the value of the relaxation, and any duals by their Lagrangian bound, bound the makespan of
+//! all plans. A trip's price is a walk through an automaton of four states (`walk`): absent, on the
+//! device, on the host, on both.
+//!
+//! | module | concept |
+//! |---|---|
+//! | `graph` | the instance, with the times of copies |
+//! | `trip` | columns |
+//! | `rows` | rows |
+//! | `prices` | payments of duals |
+//! | `walk` | the lives of a tensor, and the cheapest |
+//! | `bound` | pricing, and bounds in integers |
+//! | `point` | fractional solutions, and rows they violate |
+//! | `program` | the program as branch, price and cut sees it, and its root |
+
+mod bound;
+mod graph;
+mod point;
+mod prices;
+mod program;
+mod rows;
+mod trip;
+mod walk;
+
+pub use graph::LinkGraph;
+pub use point::TripPoint;
+pub use program::root_bound;
+pub use rows::{Lane, LinkRow};
+pub use trip::{Begin, Stretch, Trip};

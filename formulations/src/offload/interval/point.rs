@@ -1,0 +1,338 @@
+//! Fractional solutions, and the rows they violate.
+
+use super::rows::{inside, turn};
+use super::{Begin, Lane, LinkGraph, LinkRow, Trip};
+use crate::checkmate::interval::Row;
+use crate::checkmate::path_cuts::{PointBuilder, separate_for};
+use remat_solver::price::{RowLimits, SeparationSettings};
+use std::ops::Range;
+
+/// Values below count as 0.
+const ZERO: f64 = 1e-9;
+/// Violation below which a row counts as met: of counts, and of a window as a share of its time.
+const TOLERANCE: f64 = 1e-6;
+/// Windows of one lane in a round.
+const WINDOWS: usize = 8;
+/// Violation of a rounded memory row below which it is left alone, as a share of the capacity, and
+/// rows of one gauge in a round.
+const ROUNDED_VIOLATION: f64 = 5e-4;
+const ROUNDED_LIMIT: usize = 10;
+
+/// Trips with their values, and idle time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TripPoint {
+    /// Trips with positive values, by tensor.
+    pub trips: Vec<(Trip, f64)>,
+    /// Idle time by stage, in units of time.
+    pub idle: Vec<f64>,
+}
+
+/// A copy within stages, and the time that it takes.
+#[derive(Clone, Copy, Debug)]
+struct Copy {
+    first: u32,
+    last: u32,
+    time: f64,
+}
+
+impl TripPoint {
+    /// The point of an LP solution.
+    pub fn new(columns: &mut dyn Iterator<Item = (Trip, f64)>, statics: &[f64]) -> Self {
+        let mut trips: Vec<_> = columns.filter(|c| c.1 > ZERO).collect();
+        trips.sort_by(|a, b| a.0.cmp(&b.0));
+        TripPoint {
+            trips,
+            idle: statics.to_vec(),
+        }
+    }
+
+    /// The trips of each tensor, as ranges into `trips`.
+    fn by_tensor(&self, link: &LinkGraph) -> Vec<Range<usize>> {
+        let mut out = vec![0..0; link.len()];
+        let mut at = 0;
+        for group in self.trips.chunk_by(|a, b| a.0.node == b.0.node) {
+            out[group[0].0.node as usize] = at..at + group.len();
+            at += group.len();
+        }
+        out
+    }
+
+    /// Violated rows of the program.
+    pub(super) fn violated(&self, link: &LinkGraph, limits: &RowLimits<'_, LinkRow>) -> Vec<LinkRow> {
+        let mut rows = self.violated_inputs(link);
+        rows.extend(self.violated_windows(link));
+        rows.extend(self.violated_host(link));
+        rows.retain(|row| !(limits.known)(row));
+        let most = (link.graph.capacity as f64 + limits.overflow) * (1.0 + TOLERANCE);
+        let memory = self.violated_memory(link, 0, most, limits.per_group, limits.known);
+        rows.extend(memory.into_iter().take(limits.resource_rows));
+        rows
+    }
+
+    /// Rows of recomputations whose inputs are not all there, or that come without their parents.
+    fn violated_inputs(&self, link: &LinkGraph) -> Vec<LinkRow> {
+        let graph = &link.graph;
+        let tensors = self.by_tensor(link);
+        let mut found = Vec::new();
+        for range in &tensors {
+            let mut own: Vec<(u32, u32, f64)> = self.trips[range.clone()]
+                .iter()
+                .filter(|(trip, _)| trip.is_recomputed())
+                .map(|(trip, x)| (trip.start(), trip.node, *x))
+                .collect();
+            own.sort_by_key(|start| start.0);
+            for starts in own.chunk_by(|a, b| a.0 == b.0) {
+                let (stage, node, _) = starts[0];
+                let made: f64 = starts.iter().map(|s| s.2).sum();
+                if let Some(parent) = graph.parent[node as usize] {
+                    let with = self.trips[tensors[parent as usize].clone()].iter();
+                    let with = with.filter(|(t, _)| t.is_recomputed() && t.start() == stage);
+                    if with.map(|t| t.1).sum::<f64>() < made - TOLERANCE {
+                        found.push(LinkRow::Base(Row::Parent { stage, node }));
+                    }
+                }
+                let event = turn(link, stage, node);
+                for &input in &graph.needs[node as usize] {
+                    let own = self.trips[tensors[input as usize].clone()].iter();
+                    let there = own.map(|(trip, x)| {
+                        let all = trip.stretches.iter();
+                        x * all.filter(|s| s.is_readable(event)).count() as f64
+                    });
+                    if there.sum::<f64>() < made - TOLERANCE {
+                        found.push(LinkRow::Base(Row::Input { stage, node, input }));
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Events at which the memory exceeds `limit_bytes`, worst first, at most `per_stage` in a stage.
+    fn violated_memory(
+        &self,
+        link: &LinkGraph,
+        gauge: u32,
+        limit_bytes: f64,
+        per_stage: usize,
+        known: &dyn Fn(&LinkRow) -> bool,
+    ) -> Vec<LinkRow> {
+        let n = link.len() as u32;
+        let measure = &link.graph.gauges[gauge as usize];
+        let mut changes: Vec<(u32, f64)> = Vec::new();
+        let mut scratch: Vec<(u32, f64)> = Vec::new();
+        for (trip, x) in &self.trips {
+            let i = trip.node as usize;
+            for stretch in &trip.stretches {
+                let [first, last] = stretch.memory;
+                if first <= last {
+                    let held = measure.bytes[i] as f64 * x;
+                    changes.extend([(first, held), (last + 1, -held)]);
+                }
+            }
+            let workspace = measure.working_again[i] - measure.bytes[i];
+            if trip.is_recomputed() && workspace > 0 {
+                scratch.push((turn(link, trip.start(), trip.node), workspace as f64 * x));
+            }
+        }
+        for (stage, working) in (0..n).zip(&measure.working) {
+            scratch.push((turn(link, stage, stage), *working as f64));
+        }
+        changes.sort_by_key(|c| c.0);
+        scratch.sort_by_key(|s| s.0);
+        // Events at which anything changes, or has scratch memory of its own.
+        let mut events: Vec<u32> = changes.iter().chain(&scratch).map(|c| c.0).collect();
+        events.sort_unstable();
+        events.dedup();
+        let (mut changes, mut scratch) = (changes.iter().peekable(), scratch.iter().peekable());
+        let mut load = 0.0;
+        let mut found: Vec<(f64, u32)> = Vec::new();
+        for event in events {
+            while let Some((_, change)) = changes.next_if(|c| c.0 <= event) {
+                load += change;
+            }
+            let mut here = load;
+            while let Some((_, bytes)) = scratch.next_if(|s| s.0 <= event) {
+                here += bytes;
+            }
+            let is_turn = event % n <= event / n;
+            if here > limit_bytes && is_turn {
+                found.push((here, event));
+            }
+        }
+        let row = |event: u32| {
+            LinkRow::Base(Row::Memory {
+                stage: event / n,
+                node: event % n,
+                gauge,
+            })
+        };
+        found.retain(|(_, event)| !known(&row(*event)));
+        found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut taken = vec![0; n as usize];
+        found.retain(|(_, event)| {
+            let taken = &mut taken[(event / n) as usize];
+            *taken += 1;
+            *taken <= per_stage
+        });
+        found.into_iter().map(|(_, event)| row(event)).collect()
+    }
+
+    /// Copies in each lane.
+    fn copies(&self, link: &LinkGraph, lane: Lane) -> Vec<Copy> {
+        let [has_out, has_back] = lane.has();
+        let mut out = Vec::new();
+        for (trip, x) in &self.trips {
+            let Some([leave, back]) = link.copies[trip.node as usize] else {
+                continue;
+            };
+            for stretch in &trip.stretches {
+                if let Some(last) = stretch.leaves.filter(|_| has_out) {
+                    let time = leave as f64 * x;
+                    out.push(Copy {
+                        first: trip.node,
+                        last,
+                        time,
+                    });
+                }
+                if let Begin::Fetched { issued, read } = stretch.begin
+                    && has_back
+                {
+                    let time = back as f64 * x;
+                    out.push(Copy {
+                        first: issued,
+                        last: read,
+                        time,
+                    });
+                }
+            }
+        }
+        out
+    }
+
+    /// Windows whose copies take more than their time: the worst of each first stage, the worst
+    /// first.
+    fn violated_windows(&self, link: &LinkGraph) -> Vec<LinkRow> {
+        let n = link.len();
+        // Time of recomputations and idle time before each stage.
+        let mut time = vec![0.0; n + 1];
+        for (trip, x) in self.trips.iter().filter(|t| t.0.is_recomputed()) {
+            time[trip.start() as usize + 1] += link.again[trip.node as usize] as f64 * x;
+        }
+        for (at, idle) in time[1..].iter_mut().zip(&self.idle) {
+            *at += idle;
+        }
+        for t in 0..n {
+            time[t + 1] += time[t];
+        }
+        let unit = link.unit as f64;
+        let first_before = |stage: u32| link.before[stage as usize] as f64 / unit;
+        let lanes: &[Lane] = match link.half_duplex {
+            true => &[Lane::Shared],
+            false => &[Lane::Out, Lane::Back],
+        };
+        let mut rows = Vec::new();
+        for &lane in lanes {
+            let mut copies = self.copies(link, lane);
+            copies.sort_by_key(|c| std::cmp::Reverse(c.first));
+            let mut load = vec![0.0; n];
+            let mut found: Vec<(f64, u32, u32)> = Vec::new();
+            for group in copies.chunk_by(|a, b| a.first == b.first) {
+                for copy in group {
+                    load[copy.last as usize] += copy.time;
+                }
+                let first = group[0].first;
+                let begin = *inside(lane, first, first).start();
+                let mut sum = 0.0;
+                let mut worst = (0.0, 0);
+                for last in first as usize..n {
+                    if load[last] == 0.0 {
+                        continue;
+                    }
+                    sum += load[last];
+                    let begin = begin.min(last as u32);
+                    let there = first_before(last as u32) - first_before(begin) + time[last + 1]
+                        - time[begin as usize];
+                    let excess = sum - there;
+                    if excess > worst.0 + TOLERANCE * (1.0 + there) {
+                        worst = (excess, last as u32);
+                    }
+                }
+                if worst.0 > 0.0 {
+                    found.push((worst.0, first, worst.1));
+                }
+            }
+            found.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+            found.truncate(WINDOWS);
+            let row = |(_, first, last)| LinkRow::Window { lane, first, last };
+            rows.extend(found.into_iter().map(row));
+        }
+        rows
+    }
+
+    /// The stage in which the host lacks memory most.
+    fn violated_host(&self, link: &LinkGraph) -> Option<LinkRow> {
+        let limit = link.host_bytes? as f64 * (1.0 + TOLERANCE);
+        let load = |stage: u32| -> f64 {
+            let all = self.trips.iter().filter(|t| t.0.is_on_host(stage));
+            let bytes = all.map(|(trip, x)| link.graph.bytes[trip.node as usize] as f64 * x);
+            bytes.sum()
+        };
+        let loads = (0..link.len() as u32).map(|stage| (load(stage), stage));
+        let worst = loads.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))?;
+        (worst.0 > limit).then_some(LinkRow::Host { stage: worst.1 })
+    }
+
+    /// Violated cuts.
+    pub(super) fn cuts(&self, link: &LinkGraph, settings: &SeparationSettings) -> Vec<LinkRow> {
+        let mut rows = self.path_cuts(link, settings);
+        if settings.resource_cuts {
+            for (gauge, measure) in link.graph.gauges.iter().enumerate().skip(1) {
+                let most = measure.capacity as f64 * (1.0 + ROUNDED_VIOLATION);
+                let rounded = self.violated_memory(link, gauge as u32, most, 1, &|_| false);
+                rows.extend(rounded.into_iter().take(ROUNDED_LIMIT));
+            }
+        }
+        rows
+    }
+
+    /// Violated path cuts, reader by reader: what comes back up to there counts as held before.
+    fn path_cuts(&self, link: &LinkGraph, settings: &SeparationSettings) -> Vec<LinkRow> {
+        let n = link.len();
+        let mut base = PointBuilder::new(n);
+        // By the stage in which a copy back is read.
+        let mut arrivals: Vec<(u32, u32, f64)> = Vec::new();
+        for (trip, x) in &self.trips {
+            let i = trip.node as usize;
+            if trip.is_recomputed() {
+                base.add_recomputed(i, trip.start() as usize, *x);
+            }
+            for stretch in &trip.stretches {
+                let first = stretch.first_stage() as usize + 1;
+                base.add_retained(i, first..stretch.last_stage as usize + 1, *x);
+                if let Begin::Fetched { read, .. } = stretch.begin {
+                    arrivals.push((read, trip.node, *x));
+                }
+            }
+        }
+        arrivals.sort_by_key(|a| (a.0, a.1));
+        let mut found = Vec::new();
+        let mut next = arrivals.iter().peekable();
+        let mut point = base.clone().finish();
+        for reader in 0..n as u32 {
+            let before = base.parts();
+            while let Some((read, node, x)) = next.next_if(|a| a.0 <= reader) {
+                base.add_retained(*node as usize, *node as usize + 1..*read as usize + 1, *x);
+            }
+            if base.parts() > before {
+                point = base.clone().finish();
+            }
+            found.extend(separate_for(&link.graph, &point, reader, settings));
+        }
+        found.sort_by(|x, y| y.score.total_cmp(&x.score).then_with(|| x.cut.cmp(&y.cut)));
+        found.truncate(settings.limit);
+        let row = |found: crate::checkmate::path_cuts::ViolatedCut<_>| {
+            LinkRow::Base(Row::Path(found.cut))
+        };
+        found.into_iter().map(row).collect()
+    }
+}

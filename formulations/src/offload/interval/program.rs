@@ -1,0 +1,183 @@
+//! The program as branch, price and cut sees it, and its root.
+
+use super::bound;
+use super::{LinkGraph, LinkRow, TripPoint, Trip};
+use crate::checkmate::interval::{Branch, Quantity, Row};
+use crate::life::Exclusions;
+use remat_lp::ModelError;
+use remat_solver::price::{
+    Branching, Columns, Incumbents, Open, Priced, Pricing, Root, RootBound, RootSettings,
+    RowLimits, RowTraits, Rows, Separation, SeparationSettings,
+};
+use std::sync::Arc;
+
+impl Columns for LinkGraph {
+    type Column = Trip;
+
+    fn blocks(&self) -> usize {
+        self.len()
+    }
+
+    fn block(column: &Trip) -> usize {
+        column.node as usize
+    }
+
+    /// Idle time, a unit in each stage.
+    fn static_costs(&self) -> Vec<u64> {
+        vec![self.unit; self.len()]
+    }
+
+    fn offset(&self) -> u64 {
+        self.graph.base_cost()
+    }
+
+    fn base_cost(&self) -> u64 {
+        self.graph.base_cost()
+    }
+
+    fn cost_upper_bound(&self) -> u64 {
+        Columns::cost_upper_bound(&self.graph)
+    }
+
+    fn cost_unit(&self) -> f64 {
+        self.graph.cost_unit()
+    }
+
+    fn cost(&self, column: &Trip) -> u64 {
+        match column.is_recomputed() {
+            true => self.graph.cost_again[column.node as usize],
+            false => 0,
+        }
+    }
+
+    fn is_never_purged(&self, column: &Trip) -> bool {
+        let last = self.graph.users[column.node as usize].last();
+        let is_whole = |end: u32| last == Some(&end);
+        !column.is_recomputed()
+            && column.stretches.len() == 1
+            && column.stretches.iter().all(|s| is_whole(s.last_stage))
+    }
+}
+
+impl Rows for LinkGraph {
+    type Row = LinkRow;
+    type Part = ();
+
+    fn start(&self) -> (Vec<LinkRow>, Vec<Trip>) {
+        let (rows, columns) = Rows::start(&self.graph);
+        let rows = rows.into_iter().map(LinkRow::Base).collect();
+        let trip = |c: &crate::checkmate::interval::Interval| {
+            Trip::plain(self, c.node, c.start, c.end, c.reader)
+        };
+        (rows, columns.iter().map(trip).collect())
+    }
+
+    fn resource_unit(&self) -> f64 {
+        self.graph.memory_unit()
+    }
+
+    fn resource_capacity(&self) -> f64 {
+        self.graph.capacity as f64
+    }
+
+    fn row_traits(&self, row: &LinkRow) -> RowTraits {
+        match row {
+            LinkRow::Base(row) => self.graph.row_traits(row),
+            _ => RowTraits {
+                sense: row.sense(),
+                elastic: false,
+                permanent: false,
+            },
+        }
+    }
+
+    fn right_side(&self, row: &LinkRow) -> i64 {
+        LinkRow::right_side(row, self)
+    }
+
+    fn parts(&self, row: &LinkRow, note: &mut dyn FnMut(usize, ())) {
+        let mut tensors = Vec::new();
+        row.tensors(self, |node| tensors.push(node));
+        tensors.sort_unstable();
+        tensors.dedup();
+        tensors.into_iter().for_each(|i| note(i as usize, ()));
+    }
+
+    fn coefficient(&self, row: &LinkRow, (): (), column: &Trip) -> i64 {
+        row.coefficient(self, column)
+    }
+
+    fn static_entries(&self, row: &LinkRow) -> Vec<(u32, i64)> {
+        let entry = |stage: u32| (stage, row.of_idle(stage));
+        let all = (0..self.len() as u32).map(entry);
+        all.filter(|entry| entry.1 != 0).collect()
+    }
+}
+
+impl Pricing for LinkGraph {
+    type Exclusions = Exclusions;
+
+    fn no_exclusions(&self) -> Exclusions {
+        Pricing::no_exclusions(&self.graph)
+    }
+
+    fn price(
+        &self,
+        exclusions: &Exclusions,
+        rows: &[LinkRow],
+        duals: &[f64],
+        per_block: usize,
+        tolerance: f64,
+    ) -> Priced<Trip> {
+        bound::price(self, exclusions, rows, duals, per_block, tolerance)
+    }
+
+    fn lagrangian_bound(&self, exclusions: &Exclusions, rows: &[LinkRow], duals: &[f64]) -> u64 {
+        bound::lagrangian_bound(self, exclusions, rows, duals)
+    }
+}
+
+impl Separation for LinkGraph {
+    type Point = TripPoint;
+
+    fn point(
+        &self,
+        columns: &mut dyn Iterator<Item = (Trip, f64)>,
+        statics: &[f64],
+    ) -> TripPoint {
+        TripPoint::new(columns, statics)
+    }
+
+    fn violated(&self, point: &TripPoint, limits: &RowLimits<'_, LinkRow>) -> Vec<LinkRow> {
+        point.violated(self, limits)
+    }
+
+    fn cuts(&self, point: &TripPoint, settings: &SeparationSettings) -> Vec<LinkRow> {
+        point.cuts(self, settings)
+    }
+}
+
+impl Branching for LinkGraph {
+    type Quantity = Quantity;
+
+    fn branch_row(&self, branch: &Branch) -> LinkRow {
+        LinkRow::Base(Row::Branch(*branch))
+    }
+
+    fn open(&self, _: &TripPoint, _: usize) -> Vec<Open<Quantity>> {
+        Vec::new()
+    }
+}
+
+/// The bound of the form at the root, over all stage schedules with copies.
+///
+/// # Errors
+/// [`ModelError`] where the LP solver refuses a change: a defect.
+pub fn root_bound(
+    link: LinkGraph,
+    settings: &RootSettings,
+    incumbents: &Incumbents<LinkGraph>,
+) -> Result<RootBound<LinkGraph>, ModelError> {
+    let root: Root<LinkGraph> = Root::solve(Arc::new(link), settings, None, incumbents)?;
+    Ok(root.into_bound())
+}

@@ -1,0 +1,195 @@
+//! Rows of the form.
+
+use super::{Begin, LinkGraph, Stretch, Trip};
+use crate::checkmate::interval::{Row, event};
+use crate::life::{Atom, Term, Which};
+use remat_solver::price::Sense;
+use std::ops::RangeInclusive;
+
+/// Copies that share a clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Lane {
+    /// Copies to the host.
+    Out,
+    /// Copies back.
+    Back,
+    /// Both.
+    Shared,
+}
+
+impl Lane {
+    /// Returns whether copies to the host, and copies back, are among them.
+    pub fn has(self) -> [bool; 2] {
+        [self != Lane::Back, self != Lane::Out]
+    }
+}
+
+/// A row.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LinkRow {
+    /// A row of the form without a link; path cuts count copies that come back within the window.
+    Base(Row),
+    /// Copies within a window of stages take no more than its time.
+    Window {
+        /// The copies.
+        lane: Lane,
+        /// First stage.
+        first: u32,
+        /// Last stage.
+        last: u32,
+    },
+    /// What is on the host when a stage begins fits there.
+    Host {
+        /// The stage.
+        stage: u32,
+    },
+}
+
+/// Stages whose recomputations and idle time are within a window.
+pub(super) fn inside(lane: Lane, first: u32, last: u32) -> RangeInclusive<u32> {
+    first + u32::from(lane == Lane::Out)..=last
+}
+
+impl LinkRow {
+    /// The tensors with coefficients, told to `note`.
+    pub(super) fn tensors(&self, link: &LinkGraph, mut note: impl FnMut(u32)) {
+        let n = link.len() as u32;
+        match self {
+            LinkRow::Base(row) => {
+                row.terms(&link.graph, None, |term| match term.atom {
+                    Atom::Bytes { moment, .. } => {
+                        let stage = moment / n;
+                        let last = &link.graph.last_stage;
+                        let alive = (0..=stage).filter(|i| last[*i as usize] >= stage);
+                        alive.for_each(&mut note);
+                    }
+                    _ => term.node().into_iter().for_each(&mut note),
+                });
+            }
+            LinkRow::Window { .. } | LinkRow::Host { .. } => (0..n).for_each(note),
+        }
+    }
+
+    /// The coefficient of a trip.
+    pub(super) fn coefficient(&self, link: &LinkGraph, trip: &Trip) -> i64 {
+        match *self {
+            LinkRow::Base(ref row) => {
+                let mut sum = 0;
+                row.terms(&link.graph, Some(trip.node), |term| {
+                    sum += of_term(link, &term, trip);
+                });
+                if let Row::Path(cut) = row
+                    && cut.path.contains(&trip.node)
+                {
+                    sum += returns(trip, cut.from, cut.reader);
+                }
+                sum
+            }
+            LinkRow::Window { lane, first, last } => {
+                let mut sum = 0;
+                let start = trip.start();
+                if start > trip.node && inside(lane, first, last).contains(&start) {
+                    sum += link.again[trip.node as usize];
+                }
+                let Some([out, back]) = link.copies[trip.node as usize] else {
+                    return sum;
+                };
+                for stretch in &trip.stretches {
+                    let [has_out, has_back] = lane.has();
+                    if has_out
+                        && trip.node >= first
+                        && stretch.leaves.is_some_and(|stage| stage <= last)
+                    {
+                        sum -= out;
+                    }
+                    if has_back
+                        && let Begin::Fetched { issued, read } = stretch.begin
+                        && first <= issued
+                        && read <= last
+                    {
+                        sum -= back;
+                    }
+                }
+                sum
+            }
+            LinkRow::Host { stage } => match trip.is_on_host(stage) {
+                true => link.graph.bytes[trip.node as usize] as i64,
+                false => 0,
+            },
+        }
+    }
+
+    /// The coefficient of idle time in a stage.
+    pub(super) fn of_idle(&self, stage: u32) -> i64 {
+        match *self {
+            LinkRow::Window { lane, first, last } => {
+                i64::from(inside(lane, first, last).contains(&stage))
+            }
+            _ => 0,
+        }
+    }
+
+    /// The right side.
+    pub(super) fn right_side(&self, link: &LinkGraph) -> i64 {
+        match *self {
+            LinkRow::Base(ref row) => row.right_side(&link.graph),
+            LinkRow::Window { lane, first, last } => {
+                -link.first_time(first + u32::from(lane == Lane::Out)..last)
+            }
+            LinkRow::Host { .. } => {
+                let bytes = link.host_bytes.unwrap_or(u64::MAX);
+                i64::try_from(bytes).unwrap_or(i64::MAX)
+            }
+        }
+    }
+
+    /// The sense of the row.
+    pub(super) fn sense(&self) -> Sense {
+        match self {
+            LinkRow::Base(row) if row.is_memory() => Sense::AtMost,
+            LinkRow::Host { .. } => Sense::AtMost,
+            _ => Sense::AtLeast,
+        }
+    }
+}
+
+/// Copies back that are first read in a stage of a window.
+fn returns(trip: &Trip, first: u32, last: u32) -> i64 {
+    let is_one = |s: &&Stretch| match s.begin {
+        Begin::Fetched { read, .. } => (first..=last).contains(&read),
+        Begin::Computed(_) => false,
+    };
+    trip.stretches.iter().filter(is_one).count() as i64
+}
+
+/// The coefficient of a trip in a term; first computations are no starts.
+fn of_term(link: &LinkGraph, term: &Term, trip: &Trip) -> i64 {
+    let of = |is: &dyn Fn(&Stretch) -> bool| {
+        let count = trip.stretches.iter().filter(|s| is(s)).count();
+        term.coefficient * count as i64
+    };
+    match term.atom {
+        Atom::Start {
+            node, first, last, which,
+        } => {
+            let start = trip.start();
+            let counts = node == trip.node
+                && start > node
+                && (first..=last).contains(&start)
+                && which == Which::All;
+            if counts { term.coefficient } else { 0 }
+        }
+        Atom::Crosses { node, stage } if node == trip.node => of(&|s| s.crosses(stage)),
+        Atom::At { node, moment } if node == trip.node => of(&|s| s.is_readable(moment)),
+        Atom::Bytes { moment, gauge } => {
+            let bytes = link.graph.gauges[gauge as usize].bytes[trip.node as usize];
+            bytes as i64 * of(&|s| s.is_in_memory(moment))
+        }
+        _ => 0,
+    }
+}
+
+/// The number of an event: `node`'s turn in `stage`.
+pub(super) fn turn(link: &LinkGraph, stage: u32, node: u32) -> u32 {
+    event(link.len(), stage, node)
+}

@@ -1,0 +1,114 @@
+//! Trips of tensors: columns.
+
+use super::LinkGraph;
+use crate::checkmate::interval::event;
+
+/// The way in which a stretch on the device begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Begin {
+    /// Computed in a stage; that of the tensor's own number for the first time.
+    Computed(u32),
+    /// Copied back: issued in a stage, and first read in another, or in the same.
+    Fetched {
+        /// The stage in which the copy is issued.
+        issued: u32,
+        /// The stage in which the copy is first read.
+        read: u32,
+    },
+}
+
+/// A stretch of time on the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Stretch {
+    /// Its begin.
+    pub begin: Begin,
+    /// First and last event with the tensor in memory; the last is before the first where there is
+    /// none that counts.
+    pub memory: [u32; 2],
+    /// First event at which it may be read.
+    pub readable: u32,
+    /// The last stage that begins with the tensor on the device.
+    pub last_stage: u32,
+    /// The stage in which a copy to the host is complete.
+    pub leaves: Option<u32>,
+}
+
+impl Stretch {
+    /// The stage from which on it is readable.
+    #[inline]
+    pub fn first_stage(&self) -> u32 {
+        match self.begin {
+            Begin::Computed(stage) => stage,
+            Begin::Fetched { read, .. } => read,
+        }
+    }
+
+    /// Returns whether the tensor is on the device, and not on its way, when a stage begins.
+    #[inline]
+    pub fn crosses(&self, stage: u32) -> bool {
+        self.first_stage() < stage && stage <= self.last_stage
+    }
+
+    /// Returns whether it can be read at an event.
+    #[inline]
+    pub fn is_readable(&self, event: u32) -> bool {
+        (self.readable..=self.memory[1]).contains(&event)
+    }
+
+    /// Returns whether it takes memory at an event.
+    #[inline]
+    pub fn is_in_memory(&self, event: u32) -> bool {
+        (self.memory[0]..=self.memory[1]).contains(&event)
+    }
+}
+
+/// A trip of a tensor, from a computation until neither device nor host has it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Trip {
+    /// The tensor.
+    pub node: u32,
+    /// Stretches on the device, in their order; the first one is computed, the others are copies.
+    pub stretches: Vec<Stretch>,
+}
+
+impl Trip {
+    /// A trip without copies: computed in a stage, read last by a node in another one.
+    pub fn plain(graph: &LinkGraph, node: u32, start: u32, end: u32, reader: u32) -> Trip {
+        let n = graph.len();
+        let first = event(n, start, node) + u32::from(start == node);
+        Trip {
+            node,
+            stretches: vec![Stretch {
+                begin: Begin::Computed(start),
+                memory: [first, event(n, end, reader)],
+                readable: first,
+                last_stage: end,
+                leaves: None,
+            }],
+        }
+    }
+
+    /// The stage in which it is computed.
+    pub fn start(&self) -> u32 {
+        self.stretches.first().map_or(self.node, Stretch::first_stage)
+    }
+
+    /// Returns whether it begins with a recomputation.
+    pub fn is_recomputed(&self) -> bool {
+        self.start() > self.node
+    }
+
+    /// Returns whether the tensor is on the host, to be fetched, when a stage begins: behind the one
+    /// in which the copy is complete, up to the one in which the last copy back is read.
+    pub fn is_on_host(&self, stage: u32) -> bool {
+        let mut since = None;
+        let mut is_on = false;
+        for stretch in &self.stretches {
+            if let (Begin::Fetched { read, .. }, Some(left)) = (stretch.begin, since) {
+                is_on |= left < stage && stage <= read;
+            }
+            since = stretch.leaves.or(since);
+        }
+        is_on
+    }
+}
