@@ -95,6 +95,8 @@ pub(super) struct Priced<T> {
 pub(super) struct Walk<T> {
     starts: StartPrices<T>,
     returns: Vec<T>,
+    /// Turns of a stage that count, descending, and what is paid for being there.
+    events: Vec<(u32, T)>,
     marks: Vec<Mark>,
     /// Trips from every stage in which the tensor may be computed, the last stage first.
     pub trips: Vec<Priced<T>>,
@@ -117,6 +119,7 @@ impl<T: Number + Default> Walk<T> {
         Walk {
             starts: StartPrices::default(),
             returns: Vec::new(),
+            events: Vec::new(),
             marks: Vec::new(),
             trips: Vec::new(),
             least: T::ZERO,
@@ -165,11 +168,11 @@ impl<T: Number + Default> Walk<T> {
                 windows = rest;
             }
             let copies = tensor.copies(stage, charge_out, self.returns[(stage - node) as usize]);
+            self.note_events(&tensor, &mut paid, stage);
             let mut is_started = false;
-            loop {
-                let event = paid.last().filter(|e| e.0 >= stage * n).copied();
-                let k = event.map(|e| e.0 - stage * n);
-                if !is_started && k.is_none_or(|k| k <= node) {
+            for e in 0..=self.events.len() {
+                let event = self.events.get(e).copied();
+                if !is_started && event.is_none_or(|(k, _)| k <= node) {
                     // Its own turn.
                     is_started = true;
                     let may = stage == node
@@ -180,12 +183,10 @@ impl<T: Number + Default> Walk<T> {
                     if stage == node {
                         return;
                     }
-                    continue;
                 }
-                let (Some((_, pay)), Some(k)) = (event, k) else {
+                let Some((k, pay)) = event else {
                     break;
                 };
-                paid = &paid[..paid.len() - 1];
                 let end = tensor.potential(stage, k + 1);
                 // Behind the last turn of a stage the next one has begun.
                 let out = copies.out.filter(|_| k < stage);
@@ -249,6 +250,34 @@ impl<T: Number + Default> Walk<T> {
             sum = sum + *y;
             *y = sum;
         }
+    }
+
+    /// Notes the turns of a stage that pay, and those of all readers where coming back does.
+    fn note_events(&mut self, tensor: &Tensor<'_, T>, paid: &mut &[(u32, T)], stage: u32) {
+        let Tensor { link, node, .. } = *tensor;
+        let (graph, n) = (&link.graph, link.len() as u32);
+        self.events.clear();
+        while let Some((event, before)) = paid.split_last().filter(|e| e.0.0 >= stage * n) {
+            let k = event.0 - stage * n;
+            match self.events.last_mut().filter(|last| last.0 == k) {
+                Some(last) => last.1 = last.1 + event.1,
+                None => self.events.push((k, event.1)),
+            }
+            *paid = before;
+        }
+        if self.returns[(stage - node) as usize] == T::ZERO {
+            return;
+        }
+        for &reader in &graph.users[node as usize] {
+            let runs = reader == stage
+                || reader < stage
+                    && graph.recomputable[reader as usize]
+                    && stage <= graph.last_stage[reader as usize];
+            if runs && self.events.iter().all(|e| e.0 != reader) {
+                self.events.push((reader, T::ZERO));
+            }
+        }
+        self.events.sort_by_key(|e| std::cmp::Reverse(e.0));
     }
 
     /// A computation in a stage.
