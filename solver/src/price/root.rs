@@ -330,6 +330,17 @@ impl<P: Program> Root<P> {
         self.end == RelaxEnd::Infeasible
     }
 
+    /// Returns whether it was solved to its end.
+    pub fn is_converged(&self) -> bool {
+        self.end == RelaxEnd::Converged
+    }
+
+    /// Sets other limits for the tree below: of time, from the beginning of the root, and of simplex
+    /// iterations.
+    pub fn limit(&mut self, time: Option<Duration>, pivots: u64) {
+        (self.relax.settings.time_limit, self.relax.settings.pivots) = (time, pivots);
+    }
+
     /// The last fractional solution.
     pub fn point(&self) -> &P::Point {
         &self.relax.point

@@ -1,8 +1,8 @@
 //! Branchings: integer quantities of a schedule, linear in its intervals, and which of them a
 //! fractional point leaves open.
 
-use super::{CheckmateGraph, IntervalPoint};
-use crate::checkmate::path_cuts::Steps;
+use super::CheckmateGraph;
+use crate::checkmate::path_cuts::{FractionalPoint, Steps};
 use crate::life::{CLASS_WEIGHT, Group};
 use remat_solver::price::{INTEGRALITY_TOLERANCE, Open, fraction, most_promising};
 
@@ -43,12 +43,11 @@ pub type Branch = remat_solver::price::Branch<Quantity>;
 /// the stage in which it is most in doubt how many are held, and the window up to which its
 /// recomputations are; the highest scores first, at most `limit`. Empty only where `R` and `S` are
 /// integral.
-pub(super) fn open_quantities(
+pub(crate) fn open_quantities(
     graph: &CheckmateGraph,
-    point: &IntervalPoint,
+    point: &FractionalPoint,
     limit: usize,
 ) -> Vec<Open<Quantity>> {
-    let point = point.fractional(graph);
     let mean = graph.base_cost() as f64 / graph.len().max(1) as f64;
     let mut found = Vec::new();
     let tensors = (0..graph.len() as u32).map(Group::One);

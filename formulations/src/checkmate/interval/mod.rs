@@ -40,6 +40,7 @@ mod program;
 mod proof;
 mod rows;
 
+pub(crate) use branch::open_quantities;
 pub use branch::{Branch, Quantity};
 pub use covers::EventCover;
 pub use point::IntervalPoint;

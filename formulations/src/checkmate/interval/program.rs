@@ -1,6 +1,6 @@
 //! Checkmate's program as branch, price and cut sees it, and its root.
 
-use super::{Branch, CheckmateGraph, Interval, IntervalPoint, Quantity, Row};
+use super::{Branch, CheckmateGraph, open_quantities, Interval, IntervalPoint, Quantity, Row};
 use crate::bound::TooSmall;
 use crate::checkmate::path_cuts::separate;
 use crate::life::{self, Exclusions, Extent, Group};
@@ -249,7 +249,7 @@ impl Branching for CheckmateGraph {
     }
 
     fn open(&self, point: &IntervalPoint, limit: usize) -> Vec<Open<Quantity>> {
-        super::branch::open_quantities(self, point, limit)
+        open_quantities(self, &point.fractional(self), limit)
     }
 
     fn kind(quantity: &Quantity) -> (u32, u8) {

@@ -156,6 +156,7 @@ fn size(link: &LinkGraph, rows: &[LinkRow], duals: &[f64]) -> f64 {
                     Row::Path(cut) => cut.path.len() as f64 * n,
                     _ => 0.0,
                 },
+                LinkRow::Leaves { count, .. } => n + f64::from(*count),
                 LinkRow::Window { .. } => {
                     n * (copies + again) + row.right_side(link).unsigned_abs() as f64
                 }

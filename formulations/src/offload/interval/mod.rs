@@ -38,19 +38,25 @@
 //! | `walk` | the lives of a tensor, and the cheapest |
 //! | `bound` | pricing, and bounds in integers |
 //! | `point` | fractional solutions, and rows they violate |
+//! | `branch` | what a tree branches on |
 //! | `program` | the program as branch, price and cut sees it, and its root |
+//! | `search` | root and tree |
 
 mod bound;
+mod branch;
 mod graph;
 mod point;
 mod prices;
 mod program;
 mod rows;
+mod search;
 mod trip;
 mod walk;
 
+pub use branch::{LinkBranch, LinkQuantity};
 pub use graph::LinkGraph;
 pub use point::TripPoint;
 pub use program::root_bound;
 pub use rows::{Lane, LinkRow};
+pub use search::{ProofLimits, Proven, prove};
 pub use trip::{Begin, Stretch, Trip};

@@ -3,7 +3,8 @@
 use super::rows::{inside, turn};
 use super::{Begin, Lane, LinkGraph, LinkRow, Trip};
 use crate::checkmate::interval::Row;
-use crate::checkmate::path_cuts::{PointBuilder, separate_for};
+use crate::checkmate::path_cuts::{FractionalPoint, PointBuilder, separate_for};
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule, StageRuns};
 use remat_solver::price::{RowLimits, SeparationSettings};
 use std::ops::Range;
 
@@ -44,6 +45,60 @@ impl TripPoint {
             trips,
             idle: statics.to_vec(),
         }
+    }
+
+    /// Copies to the host by tensor.
+    pub(super) fn leaves(&self, link: &LinkGraph) -> Vec<f64> {
+        let mut out = vec![0.0; link.len()];
+        for (trip, x) in &self.trips {
+            out[trip.node as usize] += x * trip.leaves() as f64;
+        }
+        out
+    }
+
+    /// Recomputations, and what is on the device when each stage begins.
+    pub(super) fn fractional(&self, link: &LinkGraph) -> FractionalPoint {
+        self.builder(link).finish()
+    }
+
+    fn builder(&self, link: &LinkGraph) -> PointBuilder {
+        let mut point = PointBuilder::new(link.len());
+        for (trip, x) in &self.trips {
+            let i = trip.node as usize;
+            if trip.is_recomputed() {
+                point.add_recomputed(i, trip.start() as usize, *x);
+            }
+            for stretch in &trip.stretches {
+                let first = stretch.first_stage() as usize + 1;
+                point.add_retained(i, first..stretch.last_stage as usize + 1, *x);
+            }
+        }
+        point
+    }
+
+    /// Tensors that are on the device, on the host or between them by more than a threshold when
+    /// each stage begins, shape `n x n`: in general more than fits on the device.
+    pub fn kept(&self, link: &LinkGraph, threshold: f64) -> BitMatrix {
+        let n = link.len();
+        let mut point = PointBuilder::new(n);
+        for (trip, x) in &self.trips {
+            if let Some(last) = trip.stretches.last() {
+                let stages = trip.start() as usize + 1..last.last_stage as usize + 1;
+                point.add_retained(trip.node as usize, stages, *x);
+            }
+        }
+        let point = point.finish();
+        let mut retained = StageRuns::new(n, n);
+        for i in 0..n {
+            for (stages, share) in point.retained_of(i).over(0..n as u32) {
+                if share > threshold {
+                    retained.fill(i, stages.start as usize, stages.end as usize - 1);
+                }
+            }
+        }
+        let computed = StageRuns::new(n, n);
+        let schedule = CheckmateSchedule { computed, retained };
+        link.graph.cleaned(&schedule).retained.to_bits()
     }
 
     /// The trips of each tensor, as ranges into `trips`.
@@ -298,17 +353,11 @@ impl TripPoint {
     /// Violated path cuts, reader by reader: what comes back up to there counts as held before.
     fn path_cuts(&self, link: &LinkGraph, settings: &SeparationSettings) -> Vec<LinkRow> {
         let n = link.len();
-        let mut base = PointBuilder::new(n);
+        let mut base = self.builder(link);
         // By the stage in which a copy back is read.
         let mut arrivals: Vec<(u32, u32, f64)> = Vec::new();
         for (trip, x) in &self.trips {
-            let i = trip.node as usize;
-            if trip.is_recomputed() {
-                base.add_recomputed(i, trip.start() as usize, *x);
-            }
             for stretch in &trip.stretches {
-                let first = stretch.first_stage() as usize + 1;
-                base.add_retained(i, first..stretch.last_stage as usize + 1, *x);
                 if let Begin::Fetched { read, .. } = stretch.begin {
                     arrivals.push((read, trip.node, *x));
                 }

@@ -1,6 +1,6 @@
 //! Payments of rows, from duals.
 
-use super::rows::inside;
+use super::rows::{inside, sign};
 use super::{LinkGraph, LinkRow};
 use crate::checkmate::interval::Row;
 use crate::life::AtomPrices;
@@ -29,6 +29,8 @@ pub(super) struct LinkPrices<T> {
     pub load: Vec<T>,
     /// Payments for copies back by tensor: first and last stage in which they are read.
     pub returns: Vec<Vec<(u32, u32, T)>>,
+    /// Payment for a copy to the host by tensor.
+    pub leaves: Vec<T>,
     /// Charge for a byte on the host when a stage begins.
     pub host: Vec<T>,
 }
@@ -60,12 +62,17 @@ impl<T: Number> LinkPrices<T> {
             back: Vec::new(),
             load: vec![T::ZERO; n],
             returns,
+            leaves: vec![T::ZERO; n],
             host: vec![T::ZERO; n],
         };
         let mut windows: Vec<(u32, u32, T)> = Vec::new();
         for (row, y) in rows.filter(|r| r.1 != T::ZERO) {
             match *row {
                 LinkRow::Base(_) => {}
+                LinkRow::Leaves { node, at_least, .. } => {
+                    let sum = &mut prices.leaves[node as usize];
+                    *sum = *sum + y.times(sign(at_least));
+                }
                 LinkRow::Host { stage } => {
                     let sum = &mut prices.host[stage as usize];
                     *sum = *sum - y;

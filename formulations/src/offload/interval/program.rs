@@ -2,7 +2,9 @@
 
 use super::bound;
 use super::{LinkGraph, LinkRow, TripPoint, Trip};
+use super::branch::{self, LinkBranch, LinkQuantity};
 use crate::checkmate::interval::{Branch, Quantity, Row};
+use crate::life::Group;
 use crate::life::Exclusions;
 use remat_lp::ModelError;
 use remat_solver::price::{
@@ -83,7 +85,8 @@ impl Rows for LinkGraph {
     fn row_traits(&self, row: &LinkRow) -> RowTraits {
         match row {
             LinkRow::Base(row) => self.graph.row_traits(row),
-            _ => RowTraits {
+            LinkRow::Leaves { .. } => RowTraits::elastic(row.sense()),
+            LinkRow::Window { .. } | LinkRow::Host { .. } => RowTraits {
                 sense: row.sense(),
                 elastic: false,
                 permanent: false,
@@ -158,14 +161,39 @@ impl Separation for LinkGraph {
 }
 
 impl Branching for LinkGraph {
-    type Quantity = Quantity;
+    type Quantity = LinkQuantity;
 
-    fn branch_row(&self, branch: &Branch) -> LinkRow {
-        LinkRow::Base(Row::Branch(*branch))
+    fn branch_row(&self, branch: &LinkBranch) -> LinkRow {
+        let (at_least, count) = (branch.at_least, branch.count);
+        match branch.quantity {
+            LinkQuantity::Schedule(quantity) => LinkRow::Base(Row::Branch(Branch {
+                quantity,
+                at_least,
+                count,
+            })),
+            LinkQuantity::Leaves { node } => LinkRow::Leaves {
+                node,
+                at_least,
+                count,
+            },
+        }
     }
 
-    fn open(&self, _: &TripPoint, _: usize) -> Vec<Open<Quantity>> {
-        Vec::new()
+    fn open(&self, point: &TripPoint, limit: usize) -> Vec<Open<LinkQuantity>> {
+        branch::open(self, point, limit)
+    }
+
+    fn kind(quantity: &LinkQuantity) -> (u32, u8) {
+        match quantity {
+            LinkQuantity::Schedule(quantity) => {
+                let held = u8::from(matches!(quantity, Quantity::Held { .. }));
+                match quantity.of() {
+                    Group::One(node) => (node, held),
+                    Group::Class(class) => (class, held + 2),
+                }
+            }
+            LinkQuantity::Leaves { node } => (*node, 4),
+        }
     }
 }
 

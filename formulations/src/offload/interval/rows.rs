@@ -38,11 +38,25 @@ pub enum LinkRow {
         /// Last stage.
         last: u32,
     },
+    /// A branching on copies of a tensor to the host; not a row of every plan.
+    Leaves {
+        /// The tensor.
+        node: u32,
+        /// At least so many, rather than at most.
+        at_least: bool,
+        /// The number of copies.
+        count: u32,
+    },
     /// What is on the host when a stage begins fits there.
     Host {
         /// The stage.
         stage: u32,
     },
+}
+
+/// 1 for at least, -1 for at most: rows are of the kind "at least".
+pub(super) fn sign(at_least: bool) -> i64 {
+    if at_least { 1 } else { -1 }
 }
 
 /// Stages whose recomputations and idle time are within a window.
@@ -66,6 +80,7 @@ impl LinkRow {
                     _ => term.node().into_iter().for_each(&mut note),
                 });
             }
+            LinkRow::Leaves { node, .. } => note(*node),
             LinkRow::Window { .. } | LinkRow::Host { .. } => (0..n).for_each(note),
         }
     }
@@ -112,6 +127,10 @@ impl LinkRow {
                 }
                 sum
             }
+            LinkRow::Leaves { node, at_least, .. } => match node == trip.node {
+                true => sign(at_least) * trip.leaves() as i64,
+                false => 0,
+            },
             LinkRow::Host { stage } => match trip.is_on_host(stage) {
                 true => link.graph.bytes[trip.node as usize] as i64,
                 false => 0,
@@ -136,6 +155,9 @@ impl LinkRow {
             LinkRow::Window { lane, first, last } => {
                 -link.first_time(first + u32::from(lane == Lane::Out)..last)
             }
+            LinkRow::Leaves {
+                at_least, count, ..
+            } => sign(at_least) * i64::from(count),
             LinkRow::Host { .. } => {
                 let bytes = link.host_bytes.unwrap_or(u64::MAX);
                 i64::try_from(bytes).unwrap_or(i64::MAX)

@@ -98,6 +98,11 @@ impl Trip {
         self.start() > self.node
     }
 
+    /// Number of copies to the host.
+    pub fn leaves(&self) -> usize {
+        self.stretches.iter().filter(|s| s.leaves.is_some()).count()
+    }
+
     /// Returns whether the tensor is on the host, to be fetched, when a stage begins: behind the one
     /// in which the copy is complete, up to the one in which the last copy back is read.
     pub fn is_on_host(&self, stage: u32) -> bool {

@@ -438,7 +438,7 @@ impl<T: Number> Tensor<'_, T> {
         };
         let may_leave = self.link.may_leave_in(stage);
         let mut copies = Copies {
-            out: may_leave.then(|| charge_out.times(out)),
+            out: may_leave.then(|| charge_out.times(out) - self.prices.leaves[self.node as usize]),
             ..none
         };
         for one in &self.prices.back[stage as usize] {

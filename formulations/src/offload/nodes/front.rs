@@ -9,6 +9,7 @@ use super::sequence::Sequence;
 use super::settings::OffloadTuning;
 use super::stages::Stages;
 use crate::offload::CopyPhase;
+use crate::offload::interval::{self, LinkGraph, ProofLimits};
 use crate::offload::exact::{ExactOutcome, ExactSearch, ExactSettings};
 use crate::solve::{
     AnyFormulation, Listener, Outcome, Settings, Solvable, SolveError, Watch, planned,
@@ -16,7 +17,7 @@ use crate::solve::{
 use rayon::prelude::*;
 use remat_instances::instance::{CopyTimes, Instance};
 use remat_instances::plan::{Plan, PlanDocument};
-use remat_instances::schedule::Semantics;
+use remat_instances::schedule::{CheckmateSchedule, Schedule, Semantics};
 use remat_instances::simulate::{self, Replay};
 use remat_solver::threads;
 use std::sync::Arc;
@@ -217,6 +218,9 @@ impl Searching<'_> {
             self.polish(tuning.polish_share);
         }
         if !self.is_done() {
+            self.prove_by_trips(tuning.trip_shares)?;
+        }
+        if !self.is_done() {
             self.prove(tuning.bound_share)?;
         }
         if !self.is_done() && self.watch.left().is_some() {
@@ -395,13 +399,65 @@ impl Searching<'_> {
             return Ok(Probe::Nothing);
         };
         let plan = made.strip(self.instance, &document.plan);
-        let sequence = Sequence::of(self.instance, &plan, &self.times, self.asked.phase)?;
+        self.choose_for(&plan, time)
+    }
+
+    /// The bound from the whole envelope of the best plan.
+    fn prove(&mut self, share: f64) -> Result<(), SolveError> {
+        let settings = Settings {
+            gap: self.settings.gap,
+            ..self.part(share, 1)
+        };
+        self.enveloped(1.0, self.extra(), &settings).map(|_| ())
+    }
+
+    /// The bound of the interval form with copies, and plans near its relaxation: shares of the time
+    /// left for the root, and with the tree.
+    fn prove_by_trips(&mut self, shares: [f64; 2]) -> Result<(), SolveError> {
+        let (asked, instance) = (self.asked, self.instance);
+        if asked.formulation.semantics() != Semantics::Checkmate {
+            return Ok(());
+        }
+        let link = LinkGraph::new(instance, &self.times, asked.phase, asked.budget_bytes);
+        let Ok(Some(link)) = link else {
+            return Ok(());
+        };
+        let left = self.watch.left();
+        let limits = ProofLimits {
+            time: left.map(|left| shares.map(|share| left.mul_f64(share))),
+            iterations: [4, 2].map(|part| self.settings.iterations / part),
+            nodes: self.settings.nodes,
+            gap: self.settings.gap,
+        };
+        let (bound, cost) = (self.answer.outcome.bound, self.cost());
+        let is_over = || self.watch.is_over();
+        let work = || interval::prove(link.clone(), bound, cost, &limits, &is_over);
+        // What it cannot do leaves the bound that is known.
+        let Ok(proven) = self.pool.install(work) else {
+            return Ok(());
+        };
+        self.learn(proven.bound);
+        self.answer.outcome.nodes += proven.nodes;
+        self.answer.outcome.lp_iterations += proven.iterations;
+        for threshold in asked.tuning.trip_thresholds {
+            let Some(point) = proven.point.as_ref().filter(|_| !self.is_done()) else {
+                break;
+            };
+            let kept = point.kept(&link, threshold);
+            let schedule = Schedule::Checkmate(CheckmateSchedule::tightest(instance, kept));
+            let plan = schedule.plan(instance)?.optimised(instance)?;
+            self.choose_for(&plan, asked.tuning.probe_share)?;
+        }
+        Ok(())
+    }
+
+    /// Chooses copies for the computations of a plan.
+    fn choose_for(&mut self, plan: &Plan, time: f64) -> Result<Probe, SolveError> {
+        let sequence = Sequence::of(self.instance, plan, &self.times, self.asked.phase)?;
         let costs: u64 = sequence.costs.iter().sum();
         let moves = self.asked.tuning.probe_moves;
-        let deadline = self
-            .watch
-            .left()
-            .map(|left| Instant::now() + left.mul_f64(time));
+        let left = self.watch.left();
+        let deadline = left.map(|left| Instant::now() + left.mul_f64(time));
         Ok(match self.choose(&sequence, None, moves, deadline) {
             None => Probe::Waits,
             Some(chosen) => {
@@ -413,15 +469,6 @@ impl Searching<'_> {
                 }
             }
         })
-    }
-
-    /// The bound from the whole envelope of the best plan.
-    fn prove(&mut self, share: f64) -> Result<(), SolveError> {
-        let settings = Settings {
-            gap: self.settings.gap,
-            ..self.part(share, 1)
-        };
-        self.enveloped(1.0, self.extra(), &settings).map(|_| ())
     }
 
     /// Chooses copies for a sequence, in lanes with seeds of their own.

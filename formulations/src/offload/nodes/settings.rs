@@ -19,7 +19,11 @@ pub struct OffloadTuning {
     pub polish_share: f64,
     /// Moves of each lane that polishes, without a time limit.
     pub polish_moves: u64,
-    /// Share of the time left for the bound.
+    /// Shares of the time left for the bound of the interval form with copies: its root, and all.
+    pub trip_shares: [f64; 2],
+    /// Shares above which a tensor of its relaxation counts as kept, on the device or the host.
+    pub trip_thresholds: [f64; 3],
+    /// Share of the time left for the bound of the envelope.
     pub bound_share: f64,
     /// Nodes up to which a graph is searched exactly as well, and labels of that search.
     pub exact_nodes: usize,
@@ -45,6 +49,8 @@ impl Default for OffloadTuning {
             candidates: 3,
             polish_share: 0.25,
             polish_moves: 100_000,
+            trip_shares: [0.25, 0.5],
+            trip_thresholds: [0.3, 0.5, 0.7],
             bound_share: 0.7,
             exact_nodes: 16,
             exact_labels: 300_000,

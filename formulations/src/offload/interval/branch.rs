@@ -1,0 +1,38 @@
+//! Branchings: integer quantities of a plan, linear in its trips, and which of them a fractional
+//! point leaves open.
+
+use super::{LinkGraph, TripPoint};
+use crate::checkmate::interval::{Quantity, open_quantities};
+use remat_solver::price::{Open, most_promising};
+
+/// An integer quantity of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LinkQuantity {
+    /// Recomputations, or tensors on the device when a stage begins.
+    Schedule(Quantity),
+    /// Copies of a tensor to the host.
+    Leaves {
+        /// The tensor.
+        node: u32,
+    },
+}
+
+/// A quantity is at least, or at most, so much.
+pub type LinkBranch = remat_solver::price::Branch<LinkQuantity>;
+
+/// Fractional quantities of a point, the highest scores first, at most `limit`.
+pub(super) fn open(link: &LinkGraph, point: &TripPoint, limit: usize) -> Vec<Open<LinkQuantity>> {
+    let schedule = open_quantities(&link.graph, &point.fractional(link), limit);
+    let schedule = schedule.into_iter().map(|open| Open {
+        quantity: LinkQuantity::Schedule(open.quantity),
+        value: open.value,
+        score: open.score,
+    });
+    let leaves = (0u32..).zip(point.leaves(link)).filter_map(|(node, value)| {
+        // What a copy takes of the link, idle time or a recomputation may have to make good.
+        let [out, back] = link.copies[node as usize]?;
+        let weight = (out + back) as f64 * link.unit as f64;
+        Open::if_fractional(LinkQuantity::Leaves { node }, value, weight)
+    });
+    most_promising(schedule.chain(leaves).collect(), limit)
+}
