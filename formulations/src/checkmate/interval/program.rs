@@ -1,6 +1,6 @@
 //! Checkmate's program as branch, price and cut sees it, and its root.
 
-use super::{Branch, CheckmateGraph, open_quantities, Interval, IntervalPoint, Quantity, Row};
+use super::{Branch, CheckmateGraph, Interval, IntervalPoint, Quantity, Row, open_quantities};
 use crate::bound::TooSmall;
 use crate::checkmate::path_cuts::separate;
 use crate::life::{self, Exclusions, Extent, Group};

@@ -223,7 +223,10 @@ pub fn separate(
         if !walk.reaches_below(graph, point, q, stages.clone(), settings) {
             continue;
         }
-        for &b in graph.users[q].iter().filter(|b| **b as usize >= stages.start) {
+        for &b in graph.users[q]
+            .iter()
+            .filter(|b| **b as usize >= stages.start)
+        {
             walk.note_violated(graph, point, b, settings, &mut found);
         }
     }

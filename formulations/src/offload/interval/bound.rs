@@ -33,8 +33,13 @@ pub(super) fn price(
     per_block: usize,
     tolerance: f64,
 ) -> Priced<Trip> {
-    let priced = rows.iter().zip(duals).map(|(row, y)| (row, clamped(row, *y)));
-    let worth = priced.clone().map(|(row, y)| y * row.right_side(link) as f64);
+    let priced = rows
+        .iter()
+        .zip(duals)
+        .map(|(row, y)| (row, clamped(row, *y)));
+    let worth = priced
+        .clone()
+        .map(|(row, y)| y * row.right_side(link) as f64);
     let mut out = Priced::new(link.offset() as f64 + worth.sum::<f64>());
     let prices = LinkPrices::new(link, 1.0, priced);
     let mut walk = Walk::new();
@@ -43,7 +48,8 @@ pub(super) fn price(
         walk.go(link, &prices, exclusions, node);
         out.bound += walk.least;
         walk.trips.retain(|trip| trip.price < -tolerance);
-        walk.trips.sort_by(|a, b| a.price.total_cmp(&b.price).then(a.stage.cmp(&b.stage)));
+        walk.trips
+            .sort_by(|a, b| a.price.total_cmp(&b.price).then(a.stage.cmp(&b.stage)));
         own.clear();
         let best = walk.trips.iter().enumerate();
         let best = best.filter(|(k, trip)| *k < per_block || trip.stage == node);
@@ -124,7 +130,10 @@ fn fixed(link: &LinkGraph, rows: &[LinkRow], duals: &[f64]) -> Option<(u32, Vec<
         }
     }
     let most = i128::from(link.unit) << bits as u32;
-    loads.iter().all(|load| *load <= most).then_some((bits as u32, fixed))
+    loads
+        .iter()
+        .all(|load| *load <= most)
+        .then_some((bits as u32, fixed))
 }
 
 /// Sum of the duals of windows by stage.

@@ -28,11 +28,13 @@ pub(super) fn open(link: &LinkGraph, point: &TripPoint, limit: usize) -> Vec<Ope
         value: open.value,
         score: open.score,
     });
-    let leaves = (0u32..).zip(point.leaves(link)).filter_map(|(node, value)| {
-        // What a copy takes of the link, idle time or a recomputation may have to make good.
-        let [out, back] = link.copies[node as usize]?;
-        let weight = (out + back) as f64 * link.unit as f64;
-        Open::if_fractional(LinkQuantity::Leaves { node }, value, weight)
-    });
+    let leaves = (0u32..)
+        .zip(point.leaves(link))
+        .filter_map(|(node, value)| {
+            // What a copy takes of the link, idle time or a recomputation may have to make good.
+            let [out, back] = link.copies[node as usize]?;
+            let weight = (out + back) as f64 * link.unit as f64;
+            Open::if_fractional(LinkQuantity::Leaves { node }, value, weight)
+        });
     most_promising(schedule.chain(leaves).collect(), limit)
 }

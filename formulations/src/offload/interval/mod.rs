@@ -16,13 +16,17 @@
 //! `p` and `q` are times of copies, `c` times of computations, `T(a,b)` those of the first
 //! computations of stages `a..=b`. A stage begins where the one before has ended; a copy is complete
 //! in the stage in which the computations wait for it. Half duplex has one family, with both sums.
-//! Idle time costs what it takes. A link takes any time between the readers of a path, so path cuts
-//! count copies that come within their window:
+//! Idle time costs what it takes. What comes back needs not be computed, so path cuts count copies
+//! that come within their window:
 //!
 //! ```text
-//! path cut    trips crossing the start of a or read in [a, b] after a copy back, of tensors of the
-//!             path,  + recomputations of j in [a, b]                                >=  1
+//! path cut    trips of tensors of the path that cross the start of a, or are away then and read in
+//!             [a, b] after a copy back,  + recomputations of j in [a, b]            >=  1
 //! ```
+//!
+//! A trip counts once, however often it comes back: where it was on the device in the window before,
+//! it came from a copy that counts already, or was computed there, which needs the path as well.
+//! (Counted each time, a hundredth of a tensor that comes a hundred times would do.)
 //!
 //! Every plan in stages meets these rows: what a plan does within a stage is rounded in its favour.
 //! So the value of the relaxation, and any duals by their Lagrangian bound, bound the makespan of

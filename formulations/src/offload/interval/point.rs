@@ -113,7 +113,11 @@ impl TripPoint {
     }
 
     /// Violated rows of the program.
-    pub(super) fn violated(&self, link: &LinkGraph, limits: &RowLimits<'_, LinkRow>) -> Vec<LinkRow> {
+    pub(super) fn violated(
+        &self,
+        link: &LinkGraph,
+        limits: &RowLimits<'_, LinkRow>,
+    ) -> Vec<LinkRow> {
         let mut rows = self.violated_inputs(link);
         rows.extend(self.violated_windows(link));
         rows.extend(self.violated_host(link));
@@ -354,12 +358,13 @@ impl TripPoint {
     fn path_cuts(&self, link: &LinkGraph, settings: &SeparationSettings) -> Vec<LinkRow> {
         let n = link.len();
         let mut base = self.builder(link);
-        // By the stage in which a copy back is read.
-        let mut arrivals: Vec<(u32, u32, f64)> = Vec::new();
+        // Tensors that come back: the stage in which they are read, the last one before that begins
+        // with them, and how much of them.
+        let mut arrivals: Vec<(u32, u32, u32, f64)> = Vec::new();
         for (trip, x) in &self.trips {
-            for stretch in &trip.stretches {
-                if let Begin::Fetched { read, .. } = stretch.begin {
-                    arrivals.push((read, trip.node, *x));
+            for pair in trip.stretches.windows(2) {
+                if let Begin::Fetched { read, .. } = pair[1].begin {
+                    arrivals.push((read, trip.node, pair[0].last_stage, *x));
                 }
             }
         }
@@ -369,8 +374,8 @@ impl TripPoint {
         let mut point = base.clone().finish();
         for reader in 0..n as u32 {
             let before = base.parts();
-            while let Some((read, node, x)) = next.next_if(|a| a.0 <= reader) {
-                base.add_retained(*node as usize, *node as usize + 1..*read as usize + 1, *x);
+            while let Some((read, node, gone, x)) = next.next_if(|a| a.0 <= reader) {
+                base.add_retained(*node as usize, *gone as usize + 1..*read as usize + 1, *x);
             }
             if base.parts() > before {
                 point = base.clone().finish();

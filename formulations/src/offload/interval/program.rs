@@ -1,11 +1,11 @@
 //! The program as branch, price and cut sees it, and its root.
 
 use super::bound;
-use super::{LinkGraph, LinkRow, TripPoint, Trip};
 use super::branch::{self, LinkBranch, LinkQuantity};
+use super::{LinkGraph, LinkRow, Trip, TripPoint};
 use crate::checkmate::interval::{Branch, Quantity, Row};
-use crate::life::Group;
 use crate::life::Exclusions;
+use crate::life::Group;
 use remat_lp::ModelError;
 use remat_solver::price::{
     Branching, Columns, Incumbents, Open, Priced, Pricing, Root, RootBound, RootSettings,
@@ -143,11 +143,7 @@ impl Pricing for LinkGraph {
 impl Separation for LinkGraph {
     type Point = TripPoint;
 
-    fn point(
-        &self,
-        columns: &mut dyn Iterator<Item = (Trip, f64)>,
-        statics: &[f64],
-    ) -> TripPoint {
+    fn point(&self, columns: &mut dyn Iterator<Item = (Trip, f64)>, statics: &[f64]) -> TripPoint {
         TripPoint::new(columns, statics)
     }
 

@@ -175,13 +175,14 @@ impl LinkRow {
     }
 }
 
-/// Copies back that are first read in a stage of a window.
+/// Copies back with which a tensor is on the device for the first time in a window of stages: first
+/// read in one of them, and gone before the first of them.
 fn returns(trip: &Trip, first: u32, last: u32) -> i64 {
-    let is_one = |s: &&Stretch| match s.begin {
-        Begin::Fetched { read, .. } => (first..=last).contains(&read),
+    let is_one = |pair: &&[Stretch]| match pair[1].begin {
+        Begin::Fetched { read, .. } => pair[0].last_stage < first && (first..=last).contains(&read),
         Begin::Computed(_) => false,
     };
-    trip.stretches.iter().filter(is_one).count() as i64
+    trip.stretches.windows(2).filter(is_one).count() as i64
 }
 
 /// The coefficient of a trip in a term; first computations are no starts.
@@ -192,7 +193,10 @@ fn of_term(link: &LinkGraph, term: &Term, trip: &Trip) -> i64 {
     };
     match term.atom {
         Atom::Start {
-            node, first, last, which,
+            node,
+            first,
+            last,
+            which,
         } => {
             let start = trip.start();
             let counts = node == trip.node

@@ -90,7 +90,9 @@ impl Trip {
 
     /// The stage in which it is computed.
     pub fn start(&self) -> u32 {
-        self.stretches.first().map_or(self.node, Stretch::first_stage)
+        self.stretches
+            .first()
+            .map_or(self.node, Stretch::first_stage)
     }
 
     /// Returns whether it begins with a recomputation.

@@ -5,6 +5,10 @@
 //! brings it to the device again, and the host keeps its copy or not. The walk goes from the last
 //! event to the first, with the least price of all that is ahead of each state.
 //!
+//! A copy back is paid for by windows that begin while the tensor is away, so what is ahead of a
+//! tensor on the host depends on when it left: all copies back that are ahead are candidates, and a
+//! window is added to those within it as the walk comes to its begin.
+//!
 //! Time on the device is charged by what is charged up to its end, less what is charged up to its
 //! begin (a potential), so that nothing happens at events that pay nothing.
 
@@ -20,25 +24,25 @@ use std::ops::Add;
 enum After {
     /// It stays.
     Stay,
-    /// It is dropped.
+    /// It is dropped, and nothing of it is left.
     Drop,
-    /// Its copy to the host is complete, and it is dropped.
-    Leave,
+    /// It is dropped, and comes back with a candidate; with its copy to the host complete by then.
+    Leave { back: u32 },
     /// Its copy to the host is complete, and it stays.
     Copy,
 }
 
-/// What a tensor on the host does before an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Before {
-    /// It stays there.
-    Stay,
-    /// It comes back; the host keeps its copy.
-    Fetch { issued: u32 },
-    /// It comes back for the last time.
-    FetchLast { issued: u32 },
-    /// Its copy is given up.
-    Release,
+/// A way on for a tensor on the host.
+#[derive(Clone, Copy, Debug)]
+struct Candidate<T> {
+    /// Least price ahead, less what the host charged for it when it came up.
+    price: T,
+    /// The stage in which the copy back is issued, and that in which it is read.
+    stages: [u32; 2],
+    /// True if the host keeps its copy.
+    keeps: bool,
+    /// Mark of the event behind it.
+    mark: usize,
 }
 
 /// The place of a mark.
@@ -59,17 +63,22 @@ struct Mark {
     place: Place,
     /// On the device alone, and on both.
     after: [After; 2],
-    /// On the host alone.
-    before: Before,
 }
 
 /// Least prices of what is ahead, by state; those on the device beyond the potential.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Ahead<T> {
     absent: T,
     device: T,
     both: T,
-    host: T,
+    /// Ways on from the host.
+    candidates: Vec<Candidate<T>>,
+    /// The cheapest of them, where it is cheaper than to be absent.
+    host: Option<(T, u32)>,
+    /// Sum of what the host charges for the stages behind.
+    hosted: T,
+    /// Sum of all payments that windows yet to come may make.
+    promised: T,
 }
 
 /// Prices of copies that are complete, or read, in a stage.
@@ -94,10 +103,11 @@ pub(super) struct Priced<T> {
 #[derive(Clone, Debug)]
 pub(super) struct Walk<T> {
     starts: StartPrices<T>,
-    returns: Vec<T>,
     /// Turns of a stage that count, descending, and what is paid for being there.
     events: Vec<(u32, T)>,
     marks: Vec<Mark>,
+    /// Copies back of the trips.
+    back: Vec<Candidate<T>>,
     /// Trips from every stage in which the tensor may be computed, the last stage first.
     pub trips: Vec<Priced<T>>,
     /// The least price of a life.
@@ -118,9 +128,9 @@ impl<T: Number + Default> Walk<T> {
     pub fn new() -> Self {
         Walk {
             starts: StartPrices::default(),
-            returns: Vec::new(),
             events: Vec::new(),
             marks: Vec::new(),
+            back: Vec::new(),
             trips: Vec::new(),
             least: T::ZERO,
         }
@@ -139,7 +149,6 @@ impl<T: Number + Default> Walk<T> {
         let graph = &link.graph;
         let (i, last) = (node as usize, graph.last_stage[node as usize]);
         self.starts.fill(prices.atoms.starts.of(node), node, last);
-        self.note_returns(&prices.returns[i], node, last);
         let out = prices.out.iter().filter(|w| w.0 <= node);
         let tensor = Tensor {
             link,
@@ -154,21 +163,26 @@ impl<T: Number + Default> Walk<T> {
         let mut windows = tensor.out.as_slice();
         let mut charge_out = T::ZERO;
         let end = tensor.potential(last, n);
+        let returns = &prices.returns[i];
         let mut life = Ahead {
             absent: T::ZERO,
             device: end,
             both: end,
-            host: T::ZERO,
+            candidates: Vec::new(),
+            host: None,
+            hosted: T::ZERO,
+            promised: returns.iter().fold(T::ZERO, |sum, r| sum + r.2),
         };
-        let mut trip = life;
+        let mut trip = life.clone();
         let bytes = graph.bytes[i] as i64;
         for stage in (node..=last).rev() {
             while let Some((window, rest)) = windows.split_first().filter(|w| w.0.0 >= stage) {
                 charge_out = charge_out + window.1;
                 windows = rest;
             }
-            let copies = tensor.copies(stage, charge_out, self.returns[(stage - node) as usize]);
-            self.note_events(&tensor, &mut paid, stage);
+            let copies = tensor.copies(stage, charge_out);
+            let pays = returns.iter().any(|r| (r.0..=r.1).contains(&stage));
+            self.note_events(&tensor, &mut paid, stage, pays);
             let mut is_started = false;
             for e in 0..=self.events.len() {
                 let event = self.events.get(e).copied();
@@ -181,6 +195,7 @@ impl<T: Number + Default> Walk<T> {
                         self.start(&tensor, stage, copies, &mut life, &mut trip);
                     }
                     if stage == node {
+                        self.back = trip.candidates;
                         return;
                     }
                 }
@@ -197,14 +212,15 @@ impl<T: Number + Default> Walk<T> {
                     ahead.both = ahead.both - pay;
                 }
                 let begin = tensor.potential(stage, k);
-                life.before(stage, begin, copies);
-                let before = trip.before(stage, begin, copies);
+                let (keeps, mark) = (link.host_bytes.is_none(), self.marks.len());
+                for ahead in [&mut life, &mut trip] {
+                    ahead.before(stage, begin, copies, keeps, mark);
+                }
                 let place = Place::Event(k);
                 self.marks.push(Mark {
                     stage,
                     place,
                     after,
-                    before,
                 });
             }
             // Its begin.
@@ -221,39 +237,30 @@ impl<T: Number + Default> Walk<T> {
                 crossed = rest;
             }
             let hosted = prices.host[stage as usize].times(bytes);
-            life.host_for(hosted);
-            let before = trip.host_for(hosted);
+            for ahead in [&mut life, &mut trip] {
+                ahead.both = ahead.both + hosted;
+                ahead.hosted = ahead.hosted + hosted;
+                let paid = ahead.pay_windows(stage, returns);
+                if paid || hosted != T::ZERO {
+                    ahead.update();
+                }
+            }
             self.marks.push(Mark {
                 stage,
                 place: Place::Begin,
                 after: [on_device, After::Stay],
-                before,
             });
         }
     }
 
-    /// Payments for copies back that are read in each stage.
-    fn note_returns(&mut self, paid: &[(u32, u32, T)], node: u32, last: u32) {
-        self.returns.clear();
-        self.returns.resize((last - node + 2) as usize, T::ZERO);
-        for &(first, to, y) in paid {
-            let (first, to) = (first.max(node), to.min(last));
-            if first > to {
-                continue;
-            }
-            let [from, behind] = [first - node, to + 1 - node].map(|k| k as usize);
-            self.returns[from] = self.returns[from] + y;
-            self.returns[behind] = self.returns[behind] - y;
-        }
-        let mut sum = T::ZERO;
-        for y in &mut self.returns {
-            sum = sum + *y;
-            *y = sum;
-        }
-    }
-
     /// Notes the turns of a stage that pay, and those of all readers where coming back does.
-    fn note_events(&mut self, tensor: &Tensor<'_, T>, paid: &mut &[(u32, T)], stage: u32) {
+    fn note_events(
+        &mut self,
+        tensor: &Tensor<'_, T>,
+        paid: &mut &[(u32, T)],
+        stage: u32,
+        pays: bool,
+    ) {
         let Tensor { link, node, .. } = *tensor;
         let (graph, n) = (&link.graph, link.len() as u32);
         self.events.clear();
@@ -265,7 +272,7 @@ impl<T: Number + Default> Walk<T> {
             }
             *paid = before;
         }
-        if self.returns[(stage - node) as usize] == T::ZERO {
+        if !pays {
             return;
         }
         for &reader in &graph.users[node as usize] {
@@ -313,11 +320,20 @@ impl<T: Number + Default> Walk<T> {
             stage,
             place: Place::Start,
             after,
-            before: Before::Stay,
         });
         if again {
-            life.absent = least(life.absent, cost + life.device - begin);
-            life.host = least(life.host, cost + life.both - begin);
+            let absent = cost + life.device - begin;
+            // Computed while the host has a copy for later.
+            life.add(Candidate {
+                price: cost + life.both - begin - life.hosted,
+                stages: [u32::MAX; 2],
+                keeps: true,
+                mark: 0,
+            });
+            if absent < life.absent {
+                life.absent = absent;
+                life.host = life.host.filter(|host| host.0 < absent);
+            }
         } else {
             self.least = life.device - begin;
         }
@@ -335,72 +351,64 @@ impl<T: Number + Default> Walk<T> {
             last_stage: priced.stage,
             leaves: None,
         };
-        // On the device, and with a copy on the host.
-        let (mut on_device, mut has_copy) = (true, false);
-        for mark in self.marks[..=priced.mark].iter().rev() {
-            let stage = mark.stage;
-            if !on_device {
-                let (issued, keeps) = match mark.before {
-                    Before::Stay => continue,
-                    Before::Release => break,
-                    Before::Fetch { issued } => (issued, true),
-                    Before::FetchLast { issued } => (issued, false),
-                };
-                let Place::Event(k) = mark.place else {
-                    continue;
-                };
-                let readable = event(stage, k);
-                let from = match issued < stage {
-                    true => event(issued + 1, 0),
-                    false => readable,
-                };
-                now = Stretch {
-                    begin: Begin::Fetched {
-                        issued,
-                        read: stage,
-                    },
-                    memory: [from, readable],
-                    readable,
-                    last_stage: stage,
-                    leaves: None,
-                };
-                (on_device, has_copy) = (true, keeps);
-            }
+        let mut has_copy = false;
+        let mut mark = priced.mark;
+        loop {
+            let Mark {
+                stage,
+                place,
+                after,
+            } = self.marks[mark];
             // The last event before the place.
-            now.memory[1] = match mark.place {
+            now.memory[1] = match place {
                 Place::Begin => event(stage, 0) - 1,
                 Place::Start => event(stage, node),
                 Place::Event(k) => event(stage, k),
             };
             now.last_stage = stage;
-            match mark.after[usize::from(has_copy)] {
-                After::Stay => {}
-                After::Copy => {
-                    now.leaves = Some(stage);
-                    has_copy = true;
-                    // On both it may be dropped at once.
-                    if mark.after[1] == After::Drop {
-                        stretches.push(now);
-                        on_device = false;
-                    }
-                }
-                After::Leave => {
-                    now.leaves = Some(stage);
-                    stretches.push(now);
-                    (on_device, has_copy) = (false, true);
-                }
-                After::Drop => {
-                    stretches.push(now);
-                    on_device = false;
+            let mut way = after[usize::from(has_copy)];
+            if way == After::Copy {
+                now.leaves = Some(stage);
+                has_copy = true;
+                // On both it may be dropped at once.
+                way = after[1];
+            }
+            match way {
+                After::Drop => break,
+                After::Leave { back } => {
                     if !has_copy {
-                        break;
+                        now.leaves = Some(stage);
                     }
+                    stretches.push(now);
+                    let Candidate {
+                        stages: [issued, read],
+                        keeps,
+                        mark: at,
+                        ..
+                    } = self.back[back as usize];
+                    let readable = match self.marks[at].place {
+                        Place::Event(k) => event(read, k),
+                        _ => event(read, 0),
+                    };
+                    let from = match issued < read {
+                        true => event(issued + 1, 0),
+                        false => readable,
+                    };
+                    now = Stretch {
+                        begin: Begin::Fetched { issued, read },
+                        memory: [from, readable],
+                        readable,
+                        last_stage: read,
+                        leaves: None,
+                    };
+                    (has_copy, mark) = (keeps, at);
+                    continue;
                 }
+                _ if mark == 0 => break,
+                _ => mark -= 1,
             }
         }
-        if on_device {
-            stretches.push(now);
-        }
+        stretches.push(now);
         Trip { node, stretches }
     }
 }
@@ -426,7 +434,7 @@ impl<T: Number> Tensor<'_, T> {
     }
 
     /// Prices of copies that are complete, or read, in a stage.
-    fn copies(&self, stage: u32, charge_out: T, paid_back: T) -> Copies<T> {
+    fn copies(&self, stage: u32, charge_out: T) -> Copies<T> {
         let none = Copies {
             out: None,
             back: None,
@@ -445,7 +453,7 @@ impl<T: Number> Tensor<'_, T> {
             if one.issued <= self.node {
                 break;
             }
-            let price = one.charge.times(back) - paid_back;
+            let price = one.charge.times(back);
             if one.issued == stage {
                 copies.back = Some(price);
                 continue;
@@ -460,77 +468,104 @@ impl<T: Number> Tensor<'_, T> {
 }
 
 impl<T: Number> Ahead<T> {
+    /// Finds the cheapest way on from the host.
+    fn update(&mut self) {
+        self.host = None;
+        let mut best = self.absent;
+        for (k, candidate) in (0..).zip(&self.candidates) {
+            let price = candidate.price + self.hosted;
+            if price < best {
+                (best, self.host) = (price, Some((price, k)));
+            }
+        }
+    }
+
+    /// Pays for copies back within windows that begin with a stage: from here on the tensor is away
+    /// then. Returns whether there are any.
+    fn pay_windows(&mut self, stage: u32, returns: &[(u32, u32, T)]) -> bool {
+        let mut paid = false;
+        for &(_, last, y) in returns.iter().filter(|r| r.0 == stage) {
+            paid = true;
+            self.promised = self.promised - y;
+            for candidate in &mut self.candidates {
+                if (stage..=last).contains(&candidate.stages[1]) {
+                    candidate.price = candidate.price - y;
+                }
+            }
+        }
+        paid
+    }
+
+    /// Takes a way on from the host, where it is the cheapest or may become it.
+    fn add(&mut self, candidate: Candidate<T>) {
+        let price = candidate.price + self.hosted;
+        let best = self.host.map_or(self.absent, |host| host.0);
+        if price >= best + self.promised {
+            return;
+        }
+        if price < best {
+            self.host = Some((price, self.candidates.len() as u32));
+        }
+        self.candidates.push(candidate);
+    }
+
     /// Behind an event, with the charge up to there.
     fn after(&mut self, charged: T, out: Option<T>) -> [After; 2] {
         let (mut device, mut both) = (After::Stay, After::Stay);
-        let gone = charged + self.host;
-        if gone < self.both {
-            (self.both, both) = (gone, After::Drop);
+        let absent = charged + self.absent;
+        if absent < self.both {
+            (self.both, both) = (absent, After::Drop);
         }
-        let gone = charged + self.absent;
-        if gone < self.device {
-            (self.device, device) = (gone, After::Drop);
+        if absent < self.device {
+            (self.device, device) = (absent, After::Drop);
         }
-        if let Some(out) = out {
-            for (price, way) in [
-                (charged + self.host + out, After::Leave),
-                (self.both + out, After::Copy),
-            ] {
-                if price < self.device {
-                    (self.device, device) = (price, way);
-                }
+        if let Some((price, back)) = self.host {
+            if charged + price < self.both {
+                (self.both, both) = (charged + price, After::Leave { back });
             }
+        }
+        let copied = self.leave(charged, out);
+        if copied != After::Stay {
+            device = copied;
         }
         [device, both]
     }
 
-    /// At the begin of a stage in which a copy to the host is complete, with the charge up to there.
+    /// Where a copy to the host is complete, with the charge up to there.
     fn leave(&mut self, charged: T, out: Option<T>) -> After {
         let mut way = After::Stay;
-        if let Some(out) = out {
-            for (price, named) in [
-                (charged + self.host + out, After::Leave),
-                (self.both + out, After::Copy),
-            ] {
-                if price < self.device {
-                    (self.device, way) = (price, named);
-                }
-            }
+        let Some(out) = out else {
+            return way;
+        };
+        if self.both + out < self.device {
+            (self.device, way) = (self.both + out, After::Copy);
+        }
+        if let Some((price, back)) = self.host
+            && charged + price + out < self.device
+        {
+            (self.device, way) = (charged + price + out, After::Leave { back });
         }
         way
     }
 
-    /// Before an event that is read after a copy back, with the charge up to there.
-    fn before(&mut self, stage: u32, charged: T, copies: Copies<T>) -> Before {
-        let mut way = Before::Stay;
+    /// Before an event that is read after a copy back, with the charge up to there. `keeps`: the
+    /// host's memory has no limit, and it keeps its copy.
+    fn before(&mut self, stage: u32, charged: T, copies: Copies<T>, keeps: bool, mark: usize) {
         let now = copies.back.map(|price| (price - charged, stage));
-        for (price, issued) in [now, copies.earlier].into_iter().flatten() {
-            for (ahead, named) in [
-                (self.device, Before::FetchLast { issued }),
-                (self.both, Before::Fetch { issued }),
-            ] {
-                if price + ahead < self.host {
-                    (self.host, way) = (price + ahead, named);
-                }
-            }
-        }
-        way
-    }
-
-    /// When a stage begins: what a copy on the host costs.
-    fn host_for(&mut self, charge: T) -> Before {
-        self.both = self.both + charge;
-        self.host = self.host + charge;
-        match self.absent < self.host {
-            true => {
-                self.host = self.absent;
-                Before::Release
-            }
-            false => Before::Stay,
+        let ways = [now, copies.earlier].into_iter().flatten();
+        let cheaper = |a: (T, u32), b: (T, u32)| if b.0 < a.0 { b } else { a };
+        let Some((price, issued)) = ways.reduce(cheaper) else {
+            return;
+        };
+        let candidate = |ahead: T, hosted: T, keeps: bool| Candidate {
+            price: price + ahead - hosted,
+            stages: [issued, stage],
+            keeps,
+            mark,
+        };
+        self.add(candidate(self.both, self.hosted, true));
+        if !keeps && self.device < self.both {
+            self.add(candidate(self.device, self.hosted, false));
         }
     }
-}
-
-fn least<T: Number>(a: T, b: T) -> T {
-    if b < a { b } else { a }
 }

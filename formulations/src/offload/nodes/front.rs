@@ -9,8 +9,8 @@ use super::sequence::Sequence;
 use super::settings::OffloadTuning;
 use super::stages::Stages;
 use crate::offload::CopyPhase;
-use crate::offload::interval::{self, LinkGraph, ProofLimits};
 use crate::offload::exact::{ExactOutcome, ExactSearch, ExactSettings};
+use crate::offload::interval::{self, LinkGraph, ProofLimits};
 use crate::solve::{
     AnyFormulation, Listener, Outcome, Settings, Solvable, SolveError, Watch, planned,
 };
