@@ -84,9 +84,12 @@ class Streams:
         computed.record(self.cuda.current_stream(self.device))
         stream.wait_event(computed)
         with self.cuda.stream(stream):
-            target.copy_(source, non_blocking=True)
+            self._move(source, target)
         done.record(stream)
         return done
+
+    def _move(self, source: torch.Tensor, target: torch.Tensor) -> None:
+        target.copy_(source, non_blocking=True)
 
 
 def carrier_of(device: torch.device, half: bool) -> Carrier:

@@ -23,9 +23,9 @@ RUN_COPIES = (4, 256)
 """Copies of one measured run, at least and at most."""
 RUNS = 5
 """Runs of each size; the fastest counts, as whatever disturbs makes it longer."""
-FULL_RATIO = 1.3
-"""Speed of both directions at once over the faster one alone, from which on a link is full
-duplex."""
+FULL_SHARE = 0.5
+"""Share of the shorter one of two copies that runs beside the longer one in the other direction,
+from which on a link is full duplex."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,9 @@ def fitted(points: list[Point]) -> Link:
         small.size * (1 / slow - 1 / fast)
         for slow, fast in ((small.to_host, large.to_host), (small.from_host, large.from_host))
     ]
-    full = large.both >= FULL_RATIO * max(large.to_host, large.from_host)
+    # Times of a byte each way, alone, and of both together.
+    shorter, longer = sorted((1 / large.to_host, 1 / large.from_host))
+    full = 2 / large.both <= longer + (1 - FULL_SHARE) * shorter
     return Link(
         int(large.to_host),
         int(large.from_host),

@@ -19,7 +19,7 @@ from ..errors import InfeasibleBudget, InvalidArgument, InvalidBudget, RematErro
 from . import _compat, plan_cache, tags
 from ._compat import fx
 from .cost import Costs, Measured, Roofline
-from .host import Host
+from .host import CopyUse, Host
 from .instance import document
 from .link import Copying, Link
 from .memory import STATE_COPIES, Peak, peak
@@ -194,6 +194,11 @@ class Report:
         return list(dict.fromkeys(name for name, to_host, *_ in self.plan.copies if to_host))
 
     @property
+    def copy_use(self) -> CopyUse | None:
+        """Copies of the latest step, as counted; ``None`` where nothing is copied."""
+        return None if self.host is None else self.host.latest
+
+    @property
     def overhead(self) -> float:
         """Extra cost over the step without recomputation, as a fraction."""
         return self.plan.overhead
@@ -207,9 +212,11 @@ class Report:
             f"computed again, {self.overhead:.2%} more time"
         )
         if self.host is not None:
+            count = len(self.offloaded)
             words += (
-                f", {len(self.offloaded)} tensors ({size(self.plan.to_host_bytes)}) to the host, "
-                f"which holds {size(self.plan.host_peak_bytes)} at most"
+                f", {count} tensor{'' if count == 1 else 's'} "
+                f"({size(self.plan.to_host_bytes)}) to the host, which holds "
+                f"{size(self.plan.host_peak_bytes)} at most"
             )
         if self.measured_bytes is not None:
             words += f"; measured {size(self.measured_bytes)}"

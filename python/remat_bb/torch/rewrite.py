@@ -340,7 +340,9 @@ def _emit(emitter: Emitter, steps: list[Step]) -> None:
             emitter.run(step.call)
             if step.call.values:
                 emitter.registers[step.register] = emitter.values[step.call.values[0]]
-        elif step.kind == "take" and step.value is not None:
+        elif step.kind == "take" and step.call is not None and step.value is not None:
+            # In a plan a by-product reads its operator: what holds that may go from here on.
+            emitter.arrive(step.call.values[:1])
             emitter.take(step.value)
             emitter.registers[step.register] = emitter.values[step.value]
         elif step.kind == "end":
