@@ -131,16 +131,28 @@ class Host:
 
     def reserve(self) -> None:
         """Makes the memory of a run, if none is idle: before the first step, as memory that is
-        pinned within one would stop it."""
+        pinned within one would stop it.
+
+        Raises:
+            RematError: the host has not so much.
+        """
         if not self._idle:
             self._idle.append(self._arena())
 
     def _arena(self) -> torch.Tensor:
+        pinned = self.device.type == "cuda"
+        try:
+            with _compat.unset_fake_temporarily():
+                # Filled once: the first step finds its pages.
+                arena = torch.zeros(self.arena_bytes, dtype=torch.uint8, pin_memory=pinned)
+        except RuntimeError as error:
+            words = str(error).strip().partition("\n")[0]
+            raise RematError(
+                f"{self.arena_bytes} bytes of host memory for copies are not to be had: {words}",
+                remedy="limit them: host_memory=",
+            ) from error
         self.arenas += 1
-        with _compat.unset_fake_temporarily():
-            pinned = self.device.type == "cuda"
-            # Filled once: the first step finds its pages.
-            return torch.zeros(self.arena_bytes, dtype=torch.uint8, pin_memory=pinned)
+        return arena
 
     def begin(self) -> torch.Tensor:
         """Begins a run: returns its ticket."""
