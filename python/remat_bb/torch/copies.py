@@ -18,7 +18,7 @@ ALIGNMENT = 64
 
 
 @dataclass(frozen=True)
-class Step:
+class Statement:
     """A statement of a plan, as the graphs run it.
 
     Attributes:
@@ -72,31 +72,31 @@ class Numbered:
         if value is not None:
             self._registers[register] = value
 
-    def statement(self, statement: tuple[Any, ...]) -> list[Step]:
-        """The steps of a statement about a copy; none for others."""
+    def statement(self, given: tuple[Any, ...]) -> list[Statement]:
+        """What the graphs run for a statement about a copy; nothing for others."""
         self._statements += 1
-        kind = statement[0]
+        kind = given[0]
         if kind == "offload":
-            register, buffer = statement[1:]
+            register, buffer = given[1:]
             kept = _Kept(len(self.sizes), self._registers[register], register)
             self._buffers[buffer] = kept
             self.sizes.append(storage_bytes(kept.value.meta.get("val")))
             self.lives.append([self._statements, 0])
-            return [Step(kind, None, kept.value, register, kept.copy)]
+            return [Statement(kind, None, kept.value, register, kept.copy)]
         if kind == "wait":
-            kept = self._buffers[statement[1]]
+            kept = self._buffers[given[1]]
             source, kept.source = kept.source, None
-            return [] if source is None else [Step(kind, None, kept.value, source, kept.copy)]
+            return [] if source is None else [Statement(kind, None, kept.value, source, kept.copy)]
         if kind == "prefetch":
-            buffer, register = statement[1:]
+            buffer, register = given[1:]
             kept = self._buffers[buffer]
             self._registers[register] = kept.value
             self._fetches += 1
-            return [Step(kind, None, kept.value, register, kept.copy, self._fetches - 1)]
+            return [Statement(kind, None, kept.value, register, kept.copy, self._fetches - 1)]
         if kind == "release":
-            kept = self._buffers.pop(statement[1])
+            kept = self._buffers.pop(given[1])
             self.lives[kept.copy][1] = self._statements
-            return [Step(kind, None, kept.value, copy=kept.copy)]
+            return [Statement(kind, None, kept.value, copy=kept.copy)]
         return []
 
     def host(self) -> Host | None:

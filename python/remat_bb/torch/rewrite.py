@@ -19,7 +19,7 @@ from torch.utils._pytree import tree_leaves
 from . import _compat
 from . import host as operators
 from ._compat import fx
-from .copies import Numbered, Step
+from .copies import Numbered, Statement
 from .host import Host
 from .instance import END
 from .partition import Call, Joint, repeated
@@ -34,7 +34,7 @@ TICKET = "remat_ticket"
 
 def program(
     joint: Joint, steps: Iterable[tuple[Any, ...]]
-) -> tuple[list[Step], list[Step], Host | None]:
+) -> tuple[list[Statement], list[Statement], Host | None]:
     """The statements of a plan, split in forward and backward graph, and host memory for its
     copies.
 
@@ -46,19 +46,19 @@ def program(
         named[call.name] = (call, None)
         for value in call.values[1:]:
             named[value.name] = (call, value)
-    out: list[Step] = []
+    out: list[Statement] = []
     numbered = Numbered()
     for step in steps:
         if step[0] != "compute":
             out += numbered.statement(step)
         elif step[1] == END:
-            out.append(Step("end"))
+            out.append(Statement("end"))
         else:
             call, part = named[step[1]]
             register = step[2] if len(step) > 2 else -1
             numbered.fill(register, part or (call.values[0] if call.values else None))
             if call.node.op != "placeholder":
-                out.append(Step("call" if part is None else "take", call, part, register))
+                out.append(Statement("call" if part is None else "take", call, part, register))
     # A forward call's first computation is always before those of later calls, so the forward
     # graph ends where the last of these is. What is waited for right behind it is not saved.
     end = 0
@@ -187,7 +187,7 @@ class Emitter:
             if made in self.arriving:
                 self._copy(operators.arrive, made, self.arriving.pop(made))
 
-    def copy(self, step: Step) -> None:
+    def copy(self, step: Statement) -> None:
         """Emits a statement about a copy."""
         value, number = step.value, step.copy
         assert value is not None
@@ -309,7 +309,7 @@ def rewrite(joint: Joint, steps: Iterable[tuple[Any, ...]]) -> Rewritten:
         taken[node].meta = node.meta
     for call in states:
         second.state(call)
-    if first.ticket in order:
+    if first.ticket is not None and first.ticket in order:
         second.ticket = second.graph.placeholder("ticket")
         second.ticket.meta = first.ticket.meta
     for node in (*kept[1], *joint.tangents):
@@ -333,7 +333,7 @@ def rewrite(joint: Joint, steps: Iterable[tuple[Any, ...]]) -> Rewritten:
     return Rewritten(modules[0], modules[1], calls, len(joint.forward_outputs), host)
 
 
-def _emit(emitter: Emitter, steps: list[Step]) -> None:
+def _emit(emitter: Emitter, steps: list[Statement]) -> None:
     for step in steps:
         if step.kind == "call" and step.call is not None:
             emitter.arrive(step.call.needs)
@@ -352,7 +352,7 @@ def _emit(emitter: Emitter, steps: list[Step]) -> None:
             emitter.copy(step)
 
 
-def _leaving(steps: list[Step], first: Emitter, saved: list[fx.Node]) -> list[int]:
+def _leaving(steps: list[Statement], first: Emitter, saved: list[fx.Node]) -> list[int]:
     """Registers of the forward graph that the backward graph copies from or waits for, beside those
     of saved values."""
     filled: set[int] = set()
@@ -367,7 +367,9 @@ def _leaving(steps: list[Step], first: Emitter, saved: list[fx.Node]) -> list[in
     return list(found)
 
 
-def _saved(joint: Joint, steps: list[Step], first: Emitter) -> tuple[list[fx.Node], list[Call]]:
+def _saved(
+    joint: Joint, steps: list[Statement], first: Emitter
+) -> tuple[list[fx.Node], list[Call]]:
     """Values and states of generators that the backward graph reads before it makes them, in the
     order of the joint graph; those without version counter check last."""
     made: set[fx.Node] = set(joint.tangents)
