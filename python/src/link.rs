@@ -20,7 +20,10 @@ pub fn host_link<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict
     let link: HostLink = text.parse().map_err(|e| Trouble::argument("offload", e))?;
     let found = PyDict::new(py);
     found.set_item("to_host_bytes_per_second", link.to_host_bytes_per_second)?;
-    found.set_item("from_host_bytes_per_second", link.from_host_bytes_per_second)?;
+    found.set_item(
+        "from_host_bytes_per_second",
+        link.from_host_bytes_per_second,
+    )?;
     found.set_item("latency_ns", link.latency_ns)?;
     found.set_item("duplex", link.duplex.as_str())?;
     Ok(found)

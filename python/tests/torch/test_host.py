@@ -5,7 +5,7 @@ import copy
 
 import pytest
 import torch
-from links import FakeStreams, Late, with_copies
+from links import FakeCuda, FakeStream, FakeStreams, Late, with_copies
 from models import MODELS, Mlp
 from steps import eager_step, planned_step
 
@@ -242,6 +242,23 @@ def test_a_link_is_found_again_from_its_speeds():
     )
     assert one.duplex == "half" and one.latency_ns == 0
     assert link.SIZES[0] == 64 << 10 and link.SIZES[-1] == 256 << 20
+
+
+def test_the_measurement_of_a_link_runs(monkeypatch):
+    """With stand-ins for a GPU and for pinned memory, and little to copy."""
+    cuda, empty = FakeCuda(), torch.empty
+    monkeypatch.setattr(link, "SIZES", (1 << 12, 1 << 16))
+    monkeypatch.setattr(link, "RUN_BYTES", 1 << 18)
+    monkeypatch.setattr(
+        torch, "empty", lambda *a, pin_memory=False, **options: empty(*a, **options)
+    )
+    for name, value in (("Stream", FakeStream), ("stream", cuda.stream)):
+        monkeypatch.setattr(torch.cuda, name, value)
+    settled = []
+    monkeypatch.setattr(torch.cuda, "synchronize", settled.append)
+    found = link._measured_on(torch.device("cpu"))
+    assert found.to_host_bytes_per_second > 0 and found.from_host_bytes_per_second > 0
+    assert len(settled) == 2 * link.RUNS * 3 * len(link.SIZES)
 
 
 def test_links():
