@@ -12,7 +12,7 @@ import remat_bb.torch as rt
 from remat_bb.torch import _compat, carrier, host, planner
 
 LINK = rt.Link(2 * 10**9, 2 * 10**9, 0)
-OPTIONS = {"costs": "roofline", "time_limit": 1.5}
+OPTIONS = {"costs": "roofline", "time_limit": 1.0}
 
 
 @pytest.fixture
