@@ -141,6 +141,9 @@ def with_copies(instance, steps, seed, share=0.5):
         out = random_.randrange(places[0], last)
         wait = random_.randrange(max(out, first), last)
         back = random_.randrange(wait, last)
+        if random_.random() < 0.3:
+            # Back at once, to be read much later.
+            out = wait = back = first
         end = random_.randrange(last, min(last + 4, len(steps)))
         added += [(out, 0, ("offload", own, buffer)), (wait, 1, ("wait", buffer))]
         added += [(wait, 2, ("deallocate", own)), (back, 3, ("allocate", register, node["name"]))]
