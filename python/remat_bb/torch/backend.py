@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -474,6 +475,8 @@ def measure(step: Callable[..., Any], *arguments: Any, repeats: int = 3) -> tupl
         found = torch.cuda.max_memory_allocated(device)
     else:
         restore()
+        # What is garbage before the step is not to be let go of in it.
+        gc.collect()
         with _compat.traced_memory() as events:
             run()
         found = peak_bytes(events) + (report.fixed_bytes if report else 0)
