@@ -758,6 +758,18 @@ def knapsack(weights: list[int], profits: list[int], capacity: int) -> tuple[lis
 def format_bytes(bytes: int, /) -> str:
     """A size in words with a binary unit: ``5.02 GiB``."""
 
+def host_link(text: str, /) -> dict[str, Any]:
+    """Reads a link: ``"pcie3"``, ``"pcie4"``, ``"pcie5"``, ``"gh200"``, ``"gb300"``, a speed such
+    as ``"12GB/s"``, or one each way, ``"24GB/s,50GB/s"``.
+
+    Returns:
+        It as ``host_link`` of a ``remat-instance/1`` document: ``to_host_bytes_per_second``,
+        ``from_host_bytes_per_second``, ``latency_ns`` and ``duplex``.
+
+    Raises:
+        InvalidArgument: the text is none of these.
+    """
+
 def zoo_models() -> list[dict[str, Any]]:
     """The models of the zoo: ``name``, ``description`` and ``parameters``, each with its default
     and meaning."""

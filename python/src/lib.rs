@@ -12,6 +12,7 @@
 //! | [`comparing`] | the known strategies |
 //! | [`batch`] | the largest batch |
 //! | [`knapsack`] | exact 0/1 knapsacks, for torch's own budget |
+//! | [`link`] | links to host memory, from their texts |
 //! | [`judging`] | files and plans against their replay |
 //! | [`memory`], [`memory_baselines`] | orders of graphs, and addresses |
 //! | [`program`] | linear and integer programs of any kind |
@@ -33,6 +34,7 @@ pub mod improving;
 mod instance;
 pub mod judging;
 pub mod knapsack;
+pub mod link;
 pub mod memory;
 pub mod memory_baselines;
 pub mod modelling;
@@ -70,6 +72,8 @@ mod _native {
     use crate::judging::{Verified, verify};
     #[pymodule_export]
     use crate::knapsack::knapsack;
+    #[pymodule_export]
+    use crate::link::host_link;
     #[pymodule_export]
     use crate::memory::{MemoryPlan, Order, Placement, order, place, plan_memory};
     #[pymodule_export]

@@ -258,3 +258,15 @@ def test_offload_sends_tensors_to_the_host_and_says_what_it_took():
     ]:
         with pytest.raises(remat_bb.errors.InvalidArgument, match=word):
             remat_bb.solve("zoo:chain?n=6", "70%", **arguments)
+
+
+def test_links_are_read_from_their_texts():
+    link = remat_bb._native.host_link("24GB/s,50GB/s")
+    assert link == {
+        "to_host_bytes_per_second": 24 * 10**9,
+        "from_host_bytes_per_second": 50 * 10**9,
+        "latency_ns": 0,
+        "duplex": "full",
+    }
+    with pytest.raises(remat_bb.InvalidArgument, match="offload: link .*12GB/s"):
+        remat_bb._native.host_link("fast")

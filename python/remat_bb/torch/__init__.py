@@ -23,6 +23,7 @@ from .cost import Costs, Measured, Roofline
 from .importer import order_graph
 from .inductor_memory import InductorEstimates
 from .knapsack import KnapsackSolver
+from .link import Link, measure_link
 from .live import measure_graph
 from .partition import UnsupportedGraph
 from .planner import Report, Settings
@@ -33,6 +34,7 @@ __all__ = [
     "Costs",
     "InductorEstimates",
     "KnapsackSolver",
+    "Link",
     "Measured",
     "OrderReport",
     "Policies",
@@ -50,6 +52,7 @@ __all__ = [
     "export",
     "measure",
     "measure_graph",
+    "measure_link",
     "order_graph",
     "plan",
     "reorder",

@@ -85,6 +85,7 @@ from torch._subclasses.fake_tensor import (  # noqa: E402
 )
 from torch.fx import node as fx_node  # noqa: E402
 from torch.fx._lazy_graph_module import _make_graph_module as make_graph_module  # noqa: E402
+from torch.fx.node import has_side_effect  # noqa: E402
 from torch.multiprocessing.reductions import StorageWeakRef  # noqa: E402
 from torch.utils._ordered_set import OrderedSet  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
@@ -124,6 +125,7 @@ __all__ = [
     "default_partition",
     "estimate_runtime",
     "fx",
+    "has_side_effect",
     "inductor_config",
     "is_backward",
     "is_collective",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,8 @@ from ..errors import InfeasibleBudget, InvalidArgument, LimitReached, RematError
 from . import _compat
 from .cost import Costs, peak_bytes
 from .fusion import SLACK, FusionPlanner
-from .planner import Planned, Planner, Report, Settings
+from .link import Link
+from .planner import Planned, Planner, Report, Settings, no_copies
 from .reorder_plan import reorder_inference
 from .watch import Watch
 
@@ -36,6 +38,9 @@ def backend(
     plan_cache: bool | str = True,
     strict: bool = False,
     reorder: bool = False,
+    offload: str | Link | None = None,
+    host_memory: int | str | None = None,
+    offload_phase: str = "any",
 ) -> Callable[..., Any]:
     """A backend for ``torch.compile(model, backend=...)`` that trains within a budget.
 
@@ -44,8 +49,8 @@ def backend(
             without recomputation such as ``"80%"``, or ``"device"``.
         inner: ``"eager"`` runs operators as eager torch does; ``"inductor"`` compiles the two
             graphs, whose peak is measured: it can be above the prediction.
-        costs, time_limit, extra_bytes, threads, agree, cache, tags, plan_cache, reorder: as in
-            :class:`Settings`.
+        costs, time_limit, extra_bytes, threads, agree, cache, tags, plan_cache, reorder, offload,
+            host_memory, offload_phase: as in :class:`Settings`.
         strict: True if a first step whose measured peak is above the budget raises, in its backward
             pass; false if it warns.
 
@@ -53,16 +58,31 @@ def backend(
         The backend; ``reports`` are the reports of what it has compiled.
 
     Raises:
-        InvalidArgument: for an unknown ``inner``; while compiling, for unknown ``tags``.
+        InvalidArgument: for an unknown ``inner``, and copies that are not to be had with it; while
+            compiling, for unknown ``tags``.
         RematError: while compiling, for a training graph that a graph break ends.
     """
     settings = Settings(
-        budget, costs, time_limit, extra_bytes, threads, agree, cache, tags, plan_cache, reorder
+        budget,
+        costs,
+        time_limit,
+        extra_bytes,
+        threads,
+        agree,
+        cache,
+        tags,
+        plan_cache,
+        reorder,
+        offload,
+        host_memory,
+        offload_phase,
     )
     return _backend(_planner(settings, inner), inner, strict)
 
 
 def _planner(settings: Settings, inner: str) -> Planner:
+    if settings.copying() is not None and inner == "inductor":
+        raise no_copies("Inductor's kernels")
     if inner == "inductor" and settings.reorder:
         raise InvalidArgument(
             "reorder: Inductor orders its kernels itself",
@@ -154,7 +174,10 @@ def budget(amount: int | str, **options: Any) -> Iterator[list[Report]]:
     Yields:
         Reports of the graphs compiled so far.
     """
-    planner = FusionPlanner(Settings(amount, **options))
+    settings = Settings(amount, **options)
+    if settings.copying() is not None:
+        raise no_copies("Inductor's kernels")
+    planner = FusionPlanner(settings)
     with _compat.inductor_config.patch(custom_partitioner_fn=planner):
         yield planner.reports
 
@@ -231,6 +254,9 @@ def compile(
     plan_cache: bool | str = True,
     strict: bool = False,
     reorder: bool = False,
+    offload: str | Link | None = None,
+    host_memory: int | str | None = None,
+    offload_phase: str = "any",
 ) -> Step:
     """Compiles a function or module such that its training step keeps a memory budget.
 
@@ -240,7 +266,8 @@ def compile(
     Args:
         function: Returns the loss; what is computed outside is outside of the plan.
         budget, inner, costs, time_limit, extra_bytes, threads, agree, cache, tags,
-            plan_cache, strict, reorder: as for :func:`backend`.
+            plan_cache, strict, reorder, offload, host_memory, offload_phase: as for
+            :func:`backend`.
 
     Raises:
         InfeasibleBudget: at the first call, names the operator that does not fit.
@@ -248,7 +275,19 @@ def compile(
         RematError: at the first call, where the function breaks into several graphs.
     """
     settings = Settings(
-        budget, costs, time_limit, extra_bytes, threads, agree, cache, tags, plan_cache, reorder
+        budget,
+        costs,
+        time_limit,
+        extra_bytes,
+        threads,
+        agree,
+        cache,
+        tags,
+        plan_cache,
+        reorder,
+        offload,
+        host_memory,
+        offload_phase,
     )
     return Step(function, _planner(settings, inner), inner, strict)
 
@@ -387,7 +426,8 @@ def export(function: Callable[..., Any], inputs: Sequence[Any], **options: Any) 
 
     Args:
         function, inputs: As for :func:`plan`.
-        options: ``costs`` and ``extra_bytes`` as for :func:`compile`.
+        options: ``costs``, ``extra_bytes``, and what is copied to the host, as for
+            :func:`compile`.
     """
     options = {"costs": "static", **options}
     return traced(function, inputs, Planner(Settings(1, **options), stop="instance"))
@@ -435,6 +475,8 @@ def measure(step: Callable[..., Any], *arguments: Any, repeats: int = 3) -> tupl
         found = torch.cuda.max_memory_allocated(device)
     else:
         restore()
+        # What is garbage before the step is not to be let go of in it.
+        gc.collect()
         with _compat.traced_memory() as events:
             run()
         found = peak_bytes(events) + (report.fixed_bytes if report else 0)

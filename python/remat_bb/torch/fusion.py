@@ -22,7 +22,7 @@ from .cost import Costs, Measured, Roofline
 from .instance import document
 from .kernels import Operator, Peaks, fuse, inlined, is_pointwise, operator_name, peaks
 from .partition import Call, Joint, storage_bytes
-from .planner import Planned, Planner, Report, budget_bytes
+from .planner import Planned, Planner, Report, budget_bytes, no_copies
 from .rewrite import Rewritten, rewrite
 
 
@@ -32,7 +32,7 @@ class Fused:
     Attributes:
         calls: Units in execution order, named as the calls that they are made of.
         forward: Number of the first units that make up the forward graph.
-        results: As those of the joint graph.
+        results, held: As those of the joint graph.
         inner: Calls that each unit runs first, by its name: inlined ones, and those whose value it
             writes its own over.
         own: The call that each unit is named after, as it is in the joint graph.
@@ -63,7 +63,7 @@ class Fused:
         sizes = [sum(storage_bytes(v.meta.get("val")) for v in call.values) for call in joint.calls]
         hidden = inlined(self.operators, sizes, held)
         hidden |= self._overwritten(hidden, sizes, held)
-        self.results = joint.results
+        self.results, self.held = joint.results, joint.held
         self.forward = sum(k not in hidden for k in range(joint.forward))
         self.calls: list[Call] = []
         self.inner: dict[str, list[Call]] = {}
@@ -240,6 +240,8 @@ class FusionPlanner(Planner):
         Raises:
             InfeasibleBudget, LimitReached: as the solver does.
         """
+        if self.settings.copying() is not None:
+            raise no_copies("Inductor's kernels")
         base = self.settings.cost_model()
         fused = Fused(joint)
         costs = FusedCosts(base, fused)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+import torch
+
 from ._compat import fx
+from .copies import device_of
 from .cost import Costs
+from .link import Copying, Link
 from .partition import Call, storage_bytes
 
 END = "end of step"
@@ -13,15 +17,39 @@ END = "end of step"
 
 
 class Units(Protocol):
-    """Calls in execution order, the first ``forward`` of them of the forward pass, and the values
-    that are in memory at the end."""
+    """Calls in execution order, the first ``forward`` of them of the forward pass, the values that
+    are in memory at the end, and those of them that whoever calls holds."""
 
     calls: list[Call]
     forward: int
     results: set[fx.Node]
+    held: set[fx.Node]
 
 
-def document(joint: Units, costs: Costs, fixed_bytes: int, name: str) -> dict[str, Any]:
+def staying(joint: Units, link: Link) -> set[fx.Node]:
+    """Values that are not copied to the host: those that whoever calls holds; those so small that a
+    copy takes longer for its latency than for its bytes; those that are not on the device that most
+    are on; what is no tensor with strides."""
+    values = [value for call in joint.calls for value in call.values]
+    sizes = {value: storage_bytes(value.meta.get("val")) for value in values}
+    on: dict[torch.device | None, int] = {}
+    for value, size in sizes.items():
+        on[device_of(value)] = on.get(device_of(value), 0) + size
+    device = max(on, key=lambda each: on[each], default=None)
+
+    def stays(value: fx.Node) -> bool:
+        tensor = value.meta.get("val")
+        if not isinstance(tensor, torch.Tensor) or tensor.layout != torch.strided:
+            return True
+        small = sizes[value] < max(1, link.least_bytes)
+        return small or value in joint.held or device_of(value) != device
+
+    return {value for value in values if stays(value)}
+
+
+def document(
+    joint: Units, costs: Costs, fixed_bytes: int, name: str, copying: Copying | None = None
+) -> dict[str, Any]:
     """The instance of a joint graph.
 
     The main value of a call is a forward or backward node, each further one a by-product of it that
@@ -32,7 +60,9 @@ def document(joint: Units, costs: Costs, fixed_bytes: int, name: str) -> dict[st
         costs: Costs in nanoseconds and workspaces in bytes, by call.
         fixed_bytes: Memory that is there whatever the plan says, inputs of the graph included.
         name: Name of the instance.
+        copying: Copies to the host that plans may make.
     """
+    stay = set() if copying is None else staying(joint, copying.link)
     nodes: list[dict[str, Any]] = []
     for place, call in enumerate(joint.calls):
         value = call.node.meta.get("val")
@@ -51,6 +81,10 @@ def document(joint: Units, costs: Costs, fixed_bytes: int, name: str) -> dict[st
             entry["shape"] = list(main.shape)
         if call.once:
             entry["recompute"] = False
+        if copying is not None and (not call.values or call.values[0] in stay):
+            entry["offload"] = False
+        if copying is not None and copying.phase == "loss" and place == joint.forward - 1:
+            entry["kind"] = "loss"
         nodes.append(entry)
         for value, size in zip(call.values[1:], sizes[1:]):
             part = {
@@ -62,16 +96,22 @@ def document(joint: Units, costs: Costs, fixed_bytes: int, name: str) -> dict[st
                 "output_bytes": size,
                 "cost": 0,
             }
+            if value in stay:
+                part["offload"] = False
             nodes.append(part)
     # Results are needs of the last node; a by-product that nobody reads would be left out.
     last = {"name": END, "kind": "backward", "op": "end", "output_bytes": 0, "cost": 0}
     last["recompute"] = False
     last["needs"] = [v.name for call in joint.calls for v in call.values if v in joint.results]
     nodes.append(last)
-    return {
+    found: dict[str, Any] = {
         "schema": "remat-instance/1",
         "name": name,
         "cost_unit": "ns",
         "fixed_bytes": fixed_bytes,
         "nodes": nodes,
     }
+    if copying is not None:
+        last["offload"] = False
+        found["host_link"] = copying.document()
+    return found

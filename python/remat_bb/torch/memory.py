@@ -9,7 +9,7 @@ from . import _compat
 from ._compat import fx
 from .cost import Costs
 from .partition import Call, storage_bytes
-from .rewrite import Rewritten
+from .rewrite import TICKET, Rewritten
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,9 @@ class Tally:
     def _own(self, node: fx.Node, kept: set[str]) -> None:
         value = node.meta.get("val")
         self.owner[node] = (node,)
-        if node.op == "placeholder":
+        if node.meta.get(TICKET):
+            self.size[node] = 0
+        elif node.op == "placeholder":
             # Inputs of the step are there before and after it.
             self.size[node] = 0 if node.name in kept else storage_bytes(value)
         elif _compat.is_getitem(node) and node.args[0] in self.owner:

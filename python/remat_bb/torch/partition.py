@@ -79,6 +79,7 @@ class Joint:
         base: For each tensor node the node that owns its storage.
         forward_outputs, backward_outputs: Outputs of the two graphs, ``None`` where there is none.
         results: Values that are in memory at the end: user outputs, tangents and gradients.
+        held: Values that whoever calls holds from then on: user outputs and tangents.
 
     Raises:
         UnsupportedGraph: for symbolic shapes, operators with bodies, inputs of unknown kind, and
@@ -108,6 +109,9 @@ class Joint:
             self.base[node]
             for node in (*self.forward_outputs, *self.backward_outputs)
             if isinstance(node, fx.Node) and self.base[node] in self.call_of
+        }
+        self.held = set(self.tangents) | {
+            self.base[node] for node in self.forward_outputs if isinstance(node, fx.Node)
         }
         self._mark_readers_of_changed_inputs()
 

@@ -15,11 +15,13 @@ from torch import distributed
 
 from .. import _native
 from .._solve import solve
-from ..errors import InfeasibleBudget, InvalidBudget, RematError
+from ..errors import InfeasibleBudget, InvalidArgument, InvalidBudget, RematError
 from . import _compat, plan_cache, tags
 from ._compat import fx
 from .cost import Costs, Measured, Roofline
+from .host import CopyUse, Host
 from .instance import document
+from .link import Copying, Link
 from .memory import STATE_COPIES, Peak, peak
 from .partition import Joint, storage_bytes
 from .reorder import OrderReport
@@ -69,6 +71,14 @@ class Settings:
         reorder: True if the operators of both graphs of a plan, and of graphs without gradients,
             are put into the order in which their peak is least; only with ``inner="eager"``, as
             Inductor orders its kernels itself.
+        offload: The link over which plans may copy tensors to host memory and back:
+            ``"pcie4"``, ``"12GB/s"`` and other texts as for :func:`remat_bb.solve`, or a
+            :class:`Link`, such as :func:`remat_bb.torch.measure_link` returns. ``None``: nothing is
+            copied. Only with ``inner="eager"``, and without ``reorder``.
+        host_memory: Host memory for the copies of one step: bytes or an amount such as
+            ``"64GiB"``; ``None`` without a limit.
+        offload_phase: ``"any"``, or ``"loss"`` for copies to the host in the forward graph and
+            copies back in the backward graph.
     """
 
     budget: int | str
@@ -81,6 +91,37 @@ class Settings:
     tags: str = "plan"
     plan_cache: bool | str = True
     reorder: bool = False
+    offload: str | Link | None = None
+    host_memory: int | str | None = None
+    offload_phase: str = "any"
+
+    def copying(self) -> Copying | None:
+        """The copies that are asked for; ``None`` for none.
+
+        Raises:
+            InvalidArgument, InvalidBudget: for what is no link, no amount or no phase, and for what
+                copies do not go with.
+        """
+        if self.offload_phase not in ("any", "loss"):
+            raise InvalidArgument(
+                f"offload_phase: {self.offload_phase!r} is no time for copies",
+                remedy='give "any" or "loss"',
+            )
+        if self.offload is None:
+            if self.host_memory is not None:
+                raise InvalidArgument(
+                    "host_memory: nothing is copied to the host", remedy="name a link: offload="
+                )
+            return None
+        if self.reorder:
+            raise InvalidArgument(
+                "reorder: graphs that copy to the host keep the order of their plan",
+                remedy="leave out reorder, or offload",
+            )
+        memory = None if self.host_memory is None else 0
+        if self.host_memory is not None and self.host_memory != 0:
+            memory = amount(self.host_memory, "host_memory")
+        return Copying(Link.of(self.offload), memory, self.offload_phase)
 
     def cost_model(self) -> Costs:
         """The costs that are asked for.
@@ -133,6 +174,7 @@ class Report:
         measured_seconds: Time of a step that it found.
         reordered: What was found for the forward and the backward graph where they were to be
             reordered.
+        host: Host memory for the copies of the plan; ``None`` where nothing is copied.
     """
 
     instance: _native.Instance
@@ -144,6 +186,17 @@ class Report:
     measured_bytes: int | None = None
     measured_seconds: float | None = None
     reordered: list[OrderReport] = field(default_factory=list)
+    host: Host | None = None
+
+    @property
+    def offloaded(self) -> list[str]:
+        """Names of the tensors that are copied to the host, in the order of their copies."""
+        return list(dict.fromkeys(name for name, to_host, *_ in self.plan.copies if to_host))
+
+    @property
+    def copy_use(self) -> CopyUse | None:
+        """Copies of the latest step, as counted; ``None`` where nothing is copied."""
+        return None if self.host is None else self.host.latest
 
     @property
     def overhead(self) -> float:
@@ -158,6 +211,13 @@ class Report:
             f"{size(self.instance.peak_memory_bytes)}), {len(self.plan.recomputed)} operators "
             f"computed again, {self.overhead:.2%} more time"
         )
+        if self.host is not None:
+            count = len(self.offloaded)
+            words += (
+                f", {count} tensor{'' if count == 1 else 's'} "
+                f"({size(self.plan.to_host_bytes)}) to the host, which holds "
+                f"{size(self.plan.host_peak_bytes)} at most"
+            )
         if self.measured_bytes is not None:
             words += f"; measured {size(self.measured_bytes)}"
         return words
@@ -230,10 +290,13 @@ class Planner(_compat.CustomPartitionerFn):
             options.pop("compiler", None)
             return _compat.default_partition(gm, joint_inputs, **options)
         report, graphs = self.planned(joint)
+        report.host = graphs.host
         if self.stop == "plan":
             raise Planned(report)
         if self.stop == "policies":
             raise Planned((joint, report, graphs))
+        if graphs.host is not None:
+            graphs.host.reserve()
         self.reports.append(report)
         self.latest = report
         return graphs.forward, graphs.backward
@@ -244,9 +307,9 @@ class Planner(_compat.CustomPartitionerFn):
         Raises:
             InfeasibleBudget, LimitReached: as the solver does.
         """
-        costs = self.settings.cost_model()
+        costs, copying = self.settings.cost_model(), self.settings.copying()
         fixed = joint.input_bytes() + self._extra_bytes(joint)
-        instance = _native.Instance(document(joint, costs, fixed, "training step"))
+        instance = _native.Instance(document(joint, costs, fixed, "training step", copying))
         if self.stop == "instance":
             raise Planned(instance)
         return self._plan(joint, instance, costs, fixed)
@@ -256,9 +319,12 @@ class Planner(_compat.CustomPartitionerFn):
     ) -> tuple[Report, Rewritten]:
         budget = budget_bytes(self.settings.budget, instance, joint)
         inputs = {node.name for node in joint.primals}
+        copying = self.settings.copying()
 
         def written(plan: _native.Plan) -> tuple[Rewritten, Peak]:
             graphs = rewrite(joint, plan.steps)
+            if graphs.host is not None and copying is not None:
+                graphs.host.half = copying.link.duplex == "half"
             if self.settings.reorder:
                 reorder_both(graphs, costs, inputs, self.settings.threads)
             found = peak(graphs, costs, inputs)
@@ -291,7 +357,9 @@ class Planner(_compat.CustomPartitionerFn):
         # A plan that was kept has no status.
         unproven = plan.status not in ("optimal", None)
         if share < 1.0 and unproven and self.settings.time_limit is not None:
-            better = self._solved(instance, allowed, 1.0 - share, starts=[plan])
+            # Solves with copies have no starts.
+            starts = [plan] if copying is None else []
+            better = self._solved(instance, allowed, 1.0 - share, starts=starts)
             if better.objective < plan.objective:
                 other_graphs, other = written(better)
                 if other.bytes <= budget:
@@ -330,6 +398,8 @@ class Planner(_compat.CustomPartitionerFn):
         seconds, gap = self.settings.effort(instance)
         options: dict[str, Any] = {"threads": self.settings.threads, "gap": gap, "starts": starts}
         options["time_limit"] = None if seconds is None else share * seconds
+        if (copying := self.settings.copying()) is not None:
+            options |= {"offload": "on", "offload_phase": copying.phase}
         if not (self.settings.agree and distributed.is_initialized()):
             return self._kept_or_solved(instance, budget, share, options)
         found: list[Any] = [None, None]
@@ -369,7 +439,10 @@ class Planner(_compat.CustomPartitionerFn):
         folder = plan_cache.folder(self.settings.plan_cache)
         if folder is None:
             return None
-        words = (budget, share, *self.settings.effort(instance))
+        words: tuple[Any, ...] = (budget, share, *self.settings.effort(instance))
+        if (copying := self.settings.copying()) is not None:
+            # The link is part of the instance.
+            words += (copying.phase,)
         return folder / f"{plan_cache.key(instance, *words)}.json"
 
     def _extra_bytes(self, joint: Joint) -> int:
@@ -379,6 +452,13 @@ class Planner(_compat.CustomPartitionerFn):
         if device is None:
             return 0
         return max(0, torch.cuda.memory_allocated(device) - joint.input_bytes())
+
+
+def no_copies(what: str) -> InvalidArgument:
+    """The error of copies to the host where they are not made."""
+    return InvalidArgument(
+        f"offload: {what} copy nothing to the host", remedy='leave out offload, or inner="eager"'
+    )
 
 
 def _state_bytes(joint: Joint) -> int:
@@ -422,8 +502,11 @@ UNITS = {"": 1, "B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 UNITS |= {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
-def amount(text: int | str) -> int:
+def amount(text: int | str, name: str = "budget") -> int:
     """Bytes of an amount such as ``"6GiB"``.
+
+    Args:
+        name: The argument that it was given for.
 
     Raises:
         InvalidBudget: it cannot be read.
@@ -440,8 +523,9 @@ def amount(text: int | str) -> int:
             number = 0.0
         if unit is not None and 0 < number < 2**53:
             return int(number * unit)
+    other = ', "80%" or "device"' if name == "budget" else ""
     raise InvalidBudget(
-        f"budget: {text!r} is no amount of memory", remedy='give bytes, "6GiB", "80%" or "device"'
+        f"{name}: {text!r} is no amount of memory", remedy=f'give bytes, "6GiB"{other}'
     )
 
 

@@ -2,60 +2,75 @@
 
 Steps up to the first computation of the last forward call make the forward graph, the others the
 backward graph. What the latter reads before it computes it is saved. Nothing is freed explicitly:
-code that fx generates lets go of a value after its last reader.
+code that fx generates lets go of a value after its last reader. Copies of the plan are calls of
+:class:`remat_bb.torch.host.Host`; what is on the host between the two graphs is not saved.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from . import _compat
+from . import host as operators
 from ._compat import fx
+from .copies import Numbered, Statement
+from .host import Host
 from .instance import END
 from .partition import Call, Joint, repeated
 
 if TYPE_CHECKING:
     from .reorder import OrderReport
 
-Step = tuple[str, Call, fx.Node | None]
+
+TICKET = "remat_ticket"
+"""Mark of nodes that are tickets: they take no memory of the device."""
 
 
-def program(joint: Joint, steps: Iterable[tuple[Any, ...]]) -> tuple[list[Step], list[Step]]:
-    """The computations of a plan, split in forward and backward graph.
+def program(
+    joint: Joint, steps: Iterable[tuple[Any, ...]]
+) -> tuple[list[Statement], list[Statement], Host | None]:
+    """The statements of a plan, split in forward and backward graph, and host memory for its
+    copies.
 
     Args:
         steps: Statements of the plan (:attr:`remat_bb.Plan.steps`).
-
-    Returns:
-        Two lists of ``("call", call, None)``, a run of an operator, and ``("take", call, value)``,
-        from where on a by-product of the latest run is the one to read.
     """
     named: dict[str, tuple[Call, fx.Node | None]] = {}
     for call in joint.calls:
         named[call.name] = (call, None)
         for value in call.values[1:]:
             named[value.name] = (call, value)
-    out: list[Step] = []
+    out: list[Statement] = []
+    numbered = Numbered()
     for step in steps:
-        if step[0] == "compute" and step[1] != END:
-            call, value = named[step[1]]
+        if step[0] != "compute":
+            out += numbered.statement(step)
+        elif step[1] == END:
+            out.append(Statement("end"))
+        else:
+            call, part = named[step[1]]
+            register = step[2] if len(step) > 2 else -1
+            numbered.fill(register, part or (call.values[0] if call.values else None))
             if call.node.op != "placeholder":
-                out.append(("call" if value is None else "take", call, value))
+                out.append(Statement("call" if part is None else "take", call, part, register))
     # A forward call's first computation is always before those of later calls, so the forward
-    # graph ends where the last of these is.
+    # graph ends where the last of these is. What is waited for right behind it is not saved.
     end = 0
     seen: set[tuple[Call, fx.Node | None]] = set()
     first = set(joint.calls[: joint.forward])
-    for place, (_, call, value) in enumerate(out):
-        if call in first and (call, value) not in seen:
-            seen.add((call, value))
+    for place, each in enumerate(out):
+        if each.call in first and (each.call, each.value) not in seen:
+            seen.add((each.call, each.value))
             end = place + 1
-    return out[:end], out[end:]
+    while end < len(out) and out[end].kind in ("offload", "wait", "release"):
+        end += 1
+    return out[:end], out[end:], numbered.host()
 
 
 class Emitter:
@@ -64,11 +79,25 @@ class Emitter:
     Args:
         joint: The joint graph.
         random_again: Random calls that run more than once.
+        host: Host memory of the plan.
         ran: Calls that another graph has run before.
+
+    Attributes:
+        registers: The latest tensor of each register of the plan.
+        arriving: Tensors that are fetched and that nothing has waited for, with the number of the
+            copy.
+        ticket: The ticket of the run of host memory.
     """
 
-    def __init__(self, joint: Joint, random_again: set[Call], ran: set[Call] | None = None) -> None:
+    def __init__(
+        self,
+        joint: Joint,
+        random_again: set[Call],
+        host: Host | None = None,
+        ran: set[Call] | None = None,
+    ) -> None:
         self.joint = joint
+        self.host = host
         self.graph = fx.Graph()
         self.random_again = random_again
         self.ran: set[Call] = ran or set()
@@ -79,6 +108,9 @@ class Emitter:
         self.states: dict[Call, fx.Node] = {}
         self.picked: list[fx.Node] = []
         self.calls: dict[fx.Node, Call] = {}
+        self.registers: dict[int, fx.Node] = {}
+        self.arriving: dict[fx.Node, int] = {}
+        self.ticket: fx.Node | None = None
 
     def input(self, node: fx.Node) -> None:
         """Declares a value that comes from outside."""
@@ -148,6 +180,40 @@ class Emitter:
         """Makes the by-product of the latest run the one to read."""
         self.write(value, self.pending.pop(value))
 
+    def arrive(self, values: Iterable[fx.Node]) -> None:
+        """Waits for those of some values that are being fetched."""
+        for value in values:
+            made = self.values.get(value)
+            if made in self.arriving:
+                self._copy(operators.arrive, made, self.arriving.pop(made))
+
+    def copy(self, step: Statement) -> None:
+        """Emits a statement about a copy."""
+        value, number = step.value, step.copy
+        assert value is not None
+        if step.kind == "prefetch":
+            made = self._copy(operators.prefetch, number, step.fetch)
+            made.meta = value.meta.copy()
+            self.write(value, made)
+            self.registers[step.register] = made
+            self.arriving[made] = step.fetch
+        elif step.kind == "release":
+            self._copy(operators.release, number)
+        else:
+            source = self.registers[step.register]
+            if source in self.arriving:
+                self._copy(operators.arrive, source, self.arriving.pop(source))
+            operator = operators.offload if step.kind == "offload" else operators.wait
+            self._copy(operator, source, number)
+
+    def _copy(self, target: Callable[..., Any], *arguments: Any) -> fx.Node:
+        if self.ticket is None:
+            assert self.host is not None
+            self.ticket = self.graph.call_function(self.host.begin)
+            self.ticket.meta["val"] = ticket_value(self.joint.module.graph)
+            self.ticket.meta[TICKET] = True
+        return self.graph.call_function(target, (self.ticket, *arguments))
+
     def _random(self, call: Call) -> fx.Node:
         """Emits a random call that is run with the same numbers each time."""
         node = call.node
@@ -190,6 +256,7 @@ class Rewritten:
         forward, backward: The graphs.
         calls: The call of the joint graph that a node of theirs runs.
         outputs: Number of outputs of the forward graph that are the model's; saved ones follow.
+        host: Host memory for the copies of the plan.
         reordered: What was found for both graphs where they were reordered.
     """
 
@@ -197,6 +264,7 @@ class Rewritten:
     backward: fx.GraphModule
     calls: dict[fx.Node, Call]
     outputs: int
+    host: Host | None = None
     reordered: list[OrderReport] = field(default_factory=list)
 
 
@@ -204,37 +272,51 @@ def rewrite(joint: Joint, steps: Iterable[tuple[Any, ...]]) -> Rewritten:
     """The forward and the backward graph of a plan, as AOTAutograd wants them: the forward graph
     returns the outputs of the model, then saved tensors; the backward graph takes saved tensors,
     then tangents."""
-    before, after = program(joint, steps)
+    before, after, host = program(joint, steps)
     runs: dict[Call, int] = {}
-    for kind, call, _ in before + after:
-        if kind == "call":
-            runs[call] = runs.get(call, 0) + 1
+    for step in before + after:
+        if step.kind == "call" and step.call is not None:
+            runs[step.call] = runs.get(step.call, 0) + 1
     again = {
         call
         for call, count in runs.items()
         if count > 1 and call.random and not fixed_generator(call.node)
     }
-    first = Emitter(joint, again)
+    first = Emitter(joint, again, host)
     for node in joint.primals:
         first.input(node)
     _emit(first, before)
     saved, states = _saved(joint, after, first)
+    copied = [first.registers[register] for register in _leaving(after, first, saved)]
     no_check = sum(not n.meta.get("saved_tensor_with_no_vc_check", False) for n in saved)
     outputs = [first.read(n) if isinstance(n, fx.Node) else n for n in joint.forward_outputs]
     kept = saved[:no_check], saved[no_check:]
-    order = [first.values[v] for v in kept[0]] + [first.states[c] for c in states]
-    no_check += len(states)
+    order = [first.values[v] for v in kept[0]] + copied + [first.states[c] for c in states]
+    copies = any(step.copy >= 0 for step in after)
+    if first.ticket is not None and (copies or first.arriving):
+        order.append(first.ticket)
+    no_check = len(order)
     order += [first.values[v] for v in kept[1]]
     descriptors = _compat.output_descriptors(order, no_check)
     forward = first.finish(outputs + order, joint.forward_descriptors + descriptors)
 
-    second = Emitter(joint, again, first.ran)
+    second = Emitter(joint, again, host, first.ran)
     for node in kept[0]:
         second.input(node)
+    taken = {first.values[node]: second.values[node] for node in kept[0]}
+    for node in copied:
+        taken[node] = second.graph.placeholder(f"{node.name}_leaving")
+        taken[node].meta = node.meta
     for call in states:
         second.state(call)
+    if first.ticket is not None and first.ticket in order:
+        second.ticket = second.graph.placeholder("ticket")
+        second.ticket.meta = first.ticket.meta
     for node in (*kept[1], *joint.tangents):
         second.input(node)
+    taken |= {first.values[node]: second.values[node] for node in kept[1]}
+    second.registers = {r: taken[n] for r, n in first.registers.items() if n in taken}
+    second.arriving = {taken[n]: fetch for n, fetch in first.arriving.items()}
     _emit(second, after)
     gradients = [second.read(n) if isinstance(n, fx.Node) else n for n in joint.backward_outputs]
     backward = second.finish(gradients, joint.backward_descriptors)
@@ -248,18 +330,46 @@ def rewrite(joint: Joint, steps: Iterable[tuple[Any, ...]]) -> Rewritten:
                 for node, copy in zip(graph.nodes, module.graph.nodes)
                 if node in calls
             }
-    return Rewritten(modules[0], modules[1], calls, len(joint.forward_outputs))
+    return Rewritten(modules[0], modules[1], calls, len(joint.forward_outputs), host)
 
 
-def _emit(emitter: Emitter, steps: list[Step]) -> None:
-    for kind, call, value in steps:
-        if kind == "call":
-            emitter.run(call)
-        elif value is not None:
-            emitter.take(value)
+def _emit(emitter: Emitter, steps: list[Statement]) -> None:
+    for step in steps:
+        if step.kind == "call" and step.call is not None:
+            emitter.arrive(step.call.needs)
+            emitter.run(step.call)
+            if step.call.values:
+                emitter.registers[step.register] = emitter.values[step.call.values[0]]
+        elif step.kind == "take" and step.call is not None and step.value is not None:
+            # In a plan a by-product reads its operator: what holds that may go from here on.
+            emitter.arrive(step.call.values[:1])
+            emitter.take(step.value)
+            emitter.registers[step.register] = emitter.values[step.value]
+        elif step.kind == "end":
+            values = (value for call in emitter.joint.calls for value in call.values)
+            emitter.arrive(value for value in values if value in emitter.joint.results)
+        else:
+            emitter.copy(step)
 
 
-def _saved(joint: Joint, steps: list[Step], first: Emitter) -> tuple[list[fx.Node], list[Call]]:
+def _leaving(steps: list[Statement], first: Emitter, saved: list[fx.Node]) -> list[int]:
+    """Registers of the forward graph that the backward graph copies from or waits for, beside those
+    of saved values."""
+    filled: set[int] = set()
+    known = {first.values[value] for value in saved}
+    found: dict[int, None] = {}
+    for step in steps:
+        if step.kind in ("call", "take", "prefetch"):
+            filled.add(step.register)
+        elif step.kind in ("offload", "wait") and step.register not in filled:
+            if first.registers[step.register] not in known:
+                found[step.register] = None
+    return list(found)
+
+
+def _saved(
+    joint: Joint, steps: list[Statement], first: Emitter
+) -> tuple[list[fx.Node], list[Call]]:
     """Values and states of generators that the backward graph reads before it makes them, in the
     order of the joint graph; those without version counter check last."""
     made: set[fx.Node] = set(joint.tangents)
@@ -271,8 +381,8 @@ def _saved(joint: Joint, steps: list[Step], first: Emitter) -> tuple[list[fx.Nod
         if base.op != "get_attr" and base not in made:
             found[base] = None
 
-    for kind, call, value in steps:
-        if kind == "call":
+    for step in steps:
+        if step.kind == "call" and (call := step.call) is not None:
             if call in first.ran:
                 fx.map_arg(repeated(call.node)[1], read)
                 fx.map_arg(call.node.kwargs, read)
@@ -282,8 +392,8 @@ def _saved(joint: Joint, steps: list[Step], first: Emitter) -> tuple[list[fx.Nod
             if call in first.states:
                 states[call] = None
             made.update(call.values[:1])
-        elif value is not None:
-            made.add(value)
+        elif step.kind in ("take", "prefetch") and step.value is not None:
+            made.add(step.value)
     for node in joint.backward_outputs:
         if isinstance(node, fx.Node):
             read(node)
@@ -308,6 +418,14 @@ def fixed_generator(node: fx.Node) -> bool:
             given = node.args[place] if place < len(node.args) else default
             return node.kwargs.get("dropout_p", given) == 0.0
     return False
+
+
+def ticket_value(graph: fx.Graph) -> torch.Tensor:
+    """A fake tensor like the ticket of a run of host memory."""
+    values = (part for node in graph.nodes for part in tree_leaves(node.meta.get("val")))
+    mode = next(value.fake_mode for value in values if isinstance(value, _compat.FakeTensor))
+    with mode:
+        return torch.empty(1, dtype=torch.int64)
 
 
 def state_value(node: fx.Node) -> torch.Tensor:

@@ -27,7 +27,7 @@ from ..errors import InfeasibleBudget, InvalidArgument, LimitReached
 from . import _compat
 from .backend import measure, traced
 from .partition import Joint
-from .planner import Planner, Settings, amount
+from .planner import Planner, Settings, amount, no_copies
 
 Place = tuple[Any, int]
 """An operator, and which of its calls in a block it is."""
@@ -113,6 +113,8 @@ def checkpoint_policies(
             it names the least peak that was measured.
     """
     allowed = amount(budget)
+    if Settings(allowed, **options).copying() is not None:
+        raise no_copies("policies")
     names = [name for name, _ in model.named_modules() if name and fnmatch(name, blocks)]
     names = [n for n in names if not any(n != m and n.startswith(m + ".") for m in names)]
     if not names:

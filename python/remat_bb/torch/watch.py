@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -57,6 +58,8 @@ class Watch:
             torch.cuda.reset_peak_memory_stats(self.device)
             self.held = 0
             return run(arguments)
+        # What is garbage before the step is not to be let go of in it.
+        gc.collect()
         with _compat.traced_memory() as events:
             found = run(arguments)
         self.peak = peak_bytes(events)
