@@ -3,7 +3,7 @@
 use crate::bound::TooSmall;
 use crate::checkmate::CheckmateGraph;
 use crate::offload::CopyPhase;
-use remat_instances::instance::{CopyTimes, Duplex, Instance, NodeId};
+use remat_instances::instance::{Duplex, Instance, NodeId};
 use std::ops::Range;
 
 /// Checkmate's graph, and what a link may do with its tensors. Times of copies are counted in units
@@ -30,17 +30,34 @@ pub struct LinkGraph {
 
 impl LinkGraph {
     /// The graph of an instance with a link, under a budget in bytes (fixed memory included).
-    /// `None` for an instance without a link.
+    /// `None` for an instance without a link, or whose costs are no times.
+    ///
+    /// ```
+    /// use remat_formulations::offload::CopyPhase;
+    /// use remat_formulations::offload::interval::{LinkGraph, root_bound};
+    /// use remat_formulations::{bound, zoo};
+    /// use remat_solver::price::{Incumbents, RootSettings};
+    ///
+    /// let instance = zoo::build(&"zoo:chain?n=6".parse()?)?;
+    /// let instance = instance.with_host_link(Some("gh200".parse()?))?;
+    /// let least = bound::smallest_budget(&instance).needed_bytes;
+    /// let link = LinkGraph::new(&instance, CopyPhase::Any, least)?.ok_or("no link")?;
+    /// let root = root_bound(link, &RootSettings::default(), &Incumbents::default())?;
+    /// assert!(root.safe_bound >= instance.base_cost());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`TooSmall`] where a node cannot run within the budget at all.
     pub fn new(
         instance: &Instance,
-        times: &CopyTimes,
         phase: CopyPhase,
         budget_bytes: u64,
     ) -> Result<Option<LinkGraph>, TooSmall> {
         let Some(link) = instance.host_link() else {
+            return Ok(None);
+        };
+        let Some(times) = link.times(instance.cost_unit()) else {
             return Ok(None);
         };
         let graph = CheckmateGraph::new(instance, budget_bytes)?;

@@ -418,7 +418,7 @@ impl Searching<'_> {
         if asked.formulation.semantics() != Semantics::Checkmate {
             return Ok(());
         }
-        let link = LinkGraph::new(instance, &self.times, asked.phase, asked.budget_bytes);
+        let link = LinkGraph::new(instance, asked.phase, asked.budget_bytes);
         let Ok(Some(link)) = link else {
             return Ok(());
         };
