@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`chain`] | chains of stages by dynamic programming (POFO), and what is compared with it |
 //! | [`nodes`] | any graph: plans, and a bound from what a link can carry |
+//! | [`interval`] | any graph: the bound of a program whose columns are trips |
 //! | [`exact`] | small graphs by a search over states of the machine, proven |
 
 pub mod chain;
