@@ -51,6 +51,13 @@ impl CheckmateGraph {
     /// [`TooSmall`] where a node cannot run within the budget at all.
     pub fn new(instance: &Instance, budget_bytes: u64) -> Result<CheckmateGraph, TooSmall> {
         check_budget(instance, budget_bytes)?;
+        let capacity = budget_bytes - instance.static_bytes();
+        Ok(CheckmateGraph::with_capacity(instance, capacity))
+    }
+
+    /// The graph of an instance with so many bytes for outputs and workspaces, in which each node
+    /// runs alone with its inputs.
+    pub(crate) fn with_capacity(instance: &Instance, capacity: u64) -> CheckmateGraph {
         let n = instance.len();
         let list = |ids: &[NodeId]| ids.iter().map(|d| d.0).collect::<Vec<u32>>();
         let users: Vec<Vec<u32>> = instance.ids().map(|i| list(instance.users(i))).collect();
@@ -73,14 +80,13 @@ impl CheckmateGraph {
         let bytes = of(&|v| v.output_bytes);
         let workspace = of(&|v| v.run_workspace_bytes(false));
         let workspace_again = of(&|v| v.run_workspace_bytes(true));
-        let capacity = budget_bytes - instance.static_bytes();
         let recomputed = instance
             .nodes()
             .iter()
             .enumerate()
             .filter(|(i, _)| recomputable[*i] && last_stage[*i] > *i as u32);
         let like = recomputed.map(|(i, v)| (i as u32, v.output_bytes, v.run_cost(true)));
-        Ok(CheckmateGraph {
+        CheckmateGraph {
             cost: of(&|v| v.run_cost(false)),
             cost_again: of(&|v| v.run_cost(true)),
             gauges: Gauge::all(&bytes, [&workspace, &workspace_again], capacity),
@@ -99,7 +105,7 @@ impl CheckmateGraph {
             last_stage,
             first_backward,
             capacity,
-        })
+        }
     }
 
     /// Number of nodes, which is also the number of stages.

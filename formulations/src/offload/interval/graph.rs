@@ -1,6 +1,5 @@
 //! An instance under a budget, with the times of copies.
 
-use crate::bound::TooSmall;
 use crate::checkmate::CheckmateGraph;
 use crate::offload::CopyPhase;
 use remat_instances::instance::{Duplex, Instance, NodeId};
@@ -30,7 +29,8 @@ pub struct LinkGraph {
 
 impl LinkGraph {
     /// The graph of an instance with a link, under a budget in bytes (fixed memory included).
-    /// `None` for an instance without a link, or whose costs are no times.
+    /// `None` for an instance without a link, or whose costs are no times, and where a node does not
+    /// fit with its inputs.
     ///
     /// ```
     /// use remat_formulations::offload::CopyPhase;
@@ -41,26 +41,26 @@ impl LinkGraph {
     /// let instance = zoo::build(&"zoo:chain?n=6".parse()?)?;
     /// let instance = instance.with_host_link(Some("gh200".parse()?))?;
     /// let least = bound::smallest_budget(&instance).needed_bytes;
-    /// let link = LinkGraph::new(&instance, CopyPhase::Any, least)?.ok_or("no link")?;
+    /// let link = LinkGraph::new(&instance, CopyPhase::Any, least).ok_or("no link")?;
     /// let root = root_bound(link, &RootSettings::default(), &Incumbents::default())?;
     /// assert!(root.safe_bound >= instance.base_cost());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    ///
-    /// # Errors
-    /// [`TooSmall`] where a node cannot run within the budget at all.
-    pub fn new(
-        instance: &Instance,
-        phase: CopyPhase,
-        budget_bytes: u64,
-    ) -> Result<Option<LinkGraph>, TooSmall> {
-        let Some(link) = instance.host_link() else {
-            return Ok(None);
+    pub fn new(instance: &Instance, phase: CopyPhase, budget_bytes: u64) -> Option<LinkGraph> {
+        let link = instance.host_link()?;
+        let times = link.times(instance.cost_unit())?;
+        // What is never computed again may leave, so that a node alone is all that must fit.
+        let capacity = budget_bytes.checked_sub(instance.static_bytes())?;
+        let needed = |id: NodeId| {
+            let node = instance.node(id);
+            let inputs = instance.needs(id).iter();
+            let inputs: u64 = inputs.map(|d| instance.node(*d).output_bytes).sum();
+            inputs + node.output_bytes + node.workspace_bytes()
         };
-        let Some(times) = link.times(instance.cost_unit()) else {
-            return Ok(None);
-        };
-        let graph = CheckmateGraph::new(instance, budget_bytes)?;
+        if instance.ids().any(|id| needed(id) > capacity) {
+            return None;
+        }
+        let graph = CheckmateGraph::with_capacity(instance, capacity);
         let unit = graph.cost_unit() as u64;
         let count = |time: u64| i64::try_from(time).unwrap_or(i64::MAX);
         let copy = |id: NodeId| {
@@ -77,7 +77,7 @@ impl LinkGraph {
             sum
         }));
         let loss = instance.loss().filter(|_| phase == CopyPhase::Loss);
-        Ok(Some(LinkGraph {
+        Some(LinkGraph {
             copies: instance.ids().map(copy).collect(),
             again: (graph.cost_again.iter())
                 .map(|cost| count(cost.div_ceil(unit)))
@@ -88,7 +88,7 @@ impl LinkGraph {
             host_bytes: link.host_memory_bytes,
             loss: loss.map(|id| id.0),
             graph,
-        }))
+        })
     }
 
     /// Number of nodes, which is also the number of stages.

@@ -419,7 +419,7 @@ impl Searching<'_> {
             return Ok(());
         }
         let link = LinkGraph::new(instance, asked.phase, asked.budget_bytes);
-        let Ok(Some(link)) = link else {
+        let Some(link) = link else {
             return Ok(());
         };
         let left = self.watch.left();
