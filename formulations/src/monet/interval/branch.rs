@@ -2,7 +2,7 @@
 //! fractional point leaves open.
 
 use super::rows::{Kind, Row};
-use super::{MonetGraph, Point};
+use super::{Derivation, MonetGraph, Point};
 use crate::life::{CLASS_WEIGHT, Group, Term, Which};
 use remat_solver::price::{INTEGRALITY_TOLERANCE, Open, fraction, most_promising};
 
@@ -78,7 +78,8 @@ impl Row {
                     .collect()
             }
         };
-        Row::new(Kind::Branch, coefficient * i64::from(branch.count), terms)
+        let right = coefficient * i64::from(branch.count);
+        Row::new(Kind::Branch, right, terms, Derivation::Branch(*branch))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::life::{classes, classes_of_tensors};
 use crate::monet::original::MonetError;
-use remat_instances::instance::{Instance, NodeId, NodeKind};
+use remat_instances::instance::{Implementation, Instance, NodeId, NodeKind};
 
 /// A way to compute a forward node in some stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,12 +136,8 @@ impl MonetGraph {
         let mut needs: Vec<Vec<u32>> = Vec::with_capacity(columns);
         let mut by_products = vec![Vec::new(); columns];
         for (i, parent) in parent.iter().enumerate() {
-            let (first, others) = node(i)
-                .implementations
-                .split_first()
-                .expect("a validated node has an implementation");
-            let in_all = |u: &&NodeId| others.iter().all(|w| w.needs.contains(u));
-            let mut list: Vec<u32> = first.needs.iter().filter(in_all).map(|u| u.0).collect();
+            let all = read_by_all(&node(i).implementations).into_iter();
+            let mut list: Vec<u32> = all.map(|u| u.0).collect();
             if let Some(p) = *parent {
                 by_products[p as usize].push(i as u32);
                 list.retain(|u| *u != p);
@@ -156,11 +152,12 @@ impl MonetGraph {
                 users[u as usize].push(v as u32);
             }
         }
-        let over: Vec<Option<u32>> = (0..columns)
-            .map(|i| node(i).in_place.as_ref().map(|o| o.on.0))
-            .zip(&parent)
-            .map(|(over, parent)| over.filter(|_| parent.is_none()))
-            .collect();
+        // What is no input of every implementation may not be there for them.
+        let over = |i: usize| {
+            let on = node(i).in_place.as_ref()?.on.0;
+            (parent[i].is_none() && needs[i].contains(&on)).then_some(on)
+        };
+        let over: Vec<Option<u32>> = (0..columns).map(over).collect();
         let starts = |again: bool| -> (Vec<_>, Vec<_>) {
             (0..columns).map(|i| starts_of(node(i), again)).unzip()
         };
@@ -391,6 +388,15 @@ impl MonetGraph {
     }
 }
 
+/// Inputs of all implementations, ascending.
+fn read_by_all(ways: &[Implementation]) -> Vec<NodeId> {
+    let (first, others) = ways
+        .split_first()
+        .expect("a validated node has an implementation");
+    let in_all = |u: &&NodeId| others.iter().all(|w| w.needs.contains(u));
+    first.needs.iter().filter(in_all).copied().collect()
+}
+
 /// Ways to compute a forward node. One that costs no less and has no smaller workspace than another
 /// of the same kind (in place or not) is left out: costs and memory rows only rise with it, and no
 /// other row sees which one it is.
@@ -441,7 +447,8 @@ fn choices_of(instance: &Instance, loss: usize, t: usize) -> (Vec<Choice>, Vec<u
             implementation: 0,
             cost: 0,
             workspace: 0,
-            reads: reads(&node.implementations[0].needs),
+            // Whichever way the loss is computed.
+            reads: reads(&read_by_all(&node.implementations)),
         };
         return (vec![only], vec![0]);
     }

@@ -24,19 +24,24 @@ mod arcs;
 mod branch;
 mod cover;
 mod cuts;
+mod derivation;
 mod either;
 mod graph;
 mod point;
 mod program;
+mod proof;
 mod round;
 mod rows;
 mod windows;
 
 pub use branch::{Branch, Quantity};
+pub use cover::Moment;
 pub use cuts::separate_cuts;
+pub use derivation::Derivation;
 pub use graph::{Choice, MonetGraph, StartWay};
 pub use point::Point;
 pub use program::{RootError, root_bound};
+pub use proof::tree_proof;
 pub use rows::{Kind, PathCut, Row};
 
 use crate::life::Stretch;

@@ -17,7 +17,7 @@ mod phases;
 mod state;
 
 use super::ticker;
-use super::{Outcome, Problem, Settings, SolveError, Watch};
+use super::{BoundProof, Outcome, Problem, Settings, SolveError, Watch};
 use remat_instances::budget::format_bytes;
 use state::SearchShared;
 use std::sync::PoisonError;
@@ -43,13 +43,16 @@ pub(super) fn run<P: Problem>(
     )
     .map_err(SolveError::Thread)??;
     let incumbents = &shared.incumbents;
+    let proof = (shared.program.as_ref().zip(tree))
+        .and_then(|(program, tree)| problem.proof(program, &tree));
+    // The bound that is told is one that can be checked, where that is wanted.
+    let certified = proof.as_ref().and_then(BoundProof::bound);
     let mut outcome = Outcome {
         lp_iterations: incumbents.pivots(),
         nodes: incumbents.nodes(),
         moves: incumbents.moves(),
-        proof: (shared.program.as_ref().zip(tree))
-            .and_then(|(program, tree)| problem.proof(program, &tree)),
-        ..Outcome::new(incumbents.bound())
+        proof,
+        ..Outcome::new(certified.unwrap_or(u64::MAX).min(incumbents.bound()))
     };
     if incumbents.is_infeasible() {
         outcome.infeasible_because = Some(format!(
