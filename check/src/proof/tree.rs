@@ -151,12 +151,16 @@ impl<P: Program> Checker<'_, P> {
         let one = 1i128 << node.bits;
         let rows = node.multipliers.iter();
         let rows = rows.map(|&(row, y)| (&evidence.rows[row as usize], y));
-        let prices = self.program.prices(rows, one).ok_or_else(|| {
+        let too_large = || {
             format!("node {number}: the multipliers are too large for whole numbers of 128 bits")
-        })?;
+        };
+        let prices = self.program.prices(rows, one).ok_or_else(too_large)?;
         let reach = self.program.reach(&prices, &exclusions);
-        // The largest bound that is less than the target: costs are whole numbers.
-        let most = (i128::from(self.target) - 1).saturating_mul(one);
+        // The largest bound that is less than the target: costs are whole numbers. No sum of it and
+        // of others is to overflow.
+        let most = (i128::from(self.target) - 1).checked_mul(one);
+        let most = most.filter(|most| *most < i128::MAX / 4);
+        let most = most.ok_or_else(too_large)?;
         let closed = closed || reach.is_none_or(|reach| reach > most);
         let below = std::mem::take(&mut self.below[number as usize]);
         if below.is_empty() {

@@ -111,6 +111,7 @@ struct ProofJson<'a> {
     verdict: &'a str,
     claim: &'a str,
     lower: Option<u64>,
+    formulation: &'a str,
     #[serde(flatten)]
     origin: OriginJson<'a>,
     made_for: &'a str,
@@ -221,10 +222,11 @@ fn run_proof(arguments: &CheckArguments, text: &str) -> Result<Exit, Failure> {
     let path = &arguments.certificate;
     let instance = made_for(arguments)?;
     let written = proof::parse::parse(text).map_err(|e| refuse(path, e))?;
-    let mut instance = source::instance(instance)?;
-    if let proof::Body::Checkmate(_) = written.body {
-        instance = instance.single_implementation_view();
-    }
+    let instance = source::instance(instance)?;
+    let (formulation, instance) = match written.body {
+        proof::Body::Checkmate(_) => ("checkmate", instance.single_implementation_view()),
+        proof::Body::Monet(_) => ("monet", instance),
+    };
     let counts = proof::tree::check(&written, &instance).map_err(|e| refuse(path, e))?;
     let budget = format_bytes(written.budget_bytes);
     let (claim, lower, words) = match written.claim {
@@ -253,6 +255,7 @@ fn run_proof(arguments: &CheckArguments, text: &str) -> Result<Exit, Failure> {
             verdict: "accepted",
             claim,
             lower,
+            formulation,
             origin: OriginJson::of(&instance),
             made_for: &written.instance,
             budget_bytes: written.budget_bytes,

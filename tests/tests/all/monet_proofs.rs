@@ -4,6 +4,7 @@ use remat_check::proof::{Claim, parse, tree as checker};
 use remat_formulations::monet::interval::{MonetGraph, Point, tree_proof};
 use remat_formulations::solve::{BoundProof, Settings, Status};
 use remat_instances::Instance;
+use remat_instances::instance::{CostUnit, InstanceData, Node, NodeId, passing_in_plain_order};
 use remat_instances::simulate;
 use remat_solver::price::{
     Incumbents, PrimalHeuristic, Root, RootSettings, TreeEnd, TreeOutcome, TreeSettings, Visited,
@@ -11,7 +12,7 @@ use remat_solver::price::{
 };
 use remat_tests::graphs::Numbers;
 use remat_tests::monet::{Mode, schedule, training};
-use remat_tests::{files, monet_optimum, shared_data, whole};
+use remat_tests::{monet_optimum, shared_data, whole};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -33,7 +34,9 @@ fn solved(
     budget: u64,
     round: usize,
 ) -> (TreeOutcome<MonetGraph>, BoundProof, Option<u64>) {
-    let graph = Arc::new(MonetGraph::new(instance, budget).unwrap());
+    let mut graph = MonetGraph::new(instance, budget).unwrap();
+    graph.plain_cuts = round % 5 == 0;
+    let graph = Arc::new(graph);
     // Cuts leave little to branch on.
     let root = RootSettings {
         cut_rounds: [60, 0, 3][round % 3],
@@ -54,14 +57,26 @@ fn solved(
     (tree, proof, incumbents.best())
 }
 
+/// An instance whose backward nodes do not read the loss: what that reads may be of no use to them.
+fn without_readers_of_the_loss(instance: &Instance) -> Instance {
+    let loss = instance.loss().unwrap();
+    let mut data = instance.data().clone();
+    let ways = data.nodes.iter_mut().flat_map(|v| &mut v.implementations);
+    ways.for_each(|way| way.needs.retain(|u| *u != loss));
+    Instance::new(data).unwrap()
+}
+
 /// A random instance with some or all options, and a budget.
 fn random(round: usize, forward: usize, numbers: &mut Numbers) -> (Instance, u64) {
     if round % 2 == 0 {
-        let instance = monet_optimum::random(
+        let mut instance = monet_optimum::random(
             3 + numbers.below(3) as usize,
             1 + numbers.below(3) as usize,
             numbers,
         );
+        if round % 4 == 0 {
+            instance = without_readers_of_the_loss(&instance);
+        }
         let most: u64 = instance.nodes().iter().map(|v| v.output_bytes).sum();
         let budget = most / 2 + numbers.below(most + 20);
         return (instance, budget);
@@ -105,24 +120,26 @@ fn proofs_of_trees_are_accepted_and_prove_the_optimum() {
     for round in 0..480 {
         let numbers = &mut Numbers::new(7000 + round as u64);
         let (instance, budget) = random(round, 3 + round % 5, numbers);
-        let (tree, proof, best) = solved(&instance, budget, round / 32);
+        let (tree, proof, best) = solved(&instance, budget, round / 32 + round % 5);
         match best {
             Some(_) => assert_eq!(tree.end, TreeEnd::Closed, "round {round}"),
             None => assert_eq!(tree.end, TreeEnd::Infeasible, "round {round}"),
         }
         assert_eq!(proof.bound(), best, "round {round}");
         let text = proof.text();
-        let counts = verdict(text, &instance)
-            .unwrap_or_else(|e| panic!("round {round}: {e}\n{text}"));
+        let counts =
+            verdict(text, &instance).unwrap_or_else(|e| panic!("round {round}: {e}\n{text}"));
         leaves = leaves.max(counts.leaves);
         infeasible += usize::from(best.is_none());
         kinds(text, &mut seen);
-        let Some(best) = best else { continue };
         if round % 2 == 0 {
+            // By enumeration.
             let optimum = monet_optimum::optimum(&instance, budget);
-            assert!(optimum.is_none_or(|optimum| best <= optimum), "round {round}");
-            enumerated += usize::from(optimum == Some(best));
+            let is_bound = optimum.is_none_or(|optimum| best.is_some_and(|best| best <= optimum));
+            assert!(is_bound, "round {round}: {best:?} {optimum:?}");
+            enumerated += usize::from(optimum.is_some() && optimum == best);
         }
+        let Some(best) = best else { continue };
         // One more is refused, and so is a smaller claim's text with a larger one.
         let claim = format!("claim bound {best}\n");
         let raised = text.replace(&claim, &format!("claim bound {}\n", best + 1));
@@ -133,9 +150,24 @@ fn proofs_of_trees_are_accepted_and_prove_the_optimum() {
     println!("{seen:?}");
     assert!(leaves >= 8 && infeasible > 10 && enumerated > 60);
     let wanted = [
-        "need", "input", "all", "plain", "in-place", "overwritten", "ended", "memory", "run",
-        "backward", "rounded", "path", "path-memory", "either", "cover-run", "cover-path",
-        "starts", "held", "choice",
+        "need",
+        "input",
+        "all",
+        "plain",
+        "in-place",
+        "overwritten",
+        "ended",
+        "memory",
+        "run",
+        "backward",
+        "rounded",
+        "path",
+        "either",
+        "cover-run",
+        "cover-path",
+        "starts",
+        "held",
+        "choice",
     ];
     for kind in wanted {
         assert!(seen.contains_key(kind), "no proof has a row {kind}");
@@ -189,10 +221,16 @@ fn forged_proofs_prove_nothing_false() {
                 Claim::Bound(cost) => optimum.is_none_or(|optimum| cost <= optimum),
                 Claim::Infeasible | Claim::TooSmall(_) => optimum.is_none(),
             };
-            assert!(holds, "round {round}: {claim:?}, optimum {optimum:?}\n{forged}");
+            assert!(
+                holds,
+                "round {round}: {claim:?}, optimum {optimum:?}\n{forged}"
+            );
         }
     }
-    println!("{accepted} accepted, {refused} refused in {} ways", problems.len());
+    println!(
+        "{accepted} accepted, {refused} refused in {} ways",
+        problems.len()
+    );
     assert!(accepted > 100 && refused > 100 && problems.len() > 5);
 }
 
@@ -265,13 +303,30 @@ fn proofs_hold_for_their_instance_budget_and_tree_alone() {
     dropped[nodes] = &fewer;
     let refused = verdict(&dropped.join("\n"), &instance);
     assert!(refused.unwrap_err().contains("do not cover"));
-    // A multiplier of the root is halved: the bound falls, here or below.
-    let root = nodes + 2;
-    let words: Vec<&str> = lines[root].split(' ').collect();
-    let less = format!("{} {}", words[0], words[1].parse::<i128>().unwrap() / 2);
-    let mut changed = lines.clone();
-    changed[root] = &less;
-    assert_ne!(changed, lines);
+    // Smaller multipliers of all nodes prove less: of what is needed, of what fits.
+    let halved = lines.iter().enumerate().map(|(k, line)| {
+        let words: Vec<&str> = line.split(' ').collect();
+        match (k > nodes, &words[..]) {
+            (true, [row, y]) if row.parse::<u32>().is_ok() => {
+                format!("{row} {}", y.parse::<i128>().unwrap() / 2)
+            }
+            _ => (*line).to_owned(),
+        }
+    });
+    let halved: Vec<String> = halved.collect();
+    let refused = verdict(&halved.join("\n"), &instance).unwrap_err();
+    assert!(refused.contains("multipliers prove"), "{refused}");
+    // With so many bits the claim would not fit into the numbers of the checker.
+    let bits = format!(
+        "root 100 {}",
+        lines[nodes + 1].split(' ').next_back().unwrap()
+    );
+    let mut fine = lines.clone();
+    fine[nodes + 1] = &bits;
+    let claim = lines.iter().position(|l| l.starts_with("claim")).unwrap();
+    fine[claim] = "claim bound 1000000000000";
+    let refused = verdict(&fine.join("\n"), &instance).unwrap_err();
+    assert!(refused.contains("128 bits"), "{refused}");
     // Another version is named; so is another program.
     let newer = text.replacen("remat-proof/2", "remat-proof/3", 1);
     let refused = verdict(&newer, &instance).unwrap_err();
@@ -279,4 +334,73 @@ fn proofs_hold_for_their_instance_budget_and_tree_alone() {
     let unknown = text.replacen("program monet", "program olla", 1);
     let refused = verdict(&unknown, &instance).unwrap_err();
     assert!(refused.contains("checkmate or monet"), "{refused}");
+}
+
+/// What the loss reads is charged as held if it is not stored, and once more where it passes another
+/// node: to store it saves that, though nothing else reads it.
+#[test]
+fn what_the_loss_alone_reads_may_be_stored() {
+    let node = |name: &str, size| Node::forward(name, vec![], 5, size);
+    let mut nodes = vec![node("f0", 10), node("f1", 10)];
+    nodes.push(Node::loss("loss", vec![NodeId(0), NodeId(1)], 1, 1));
+    nodes.push(Node::backward("b1", None, vec![NodeId(1)], 5, 1));
+    for (i, passing) in passing_in_plain_order(&nodes).into_iter().enumerate() {
+        nodes[i].passing = passing;
+    }
+    let data = InstanceData {
+        name: "loss".into(),
+        cost_unit: CostUnit::arbitrary(),
+        host_link: None,
+        nodes,
+    };
+    let instance = Instance::new(data).unwrap();
+    for budget in 19..34 {
+        let (_, proof, best) = solved(&instance, budget, 0);
+        let optimum = monet_optimum::optimum(&instance, budget);
+        assert_eq!(best, optimum, "{budget}");
+        assert_eq!(proof.bound(), optimum, "{budget}");
+        assert_eq!(optimum.is_some(), budget > 20, "{budget}");
+        assert!(verdict(proof.text(), &instance).is_ok(), "{budget}");
+    }
+    // As if it could not be stored.
+    let text = "remat-proof/2\nprogram monet\ninstance loss\nbudget 22\nclaim infeasible\nrows 2\n\
+                need 0 0\nrun 0 2 0 3 0 1 2\nnodes 1\nroot 0 2\n0 1000\n1 100\n";
+    let refused = verdict(text, &instance).unwrap_err();
+    assert!(refused.contains("multipliers prove"), "{refused}");
+}
+
+/// Bounds of roots of published instances: their proofs are small, and accepted.
+#[test]
+fn roots_of_published_instances_have_proofs() {
+    let Some(folder) = shared_data("zoo") else {
+        return;
+    };
+    let mut seen = BTreeMap::new();
+    for (name, gib, plain_cuts) in [
+        ("vgg16_176_inplace_conv_multiway_newnode", 6, false),
+        ("unet_11_inplace_normal", 6, true),
+        ("unet_11_inplace_normal", 6, false),
+    ] {
+        let path = folder.join("graphs").join(format!("{name}.json"));
+        let instance = remat_instances::read(path).unwrap();
+        let budget = gib << 30;
+        let mut graph = MonetGraph::new(&instance, budget).unwrap();
+        graph.plain_cuts = plain_cuts;
+        let graph = Arc::new(graph);
+        let settings = RootSettings {
+            cut_rounds: 5,
+            ..RootSettings::default()
+        };
+        let root = Root::solve(graph.clone(), &settings, None, &Incumbents::default()).unwrap();
+        let proof = tree_proof(&instance, budget, &graph, &root.proof());
+        assert_eq!(proof.bound(), Some(root.safe_bound()), "{name}");
+        let counts = verdict(proof.text(), &instance).unwrap_or_else(|e| panic!("{name}: {e}"));
+        println!("{name}: {} rows, {} bytes", counts.rows, proof.text().len());
+        kinds(proof.text(), &mut seen);
+        assert!(counts.rows > 100 && proof.text().len() < 1 << 20, "{name}");
+    }
+    println!("{seen:?}");
+    for kind in ["path", "path-memory", "either", "run", "cover-backward"] {
+        assert!(seen.contains_key(kind), "no proof has a row {kind}");
+    }
 }

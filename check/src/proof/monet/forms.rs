@@ -70,9 +70,9 @@ impl Form {
         self.add(Atom::Stored { node, stage }, coefficient);
     }
 
-    /// Adds a tensor at the turn of a node in a stage, or of the stage's backward node where none is
-    /// given: stored when the stage begins, as long as its own turn is not over; then stored for the
-    /// next stage or held.
+    /// Adds a tensor at the turn of a node in a stage, or of the stage's backward node where none
+    /// is given: stored when the stage begins, as long as its own turn is not over; then stored for
+    /// the next stage or held.
     pub fn there(&mut self, tensor: u32, turn: Option<u32>, stage: u32, coefficient: i64) {
         if turn.is_some_and(|turn| tensor >= turn) {
             self.stored(tensor, stage, coefficient);
@@ -110,8 +110,9 @@ impl Form {
     }
 
     /// A form "at most" in bytes, rounded by a unit (0 leaves it as it is): mixed-integer rounding.
-    /// Each term is a coefficient times an integer that is at least 0; the function is superadditive
-    /// and rises, so what is at most the right side is at most that when both are rounded.
+    /// Each term is a coefficient times an integer that is at least 0; the function is
+    /// superadditive and rises, so what is at most the right side is at most that when both are
+    /// rounded.
     pub fn rounded(mut self, unit: u64) -> Form {
         let unit = i128::from(unit);
         if unit == 0 {

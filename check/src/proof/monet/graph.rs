@@ -71,7 +71,8 @@ impl Graph {
     /// # Errors
     /// An instance without a loss has no such program.
     pub fn new(instance: &Instance, budget_bytes: u64) -> Result<Option<Graph>, String> {
-        let no_loss = "the instance has no loss node, and MONeT's program needs one: give the instance that the proof was made for";
+        let no_loss = "the instance has no loss node, and MONeT's program needs one: \
+                       give the instance that the proof was made for";
         let loss = instance.loss().ok_or(no_loss)?.index();
         let (columns, stages) = (loss + 1, instance.len() - loss);
         let node = |i: usize| instance.node(NodeId::from(i));
@@ -160,11 +161,12 @@ impl Graph {
         self.parent[node as usize].is_none()
     }
 
-    /// The last stage when whose turn begins a tensor may be stored to some use: what a backward
-    /// node reads may be stored beyond it.
+    /// The last stage at whose beginning a tensor may be stored to some use. A backward node reads
+    /// what is stored beyond it; and what the loss reads and is not stored is held, and charged
+    /// twice where it passes another node.
     pub fn last_stored(&self, node: u32) -> u32 {
         match self.last_use[node as usize] {
-            0 => 0,
+            0 => self.is_read(node, 0).into(),
             last => last + 1,
         }
     }
@@ -198,8 +200,8 @@ impl Graph {
     }
 
     /// Returns whether a node may be computed in a stage in a way: it is not one that is never
-    /// recomputed, and what is charged fits beside what the backward node reads whatever it chooses,
-    /// which is stored or held from its turn on.
+    /// recomputed, and what is charged fits beside what the backward node reads whatever it
+    /// chooses, which is stored or held from its turn on.
     pub fn fits(&self, node: u32, stage: u32, way: usize) -> bool {
         if stage > 0 && !self.recomputable[node as usize] {
             return false;

@@ -1,8 +1,8 @@
 //! The cheapest life of a tensor: computed in a stage, stored for the next ones, and perhaps again.
 //!
 //! When a stage begins a tensor is absent or stored. What is stored stays or ends; either way it
-//! may be computed anew in the stage, which ends what was there. What was computed is stored for the
-//! next stage, held for the backward node, or gone.
+//! may be computed anew in the stage, which ends what was there. What was computed is stored for
+//! the next stage, held for the backward node, or gone.
 
 use super::graph::Graph;
 use super::prices::Prices;

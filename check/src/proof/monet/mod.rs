@@ -277,8 +277,8 @@ impl Monet {
     }
 }
 
-/// Returns whether nothing fits, since a node, or another one, does not beside what is there with it
-/// in any case.
+/// Returns whether nothing fits, since a node, or another one, does not beside what is there with
+/// it in any case.
 ///
 /// # Errors
 /// An instance without a loss has no such program.

@@ -49,7 +49,8 @@ impl Paths {
                 let source = self.source;
                 let choice = graph.choices[reader as usize][way].implementation;
                 return Err(format!(
-                    "no path leads from node {source} to what choice {choice} of stage {reader} reads"
+                    "no path leads from node {source} to what implementation {choice} of stage \
+                     {reader} reads"
                 ));
             }
         }
@@ -105,8 +106,6 @@ pub fn choice(graph: &Graph, stage: u32, implementation: u32) -> Result<usize, S
         .iter()
         .position(|c| c.implementation == implementation);
     found.ok_or_else(|| {
-        format!(
-            "implementation {implementation} is no choice of stage {stage}, or one that is never needed"
-        )
+        format!("implementation {implementation} is no choice of stage {stage}, or never needed")
     })
 }

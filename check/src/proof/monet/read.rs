@@ -100,8 +100,8 @@ pub fn row(line: &mut ProofLine<'_>) -> Result<Row, String> {
         other => {
             return line.refuse(
                 other,
-                "need, input, parent, overwritten, ended, memory, run, backward, path, path-memory, either, cover, \
-                 cover-run, cover-backward, cover-path or branch",
+                "need, input, parent, overwritten, ended, memory, run, backward, path, \
+                 path-memory, either, cover, cover-run, cover-backward, cover-path or branch",
             );
         }
     })

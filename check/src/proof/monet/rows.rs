@@ -8,7 +8,7 @@ use super::{Kind, Quantity, Row, Turn};
 /// The form of a row that holds.
 pub fn form(graph: &Graph, row: &Row) -> Form {
     match row {
-        // What is read was computed in the stage, or is stored beyond it; so it is there afterwards.
+        // What is read was computed in the stage, or is stored beyond it: it is there afterwards.
         Row::Need { stage, node } => {
             let mut form = Form::at_least(0);
             form.there(*node, None, *stage, 1);
@@ -237,7 +237,7 @@ fn there(
     }
 }
 
-/// The stage until whose beginning a tensor stays, so that it is there at the turns of the source in
+/// The stage until whose beginning a tensor stays, so that it is there at the source's turns in
 /// all stages of the window.
 fn upto(paths: &Paths, tensor: u32) -> u32 {
     paths.reader + u32::from(tensor < paths.source)

@@ -3,12 +3,12 @@
 //! A schedule here has no more than it needs: of several ways to compute a node, all in place or
 //! all not, and of several choices of a stage, it takes none that another beats; nothing is
 //! computed or stored beyond its last use. Among the cheapest schedules that fit there is one like
-//! that: to exchange and to leave out keeps (and is all that is asked of it below) that what is read
-//! is there, that what is overwritten is gone, and that memory is no more than the room.
+//! that. To exchange and to leave out keeps what is asked of it below: that what every
+//! implementation reads is there, that what is overwritten is gone, that memory is within the room.
 //!
-//! `S` is what is stored when a stage begins, `R` what is computed in it, and a tensor is *held* if
-//! the backward node of the stage reads it and the next stage does not store it; then it is computed
-//! in the stage. So a tensor is not both stored for the next stage and held.
+//! `S` is what is stored when a stage begins, `R` what is computed in it. A tensor is *held* if the
+//! backward node of the stage reads it and the next stage does not store it; then it is computed in
+//! the stage. So a tensor is not both stored for the next stage and held.
 
 use super::graph::Graph;
 use super::paths::{Paths, choice};
@@ -216,9 +216,7 @@ fn check_either(
     };
     let most = most.min(room - begin + parts);
     ensure((-i64::MAX / 4..=most).contains(&more), || {
-        format!(
-            "what is stored of the paths is charged {more} bytes beyond its own, and at most {most} hold"
-        )
+        format!("{more} bytes are charged beside what is stored of the paths, at most {most} hold")
     })
 }
 

@@ -78,6 +78,8 @@ pub struct MonetGraph {
     /// True if cuts are separated in their plain forms alone, neither rounded nor charging both
     /// ways.
     pub plain_cuts: bool,
+    /// The last stage at whose start each tensor may be stored to some use; 0 if none.
+    last_stored: Vec<u32>,
     /// Ways with which a node fits at all, as a bit mask by node and stage (ways from the 64th on
     /// count as fitting).
     fitting: Vec<u64>,
@@ -212,8 +214,14 @@ impl MonetGraph {
             classes: Vec::new(),
             choice_classes: Vec::new(),
             plain_cuts: false,
+            last_stored: Vec::new(),
             fitting: vec![u64::MAX; columns * stages],
         };
+        let last_stored = |i: usize| match graph.last_use[i] {
+            Some(last) => last + 1,
+            None => graph.is_read(i as u32, 0).into(),
+        };
+        graph.last_stored = (0..columns).map(last_stored).collect();
         graph.leave_out_what_never_fits();
         graph.find_classes();
         Ok(graph)
@@ -326,9 +334,17 @@ impl MonetGraph {
     }
 
     /// The last stage at whose start a tensor may be stored to some use: a backward node reads what
-    /// is stored beyond it.
+    /// is stored beyond it; and what the loss reads is held in stage 0 if it is not stored, which
+    /// the passing lists of other nodes do not cover.
     pub fn last_stored(&self, node: u32) -> u32 {
-        self.last_use[node as usize].map_or(0, |t| t + 1)
+        self.last_stored[node as usize]
+    }
+
+    /// Returns whether it may be of use to have a tensor: a by-product that nothing reads need not
+    /// be computed.
+    pub fn is_of_use(&self, node: u32) -> bool {
+        let is_read = self.last_stored(node) > 0 || !self.users[node as usize].is_empty();
+        is_read || self.is_forced(node)
     }
 
     /// Bytes of the passing list of a forward node.

@@ -76,7 +76,7 @@ impl Interval {
         for i in 0..graph.columns {
             let node = i as u32;
             let last = graph.last_stored(node) as usize;
-            if last == 0 && !graph.is_forced(node) {
+            if !graph.is_of_use(node) {
                 continue;
             }
             for t in 0..graph.stages.min(last.max(1)) {
