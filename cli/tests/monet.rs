@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{object, run_to, text};
+use common::{chain, object, run_to, text};
 use remat_instances::instance::{
     CostUnit, Gradient, Implementation, InPlace, Instance, InstanceData, Node, NodeId, NodeKind,
     passing_in_plain_order,
@@ -199,12 +199,10 @@ fn the_bound_comes_with_a_proof_of_its_instance() {
     std::fs::write(&forged, lines.replacen(claim, &raised, 1)).unwrap();
     let (_, err) = run_to(2, &["check-certificate", text(&forged), text(&graph)]);
     assert!(err.contains("multipliers prove"), "{err}");
-    // A forward pass alone has no such program.
-    let (_, err) = run_to(
-        2,
-        &["check-certificate", text(&proof), "zoo:chain?n=9&loss=0"],
-    );
-    assert!(err.contains("error"), "{err}");
+    // An instance without a loss has no such program.
+    let chain = chain(folder.path(), 4);
+    let (_, err) = run_to(2, &["check-certificate", text(&proof), text(&chain)]);
+    assert!(err.contains("no loss node"), "{err}");
 }
 
 #[test]

