@@ -35,7 +35,7 @@ fn solved(
     round: usize,
 ) -> (TreeOutcome<MonetGraph>, BoundProof, Option<u64>) {
     let mut graph = MonetGraph::new(instance, budget).unwrap();
-    graph.plain_cuts = round % 5 == 0;
+    graph.plain_cuts = round.is_multiple_of(5);
     let graph = Arc::new(graph);
     // Cuts leave little to branch on.
     let root = RootSettings {
@@ -68,13 +68,13 @@ fn without_readers_of_the_loss(instance: &Instance) -> Instance {
 
 /// A random instance with some or all options, and a budget.
 fn random(round: usize, forward: usize, numbers: &mut Numbers) -> (Instance, u64) {
-    if round % 2 == 0 {
+    if round.is_multiple_of(2) {
         let mut instance = monet_optimum::random(
             3 + numbers.below(3) as usize,
             1 + numbers.below(3) as usize,
             numbers,
         );
-        if round % 4 == 0 {
+        if round.is_multiple_of(4) {
             instance = without_readers_of_the_loss(&instance);
         }
         let most: u64 = instance.nodes().iter().map(|v| v.output_bytes).sum();
