@@ -45,14 +45,14 @@ pub(super) fn run<P: Problem>(
     let incumbents = &shared.incumbents;
     let proof = (shared.program.as_ref().zip(tree))
         .and_then(|(program, tree)| problem.proof(program, &tree));
-    // The bound that is told is one that can be checked, where that is wanted.
-    let certified = proof.as_ref().and_then(BoundProof::bound);
+    let proven = proof.as_ref().filter(|_| problem.is_bound_proven());
+    let proven = proven.and_then(BoundProof::bound).unwrap_or(u64::MAX);
     let mut outcome = Outcome {
         lp_iterations: incumbents.pivots(),
         nodes: incumbents.nodes(),
         moves: incumbents.moves(),
         proof,
-        ..Outcome::new(certified.unwrap_or(u64::MAX).min(incumbents.bound()))
+        ..Outcome::new(incumbents.bound().min(proven))
     };
     if incumbents.is_infeasible() {
         outcome.infeasible_because = Some(format!(
