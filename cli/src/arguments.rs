@@ -238,7 +238,7 @@ pub struct SolveArguments {
     /// Draw cost and bound over time here
     #[arg(long, value_name = "FILE")]
     pub progress_svg: Option<PathBuf>,
-    /// Write a proof of the bound here, which check-certificate accepts (formulation checkmate)
+    /// Write a proof of the bound here, which check-certificate accepts
     #[arg(long, value_name = "FILE")]
     pub certificate: Option<PathBuf>,
     /// Print one JSON object on standard output instead of a summary

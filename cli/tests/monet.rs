@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{object, run_to, text};
+use common::{chain, object, run_to, text};
 use remat_instances::instance::{
     CostUnit, Gradient, Implementation, InPlace, Instance, InstanceData, Node, NodeId, NodeKind,
     passing_in_plain_order,
@@ -159,6 +159,50 @@ fn choices_are_made_by_default_and_the_plan_holds() {
             .collect()
     };
     assert_eq!(again(&shown), again(&told));
+}
+
+#[test]
+fn the_bound_comes_with_a_proof_of_its_instance() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = network(folder.path(), 4);
+    for (name, budget, code) in [
+        ("tree.proof", "5300", 0),
+        ("packed.proof.gz", "6000", 0),
+        ("everything.proof", "200%", 0),
+        ("none.proof", "2000", 3),
+    ] {
+        let proof = folder.path().join(name);
+        let solve = ["solve", text(&graph), "--budget", budget, "--json", "-q"];
+        let certificate = ["--certificate", text(&proof)];
+        let (out, _) = run_to(code, &[&solve[..], &certificate].concat());
+        let result = object(&out);
+        let check = ["check-certificate", text(&proof), text(&graph)];
+        let (out, _) = run_to(0, &[&check[..], &["--json"]].concat());
+        let verdict = object(&out);
+        assert_eq!(verdict["verdict"], "accepted", "{name}");
+        assert_eq!(verdict["formulation"], "monet", "{name}");
+        assert_eq!(verdict["budget_bytes"], result["budget_bytes"], "{name}");
+        match code {
+            3 => assert_eq!(verdict["claim"], "infeasible"),
+            _ => assert_eq!(verdict["lower"], result["bound"], "{name}"),
+        }
+    }
+    let proof = folder.path().join("tree.proof");
+    let lines = std::fs::read_to_string(&proof).unwrap();
+    let claim = lines
+        .lines()
+        .find(|l| l.starts_with("claim bound"))
+        .unwrap();
+    let bound: u64 = claim["claim bound ".len()..].parse().unwrap();
+    let forged = folder.path().join("forged.proof");
+    let raised = format!("claim bound {}", bound + 1);
+    std::fs::write(&forged, lines.replacen(claim, &raised, 1)).unwrap();
+    let (_, err) = run_to(2, &["check-certificate", text(&forged), text(&graph)]);
+    assert!(err.contains("multipliers prove"), "{err}");
+    // An instance without a loss has no such program.
+    let chain = chain(folder.path(), 4);
+    let (_, err) = run_to(2, &["check-certificate", text(&proof), text(&chain)]);
+    assert!(err.contains("no loss node"), "{err}");
 }
 
 #[test]

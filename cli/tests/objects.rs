@@ -259,7 +259,7 @@ fn results_about_an_instance_say_which_and_how() {
         &[
             &ORIGIN,
             &["verdict", "claim", "lower", "made_for", "budget_bytes"],
-            &["rows", "nodes", "leaves"],
+            &["formulation", "rows", "nodes", "leaves"],
         ],
     );
     let program = folder.path().join("program.mps");

@@ -1,4 +1,4 @@
-//! Proofs of bounds (`remat-proof/1`), checked in integers.
+//! Proofs of bounds (`remat-proof/2`), checked in integers.
 //!
 //! A proof says that every schedule of an instance within a budget costs at least so much, or that
 //! there is none. Its parts are rows that hold at every schedule (each is checked to be one of a
@@ -11,22 +11,28 @@
 //! | module | concept |
 //! |---|---|
 //! | [`parse`] | the text |
-//! | `graph` | costs, sizes, readers |
-//! | `rows` | whether a row holds at every schedule, and what its multiplier is worth to whom |
-//! | `lives` | the cheapest life of a tensor |
-//! | [`tree`] | node by node |
+//! | [`tree`] | node by node: leaves, multipliers, exclusions, for any program |
+//! | `program` | what the tree must know of a program |
+//! | `knapsack` | what fits weighs at most so much |
+//! | [`checkmate`] | Checkmate's program: its rows, and the lives of tensors |
+//! | [`monet`] | MONeT's program: its rows, the lives of tensors, the choices of stages |
 
-pub mod cover;
-mod graph;
-mod lives;
+pub mod checkmate;
+mod knapsack;
+pub mod monet;
 pub mod parse;
-mod rows;
+mod program;
 pub mod tree;
 
-/// The first line of a proof.
-pub const HEADER: &str = "remat-proof/1";
+pub use program::Program;
 
-use cover::Cover;
+/// Name of the format: the first line of a proof begins with it.
+pub const NAME: &str = "remat-proof/";
+/// The first line of a proof.
+pub const HEADER: &str = "remat-proof/2";
+/// The first line of a proof of older versions: it has no line for the program, which is
+/// Checkmate's.
+pub const HEADER_WITHOUT_PROGRAM: &str = "remat-proof/1";
 
 /// Claim of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,42 +41,24 @@ pub enum Claim {
     Bound(u64),
     /// No schedule fits.
     Infeasible,
-    /// No schedule fits, since this node does not, beside its inputs.
+    /// No schedule fits, since this node does not, beside what is there with it in any case.
     TooSmall(u32),
-}
-
-/// A quantity of a schedule that is an integer: a count over some nodes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Quantity {
-    /// Count taken of each of them.
-    pub what: Counted,
-    /// The nodes.
-    pub nodes: Vec<u32>,
-}
-
-/// Count taken of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counted {
-    /// Its recomputations in stages from the first to the last.
-    Starts(u32, u32),
-    /// True if it is in memory when the stage begins.
-    Held(u32),
 }
 
 /// A quantity is at least, or at most, so much.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Branch {
-    /// The quantity that is bounded.
-    pub quantity: Quantity,
+pub struct Branch<Q> {
+    /// The quantity that is bounded: an integer at every schedule.
+    pub quantity: Q,
     /// Bounded below rather than above.
     pub at_least: bool,
     /// The bound.
     pub count: u32,
 }
 
-impl Branch {
+impl<Q: PartialEq> Branch<Q> {
     /// Returns whether one of the two holds at every schedule.
-    pub fn completes(&self, other: &Branch) -> bool {
+    pub fn completes(&self, other: &Self) -> bool {
         let (low, high) = match (self.at_least, other.at_least) {
             (false, true) => (self, other),
             (true, false) => (other, self),
@@ -80,93 +68,44 @@ impl Branch {
     }
 }
 
-/// A path cut's window and path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Path {
-    /// The stage at whose start something of the path is held, or else the first node is recomputed
-    /// from there on.
-    pub from: u32,
-    /// The stage whose node reads the end of the path.
-    pub reader: u32,
-    /// The path, in the direction of edges.
-    pub nodes: Vec<u32>,
-}
-
-/// A row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Row {
-    /// `node` is there when the node of stage `reader` reads it.
-    Need {
-        /// The tensor.
-        node: u32,
-        /// The reader, which is also the stage.
-        reader: u32,
-    },
-    /// `input` is there when `node` is recomputed in `stage`.
-    Input {
-        /// The stage.
-        stage: u32,
-        /// The node.
-        node: u32,
-        /// Its input.
-        input: u32,
-    },
-    /// The parent of by-product `node` is recomputed in `stage` where that is.
-    Parent {
-        /// The stage.
-        stage: u32,
-        /// The by-product.
-        node: u32,
-    },
-    /// The contents of memory at `node`'s turn in `stage` fit.
-    Memory {
-        /// The stage.
-        stage: u32,
-        /// The node.
-        node: u32,
-        /// The size by which sizes and capacity are rounded; 0 for sizes as they are.
-        unit: u64,
-    },
-    /// The weight of what is there at an event is at most so much.
-    Cover(Cover),
-    /// Something of the path is held or its first node recomputed.
-    Path(Path),
-    /// The tensors that stay throughout the window, and what the recomputation of the path's first
-    /// node needs, fit.
-    PathMemory {
-        /// Window and path.
-        path: Path,
-        /// Tensors whose stay is charged.
-        staying: Vec<u32>,
-        /// (stage, tensor): charged where it is there at the turn of the path's first node.
-        companions: Vec<(u32, u32)>,
-        /// Bytes of the companions of any stage, at least.
-        other_bytes: u64,
-    },
-    /// A branching above the node.
-    Branch(Branch),
-}
-
 /// Place of a node in the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Place<Q> {
     /// At the top.
     Root,
     /// At another node, as the same once more.
     Again(u32),
     /// At another node, by a branching.
-    Below(u32, Branch),
+    Below(u32, Branch<Q>),
 }
 
 /// A node of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct Node<Q> {
     /// Its place in the tree.
-    pub place: Place,
+    pub place: Place<Q>,
     /// Multipliers are multiples of 2^-bits.
     pub bits: u32,
     /// Rows and their multipliers, at least 0.
     pub multipliers: Vec<(u32, i128)>,
+}
+
+/// Rows of a program, and a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence<R, Q> {
+    /// Rows.
+    pub rows: Vec<R>,
+    /// The tree, each node behind the one it hangs at.
+    pub nodes: Vec<Node<Q>>,
+}
+
+/// Evidence for a claim, in terms of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// Checkmate's.
+    Checkmate(Evidence<checkmate::Row, checkmate::Quantity>),
+    /// MONeT's.
+    Monet(Evidence<monet::Row, monet::Quantity>),
 }
 
 /// A proof as it is in its file.
@@ -178,8 +117,6 @@ pub struct Proof {
     pub budget_bytes: u64,
     /// Its claim.
     pub claim: Claim,
-    /// Rows.
-    pub rows: Vec<Row>,
-    /// The tree, each node behind the one it hangs at.
-    pub nodes: Vec<Node>,
+    /// The program, and the evidence; empty for [`Claim::TooSmall`].
+    pub body: Body,
 }

@@ -1,6 +1,9 @@
 //! Reads proofs.
 
-use super::{Branch, Claim, Counted, Cover, HEADER, Node, Path, Place, Proof, Quantity, Row};
+use super::{
+    Body, Branch, Claim, Evidence, HEADER, HEADER_WITHOUT_PROGRAM, Node, Place, Proof, checkmate,
+    monet,
+};
 use std::fmt::Display;
 use std::str::{FromStr, SplitWhitespace};
 
@@ -14,7 +17,28 @@ pub fn parse(text: &str) -> Result<Proof, String> {
         number: 0,
     };
     let mut line = lines.next()?;
-    line.keyword(HEADER)?;
+    let has_program = match line.word("the version of a proof")? {
+        HEADER => true,
+        HEADER_WITHOUT_PROGRAM => false,
+        other => {
+            let right = format!("{HEADER} or {HEADER_WITHOUT_PROGRAM}");
+            return line.refuse(other, &right);
+        }
+    };
+    line.end()?;
+    let program = match has_program {
+        true => {
+            let mut line = lines.next()?;
+            line.keyword("program")?;
+            let program = line.word("a program")?;
+            if !["checkmate", "monet"].contains(&program) {
+                return line.refuse(program, "checkmate or monet");
+            }
+            line.end()?;
+            program
+        }
+        false => "checkmate",
+    };
     let mut line = lines.next()?;
     line.keyword("instance")?;
     let instance = line.rest();
@@ -29,97 +53,68 @@ pub fn parse(text: &str) -> Result<Proof, String> {
         "too-small" => Claim::TooSmall(line.last_number("a node")?),
         other => return line.refuse(other, "bound, infeasible or too-small"),
     };
-    let mut proof = Proof {
+    line.end()?;
+    let body = match program {
+        "monet" => Body::Monet(evidence(
+            &mut lines,
+            claim,
+            monet::read::row,
+            monet::read::quantity,
+        )?),
+        _ => Body::Checkmate(evidence(
+            &mut lines,
+            claim,
+            checkmate::read::row,
+            checkmate::read::quantity,
+        )?),
+    };
+    lines.end()?;
+    Ok(Proof {
         instance,
         budget_bytes,
         claim,
+        body,
+    })
+}
+
+/// Reads rows and nodes, each row by `row` and each quantity by `quantity`; there are none for a
+/// node that does not fit.
+fn evidence<R, Q>(
+    lines: &mut ProofLines<'_>,
+    claim: Claim,
+    row: impl Fn(&mut ProofLine<'_>) -> Result<R, String>,
+    quantity: impl Fn(&mut ProofLine<'_>) -> Result<Q, String>,
+) -> Result<Evidence<R, Q>, String> {
+    let mut evidence = Evidence {
         rows: Vec::new(),
         nodes: Vec::new(),
     };
     if let Claim::TooSmall(_) = claim {
-        lines.end()?;
-        return Ok(proof);
+        return Ok(evidence);
     }
     let mut line = lines.next()?;
     line.keyword("rows")?;
     let rows: usize = line.last_number("how many rows there are")?;
     for _ in 0..rows {
-        proof.rows.push(row(&mut lines.next()?)?);
+        let mut line = lines.next()?;
+        evidence.rows.push(row(&mut line)?);
+        line.end()?;
     }
     let mut line = lines.next()?;
     line.keyword("nodes")?;
     let nodes: usize = line.last_number("how many nodes there are")?;
     for number in 0..nodes {
-        proof.nodes.push(node(&mut lines, number, rows)?);
+        evidence.nodes.push(node(lines, number, rows, &quantity)?);
     }
-    lines.end()?;
-    Ok(proof)
+    Ok(evidence)
 }
 
-fn row(line: &mut ProofLine<'_>) -> Result<Row, String> {
-    let row = match line.word("a kind of row")? {
-        "need" => Row::Need {
-            node: line.number("a node")?,
-            reader: line.number("its reader")?,
-        },
-        "parent" => Row::Parent {
-            stage: line.number("a stage")?,
-            node: line.number("a by-product")?,
-        },
-        "input" => Row::Input {
-            stage: line.number("a stage")?,
-            node: line.number("a node")?,
-            input: line.number("its input")?,
-        },
-        "memory" => Row::Memory {
-            stage: line.number("a stage")?,
-            node: line.number("a node")?,
-            unit: line.number("a size, or 0")?,
-        },
-        "cover" => Row::Cover(Cover {
-            stage: line.number("a stage")?,
-            node: line.number("a node")?,
-            most: line.number("a weight")?,
-            made: line.number("a weight, or 0")?,
-            weights: line.list(|l| Ok((l.number("a node")?, l.number("its weight")?)))?,
-        }),
-        "path" => Row::Path(path(line)?),
-        "path-memory" => Row::PathMemory {
-            path: path(line)?,
-            staying: line.list(|l| l.number("a node"))?,
-            companions: line.list(|l| Ok((l.number("a stage")?, l.number("a node")?)))?,
-            other_bytes: line.number("bytes")?,
-        },
-        "branch" => Row::Branch(branch(line)?),
-        other => {
-            return line.refuse(
-                other,
-                "need, input, memory, cover, path, path-memory or branch",
-            );
-        }
-    };
-    line.end()?;
-    Ok(row)
-}
-
-fn path(line: &mut ProofLine<'_>) -> Result<Path, String> {
-    Ok(Path {
-        from: line.number("a stage")?,
-        reader: line.number("a stage")?,
-        nodes: line.list(|l| l.number("a node"))?,
-    })
-}
-
-fn branch(line: &mut ProofLine<'_>) -> Result<Branch, String> {
-    let what = match line.word("a quantity")? {
-        "starts" => Counted::Starts(line.number("a stage")?, line.number("a stage")?),
-        "held" => Counted::Held(line.number("a stage")?),
-        other => return line.refuse(other, "starts or held"),
-    };
-    let quantity = Quantity {
-        what,
-        nodes: line.list(|l| l.number("a node"))?,
-    };
+/// Reads a branching, whose quantity is read by `quantity`.
+pub(super) fn branch<Q>(
+    line: &mut ProofLine<'_>,
+    quantity: impl Fn(&mut ProofLine<'_>) -> Result<Q, String>,
+) -> Result<Branch<Q>, String> {
+    let quantity = quantity(line)?;
     let at_least = match line.word("<= or >=")? {
         "<=" => false,
         ">=" => true,
@@ -132,12 +127,20 @@ fn branch(line: &mut ProofLine<'_>) -> Result<Branch, String> {
     })
 }
 
-fn node(lines: &mut ProofLines<'_>, number: usize, rows: usize) -> Result<Node, String> {
+fn node<Q>(
+    lines: &mut ProofLines<'_>,
+    number: usize,
+    rows: usize,
+    quantity: impl Fn(&mut ProofLine<'_>) -> Result<Q, String>,
+) -> Result<Node<Q>, String> {
     let mut line = lines.next()?;
     let place = match line.word("root, again or below")? {
         "root" => Place::Root,
         "again" => Place::Again(line.number("a node of the tree")?),
-        "below" => Place::Below(line.number("a node of the tree")?, branch(&mut line)?),
+        "below" => Place::Below(
+            line.number("a node of the tree")?,
+            branch(&mut line, quantity)?,
+        ),
         other => return line.refuse(other, "root, again or below"),
     };
     match &place {
@@ -208,45 +211,55 @@ impl<'a> ProofLines<'a> {
     }
 }
 
-struct ProofLine<'a> {
+/// The words of a line.
+pub(super) struct ProofLine<'a> {
     words: SplitWhitespace<'a>,
     number: usize,
 }
 
 impl<'a> ProofLine<'a> {
-    fn refuse<T>(&self, found: impl Display, right: &str) -> Result<T, String> {
+    /// Refuses a word.
+    pub(super) fn refuse<T>(&self, found: impl Display, right: &str) -> Result<T, String> {
         Err(format!(
             "line {}: `{found}`, where {right} should be",
             self.number
         ))
     }
 
-    fn word(&mut self, right: &str) -> Result<&'a str, String> {
+    /// The next word.
+    pub(super) fn word(&mut self, right: &str) -> Result<&'a str, String> {
         match self.words.next() {
             Some(word) => Ok(word),
             None => self.refuse("the end of the line", right),
         }
     }
 
-    fn keyword(&mut self, right: &str) -> Result<(), String> {
+    /// Takes a word that must be there.
+    pub(super) fn keyword(&mut self, right: &str) -> Result<(), String> {
         match self.word(right)? {
             word if word == right => Ok(()),
             other => self.refuse(other, right),
         }
     }
 
-    fn number<T: FromStr>(&mut self, right: &str) -> Result<T, String> {
+    /// The next word, a number.
+    pub(super) fn number<T: FromStr>(&mut self, right: &str) -> Result<T, String> {
         let word = self.word(right)?;
         word.parse().or_else(|_| self.refuse(word, right))
     }
 
-    fn last_number<T: FromStr>(&mut self, right: &str) -> Result<T, String> {
+    /// The last word, a number.
+    pub(super) fn last_number<T: FromStr>(&mut self, right: &str) -> Result<T, String> {
         let number = self.number(right)?;
         self.end()?;
         Ok(number)
     }
 
-    fn list<T>(&mut self, item: impl Fn(&mut Self) -> Result<T, String>) -> Result<Vec<T>, String> {
+    /// A list: how many there are, and they.
+    pub(super) fn list<T>(
+        &mut self,
+        item: impl Fn(&mut Self) -> Result<T, String>,
+    ) -> Result<Vec<T>, String> {
         let count: usize = self.number("how many there are")?;
         // Not with this capacity: the count is not to be believed before they are there.
         let mut list = Vec::new();
@@ -256,11 +269,13 @@ impl<'a> ProofLine<'a> {
         Ok(list)
     }
 
-    fn rest(&mut self) -> String {
+    /// All words that are left.
+    pub(super) fn rest(&mut self) -> String {
         self.words.by_ref().collect::<Vec<_>>().join(" ")
     }
 
-    fn end(&mut self) -> Result<(), String> {
+    /// Checks that no word is left.
+    pub(super) fn end(&mut self) -> Result<(), String> {
         match self.words.next() {
             None => Ok(()),
             Some(word) => self.refuse(word, "the end of the line"),

@@ -1,9 +1,8 @@
 //! Checks a proof node by node.
 
-use super::graph::Graph;
-use super::lives::{LifeExclusions, Lives};
-use super::rows::{self, Prices};
-use super::{Branch, Claim, Node, Place, Proof, Row};
+use super::checkmate::{self, Checkmate};
+use super::monet::{self, Monet};
+use super::{Body, Branch, Claim, Evidence, Place, Program, Proof};
 use remat_instances::Instance;
 
 /// Exclusions are followed up until nothing changes, or so often.
@@ -20,60 +19,78 @@ pub struct Counts {
     pub leaves: usize,
 }
 
-/// Checks that a proof shows what it claims about an instance.
+/// Checks that a proof shows what it claims about an instance: with its implementations and
+/// in-place steps for MONeT's program; of Checkmate's the first implementations count
+/// ([`Instance::single_implementation_view`]).
 ///
 /// # Errors
 /// The first thing that is wrong, in words.
 pub fn check(proof: &Proof, instance: &Instance) -> Result<Counts, String> {
-    let Some(graph) = Graph::new(instance, proof.budget_bytes) else {
-        // What is always there exceeds the budget: nothing fits, whatever the claim.
-        return Ok(Counts::default());
-    };
-    let target = match proof.claim {
+    let budget_bytes = proof.budget_bytes;
+    if let Claim::TooSmall(node) = proof.claim {
+        let is_too_small = match proof.body {
+            Body::Checkmate(_) => checkmate::is_too_small(instance, budget_bytes, node),
+            Body::Monet(_) => monet::is_too_small(instance, budget_bytes, node)?,
+        };
+        return match is_too_small {
+            true => Ok(Counts::default()),
+            false => Err(format!("node {node} fits within the budget")),
+        };
+    }
+    match &proof.body {
+        Body::Checkmate(evidence) => match Checkmate::new(instance, budget_bytes) {
+            Some(program) => check_tree(&program, proof.claim, evidence),
+            // What is always there exceeds the budget: nothing fits, whatever the claim.
+            None => Ok(Counts::default()),
+        },
+        Body::Monet(evidence) => match Monet::new(instance, budget_bytes)? {
+            Some(program) => check_tree(&program, proof.claim, evidence),
+            // Something that happens in every schedule exceeds the budget.
+            None => Ok(Counts::default()),
+        },
+    }
+}
+
+/// Checks that the leaves of a tree reach a claim and cover all schedules of a program.
+fn check_tree<P: Program>(
+    program: &P,
+    claim: Claim,
+    evidence: &Evidence<P::Row, P::Quantity>,
+) -> Result<Counts, String> {
+    let target = match claim {
         Claim::Bound(cost) => cost,
-        Claim::Infeasible => graph.beyond(),
-        Claim::TooSmall(node) => {
-            let fits = (node as usize) < graph.len() && graph.need_first(node) <= graph.capacity;
-            return match fits || node as usize >= graph.len() {
-                true => Err(format!("node {node} fits within the budget")),
-                false => Ok(Counts::default()),
-            };
-        }
+        _ => program.beyond(),
     };
-    let mut below: Vec<Vec<u32>> = vec![Vec::new(); proof.nodes.len()];
-    for (number, node) in proof.nodes.iter().enumerate() {
+    let mut below: Vec<Vec<u32>> = vec![Vec::new(); evidence.nodes.len()];
+    for (number, node) in evidence.nodes.iter().enumerate() {
         if let Place::Again(above) | Place::Below(above, _) = node.place {
             below[above as usize].push(number as u32);
         }
     }
-    if proof.nodes.is_empty() {
+    if evidence.nodes.is_empty() {
         return Err("the tree has no node".into());
     }
-    let base = graph.cost.iter().map(|&c| i128::from(c)).sum();
     let mut checker = Checker {
-        proof,
+        program,
+        evidence,
         below,
-        graph,
-        base,
         target,
-        used: vec![false; proof.rows.len()],
+        used: vec![false; evidence.rows.len()],
         leaves: 0,
     };
     checker.run()?;
     Ok(Counts {
         rows: checker.used.iter().filter(|u| **u).count(),
-        nodes: proof.nodes.len(),
+        nodes: evidence.nodes.len(),
         leaves: checker.leaves,
     })
 }
 
-struct Checker<'a> {
-    proof: &'a Proof,
+struct Checker<'a, P: Program> {
+    program: &'a P,
+    evidence: &'a Evidence<P::Row, P::Quantity>,
     /// Nodes that hang at each.
     below: Vec<Vec<u32>>,
-    graph: Graph,
-    /// Cost of computing everything once.
-    base: i128,
     /// Cost that every leaf must reach.
     target: u64,
     used: Vec<bool>,
@@ -81,19 +98,19 @@ struct Checker<'a> {
 }
 
 /// A node that is still to be checked, and what is known above it.
-struct OpenNode {
+struct OpenNode<P: Program> {
     node: u32,
-    exclusions: LifeExclusions,
-    branches: Vec<Branch>,
+    exclusions: P::Exclusions,
+    branches: Vec<Branch<P::Quantity>>,
     /// True if the node above reaches the target by itself.
     closed: bool,
 }
 
-impl Checker<'_> {
+impl<P: Program> Checker<'_, P> {
     fn run(&mut self) -> Result<(), String> {
         let mut open = vec![OpenNode {
             node: 0,
-            exclusions: LifeExclusions::none(&self.graph),
+            exclusions: self.program.excluded_at_first(),
             branches: Vec::new(),
             closed: false,
         }];
@@ -103,45 +120,70 @@ impl Checker<'_> {
         Ok(())
     }
 
+    /// Checks that a row holds at every schedule below a node, as far as that is not known.
+    fn check_row(&mut self, row: u32, branches: &[Branch<P::Quantity>]) -> Result<(), String> {
+        let statement = &self.evidence.rows[row as usize];
+        if let Some(branch) = P::branch(statement)
+            && !branches.contains(branch)
+        {
+            return Err("no branching above the node says so".into());
+        }
+        match std::mem::replace(&mut self.used[row as usize], true) {
+            true => Ok(()),
+            false => self.program.check_row(statement),
+        }
+    }
+
     /// Checks a node; returns those that hang at it.
-    fn visit(&mut self, at: OpenNode) -> Result<Vec<OpenNode>, String> {
+    fn visit(&mut self, at: OpenNode<P>) -> Result<Vec<OpenNode<P>>, String> {
         let OpenNode {
             node: number,
             mut exclusions,
             branches,
             closed,
         } = at;
-        let node = &self.proof.nodes[number as usize];
+        let evidence = self.evidence;
+        let node = &evidence.nodes[number as usize];
         for &(row, _) in &node.multipliers {
-            let statement = &self.proof.rows[row as usize];
-            let known = std::mem::replace(&mut self.used[row as usize], true);
-            // What holds at every schedule is checked once.
-            if !known || matches!(statement, Row::Branch(_)) {
-                rows::check(&self.graph, statement, &branches)
-                    .map_err(|e| format!("row {row}, at node {number}: {e}"))?;
-            }
+            self.check_row(row, &branches)
+                .map_err(|e| format!("row {row}, at node {number}: {e}"))?;
         }
-        let bounds = self.bounds(node).ok_or_else(|| {
+        let one = 1i128 << node.bits;
+        let rows = node.multipliers.iter();
+        let rows = rows.map(|&(row, y)| (&evidence.rows[row as usize], y));
+        let too_large = || {
             format!("node {number}: the multipliers are too large for whole numbers of 128 bits")
-        })?;
-        let reach = bounds.reach(self, &exclusions);
-        let closed = closed || reach > bounds.most_below(self.target);
+        };
+        let prices = self.program.prices(rows, one).ok_or_else(too_large)?;
+        let reach = self.program.reach(&prices, &exclusions);
+        // The largest bound that is less than the target: costs are whole numbers. No sum of it and
+        // of others is to overflow.
+        let most = (i128::from(self.target) - 1).checked_mul(one);
+        let most = most.filter(|most| *most < i128::MAX / 4);
+        let most = most.ok_or_else(too_large)?;
+        let closed = closed || reach.is_none_or(|reach| reach > most);
         let below = std::mem::take(&mut self.below[number as usize]);
         if below.is_empty() {
             self.leaves += 1;
-            return match closed {
-                true => Ok(Vec::new()),
-                false => Err(format!(
+            return match (closed, reach) {
+                (false, Some(reach)) => Err(format!(
                     "node {number}: its multipliers prove {}, less than {}",
-                    reach.div_euclid(bounds.one),
+                    reach.div_euclid(one) + i128::from(reach.rem_euclid(one) > 0),
                     self.target
                 )),
+                _ => Ok(Vec::new()),
             };
         }
-        bounds.exclude(self, &mut exclusions);
-        let places: Vec<Option<Branch>> = below
+        for _ in 0..PASSES {
+            let before = P::count(&exclusions);
+            self.program.exclude(&prices, most, &mut exclusions);
+            if P::count(&exclusions) == before {
+                break;
+            }
+        }
+        let places: Vec<Option<Branch<P::Quantity>>> = below
             .iter()
-            .map(|&b| match &self.proof.nodes[b as usize].place {
+            .map(|&b| match &evidence.nodes[b as usize].place {
                 Place::Below(_, branch) => Some(branch.clone()),
                 _ => None,
             })
@@ -166,77 +208,5 @@ impl Checker<'_> {
                 closed,
             });
         Ok(open.collect())
-    }
-
-    fn bounds(&self, node: &Node) -> Option<NodeBounds> {
-        let multipliers = node.multipliers.iter();
-        let rows = multipliers.map(|&(row, y)| (&self.proof.rows[row as usize], y));
-        let prices = Prices::new(&self.graph, rows)?;
-        let one = 1i128 << node.bits;
-        let n = self.graph.len() as i128;
-        // Sums over stages of sums of prices and costs.
-        let again = self.graph.cost_again.iter().map(|&c| i128::from(c));
-        let dearest = self.base.checked_add(again.sum::<i128>().checked_mul(n)?)?;
-        let costs = dearest.checked_mul(one)?;
-        let most = prices.most.checked_add(costs)?;
-        most.checked_mul(n + 2)?.checked_mul(8)?;
-        Some(NodeBounds { prices, one })
-    }
-}
-
-/// The bounds that a node's multipliers give.
-struct NodeBounds {
-    prices: Prices,
-    one: i128,
-}
-
-impl NodeBounds {
-    /// The largest bound that is less than a cost: costs are whole numbers.
-    fn most_below(&self, cost: u64) -> i128 {
-        (i128::from(cost) - 1).saturating_mul(self.one)
-    }
-
-    fn lives(&self, checker: &Checker<'_>, exclusions: &LifeExclusions, node: usize) -> Lives {
-        Lives::new(&checker.graph, &self.prices, exclusions, node, self.one)
-    }
-
-    /// The cost of every permitted schedule is at least this: the right sides and, for each tensor,
-    /// the cheapest life.
-    fn reach(&self, checker: &Checker<'_>, exclusions: &LifeExclusions) -> i128 {
-        let lives = (0..checker.graph.len()).map(|i| self.lives(checker, exclusions, i).least());
-        checker.base * self.one + self.prices.worth + lives.sum::<i128>()
-    }
-
-    /// Rules out what no permitted schedule that costs less than the target does.
-    fn exclude(&self, checker: &Checker<'_>, exclusions: &mut LifeExclusions) {
-        let graph = &checker.graph;
-        for _ in 0..PASSES {
-            let before = exclusions.excluded();
-            let room = self.most_below(checker.target) - self.reach(checker, exclusions);
-            let least: Vec<i128> = (0..graph.len())
-                .map(|i| self.lives(checker, exclusions, i).least())
-                .collect();
-            for (i, least) in least.into_iter().enumerate() {
-                let lives = self.lives(checker, exclusions, i);
-                lives.exclude(least + room, exclusions);
-            }
-            // What cannot have its inputs or its parent's run cannot be recomputed.
-            for i in 0..graph.len() {
-                for stage in i + 1..=graph.last_stage[i] {
-                    let there = |&input: &u32| {
-                        let input = input as usize;
-                        exclusions.may_hold(input, stage) || exclusions.may_start(input, stage)
-                    };
-                    let made = |parent: u32| exclusions.may_start(parent as usize, stage);
-                    let inputs = graph.inputs[i].iter().all(there);
-                    if !inputs || !graph.parent[i].is_none_or(made) {
-                        exclusions.exclude_start(i, stage);
-                    }
-                }
-            }
-            if exclusions.excluded() == before {
-                break;
-            }
-        }
     }
 }

@@ -108,7 +108,7 @@ pub(super) const CHECK_ABOUT: &str = "\
 Check what `mip`, `solve`, `order` or `place` wrote with `--certificate`. The checker shares no code with the solver.
 
 A certificate in VIPR 1.1 format is checked with rational numbers: every line must follow from those before it, the solution \
-must be feasible, and the last line must show what the certificate claims. A proof of a bound on schedules (remat-proof/1) is \
+must be feasible, and the last line must show what the certificate claims. A proof of a bound on schedules (remat-proof/2, or /1) is \
 checked in integers against the instance it is for: every row must hold at every stage schedule, and every leaf of the tree must \
 reach the bound. Proofs of bounds on orders (remat-order-proof/1) and on placements (remat-place-bound/1) are checked against \
 their graph or table.";
@@ -124,14 +124,14 @@ Examples:
 
 The object that --json prints has the fields verdict (accepted), version, claim, lower and upper (ends of the range of the \
 optimum), constraints, derived, nodes, solutions and model_compared for a certificate of `mip`; verdict, version, claim (bound \
-or infeasible), lower (the bound), instance, instance_sha256, made_for (the instance that the proof names; where it is another one, the proof \
+or infeasible), lower (the bound), formulation (checkmate or monet), instance, instance_sha256, made_for (the instance that the proof names; where it is another one, the proof \
 holds for this one as well), budget_bytes, rows, nodes and leaves for a proof; verdict, version, claim (bound), lower, instance, instance_sha256, variant and evidence for a \
 bound on orders or placements. What is not known is null.
 
 Exit codes: 0 the certificate holds, 2 it does not, or a file cannot be read.")]
 pub struct CheckArguments {
-    /// Certificate (VIPR 1.0 or 1.1, remat-proof/1, remat-order-proof/1 or remat-place-bound/1),
-    /// plain or gzipped
+    /// Certificate (VIPR 1.0 or 1.1, remat-proof/1 or /2, remat-order-proof/1 or
+    /// remat-place-bound/1), plain or gzipped
     pub certificate: PathBuf,
     /// What it is for. A model in MPS format, plain or gzipped; without it the constraints are
     /// those that the certificate states. For a proof of a bound: instance file, graph, or

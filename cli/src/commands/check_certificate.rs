@@ -35,7 +35,7 @@ struct CheckJson<'a> {
 /// [`Failure`] where a file cannot be read, or the certificate does not hold.
 pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     let text = read(&arguments.certificate)?;
-    if text.starts_with(proof::HEADER) {
+    if text.starts_with(proof::NAME) {
         return run_proof(arguments, &text);
     }
     if text.starts_with(order::HEADER) {
@@ -111,6 +111,7 @@ struct ProofJson<'a> {
     verdict: &'a str,
     claim: &'a str,
     lower: Option<u64>,
+    formulation: &'a str,
     #[serde(flatten)]
     origin: OriginJson<'a>,
     made_for: &'a str,
@@ -220,8 +221,12 @@ fn made_for(arguments: &CheckArguments) -> Result<&str, Failure> {
 fn run_proof(arguments: &CheckArguments, text: &str) -> Result<Exit, Failure> {
     let path = &arguments.certificate;
     let instance = made_for(arguments)?;
-    let instance = source::instance(instance)?.single_implementation_view();
     let written = proof::parse::parse(text).map_err(|e| refuse(path, e))?;
+    let instance = source::instance(instance)?;
+    let (formulation, instance) = match written.body {
+        proof::Body::Checkmate(_) => ("checkmate", instance.single_implementation_view()),
+        proof::Body::Monet(_) => ("monet", instance),
+    };
     let counts = proof::tree::check(&written, &instance).map_err(|e| refuse(path, e))?;
     let budget = format_bytes(written.budget_bytes);
     let (claim, lower, words) = match written.claim {
@@ -250,6 +255,7 @@ fn run_proof(arguments: &CheckArguments, text: &str) -> Result<Exit, Failure> {
             verdict: "accepted",
             claim,
             lower,
+            formulation,
             origin: OriginJson::of(&instance),
             made_for: &written.instance,
             budget_bytes: written.budget_bytes,

@@ -19,7 +19,6 @@ use remat_formulations::reorder::{ALL_PLANS, Reorder, Reordered, STAGE_SCHEDULES
 use remat_formulations::solve::{
     AnyFormulation, Listener, Outcome, PlanError, Progress, Settings, Solvable, Status, planned,
 };
-use remat_instances::Semantics;
 use remat_instances::budget::format_bytes;
 use remat_instances::plan::PlanDocument;
 use remat_instances::schedule::{Schedule, ScheduleDocument, write_schedule};
@@ -77,12 +76,6 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         begun: Some(begun),
         ..arguments.solve.settings()
     };
-    if settings.prove && formulation.semantics() != Semantics::Checkmate {
-        return Err(Failure::Usage {
-            problem: "--certificate: proofs are written for Checkmate's program only".into(),
-            remedy: "add --formulation checkmate".into(),
-        });
-    }
     let reporter = Reporter::new(
         arguments.quiet,
         instance.cost_unit().clone(),

@@ -1,11 +1,12 @@
 //! Checkmate's program as the search sees it.
 
-use super::interval::{self, Interval, IntervalPoint};
+use super::CheckmateGraph;
+use super::interval::{Interval, IntervalPoint, tree_proof};
 use super::starts::{Known, fitting, fitting_baselines, replayed};
-use super::{CheckmateGraph, interval::tree_proof};
 use crate::anneal::{self, Found};
 use crate::bound;
 use crate::life::layers::{self, Layout, LazyLayout};
+use crate::life::proof;
 use crate::solve::{BoundProof, Formulation, Problem, SolveError, Start, Watch, planned};
 use remat_instances::instance::Instance;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule, Semantics};
@@ -72,7 +73,11 @@ impl Formulation for CheckmateFormulation {
             Err(small) => {
                 return Ok(Start::Infeasible {
                     because: small.to_string(),
-                    proof: Some(interval::too_small(instance, budget_bytes, small.node)),
+                    proof: Some(proof::too_small::<CheckmateGraph>(
+                        instance,
+                        budget_bytes,
+                        small.node,
+                    )),
                 });
             }
         };
@@ -82,7 +87,11 @@ impl Formulation for CheckmateFormulation {
             return Ok(Start::Optimal {
                 schedule: everything,
                 replay,
-                proof: Some(interval::trivial(instance, budget_bytes)),
+                proof: Some(proof::trivial::<CheckmateGraph>(
+                    instance,
+                    budget_bytes,
+                    instance.base_cost(),
+                )),
             });
         }
         if instance.len() > SEARCH_NODE_LIMIT {

@@ -14,6 +14,7 @@
 //! | `bound` | pricing, bounds, and what they exclude |
 //! | `exclusions` | what no schedule that is better than the best known does |
 //! | `classes` | like tensors, counted together |
+//! | `proof` | proofs of bounds, as text |
 //! | [`layers`] | equal layers: where they are, and roots and plans of many from those of a few |
 
 mod atoms;
@@ -25,6 +26,7 @@ mod exclusions;
 pub mod layers;
 mod lives;
 mod prices;
+pub(crate) mod proof;
 
 pub use atoms::{Atom, Stretch, Term, Which};
 pub(crate) use automaton::{Found, Offer, Span, Walk};

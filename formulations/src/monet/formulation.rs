@@ -3,17 +3,18 @@
 use super::anneal::{MonetLandscape, MonetState};
 use super::bound::event_bound;
 use super::carry::retained;
-use super::interval::{self, Interval, Point};
+use super::interval::{Interval, MonetGraph, Point, tree_proof};
 use crate::anneal::Found;
 use crate::baselines::{self, Patience};
 use crate::life::layers::{self, Layout, LazyLayout};
-use crate::solve::{Formulation, Problem, SolveError, Start, Watch, planned};
+use crate::life::proof;
+use crate::solve::{BoundProof, Formulation, Problem, SolveError, Start, Watch, planned};
 use rayon::prelude::*;
 use remat_instances::instance::Instance;
 use remat_instances::plain::Plain;
 use remat_instances::schedule::{BitMatrix, MonetSchedule, Schedule, Semantics};
 use remat_instances::simulate::{self, Replay, ReplayError};
-use remat_solver::price::{Incumbents, RootStart};
+use remat_solver::price::{Incumbents, RootStart, TreeProof};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -118,13 +119,21 @@ impl Formulation for MonetFormulation {
         Ok(match event_bound(instance, &landscape) {
             Err(small) => Start::Infeasible {
                 because: small.to_string(),
-                proof: None,
+                proof: Some(proof::too_small::<MonetGraph>(
+                    instance,
+                    budget_bytes,
+                    small.node,
+                )),
             },
             Ok(bound) if replay.peak_bytes <= budget_bytes && replay.cost <= bound => {
                 Start::Optimal {
                     schedule: plain,
+                    proof: Some(proof::trivial::<MonetGraph>(
+                        instance,
+                        budget_bytes,
+                        replay.cost,
+                    )),
                     replay,
-                    proof: None,
                 }
             }
             Ok(bound) if instance.len() > SEARCH_NODE_LIMIT => Start::TooLarge(bound),
@@ -177,7 +186,7 @@ pub struct MonetProblem<'a> {
 
 impl Problem for MonetProblem<'_> {
     type Landscape = MonetLandscape;
-    type Program = interval::MonetGraph;
+    type Program = MonetGraph;
     type Schedule = MonetSchedule;
 
     const THRESHOLDS: &'static [f64] = &[0.25, 0.75, 0.5];
@@ -186,21 +195,21 @@ impl Problem for MonetProblem<'_> {
         &self.landscape
     }
 
-    fn program(&self) -> Option<Arc<interval::MonetGraph>> {
+    fn program(&self) -> Option<Arc<MonetGraph>> {
         if self.layout.is_none() && self.instance.len() > PROGRAM_NODE_LIMIT {
             return None;
         }
-        interval::MonetGraph::new(self.instance, self.budget_bytes)
+        MonetGraph::new(self.instance, self.budget_bytes)
             .ok()
             .map(Arc::new)
     }
 
     fn root_start(
         &self,
-        program: &interval::MonetGraph,
+        program: &MonetGraph,
         stop: &Arc<AtomicBool>,
-        incumbents: &Incumbents<interval::MonetGraph>,
-    ) -> Option<RootStart<interval::MonetGraph>> {
+        incumbents: &Incumbents<MonetGraph>,
+    ) -> Option<RootStart<MonetGraph>> {
         let layout = self.layout.as_deref()?;
         let budget = self.budget_bytes;
         layers::root_start(self.instance, layout, program, budget, stop, incumbents)
@@ -232,7 +241,7 @@ impl Problem for MonetProblem<'_> {
         let mut known: Vec<Found> = stored.into_par_iter().filter_map(fits).collect();
         if let Some(layout) = &self.layout {
             let plan = |intervals: &[Interval]| fits(retained(&self.landscape, intervals));
-            let plans = layers::plans::<interval::MonetGraph, _>(
+            let plans = layers::plans::<MonetGraph, _>(
                 self.instance,
                 layout,
                 self.budget_bytes,
@@ -244,12 +253,12 @@ impl Problem for MonetProblem<'_> {
         known
     }
 
-    fn near(&self, program: &interval::MonetGraph, point: &Point, threshold: f64) -> BitMatrix {
+    fn near(&self, program: &MonetGraph, point: &Point, threshold: f64) -> BitMatrix {
         let proposal = point.proposal(self.instance, program, threshold);
         holding_once(&self.landscape, proposal.retained)
     }
 
-    fn columns(&self, program: &interval::MonetGraph, found: &Found) -> Vec<Interval> {
+    fn columns(&self, program: &MonetGraph, found: &Found) -> Vec<Interval> {
         let schedule = MonetState::new(&self.landscape, &found.retained).schedule();
         Interval::of_schedule(program, &schedule)
     }
@@ -264,6 +273,21 @@ impl Problem for MonetProblem<'_> {
         let schedule = Schedule::Monet(schedule);
         let planned = planned(self.instance, &schedule, self.budget_bytes).ok()?;
         Some(planned.text())
+    }
+
+    fn is_bound_proven(&self) -> bool {
+        true
+    }
+
+    /// What needs no relaxation may prove more than the tree.
+    fn proof(&self, program: &MonetGraph, tree: &TreeProof<MonetGraph>) -> Option<BoundProof> {
+        let (instance, budget) = (self.instance, self.budget_bytes);
+        let of_tree = tree_proof(instance, budget, program, tree);
+        let alone = event_bound(instance, &self.landscape).unwrap_or(0);
+        Some(match of_tree.bound() {
+            Some(bound) if bound < alone => proof::trivial::<MonetGraph>(instance, budget, alone),
+            _ => of_tree,
+        })
     }
 }
 

@@ -125,6 +125,11 @@ pub trait Problem: Sync {
     fn plan(&self, _: Self::Schedule) -> Option<String> {
         None
     }
+    /// Returns whether the bound that is told is the one that [`Problem::proof`] shows, where a
+    /// proof is asked for; else it may be a better one.
+    fn is_bound_proven(&self) -> bool {
+        false
+    }
     /// The text that proves a tree's bound, where the formulation has such proofs.
     fn proof(&self, _: &Self::Program, _: &TreeProof<Self::Program>) -> Option<BoundProof> {
         None

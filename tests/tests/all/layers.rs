@@ -12,7 +12,9 @@ use remat_formulations::solve::{
 };
 use remat_instances::schedule::Semantics;
 use remat_instances::{Instance, zoo};
-use remat_solver::price::{Incumbents, Root, RootSettings, RootStart};
+use remat_solver::price::{
+    Incumbents, Pricing, ProvenNode, Root, RootSettings, RootStart, TreeProof,
+};
 use remat_tests::traced;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -198,8 +200,8 @@ fn has_bounds_that_the_judge_accepts(instance: Instance, percent: u64, stacks: u
     );
 }
 
-/// Every schedule that is found meets every row that is carried, and costs no less than the bound:
-/// MONeT's program has no proofs that a judge could check.
+/// Every schedule that is found meets every row that is carried, and costs no less than the bound,
+/// whose proof the judge accepts.
 fn schedules_meet_what_is_carried(instance: Instance, percent: u64, stacks: usize) {
     let formulation = MonetFormulation::new(instance).unwrap();
     assert_eq!(layers(formulation.layers()).len(), stacks);
@@ -212,6 +214,18 @@ fn schedules_meet_what_is_carried(instance: Instance, percent: u64, stacks: usiz
         threads: 1,
         ..Settings::default()
     };
+    let (rows, duals): (Vec<Row>, Vec<f64>) = start.proof.iter().cloned().unzip();
+    let bound = program.lagrangian_bound(&program.no_exclusions(), &rows, &duals);
+    let root = ProvenNode {
+        above: None,
+        bound,
+        duals: (0..).zip(duals).collect(),
+    };
+    let nodes = vec![root];
+    let proof = problem.proof(&program, &TreeProof { rows, nodes }).unwrap();
+    assert_eq!(proof.bound(), Some(bound));
+    let parsed = parse::parse(proof.text()).unwrap();
+    checker::check(&parsed, formulation.instance()).unwrap();
     let known = problem.known(&Watch::new(&settings, &()));
     assert!(!known.is_empty());
     let carried = start.proof.iter().map(|(row, _)| row).chain(&start.tight);

@@ -19,6 +19,7 @@ mod monet_covers;
 mod monet_interval;
 mod monet_local_bound;
 mod monet_once;
+mod monet_proofs;
 mod monet_rows;
 mod offload_chains;
 mod offload_graphs;

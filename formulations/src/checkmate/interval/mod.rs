@@ -46,7 +46,6 @@ pub use covers::EventCover;
 pub use point::IntervalPoint;
 pub use program::{RootError, root_bound, root_bound_recorded};
 pub use proof::tree_proof;
-pub(super) use proof::{too_small, trivial};
 pub use rows::Row;
 
 use super::CheckmateGraph;

@@ -1,8 +1,8 @@
 //! Rows and intervals of MONeT's program, carried over from a few equal layers to many.
 //!
-//! Rows are lists of terms, which do not tell what they were made from: that is read off them, and
-//! made again with the nodes and stages of the large network. A stage goes where its backward node
-//! goes.
+//! A row is made again with the nodes and stages of the large network, from what its terms say: the
+//! turn of any node between the same tensors is the same origin. A stage goes where its backward
+//! node goes.
 //!
 //! | module | concept |
 //! |---|---|

@@ -43,7 +43,7 @@ impl Lives for MonetGraph {
     ) {
         let (last, forced) = (self.last_stored(node), self.is_forced(node));
         walk.begin(forced.then_some(0), true);
-        if last == 0 && !forced {
+        if !self.is_of_use(node) {
             return;
         }
         let Scratch {

@@ -2,7 +2,7 @@
 //! fractional point leaves open.
 
 use super::rows::{Kind, Row};
-use super::{MonetGraph, Point};
+use super::{Derivation, MonetGraph, Point};
 use crate::life::{CLASS_WEIGHT, Group, Term, Which};
 use remat_solver::price::{INTEGRALITY_TOLERANCE, Open, fraction, most_promising};
 
@@ -78,7 +78,8 @@ impl Row {
                     .collect()
             }
         };
-        Row::new(Kind::Branch, coefficient * i64::from(branch.count), terms)
+        let right = coefficient * i64::from(branch.count);
+        Row::new(Kind::Branch, right, terms, Derivation::Branch(*branch))
     }
 }
 
@@ -150,29 +151,28 @@ fn open_counts(
     add: &mut impl FnMut(Quantity, f64, f64),
 ) {
     let nodes = of.list(&graph.classes);
-    let last = nodes.iter().filter_map(|&i| graph.last_use[i as usize]);
-    let Some(last) = last.max() else {
-        return;
-    };
     let costs = nodes.iter().map(|&i| graph.recomputation(i as usize));
     let cost = costs.sum::<u64>() as f64 / nodes.len() as f64 + 1e-3 * mean;
     let cost = weight(cost, nodes);
-    let first = nodes.iter().any(|&i| graph.is_forced(i)).into();
-    let made = |t: usize| -> f64 {
-        nodes
-            .iter()
-            .map(|&i| point.made_before(i as usize)[t])
-            .sum()
-    };
-    let before_first = made(first as usize);
-    let before = |t: u32| made(t as usize + 1) - before_first;
-    add(Quantity::Starts { of, first, last }, before(last), cost);
-    let windows = (first..last).map(|t| (t, before(t)));
     let most = |a: &(u32, f64), b: &(u32, f64)| {
         fraction(a.1).total_cmp(&fraction(b.1)).then(b.0.cmp(&a.0))
     };
-    if let Some((last, value)) = windows.max_by(most) {
-        add(Quantity::Starts { of, first, last }, value, 0.5 * cost);
+    let last = nodes.iter().filter_map(|&i| graph.last_use[i as usize]);
+    if let Some(last) = last.max() {
+        let first = nodes.iter().any(|&i| graph.is_forced(i)).into();
+        let made = |t: usize| -> f64 {
+            nodes
+                .iter()
+                .map(|&i| point.made_before(i as usize)[t])
+                .sum()
+        };
+        let before_first = made(first as usize);
+        let before = |t: u32| made(t as usize + 1) - before_first;
+        add(Quantity::Starts { of, first, last }, before(last), cost);
+        let windows = (first..last).map(|t| (t, before(t)));
+        if let Some((last, value)) = windows.max_by(most) {
+            add(Quantity::Starts { of, first, last }, value, 0.5 * cost);
+        }
     }
     // Stored twice over, which costs nothing where memory is not tight, is stored.
     let stored = |t: u32| -> f64 {

@@ -5,7 +5,7 @@
 //! from its own turn on, and no item.
 
 use super::rows::Kind;
-use super::{MonetGraph, PathCut, Point, Row};
+use super::{Derivation, MonetGraph, PathCut, Point, Row};
 use crate::life::{Term, Which};
 use remat_solver::price::cover::{self, Cover, Item, VIOLATION};
 use std::collections::BTreeSet;
@@ -225,7 +225,10 @@ impl Row {
             }
             (None, _) => {}
         }
-        Row::new(Kind::Cover, -i64::from(cover.most), terms)
+        let right = -i64::from(cover.most);
+        let run = run.map_or(0, |run| run.1 as u32);
+        let derivation = Derivation::Cover { moment, run, cover };
+        Row::new(Kind::Cover, right, terms, derivation)
     }
 
     /// The cover of a path memory cut, by how much it is violated: what stays,
@@ -267,7 +270,8 @@ impl Row {
         let rooms = (since..=b).map(|t| graph.room[t as usize]);
         let room = rooms.max().and_then(|room| u64::try_from(room).ok())?;
         let (share, mut cover) = cover::separate(&items, room, VIOLATION)?;
-        let due = i64::from(cover.take(j));
+        let weight_due = cover.take(j);
+        let due = i64::from(weight_due);
         let mut terms = Vec::new();
         for &(k, weight) in &cover.weights {
             let weight = i64::from(weight);
@@ -279,7 +283,14 @@ impl Row {
         if a < since {
             terms.push(Term::start(j, a, since - 1, Which::All, due));
         }
-        let mut row = Row::new(Kind::Cover, -i64::from(cover.most), terms);
+        let right = -i64::from(cover.most);
+        let derivation = Derivation::PathCover {
+            cut: cut.clone(),
+            since,
+            due: weight_due,
+            cover,
+        };
+        let mut row = Row::new(Kind::Cover, right, terms, derivation);
         row.require_ways(graph, b, &cut.ways, due);
         Some((share, row))
     }

@@ -24,7 +24,7 @@
 //! bytes of a tensor of `G` may count.
 
 use super::rows::Kind;
-use super::{MonetGraph, PathCut, Point, Row};
+use super::{Derivation, MonetGraph, PathCut, Point, Row};
 use crate::life::{Term, Which};
 
 /// Tensors that are there by less than this are taken as absent.
@@ -170,7 +170,7 @@ impl<'a> Either<'a> {
             cut,
             begin: Beginning::of(graph, a),
             room: 0,
-            needed: graph.need_bytes(cut.source).max(1),
+            needed: graph.need_bytes(cut.source),
             stored: stored.sum(),
             taken: 0.0,
             staying: Vec::new(),
@@ -272,7 +272,13 @@ impl<'a> Either<'a> {
             graph.stored(&mut terms, k, a, part);
         }
         let counted = |k: u32| way.there.iter().any(|t| t.0 == k);
-        for &(k, _) in self.staying.iter().filter(|s| !counted(s.0)) {
+        let staying: Vec<u32> = self
+            .staying
+            .iter()
+            .map(|s| s.0)
+            .filter(|k| !counted(*k))
+            .collect();
+        for &k in &staying {
             let (bytes, upto) = (graph.bytes[k as usize], self.upto(k));
             graph.stays(&mut terms, k, a, upto, bytes);
         }
@@ -282,7 +288,16 @@ impl<'a> Either<'a> {
         }
         let relieved = |(t, less): (u32, i64)| Term::start(j, t, t, Which::All, -less);
         terms.extend(self.roomy(way.right).map(relieved));
-        let mut row = Row::new(Kind::PathMemory, right, terms);
+        let mut beside = way.there.clone();
+        beside.sort_unstable();
+        let derivation = Derivation::Either {
+            cut: cut.clone(),
+            room: way.right,
+            more: way.more,
+            staying,
+            beside,
+        };
+        let mut row = Row::new(Kind::PathMemory, right, terms, derivation);
         row.require_ways(graph, cut.reader, &cut.ways, -self.needed);
         row
     }
@@ -296,6 +311,10 @@ pub(super) fn either_way(
     cut: &PathCut,
     need: f64,
 ) -> Option<(f64, Row)> {
+    // A source that needs nothing fits beside anything.
+    if graph.need_bytes(cut.source) < 1 {
+        return None;
+    }
     let either = Either::new(graph, point, cut);
     let mut rooms = graph.room[cut.from as usize..=cut.reader as usize].to_vec();
     rooms.sort_unstable();

@@ -2,7 +2,7 @@
 
 use crate::life::{classes, classes_of_tensors};
 use crate::monet::original::MonetError;
-use remat_instances::instance::{Instance, NodeId, NodeKind};
+use remat_instances::instance::{Implementation, Instance, NodeId, NodeKind};
 
 /// A way to compute a forward node in some stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +78,8 @@ pub struct MonetGraph {
     /// True if cuts are separated in their plain forms alone, neither rounded nor charging both
     /// ways.
     pub plain_cuts: bool,
+    /// The last stage at whose start each tensor may be stored to some use; 0 if none.
+    last_stored: Vec<u32>,
     /// Ways with which a node fits at all, as a bit mask by node and stage (ways from the 64th on
     /// count as fitting).
     fitting: Vec<u64>,
@@ -136,12 +138,8 @@ impl MonetGraph {
         let mut needs: Vec<Vec<u32>> = Vec::with_capacity(columns);
         let mut by_products = vec![Vec::new(); columns];
         for (i, parent) in parent.iter().enumerate() {
-            let (first, others) = node(i)
-                .implementations
-                .split_first()
-                .expect("a validated node has an implementation");
-            let in_all = |u: &&NodeId| others.iter().all(|w| w.needs.contains(u));
-            let mut list: Vec<u32> = first.needs.iter().filter(in_all).map(|u| u.0).collect();
+            let all = read_by_all(&node(i).implementations).into_iter();
+            let mut list: Vec<u32> = all.map(|u| u.0).collect();
             if let Some(p) = *parent {
                 by_products[p as usize].push(i as u32);
                 list.retain(|u| *u != p);
@@ -156,11 +154,12 @@ impl MonetGraph {
                 users[u as usize].push(v as u32);
             }
         }
-        let over: Vec<Option<u32>> = (0..columns)
-            .map(|i| node(i).in_place.as_ref().map(|o| o.on.0))
-            .zip(&parent)
-            .map(|(over, parent)| over.filter(|_| parent.is_none()))
-            .collect();
+        // What is no input of every implementation may not be there for them.
+        let over = |i: usize| {
+            let on = node(i).in_place.as_ref()?.on.0;
+            (parent[i].is_none() && needs[i].contains(&on)).then_some(on)
+        };
+        let over: Vec<Option<u32>> = (0..columns).map(over).collect();
         let starts = |again: bool| -> (Vec<_>, Vec<_>) {
             (0..columns).map(|i| starts_of(node(i), again)).unzip()
         };
@@ -215,8 +214,14 @@ impl MonetGraph {
             classes: Vec::new(),
             choice_classes: Vec::new(),
             plain_cuts: false,
+            last_stored: Vec::new(),
             fitting: vec![u64::MAX; columns * stages],
         };
+        let last_stored = |i: usize| match graph.last_use[i] {
+            Some(last) => last + 1,
+            None => graph.is_read(i as u32, 0).into(),
+        };
+        graph.last_stored = (0..columns).map(last_stored).collect();
         graph.leave_out_what_never_fits();
         graph.find_classes();
         Ok(graph)
@@ -329,9 +334,17 @@ impl MonetGraph {
     }
 
     /// The last stage at whose start a tensor may be stored to some use: a backward node reads what
-    /// is stored beyond it.
+    /// is stored beyond it; and what the loss reads is held in stage 0 if it is not stored, which
+    /// the passing lists of other nodes do not cover.
     pub fn last_stored(&self, node: u32) -> u32 {
-        self.last_use[node as usize].map_or(0, |t| t + 1)
+        self.last_stored[node as usize]
+    }
+
+    /// Returns whether it may be of use to have a tensor: a by-product that nothing reads need not
+    /// be computed.
+    pub fn is_of_use(&self, node: u32) -> bool {
+        let is_read = self.last_stored(node) > 0 || !self.users[node as usize].is_empty();
+        is_read || self.is_forced(node)
     }
 
     /// Bytes of the passing list of a forward node.
@@ -391,6 +404,15 @@ impl MonetGraph {
     }
 }
 
+/// Inputs of all implementations, ascending.
+fn read_by_all(ways: &[Implementation]) -> Vec<NodeId> {
+    let (first, others) = ways
+        .split_first()
+        .expect("a validated node has an implementation");
+    let in_all = |u: &&NodeId| others.iter().all(|w| w.needs.contains(u));
+    first.needs.iter().filter(in_all).copied().collect()
+}
+
 /// Ways to compute a forward node. One that costs no less and has no smaller workspace than another
 /// of the same kind (in place or not) is left out: costs and memory rows only rise with it, and no
 /// other row sees which one it is.
@@ -441,7 +463,8 @@ fn choices_of(instance: &Instance, loss: usize, t: usize) -> (Vec<Choice>, Vec<u
             implementation: 0,
             cost: 0,
             workspace: 0,
-            reads: reads(&node.implementations[0].needs),
+            // Whichever way the loss is computed.
+            reads: reads(&read_by_all(&node.implementations)),
         };
         return (vec![only], vec![0]);
     }

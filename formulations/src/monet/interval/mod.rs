@@ -24,19 +24,24 @@ mod arcs;
 mod branch;
 mod cover;
 mod cuts;
+mod derivation;
 mod either;
 mod graph;
 mod point;
 mod program;
+mod proof;
 mod round;
 mod rows;
 mod windows;
 
 pub use branch::{Branch, Quantity};
+pub use cover::Moment;
 pub use cuts::separate_cuts;
+pub use derivation::Derivation;
 pub use graph::{Choice, MonetGraph, StartWay};
 pub use point::Point;
 pub use program::{RootError, root_bound};
+pub use proof::tree_proof;
 pub use rows::{Kind, PathCut, Row};
 
 use crate::life::Stretch;
@@ -71,7 +76,7 @@ impl Interval {
         for i in 0..graph.columns {
             let node = i as u32;
             let last = graph.last_stored(node) as usize;
-            if last == 0 && !graph.is_forced(node) {
+            if !graph.is_of_use(node) {
                 continue;
             }
             for t in 0..graph.stages.min(last.max(1)) {

@@ -84,7 +84,7 @@ impl Rows for MonetGraph {
             let last = self.last_stored(node);
             if self.is_forced(node) {
                 rows.push(Row::first(node));
-            } else if last == 0 {
+            } else if !self.is_of_use(node) {
                 continue;
             }
             let interval = |end: u32, held: bool| Interval {

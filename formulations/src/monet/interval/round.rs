@@ -5,7 +5,7 @@
 //! where several terms count a column, their rounded sum is at most what the sum would be rounded
 //! to.
 
-use super::{Kind, MonetGraph, Point, Row};
+use super::{Derivation, Kind, MonetGraph, Point, Row};
 use crate::life::{Atom, Term, Which};
 
 /// Divisors that are tried: the sizes that most tensors have.
@@ -71,7 +71,14 @@ impl Row {
                 ..*term
             });
         }
-        Some(Row::new(Kind::Rounded, self.right - rest, terms))
+        let of = self.derivation.clone();
+        let derivation = Derivation::Rounded { of, unit };
+        Some(Row::new(
+            Kind::Rounded,
+            self.right - rest,
+            terms,
+            derivation,
+        ))
     }
 }
 

@@ -1,7 +1,10 @@
 //! Rows of the interval form, as linear forms in atoms, and why every schedule meets them.
 
-use super::{Interval, MonetGraph};
+use super::{Derivation, Interval, MonetGraph};
 use crate::life::{Atom, Term, Which};
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// Purpose of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,8 +38,8 @@ pub enum Kind {
 }
 
 /// A row: the sum of its terms is at least (at most for memory, equal to for equations) its right
-/// side.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// side. Rows that say the same are equal, whatever they were made from.
+#[derive(Clone, Debug)]
 pub struct Row {
     /// Purpose of the row.
     pub kind: Kind,
@@ -44,6 +47,40 @@ pub struct Row {
     pub right: i64,
     /// The summands.
     pub terms: Vec<Term>,
+    /// What it was made from.
+    pub derivation: Arc<Derivation>,
+}
+
+impl Row {
+    fn key(&self) -> (Kind, i64, &[Term]) {
+        (self.kind, self.right, &self.terms)
+    }
+}
+
+impl PartialEq for Row {
+    fn eq(&self, other: &Row) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Row {}
+
+impl PartialOrd for Row {
+    fn partial_cmp(&self, other: &Row) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Row {
+    fn cmp(&self, other: &Row) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl Hash for Row {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key().hash(state);
+    }
 }
 
 /// A path cut: see [`Row::path`].
@@ -63,8 +100,13 @@ pub struct PathCut {
 }
 
 impl Row {
-    pub(super) fn new(kind: Kind, right: i64, terms: Vec<Term>) -> Row {
-        Row { kind, right, terms }
+    pub(super) fn new(kind: Kind, right: i64, terms: Vec<Term>, derivation: Derivation) -> Row {
+        Row {
+            kind,
+            right,
+            terms,
+            derivation: Arc::new(derivation),
+        }
     }
 
     /// Returns whether it is a memory row: at most, in bytes.
@@ -107,17 +149,15 @@ impl Row {
 
     /// The forward pass runs: node `i`, no by-product, is computed in stage 0, (1).
     pub fn first(node: u32) -> Row {
-        Row::new(Kind::First, 1, vec![Term::start(node, 0, 0, Which::All, 1)])
+        let terms = vec![Term::start(node, 0, 0, Which::All, 1)];
+        Row::new(Kind::First, 1, terms, Derivation::First)
     }
 
     /// One way for the backward node of a stage with several, (3).
     pub fn choose(graph: &MonetGraph, stage: u32) -> Row {
         let ways = 0..graph.choices[stage as usize].len() as u32;
-        Row::new(
-            Kind::Choose,
-            1,
-            ways.map(|way| Term::choice(stage, way, 1)).collect(),
-        )
+        let terms = ways.map(|way| Term::choice(stage, way, 1)).collect();
+        Row::new(Kind::Choose, 1, terms, Derivation::Choose)
     }
 
     /// Requires that a tensor which the backward node of a stage reads is stored for the next stage
@@ -126,7 +166,7 @@ impl Row {
         let mut terms = Vec::new();
         graph.stored(&mut terms, node, stage + 1, 1);
         terms.push(Term::at(node, stage, 1));
-        let mut row = Row::new(Kind::Need, 0, terms);
+        let mut row = Row::new(Kind::Need, 0, terms, Derivation::Need { stage, node });
         row.require(graph, stage, |c| c.reads.contains(&node));
         row
     }
@@ -144,21 +184,21 @@ impl Row {
         let mut terms = vec![Term::start(input, stage, stage, Which::All, 1)];
         graph.stored(&mut terms, input, stage, 1);
         terms.push(Term::start(node, stage, stage, Which::All, -1));
-        Row::new(Kind::Input, 0, terms)
+        let derivation = Derivation::Input { stage, node, input };
+        Row::new(Kind::Input, 0, terms, derivation)
     }
 
     /// A by-product is made in the stages in which its parent is computed, (8), and in place if and
     /// only if it is, (12): one row for each of the two, or one for both where the parent has no
     /// such option, or the by-product is the same either way.
     pub fn parent(stage: u32, by_product: u32, parent: u32, which: Which) -> Row {
-        Row::new(
-            Kind::Parent,
-            0,
-            vec![
-                Term::start(parent, stage, stage, which, 1),
-                Term::start(by_product, stage, stage, which, -1),
-            ],
-        )
+        let terms = vec![
+            Term::start(parent, stage, stage, which, 1),
+            Term::start(by_product, stage, stage, which, -1),
+        ];
+        let node = by_product;
+        let derivation = Derivation::Parent { stage, node, which };
+        Row::new(Kind::Parent, 0, terms, derivation)
     }
 
     /// If `node` is computed in place, the tensor it overwrites is not stored for the next stage,
@@ -170,7 +210,8 @@ impl Row {
         if stage > 0 {
             terms.push(Term::at(over, stage, -1));
         }
-        Row::new(Kind::Overwritten, -1, terms)
+        let derivation = Derivation::Overwritten { stage, node };
+        Row::new(Kind::Overwritten, -1, terms, derivation)
     }
 
     /// Requires that the tensor which `node` overwrites in a stage from 1 on is there before and
@@ -190,6 +231,7 @@ impl Row {
         row.terms
             .push(Term::start(over, stage, stage, Which::All, 1));
         row.right = 0;
+        row.derivation = Arc::new(Derivation::Ended { stage, node });
         row
     }
 
@@ -222,7 +264,13 @@ impl Row {
         if runs {
             terms.push(Term::start(node, stage, stage, Which::WithWorkspace, own));
         }
-        Row::new(Kind::Memory, graph.room[stage as usize], terms)
+        let by_run = runs.then(|| by_run.to_vec());
+        let derivation = Derivation::Memory {
+            stage,
+            node,
+            by_run,
+        };
+        Row::new(Kind::Memory, graph.room[stage as usize], terms, derivation)
     }
 
     /// Memory while the backward node of a stage runs, (18): what it reads is stored or held.
@@ -244,7 +292,7 @@ impl Row {
                 }
             }
         }
-        Row::new(Kind::Backward, right, terms)
+        Row::new(Kind::Backward, right, terms, Derivation::Backward { stage })
     }
 
     /// The row of a path cut. For each choice `p` named there is a path from `j` to a tensor that
@@ -262,7 +310,7 @@ impl Row {
             graph.stored(&mut terms, i, cut.from, 1);
         }
         terms.push(Term::start(cut.source, cut.from, cut.reader, Which::All, 1));
-        let mut row = Row::new(Kind::Path, 0, terms);
+        let mut row = Row::new(Kind::Path, 0, terms, Derivation::Path(cut.clone()));
         row.require_ways(graph, cut.reader, &cut.ways, 1);
         row
     }
@@ -317,7 +365,13 @@ impl Row {
             terms.push(Term::start(j, a, since - 1, Which::All, -need));
         }
         let rooms = (since..=b).map(|t| graph.room[t as usize]);
-        let mut row = Row::new(Kind::PathMemory, rooms.max().unwrap_or(0), terms);
+        let derivation = Derivation::PathMemory {
+            cut: cut.clone(),
+            since,
+            staying: staying.to_vec(),
+        };
+        let room = rooms.max().unwrap_or(0);
+        let mut row = Row::new(Kind::PathMemory, room, terms, derivation);
         row.require_ways(graph, b, &cut.ways, -need);
         row
     }

@@ -37,8 +37,15 @@ impl Columns for LinkGraph {
         self.graph.base_cost()
     }
 
+    /// Each node, and each copy both ways, at most once in each stage, one after the other.
     fn cost_upper_bound(&self) -> u64 {
-        Columns::cost_upper_bound(&self.graph)
+        let copies = self.copies.iter().flatten().flatten();
+        let copies = copies.fold(0u64, |sum, time| {
+            // Times are rounded down.
+            sum.saturating_add((time.unsigned_abs() + 1).saturating_mul(self.unit))
+        });
+        let all = copies.saturating_mul(self.len() as u64);
+        Columns::cost_upper_bound(&self.graph).saturating_add(all)
     }
 
     fn cost_unit(&self) -> f64 {

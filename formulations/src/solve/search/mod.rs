@@ -17,7 +17,7 @@ mod phases;
 mod state;
 
 use super::ticker;
-use super::{Outcome, Problem, Settings, SolveError, Watch};
+use super::{BoundProof, Outcome, Problem, Settings, SolveError, Watch};
 use remat_instances::budget::format_bytes;
 use state::SearchShared;
 use std::sync::PoisonError;
@@ -43,13 +43,16 @@ pub(super) fn run<P: Problem>(
     )
     .map_err(SolveError::Thread)??;
     let incumbents = &shared.incumbents;
+    let proof = (shared.program.as_ref().zip(tree))
+        .and_then(|(program, tree)| problem.proof(program, &tree));
+    let proven = proof.as_ref().filter(|_| problem.is_bound_proven());
+    let proven = proven.and_then(BoundProof::bound).unwrap_or(u64::MAX);
     let mut outcome = Outcome {
         lp_iterations: incumbents.pivots(),
         nodes: incumbents.nodes(),
         moves: incumbents.moves(),
-        proof: (shared.program.as_ref().zip(tree))
-            .and_then(|(program, tree)| problem.proof(program, &tree)),
-        ..Outcome::new(incumbents.bound())
+        proof,
+        ..Outcome::new(incumbents.bound().min(proven))
     };
     if incumbents.is_infeasible() {
         outcome.infeasible_because = Some(format!(

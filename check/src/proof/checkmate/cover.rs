@@ -1,6 +1,7 @@
 //! Covers: what fits beside each other at an event.
 
 use super::graph::Graph;
+use crate::proof::knapsack::{check_weight, fits_more};
 
 /// Tensors with weights that are there at an event together weigh at most so much.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,9 +19,6 @@ pub struct Cover {
     pub weights: Vec<(u32, u32)>,
 }
 
-/// Larger right sides are refused: checking takes as many steps for each tensor.
-const LARGEST: u32 = 1 << 20;
-
 impl Cover {
     /// Checks that what fits weighs no more.
     ///
@@ -31,9 +29,7 @@ impl Cover {
         if node > stage || stage as usize >= graph.len() || (node == stage && self.made > 0) {
             return Err(format!("node {node} has no such turn in stage {stage}"));
         }
-        if self.most > LARGEST {
-            return Err(format!("the weight {} is more than {LARGEST}", self.most));
-        }
+        check_weight(self.most)?;
         if !self.weights.windows(2).all(|w| w[0].0 < w[1].0) {
             return Err("tensors are weighed twice".into());
         }
@@ -74,18 +70,8 @@ impl Cover {
 
     /// Returns whether tensors that weigh more fit into some room.
     fn fits_more(&self, graph: &Graph, room: Option<u64>, most: u32) -> bool {
-        let Some(room) = room else {
-            return false;
-        };
-        // Fewest bytes that weigh so much.
-        let mut least = vec![u64::MAX; most as usize + 2];
-        least[0] = 0;
-        for &(k, weight) in &self.weights {
-            for v in (1..least.len()).rev() {
-                let without = least[v.saturating_sub(weight as usize)];
-                least[v] = least[v].min(without.saturating_add(graph.bytes[k as usize]));
-            }
-        }
-        least.last().is_some_and(|bytes| *bytes <= room)
+        let items = self.weights.iter();
+        let items = items.map(|&(k, weight)| (graph.bytes[k as usize], weight));
+        fits_more(items, room, most)
     }
 }

@@ -1,0 +1,220 @@
+//! Checkmate's program, as proofs talk about it (`docs/proof.md`).
+//!
+//! | module | concept |
+//! |---|---|
+//! | `graph` | costs, sizes, readers |
+//! | `rows` | whether a row holds at every schedule, and what its multiplier is worth to whom |
+//! | [`cover`] | what fits beside each other at an event |
+//! | `lives` | the cheapest life of a tensor |
+//! | `read` | rows and quantities as they are written |
+
+pub mod cover;
+mod graph;
+mod lives;
+pub(super) mod read;
+mod rows;
+
+use super::{Branch, Program};
+use cover::Cover;
+use graph::Graph;
+use lives::{LifeExclusions, Lives};
+use remat_instances::Instance;
+use rows::Prices;
+
+/// A quantity of a schedule that is an integer: a count over some nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quantity {
+    /// Count taken of each of them.
+    pub what: Counted,
+    /// The nodes.
+    pub nodes: Vec<u32>,
+}
+
+/// Count taken of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// Its recomputations in stages from the first to the last.
+    Starts(u32, u32),
+    /// True if it is in memory when the stage begins.
+    Held(u32),
+}
+
+/// A path cut's window and path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// The stage at whose start something of the path is held, or else the first node is recomputed
+    /// from there on.
+    pub from: u32,
+    /// The stage whose node reads the end of the path.
+    pub reader: u32,
+    /// The path, in the direction of edges.
+    pub nodes: Vec<u32>,
+}
+
+/// A row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Row {
+    /// `node` is there when the node of stage `reader` reads it.
+    Need {
+        /// The tensor.
+        node: u32,
+        /// The reader, which is also the stage.
+        reader: u32,
+    },
+    /// `input` is there when `node` is recomputed in `stage`.
+    Input {
+        /// The stage.
+        stage: u32,
+        /// The node.
+        node: u32,
+        /// Its input.
+        input: u32,
+    },
+    /// The parent of by-product `node` is recomputed in `stage` where that is.
+    Parent {
+        /// The stage.
+        stage: u32,
+        /// The by-product.
+        node: u32,
+    },
+    /// The contents of memory at `node`'s turn in `stage` fit.
+    Memory {
+        /// The stage.
+        stage: u32,
+        /// The node.
+        node: u32,
+        /// The size by which sizes and capacity are rounded; 0 for sizes as they are.
+        unit: u64,
+    },
+    /// The weight of what is there at an event is at most so much.
+    Cover(Cover),
+    /// Something of the path is held or its first node recomputed.
+    Path(Path),
+    /// The tensors that stay throughout the window, and what the recomputation of the path's first
+    /// node needs, fit.
+    PathMemory {
+        /// Window and path.
+        path: Path,
+        /// Tensors whose stay is charged.
+        staying: Vec<u32>,
+        /// (stage, tensor): charged where it is there at the turn of the path's first node.
+        companions: Vec<(u32, u32)>,
+        /// Bytes of the companions of any stage, at least.
+        other_bytes: u64,
+    },
+    /// A branching above the node.
+    Branch(Branch<Quantity>),
+}
+
+/// The program for an instance and a budget.
+pub(super) struct Checkmate {
+    graph: Graph,
+    /// Cost of computing everything once.
+    base: i128,
+}
+
+impl Checkmate {
+    /// `None` if what is always there exceeds the budget.
+    pub fn new(instance: &Instance, budget_bytes: u64) -> Option<Checkmate> {
+        let graph = Graph::new(instance, budget_bytes)?;
+        let base = graph.cost.iter().map(|&c| i128::from(c)).sum();
+        Some(Checkmate { graph, base })
+    }
+
+    fn lives(&self, prices: &NodePrices, exclusions: &LifeExclusions, node: usize) -> Lives {
+        Lives::new(&self.graph, &prices.prices, exclusions, node, prices.one)
+    }
+}
+
+/// Returns whether nothing fits, since a node does not beside its inputs and what is always there.
+pub(super) fn is_too_small(instance: &Instance, budget_bytes: u64, node: u32) -> bool {
+    let Some(graph) = Graph::new(instance, budget_bytes) else {
+        return true;
+    };
+    (node as usize) < graph.len() && graph.need_first(node) > graph.capacity
+}
+
+/// The worth of a node's multipliers.
+pub struct NodePrices {
+    prices: Prices,
+    one: i128,
+}
+
+impl Program for Checkmate {
+    type Row = Row;
+    type Quantity = Quantity;
+    type Prices = NodePrices;
+    type Exclusions = LifeExclusions;
+
+    fn branch(row: &Row) -> Option<&Branch<Quantity>> {
+        match row {
+            Row::Branch(branch) => Some(branch),
+            _ => None,
+        }
+    }
+
+    fn check_row(&self, row: &Row) -> Result<(), String> {
+        rows::check(&self.graph, row)
+    }
+
+    fn beyond(&self) -> u64 {
+        self.graph.beyond()
+    }
+
+    fn excluded_at_first(&self) -> LifeExclusions {
+        LifeExclusions::none(&self.graph)
+    }
+
+    fn count(exclusions: &LifeExclusions) -> usize {
+        exclusions.excluded()
+    }
+
+    fn prices<'a>(
+        &self,
+        rows: impl Iterator<Item = (&'a Row, i128)>,
+        one: i128,
+    ) -> Option<NodePrices> {
+        let prices = Prices::new(&self.graph, rows)?;
+        let n = self.graph.len() as i128;
+        // Sums over stages of sums of prices and costs.
+        let again = self.graph.cost_again.iter().map(|&c| i128::from(c));
+        let dearest = self.base.checked_add(again.sum::<i128>().checked_mul(n)?)?;
+        let costs = dearest.checked_mul(one)?;
+        let most = prices.most.checked_add(costs)?;
+        most.checked_mul(n + 2)?.checked_mul(8)?;
+        Some(NodePrices { prices, one })
+    }
+
+    /// The right sides and, for each tensor, the cheapest life.
+    fn reach(&self, prices: &NodePrices, exclusions: &LifeExclusions) -> Option<i128> {
+        let lives = (0..self.graph.len()).map(|i| self.lives(prices, exclusions, i).least());
+        Some(self.base * prices.one + prices.prices.worth + lives.sum::<i128>())
+    }
+
+    fn exclude(&self, prices: &NodePrices, most: i128, exclusions: &mut LifeExclusions) {
+        let graph = &self.graph;
+        let reach = self.base * prices.one + prices.prices.worth;
+        let least: Vec<i128> = (0..graph.len())
+            .map(|i| self.lives(prices, exclusions, i).least())
+            .collect();
+        let room = most - reach - least.iter().sum::<i128>();
+        for (i, least) in least.into_iter().enumerate() {
+            let lives = self.lives(prices, exclusions, i);
+            lives.exclude(least + room, exclusions);
+        }
+        // What cannot have its inputs or its parent's run cannot be recomputed.
+        for i in 0..graph.len() {
+            for stage in i + 1..=graph.last_stage[i] {
+                let there = |&input: &u32| {
+                    let input = input as usize;
+                    exclusions.may_hold(input, stage) || exclusions.may_start(input, stage)
+                };
+                let made = |parent: u32| exclusions.may_start(parent as usize, stage);
+                let inputs = graph.inputs[i].iter().all(there);
+                if !inputs || !graph.parent[i].is_none_or(made) {
+                    exclusions.exclude_start(i, stage);
+                }
+            }
+        }
+    }
+}

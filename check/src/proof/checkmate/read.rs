@@ -1,0 +1,77 @@
+//! Rows and quantities as they are written.
+
+use super::{Counted, Cover, Path, Quantity, Row};
+use crate::proof::parse::{ProofLine, branch};
+
+/// Reads the row of a line.
+///
+/// # Errors
+/// The word that is wrong, and what would be right.
+pub fn row(line: &mut ProofLine<'_>) -> Result<Row, String> {
+    let row = match line.word("a kind of row")? {
+        "need" => Row::Need {
+            node: line.number("a node")?,
+            reader: line.number("its reader")?,
+        },
+        "parent" => Row::Parent {
+            stage: line.number("a stage")?,
+            node: line.number("a by-product")?,
+        },
+        "input" => Row::Input {
+            stage: line.number("a stage")?,
+            node: line.number("a node")?,
+            input: line.number("its input")?,
+        },
+        "memory" => Row::Memory {
+            stage: line.number("a stage")?,
+            node: line.number("a node")?,
+            unit: line.number("a size, or 0")?,
+        },
+        "cover" => Row::Cover(Cover {
+            stage: line.number("a stage")?,
+            node: line.number("a node")?,
+            most: line.number("a weight")?,
+            made: line.number("a weight, or 0")?,
+            weights: line.list(|l| Ok((l.number("a node")?, l.number("its weight")?)))?,
+        }),
+        "path" => Row::Path(path(line)?),
+        "path-memory" => Row::PathMemory {
+            path: path(line)?,
+            staying: line.list(|l| l.number("a node"))?,
+            companions: line.list(|l| Ok((l.number("a stage")?, l.number("a node")?)))?,
+            other_bytes: line.number("bytes")?,
+        },
+        "branch" => Row::Branch(branch(line, quantity)?),
+        other => {
+            return line.refuse(
+                other,
+                "need, input, memory, cover, path, path-memory or branch",
+            );
+        }
+    };
+    Ok(row)
+}
+
+fn path(line: &mut ProofLine<'_>) -> Result<Path, String> {
+    Ok(Path {
+        from: line.number("a stage")?,
+        reader: line.number("a stage")?,
+        nodes: line.list(|l| l.number("a node"))?,
+    })
+}
+
+/// Reads a quantity.
+///
+/// # Errors
+/// The word that is wrong, and what would be right.
+pub fn quantity(line: &mut ProofLine<'_>) -> Result<Quantity, String> {
+    let what = match line.word("a quantity")? {
+        "starts" => Counted::Starts(line.number("a stage")?, line.number("a stage")?),
+        "held" => Counted::Held(line.number("a stage")?),
+        other => return line.refuse(other, "starts or held"),
+    };
+    Ok(Quantity {
+        what,
+        nodes: line.list(|l| l.number("a node"))?,
+    })
+}

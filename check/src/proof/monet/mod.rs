@@ -1,0 +1,377 @@
+//! MONeT's program, as proofs talk about it (`docs/proof.md`).
+//!
+//! | module | concept |
+//! |---|---|
+//! | `graph` | costs, sizes, ways, choices, and what fits at all |
+//! | `valid` | why rows hold at every schedule |
+//! | `rows` | rows as linear forms |
+//! | `paths` | paths from a node to what a backward node reads |
+//! | `forms` | linear forms, and rounding |
+//! | `prices` | the worth of multipliers |
+//! | `lives` | the cheapest life of a tensor |
+//! | `read` | rows and quantities as they are written |
+
+mod forms;
+mod graph;
+mod lives;
+mod paths;
+mod prices;
+pub(super) mod read;
+mod rows;
+mod valid;
+
+pub use paths::Paths;
+
+use super::{Branch, Program};
+use graph::Graph;
+use lives::{Exclusions, Lives};
+use prices::Prices;
+use remat_instances::Instance;
+
+/// A quantity of a schedule that is an integer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// Computations of some nodes in stages from the first to the last.
+    Starts {
+        /// The first stage.
+        first: u32,
+        /// The last stage.
+        last: u32,
+        /// The nodes.
+        nodes: Vec<u32>,
+    },
+    /// Tensors that are stored when a stage begins.
+    Stored {
+        /// The stage.
+        stage: u32,
+        /// The tensors.
+        nodes: Vec<u32>,
+    },
+    /// Backward nodes that run an implementation: stages and implementations.
+    Choices(Vec<(u32, u32)>),
+    /// True if a node is computed in a stage with at least so much workspace.
+    Scratch {
+        /// The stage.
+        stage: u32,
+        /// The node.
+        node: u32,
+        /// The workspace.
+        bytes: i64,
+    },
+    /// True if a node is computed in place in a stage.
+    InPlace {
+        /// The stage.
+        stage: u32,
+        /// The node.
+        node: u32,
+    },
+}
+
+/// Ways of starts that count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// All.
+    All,
+    /// Those that are not in place.
+    Plain,
+    /// Those in place.
+    InPlace,
+}
+
+/// A moment at which tensors are there or not, and perhaps something that runs with a weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// The turn of a forward node.
+    Forward {
+        /// The node.
+        node: u32,
+    },
+    /// The turn of a forward node, whose run weighs something.
+    Run {
+        /// The node.
+        node: u32,
+        /// The workspace of a run from which on it has the weight.
+        scratch: i64,
+        /// The weight.
+        weight: u32,
+    },
+    /// The turn of the stage's backward node.
+    Backward {
+        /// The workspace of a choice from which on it has the weight.
+        scratch: i64,
+        /// The weight.
+        weight: u32,
+    },
+}
+
+/// Tensors with weights that are there at a turn together weigh at most so much.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cover {
+    /// The stage.
+    pub stage: u32,
+    /// The turn.
+    pub at: Turn,
+    /// The right side.
+    pub most: u32,
+    /// Tensors with weights, ascending.
+    pub weights: Vec<(u32, u32)>,
+}
+
+/// A row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Row {
+    /// A tensor is stored for the next stage or held where the backward node of a stage reads it.
+    Need {
+        /// The stage.
+        stage: u32,
+        /// The tensor.
+        node: u32,
+    },
+    /// An input is there when a node is computed in a stage.
+    Input {
+        /// The stage.
+        stage: u32,
+        /// The node.
+        node: u32,
+        /// Its input.
+        input: u32,
+    },
+    /// The parent of a by-product is computed in a stage where that is, and in place where that is.
+    Parent {
+        /// The stage.
+        stage: u32,
+        /// The by-product.
+        node: u32,
+        /// Starts that count.
+        kind: Kind,
+    },
+    /// A tensor that a node overwrites in a stage is not there behind it.
+    Overwritten {
+        /// The stage.
+        stage: u32,
+        /// The node.
+        node: u32,
+    },
+    /// No more of a tensor is overwritten in a stage than was there before and is gone behind it.
+    Ended {
+        /// The stage.
+        stage: u32,
+        /// The node.
+        node: u32,
+    },
+    /// The contents of memory before a node's turn in a stage fit.
+    Memory {
+        /// The stage.
+        stage: u32,
+        /// The node.
+        node: u32,
+        /// The size by which sizes are rounded; 0 for sizes as they are.
+        unit: u64,
+    },
+    /// The contents of memory while a node runs fit.
+    Run {
+        /// The stage.
+        stage: u32,
+        /// The node.
+        node: u32,
+        /// Tensors that are charged where it runs, not where they are stored: of its passing list,
+        /// and its own.
+        by_run: Vec<u32>,
+        /// The size by which sizes are rounded; 0 for sizes as they are.
+        unit: u64,
+    },
+    /// The contents of memory while the backward node of a stage runs fit.
+    Backward {
+        /// The stage.
+        stage: u32,
+        /// The size by which sizes are rounded; 0 for sizes as they are.
+        unit: u64,
+    },
+    /// Something of the paths is stored when the window begins, or the source is computed in it.
+    Path(Paths),
+    /// Tensors that stay, and what the source needs, fit.
+    PathMemory {
+        /// The paths.
+        paths: Paths,
+        /// The stage of the window from which on the tensors stay.
+        since: u32,
+        /// The tensors.
+        staying: Vec<u32>,
+        /// The size by which sizes are rounded; 0 for sizes as they are.
+        unit: u64,
+    },
+    /// Either the source is computed beside what stays, or something of the paths is stored beside
+    /// it: both fit.
+    Either {
+        /// The paths.
+        paths: Paths,
+        /// The room of a stage of the window.
+        room: i64,
+        /// Bytes by which what is stored of the paths is charged beyond its own.
+        more: i64,
+        /// Tensors that stay.
+        staying: Vec<u32>,
+        /// Tensors that may be stored when the window begins, and bytes of them that count.
+        beside: Vec<(u32, i64)>,
+    },
+    /// What does not fit together is not there together.
+    Cover(Cover),
+    /// What does not fit together does not stay while the source is computed.
+    PathCover {
+        /// The paths.
+        paths: Paths,
+        /// The stage of the window from which on tensors stay.
+        since: u32,
+        /// The weight of computing the source from there on.
+        due: u32,
+        /// The right side.
+        most: u32,
+        /// Tensors with weights, ascending.
+        weights: Vec<(u32, u32)>,
+    },
+    /// A branching above the node.
+    Branch(Branch<Quantity>),
+}
+
+/// The program for an instance and a budget.
+pub(super) struct Monet {
+    graph: Graph,
+}
+
+impl Monet {
+    /// `None` if something that happens in every schedule exceeds the budget.
+    ///
+    /// # Errors
+    /// An instance without a loss has no such program.
+    pub fn new(instance: &Instance, budget_bytes: u64) -> Result<Option<Monet>, String> {
+        let graph = Graph::new(instance, budget_bytes)?;
+        Ok(graph.map(|graph| Monet { graph }))
+    }
+
+    fn nodes(&self) -> std::ops::Range<u32> {
+        0..self.graph.columns as u32
+    }
+
+    /// Costs of the permitted choices of a stage behind the first.
+    fn choices<'a>(
+        &'a self,
+        prices: &'a Prices,
+        exclusions: &'a Exclusions,
+        stage: usize,
+    ) -> impl Iterator<Item = (usize, i128)> + 'a {
+        let all = self.graph.choices[stage].iter().enumerate();
+        let open = all.filter(move |c| exclusions.may_choose(stage, c.0));
+        open.map(move |(way, choice)| {
+            let cost = i128::from(choice.cost) * prices.one;
+            (way, cost - prices.choices[stage][way])
+        })
+    }
+
+    fn cheapest_choice(
+        &self,
+        prices: &Prices,
+        exclusions: &Exclusions,
+        stage: usize,
+    ) -> Option<i128> {
+        self.choices(prices, exclusions, stage).map(|c| c.1).min()
+    }
+}
+
+/// Returns whether nothing fits, since a node, or another one, does not beside what is there with
+/// it in any case.
+///
+/// # Errors
+/// An instance without a loss has no such program.
+pub(super) fn is_too_small(
+    instance: &Instance,
+    budget_bytes: u64,
+    node: u32,
+) -> Result<bool, String> {
+    let program = Monet::new(instance, budget_bytes)?;
+    Ok(program.is_none() && (node as usize) < instance.len())
+}
+
+impl Program for Monet {
+    type Row = Row;
+    type Quantity = Quantity;
+    type Prices = Prices;
+    type Exclusions = Exclusions;
+
+    fn branch(row: &Row) -> Option<&Branch<Quantity>> {
+        match row {
+            Row::Branch(branch) => Some(branch),
+            _ => None,
+        }
+    }
+
+    fn check_row(&self, row: &Row) -> Result<(), String> {
+        valid::check(&self.graph, row)
+    }
+
+    fn beyond(&self) -> u64 {
+        self.graph.beyond()
+    }
+
+    fn excluded_at_first(&self) -> Exclusions {
+        Exclusions::at_first(&self.graph)
+    }
+
+    fn count(exclusions: &Exclusions) -> usize {
+        exclusions.excluded()
+    }
+
+    fn prices<'a>(&self, rows: impl Iterator<Item = (&'a Row, i128)>, one: i128) -> Option<Prices> {
+        let forms = rows.map(|(row, y)| (rows::form(&self.graph, row), y));
+        Prices::new(&self.graph, forms, one)
+    }
+
+    /// The right sides, for each tensor the cheapest life, for each stage the cheapest choice.
+    fn reach(&self, prices: &Prices, exclusions: &Exclusions) -> Option<i128> {
+        let graph = &self.graph;
+        let lives = self
+            .nodes()
+            .map(|i| Lives::new(graph, prices, exclusions, i).least);
+        let stages = 1..graph.stages;
+        let choices = stages.map(|t| self.cheapest_choice(prices, exclusions, t));
+        let all: i128 = lives.chain(choices).sum::<Option<i128>>()?;
+        Some(prices.worth + all)
+    }
+
+    fn exclude(&self, prices: &Prices, most: i128, exclusions: &mut Exclusions) {
+        let graph = &self.graph;
+        // Nothing is left to be excluded where there is no schedule.
+        let Some(reach) = self.reach(prices, exclusions) else {
+            return;
+        };
+        for stage in 1..graph.stages {
+            let all: Vec<_> = self.choices(prices, exclusions, stage).collect();
+            let least = all.iter().map(|c| c.1).min().unwrap_or(0);
+            for (way, cost) in all {
+                if reach - least + cost > most {
+                    exclusions.exclude_choice(stage, way);
+                }
+            }
+        }
+        for node in self.nodes() {
+            let lives = Lives::new(graph, prices, exclusions, node);
+            if let Some(least) = lives.least {
+                lives.exclude(most - (reach - least), exclusions);
+            }
+        }
+        // What cannot have its inputs, a by-product its parent's run, cannot be recomputed.
+        for node in self.nodes() {
+            for stage in 1..=graph.last_use[node as usize] {
+                let may_be = |&u: &u32| {
+                    let parent = graph.parent[node as usize] == Some(u);
+                    exclusions.may_start_somehow(graph, u, stage)
+                        || !parent && exclusions.may_store(u, stage)
+                };
+                if !graph.needs[node as usize].iter().all(may_be) {
+                    for way in 0..graph.ways(node, stage).len() {
+                        exclusions.exclude_start(node, stage, way);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Derivations of rows: what each was made from, for who has to derive it again.
+
+use super::branch::Branch;
+use super::cover::Moment;
+use super::rows::PathCut;
+use crate::life::Which;
+use remat_solver::price::cover::Cover;
+use std::sync::Arc;
+
+/// What a row was made from, as in the constructors of [`Row`](super::Row).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Derivation {
+    /// A forward node runs in stage 0.
+    First,
+    /// A backward node runs in one way.
+    Choose,
+    /// A tensor is there where a backward node reads it.
+    Need {
+        /// The stage.
+        stage: u32,
+        /// The tensor.
+        node: u32,
+    },
+    /// An input is there.
+    Input {
+        /// The stage.
+        stage: u32,
+        /// The reader.
+        node: u32,
+        /// The input.
+        input: u32,
+    },
+    /// A by-product is made with its parent.
+    Parent {
+        /// The stage.
+        stage: u32,
+        /// The by-product.
+        node: u32,
+        /// Starts that count.
+        which: Which,
+    },
+    /// What is overwritten is gone.
+    Overwritten {
+        /// The stage.
+        stage: u32,
+        /// The node that overwrites.
+        node: u32,
+    },
+    /// What is overwritten was there, and ends.
+    Ended {
+        /// The stage.
+        stage: u32,
+        /// The node that overwrites.
+        node: u32,
+    },
+    /// Memory at the turn of a forward node.
+    Memory {
+        /// The stage.
+        stage: u32,
+        /// The node.
+        node: u32,
+        /// Tensors that are charged by the run of the node; none where that does not count.
+        by_run: Option<Vec<u32>>,
+    },
+    /// Memory at the backward node.
+    Backward {
+        /// The stage.
+        stage: u32,
+    },
+    /// A path cut.
+    Path(PathCut),
+    /// A path memory cut.
+    PathMemory {
+        /// The paths.
+        cut: PathCut,
+        /// The stage from which on tensors stay.
+        since: u32,
+        /// The tensors.
+        staying: Vec<u32>,
+    },
+    /// A path memory cut that charges both ways.
+    Either {
+        /// The paths.
+        cut: PathCut,
+        /// The room.
+        room: i64,
+        /// Bytes beyond its own of what is stored of the paths.
+        more: i64,
+        /// Tensors that stay.
+        staying: Vec<u32>,
+        /// Tensors that may be there when the window begins, and how many bytes of each count.
+        beside: Vec<(u32, i64)>,
+    },
+    /// A cover at a moment.
+    Cover {
+        /// The moment.
+        moment: Moment,
+        /// The weight of the run.
+        run: u32,
+        /// Weights of tensors.
+        cover: Cover,
+    },
+    /// A cover of a path memory cut.
+    PathCover {
+        /// The paths.
+        cut: PathCut,
+        /// The stage from which on tensors stay.
+        since: u32,
+        /// The weight of computing the source.
+        due: u32,
+        /// Weights of tensors.
+        cover: Cover,
+    },
+    /// A memory row, rounded.
+    Rounded {
+        /// The row.
+        of: Arc<Derivation>,
+        /// The unit in bytes.
+        unit: i64,
+    },
+    /// A branching.
+    Branch(Branch),
+}
