@@ -14,7 +14,7 @@ use crate::solve::{
     AnyFormulation, Listener, Outcome, Settings, Solvable, SolveError, Watch, planned,
 };
 use rayon::prelude::*;
-use remat_instances::instance::{CopyTimes, Instance};
+use remat_instances::instance::{CopyTimes, Instance, NodeId};
 use remat_instances::plan::{Plan, PlanDocument};
 use remat_instances::schedule::Semantics;
 use remat_instances::simulate::{self, Replay};
@@ -187,7 +187,7 @@ impl Searching<'_> {
     }
 
     fn run(&mut self) -> Result<(), SolveError> {
-        if let Some(because) = self.too_small() {
+        if let Some(because) = too_small(&self.asked.formulation, self.asked.budget_bytes) {
             self.answer.outcome.infeasible_because = Some(because);
             return Ok(());
         }
@@ -195,7 +195,7 @@ impl Searching<'_> {
         for plan in self.asked.starts {
             self.offer(plan.clone());
         }
-        if self.exactly() {
+        if self.exactly() || self.uncopied()? {
             return Ok(());
         }
         self.without_link(tuning.without_share)?;
@@ -279,28 +279,6 @@ impl Searching<'_> {
         matches!(outcome, ExactOutcome::Optimal { .. })
     }
 
-    /// Reason why no plan fits, with a link or without: one computation alone is too large.
-    fn too_small(&self) -> Option<String> {
-        if self.asked.formulation.semantics() != Semantics::Checkmate {
-            return None;
-        }
-        let needed = |id| {
-            let node = self.instance.node(id);
-            let inputs = self.instance.needs(id).iter();
-            let inputs: u64 = inputs.map(|d| self.instance.node(*d).output_bytes).sum();
-            let own = node.output_bytes + node.workspace_bytes();
-            (self.instance.static_bytes() + inputs + own, id)
-        };
-        let (bytes, id) = self.instance.ids().map(needed).max()?;
-        (bytes > self.asked.budget_bytes).then(|| {
-            format!(
-                "{} needs {bytes} bytes with its inputs, output, workspace and fixed memory, the budget is {}",
-                self.instance.node(id).name,
-                self.asked.budget_bytes
-            )
-        })
-    }
-
     /// Settings of a part with a share of the time left.
     fn part(&self, share: f64, parts: u32) -> Settings {
         let left = self.watch.left();
@@ -312,6 +290,40 @@ impl Searching<'_> {
             gap: settings.gap.max(self.asked.tuning.probe_gap),
             ..settings
         }
+    }
+
+    /// Solves without a link where none of its tensors can go and come in twice the time of the
+    /// step; returns whether that gave a plan.
+    fn uncopied(&mut self) -> Result<bool, SolveError> {
+        let instance = self.instance;
+        let host = instance.host_link().and_then(|link| link.host_memory_bytes);
+        let extra = self.base;
+        let envelope = Envelope::of(instance, &self.times, self.asked.phase, host, extra);
+        let most = envelope.bytes.into_iter().max().unwrap_or(0);
+        let may_leave = |id: &NodeId| instance.may_offload(*id);
+        let sizes = instance.ids().filter(may_leave);
+        let mut sizes = sizes.map(|id| instance.node(id).output_bytes);
+        if sizes.any(|bytes| (1..=most).contains(&bytes)) {
+            return Ok(false);
+        }
+        let (asked, settings) = (self.asked, self.settings.clone());
+        let budget = asked.budget_bytes;
+        let outcome = asked
+            .formulation
+            .solve(budget, &[], &settings, asked.listener)?;
+        self.count(&outcome);
+        self.answer.without_cost = outcome.cost();
+        // A plan with copies takes longer than twice the step.
+        let beyond = self.base.saturating_add(extra);
+        self.learn(match outcome.infeasible_because {
+            Some(_) => beyond,
+            None => outcome.bound.min(beyond),
+        });
+        let Some(schedule) = &outcome.schedule else {
+            return Ok(false);
+        };
+        self.offer(schedule.plan(instance)?.optimised(instance)?);
+        Ok(true)
     }
 
     fn count(&mut self, outcome: &Outcome) {
@@ -516,6 +528,7 @@ impl Searching<'_> {
         let host = link.and_then(|link| link.host_memory_bytes);
         replay.peak_bytes <= self.asked.budget_bytes
             && host.is_none_or(|host| replay.transfers.host_peak_bytes <= host)
+            && self.asked.phase.admits(self.instance, replay)
     }
 
     /// The answer, with status and gap.
@@ -531,6 +544,29 @@ impl Searching<'_> {
         outcome.seconds = self.watch.elapsed().as_secs_f64();
         answer
     }
+}
+
+/// Reason why no plan fits a budget in bytes, with a link or without: one computation alone is too
+/// large.
+pub(super) fn too_small(formulation: &AnyFormulation, budget_bytes: u64) -> Option<String> {
+    if formulation.semantics() != Semantics::Checkmate {
+        return None;
+    }
+    let instance = formulation.instance();
+    let needed = |id| {
+        let node = instance.node(id);
+        let inputs = instance.needs(id).iter();
+        let inputs: u64 = inputs.map(|d| instance.node(*d).output_bytes).sum();
+        let own = node.output_bytes + node.workspace_bytes();
+        (instance.static_bytes() + inputs + own, id)
+    };
+    let (bytes, id) = instance.ids().map(needed).max()?;
+    (bytes > budget_bytes).then(|| {
+        format!(
+            "{} needs {bytes} bytes with its inputs, output, workspace and fixed memory, the budget is {budget_bytes}",
+            instance.node(id).name
+        )
+    })
 }
 
 /// Outcome of a share of the envelope.

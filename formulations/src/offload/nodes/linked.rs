@@ -1,6 +1,6 @@
 //! A formulation whose plans may copy to the host, for frontiers and batches.
 
-use super::front::Offload;
+use super::front::{Offload, too_small};
 use crate::offload::CopyPhase;
 use crate::solve::{AnyFormulation, Listener, Outcome, Settings, Solvable, SolveError};
 use remat_instances::plan::Plan;
@@ -37,6 +37,17 @@ impl Linked {
     /// The formulation.
     pub fn formulation(&self) -> &AnyFormulation {
         &self.formulation
+    }
+
+    /// The time at which copies are made.
+    pub fn phase(&self) -> CopyPhase {
+        self.phase
+    }
+
+    /// Reason why nothing fits a budget in bytes, where that is seen without a search: with a link
+    /// that is one computation that is too large by itself.
+    pub fn too_small(&self, budget_bytes: u64) -> Option<String> {
+        too_small(&self.formulation, budget_bytes)
     }
 }
 
