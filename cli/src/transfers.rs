@@ -139,9 +139,13 @@ pub const HEADS: [(&str, bool); 3] = [("idle", true), ("to host", true), ("back"
 
 /// Idle time and bytes both ways for a table; empty where there is no replay.
 pub fn cells(unit: &CostUnit, replay: Option<&Replay>) -> [String; 3] {
+    let idle = |r: &Replay| match r.idle() {
+        0 => "0".into(),
+        idle => report::cost(idle, unit),
+    };
     replay.map_or_else(Default::default, |r| {
         [
-            report::cost(r.idle(), unit),
+            idle(r),
             format_bytes(r.transfers.to_host_bytes),
             format_bytes(r.transfers.from_host_bytes),
         ]

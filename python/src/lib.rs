@@ -11,6 +11,7 @@
 //! | [`frontier`] | one budget after another |
 //! | [`comparing`] | the known strategies |
 //! | [`batch`] | the largest batch |
+//! | [`linking`] | the link to host memory |
 //! | [`knapsack`] | exact 0/1 knapsacks, for torch's own budget |
 //! | [`judging`] | files and plans against their replay |
 //! | [`memory`] | orders of graphs, and addresses |
@@ -33,6 +34,7 @@ pub mod improving;
 mod instance;
 pub mod judging;
 pub mod knapsack;
+pub mod linking;
 pub mod memory;
 pub mod modelling;
 pub mod plan;

@@ -28,7 +28,7 @@ table of lives the known ways to place buffers: what each needs, and how far tha
 Examples:
   remat-bb baselines zoo:unet --budget 60%
   remat-bb baselines 'zoo:resnet50?batch=184' --budget 6GiB --svg overhead.svg --points 20 --time-limit 5s
-  remat-bb baselines 'zoo:resnet18?batch=16&device=v100' --budget 60% --offload pcie3
+  remat-bb baselines 'zoo:resnet18?batch=16&device=v100' --budget 80% --offload pcie3
   remat-bb baselines lives.csv
 
 The object that --json prints has the fields version, instance, instance_sha256, formulation, budget_bytes, \
