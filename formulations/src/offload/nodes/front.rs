@@ -1,5 +1,9 @@
 //! The front door: an instance with a link and a budget to a plan that copies, and a bound.
 
+mod first;
+
+pub(super) use first::too_small;
+
 use super::choose::{Choose, ChooseSettings, Chosen};
 use super::clock::Clock;
 use super::emit::emit;
@@ -9,18 +13,16 @@ use super::sequence::Sequence;
 use super::settings::OffloadTuning;
 use super::stages::Stages;
 use crate::offload::CopyPhase;
-use crate::offload::exact::{ExactOutcome, ExactSearch, ExactSettings};
 use crate::solve::{
-    AnyFormulation, Listener, Outcome, Settings, Solvable, SolveError, Watch, planned,
+    AnyFormulation, Listener, Outcome, Settings, Solvable, SolveError, Watch, planned, relative_gap,
 };
 use rayon::prelude::*;
-use remat_instances::instance::{CopyTimes, Instance, NodeId};
+use remat_instances::instance::{CopyTimes, Instance};
 use remat_instances::plan::{Plan, PlanDocument};
-use remat_instances::schedule::Semantics;
 use remat_instances::simulate::{self, Replay};
 use remat_solver::threads;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A solve that may copy tensors to the host and back.
 ///
@@ -50,6 +52,7 @@ pub struct Offload<'a> {
     starts: &'a [Plan],
     settings: Settings,
     tuning: OffloadTuning,
+    compared: bool,
     listener: &'a dyn Listener,
 }
 
@@ -63,6 +66,7 @@ impl<'a> Offload<'a> {
             starts: &[],
             settings: Settings::default(),
             tuning: OffloadTuning::default(),
+            compared: true,
             listener: &(),
         }
     }
@@ -85,6 +89,15 @@ impl<'a> Offload<'a> {
     /// The same with other numbers that tune.
     pub fn tuning(self, tuning: OffloadTuning) -> Self {
         Offload { tuning, ..self }
+    }
+
+    /// The same without the best plan without copies where copies alone cost nothing:
+    /// [`Offloaded::without_cost`] is then not known.
+    pub fn uncompared(self) -> Self {
+        Offload {
+            compared: false,
+            ..self
+        }
     }
 
     /// The same with a listener, who follows it and may end it.
@@ -145,6 +158,7 @@ impl<'a> Offload<'a> {
                 without_cost: None,
             },
             sequences: Vec::new(),
+            met: None,
         };
         search.run()?;
         Ok(search.end())
@@ -173,6 +187,8 @@ struct Searching<'a> {
     answer: Offloaded,
     /// Sequences in which computations wait: the best first.
     sequences: Vec<Candidate>,
+    /// Time after which the gap was met.
+    met: Option<Duration>,
 }
 
 impl Searching<'_> {
@@ -181,9 +197,17 @@ impl Searching<'_> {
         self.answer.outcome.cost()
     }
 
-    fn is_done(&self) -> bool {
+    /// Returns whether the gap is met, and overtime, if there is any, has come to its end; or the
+    /// time has.
+    fn is_done(&mut self) -> bool {
         let bound = self.answer.outcome.bound;
-        self.watch.is_over() || self.cost().is_some_and(|cost| cost <= bound)
+        let open = self.cost().map(|cost| relative_gap(cost, bound));
+        if open.is_none_or(|open| open > self.settings.gap) {
+            return self.watch.is_over();
+        }
+        let now = self.watch.elapsed();
+        let met = *self.met.get_or_insert(now);
+        open == Some(0.0) || now >= met + self.settings.overtime_after(met) || self.watch.is_over()
     }
 
     fn run(&mut self) -> Result<(), SolveError> {
@@ -196,6 +220,10 @@ impl Searching<'_> {
             self.offer(plan.clone());
         }
         if self.exactly() || self.uncopied()? {
+            return Ok(());
+        }
+        self.copies_alone()?;
+        if self.is_done() && !self.asked.compared {
             return Ok(());
         }
         self.without_link(tuning.without_share)?;
@@ -246,39 +274,6 @@ impl Searching<'_> {
         Ok(())
     }
 
-    /// Searches a small graph exactly; returns whether that settles it.
-    fn exactly(&mut self) -> bool {
-        let (asked, tuning) = (self.asked, &self.asked.tuning);
-        let checkmate = asked.formulation.semantics() == Semantics::Checkmate;
-        if !checkmate || self.instance.len() > tuning.exact_nodes {
-            return false;
-        }
-        let loss = asked.phase == CopyPhase::Loss && self.instance.loss().is_some();
-        let settings = ExactSettings {
-            copies: if loss {
-                CopyPhase::Loss
-            } else {
-                CopyPhase::Any
-            },
-            labels: tuning.exact_labels,
-            ..ExactSettings::default()
-        };
-        let search = ExactSearch::new(self.instance, asked.budget_bytes).settings(settings);
-        let Ok(outcome) = search.run() else {
-            return false;
-        };
-        let Some(bound) = outcome.bound() else {
-            let because = "no stage schedule with copies fits the budget".into();
-            self.answer.outcome.infeasible_because = Some(because);
-            return true;
-        };
-        self.learn(bound);
-        if let Some(found) = outcome.plan() {
-            self.offer(found.plan.clone());
-        }
-        matches!(outcome, ExactOutcome::Optimal { .. })
-    }
-
     /// Settings of a part with a share of the time left.
     fn part(&self, share: f64, parts: u32) -> Settings {
         let left = self.watch.left();
@@ -290,40 +285,6 @@ impl Searching<'_> {
             gap: settings.gap.max(self.asked.tuning.probe_gap),
             ..settings
         }
-    }
-
-    /// Solves without a link where none of its tensors can go and come in twice the time of the
-    /// step; returns whether that gave a plan.
-    fn uncopied(&mut self) -> Result<bool, SolveError> {
-        let instance = self.instance;
-        let host = instance.host_link().and_then(|link| link.host_memory_bytes);
-        let extra = self.base;
-        let envelope = Envelope::of(instance, &self.times, self.asked.phase, host, extra);
-        let most = envelope.bytes.into_iter().max().unwrap_or(0);
-        let may_leave = |id: &NodeId| instance.may_offload(*id);
-        let sizes = instance.ids().filter(may_leave);
-        let mut sizes = sizes.map(|id| instance.node(id).output_bytes);
-        if sizes.any(|bytes| (1..=most).contains(&bytes)) {
-            return Ok(false);
-        }
-        let (asked, settings) = (self.asked, self.settings.clone());
-        let budget = asked.budget_bytes;
-        let outcome = asked
-            .formulation
-            .solve(budget, &[], &settings, asked.listener)?;
-        self.count(&outcome);
-        self.answer.without_cost = outcome.cost();
-        // A plan with copies takes longer than twice the step.
-        let beyond = self.base.saturating_add(extra);
-        self.learn(match outcome.infeasible_because {
-            Some(_) => beyond,
-            None => outcome.bound.min(beyond),
-        });
-        let Some(schedule) = &outcome.schedule else {
-            return Ok(false);
-        };
-        self.offer(schedule.plan(instance)?.optimised(instance)?);
-        Ok(true)
     }
 
     fn count(&mut self, outcome: &Outcome) {
@@ -408,13 +369,16 @@ impl Searching<'_> {
         };
         let plan = made.strip(self.instance, &document.plan);
         let sequence = Sequence::of(self.instance, &plan, &self.times, self.asked.phase)?;
+        Ok(self.try_copies(sequence, time))
+    }
+
+    /// Copies for a sequence, in a share of the time left.
+    fn try_copies(&mut self, sequence: Sequence, time: f64) -> Probe {
         let costs: u64 = sequence.costs.iter().sum();
         let moves = self.asked.tuning.probe_moves;
-        let deadline = self
-            .watch
-            .left()
-            .map(|left| Instant::now() + left.mul_f64(time));
-        Ok(match self.choose(&sequence, None, moves, deadline) {
+        let left = self.watch.left();
+        let deadline = left.map(|left| Instant::now() + left.mul_f64(time));
+        match self.choose(&sequence, None, moves, deadline) {
             None => Probe::Waits,
             Some(chosen) => {
                 let smooth = chosen.makespan <= costs;
@@ -424,7 +388,7 @@ impl Searching<'_> {
                     false => Probe::Waits,
                 }
             }
-        })
+        }
     }
 
     /// The bound from the whole envelope of the best plan.
@@ -537,36 +501,13 @@ impl Searching<'_> {
         let outcome = &mut answer.outcome;
         outcome.bound_scope = STAGE_SCHEDULES_WITH_COPIES;
         if let Some(cost) = outcome.cost() {
-            outcome.gap = Some(crate::solve::relative_gap(cost, outcome.bound));
+            outcome.gap = Some(relative_gap(cost, outcome.bound));
         }
         let interrupted = self.watch.listener().is_interrupted();
         outcome.settle(self.settings.gap, interrupted);
         outcome.seconds = self.watch.elapsed().as_secs_f64();
         answer
     }
-}
-
-/// Reason why no plan fits a budget in bytes, with a link or without: one computation alone is too
-/// large.
-pub(super) fn too_small(formulation: &AnyFormulation, budget_bytes: u64) -> Option<String> {
-    if formulation.semantics() != Semantics::Checkmate {
-        return None;
-    }
-    let instance = formulation.instance();
-    let needed = |id| {
-        let node = instance.node(id);
-        let inputs = instance.needs(id).iter();
-        let inputs: u64 = inputs.map(|d| instance.node(*d).output_bytes).sum();
-        let own = node.output_bytes + node.workspace_bytes();
-        (instance.static_bytes() + inputs + own, id)
-    };
-    let (bytes, id) = instance.ids().map(needed).max()?;
-    (bytes > budget_bytes).then(|| {
-        format!(
-            "{} needs {bytes} bytes with its inputs, output, workspace and fixed memory, the budget is {budget_bytes}",
-            instance.node(id).name
-        )
-    })
 }
 
 /// Outcome of a share of the envelope.

@@ -69,7 +69,8 @@ impl Solvable for Linked {
             .phase(self.phase)
             .starts(starts)
             .settings(settings.clone())
-            .listener(listener);
+            .listener(listener)
+            .uncompared();
         let answer = offload.run()?;
         let mut outcome = answer.outcome.map(|_| Plan {
             instance: String::new(),
