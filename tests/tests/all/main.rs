@@ -22,6 +22,7 @@ mod monet_once;
 mod monet_rows;
 mod offload_chains;
 mod offload_graphs;
+mod offload_limits;
 mod offload_nodes;
 mod olla;
 mod orders;

@@ -43,28 +43,27 @@ impl Searching<'_> {
         matches!(outcome, ExactOutcome::Optimal { .. })
     }
 
-    /// Solves without a link where none of its tensors can go and come in twice the time of the
-    /// step; returns whether that gave a plan.
+    /// Solves without a link where no tensor can go and come in twice the time of the step; returns
+    /// whether that settles it.
     pub(super) fn uncopied(&mut self) -> Result<bool, SolveError> {
-        let instance = self.instance;
-        let host = instance.host_link().and_then(|link| link.host_memory_bytes);
-        let extra = self.base;
-        let envelope = Envelope::of(instance, &self.times, self.asked.phase, host, extra);
-        let most = envelope.bytes.into_iter().max().unwrap_or(0);
-        let may_leave = |id: &NodeId| instance.may_offload(*id);
-        let sizes = instance.ids().filter(may_leave);
-        let mut sizes = sizes.map(|id| instance.node(id).output_bytes);
-        if sizes.any(|bytes| (1..=most).contains(&bytes)) {
+        let Some(extra) = self.longest_without_copies() else {
             return Ok(false);
-        }
-        let (asked, settings) = (self.asked, self.settings.clone());
-        let budget = asked.budget_bytes;
-        let outcome = asked
-            .formulation
-            .solve(budget, &[], &settings, asked.listener)?;
+        };
+        let (asked, instance) = (self.asked, self.instance);
+        let outcome = asked.formulation.solve(
+            asked.budget_bytes,
+            &[],
+            self.settings,
+            // Its plans and bounds are those of the whole.
+            asked.listener,
+        )?;
         self.count(&outcome);
         self.answer.without_cost = outcome.cost();
-        // A plan with copies takes longer than twice the step.
+        if extra == u64::MAX && outcome.infeasible_because.is_some() {
+            self.answer.outcome.infeasible_because = outcome.infeasible_because;
+            return Ok(true);
+        }
+        // A plan with copies takes longer than that.
         let beyond = self.base.saturating_add(extra);
         self.learn(match outcome.infeasible_because {
             Some(_) => beyond,
@@ -75,6 +74,30 @@ impl Searching<'_> {
         };
         self.offer(schedule.plan(instance)?.optimised(instance)?);
         Ok(true)
+    }
+
+    /// A time above all first computations within which no tensor can go and come, endless where
+    /// none ever can; none where it is shorter than they are.
+    fn longest_without_copies(&self) -> Option<u64> {
+        let instance = self.instance;
+        let host = instance.host_link().and_then(|link| link.host_memory_bytes);
+        let may_leave = |id: &NodeId| instance.may_offload(*id);
+        let sizes = instance.ids().filter(may_leave);
+        let sizes = sizes.map(|id| instance.node(id).output_bytes);
+        let least = sizes.filter(|bytes| *bytes > 0).min().unwrap_or(u64::MAX);
+        let carries = |extra: u64| {
+            let envelope = Envelope::of(instance, &self.times, self.asked.phase, host, extra);
+            envelope.bytes.iter().any(|bytes| *bytes >= least)
+        };
+        let doubled = std::iter::successors(Some(self.base.max(1)), |time| time.checked_mul(2));
+        let mut last = None;
+        for extra in doubled.chain([u64::MAX]) {
+            if carries(extra) {
+                break;
+            }
+            last = Some(extra);
+        }
+        last
     }
 
     /// Copies for the step without recomputation, where the link can carry what is too much in
