@@ -57,11 +57,11 @@ pub fn lines(instance: &Instance, replay: &Replay) -> Option<[String; 3]> {
         return None;
     }
     let time = |time| report::cost(time, instance.cost_unit());
-    let step = format!(
-        "{} of computations, {} waiting for copies",
-        time(replay.cost),
-        time(replay.idle())
-    );
+    let waiting = match replay.idle() {
+        0 => "none waits for a copy".into(),
+        idle => format!("{} waiting for copies", time(idle)),
+    };
+    let step = format!("{} of computations, {waiting}", time(replay.cost));
     let copies = transfers.spans.iter().filter(|span| span.to_host).count();
     let limit = instance.host_link().and_then(|link| link.host_memory_bytes);
     let limit = match limit {

@@ -186,9 +186,12 @@ fn vertical(area: &Area<'_>, frame: &Frame, bytes: u64, name: &str) -> Result<()
 }
 
 fn legend(area: &Area<'_>, frame: &Frame, picture: &TradeoffPicture) -> Result<(), Failure> {
-    let (_, top, right, _) = frame.pixels;
+    let (_, top, right, bottom) = frame.pixels;
     let x = right + 24;
     let mut y = top + 10;
+    // With a link there are more strategies than lines of the usual height.
+    let lines = picture.curves.len() as i32 + i32::from(!picture.bounds.is_empty());
+    let line_pixels = ((bottom - top) / lines.max(1)).min(25);
     for (k, curve) in picture.curves.iter().enumerate() {
         let (colour, shape, width) = look(&picture.curves, k);
         let empty = curve.points.is_empty();
@@ -209,7 +212,7 @@ fn legend(area: &Area<'_>, frame: &Frame, picture: &TradeoffPicture) -> Result<(
         let name = style::shorten(&name, 15, LEGEND - 76);
         let ink = if empty { GREY } else { INK };
         label(area, &name, (x + 38, y), 15, ink, HPos::Left)?;
-        y += 25;
+        y += line_pixels;
     }
     if !picture.bounds.is_empty() {
         area.draw(&Rectangle::new(

@@ -10,30 +10,30 @@ use remat_instances::plan::Plan;
 use remat_instances::{Semantics, simulate, zoo};
 use remat_tests::graphs::{self, Numbers};
 
-/// Little fixed work: what is tested does not depend on it.
+/// Little fixed work, up to a gap of 2%: what is tested does not depend on it.
 fn settings() -> Settings {
-    Settings {
+    let settings = Settings {
         rounds: 1,
-        iterations: 300,
-        nodes: 3,
+        iterations: 100,
+        nodes: 1,
         threads: 2,
         ..Settings::default()
-    }
+    };
+    settings.with_gap(0.02)
 }
 
-/// Networks of the zoo, smallest first.
-fn networks() -> Vec<Instance> {
-    let names = [
-        "zoo:chain?n=12",
-        "zoo:vgg16?batch=4&size=64&device=v100",
-        "zoo:resnet18?batch=4&size=64&device=v100",
-    ];
-    let built = names.map(|name| zoo::build(&name.parse().unwrap()).unwrap());
-    built
-        .iter()
-        .map(Instance::single_implementation_view)
-        .collect()
+/// Networks of the zoo.
+fn networks(names: &[&str]) -> Vec<Instance> {
+    let built = names.iter().map(|name| {
+        let instance = zoo::build(&name.parse().unwrap()).unwrap();
+        instance.single_implementation_view()
+    });
+    built.collect()
 }
+
+const CHAIN: &str = "zoo:chain?n=12";
+const VGG: &str = "zoo:vgg16?batch=16&device=v100";
+const RESNET: &str = "zoo:resnet18?batch=16&device=v100";
 
 /// Random training graphs whose computations take microseconds, where a copy takes a nanosecond at
 /// least.
@@ -91,7 +91,7 @@ fn solved(instance: &Instance, link: HostLink, budget: u64, starts: &[Plan]) -> 
 
 #[test]
 fn a_link_that_carries_nothing_is_none() {
-    for instance in networks().iter().chain(&random(12, 31)) {
+    for instance in networks(&[CHAIN, VGG]).iter().chain(&random(8, 31)) {
         let formulation = AnyFormulation::of(instance, Semantics::Checkmate).unwrap();
         for budget in budgets(instance, 3) {
             let without = formulation.solve(budget, &[], &settings(), &()).unwrap();
@@ -122,9 +122,20 @@ fn a_link_that_carries_nothing_is_none() {
 
 #[test]
 fn an_endless_link_leaves_the_base_cost_where_every_computation_fits() {
-    for instance in networks().iter().chain(&random(24, 32)) {
+    for instance in networks(&[CHAIN, VGG, RESNET])
+        .iter()
+        .chain(&random(16, 32))
+    {
         for budget in budgets(instance, 3) {
-            let answer = solved(instance, HostLink::new(1 << 52, 1 << 52), budget, &[]);
+            let link = HostLink::new(1 << 52, 1 << 52);
+            let linked = instance.with_host_link(Some(link)).unwrap();
+            let formulation = AnyFormulation::of(&linked, Semantics::Checkmate).unwrap();
+            let settings = Settings {
+                gap: 1e-4,
+                ..settings()
+            };
+            let offload = Offload::new(formulation, budget).settings(settings);
+            let answer = offload.uncompared().run().unwrap();
             let waits = answer.outcome.cost().map(|c| c - instance.base_cost());
             // Every copy takes a nanosecond.
             let most = 4 * instance.len() as u64;
@@ -151,7 +162,7 @@ fn links(instance: &Instance) -> Vec<HostLink> {
 /// as a start it is never lost.
 #[test]
 fn makespans_never_rise_with_bandwidth_budget_or_host_memory() {
-    for instance in networks().iter().chain(&random(8, 33)) {
+    for instance in networks(&[CHAIN, VGG]).iter().chain(&random(4, 33)) {
         let name = instance.name();
         let budget = budgets(instance, 4)[1];
         let links = links(instance);
@@ -203,7 +214,7 @@ fn makespans_never_rise_with_bandwidth_budget_or_host_memory() {
 #[test]
 fn rows_that_copy_stand_beside_the_known_strategies() {
     let mut copied = 0;
-    for instance in networks().iter().chain(&random(4, 34)) {
+    for instance in networks(&[CHAIN, RESNET]).iter().chain(&random(4, 34)) {
         let link = &links(instance)[3];
         let linked = instance.with_host_link(Some(link.clone())).unwrap();
         for (phase, budget) in [CopyPhase::Any, CopyPhase::Loss]
