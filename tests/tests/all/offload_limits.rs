@@ -2,7 +2,7 @@
 //! networks of the zoo and on random graphs beyond those that are searched exactly.
 
 use remat_formulations::offload::CopyPhase;
-use remat_formulations::offload::nodes::{Linked, Offload, Offloaded};
+use remat_formulations::offload::nodes::{Linked, Offload, OffloadTuning, Offloaded};
 use remat_formulations::solve::{AnyFormulation, Baselines, Compared, Settings, Solvable};
 use remat_formulations::{Budget, Frontier};
 use remat_instances::instance::{CostUnit, HostLink, Instance};
@@ -20,6 +20,15 @@ fn settings() -> Settings {
         ..Settings::default()
     };
     settings.with_gap(0.02)
+}
+
+fn tuning() -> OffloadTuning {
+    OffloadTuning {
+        probes: 3,
+        probe_moves: 1000,
+        polish_moves: 2000,
+        ..OffloadTuning::default()
+    }
 }
 
 /// Networks of the zoo.
@@ -77,7 +86,9 @@ fn budgets(instance: &Instance, count: u64) -> Vec<u64> {
 fn solved(instance: &Instance, link: HostLink, budget: u64, starts: &[Plan]) -> Offloaded {
     let instance = instance.with_host_link(Some(link)).unwrap();
     let formulation = AnyFormulation::of(&instance, Semantics::Checkmate).unwrap();
-    let offload = Offload::new(formulation, budget).starts(starts);
+    let offload = Offload::new(formulation, budget)
+        .tuning(tuning())
+        .starts(starts);
     let answer = offload.settings(settings()).run().unwrap();
     if let Some(document) = &answer.plan {
         let replay = simulate::plan(&instance, &document.plan).unwrap();
@@ -91,7 +102,7 @@ fn solved(instance: &Instance, link: HostLink, budget: u64, starts: &[Plan]) -> 
 
 #[test]
 fn a_link_that_carries_nothing_is_none() {
-    for instance in networks(&[CHAIN, VGG]).iter().chain(&random(8, 31)) {
+    for instance in networks(&[CHAIN, VGG]).iter().chain(&random(6, 31)) {
         let formulation = AnyFormulation::of(instance, Semantics::Checkmate).unwrap();
         for budget in budgets(instance, 3) {
             let without = formulation.solve(budget, &[], &settings(), &()).unwrap();
@@ -162,7 +173,7 @@ fn links(instance: &Instance) -> Vec<HostLink> {
 /// as a start it is never lost.
 #[test]
 fn makespans_never_rise_with_bandwidth_budget_or_host_memory() {
-    for instance in networks(&[CHAIN, VGG]).iter().chain(&random(4, 33)) {
+    for instance in networks(&[CHAIN, VGG]).iter().chain(&random(3, 33)) {
         let name = instance.name();
         let budget = budgets(instance, 4)[1];
         let links = links(instance);
@@ -196,7 +207,7 @@ fn makespans_never_rise_with_bandwidth_budget_or_host_memory() {
             .into_iter()
             .map(Budget::Bytes)
             .collect();
-        let linked = Linked::new(formulation, CopyPhase::Any);
+        let linked = Linked::new(formulation, CopyPhase::Any).tuning(tuning());
         let frontier = Frontier::of(linked, &wanted).unwrap();
         let points = frontier.settings(settings()).run().unwrap();
         assert_eq!(points.len(), wanted.len());

@@ -1,6 +1,7 @@
 //! A formulation whose plans may copy to the host, for frontiers and batches.
 
 use super::front::{Offload, too_small};
+use super::settings::OffloadTuning;
 use crate::offload::CopyPhase;
 use crate::solve::{AnyFormulation, Listener, Outcome, Settings, Solvable, SolveError};
 use remat_instances::plan::Plan;
@@ -26,12 +27,23 @@ use remat_instances::simulate::{Replay, ReplayError};
 pub struct Linked {
     formulation: AnyFormulation,
     phase: CopyPhase,
+    tuning: OffloadTuning,
 }
 
 impl Linked {
     /// A formulation of an instance with a link, and the time at which copies are made.
     pub fn new(formulation: AnyFormulation, phase: CopyPhase) -> Self {
-        Linked { formulation, phase }
+        Linked {
+            formulation,
+            phase,
+            tuning: OffloadTuning::default(),
+        }
+    }
+
+    /// The same with other numbers that tune.
+    #[must_use]
+    pub fn tuning(self, tuning: OffloadTuning) -> Self {
+        Linked { tuning, ..self }
     }
 
     /// The formulation.
@@ -67,6 +79,7 @@ impl Solvable for Linked {
     ) -> Result<Outcome<Plan>, SolveError> {
         let offload = Offload::new(self.formulation.clone(), budget_bytes)
             .phase(self.phase)
+            .tuning(self.tuning)
             .starts(starts)
             .settings(settings.clone())
             .listener(listener)
