@@ -460,12 +460,12 @@ fn links_that_cannot_be_are_refused_everywhere() {
             assert!(err.contains(words), "{command} {rest:?}: {err}");
         }
     }
-    let ask = ["max-batch", NETWORK, "--budget", "1GiB", "--offload"];
-    for (link, words) in [
-        ("on", "has no \"host_link\""),
-        ("12", "has no unit of speed"),
+    for (model, link, words) in [
+        (NETWORK, "12", "has no unit of speed"),
+        ("zoo:resnet18?device=cpu", "on", "has no \"host_link\""),
     ] {
-        let (_, err) = run_to(2, &[&ask[..], &[link]].concat());
+        let ask = ["max-batch", model, "--budget", "1GiB", "--offload", link];
+        let (_, err) = run_to(2, &ask);
         assert!(err.contains(words), "{link}: {err}");
     }
 }

@@ -258,3 +258,14 @@ def test_offload_sends_tensors_to_the_host_and_says_what_it_took():
     ]:
         with pytest.raises(remat_bb.errors.InvalidArgument, match=word):
             remat_bb.solve("zoo:chain?n=6", "70%", **arguments)
+
+
+def test_plans_that_copy_are_starts_over_other_links():
+    slow = remat_bb.solve("zoo:chain?n=20", "50%", offload="100MB/s", time_limit=1)
+    # No time for anything but the start.
+    fast = remat_bb.solve(
+        "zoo:chain?n=20", "50%", offload="200MB/s", starts=[slow], time_limit=0.001
+    )
+    assert fast.makespan <= slow.makespan
+    with pytest.raises(InvalidPlan, match="another instance"):
+        remat_bb.solve("zoo:chain?n=7", "70%", offload="pcie4", starts=[slow])

@@ -102,7 +102,7 @@ fn solved(instance: &Instance, link: HostLink, budget: u64, starts: &[Plan]) -> 
 
 #[test]
 fn a_link_that_carries_nothing_is_none() {
-    for instance in networks(&[CHAIN, VGG]).iter().chain(&random(6, 31)) {
+    for instance in networks(&[CHAIN, VGG]).iter().chain(&random(4, 31)) {
         let formulation = AnyFormulation::of(instance, Semantics::Checkmate).unwrap();
         for budget in budgets(instance, 3) {
             let without = formulation.solve(budget, &[], &settings(), &()).unwrap();
@@ -165,7 +165,7 @@ fn links(instance: &Instance) -> Vec<HostLink> {
     // The whole step's bytes once in its time.
     let bytes: u64 = instance.nodes().iter().map(|v| v.output_bytes).sum();
     let speed = (u128::from(bytes) * 1_000_000_000 / u128::from(instance.base_cost())) as u64;
-    let speeds = [1, speed / 16, speed / 4, speed, 4 * speed, 64 * speed];
+    let speeds = [1, speed / 4, speed, 16 * speed];
     speeds.map(|s| HostLink::new(s.max(1), s.max(1))).into()
 }
 
@@ -173,7 +173,7 @@ fn links(instance: &Instance) -> Vec<HostLink> {
 /// as a start it is never lost.
 #[test]
 fn makespans_never_rise_with_bandwidth_budget_or_host_memory() {
-    for instance in networks(&[CHAIN, VGG]).iter().chain(&random(3, 33)) {
+    for instance in networks(&[CHAIN, VGG]).iter().chain(&random(2, 33)) {
         let name = instance.name();
         let budget = budgets(instance, 4)[1];
         let links = links(instance);
@@ -192,9 +192,9 @@ fn makespans_never_rise_with_bandwidth_budget_or_host_memory() {
             before
         };
         sweep(links.clone());
-        let link = &links[3];
+        let link = &links[1];
         let all: u64 = instance.nodes().iter().map(|v| v.output_bytes).sum();
-        let hosts = [0, all / 16, all / 4, all].map(Some);
+        let hosts = [0, all / 16, all / 4].map(Some);
         let limited = |host_memory_bytes| HostLink {
             host_memory_bytes,
             ..link.clone()
@@ -226,7 +226,7 @@ fn makespans_never_rise_with_bandwidth_budget_or_host_memory() {
 fn rows_that_copy_stand_beside_the_known_strategies() {
     let mut copied = 0;
     for instance in networks(&[CHAIN, RESNET]).iter().chain(&random(4, 34)) {
-        let link = &links(instance)[3];
+        let link = &links(instance)[2];
         let linked = instance.with_host_link(Some(link.clone())).unwrap();
         for (phase, budget) in [CopyPhase::Any, CopyPhase::Loss]
             .into_iter()

@@ -19,6 +19,7 @@ use crate::solve::{
 use rayon::prelude::*;
 use remat_instances::instance::{CopyTimes, Instance};
 use remat_instances::plan::{Plan, PlanDocument};
+use remat_instances::schedule::Schedule;
 use remat_instances::simulate::{self, Replay};
 use remat_solver::threads;
 use std::sync::Arc;
@@ -158,6 +159,7 @@ impl<'a> Offload<'a> {
                 without_cost: None,
             },
             sequences: Vec::new(),
+            without: None,
             met: None,
         };
         search.run()?;
@@ -187,6 +189,8 @@ struct Searching<'a> {
     answer: Offloaded,
     /// Sequences in which computations wait: the best first.
     sequences: Vec<Candidate>,
+    /// Best schedule without copies, and what none within the budget costs less than.
+    without: Option<(Schedule, u64)>,
     /// Time after which the gap was met.
     met: Option<Duration>,
 }
@@ -226,7 +230,7 @@ impl Searching<'_> {
         if self.is_done() && !self.asked.compared {
             return Ok(());
         }
-        self.without_link(tuning.without_share)?;
+        self.without_link(self.part(tuning.without_share, 2))?;
         // The whole envelope is all that a link can do; where it needs no waiting it is the answer.
         self.probe(1.0, self.extra(), tuning.probe_share)?;
         let extra = self.extra();
@@ -243,6 +247,15 @@ impl Searching<'_> {
         }
         if !self.is_done() {
             self.polish(tuning.polish_share);
+        }
+        // A slow link may do no better than what there is to gain without.
+        let beaten = |(_, bound): &(Schedule, u64)| self.cost().is_none_or(|cost| *bound < cost);
+        if self.without.as_ref().is_some_and(beaten) && !self.is_done() {
+            let settings = Settings {
+                gap: self.settings.gap,
+                ..self.part(tuning.again_share, 1)
+            };
+            self.without_link(settings)?;
         }
         if !self.is_done() {
             self.prove(tuning.bound_share)?;
@@ -294,15 +307,20 @@ impl Searching<'_> {
     }
 
     /// The plan without copies.
-    fn without_link(&mut self, share: f64) -> Result<(), SolveError> {
-        let settings = self.part(share, 2);
-        let formulation = &self.asked.formulation;
-        let outcome = formulation.solve(self.asked.budget_bytes, &[], &settings, &self.stages)?;
+    fn without_link(&mut self, settings: Settings) -> Result<(), SolveError> {
+        let asked = self.asked;
+        let start = self.without.take().map(|(schedule, _)| schedule);
+        let start = start.as_slice();
+        let outcome =
+            asked
+                .formulation
+                .solve(asked.budget_bytes, start, &settings, &self.stages)?;
         self.count(&outcome);
         self.answer.without_cost = outcome.cost();
-        if let Some(schedule) = &outcome.schedule {
+        if let Some(schedule) = outcome.schedule {
             let plan = schedule.plan(self.instance)?.optimised(self.instance)?;
             self.offer(plan);
+            self.without = Some((schedule, outcome.bound));
         }
         Ok(())
     }
