@@ -103,7 +103,7 @@ def test_a_frontier_with_a_link_is_below_that_without(chain, run):
         assert point.bound_scope == "stage-schedules-with-copies"
         assert without.idle == without.to_host_bytes == 0 and not without.plan.copies
         assert verify(curve.instance, point.plan).objective == point.objective
-    for low, high in zip(curve, curve[1:]):
+    for low, high in zip(curve, list(curve)[1:]):
         assert high.objective <= low.objective and high.bound <= low.bound
     assert curve[0].plan.copies and curve[0].objective < plain[0].objective
     assert "3 GB/s to the host" in curve.svg() and "GB/s" not in plain.svg()
@@ -122,7 +122,8 @@ def test_baselines_with_a_link_have_rows_that_copy(chain):
         assert {"pofo", "offload-only", "opportunist", "autocapper", "greedy"} <= set(row)
         assert row["pofo"].fits and row["pofo"].objective <= row["rotor"].objective
         assert row["pofo"].objective == row["pofo"].plan.makespan
-        assert row["pofo"].plan.copies or row["pofo"].objective == row["rotor"].objective
+        if phase == "any":
+            assert row["pofo"].plan.copies
     assert "pofo" not in {one.name for one in baselines(chain, "70%")}
     branched = {
         "schema": "remat-instance/1",
