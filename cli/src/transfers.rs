@@ -1,6 +1,7 @@
 //! Copies to the host and their link as text.
 
 use crate::report::{self, counted};
+use remat_formulations::solve::AnySolvable;
 use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::{CostUnit, Duplex, HostLink};
@@ -40,13 +41,10 @@ pub fn link(link: &HostLink) -> String {
     text
 }
 
-/// Title of a picture of an instance with its link.
-pub fn title(instance: &Instance, of: &str) -> String {
-    let name = instance.name();
-    match instance.host_link() {
-        Some(given) => format!("{name}: {of}, {}", link(given)),
-        None => format!("{name}: {of}"),
-    }
+/// The link that plans of a formulation may copy over, in words.
+pub fn link_of(solvable: &AnySolvable) -> Option<String> {
+    let own = solvable.instance().host_link();
+    own.filter(|_| solvable.is_linked()).map(link)
 }
 
 /// Line of what computations take and wait for, and line of what is copied, each without its name;

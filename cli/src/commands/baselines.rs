@@ -107,14 +107,12 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
         files.write(path, &csv(&sweep, solvable.is_linked()))?;
     }
     if let Some(path) = &arguments.svg {
-        let title = match solvable.is_linked() {
-            true => transfers::title(instance, "overhead against memory"),
-            false => format!("{}: overhead against memory", instance.name()),
-        };
+        let title = format!("{}: overhead against memory", instance.name());
         // What a sweep leaves out is there at the budget.
         sweep.push((budget_bytes, at_budget));
         let picture = TradeoffPicture {
             title,
+            link: transfers::link_of(&solvable),
             curves: curves(&sweep, &names),
             plain_bytes: plain.peak_bytes,
             budget_bytes: Some(budget_bytes),
@@ -231,8 +229,8 @@ impl Comparison<'_> {
             source::share_of_plain(self.budget_bytes, self.plain, semantics),
         );
         // Writing to a string cannot fail.
-        if let Some(link) = instance.host_link().filter(|_| is_linked) {
-            let _ = writeln!(text, "link: {}", transfers::link(link));
+        if let Some(link) = transfers::link_of(self.solvable) {
+            let _ = writeln!(text, "link: {link}");
         }
         text.push('\n');
         let cost = if is_linked { "makespan" } else { "cost" };

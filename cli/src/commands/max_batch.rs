@@ -274,9 +274,9 @@ impl BatchSearch<'_> {
         );
         // Writing to a string cannot fail.
         if self.is_linked()
-            && let Some(link) = (self.build)(1)?.instance().host_link()
+            && let Some(link) = transfers::link_of(&(self.build)(1)?)
         {
-            let _ = writeln!(text, "link: {}", transfers::link(link));
+            let _ = writeln!(text, "link: {link}");
         }
         text.push('\n');
         let cost = if self.is_linked() { "makespan" } else { "cost" };

@@ -206,12 +206,9 @@ pub fn picture(
             .collect(),
         without: "nothing found",
     });
-    let title = match solvable.is_linked() {
-        true => transfers::title(solvable.instance(), "overhead against memory"),
-        false => format!("{}: overhead against memory", solvable.instance().name()),
-    };
     TradeoffPicture {
-        title,
+        title: format!("{}: overhead against memory", solvable.instance().name()),
+        link: transfers::link_of(solvable),
         curves,
         plain_bytes: plain.peak_bytes,
         budget_bytes: None,
@@ -258,8 +255,8 @@ impl Sweep<'_> {
         );
         let is_linked = self.solvable.is_linked();
         // Writing to a string cannot fail.
-        if let Some(link) = self.instance.host_link().filter(|_| is_linked) {
-            let _ = writeln!(text, "link: {}", transfers::link(link));
+        if let Some(link) = transfers::link_of(self.solvable) {
+            let _ = writeln!(text, "link: {link}");
         }
         text.push('\n');
         let mut heads = vec![("budget", true), ("share", true), ("status", false)];

@@ -25,6 +25,8 @@ pub struct Curve {
 pub struct TradeoffPicture {
     /// Heading.
     pub title: String,
+    /// The link to host memory in words, where plans may copy.
+    pub link: Option<String>,
     /// Strategies; one without points is named in the legend as such.
     pub curves: Vec<Curve>,
     /// Peak without recomputation in bytes.
@@ -85,9 +87,15 @@ pub fn draw(picture: &TradeoffPicture) -> Result<String, Failure> {
                 Hover::at(at, format!("{}: {overhead:.2}% at {size}", curve.name))
             })
         });
+    let mut explanation = String::from(
+        "the cheapest plan of each strategy that fits; lower and further left is better",
+    );
+    if let Some(link) = &picture.link {
+        explanation += &format!("; copies at {link}");
+    }
     let words = Words {
         heading: &picture.title,
-        explanation: "the cheapest plan of each strategy that fits; lower and further left is better",
+        explanation: &explanation,
         hovers: hovers.collect(),
     };
     style::picture(SIZE, &words, |area| {
