@@ -52,15 +52,15 @@ pub struct BaselinesArguments {
     /// The formulation
     #[command(flatten)]
     pub program: FormulationOption,
+    /// Copies to host memory
+    #[command(flatten)]
+    pub offload: OffloadOptions,
     /// Draw overhead against memory for all heuristics here
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
     /// Write all results of the sweep here
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
-    /// Copies to host memory
-    #[command(flatten)]
-    pub offload: OffloadOptions,
     /// Number of budgets in the sweep
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u16).range(2..=1000))]
     pub points: u16,
