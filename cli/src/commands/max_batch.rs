@@ -166,7 +166,7 @@ impl BatchSearch<'_> {
             for name in self.linked_names()? {
                 let one = self.largest(name, self.start, |batch, solvable, cap| {
                     let rows = rows.entry(batch).or_insert_with(|| {
-                        let known = Baselines::of(solvable.clone());
+                        let known = Baselines::of(solvable.clone()).for_sweep();
                         pool.install(|| known.run_linked(budget_bytes))
                     });
                     let row = rows.iter().find(|row| row.name == name);

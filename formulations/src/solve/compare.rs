@@ -96,7 +96,8 @@ impl Baselines {
         }
     }
 
-    /// For many budgets: strategies that solve a linear program are left to small graphs.
+    /// For many budgets or batches: strategies that solve a linear program are left to small graphs,
+    /// and long chains with a link are searched with less work.
     #[must_use]
     pub fn for_sweep(mut self) -> Self {
         self.sweep = true;
@@ -117,7 +118,7 @@ impl Baselines {
         let mut all: Vec<Compared> = baselines::all().par_iter().map(one).collect();
         if let AnySolvable::Linked(linked) = &self.solvable {
             let rotor = all.iter().find(|one| one.name == ROTOR);
-            let rows = rows(linked, budget_bytes, rotor);
+            let rows = rows(linked, budget_bytes, self.sweep, rotor);
             all.extend(rows);
         }
         all
@@ -131,7 +132,7 @@ impl Baselines {
         };
         let rotor = baselines::all().iter().find(|one| one.name == ROTOR);
         let rotor = rotor.map(|rotor| self.known(rotor, budget_bytes));
-        rows(linked, budget_bytes, rotor.as_ref())
+        rows(linked, budget_bytes, self.sweep, rotor.as_ref())
     }
 
     fn known(&self, baseline: &Baseline, budget_bytes: u64) -> Compared {

@@ -1,7 +1,7 @@
 //! Rows of chains with a link among the known strategies.
 
 use super::{AnyPlan, Compared};
-use crate::offload::chain::{NodePlan, Row, chain_plans};
+use crate::offload::chain::{ChainTuning, NodePlan, Row, chain_plans_tuned};
 use crate::offload::nodes::Linked;
 use remat_instances::budget::format_bytes;
 use remat_instances::schedule::Semantics;
@@ -16,15 +16,20 @@ pub(super) const ROWS: [Row; 5] = [
 ];
 
 /// The rows of the chain of an instance at a budget in bytes. POFO's is never above `rotor`, the
-/// strategy of that name.
-pub(super) fn rows(linked: &Linked, budget_bytes: u64, rotor: Option<&Compared>) -> Vec<Compared> {
+/// strategy of that name. One of many budgets, of a `sweep`, is searched with less work.
+pub(super) fn rows(
+    linked: &Linked,
+    budget_bytes: u64,
+    sweep: bool,
+    rotor: Option<&Compared>,
+) -> Vec<Compared> {
     let compared = |row: Row, result, too_large| Compared {
         name: row.name(),
         result,
         infeasible: false,
         too_large,
     };
-    let plans = match plans(linked, budget_bytes) {
+    let plans = match plans(linked, budget_bytes, sweep) {
         Ok(plans) => plans,
         Err(because) => {
             let all = ROWS.into_iter();
@@ -58,13 +63,18 @@ pub(super) fn rows(linked: &Linked, budget_bytes: u64, rotor: Option<&Compared>)
     ROWS.into_iter().map(of_row).collect()
 }
 
-fn plans(linked: &Linked, budget_bytes: u64) -> Result<Vec<NodePlan>, String> {
+fn plans(linked: &Linked, budget_bytes: u64, sweep: bool) -> Result<Vec<NodePlan>, String> {
     let formulation = linked.formulation();
     if formulation.semantics() != Semantics::Checkmate {
         return Err(
             "it has one implementation of each node; take the formulation checkmate".into(),
         );
     }
-    let plans = chain_plans(formulation.instance(), budget_bytes, linked.phase());
+    let tuning = match sweep {
+        true => ChainTuning::for_sweep,
+        false => ChainTuning::of,
+    };
+    let instance = formulation.instance();
+    let plans = chain_plans_tuned(instance, budget_bytes, linked.phase(), tuning);
     plans.map_err(|e| e.to_string())
 }

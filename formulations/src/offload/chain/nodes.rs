@@ -9,7 +9,7 @@
 
 use super::model::{Link, LinkedChain};
 use super::rows::{ChainRows, Row};
-use super::search::ChainSearch;
+use super::search::{ChainSearch, ChainTuning};
 use super::sequence::{Action, SequenceError};
 use super::trips::Computations;
 use crate::baselines::chain::{NoChain, Operation, OperationError, TrainingChain, extract};
@@ -89,6 +89,16 @@ pub fn chain_plans(
     budget_bytes: u64,
     phase: CopyPhase,
 ) -> Result<Vec<NodePlan>, NodePlansError> {
+    chain_plans_tuned(instance, budget_bytes, phase, ChainTuning::of)
+}
+
+/// The same by a search with numbers for its count of stages.
+pub(crate) fn chain_plans_tuned(
+    instance: &Instance,
+    budget_bytes: u64,
+    phase: CopyPhase,
+    tuning: fn(usize) -> ChainTuning,
+) -> Result<Vec<NodePlan>, NodePlansError> {
     let link = Link::of(instance)?;
     let training = extract(instance)?;
     let Some(memory_bytes) = budget_bytes.checked_sub(training.chain().fixed_bytes) else {
@@ -101,7 +111,8 @@ pub fn chain_plans(
             limit: STAGES_LIMIT,
         });
     }
-    let rows = ChainSearch::new(&chain, link, memory_bytes).rows()?;
+    let search = ChainSearch::new(&chain, link, memory_bytes);
+    let rows = search.tuning(tuning(chain.len())).rows()?;
     plans_of_rows(&training, &rows, budget_bytes, phase)
 }
 

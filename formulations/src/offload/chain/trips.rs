@@ -407,6 +407,21 @@ mod tests {
                 // Copies back are slower: all of them, one after the other, are the longest wait.
                 prop_assert!(replay.makespan <= replay.cost + 3 * moved);
             }
+            // All is there before the computation in front of the turn, and comes behind it.
+            let at = turn - 1;
+            if let Some(plan) = all.plan(&leaving, turn, Some(at), budget, &times) {
+                let replay = simulate::plan(&instance, &plan).unwrap();
+                prop_assert!(replay.peak_bytes <= budget);
+                let copies = &replay.transfers.spans;
+                let Some(point) = replay.timeline.get(at) else {
+                    return Ok(());
+                };
+                let begin = point.clock - all.costs[at];
+                prop_assert!(copies.iter().all(|copy| match copy.to_host {
+                    true => copy.end <= begin,
+                    false => copy.begin >= point.clock,
+                }));
+            }
         }
     }
 
