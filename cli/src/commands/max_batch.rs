@@ -204,7 +204,8 @@ impl BatchSearch<'_> {
             return Ok(Vec::new());
         }
         let names = Baselines::of((self.build)(1)?).names();
-        Ok(names.into_iter().skip(baselines::all().len()).collect())
+        let copies = |name: &&str| baselines::all().iter().all(|known| known.name != *name);
+        Ok(names.into_iter().filter(copies).collect())
     }
 
     /// The largest batch of a strategy, whose plan is written where that was asked for.
@@ -244,8 +245,11 @@ impl BatchSearch<'_> {
         let plan = plan.map_or_else(|| plain().map(AnyPlan::Schedule), Ok);
         let plan = plan.map_err(fail)?;
         if self.is_linked() {
-            let statements = plan.statements(instance).map_err(fail)?;
-            one.replay = Some(simulate::plan(instance, &statements).map_err(fail)?);
+            let replay = match &plan {
+                AnyPlan::Schedule(schedule) => schedule.replay(instance),
+                AnyPlan::Statements(plan) => simulate::plan(instance, plan),
+            };
+            one.replay = Some(replay.map_err(fail)?);
         }
         if let Some(folder) = &self.folder {
             let name = batch_name(name, batch);

@@ -417,10 +417,11 @@ mod tests {
                     return Ok(());
                 };
                 let begin = point.clock - all.costs[at];
-                prop_assert!(copies.iter().all(|copy| match copy.to_host {
+                let mut in_time = copies.iter().map(|copy| match copy.to_host {
                     true => copy.end <= begin,
                     false => copy.begin >= point.clock,
-                }));
+                });
+                prop_assert!(in_time.all(|is_in_time| is_in_time));
             }
         }
     }
