@@ -39,8 +39,8 @@ impl Compared {
         self.replay().map(|r| r.peak_bytes <= budget_bytes)
     }
 
-    /// Rank at a budget: those that fit by makespan, then those that do not by peak, then those that
-    /// do not apply.
+    /// Rank at a budget: those that fit by makespan, then those that do not by peak, then those
+    /// that do not apply.
     pub fn rank(&self, budget_bytes: u64) -> (u8, u64, u64) {
         match (self.replay(), self.fits(budget_bytes)) {
             (Some(replay), Some(true)) => (0, replay.makespan, replay.peak_bytes),
@@ -50,8 +50,8 @@ impl Compared {
     }
 }
 
-/// A comparison of strategies for an instance: those that recompute, and where there is a link those
-/// that copy to the host, as plans of the chain that the graph is
+/// A comparison of strategies for an instance: those that recompute, and where there is a link
+/// those that copy to the host, as plans of the chain that the graph is
 /// ([`chain_plans`](crate::offload::chain::chain_plans)).
 ///
 /// ```
@@ -96,8 +96,8 @@ impl Baselines {
         }
     }
 
-    /// For many budgets or batches: strategies that solve a linear program are left to small graphs,
-    /// and long chains with a link are searched with less work.
+    /// For many budgets or batches: strategies that solve a linear program are left to small
+    /// graphs, and long chains with a link are searched with less work.
     #[must_use]
     pub fn for_sweep(mut self) -> Self {
         self.sweep = true;
