@@ -386,27 +386,7 @@ impl Searching<'_> {
             return Ok(Probe::Nothing);
         };
         let plan = made.strip(self.instance, &document.plan);
-        let sequence = Sequence::of(self.instance, &plan, &self.times, self.asked.phase)?;
-        Ok(self.try_copies(sequence, time))
-    }
-
-    /// Copies for a sequence, in a share of the time left.
-    fn try_copies(&mut self, sequence: Sequence, time: f64) -> Probe {
-        let costs: u64 = sequence.costs.iter().sum();
-        let moves = self.asked.tuning.probe_moves;
-        let left = self.watch.left();
-        let deadline = left.map(|left| Instant::now() + left.mul_f64(time));
-        match self.choose(&sequence, None, moves, deadline) {
-            None => Probe::Waits,
-            Some(chosen) => {
-                let smooth = chosen.makespan <= costs;
-                self.take(sequence, chosen);
-                match smooth {
-                    true => Probe::Smooth,
-                    false => Probe::Waits,
-                }
-            }
-        }
+        self.choose_for(&plan, time)
     }
 
     /// The bound from the whole envelope of the best plan.
@@ -416,6 +396,26 @@ impl Searching<'_> {
             ..self.part(share, 1)
         };
         self.enveloped(1.0, self.extra(), &settings).map(|_| ())
+    }
+
+    /// Chooses copies for the computations of a plan.
+    fn choose_for(&mut self, plan: &Plan, time: f64) -> Result<Probe, SolveError> {
+        let sequence = Sequence::of(self.instance, plan, &self.times, self.asked.phase)?;
+        let costs: u64 = sequence.costs.iter().sum();
+        let moves = self.asked.tuning.probe_moves;
+        let left = self.watch.left();
+        let deadline = left.map(|left| Instant::now() + left.mul_f64(time));
+        Ok(match self.choose(&sequence, None, moves, deadline) {
+            None => Probe::Waits,
+            Some(chosen) => {
+                let smooth = chosen.makespan <= costs;
+                self.take(sequence, chosen);
+                match smooth {
+                    true => Probe::Smooth,
+                    false => Probe::Waits,
+                }
+            }
+        })
     }
 
     /// Chooses copies for a sequence, in lanes with seeds of their own.

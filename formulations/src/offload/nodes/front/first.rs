@@ -119,7 +119,7 @@ impl Searching<'_> {
             bytes.saturating_sub(room)
         });
         if excess.all(|bytes| bytes == 0) {
-            self.try_copies(sequence, asked.tuning.probe_share);
+            self.choose_for(&plan, asked.tuning.probe_share)?;
         }
         Ok(())
     }
