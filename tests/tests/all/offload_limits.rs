@@ -194,7 +194,7 @@ fn makespans_never_rise_with_bandwidth_budget_or_host_memory() {
         sweep(links.clone());
         let link = &links[1];
         let all: u64 = instance.nodes().iter().map(|v| v.output_bytes).sum();
-        let hosts = [0, all / 16, all / 4].map(Some);
+        let hosts = [0, all / 8].map(Some);
         let limited = |host_memory_bytes| HostLink {
             host_memory_bytes,
             ..link.clone()
@@ -203,7 +203,7 @@ fn makespans_never_rise_with_bandwidth_budget_or_host_memory() {
 
         let linked = instance.with_host_link(Some(link.clone())).unwrap();
         let formulation = AnyFormulation::of(&linked, Semantics::Checkmate).unwrap();
-        let wanted: Vec<Budget> = budgets(instance, 5)
+        let wanted: Vec<Budget> = budgets(instance, 3)
             .into_iter()
             .map(Budget::Bytes)
             .collect();
