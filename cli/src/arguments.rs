@@ -90,14 +90,15 @@ Find the frontier of time against memory: the least cost for each of a range of 
 on stage schedules in the given order.
 
 Budgets help each other: a plan for less memory fits into more, and a bound for more memory holds for less. The known \
-heuristics are run at every budget for comparison.";
+heuristics are run at every budget for comparison. With --offload plans may copy tensors to the host, and time is the makespan.";
 
 const MAX_BATCH_ABOUT: &str = "\
 Find the largest batch that can be trained within a memory budget when recomputation may cost at most so many further \
 forward passes (Checkmate's question; 1.0x is the paper's).
 
 Every batch size is built anew, with its own costs and sizes, and solved with the cost cap until a plan is found or no \
-stage schedule is proven to exist; a search over batch sizes does the rest. The known heuristics answer the same question beside it.";
+stage schedule is proven to exist; a search over batch sizes does the rest. The known heuristics answer the same question beside it. \
+With --offload plans may copy tensors to the host, and what is bounded is the makespan.";
 
 const EXPLAIN_ABOUT: &str = "\
 Explain a plan in words: which tensors are dropped and computed again, after which node they go, for which node they come \
@@ -255,10 +256,12 @@ pub struct SolveArguments {
 Examples:
   remat-bb sweep zoo:vgg16 --budgets 40%..100%:20 --csv vgg16.csv --svg vgg16.svg
   remat-bb sweep graph.json --budgets 5GiB,6GiB,8GiB --time-limit 1m --json --plans plans
+  remat-bb sweep 'zoo:resnet18?batch=16&device=v100' --budgets 60%..100%:5 --time-limit 5s --offload pcie3
 
 The object that --json prints has the fields version, instance, instance_sha256, formulation, layers (as of solve), \
-base_cost, cost_unit, plain_peak_bytes, settings, threads, seed and points, a list of budget_bytes, status, objective, overhead_percent, peak_memory_bytes, bound, bound_scope, gap, seconds, plan (its file, \
-with --plans), infeasible_because and baselines (name, cost and peak_memory_bytes of those that fit).
+base_cost, cost_unit, plain_peak_bytes, settings, threads, seed and points, a list of budget_bytes, status, objective, overhead_percent, peak_memory_bytes, bound, bound_scope, gap, seconds, offload (with --offload, where objective is \
+the makespan: makespan, compute_cost, idle, to_host_bytes, from_host_bytes and host_peak_bytes), plan (its file, \
+with --plans), infeasible_because and baselines (name, cost, peak_memory_bytes and, with --offload, offload of those that fit).
 
 Exit codes: 0 a plan for at least one budget, 2 bad usage or input, 3 proven: no stage schedule fits any of the \
 budgets, 4 no plan.")]
@@ -275,6 +278,9 @@ pub struct SweepArguments {
     /// Limits, threads and seed
     #[command(flatten)]
     pub solve: SolveOptions,
+    /// Copies to host memory
+    #[command(flatten)]
+    pub offload: OffloadOptions,
     /// Leave out the known heuristics
     #[arg(long)]
     pub no_baselines: bool,
@@ -301,10 +307,12 @@ pub struct SweepArguments {
 Examples:
   remat-bb max-batch zoo:unet --budget 16GiB
   remat-bb max-batch 'zoo:mobilenet_v2?device=v100' --budget 16GiB --overhead 0.5x --time-limit 1m --json
+  remat-bb max-batch 'zoo:resnet18?device=v100' --budget 1GiB --overhead 0.1x --offload pcie4 --most 64
 
 The object that --json prints has the fields version, model, budget_bytes, overhead, settings, threads, seed and strategies, a \
-list of name, batch, cost, overhead_percent, peak_memory_bytes, exact (no larger batch can be trained by this strategy), proven_too_large, plan (its \
-file, with --plans) and asked (batch and answer, in order). What is not known is null.
+list of name, batch, cost (with --offload the makespan), overhead_percent, peak_memory_bytes, offload (with --offload: makespan, \
+compute_cost, idle, to_host_bytes, from_host_bytes and host_peak_bytes), exact (no larger batch can be trained by this strategy), \
+proven_too_large, plan (its file, with --plans) and asked (batch and answer, in order). What is not known is null.
 
 Exit codes: 0 a batch was found, 2 bad usage or input, 3 proven: no stage schedule fits even one sample, 4 nothing found in time.")]
 pub struct MaxBatchArguments {
@@ -313,7 +321,8 @@ pub struct MaxBatchArguments {
     /// Memory budget: bytes or an amount (16GiB)
     #[arg(short, long, value_name = "B")]
     pub budget: String,
-    /// What recomputation may cost, in forward passes: 1.0x is one further forward pass
+    /// What recomputation, and waiting for copies, may cost, in forward passes: 1.0x is one further
+    /// forward pass
     #[arg(long, value_name = "X", default_value = "1.0x", value_parser = parse_overhead)]
     pub overhead: f64,
     /// Largest batch to be considered
@@ -325,6 +334,9 @@ pub struct MaxBatchArguments {
     /// Threads and seed
     #[command(flatten)]
     pub workers: WorkerOptions,
+    /// Copies to host memory
+    #[command(flatten)]
+    pub offload: OffloadOptions,
     /// Leave out the known heuristics
     #[arg(long)]
     pub no_baselines: bool,

@@ -1,10 +1,12 @@
 //! Copies to the host and their link as text.
 
 use crate::report::{self, counted};
+use remat_formulations::solve::AnySolvable;
 use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::{CostUnit, Duplex, HostLink};
 use remat_instances::simulate::Replay;
+use serde::Serialize;
 
 /// Scope of bounds with a link, in words.
 pub const STAGE_SCHEDULES_WITH_COPIES: &str = "stage schedules with copies: first computations in \
@@ -39,6 +41,12 @@ pub fn link(link: &HostLink) -> String {
     text
 }
 
+/// The link that plans of a formulation may copy over, in words.
+pub fn link_of(solvable: &AnySolvable) -> Option<String> {
+    let own = solvable.instance().host_link();
+    own.filter(|_| solvable.is_linked()).map(link)
+}
+
 /// Line of what computations take and wait for, and line of what is copied, each without its name;
 /// `None` for a plan without copies.
 pub fn lines(instance: &Instance, replay: &Replay) -> Option<[String; 3]> {
@@ -47,11 +55,11 @@ pub fn lines(instance: &Instance, replay: &Replay) -> Option<[String; 3]> {
         return None;
     }
     let time = |time| report::cost(time, instance.cost_unit());
-    let step = format!(
-        "{} of computations, {} waiting for copies",
-        time(replay.cost),
-        time(replay.idle())
-    );
+    let waiting = match replay.idle() {
+        0 => "none waits for a copy".into(),
+        idle => format!("{} waiting for copies", time(idle)),
+    };
+    let step = format!("{} of computations, {waiting}", time(replay.cost));
     let copies = transfers.spans.iter().filter(|span| span.to_host).count();
     let limit = instance.host_link().and_then(|link| link.host_memory_bytes);
     let limit = match limit {
@@ -77,4 +85,67 @@ pub fn lines(instance: &Instance, replay: &Replay) -> Option<[String; 3]> {
         share(false)
     );
     Some([step, host, link])
+}
+
+/// Time and bytes of a plan with copies; null where there is no plan.
+#[derive(Clone, Serialize)]
+pub struct TransfersJson {
+    makespan: Option<u64>,
+    compute_cost: Option<u64>,
+    idle: Option<u64>,
+    to_host_bytes: Option<u64>,
+    from_host_bytes: Option<u64>,
+    host_peak_bytes: Option<u64>,
+}
+
+impl TransfersJson {
+    /// Those of a replay.
+    pub fn of(replay: Option<&Replay>) -> Self {
+        let of = |value: fn(&Replay) -> u64| replay.map(value);
+        TransfersJson {
+            makespan: of(|r| r.makespan),
+            compute_cost: of(|r| r.cost),
+            idle: of(Replay::idle),
+            to_host_bytes: of(|r| r.transfers.to_host_bytes),
+            from_host_bytes: of(|r| r.transfers.from_host_bytes),
+            host_peak_bytes: of(|r| r.transfers.host_peak_bytes),
+        }
+    }
+}
+
+/// Columns of a CSV file that [`columns`] fills, each behind a comma.
+pub const COLUMNS: &str = ",idle,to_host_bytes,from_host_bytes,host_peak_bytes";
+
+/// Idle time and bytes of a replay as the columns [`COLUMNS`], empty where there is none.
+pub fn columns(replay: Option<&Replay>) -> String {
+    replay.map_or_else(
+        || ",,,,".into(),
+        |r| {
+            format!(
+                ",{},{},{},{}",
+                r.idle(),
+                r.transfers.to_host_bytes,
+                r.transfers.from_host_bytes,
+                r.transfers.host_peak_bytes
+            )
+        },
+    )
+}
+
+/// Heads of table columns for [`cells`].
+pub const HEADS: [(&str, bool); 3] = [("idle", true), ("to host", true), ("back", true)];
+
+/// Idle time and bytes both ways for a table; empty where there is no replay.
+pub fn cells(unit: &CostUnit, replay: Option<&Replay>) -> [String; 3] {
+    let idle = |r: &Replay| match r.idle() {
+        0 => "0".into(),
+        idle => report::cost(idle, unit),
+    };
+    replay.map_or_else(Default::default, |r| {
+        [
+            idle(r),
+            format_bytes(r.transfers.to_host_bytes),
+            format_bytes(r.transfers.from_host_bytes),
+        ]
+    })
 }

@@ -238,3 +238,234 @@ fn commands_that_know_no_copies_say_so() {
     );
     assert!(!out.exists());
 }
+
+/// Fields of what a plan with copies takes.
+const TRANSFERS: [&str; 6] = [
+    "compute_cost",
+    "from_host_bytes",
+    "host_peak_bytes",
+    "idle",
+    "makespan",
+    "to_host_bytes",
+];
+
+fn fields(object: &Value) -> Vec<&str> {
+    let mut fields: Vec<&str> = object.as_object().unwrap().keys().map(|k| &**k).collect();
+    fields.sort_unstable();
+    fields
+}
+
+const NETWORK: &str = "zoo:resnet18?batch=16&device=v100";
+
+#[test]
+fn sweeps_have_a_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let [plans, csv, svg] = ["plans", "a.csv", "a.svg"].map(|name| folder.path().join(name));
+    let sweep = [
+        "sweep",
+        NETWORK,
+        "--budgets",
+        "80%..100%:3",
+        "--time-limit",
+        "1s",
+    ];
+    let link = ["--offload", "6GB/s,8GB/s", "--host-memory", "1GiB"];
+    let files = [
+        "--csv",
+        text(&csv),
+        "--svg",
+        text(&svg),
+        "--plans",
+        text(&plans),
+    ];
+    let (out, _) = run_to(0, &[&sweep[..], &link, &files, &["--json", "-q"]].concat());
+    let found = object(&out);
+    let points = found["points"].as_array().unwrap();
+    assert_eq!(points.len(), 3);
+    let mut before = u64::MAX;
+    for point in points {
+        let offload = &point["offload"];
+        assert_eq!(fields(offload), TRANSFERS);
+        assert_eq!(offload["makespan"], point["objective"]);
+        let makespan = offload["makespan"].as_u64().unwrap();
+        let parts = ["compute_cost", "idle"].map(|part| offload[part].as_u64().unwrap());
+        assert_eq!(makespan, parts[0] + parts[1]);
+        assert!(makespan <= before);
+        before = makespan;
+        assert_eq!(point["bound_scope"], "stage-schedules-with-copies");
+        // The plan names its link.
+        let plan = point["plan"].as_str().unwrap();
+        let (told, _) = run_to(0, &["verify", NETWORK, plan, "--json"]);
+        let told = object(&told);
+        for field in TRANSFERS {
+            assert_eq!(told[field], offload[field], "{field}");
+        }
+        let names = point["baselines"].as_array().unwrap().iter();
+        let row = |name| names.clone().find(|one| one["name"] == name);
+        if let (Some(pofo), Some(rotor)) = (row("pofo"), row("rotor")) {
+            assert!(pofo["cost"].as_u64() <= rotor["cost"].as_u64());
+            assert_eq!(fields(&pofo["offload"]), TRANSFERS);
+        }
+    }
+    assert_eq!(points[2]["objective"], found["base_cost"]);
+    assert!(points[0]["offload"]["to_host_bytes"].as_u64() > Some(0));
+    let csv = std::fs::read_to_string(&csv).unwrap();
+    let head = csv.lines().next().unwrap();
+    let columns = head.split(',').count();
+    assert!(head.ends_with("seconds,idle,to_host_bytes,from_host_bytes,host_peak_bytes"));
+    assert!(csv.lines().all(|line| line.split(',').count() == columns));
+    assert_eq!(
+        csv.lines().filter(|line| line.contains(",pofo,")).count(),
+        3
+    );
+    let svg = std::fs::read_to_string(&svg).unwrap();
+    assert!(svg.contains("6 GB/s to the host, 8 GB/s from it"), "{svg}");
+    let (out, _) = run_to(0, &[&sweep[..], &link, &["--no-baselines", "-q"]].concat());
+    assert!(out.contains("link: 6 GB/s to the host"), "{out}");
+    assert!(out.contains("idle") && out.contains("to host"), "{out}");
+}
+
+#[test]
+fn strategies_that_copy_are_compared() {
+    let compare = ["baselines", NETWORK, "--budget", "85%", "--search", "1s"];
+    let mut copied = 0;
+    for phase in ["any", "loss"] {
+        let link = ["--offload", "6GB/s", "--offload-phase", phase, "--json"];
+        let found = object(&run_to(0, &[&compare[..], &link].concat()).0);
+        let all = found["strategies"].as_array().unwrap();
+        let row = |name: &str| all.iter().find(|one| one["name"] == name).unwrap();
+        for name in [
+            "pofo",
+            "offload-only",
+            "opportunist",
+            "autocapper",
+            "greedy",
+            "remat-bb",
+        ] {
+            let one = row(name);
+            assert_eq!(fields(&one["offload"]), TRANSFERS, "{name}");
+            assert_eq!(one["cost"], one["offload"]["makespan"], "{name}");
+            let reason = &one["not_applicable_because"];
+            assert_eq!(
+                one["fits"],
+                Value::Bool(reason.is_null()),
+                "{name}: {reason}"
+            );
+        }
+        copied += u64::from(row("pofo")["offload"]["to_host_bytes"].as_u64() > Some(0));
+        let cost = |name| row(name)["cost"].as_u64().unwrap();
+        assert!(cost("remat-bb") <= cost("pofo"));
+        assert!(row("rotor")["fits"] == false || cost("pofo") <= cost("rotor"));
+    }
+    assert!(copied > 0);
+    // No chain: the rows say so.
+    let folder = tempfile::tempdir().unwrap();
+    let [graph, _] = example(folder.path());
+    let lines = [
+        "baselines",
+        text(&graph),
+        "--budget",
+        "100%",
+        "--offload",
+        "on",
+    ];
+    let (out, _) = run_to(0, &lines);
+    let row = out.lines().find(|line| line.contains("pofo")).unwrap();
+    assert!(row.contains("no backward pass"), "{out}");
+    let without = object(&run_to(0, &[&compare[..], &["--json"]].concat()).0);
+    let all = without["strategies"].as_array().unwrap();
+    assert!(
+        all.iter()
+            .all(|one| one["offload"].is_null() && one["name"] != "pofo")
+    );
+}
+
+#[test]
+fn a_link_makes_room_for_more_samples() {
+    let folder = tempfile::tempdir().unwrap();
+    let plans = folder.path().join("plans");
+    let ask = [
+        "max-batch",
+        NETWORK,
+        "--budget",
+        "512MiB",
+        "--overhead",
+        "0.01x",
+    ];
+    let rest = [
+        "--time-limit",
+        "1s",
+        "--most",
+        "40",
+        "-q",
+        "--json",
+        "--plans",
+        text(&plans),
+    ];
+    let link = ["--offload", "pcie4"];
+    let largest = |arguments: &[&[&str]]| -> Value {
+        let found = object(&run_to(0, &arguments.concat()).0);
+        let all = found["strategies"].as_array().unwrap();
+        all.iter()
+            .find(|one| one["name"] == "remat-bb")
+            .unwrap()
+            .clone()
+    };
+    let with = largest(&[&ask, &rest, &link]);
+    let without = largest(&[&ask, &rest, &["--no-baselines"]]);
+    assert!(
+        with["batch"].as_u64() > without["batch"].as_u64(),
+        "{with} {without}"
+    );
+    assert!(without["offload"].is_null());
+    assert_eq!(fields(&with["offload"]), TRANSFERS);
+    assert_eq!(with["offload"]["makespan"], with["cost"]);
+    let model = NETWORK.replace("batch=16", &format!("batch={}", with["batch"]));
+    let plan = with["plan"].as_str().unwrap();
+    let told = object(&run_to(0, &["verify", &model, plan, "--json"]).0);
+    assert_eq!(told["makespan"], with["cost"]);
+    assert!(told["peak_memory_bytes"].as_u64() <= Some(512 << 20));
+}
+
+#[test]
+fn links_that_cannot_be_are_refused_everywhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let [graph, _] = example(folder.path());
+    let flops = changed(&graph, "flops.json", |graph| {
+        graph["cost_unit"] = "FLOP".into()
+    });
+    let none = changed(&graph, "none.json", |graph| {
+        graph["host_link"] = Value::Null
+    });
+    let (flops, none) = (text(&flops), text(&none));
+    for command in ["solve", "sweep", "baselines"] {
+        let budget = if command == "sweep" {
+            "--budgets"
+        } else {
+            "--budget"
+        };
+        for (file, rest, words) in [
+            (flops, &["--offload", "on"][..], "\"FLOP\""),
+            (none, &["--offload", "on"], "has no \"host_link\""),
+            (none, &["--offload", "warp9"], "24GB/s,50GB/s"),
+            (none, &["--host-memory", "1GiB"], "--offload <LINK>"),
+            (none, &["--offload-phase", "loss"], "--offload <LINK>"),
+            (
+                none,
+                &["--offload", "pcie3", "--link-latency", "3"],
+                "has no unit",
+            ),
+        ] {
+            let (_, err) = run_to(2, &[&[command, file, budget, "100%"], rest].concat());
+            assert!(err.contains(words), "{command} {rest:?}: {err}");
+        }
+    }
+    for (model, link, words) in [
+        (NETWORK, "12", "has no unit of speed"),
+        ("zoo:resnet18?device=cpu", "on", "has no \"host_link\""),
+    ] {
+        let ask = ["max-batch", model, "--budget", "1GiB", "--offload", link];
+        let (_, err) = run_to(2, &ask);
+        assert!(err.contains(words), "{link}: {err}");
+    }
+}

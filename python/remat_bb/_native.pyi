@@ -383,11 +383,23 @@ class FrontierPoint:
         """The best plan, of this budget or of a smaller one."""
 
     @property
-    def objective(self) -> int | None: ...
+    def objective(self) -> int | None:
+        """Cost of the plan; with ``offload`` its makespan."""
+
     @property
     def overhead(self) -> float | None: ...
     @property
     def peak_memory_bytes(self) -> int | None: ...
+    @property
+    def idle(self) -> int | None:
+        """Time in which computations wait for copies; 0 without copies to the host."""
+
+    @property
+    def to_host_bytes(self) -> int | None: ...
+    @property
+    def from_host_bytes(self) -> int | None: ...
+    @property
+    def host_peak_bytes(self) -> int | None: ...
     @property
     def bound(self) -> int | None:
         """Proven lower bound, by this budget's solve or that of a larger one; ``None`` where
@@ -451,7 +463,9 @@ class Baseline:
         """Its plan, which may need more than the budget."""
 
     @property
-    def objective(self) -> int | None: ...
+    def objective(self) -> int | None:
+        """Cost of the plan; with ``offload`` its makespan."""
+
     @property
     def overhead(self) -> float | None: ...
     @property
@@ -468,7 +482,9 @@ class MaxBatch:
         """The largest batch with a plan; ``None`` where not even 1 has one."""
 
     @property
-    def objective(self) -> int | None: ...
+    def objective(self) -> int | None:
+        """Cost of its plan; with ``offload`` its makespan."""
+
     @property
     def peak_memory_bytes(self) -> int | None: ...
     @property
@@ -696,6 +712,9 @@ def frontier(
     seed: int = 0,
     gap: float | str | None = None,
     on_progress: Callable[[Progress], object] | None = None,
+    offload: str | None = None,
+    host_memory: Budget | None = None,
+    offload_phase: str = "any",
 ) -> Frontier: ...
 def baselines(
     instance: InstanceSource,
@@ -703,6 +722,9 @@ def baselines(
     *,
     formulation: str | None = None,
     threads: int | None = None,
+    offload: str | None = None,
+    host_memory: Budget | None = None,
+    offload_phase: str = "any",
 ) -> list[Baseline]: ...
 def max_batch(
     model: str | Callable[[int], Any],
@@ -714,6 +736,9 @@ def max_batch(
     time_limit: Duration | None = None,
     threads: int | None = None,
     seed: int = 0,
+    offload: str | None = None,
+    host_memory: Budget | None = None,
+    offload_phase: str = "any",
 ) -> MaxBatch: ...
 def verify(
     instance: InstanceSource, plan: PlanSource, *, budget: Budget | None = None

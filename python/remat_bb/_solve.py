@@ -79,8 +79,10 @@ def solve(
         offload: A link over which tensors may be copied to host memory and back: ``"on"`` for the
             instance's own ``host_link``, ``"pcie3"``, ``"pcie4"``, ``"pcie5"``, ``"gh200"``,
             ``"gb300"``, a speed such as ``"12GB/s"``, or one each way, ``"24GB/s,50GB/s"``. The
-            cost of the plan is then its makespan. Not together with ``starts`` or ``reorder``.
-        host_memory: Host memory for the copies: bytes or an amount such as ``"64GiB"``.
+            cost of the plan is then its makespan. ``starts`` may copy as well, over whatever link
+            they were made for. Not together with ``reorder``.
+        host_memory: Host memory for the copies: bytes or an amount such as ``"64GiB"``; by default
+            that of the link, where it has a limit.
         offload_phase: ``"any"``, or ``"loss"`` for copies to the host before the loss and copies
             back after it.
         on_progress: Called with a :class:`Progress` about ten times a second, in the calling
@@ -162,6 +164,9 @@ def frontier(
     threads: int | None = None,
     seed: int = 0,
     gap: float | str | None = None,
+    offload: str | None = None,
+    host_memory: Budget | None = None,
+    offload_phase: str = "any",
     on_progress: Callback | None = None,
     progress: bool = False,
 ) -> Frontier:
@@ -174,6 +179,8 @@ def frontier(
         budgets: Budgets as for :func:`solve`, or text: ``"FROM..TO:COUNT"`` such as
             ``"40%..100%:20"``, or a list such as ``"5GiB,6GiB"``.
         time_limit: Time for each budget.
+        offload, host_memory, offload_phase: As for :func:`solve`: costs are makespans of plans that
+            may copy to the host.
         on_progress: As for :func:`solve`; ``done`` and ``total`` count budgets.
 
     The other arguments, the ways to give an instance, and errors are those of :func:`solve`, but a
@@ -194,6 +201,9 @@ def frontier(
             threads=threads,
             seed=seed,
             gap=gap,
+            offload=offload,
+            host_memory=host_memory,
+            offload_phase=offload_phase,
             on_progress=callback,
         )
 
@@ -204,8 +214,15 @@ def baselines(
     *,
     formulation: str | None = None,
     threads: int | None = None,
+    offload: str | None = None,
+    host_memory: Budget | None = None,
+    offload_phase: str = "any",
 ) -> list[Baseline]:
     """Runs the known strategies (Chen's, REVOLVE, PyTorch's, DTR, ...) at a budget.
+
+    With ``offload`` those that copy to the host come beside them, where the graph is a chain of
+    blocks: ``pofo`` (Beaumont et al., NeurIPS 2021), ``offload-only``, ``opportunist``,
+    ``autocapper`` and ``greedy``, each as a plan with every copy made at once.
 
     The search of :func:`solve`, whose arguments and errors these are, is not among them. Ctrl-C is
     raised once the strategies are done.
@@ -214,7 +231,15 @@ def baselines(
         One entry for each strategy: those that fit by cost, then those that do not by peak, then
         those without a plan.
     """
-    return _native.baselines(instance, budget, formulation=formulation, threads=threads)
+    return _native.baselines(
+        instance,
+        budget,
+        formulation=formulation,
+        threads=threads,
+        offload=offload,
+        host_memory=host_memory,
+        offload_phase=offload_phase,
+    )
 
 
 def max_batch(
@@ -227,6 +252,9 @@ def max_batch(
     time_limit: Duration | None = 30.0,
     threads: int | None = None,
     seed: int = 0,
+    offload: str | None = None,
+    host_memory: Budget | None = None,
+    offload_phase: str = "any",
 ) -> MaxBatch:
     """Searches for the largest batch that can be trained within a budget.
 
@@ -242,6 +270,8 @@ def max_batch(
         most: Largest batch size to be considered.
         time_limit: Time for each batch size; one that is undecided then counts as too large, but
             not as proven.
+        offload, host_memory, offload_phase: As for :func:`solve`: plans may copy to the host, and
+            waiting for copies costs as recomputation does.
 
     That what can be trained with a larger batch can be trained with a smaller one is taken for
     granted. ``threads``, ``seed`` and errors are those of :func:`solve`; Ctrl-C raises
@@ -256,6 +286,9 @@ def max_batch(
         time_limit=time_limit,
         threads=threads,
         seed=seed,
+        offload=offload,
+        host_memory=host_memory,
+        offload_phase=offload_phase,
     )
 
 

@@ -1,22 +1,23 @@
 //! The largest batch within a budget when recomputation may cost only so much.
 
 use crate::arguments::{self, Limits};
+use crate::linking::{self, LinkArguments};
 use crate::relay::{self, Ended};
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use remat_formulations::solve::{
-    Answer, AnyFormulation, Largest, MaxBatch as Search, SolveError, cost_cap,
+    Answer, AnyFormulation, AnySolvable, Largest, MaxBatch as Search, SolveError, cost_cap,
 };
-use remat_instances::Budget;
 use remat_instances::zoo::{self, ModelSpec};
+use remat_instances::{Budget, Instance};
 
 /// Result of a search over batch sizes. Immutable.
 #[pyclass(frozen, get_all, module = "remat_bb")]
 pub struct MaxBatch {
     /// The largest batch with a plan; `None` where not even 1 has one.
     batch: Option<u64>,
-    /// Cost of its plan.
+    /// Cost of its plan; with a link its makespan.
     objective: Option<u64>,
     /// Peak of its plan.
     peak_memory_bytes: Option<u64>,
@@ -74,21 +75,27 @@ enum Model {
 }
 
 impl Model {
-    fn build(&self, batch: u64) -> Result<AnyFormulation, End> {
+    fn build(&self, batch: u64) -> Result<Instance, End> {
         match self {
             Model::Zoo(text, spec) => {
                 let built = spec.clone().with("batch", &batch.to_string());
                 let built = built.and_then(|spec| zoo::build(&spec));
                 let instance = built.map_err(|e| End::Trouble(Trouble::zoo(text, &e)))?;
-                Ok(AnyFormulation::suiting(&instance.single_implementation().0))
+                Ok(instance.single_implementation().0)
             }
             Model::Callable(call) => Python::attach(|py| {
                 let made = call.bind(py).call1((batch,));
                 made.and_then(|made| crate::instance::of(&made))
             })
-            .map(|instance| AnyFormulation::suiting(&instance))
             .map_err(End::Python),
         }
+    }
+
+    fn solvable(&self, batch: u64, link: Option<&LinkArguments>) -> Result<AnySolvable, End> {
+        let instance = self.build(batch)?;
+        let linked = link.map(|link| link.applied(&instance)).transpose();
+        let instance = linked.map_err(End::Trouble)?.unwrap_or(instance);
+        Ok(linking::solvable(AnyFormulation::suiting(&instance), link))
     }
 }
 
@@ -98,7 +105,7 @@ impl Model {
 #[pyfunction]
 #[pyo3(signature = (
     model, budget, *, overhead = 1.0, start = 32, most = 65536, time_limit = None, threads = None,
-    seed = 0
+    seed = 0, offload = None, host_memory = None, offload_phase = "any"
 ))]
 pub fn max_batch(
     py: Python<'_>,
@@ -110,7 +117,11 @@ pub fn max_batch(
     time_limit: Option<Bound<'_, PyAny>>,
     threads: Option<i64>,
     seed: u64,
+    offload: Option<&str>,
+    host_memory: Option<Bound<'_, PyAny>>,
+    offload_phase: &str,
 ) -> PyResult<MaxBatch> {
+    let link = LinkArguments::of(offload, host_memory, offload_phase)?;
     let model = match model.cast::<PyString>() {
         Ok(text) => {
             let text = text.to_string();
@@ -155,9 +166,9 @@ pub fn max_batch(
             .settings(settings)
             .listener(&**relay);
         search.largest(start, most, |batch| {
-            let formulation = model.build(batch)?;
-            let cap = cost_cap(formulation.instance(), overhead);
-            Ok::<_, End>((formulation, cap))
+            let solvable = model.solvable(batch, link.as_ref())?;
+            let cap = cost_cap(solvable.instance(), overhead);
+            Ok::<_, End>((solvable, cap))
         })
     })?;
     if let Some(interrupt) = interrupt {

@@ -1,6 +1,7 @@
 //! The known strategies at a budget.
 
 use crate::arguments::{self, Limits};
+use crate::linking::{self, LinkArguments};
 use crate::plan::Plan;
 use crate::relay::{self, Ended, Relay};
 use crate::solving;
@@ -20,7 +21,7 @@ pub struct Baseline {
     fits: bool,
     /// Its plan, which may need more than the budget; `None` where it has none.
     plan: Option<Py<Plan>>,
-    /// Cost of the plan.
+    /// Cost of the plan; with a link its makespan.
     objective: Option<u64>,
     /// Extra cost of the plan over the step without recomputation, as a fraction.
     overhead: Option<f64>,
@@ -45,16 +46,29 @@ impl Baseline {
 }
 
 /// Runs all known strategies at a budget: those that fit by cost, then those that do not by peak.
+// The keyword arguments of Python's function.
+#[allow(clippy::too_many_arguments)]
 #[pyfunction]
-#[pyo3(signature = (instance, budget, *, formulation = None, threads = None))]
+#[pyo3(signature = (
+    instance, budget, *, formulation = None, threads = None, offload = None, host_memory = None,
+    offload_phase = "any"
+))]
 pub fn baselines(
     py: Python<'_>,
     instance: &Bound<'_, PyAny>,
     budget: &Bound<'_, PyAny>,
     formulation: Option<&str>,
     threads: Option<i64>,
+    offload: Option<&str>,
+    host_memory: Option<Bound<'_, PyAny>>,
+    offload_phase: &str,
 ) -> PyResult<Vec<Baseline>> {
     let source = crate::instance::of(instance)?;
+    let link = LinkArguments::of(offload, host_memory, offload_phase)?;
+    let source = match &link {
+        Some(link) => link.applied(&source)?,
+        None => source,
+    };
     let wanted = arguments::semantics(formulation)?;
     let budget = arguments::budget(budget)?;
     let limits = Limits {
@@ -71,14 +85,14 @@ pub fn baselines(
                 threads: settings.threads as u16,
                 seed: 0,
             };
-            let known = Baselines::of(formulation.clone());
+            let known = Baselines::of(linking::solvable(formulation.clone(), link.as_ref()));
             let mut compared = workers.pool()?.install(|| known.run(bytes));
             compared.sort_by_key(|one| one.rank(bytes));
             let view = formulation.instance();
             let of = |one: remat_formulations::solve::Compared| {
                 let fits = one.fits(bytes) == Some(true);
-                let plan = one.result.map(|(schedule, _)| schedule);
-                let plan = plan.map(|s| Plan::of(&source, view, s, bytes, &plain, None));
+                let plan = one.result.map(|(plan, _)| plan);
+                let plan = plan.map(|p| Plan::of(&source, view, p, bytes, &plain, None));
                 match plan {
                     Ok(plan) => Ok((one.name, fits, Ok(plan?))),
                     Err(because) => Ok((one.name, false, Err(because))),
@@ -97,7 +111,7 @@ pub fn baselines(
         Ok(Baseline {
             name,
             fits,
-            objective: known.map(|replay| replay.cost),
+            objective: known.map(|replay| replay.makespan),
             overhead: known.map(|replay| replay.overhead_percent() / 100.0),
             peak_memory_bytes: known.map(|replay| replay.peak_bytes),
             because: plan.as_ref().err().cloned(),

@@ -2,6 +2,7 @@
 
 use crate::arguments::{self, Limits};
 use crate::instance::Instance;
+use crate::linking::{self, LinkArguments};
 use crate::plan::{Found, Plan};
 use crate::relay::{self, Ended};
 use crate::solving;
@@ -12,10 +13,13 @@ use pyo3::types::{PyDict, PyString};
 use remat_bb::commands::sweep;
 use remat_bb::draw::tradeoff;
 use remat_formulations::Frontier as Walk;
-use remat_formulations::solve::{FrontierPoint as Place, Solvable, Status};
+use remat_formulations::solve::{AnyPlan, AnySolvable, FrontierPoint as Point, Solvable, Status};
 use remat_instances::Budget;
 use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
+
+/// A budget's place with what was found for it.
+type Place = Point<AnyPlan>;
 
 /// One budget's place on the frontier. Immutable.
 #[pyclass(frozen, get_all, module = "remat_bb")]
@@ -26,12 +30,20 @@ pub struct FrontierPoint {
     status: &'static str,
     /// The best plan, of this budget or of a smaller one.
     plan: Option<Py<Plan>>,
-    /// Cost of the plan.
+    /// Cost of the plan; with a link its makespan.
     objective: Option<u64>,
     /// Extra cost of the plan over the step without recomputation, as a fraction.
     overhead: Option<f64>,
     /// Peak of the plan.
     peak_memory_bytes: Option<u64>,
+    /// Time in which computations wait for copies.
+    idle: Option<u64>,
+    /// Bytes copied to the host.
+    to_host_bytes: Option<u64>,
+    /// Bytes copied from the host.
+    from_host_bytes: Option<u64>,
+    /// Peak of host memory for copies.
+    host_peak_bytes: Option<u64>,
     /// Proven lower bound; `None` where nothing fits.
     bound: Option<u64>,
     /// `(objective - bound) / objective`.
@@ -63,6 +75,10 @@ impl FrontierPoint {
         entry.set_item("objective", self.objective)?;
         entry.set_item("overhead", self.overhead)?;
         entry.set_item("peak_memory_bytes", self.peak_memory_bytes)?;
+        entry.set_item("idle", self.idle)?;
+        entry.set_item("to_host_bytes", self.to_host_bytes)?;
+        entry.set_item("from_host_bytes", self.from_host_bytes)?;
+        entry.set_item("host_peak_bytes", self.host_peak_bytes)?;
         entry.set_item("bound", self.bound)?;
         entry.set_item("gap", self.gap)?;
         entry.set_item("bound_scope", self.bound_scope)?;
@@ -76,7 +92,7 @@ impl FrontierPoint {
 #[pyclass(frozen, sequence, module = "remat_bb")]
 pub struct Frontier {
     source: remat_instances::Instance,
-    view: remat_instances::Instance,
+    solvable: AnySolvable,
     plain: Replay,
     places: Vec<Place>,
     points: Vec<Py<FrontierPoint>>,
@@ -139,7 +155,7 @@ impl Frontier {
         let draw = || {
             let none: Vec<Vec<_>> = self.places.iter().map(|_| Vec::new()).collect();
             tradeoff::draw(&sweep::picture(
-                &self.view,
+                &self.solvable,
                 &self.plain,
                 &self.places,
                 &none,
@@ -206,7 +222,7 @@ impl Budgets {
 #[pyfunction]
 #[pyo3(signature = (
     instance, budgets, *, time_limit = None, formulation = None, threads = None, seed = 0,
-    gap = None, on_progress = None
+    gap = None, on_progress = None, offload = None, host_memory = None, offload_phase = "any"
 ))]
 pub fn frontier(
     py: Python<'_>,
@@ -218,8 +234,16 @@ pub fn frontier(
     seed: u64,
     gap: Option<Bound<'_, PyAny>>,
     on_progress: Option<Py<PyAny>>,
+    offload: Option<&str>,
+    host_memory: Option<Bound<'_, PyAny>>,
+    offload_phase: &str,
 ) -> PyResult<Frontier> {
     let source = crate::instance::of(instance)?;
+    let link = LinkArguments::of(offload, host_memory, offload_phase)?;
+    let source = match &link {
+        Some(link) => link.applied(&source)?,
+        None => source,
+    };
     let wanted = arguments::semantics(formulation)?;
     let budgets = Budgets::of(budgets)?;
     let limits = Limits {
@@ -229,11 +253,12 @@ pub fn frontier(
         gap,
     };
     let settings = limits.settings()?;
-    let (formulation, plain, budgets) = py.detach(|| -> Result<_, Trouble> {
+    let (solvable, plain, budgets) = py.detach(|| -> Result<_, Trouble> {
         let formulation = solving::formulation(&source, wanted)?;
-        let plain = formulation.plain()?;
+        let solvable = linking::solvable(formulation, link.as_ref());
+        let plain = solvable.plain()?;
         let budgets = budgets.list(plain.peak_bytes)?;
-        Ok((formulation, plain, budgets))
+        Ok((solvable, plain, budgets))
     })?;
     let Ended { value, interrupt } = relay::work(py, on_progress, |relay| {
         let mut bytes: Vec<u64> = budgets.iter().map(|b| b.bytes(plain.peak_bytes)).collect();
@@ -241,7 +266,7 @@ pub fn frontier(
         bytes.dedup();
         let total = bytes.len();
         let look = |done: usize, look: &_| relay.look(look, done, total);
-        let walk = Walk::of(formulation.clone(), &budgets)?;
+        let walk = Walk::of(solvable.clone(), &budgets)?;
         let places = walk.settings(settings).listener(&**relay, &look).run()?;
         Ok::<_, Trouble>(places)
     })?;
@@ -253,10 +278,10 @@ pub fn frontier(
         _ => {}
     }
     let interrupted = interrupt.is_some();
-    let view = (**formulation.instance()).clone();
+    let view = solvable.instance().clone();
     let plans = py.detach(|| {
         let plan = |place: &Place| {
-            let schedule = place.schedule.clone()?;
+            let plan = place.schedule.clone()?;
             let found = Found {
                 status: place.status,
                 bound: place.bound,
@@ -268,14 +293,7 @@ pub fn frontier(
                 interrupted,
             };
             let budget = place.budget_bytes;
-            Some(Plan::of(
-                &source,
-                &view,
-                schedule,
-                budget,
-                &plain,
-                Some(found),
-            ))
+            Some(Plan::of(&source, &view, plan, budget, &plain, Some(found)))
         };
         let plans = places.iter().map(|place| plan(place).transpose());
         plans.collect::<Result<Vec<Option<Plan>>, Trouble>>()
@@ -285,9 +303,13 @@ pub fn frontier(
         let point = FrontierPoint {
             budget_bytes: place.budget_bytes,
             status: place.status.as_str(),
-            objective: known.map(|replay| replay.cost),
+            objective: known.map(|replay| replay.makespan),
             overhead: known.map(|replay| replay.overhead_percent() / 100.0),
             peak_memory_bytes: known.map(|replay| replay.peak_bytes),
+            idle: known.map(Replay::idle),
+            to_host_bytes: known.map(|replay| replay.transfers.to_host_bytes),
+            from_host_bytes: known.map(|replay| replay.transfers.from_host_bytes),
+            host_peak_bytes: known.map(|replay| replay.transfers.host_peak_bytes),
             bound: (place.status != Status::Infeasible).then_some(place.bound),
             gap: plan.as_ref().and_then(Plan::gap),
             bound_scope: place.bound_scope,
@@ -300,7 +322,7 @@ pub fn frontier(
     let points = points.collect::<PyResult<_>>()?;
     Ok(Frontier {
         source,
-        view,
+        solvable,
         plain,
         places,
         points,

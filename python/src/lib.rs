@@ -11,8 +11,8 @@
 //! | [`frontier`] | one budget after another |
 //! | [`comparing`] | the known strategies |
 //! | [`batch`] | the largest batch |
+//! | [`linking`] | the link to host memory |
 //! | [`knapsack`] | exact 0/1 knapsacks, for torch's own budget |
-//! | [`link`] | links to host memory, from their texts |
 //! | [`judging`] | files and plans against their replay |
 //! | [`memory`], [`memory_baselines`] | orders of graphs, and addresses |
 //! | [`program`] | linear and integer programs of any kind |
@@ -34,7 +34,7 @@ pub mod improving;
 mod instance;
 pub mod judging;
 pub mod knapsack;
-pub mod link;
+pub mod linking;
 pub mod memory;
 pub mod memory_baselines;
 pub mod modelling;
@@ -73,7 +73,7 @@ mod _native {
     #[pymodule_export]
     use crate::knapsack::knapsack;
     #[pymodule_export]
-    use crate::link::host_link;
+    use crate::linking::host_link;
     #[pymodule_export]
     use crate::memory::{MemoryPlan, Order, Placement, order, place, plan_memory};
     #[pymodule_export]

@@ -12,7 +12,7 @@ use remat_bb::draw::memory::{self, MemoryPicture};
 use remat_bb::draw::schedule::{self, Stages};
 use remat_bb::report;
 use remat_formulations::place::{PlacePlanError, PlaceSettings, place_plan};
-use remat_formulations::solve::{Outcome, Status, planned};
+use remat_formulations::solve::{AnyPlan, Outcome, Status};
 use remat_instances::plan::{PlanAddresses, PlanDocument};
 use remat_instances::replayed::FileKind;
 use remat_instances::schedule::{CheckmateSchedule, Schedule, ScheduleFile, StageRuns};
@@ -83,19 +83,19 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan of a schedule for a budget in bytes; `plain` is the replay without recomputation.
+    /// A plan for a budget in bytes; `plain` is the replay without recomputation.
     ///
     /// # Errors
-    /// A schedule that cannot be executed: a defect.
+    /// A plan that cannot be executed: a defect.
     pub fn of(
         source: &remat_instances::Instance,
         view: &remat_instances::Instance,
-        schedule: Schedule,
+        plan: AnyPlan,
         budget_bytes: u64,
         plain: &Replay,
         found: Option<Found>,
     ) -> Result<Self, Trouble> {
-        let document = planned(view, &schedule, budget_bytes)?.document;
+        let document = plan.planned(view, budget_bytes)?.document;
         let replay = simulate::plan(view, &document.plan)?;
         Ok(Plan {
             source: source.clone(),
@@ -103,7 +103,7 @@ impl Plan {
             document,
             replay,
             plain: plain.clone(),
-            schedule: Some(schedule),
+            schedule: plan.schedule().cloned(),
             found,
             arena_bound_bytes: None,
         })

@@ -1,6 +1,7 @@
 //! From an instance and a budget to a plan.
 
 use crate::arguments::{self, Limits};
+use crate::linking::LinkArguments;
 use crate::plan::{Found, Plan};
 use crate::relay::{self, Ended, Progress, Relay};
 use crate::trouble::{Detail, Trouble};
@@ -12,10 +13,9 @@ use remat_formulations::offload::nodes::{Offload, Offloaded};
 use remat_formulations::place::{ALIGNMENT_LIMIT, PlacePlanError, PlaceSettings};
 use remat_formulations::reorder::{Reorder, Reordered};
 use remat_formulations::solve::{
-    AnyFormulation, Outcome, Progress as Look, Settings, Solvable, Status,
+    AnyFormulation, AnyPlan, Outcome, Progress as Look, Settings, Solvable, Status,
 };
 use remat_instances::budget::{Budget, format_bytes};
-use remat_instances::instance::HostLink;
 use remat_instances::schedule::Schedule;
 use remat_instances::simulate::{self, Replay};
 use remat_instances::{Instance, Semantics};
@@ -40,11 +40,18 @@ pub fn formulation(
     }
 }
 
-fn semantics_of(schedule: &Schedule) -> Semantics {
-    match schedule {
-        Schedule::Checkmate(_) => Semantics::Checkmate,
-        Schedule::Monet(_) => Semantics::Monet,
+fn semantics_of(plan: &AnyPlan) -> Semantics {
+    match plan {
+        AnyPlan::Schedule(Schedule::Checkmate(_)) => Semantics::Checkmate,
+        AnyPlan::Schedule(Schedule::Monet(_)) => Semantics::Monet,
+        AnyPlan::Statements(plan) => plan.semantics,
     }
+}
+
+/// Returns whether two instances are the same graph, whatever their links.
+fn is_same_graph(one: &Instance, other: &Instance) -> bool {
+    let (one, other) = (one.data(), other.data());
+    one.name == other.name && one.cost_unit == other.cost_unit && one.nodes == other.nodes
 }
 
 /// A solve as it was asked for.
@@ -53,8 +60,8 @@ struct Question {
     wanted: Option<Semantics>,
     budget: Budget,
     settings: Settings,
-    /// Schedules to start from, with the graphs that they are of.
-    starts: Vec<(Schedule, Instance)>,
+    /// Schedules or, with a link, plans to start from, with the graphs that they are of.
+    starts: Vec<(AnyPlan, Instance)>,
     /// True if the order of first computations is chosen, too.
     reorder: bool,
     /// Times at which copies to the host are made, where the instance's link is used.
@@ -102,17 +109,8 @@ impl Question {
         let mut solve = Solve::of(formulation.clone(), self.budget)
             .settings(self.settings.clone())
             .listener(relay);
-        for (k, (schedule, view)) in self.starts.iter().enumerate() {
-            if semantics_of(schedule) != semantics || view != &**formulation.instance() {
-                let words = format!("starts[{k}]: a plan of another instance or formulation");
-                return Err(Trouble::new("InvalidPlan", words)
-                    .at(format!("starts[{k}]"))
-                    .remedy(format!(
-                        "give plans of {:?} under {:?}",
-                        self.instance.name(),
-                        semantics.as_str()
-                    )));
-            }
+        self.check_starts(&formulation)?;
+        for schedule in self.starts.iter().filter_map(|(start, _)| start.schedule()) {
             solve = solve.start(schedule.clone());
         }
         let (outcome, budget_bytes) = solve.outcome()?;
@@ -127,6 +125,25 @@ impl Question {
         })
     }
 
+    /// Checks that the plans to start from are of the graph and the formulation.
+    fn check_starts(&self, formulation: &AnyFormulation) -> Result<(), Trouble> {
+        let semantics = formulation.semantics();
+        let is_unfit = |(plan, view): &(AnyPlan, Instance)| {
+            semantics_of(plan) != semantics || !is_same_graph(view, formulation.instance())
+        };
+        let Some(k) = self.starts.iter().position(is_unfit) else {
+            return Ok(());
+        };
+        let words = format!("starts[{k}]: a plan of another instance or formulation");
+        Err(Trouble::new("InvalidPlan", words)
+            .at(format!("starts[{k}]"))
+            .remedy(format!(
+                "give plans of {:?} under {:?}",
+                self.instance.name(),
+                semantics.as_str()
+            )))
+    }
+
     /// The answer with copies to the host.
     fn offloaded(
         &self,
@@ -135,20 +152,20 @@ impl Question {
         plain: Replay,
         relay: &Relay,
     ) -> Result<Answer, Trouble> {
-        let asked = [
-            ("starts", !self.starts.is_empty()),
-            ("reorder", self.reorder),
-        ];
-        if let Some((name, _)) = asked.iter().find(|(_, asked)| *asked) {
-            let words = format!("{name}: a solve with copies to the host has none");
+        if self.reorder {
+            let words = "reorder: a solve with copies to the host has none";
             return Err(Trouble::new("InvalidArgument", words)
-                .at(*name)
-                .remedy(format!("leave out {name}, or offload")));
+                .at("reorder")
+                .remedy("leave out reorder, or offload"));
         }
+        self.check_starts(&formulation)?;
+        let starts = self.starts.iter();
+        let starts = starts.map(|(start, _)| start.statements(formulation.instance()));
+        let starts: Vec<_> = starts.collect::<Result<_, _>>()?;
         let budget_bytes = self.budget.bytes(plain.peak_bytes);
         let semantics = formulation.semantics();
         let offload = Offload::new(formulation, budget_bytes).phase(phase);
-        let offload = offload.settings(self.settings.clone());
+        let offload = offload.settings(self.settings.clone()).starts(&starts);
         let answer = offload.listener(relay).run()?;
         Ok(Answer {
             view: (*answer.instance).clone(),
@@ -222,7 +239,7 @@ impl Question {
             (None, Some(schedule)) => Plan::of(
                 &self.instance,
                 view,
-                schedule.clone(),
+                AnyPlan::Schedule(schedule.clone()),
                 *budget_bytes,
                 plain,
                 found(),
@@ -307,43 +324,6 @@ fn limit(outcome: &Outcome, budget_bytes: u64, settings: &Settings) -> Trouble {
         .detail("seconds", Detail::Number(outcome.seconds))
 }
 
-/// The instance with a link in words: `on` for its own, a preset, or speeds.
-fn linked(
-    instance: &Instance,
-    link: &str,
-    host_memory: Option<Bound<'_, PyAny>>,
-) -> PyResult<Instance> {
-    let own = || {
-        let words = format!("the instance {:?} has no host_link", instance.name());
-        instance
-            .host_link()
-            .cloned()
-            .ok_or_else(|| Trouble::argument("offload", words))
-    };
-    let link = match link.trim().eq_ignore_ascii_case("on") {
-        true => own()?,
-        false => link
-            .parse::<HostLink>()
-            .map_err(|e| Trouble::argument("offload", e))?,
-    };
-    let host_memory_bytes = match host_memory {
-        None => link.host_memory_bytes,
-        Some(size) => match arguments::budget(&size)? {
-            Budget::Bytes(bytes) => Some(bytes),
-            Budget::Percent(_) => {
-                let words = "a share of host memory is not known: give bytes or an amount";
-                return Err(Trouble::argument("host_memory", words).into());
-            }
-        },
-    };
-    let link = HostLink {
-        host_memory_bytes,
-        ..link
-    };
-    let linked = instance.with_host_link(Some(link));
-    Ok(linked.map_err(|e| Trouble::argument("offload", e))?)
-}
-
 /// Solves: the plan of least cost within a budget that was found, and a bound.
 // The keyword arguments of Python's function.
 #[allow(clippy::too_many_arguments)]
@@ -375,26 +355,23 @@ pub fn solve(
         let problem = PlacePlanError::Alignment { found };
         return Err(Trouble::argument("alignment", problem).into());
     }
-    let start = |plan: &Py<Plan>| {
-        let plan = plan.get();
-        Ok((plan.start()?, plan.view.clone()))
-    };
     let instance = crate::instance::of(instance)?;
-    let instance = match offload {
-        Some(link) => linked(&instance, link, host_memory)?,
+    let link = LinkArguments::of(offload, host_memory, offload_phase)?;
+    let instance = match &link {
+        Some(link) => link.applied(&instance)?,
         None => instance,
     };
-    let phase = match offload_phase {
-        "any" => CopyPhase::Any,
-        "loss" => CopyPhase::Loss,
-        other => {
-            let problem = format!("{other:?} is no time for copies: give \"any\" or \"loss\"");
-            return Err(Trouble::argument("offload_phase", problem).into());
-        }
+    let start = |plan: &Py<Plan>| {
+        let plan = plan.get();
+        let start = match &link {
+            Some(_) => AnyPlan::Statements(plan.document.plan.clone()),
+            None => AnyPlan::Schedule(plan.start()?),
+        };
+        Ok((start, plan.view.clone()))
     };
     let question = Question {
         instance,
-        offload: offload.map(|_| phase),
+        offload: link.as_ref().map(LinkArguments::phase),
         wanted: arguments::semantics(formulation)?,
         budget: arguments::budget(budget)?,
         settings: Limits {

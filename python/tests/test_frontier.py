@@ -92,6 +92,95 @@ def test_baselines_are_ranked(chain, plan):
         assert (one.plan is None) == (one.because is not None)
 
 
+def test_a_frontier_with_a_link_is_below_that_without(chain, run):
+    plain = frontier(chain, "60%..100%:3")
+    curve = frontier(chain, "60%..100%:3", offload="3GB/s", host_memory="1GiB")
+    for point, without in zip(curve, plain, strict=True):
+        assert point.objective <= without.objective and point.objective >= point.bound
+        assert point.objective == point.plan.makespan and point.idle == point.plan.idle
+        assert point.to_host_bytes == point.plan.to_host_bytes == point.to_dict()["to_host_bytes"]
+        assert point.host_peak_bytes == point.plan.host_peak_bytes
+        assert point.bound_scope == "stage-schedules-with-copies"
+        assert without.idle == without.to_host_bytes == 0 and not without.plan.copies
+        assert verify(curve.instance, point.plan).objective == point.objective
+    for low, high in zip(curve, list(curve)[1:]):
+        assert high.objective <= low.objective and high.bound <= low.bound
+    assert curve[0].plan.copies and curve[0].objective < plain[0].objective
+    assert "3 GB/s to the host" in curve.svg() and "GB/s" not in plain.svg()
+    link = ["--offload", "3GB/s", "--host-memory", "1GiB", "--no-baselines", "--json", "-q"]
+    done = run("sweep", "zoo:chain?n=9", "--budgets", "60%..100%:3", *link)
+    assert done.returncode == 0, done.stderr
+    for point, said in zip(curve, json.loads(done.stdout)["points"], strict=True):
+        assert point.objective == said["objective"] and point.bound == said["bound"]
+        assert point.idle == said["offload"]["idle"]
+
+
+def test_baselines_with_a_link_have_rows_that_copy(chain):
+    for phase in ["any", "loss"]:
+        known = baselines(chain, "70%", offload="3GB/s", offload_phase=phase)
+        row = {one.name: one for one in known}
+        assert {"pofo", "offload-only", "opportunist", "autocapper", "greedy"} <= set(row)
+        assert row["pofo"].fits and row["pofo"].objective <= row["rotor"].objective
+        assert row["pofo"].objective == row["pofo"].plan.makespan
+        if phase == "any":
+            assert row["pofo"].plan.copies
+    assert "pofo" not in {one.name for one in baselines(chain, "70%")}
+    branched = {
+        "schema": "remat-instance/1",
+        "name": "two",
+        "cost_unit": "ns",
+        "nodes": [
+            {"name": "a", "cost": 3, "output_bytes": 4},
+            {"name": "b", "needs": ["a"], "cost": 2, "output_bytes": 4},
+        ],
+    }
+    row = {one.name: one for one in baselines(branched, 100, offload="3GB/s")}
+    assert not row["pofo"].fits and "no backward pass" in row["pofo"].because
+
+
+def test_the_largest_batch_with_a_link():
+    given = {"overhead": 0.01, "start": 16, "most": 40, "time_limit": 2}
+    model, budget = "zoo:resnet18?device=v100", "512MiB"
+    found = max_batch(model, budget, offload="pcie4", **given)
+    assert found.batch > max_batch(model, budget, **given).batch
+    assert max_batch(model, budget, offload="pcie4", host_memory=0, **given).batch < found.batch
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ({"offload": "on"}, "host_link"),
+        ({"offload": "fast"}, "12GB/s"),
+        ({"offload": "pcie4", "offload_phase": "never"}, "offload_phase"),
+        ({"offload": "pcie4", "host_memory": "50%"}, "host_memory"),
+        ({"host_memory": "1GiB"}, "no link"),
+        ({"offload_phase": "loss"}, "no link"),
+    ],
+)
+def test_links_that_cannot_be_are_refused(chain, arguments, word):
+    for ask in [
+        lambda: remat_bb.solve(chain, "70%", **arguments),
+        lambda: frontier(chain, "70%..100%:2", **arguments),
+        lambda: baselines(chain, "70%", **arguments),
+        lambda: max_batch("zoo:vgg16?device=cpu", "4GiB", **arguments),
+    ]:
+        with pytest.raises(InvalidArgument, match=word):
+            ask()
+
+
+def test_costs_that_are_no_times_have_no_link():
+    flops = {
+        "schema": "remat-instance/1",
+        "name": "flops",
+        "cost_unit": "FLOP",
+        "nodes": [{"name": "a", "cost": 3, "output_bytes": 4}],
+    }
+    for ask in [frontier, baselines, remat_bb.solve]:
+        budget = ["100%"] if ask is frontier else "100%"
+        with pytest.raises(InvalidArgument, match="FLOP"):
+            ask(flops, budget, offload="pcie4")
+
+
 def test_the_largest_batch():
     budget = 2 << 30
     found = max_batch("zoo:vgg16", budget, start=8, most=64, time_limit=20)

@@ -270,3 +270,14 @@ def test_links_are_read_from_their_texts():
     }
     with pytest.raises(remat_bb.InvalidArgument, match="offload: link .*12GB/s"):
         remat_bb._native.host_link("fast")
+
+
+def test_plans_that_copy_are_starts_over_other_links():
+    slow = remat_bb.solve("zoo:chain?n=20", "50%", offload="100MB/s", time_limit=1)
+    # No time for anything but the start.
+    fast = remat_bb.solve(
+        "zoo:chain?n=20", "50%", offload="200MB/s", starts=[slow], time_limit=0.001
+    )
+    assert fast.makespan <= slow.makespan
+    with pytest.raises(InvalidPlan, match="another instance"):
+        remat_bb.solve("zoo:chain?n=7", "70%", offload="pcie4", starts=[slow])

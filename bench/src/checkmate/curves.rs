@@ -147,6 +147,7 @@ fn picture(
     });
     TradeoffPicture {
         title: format!("{model}: overhead against memory"),
+        link: None,
         curves,
         plain_bytes: peak,
         budget_bytes: None,

@@ -255,6 +255,7 @@ fn picture(
     };
     TradeoffPicture {
         title: format!("{name}: overhead against memory"),
+        link: None,
         curves: vec![
             curve("Checkmate's program", false, points(checkmate)),
             curve(

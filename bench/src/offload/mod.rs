@@ -4,6 +4,7 @@
 mod chart;
 
 use remat_formulations::baselines::chain::{NoChain, TrainingChain, extract};
+use remat_formulations::offload::CopyPhase;
 use remat_formulations::offload::chain::{
     ChainPlan, ChainSearch, ChainTuning, Link, LinkedChain, NodePlansError, Row, SequenceError,
     memory_range, plans_of_rows,
@@ -159,6 +160,7 @@ fn compared(
         training,
         &found,
         memory_bytes + training.chain().fixed_bytes,
+        CopyPhase::Any,
     )?;
     let of_row = |row: Row| plans.iter().find(|plan| plan.row == row);
     let base = chain.base_time();

@@ -1,7 +1,7 @@
 //! Arguments of `baselines`.
 
 use super::memory::variant;
-use super::{FormulationOption, PlansOption, WorkerOptions, parse_duration};
+use super::{FormulationOption, OffloadOptions, PlansOption, WorkerOptions, parse_duration};
 use clap::Args;
 use remat_instances::order::Variant;
 use std::path::PathBuf;
@@ -15,6 +15,10 @@ trace at run time, say, may compute a node twice between two first computations.
 With --svg or --csv the budget is also swept from the least that any of them needs to the peak without recomputation. \
 The picture has one curve for each heuristic, and one for this program's own search.
 
+With --offload those that copy tensors to the host come beside them, where the graph is a chain of blocks: pofo (the best of POFO's \
+sequence, rotor's and that of offloading alone; Beaumont et al., NeurIPS 2021), offload-only, opportunist, autocapper and greedy. \
+Each is a plan with every copy made at once, replayed: its cost is the makespan.
+
 For a graph whose operators may run in another order (remat-order/1) it is the known rules for orders that are compared, for a \
 table of lives the known ways to place buffers: what each needs, and how far that is above the proven bound.";
 
@@ -24,12 +28,14 @@ table of lives the known ways to place buffers: what each needs, and how far tha
 Examples:
   remat-bb baselines zoo:unet --budget 60%
   remat-bb baselines 'zoo:resnet50?batch=184' --budget 6GiB --svg overhead.svg --points 20 --time-limit 5s
+  remat-bb baselines 'zoo:resnet18?batch=16&device=v100' --budget 80% --offload pcie3
   remat-bb baselines lives.csv
 
 The object that --json prints has the fields version, instance, instance_sha256, formulation, budget_bytes, \
 plain_peak_bytes, base_cost, cost_unit, infeasible_because (proven: no stage schedule in the given order fits), settings \
-(of this program's own search), threads, seed and strategies, a list of name, fits, cost, \
-overhead_percent, peak_memory_bytes, plan (its file, with --plans) and not_applicable_because. For graphs and tables of lives it has version, kind (orders or placements), \
+(of this program's own search), threads, seed and strategies, a list of name, fits, cost (the makespan of a plan that copies), \
+overhead_percent, peak_memory_bytes, offload (with --offload: makespan, compute_cost, idle, to_host_bytes, from_host_bytes and \
+host_peak_bytes), plan (its file, with --plans) and not_applicable_because. For graphs and tables of lives it has version, kind (orders or placements), \
 instance, instance_sha256, variant, bound (in bytes), budget_bytes, settings, threads, seed and strategies, a list of name, fits, \
 peak_memory_bytes (of an order; the height of a placement), gap (to the bound) and not_applicable_because.
 
@@ -46,6 +52,9 @@ pub struct BaselinesArguments {
     /// The formulation
     #[command(flatten)]
     pub program: FormulationOption,
+    /// Copies to host memory
+    #[command(flatten)]
+    pub offload: OffloadOptions,
     /// Draw overhead against memory for all heuristics here
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,

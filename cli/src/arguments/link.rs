@@ -3,6 +3,8 @@
 use crate::failure::Failure;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use remat_formulations::offload::CopyPhase;
+use remat_formulations::solve::{AnyFormulation, AnySolvable};
 use remat_instances::Instance;
 use remat_instances::budget::{Budget, number_length};
 use remat_instances::instance::{Duplex, HostLink};
@@ -63,6 +65,26 @@ pub struct OffloadOptions {
         requires = "offload"
     )]
     pub offload_phase: OffloadPhase,
+}
+
+impl OffloadOptions {
+    /// The formulation with the link that was asked for, or as it is where none was.
+    ///
+    /// # Errors
+    /// As [`LinkOptions::applied`].
+    pub fn applied(&self, formulation: AnyFormulation) -> Result<AnySolvable, Failure> {
+        let phase = match self.offload_phase {
+            OffloadPhase::Any => CopyPhase::Any,
+            OffloadPhase::Loss => CopyPhase::Loss,
+        };
+        Ok(match self.link.applied(formulation.instance())? {
+            None => AnySolvable::of(formulation, None),
+            Some(linked) => {
+                let formulation = AnyFormulation::of(&linked, formulation.semantics())?;
+                AnySolvable::of(formulation, Some(phase))
+            }
+        })
+    }
 }
 
 impl LinkOptions {

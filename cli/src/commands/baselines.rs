@@ -7,9 +7,9 @@ use crate::failure::{Exit, Failure};
 use crate::files::{Files, PlanFolder, budget_name};
 use crate::report::{self, OriginJson, SearchJson, Table, counted};
 use crate::source;
+use crate::transfers::{self, TransfersJson};
 use rayon::prelude::*;
-use remat_formulations::baselines;
-use remat_formulations::solve::{AnyFormulation, Baselines, Compared, Settings};
+use remat_formulations::solve::{AnySolvable, Baselines, Compared, Settings};
 use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
 use serde::Serialize;
@@ -36,8 +36,9 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
         ],
     )?;
     let (formulation, _) = source::formulation(&arguments.instance, arguments.program.formulation)?;
-    let instance = &**formulation.instance();
-    let plain = source::plain(&formulation)?;
+    let solvable = arguments.offload.applied(formulation)?;
+    let instance = &**solvable.instance();
+    let plain = source::plain(solvable.formulation())?;
     let Some(budget) = &arguments.budget else {
         return Err(Failure::Usage {
             problem: format!(
@@ -49,12 +50,14 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
     };
     let budget_bytes = source::budget(budget, plain.peak_bytes)?;
     let folder = PlanFolder::asked(arguments.plans.plans.as_deref(), files)?;
+    let known = Baselines::of(solvable.clone());
+    let ours = (!arguments.time_limit.is_zero()).then_some(OURS);
+    let names: Vec<&'static str> = known.names().into_iter().chain(ours).collect();
     if let Some(folder) = &folder {
-        for name in names(arguments) {
+        for name in &names {
             folder.free(&budget_name(name, budget_bytes))?;
         }
     }
-    let known = Baselines::of(formulation.clone());
     // Settings of this program's own search.
     let settings = Settings {
         time_limit: Some(arguments.time_limit),
@@ -62,21 +65,21 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
     };
     let pool = arguments.workers.pool()?;
     let mut at_budget = pool.install(|| known.run(budget_bytes));
-    if !arguments.time_limit.is_zero() {
+    if ours.is_some() {
         at_budget.push(known.ours(budget_bytes, &settings, &()));
     }
     at_budget.sort_by_key(|r| r.rank(budget_bytes));
     let mut plans: Vec<Option<String>> = vec![None; at_budget.len()];
     if let Some(folder) = &folder {
         for (one, plan) in at_budget.iter().zip(&mut plans) {
-            if let (Ok((schedule, _)), Some(true)) = (&one.result, one.fits(budget_bytes)) {
+            if let (Ok((found, _)), Some(true)) = (&one.result, one.fits(budget_bytes)) {
                 let name = budget_name(one.name, budget_bytes);
-                *plan = Some(folder.write(&name, instance, schedule, budget_bytes)?);
+                *plan = Some(folder.write(&name, instance, found, budget_bytes)?);
             }
         }
     }
     let comparison = Comparison {
-        formulation: &formulation,
+        solvable: &solvable,
         settings: &settings,
         budget_bytes,
         plain: &plain,
@@ -94,14 +97,14 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
     }
     let known = known.for_sweep();
     let mut sweep = pool.install(|| sweep(&known, plain.peak_bytes, arguments.points));
-    if !arguments.time_limit.is_zero() {
+    if ours.is_some() {
         // The search has threads of its own.
         for (budget_bytes, found) in &mut sweep {
             found.push(known.ours(*budget_bytes, &settings, &()));
         }
     }
     if let Some(path) = &arguments.csv {
-        files.write(path, &csv(&sweep))?;
+        files.write(path, &csv(&sweep, solvable.is_linked()))?;
     }
     if let Some(path) = &arguments.svg {
         let title = format!("{}: overhead against memory", instance.name());
@@ -109,7 +112,8 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
         sweep.push((budget_bytes, at_budget));
         let picture = TradeoffPicture {
             title,
-            curves: curves(&sweep, names(arguments)),
+            link: transfers::link_of(&solvable),
+            curves: curves(&sweep, &names),
             plain_bytes: plain.peak_bytes,
             budget_bytes: Some(budget_bytes),
             bounds: Vec::new(),
@@ -117,12 +121,6 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
         files.write(path, &tradeoff::draw(&picture)?)?;
     }
     Ok(exit)
-}
-
-/// Names of the strategies, ours last.
-fn names(arguments: &BaselinesArguments) -> impl Iterator<Item = &'static str> {
-    let known = baselines::all().iter().map(|b| b.name);
-    known.chain((!arguments.time_limit.is_zero()).then_some(OURS))
 }
 
 /// Results of the heuristics at each budget, from the least that any of them reaches to the peak
@@ -139,42 +137,49 @@ fn sweep(known: &Baselines, plain_bytes: u64, points: u16) -> Vec<(u64, Vec<Comp
     budgets.par_iter().map(|b| (*b, known.run(*b))).collect()
 }
 
-fn curves(sweep: &[(u64, Vec<Compared>)], names: impl Iterator<Item = &'static str>) -> Vec<Curve> {
+fn curves(sweep: &[(u64, Vec<Compared>)], names: &[&'static str]) -> Vec<Curve> {
     let applies = |name: &str| {
         let mut all = sweep.iter().flat_map(|(_, found)| found);
-        all.any(|f| f.name == name && f.result.is_ok())
+        all.any(|f| f.name == name && f.applies())
     };
-    let curve = |name: &'static str| Curve {
-        name: name.into(),
-        ours: name == OURS,
+    let curve = |name: &&'static str| Curve {
+        name: (*name).into(),
+        ours: *name == OURS,
         points: sweep
             .iter()
             .flat_map(|(budget, found)| found.iter().map(move |f| (*budget, f)))
-            .filter(|(budget, f)| f.name == name && f.fits(*budget) == Some(true))
+            .filter(|(budget, f)| f.name == *name && f.fits(*budget) == Some(true))
             .filter_map(|(_, f)| f.replay())
             .map(|r| (r.peak_bytes, r.overhead_percent()))
             .collect(),
         without: if applies(name) { "never fits" } else { "n/a" },
     };
-    names.map(curve).collect()
+    names.iter().map(curve).collect()
 }
 
-fn csv(sweep: &[(u64, Vec<Compared>)]) -> String {
-    let mut text = String::from("budget_bytes,name,fits,cost,overhead_percent,peak_bytes\n");
+/// The sweep as CSV; with a link `cost` is the makespan, beside idle time and bytes.
+fn csv(sweep: &[(u64, Vec<Compared>)], is_linked: bool) -> String {
+    let head = "budget_bytes,name,fits,cost,overhead_percent,peak_bytes";
+    let more = if is_linked { transfers::COLUMNS } else { "" };
+    let mut text = format!("{head}{more}\n");
     for (budget_bytes, found) in sweep {
         for one in found {
             // Writing to a string cannot fail.
+            let more = match is_linked {
+                true => transfers::columns(one.replay()),
+                false => String::new(),
+            };
             let _ = match &one.result {
                 Ok((_, r)) => writeln!(
                     text,
-                    "{budget_bytes},{},{},{},{:.4},{}",
+                    "{budget_bytes},{},{},{},{:.4},{}{more}",
                     one.name,
                     r.peak_bytes <= *budget_bytes,
-                    r.cost,
+                    r.makespan,
                     r.overhead_percent(),
                     r.peak_bytes
                 ),
-                Err(_) => writeln!(text, "{budget_bytes},{},false,,,", one.name),
+                Err(_) => writeln!(text, "{budget_bytes},{},false,,,{more}", one.name),
             };
         }
     }
@@ -183,7 +188,7 @@ fn csv(sweep: &[(u64, Vec<Compared>)]) -> String {
 
 /// Results at the budget.
 struct Comparison<'a> {
-    formulation: &'a AnyFormulation,
+    solvable: &'a AnySolvable,
     settings: &'a Settings,
     budget_bytes: u64,
     plain: &'a Replay,
@@ -201,7 +206,7 @@ impl Comparison<'_> {
     fn infeasible_because(&self) -> Option<String> {
         let ours = self.found.iter().find(|one| one.infeasible);
         let reason = ours.and_then(|one| one.result.as_ref().err().cloned());
-        reason.or_else(|| self.formulation.too_small(self.budget_bytes))
+        reason.or_else(|| self.solvable.too_small(self.budget_bytes))
     }
 
     fn exit(&self) -> Exit {
@@ -213,34 +218,42 @@ impl Comparison<'_> {
     }
 
     fn table(&self) -> String {
-        let instance = self.formulation.instance();
-        let semantics = self.formulation.semantics();
+        let formulation = self.solvable.formulation();
+        let (instance, semantics) = (formulation.instance(), formulation.semantics());
+        let is_linked = self.solvable.is_linked();
         let mut text = format!(
-            "{}: {} nodes, budget {} ({})\n\n",
+            "{}: {} nodes, budget {} ({})\n",
             instance.name(),
             instance.len(),
             format_bytes(self.budget_bytes),
             source::share_of_plain(self.budget_bytes, self.plain, semantics),
         );
-        let mut table = Table::new(&[
-            ("strategy", false),
-            ("fits", false),
-            ("overhead", true),
-            ("cost", true),
-            ("peak", true),
-            ("", false),
-        ]);
+        // Writing to a string cannot fail.
+        if let Some(link) = transfers::link_of(self.solvable) {
+            let _ = writeln!(text, "link: {link}");
+        }
+        text.push('\n');
+        let cost = if is_linked { "makespan" } else { "cost" };
+        let mut heads = vec![("strategy", false), ("fits", false), ("overhead", true)];
+        heads.extend([(cost, true), ("peak", true)]);
+        heads.extend(transfers::HEADS.iter().filter(|_| is_linked));
+        heads.push(("", false));
+        let mut table = Table::new(&heads);
         for one in self.found {
             let mut row = vec![one.name.to_owned()];
             match &one.result {
                 Ok((_, r)) => {
                     row.push(if self.fits(one) { "yes" } else { "no" }.into());
                     row.push(format!("{:.2}%", r.overhead_percent()));
-                    row.push(report::cost(r.cost, instance.cost_unit()));
+                    row.push(report::cost(r.makespan, instance.cost_unit()));
                     row.push(format_bytes(r.peak_bytes));
+                    if is_linked {
+                        row.extend(transfers::cells(instance.cost_unit(), Some(r)));
+                    }
                 }
                 Err(reason) => {
-                    row.extend(["-", "", "", ""].map(String::from));
+                    row.push("-".into());
+                    row.resize(heads.len() - 1, String::new());
                     row.push(reason.clone());
                 }
             }
@@ -248,7 +261,6 @@ impl Comparison<'_> {
         }
         text += &table.render("  ");
         if let Some(reason) = self.infeasible_because() {
-            // Writing to a string cannot fail.
             let _ = writeln!(text, "\nNo stage schedule fits: {reason}.");
         }
         let written = self.plans.iter().flatten().count();
@@ -259,22 +271,24 @@ impl Comparison<'_> {
     }
 
     fn json(&self) -> String {
-        let instance = self.formulation.instance();
+        let formulation = self.solvable.formulation();
+        let instance = formulation.instance();
         let strategies = self.found.iter().zip(self.plans).map(|(one, plan)| {
             let replay = one.replay();
             BaselineJson {
                 name: one.name,
                 fits: self.fits(one),
-                cost: replay.map(|r| r.cost),
+                cost: replay.map(|r| r.makespan),
                 overhead_percent: replay.map(Replay::overhead_percent),
                 peak_memory_bytes: replay.map(|r| r.peak_bytes),
+                offload: (self.solvable.is_linked()).then(|| TransfersJson::of(replay)),
                 plan: plan.as_deref(),
                 not_applicable_because: one.result.as_ref().err().map(String::as_str),
             }
         });
         report::json(&BaselinesJson {
             origin: OriginJson::of(instance),
-            formulation: self.formulation.semantics().as_str(),
+            formulation: formulation.semantics().as_str(),
             budget_bytes: self.budget_bytes,
             plain_peak_bytes: self.plain.peak_bytes,
             base_cost: self.plain.base_cost,
@@ -308,6 +322,7 @@ struct BaselineJson<'a> {
     cost: Option<u64>,
     overhead_percent: Option<f64>,
     peak_memory_bytes: Option<u64>,
+    offload: Option<TransfersJson>,
     plan: Option<&'a str>,
     not_applicable_because: Option<&'a str>,
 }

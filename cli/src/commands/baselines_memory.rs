@@ -27,6 +27,7 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Option<Exit>, Failure> {
         ("--csv", arguments.csv.is_some()),
         ("--plans", arguments.plans.plans.is_some()),
         ("--formulation", arguments.program.formulation.is_some()),
+        ("--offload", arguments.offload.link.offload.is_some()),
     ];
     if let Some((name, _)) = unfit.iter().find(|(_, given)| *given) {
         return Err(Failure::Usage {

@@ -4,16 +4,19 @@ use crate::arguments::MaxBatchArguments;
 use crate::failure::{Exit, Failure, note};
 use crate::files::{Files, PlanFolder, batch_name};
 use crate::report::{self, SearchJson, Table, counted};
+use crate::transfers::{self, TransfersJson};
 use crate::{interrupt, source};
 use remat_formulations::baselines;
 use remat_formulations::solve::{
-    Answer, AnyFormulation, Baselines, Largest, MaxBatch, Settings, ask_baseline, cost_cap,
+    Answer, AnyFormulation, AnyPlan, AnySolvable, Baselines, Compared, Largest, MaxBatch, Settings,
+    ask_baseline, ask_compared, cost_cap,
 };
 use remat_instances::Instance;
 use remat_instances::budget::{Budget, format_bytes};
-use remat_instances::schedule::Schedule;
+use remat_instances::simulate::{self, Replay};
 use remat_instances::zoo::{self, ModelSpec, ZooError};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
 
@@ -57,14 +60,19 @@ pub fn run(arguments: &MaxBatchArguments) -> Result<Exit, Failure> {
             });
         }
     };
-    let build = |batch: u64| -> Result<Instance, Failure> {
+    let build = |batch: u64| -> Result<AnySolvable, Failure> {
         let spec = spec
             .clone()
             .with("batch", &batch.to_string())
             .map_err(fail)?;
         let instance = zoo::build(&spec).map_err(fail)?;
-        Ok(instance.single_implementation().0)
+        let formulation = AnyFormulation::suiting(&instance.single_implementation().0);
+        arguments.offload.applied(formulation)
     };
+    // A link that cannot be is told before anything else.
+    if arguments.offload.link.offload.is_some() {
+        build(start)?;
+    }
     let files = Files::tried(arguments.json, &[], &[])?;
     let folder = PlanFolder::asked(arguments.plans.plans.as_deref(), files)?;
     let search = BatchSearch {
@@ -108,6 +116,8 @@ fn batch_of(spec: &ModelSpec) -> Option<u64> {
 struct Found {
     name: &'static str,
     largest: Largest,
+    /// Replay of its plan, with a link.
+    replay: Option<Replay>,
     /// File of its plan, where it was written.
     plan: Option<String>,
 }
@@ -117,10 +127,14 @@ struct BatchSearch<'a> {
     arguments: &'a MaxBatchArguments,
     start: u64,
     budget_bytes: u64,
-    build: &'a dyn Fn(u64) -> Result<Instance, Failure>,
+    build: &'a dyn Fn(u64) -> Result<AnySolvable, Failure>,
 }
 
 impl BatchSearch<'_> {
+    fn is_linked(&self) -> bool {
+        self.arguments.offload.link.offload.is_some()
+    }
+
     /// Settings of this program's own search for each batch.
     fn settings(&self) -> Settings {
         Settings {
@@ -138,8 +152,26 @@ impl BatchSearch<'_> {
             let (pool, budget_bytes) = (arguments.workers.pool()?, self.budget_bytes);
             // One linear program after another would take longer than our own search.
             for baseline in baselines::all().iter().filter(|b| !b.solves_program) {
-                let one = self.largest(baseline.name, self.start, |formulation, cap| {
-                    Ok(pool.install(|| ask_baseline(formulation, baseline, budget_bytes, cap)))
+                let one = self.largest(baseline.name, self.start, |_, solvable, cap| {
+                    let formulation = solvable.formulation();
+                    let ask = || ask_baseline(formulation, baseline, budget_bytes, cap);
+                    let (answer, schedule) = pool.install(ask);
+                    Ok((answer, schedule.map(AnyPlan::Schedule)))
+                })?;
+                best = best.max(one.largest.batch.map_or(1, |b| b.0));
+                found.push(one);
+            }
+            // All rows of a chain come at once.
+            let mut rows: BTreeMap<u64, Vec<Compared>> = BTreeMap::new();
+            for name in self.linked_names()? {
+                let one = self.largest(name, self.start, |batch, solvable, cap| {
+                    let rows = rows.entry(batch).or_insert_with(|| {
+                        let known = Baselines::of(solvable.clone()).for_sweep();
+                        pool.install(|| known.run_linked(budget_bytes))
+                    });
+                    let row = rows.iter().find(|row| row.name == name);
+                    let answer = row.map(|row| ask_compared(row, budget_bytes, cap));
+                    Ok(answer.unwrap_or((Answer::No, None)))
                 })?;
                 best = best.max(one.largest.batch.map_or(1, |b| b.0));
                 found.push(one);
@@ -153,11 +185,11 @@ impl BatchSearch<'_> {
         let question = MaxBatch::new(self.budget_bytes)
             .settings(self.settings())
             .listener(&*flag);
-        found.push(self.largest(OURS, best, |formulation, cap| {
+        found.push(self.largest(OURS, best, |_, solvable, cap| {
             if flag.load(Ordering::Relaxed) {
                 return Ok((Answer::Unknown, None));
             }
-            Ok(question.answer(formulation, cap)?)
+            Ok(question.answer(solvable, cap)?)
         })?);
         found.sort_by_key(|f| {
             let batch = f.largest.batch.map_or(0, |b| b.0);
@@ -166,51 +198,77 @@ impl BatchSearch<'_> {
         Ok(found)
     }
 
+    /// Names of the strategies that copy to the host.
+    fn linked_names(&self) -> Result<Vec<&'static str>, Failure> {
+        if !self.is_linked() {
+            return Ok(Vec::new());
+        }
+        let names = Baselines::of((self.build)(1)?).names();
+        let copies = |name: &&str| baselines::all().iter().all(|known| known.name != *name);
+        Ok(names.into_iter().filter(copies).collect())
+    }
+
     /// The largest batch of a strategy, whose plan is written where that was asked for.
     fn largest(
         &self,
         name: &'static str,
         start: u64,
-        ask: impl Fn(&AnyFormulation, u64) -> Result<(Answer, Option<Schedule>), Failure>,
+        mut ask: impl FnMut(u64, &AnySolvable, u64) -> Result<(Answer, Option<AnyPlan>), Failure>,
     ) -> Result<Found, Failure> {
         let mut best = None;
         let largest = Largest::search(start, self.arguments.most, |batch| {
-            let formulation = AnyFormulation::suiting(&(self.build)(batch)?);
-            let cap = cost_cap(formulation.instance(), self.arguments.overhead);
-            let (answer, schedule) = ask(&formulation, cap)?;
+            let solvable = (self.build)(batch)?;
+            let cap = cost_cap(solvable.instance(), self.arguments.overhead);
+            let (answer, plan) = ask(batch, &solvable, cap)?;
             if name == OURS {
                 let text = format!("batch {batch}: {}", words(&answer));
                 note(&text, self.arguments.quiet);
             }
-            if matches!(answer, Answer::Yes { .. }) && self.folder.is_some() {
-                best = Some((batch, formulation, schedule));
+            if matches!(answer, Answer::Yes { .. }) && (self.folder.is_some() || self.is_linked()) {
+                best = Some((batch, solvable, plan));
             }
             Ok::<_, Failure>(answer)
         })?;
-        let plan = match (&self.folder, best) {
-            (Some(folder), Some((batch, formulation, schedule))) => {
-                let instance = formulation.instance();
-                let plain = || instance.without_recomputation(formulation.semantics());
-                let schedule = schedule.map_or_else(plain, Ok);
-                let schedule = schedule.map_err(|e| source::replay_failure(instance.name(), e))?;
-                let name = batch_name(name, batch);
-                Some(folder.write(&name, instance, &schedule, self.budget_bytes)?)
-            }
-            _ => None,
-        };
-        Ok(Found {
+        let mut one = Found {
             name,
             largest,
-            plan,
-        })
+            replay: None,
+            plan: None,
+        };
+        let Some((batch, solvable, plan)) = best else {
+            return Ok(one);
+        };
+        let formulation = solvable.formulation();
+        let instance = formulation.instance();
+        let fail = |e| source::replay_failure(instance.name(), e);
+        let plain = || instance.without_recomputation(formulation.semantics());
+        let plan = plan.map_or_else(|| plain().map(AnyPlan::Schedule), Ok);
+        let plan = plan.map_err(fail)?;
+        if self.is_linked() {
+            let replay = match &plan {
+                AnyPlan::Schedule(schedule) => schedule.replay(instance),
+                AnyPlan::Statements(plan) => simulate::plan(instance, plan),
+            };
+            one.replay = Some(replay.map_err(fail)?);
+        }
+        if let Some(folder) = &self.folder {
+            let name = batch_name(name, batch);
+            one.plan = Some(folder.write(&name, instance, &plan, self.budget_bytes)?);
+        }
+        Ok(one)
     }
 
     fn table(&self, found: &[Found]) -> Result<String, Failure> {
         let arguments = self.arguments;
         let mut text = format!(
-            "{}: largest batch within {}, recomputation at most {} forward {}\n\n",
+            "{}: largest batch within {}, {} at most {} forward {}\n",
             arguments.model,
             format_bytes(self.budget_bytes),
+            if self.is_linked() {
+                "recomputation and waiting for copies"
+            } else {
+                "recomputation"
+            },
             arguments.overhead,
             if arguments.overhead == 1.0 {
                 "pass"
@@ -218,25 +276,38 @@ impl BatchSearch<'_> {
                 "passes"
             }
         );
-        let mut table = Table::new(&[
-            ("strategy", false),
-            ("batch", true),
-            ("overhead", true),
-            ("cost", true),
-            ("peak", true),
-            ("", false),
-        ]);
-        for Found { name, largest, .. } in found {
+        // Writing to a string cannot fail.
+        if self.is_linked()
+            && let Some(link) = transfers::link_of(&(self.build)(1)?)
+        {
+            let _ = writeln!(text, "link: {link}");
+        }
+        text.push('\n');
+        let cost = if self.is_linked() { "makespan" } else { "cost" };
+        let mut heads = vec![("strategy", false), ("batch", true), ("overhead", true)];
+        heads.extend([(cost, true), ("peak", true)]);
+        heads.extend(transfers::HEADS.iter().filter(|_| self.is_linked()));
+        heads.push(("", false));
+        let mut table = Table::new(&heads);
+        for one in found {
+            let (name, largest) = (&one.name, &one.largest);
             let mut row = vec![(*name).to_owned()];
             match largest.batch {
                 Some((batch, cost, peak_bytes)) => {
-                    let instance = (self.build)(batch)?;
+                    let solvable = (self.build)(batch)?;
+                    let instance = solvable.instance();
                     row.push(batch.to_string());
-                    row.push(format!("{:.2}%", percent(&instance, cost)));
+                    row.push(format!("{:.2}%", percent(instance, cost)));
                     row.push(report::cost(cost, instance.cost_unit()));
                     row.push(format_bytes(peak_bytes));
+                    if self.is_linked() {
+                        row.extend(transfers::cells(instance.cost_unit(), one.replay.as_ref()));
+                    }
                 }
-                None => row.extend(["-", "", "", ""].map(String::from)),
+                None => {
+                    row.push("-".into());
+                    row.resize(heads.len() - 1, String::new());
+                }
             }
             if *name == OURS {
                 row.push(self.certainty(largest));
@@ -246,7 +317,6 @@ impl BatchSearch<'_> {
         text += &table.render("  ");
         let written = found.iter().filter(|f| f.plan.is_some()).count();
         if written > 0 {
-            // Writing to a string cannot fail.
             let _ = writeln!(text, "\n{} written.", counted(written as u64, "plan"));
         }
         Ok(text)
@@ -269,11 +339,12 @@ impl BatchSearch<'_> {
         for Found {
             name,
             largest,
+            replay,
             plan,
         } in found
         {
             let overhead_percent = match largest.batch {
-                Some((batch, cost, _)) => Some(percent(&(self.build)(batch)?, cost)),
+                Some((batch, cost, _)) => Some(percent((self.build)(batch)?.instance(), cost)),
                 None => None,
             };
             strategies.push(StrategyJson {
@@ -282,6 +353,7 @@ impl BatchSearch<'_> {
                 cost: largest.batch.map(|b| b.1),
                 overhead_percent,
                 peak_memory_bytes: largest.batch.map(|b| b.2),
+                offload: (self.is_linked()).then(|| TransfersJson::of(replay.as_ref())),
                 exact: largest.is_exact(),
                 proven_too_large: largest.proven_too_large.filter(|_| *name == OURS),
                 plan: plan.as_deref(),
@@ -339,6 +411,7 @@ struct StrategyJson<'a> {
     cost: Option<u64>,
     overhead_percent: Option<f64>,
     peak_memory_bytes: Option<u64>,
+    offload: Option<TransfersJson>,
     exact: bool,
     proven_too_large: Option<u64>,
     plan: Option<&'a str>,

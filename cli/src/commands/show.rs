@@ -15,6 +15,7 @@ use remat_instances::plan::{Plan, PlanAddresses, Register, Step};
 use remat_instances::simulate::{CopySpan, Replay};
 use remat_instances::{Instance, NodeId as Id};
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -301,7 +302,8 @@ impl Subject {
         text
     }
 
-    /// Copies in order of time, those that come back with the node that reads them.
+    /// Copies in order of time, those that come back with the node that reads them; of many those
+    /// that computations wait for and the largest.
     fn copied(&self) -> String {
         let (instance, replay) = (&self.instance, &self.told.replay);
         let spans = &replay.transfers.spans;
@@ -310,6 +312,10 @@ impl Subject {
         }
         let time = |time| report::cost(time, instance.cost_unit());
         let mut spans: Vec<&CopySpan> = spans.iter().collect();
+        let all = spans.len();
+        let bytes = |span: &CopySpan| instance.node(span.node).output_bytes;
+        spans.sort_by_key(|span| (Reverse(span.idle), Reverse(bytes(span)), span.node));
+        spans.truncate(COPY_ROWS);
         spans.sort_by_key(|span| span.begin);
         let mut table = Table::new(&[
             ("", false),
@@ -320,7 +326,7 @@ impl Subject {
             ("", true),
             ("", false),
         ]);
-        for span in spans.iter().take(COPY_ROWS) {
+        for span in &spans {
             let node = instance.node(span.node);
             let mut words = Vec::new();
             if let Some(reader) = self.told.order.get(span.awaited).filter(|_| !span.to_host) {
@@ -341,8 +347,11 @@ impl Subject {
         }
         let mut text = format!(
             "\ncopied to the host and back: {} in order of time\n",
-            match spans.len() {
+            match all {
                 1 => "1 copy".into(),
+                n if n > COPY_ROWS => {
+                    format!("{n} copies, those that computations wait for and the largest")
+                }
                 n => format!("{n} copies"),
             }
         );
@@ -350,8 +359,8 @@ impl Subject {
             .render("  ")
             .split_once('\n')
             .map_or("", |(_, rows)| rows);
-        if spans.len() > COPY_ROWS {
-            let _ = writeln!(text, "  ... and {} more", spans.len() - COPY_ROWS);
+        if all > COPY_ROWS {
+            let _ = writeln!(text, "  ... and {} more", all - COPY_ROWS);
         }
         text
     }

@@ -17,7 +17,8 @@ use remat_formulations::offload::nodes::{Offload, Offloaded, STAGE_SCHEDULES_WIT
 use remat_formulations::place::{PlacePlanError, PlaceSettings, PlacedPlan, place_plan};
 use remat_formulations::reorder::{ALL_PLANS, Reorder, Reordered, STAGE_SCHEDULES_IN_THIS_ORDER};
 use remat_formulations::solve::{
-    AnyFormulation, Listener, Outcome, PlanError, Progress, Settings, Solvable, Status, planned,
+    AnyFormulation, AnySolvable, Listener, Outcome, PlanError, Progress, Settings, Solvable,
+    Status, planned,
 };
 use remat_instances::budget::format_bytes;
 use remat_instances::plan::PlanDocument;
@@ -59,9 +60,8 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     if let Some(text) = &left_out {
         note(text, arguments.quiet);
     }
-    let linked = offload::linked(arguments, &formulation)?;
-    let has_link = linked.is_some();
-    let formulation = linked.unwrap_or(formulation);
+    let solvable = arguments.offload.applied(formulation)?;
+    let formulation = solvable.formulation().clone();
     let instance = &**formulation.instance();
     let plain = source::plain(&formulation)?;
     let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
@@ -107,9 +107,9 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         let reorder = Reorder::new(formulation.clone(), budget_bytes);
         let answer = reorder.settings(searched).listener(&listener).run();
         answer.map(|answer| reordered.insert(answer).outcome.clone())
-    } else if has_link {
+    } else if let AnySolvable::Linked(linked) = &solvable {
         let offload = Offload::new(formulation.clone(), budget_bytes);
-        let offload = offload.phase(offload::phase(arguments));
+        let offload = offload.phase(linked.phase());
         let answer = offload.settings(searched).listener(&listener).run();
         answer.map(|answer| offloaded.insert(answer).outcome.clone())
     } else {

@@ -6,11 +6,11 @@ use crate::failure::{Exit, Failure};
 use crate::files::{Files, PlanFolder, budget_name};
 use crate::progress::Reporter;
 use crate::report::{self, LayersJson, OriginJson, SearchJson, Table, counted};
+use crate::transfers::{self, TransfersJson};
 use crate::{interrupt, source};
 use rayon::prelude::*;
-use remat_formulations::baselines;
 use remat_formulations::solve::{
-    AnyFormulation, Baselines, Compared, Frontier, FrontierPoint, Settings, Status,
+    AnyPlan, AnySolvable, Baselines, Compared, Frontier, FrontierPoint, Settings, Status,
 };
 use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
@@ -22,8 +22,8 @@ use std::path::Path;
 /// Name of this program's own search in tables and pictures.
 const OURS: &str = Baselines::OURS;
 
-/// A budget's place, with a schedule of either program.
-type Point = FrontierPoint;
+/// A budget's place, with a schedule of either program or a plan with copies.
+type Point = FrontierPoint<AnyPlan>;
 
 /// Solves for every budget, writes the files that were asked for, and reports.
 ///
@@ -39,8 +39,9 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
         ],
     )?;
     let (formulation, _) = source::formulation(&arguments.instance, arguments.program.formulation)?;
-    let instance = &**formulation.instance();
-    let plain = source::plain(&formulation)?;
+    let solvable = arguments.offload.applied(formulation)?;
+    let instance = &**solvable.instance();
+    let plain = source::plain(solvable.formulation())?;
     let budgets = budgets("--budgets", &arguments.budgets, plain.peak_bytes)?;
     let folder = PlanFolder::asked(arguments.plans.plans.as_deref(), files)?;
     if let Some(folder) = &folder {
@@ -65,7 +66,7 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag();
     let settings = arguments.solve.settings();
     let wanted: Vec<Budget> = budgets.iter().map(|b| Budget::Bytes(*b)).collect();
-    let frontier = Frontier::of(formulation.clone(), &wanted)
+    let frontier = Frontier::of(solvable.clone(), &wanted)
         .map_err(|e| source::replay_failure(instance.name(), e))?
         .settings(settings.clone())
         .listener(&*interrupted, &watch);
@@ -76,14 +77,14 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
         points.iter().map(|_| Vec::new()).collect()
     } else {
         let budgets = points.par_iter().map(|p| p.budget_bytes);
-        let known = Baselines::of(formulation.clone()).for_sweep();
+        let known = Baselines::of(solvable.clone()).for_sweep();
         let pool = arguments.solve.workers.pool()?;
         pool.install(|| budgets.map(|b| known.run(b)).collect())
     };
     let write = |point: &Point| {
-        let (folder, schedule) = (folder.as_ref()?, point.schedule.as_ref()?);
+        let (folder, plan) = (folder.as_ref()?, point.schedule.as_ref()?);
         let name = budget_name(OURS, point.budget_bytes);
-        Some(folder.write(&name, instance, schedule, point.budget_bytes))
+        Some(folder.write(&name, instance, plan, point.budget_bytes))
     };
     let plans: Vec<Option<String>> = points
         .iter()
@@ -91,7 +92,7 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
         .collect::<Result<_, _>>()?;
     let sweep = Sweep {
         instance,
-        formulation: &formulation,
+        solvable: &solvable,
         settings: &settings,
         plain: &plain,
         points: &points,
@@ -104,7 +105,7 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     if let Some(path) = &arguments.svg {
         files.write(
             path,
-            &tradeoff::draw(&picture(instance, &plain, &points, &others))?,
+            &tradeoff::draw(&picture(&solvable, &plain, &points, &others))?,
         )?;
     }
     files.print(&if arguments.json {
@@ -170,9 +171,9 @@ pub fn budgets(option: &str, text: &str, plain_bytes: u64) -> Result<Vec<u64>, F
 /// The picture of a frontier: our plans and bounds, and for each point the other strategies, if
 /// any. `plain` is the replay without recomputation.
 pub fn picture(
-    instance: &Instance,
+    solvable: &AnySolvable,
     plain: &Replay,
-    points: &[FrontierPoint],
+    points: &[FrontierPoint<AnyPlan>],
     others: &[Vec<Compared>],
 ) -> TradeoffPicture {
     let curve = |name: &'static str| {
@@ -184,7 +185,7 @@ pub fn picture(
                 .then(|| (replay.peak_bytes, replay.overhead_percent()))
         });
         let applies = others.iter().flatten();
-        let applies = applies.filter(|f| f.name == name).any(|f| f.result.is_ok());
+        let applies = applies.filter(|f| f.name == name).any(Compared::applies);
         Curve {
             name: name.into(),
             ours: false,
@@ -193,8 +194,8 @@ pub fn picture(
         }
     };
     let with_others = others.iter().any(|o| !o.is_empty());
-    let names = baselines::all().iter().filter(|_| with_others);
-    let mut curves: Vec<Curve> = names.map(|b| curve(b.name)).collect();
+    let names = Baselines::of(solvable.clone()).names().into_iter();
+    let mut curves: Vec<Curve> = names.filter(|_| with_others).map(curve).collect();
     curves.push(Curve {
         name: OURS.into(),
         ours: true,
@@ -206,7 +207,8 @@ pub fn picture(
         without: "nothing found",
     });
     TradeoffPicture {
-        title: format!("{}: overhead against memory", instance.name()),
+        title: format!("{}: overhead against memory", solvable.instance().name()),
+        link: transfers::link_of(solvable),
         curves,
         plain_bytes: plain.peak_bytes,
         budget_bytes: None,
@@ -232,7 +234,7 @@ fn bound(point: &Point) -> Option<u64> {
 
 struct Sweep<'a> {
     instance: &'a Instance,
-    formulation: &'a AnyFormulation,
+    solvable: &'a AnySolvable,
     settings: &'a Settings,
     plain: &'a Replay,
     points: &'a [Point],
@@ -244,33 +246,34 @@ struct Sweep<'a> {
 impl Sweep<'_> {
     fn table(&self) -> String {
         let mut text = format!(
-            "{}: {} nodes, {} and {} without recomputation ({})\n\n",
+            "{}: {} nodes, {} and {} without recomputation ({})\n",
             self.instance.name(),
             self.instance.len(),
             report::cost(self.plain.base_cost, self.instance.cost_unit()),
             format_bytes(self.plain.peak_bytes),
-            source::plain_words(self.formulation.semantics())
+            source::plain_words(self.solvable.formulation().semantics())
         );
-        let mut table = Table::new(&[
-            ("budget", true),
-            ("share", true),
-            ("status", false),
-            ("overhead", true),
-            ("bound", true),
-            ("gap", true),
-            ("seconds", true),
-            ("best heuristic", false),
-        ]);
+        let is_linked = self.solvable.is_linked();
+        // Writing to a string cannot fail.
+        if let Some(link) = transfers::link_of(self.solvable) {
+            let _ = writeln!(text, "link: {link}");
+        }
+        text.push('\n');
+        let mut heads = vec![("budget", true), ("share", true), ("status", false)];
+        heads.extend([("overhead", true), ("bound", true), ("gap", true)]);
+        heads.extend(transfers::HEADS.iter().filter(|_| is_linked));
+        heads.extend([("seconds", true), ("best heuristic", false)]);
+        let mut table = Table::new(&heads);
         for (point, others) in self.points.iter().zip(self.others) {
             let best = others
                 .iter()
                 .filter(|f| f.fits(point.budget_bytes) == Some(true))
-                .filter_map(|f| Some((f.replay()?.cost, f.name)))
+                .filter_map(|f| Some((f.replay()?.makespan, f.name)))
                 .min_by_key(|f| f.0);
             let over = |cost: Option<u64>| {
                 cost.map_or_else(|| "-".into(), |c| format!("{:.2}%", percent(self.plain, c)))
             };
-            table.row(vec![
+            let mut row = vec![
                 format_bytes(point.budget_bytes),
                 format!(
                     "{:.1}%",
@@ -282,25 +285,35 @@ impl Sweep<'_> {
                 point
                     .gap
                     .map_or_else(|| "-".into(), |g| format!("{:.2}%", g * 100.0)),
-                format!("{:.1}", point.seconds),
-                best.map_or_else(String::new, |(cost, name)| {
-                    format!("{:.2}% {name}", percent(self.plain, cost))
-                }),
-            ]);
+            ];
+            if is_linked {
+                let unit = self.instance.cost_unit();
+                row.extend(transfers::cells(unit, point.replay.as_ref()));
+            }
+            row.push(format!("{:.1}", point.seconds));
+            row.extend(best.map(|(cost, name)| {
+                let over = percent(self.plain, cost);
+                format!("{over:.2}% {name}")
+            }));
+            table.row(row);
         }
         text += &table.render("  ");
         let written = self.plans.iter().flatten().count();
         if written > 0 {
-            // Writing to a string cannot fail.
             let _ = writeln!(text, "\n{} written.", counted(written as u64, "plan"));
         }
         text
     }
 
     fn csv(&self) -> String {
-        let mut text = String::from(
-            "budget_bytes,name,status,cost,overhead_percent,peak_bytes,bound,gap,seconds\n",
-        );
+        let head = "budget_bytes,name,status,cost,overhead_percent,peak_bytes,bound,gap,seconds";
+        let is_linked = self.solvable.is_linked();
+        let more = if is_linked { transfers::COLUMNS } else { "" };
+        let mut text = format!("{head}{more}\n");
+        let moved = |replay: Option<&Replay>| match is_linked {
+            true => transfers::columns(replay),
+            false => String::new(),
+        };
         let number = |n: Option<u64>| n.map_or_else(String::new, |n| n.to_string());
         for (point, others) in self.points.iter().zip(self.others) {
             let overhead = point
@@ -309,7 +322,7 @@ impl Sweep<'_> {
             // Writing to a string cannot fail.
             let _ = writeln!(
                 text,
-                "{},{OURS},{},{},{},{},{},{},{:.3}",
+                "{},{OURS},{},{},{},{},{},{},{:.3}{}",
                 point.budget_bytes,
                 point.status.as_str(),
                 number(point.cost()),
@@ -317,27 +330,25 @@ impl Sweep<'_> {
                 number(point.replay.as_ref().map(|r| r.peak_bytes)),
                 number(bound(point)),
                 point.gap.map_or_else(String::new, |g| format!("{g:.6}")),
-                point.seconds
+                point.seconds,
+                moved(point.replay.as_ref())
             );
             for one in others {
-                let _ = match (&one.result, one.fits(point.budget_bytes)) {
-                    (Ok((_, r)), Some(true)) => writeln!(
+                let (budget, name) = (point.budget_bytes, one.name);
+                let fitting = one.replay().filter(|r| r.peak_bytes <= budget);
+                let more = moved(fitting);
+                let _ = match fitting {
+                    Some(r) => writeln!(
                         text,
-                        "{},{},fits,{},{:.4},{},,,",
-                        point.budget_bytes,
-                        one.name,
-                        r.cost,
+                        "{budget},{name},fits,{},{:.4},{},,,{more}",
+                        r.makespan,
                         r.overhead_percent(),
                         r.peak_bytes
                     ),
-                    (Ok(_), _) => {
-                        writeln!(text, "{},{},too large,,,,,,", point.budget_bytes, one.name)
+                    None if one.applies() => {
+                        writeln!(text, "{budget},{name},too large,,,,,,{more}")
                     }
-                    (Err(_), _) => writeln!(
-                        text,
-                        "{},{},not applicable,,,,,,",
-                        point.budget_bytes, one.name
-                    ),
+                    None => writeln!(text, "{budget},{name},not applicable,,,,,,{more}"),
                 };
             }
         }
@@ -345,6 +356,8 @@ impl Sweep<'_> {
     }
 
     fn json(&self) -> String {
+        let is_linked = self.solvable.is_linked();
+        let formulation = self.solvable.formulation();
         let points = self.points.iter().zip(self.others).zip(self.plans);
         let points = points.map(|((point, others), plan)| JsonPoint {
             budget_bytes: point.budget_bytes,
@@ -356,6 +369,7 @@ impl Sweep<'_> {
             bound_scope: point.bound_scope,
             gap: point.gap,
             seconds: point.seconds,
+            offload: is_linked.then(|| TransfersJson::of(point.replay.as_ref())),
             plan: plan.as_deref(),
             infeasible_because: point.infeasible_because.as_deref(),
             baselines: others
@@ -365,16 +379,17 @@ impl Sweep<'_> {
                     let replay = f.replay()?;
                     Some(JsonBaseline {
                         name: f.name,
-                        cost: replay.cost,
+                        cost: replay.makespan,
                         peak_memory_bytes: replay.peak_bytes,
+                        offload: is_linked.then(|| TransfersJson::of(Some(replay))),
                     })
                 })
                 .collect(),
         });
         report::json(&SweepJson {
             origin: OriginJson::of(self.instance),
-            formulation: self.formulation.semantics().as_str(),
-            layers: LayersJson::of(self.formulation.layers()),
+            formulation: formulation.semantics().as_str(),
+            layers: LayersJson::of(formulation.layers()),
             base_cost: self.plain.base_cost,
             cost_unit: &self.instance.cost_unit().name,
             plain_peak_bytes: self.plain.peak_bytes,
@@ -409,6 +424,7 @@ struct JsonPoint<'a> {
     bound_scope: &'a str,
     gap: Option<f64>,
     seconds: f64,
+    offload: Option<TransfersJson>,
     plan: Option<&'a str>,
     infeasible_because: Option<&'a str>,
     baselines: Vec<JsonBaseline<'a>>,
@@ -419,4 +435,5 @@ struct JsonBaseline<'a> {
     name: &'a str,
     cost: u64,
     peak_memory_bytes: u64,
+    offload: Option<TransfersJson>,
 }

@@ -67,11 +67,14 @@ pub fn draw(picture: &MemoryPicture<'_>) -> Result<String, Failure> {
         replay.overhead_percent()
     );
     if !lanes.is_empty() {
+        let waiting = match replay.idle() {
+            0 => "nothing waits".into(),
+            idle => format!("{} waiting", report::cost(idle, unit)),
+        };
         explanation += &format!(
-            "; {} to the host, {} back, {} waiting",
+            "; {} to the host, {} back, {waiting}",
             format_bytes(replay.transfers.to_host_bytes),
             format_bytes(replay.transfers.from_host_bytes),
-            report::cost(replay.idle(), unit)
         );
     }
     let mut hovers = hovers(picture, &frame, scale, &unit_name);

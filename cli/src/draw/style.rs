@@ -21,7 +21,7 @@ pub const FAINT: RGBColor = RGBColor(226, 230, 234);
 /// Colours for curves and areas. The first seven are those that colour-blind readers can tell apart
 /// (Okabe and Ito, 2008), without black and the yellow that white swallows; the others are told
 /// apart by their markers as well.
-pub const PALETTE: [RGBColor; 16] = [
+pub const PALETTE: [RGBColor; 22] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -38,6 +38,12 @@ pub const PALETTE: [RGBColor; 16] = [
     RGBColor(10, 50, 120),
     RGBColor(178, 150, 220),
     RGBColor(125, 145, 155),
+    RGBColor(60, 60, 235),
+    RGBColor(255, 120, 20),
+    RGBColor(0, 190, 190),
+    RGBColor(235, 50, 160),
+    RGBColor(80, 200, 90),
+    RGBColor(95, 70, 60),
 ];
 
 /// Turns an error of the drawing library into a failure.
@@ -364,6 +370,9 @@ pub fn picture(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use remat_formulations::offload::CopyPhase;
+    use remat_formulations::offload::nodes::Linked;
+    use remat_formulations::solve::{AnyFormulation, Baselines};
 
     #[test]
     fn pictures_have_titles_that_are_xml() {
@@ -388,6 +397,8 @@ mod tests {
         let mut colours: Vec<_> = PALETTE.iter().map(|c| (c.0, c.1, c.2)).collect();
         colours.sort_unstable();
         colours.dedup();
-        assert!(colours.len() >= remat_formulations::baselines::all().len());
+        let instance = remat_formulations::zoo::build(&"zoo:chain?n=3".parse().unwrap()).unwrap();
+        let linked = Linked::new(AnyFormulation::suiting(&instance), CopyPhase::Any);
+        assert!(colours.len() >= Baselines::of(linked).names().len());
     }
 }

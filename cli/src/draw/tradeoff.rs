@@ -25,6 +25,8 @@ pub struct Curve {
 pub struct TradeoffPicture {
     /// Heading.
     pub title: String,
+    /// The link to host memory in words, where plans may copy.
+    pub link: Option<String>,
     /// Strategies; one without points is named in the legend as such.
     pub curves: Vec<Curve>,
     /// Peak without recomputation in bytes.
@@ -85,9 +87,15 @@ pub fn draw(picture: &TradeoffPicture) -> Result<String, Failure> {
                 Hover::at(at, format!("{}: {overhead:.2}% at {size}", curve.name))
             })
         });
+    let mut explanation = String::from(
+        "the cheapest plan of each strategy that fits; lower and further left is better",
+    );
+    if let Some(link) = &picture.link {
+        explanation += &format!("; copies at {link}");
+    }
     let words = Words {
         heading: &picture.title,
-        explanation: "the cheapest plan of each strategy that fits; lower and further left is better",
+        explanation: &explanation,
         hovers: hovers.collect(),
     };
     style::picture(SIZE, &words, |area| {
@@ -186,9 +194,12 @@ fn vertical(area: &Area<'_>, frame: &Frame, bytes: u64, name: &str) -> Result<()
 }
 
 fn legend(area: &Area<'_>, frame: &Frame, picture: &TradeoffPicture) -> Result<(), Failure> {
-    let (_, top, right, _) = frame.pixels;
+    let (_, top, right, bottom) = frame.pixels;
     let x = right + 24;
     let mut y = top + 10;
+    // With a link there are more strategies than lines of the usual height.
+    let lines = picture.curves.len() as i32 + i32::from(!picture.bounds.is_empty());
+    let line_pixels = ((bottom - top) / lines.max(1)).min(25);
     for (k, curve) in picture.curves.iter().enumerate() {
         let (colour, shape, width) = look(&picture.curves, k);
         let empty = curve.points.is_empty();
@@ -209,7 +220,7 @@ fn legend(area: &Area<'_>, frame: &Frame, picture: &TradeoffPicture) -> Result<(
         let name = style::shorten(&name, 15, LEGEND - 76);
         let ink = if empty { GREY } else { INK };
         label(area, &name, (x + 38, y), 15, ink, HPos::Left)?;
-        y += 25;
+        y += line_pixels;
     }
     if !picture.bounds.is_empty() {
         area.draw(&Rectangle::new(

@@ -2,10 +2,9 @@
 
 use super::{Files, document, is_stream};
 use crate::failure::Failure;
-use remat_formulations::solve::planned;
+use remat_formulations::solve::AnyPlan;
 use remat_instances::Instance;
 use remat_instances::plan::PlanFile;
-use remat_instances::schedule::Schedule;
 use remat_lp::whole_file;
 use std::path::{Path, PathBuf};
 
@@ -72,8 +71,8 @@ impl PlanFolder {
         })
     }
 
-    /// Writes the plan of a schedule that was found for a budget in bytes, over an earlier one of
-    /// this name, and returns its path.
+    /// Writes a plan that was found for a budget in bytes, over an earlier one of this name, and
+    /// returns its path.
     ///
     /// # Errors
     /// As [`PlanFolder::free`], and [`Failure`] for a plan that cannot be made or written.
@@ -81,12 +80,12 @@ impl PlanFolder {
         &self,
         name: &str,
         instance: &Instance,
-        schedule: &Schedule,
+        plan: &AnyPlan,
         budget_bytes: u64,
     ) -> Result<String, Failure> {
         self.free(name)?;
         let path = self.file(name);
-        let text = planned(instance, schedule, budget_bytes)?.text();
+        let text = plan.planned(instance, budget_bytes)?.text();
         self.files.write(&path, &text)?;
         Ok(path.display().to_string())
     }

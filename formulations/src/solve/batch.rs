@@ -5,7 +5,9 @@
 //! instance of its own (costs and sizes need not be proportional to the batch), and a search over
 //! batch sizes asks one after another.
 
-use super::{AnyFormulation, Listener, Progress, Settings, Solvable, SolveError, Status};
+use super::{
+    AnyFormulation, AnyPlan, Compared, Listener, Progress, Settings, Solvable, SolveError, Status,
+};
 use crate::baselines::Baseline;
 use remat_instances::instance::{Instance, NodeId};
 use remat_instances::schedule::Schedule;
@@ -56,6 +58,20 @@ pub fn ask_baseline(
                 peak_bytes: r.peak_bytes,
             };
             (answer, Some(schedule))
+        }
+        _ => (Answer::No, None),
+    }
+}
+
+/// The answer of a strategy that was run at the budget; with the plan that it answers by.
+pub fn ask_compared(compared: &Compared, budget_bytes: u64, cap: u64) -> (Answer, Option<AnyPlan>) {
+    match &compared.result {
+        Ok((plan, r)) if r.peak_bytes <= budget_bytes && r.makespan <= cap => {
+            let answer = Answer::Yes {
+                cost: r.makespan,
+                peak_bytes: r.peak_bytes,
+            };
+            (answer, Some(plan.clone()))
         }
         _ => (Answer::No, None),
     }

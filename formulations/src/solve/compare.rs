@@ -1,10 +1,10 @@
 //! The known strategies beside ours.
 
-use super::{AnyFormulation, Listener, Settings, Solvable, Status};
+use super::rows::{ROWS, rows};
+use super::{AnyFormulation, AnyPlan, AnySolvable, Listener, Settings, Solvable, Status};
 use crate::baselines::{self, Baseline};
 use rayon::prelude::*;
 use remat_instances::instance::Instance;
-use remat_instances::schedule::Schedule;
 use remat_instances::simulate::Replay;
 
 /// Nodes up to which strategies that solve a linear program are run for every budget of a sweep.
@@ -15,49 +15,69 @@ const SWEEP_PROGRAM_NODE_LIMIT: usize = 100;
 pub struct Compared {
     /// The strategy.
     pub name: &'static str,
-    /// The schedule and its replay, or why it has none.
-    pub result: Result<(Schedule, Replay), String>,
+    /// The schedule or plan and its replay, or why it has none.
+    pub result: Result<(AnyPlan, Replay), String>,
     /// True if the search has proven that no stage schedule fits.
     pub infeasible: bool,
+    /// True if the strategy has no plan because none of its own fits.
+    pub too_large: bool,
 }
 
 impl Compared {
-    /// The replay of its schedule.
+    /// The replay of its schedule or plan.
     pub fn replay(&self) -> Option<&Replay> {
         self.result.as_ref().ok().map(|(_, replay)| replay)
     }
 
-    /// Returns whether its schedule fits a budget; `None` without one.
+    /// Returns whether the strategy applies to the instance: it has a plan for some budget.
+    pub fn applies(&self) -> bool {
+        self.result.is_ok() || self.too_large
+    }
+
+    /// Returns whether its schedule or plan fits a budget; `None` without one.
     pub fn fits(&self, budget_bytes: u64) -> Option<bool> {
         self.replay().map(|r| r.peak_bytes <= budget_bytes)
     }
 
-    /// Rank at a budget: those that fit by cost, then those that do not by peak, then those that do
-    /// not apply.
+    /// Rank at a budget: those that fit by makespan, then those that do not by peak, then those
+    /// that do not apply.
     pub fn rank(&self, budget_bytes: u64) -> (u8, u64, u64) {
         match (self.replay(), self.fits(budget_bytes)) {
-            (Some(replay), Some(true)) => (0, replay.cost, replay.peak_bytes),
-            (Some(replay), _) => (1, replay.peak_bytes, replay.cost),
+            (Some(replay), Some(true)) => (0, replay.makespan, replay.peak_bytes),
+            (Some(replay), _) => (1, replay.peak_bytes, replay.makespan),
             (None, _) => (2, 0, 0),
         }
     }
 }
 
-/// A comparison of strategies for an instance.
+/// A comparison of strategies for an instance: those that recompute, and where there is a link
+/// those that copy to the host, as plans of the chain that the graph is
+/// ([`chain_plans`](crate::offload::chain::chain_plans)).
 ///
 /// ```
+/// use remat_formulations::offload::CopyPhase;
+/// use remat_formulations::offload::nodes::Linked;
+/// use remat_formulations::solve::AnyFormulation;
 /// use remat_formulations::{Baselines, zoo};
 ///
 /// let instance = zoo::build(&"zoo:chain?n=8".parse()?)?;
-/// let compared = Baselines::new(&instance).run(instance.static_bytes() + (1 << 30));
+/// let budget = instance.static_bytes() + (1 << 30);
+/// let compared = Baselines::new(&instance).run(budget);
 /// assert!(compared.iter().any(|c| c.name == "dtr"));
+/// let instance = instance.with_host_link(Some("pcie4".parse()?))?;
+/// let linked = Linked::new(AnyFormulation::suiting(&instance), CopyPhase::Any);
+/// let compared = Baselines::of(linked).run(budget);
+/// assert!(compared.iter().any(|c| c.name == "pofo"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Baselines {
-    formulation: AnyFormulation,
+    solvable: AnySolvable,
     sweep: bool,
 }
+
+/// The strategy that POFO's row is never above.
+const ROTOR: &str = "rotor";
 
 impl Baselines {
     /// The name of this library's own search among strategies.
@@ -68,40 +88,72 @@ impl Baselines {
         Baselines::of(AnyFormulation::suiting(instance))
     }
 
-    /// Strategies judged by a formulation.
-    pub fn of(formulation: AnyFormulation) -> Self {
+    /// Strategies judged by a formulation, with its link where it has one.
+    pub fn of(solvable: impl Into<AnySolvable>) -> Self {
         Baselines {
-            formulation,
+            solvable: solvable.into(),
             sweep: false,
         }
     }
 
-    /// For many budgets: strategies that solve a linear program are left to small graphs.
+    /// For many budgets or batches: strategies that solve a linear program are left to small
+    /// graphs, and long chains with a link are searched with less work.
     #[must_use]
     pub fn for_sweep(mut self) -> Self {
         self.sweep = true;
         self
     }
 
+    /// Names of all known strategies, in the order of their list.
+    pub fn names(&self) -> Vec<&'static str> {
+        let known = baselines::all().iter().map(|one| one.name);
+        let rows = ROWS.iter().filter(|_| self.solvable.is_linked());
+        known.chain(rows.map(|row| row.name())).collect()
+    }
+
     /// All known strategies at a budget in bytes, in the order of their list.
     pub fn run(&self, budget_bytes: u64) -> Vec<Compared> {
-        let one = |baseline: &Baseline| Compared {
+        let one = |baseline: &Baseline| self.known(baseline, budget_bytes);
+        // The order of the results is that of the list, whoever finishes first.
+        let mut all: Vec<Compared> = baselines::all().par_iter().map(one).collect();
+        if let AnySolvable::Linked(linked) = &self.solvable {
+            let rotor = all.iter().find(|one| one.name == ROTOR);
+            let rows = rows(linked, budget_bytes, self.sweep, rotor);
+            all.extend(rows);
+        }
+        all
+    }
+
+    /// Strategies that copy to the host alone, at a budget in bytes, in the order of their list;
+    /// none without a link.
+    pub fn run_linked(&self, budget_bytes: u64) -> Vec<Compared> {
+        let AnySolvable::Linked(linked) = &self.solvable else {
+            return Vec::new();
+        };
+        let rotor = baselines::all().iter().find(|one| one.name == ROTOR);
+        let rotor = rotor.map(|rotor| self.known(rotor, budget_bytes));
+        rows(linked, budget_bytes, self.sweep, rotor.as_ref())
+    }
+
+    fn known(&self, baseline: &Baseline, budget_bytes: u64) -> Compared {
+        Compared {
             name: baseline.name,
             result: self.one(baseline, budget_bytes),
             infeasible: false,
-        };
-        // The order of the results is that of the list, whoever finishes first.
-        baselines::all().par_iter().map(one).collect()
+            too_large: false,
+        }
     }
 
-    fn one(&self, baseline: &Baseline, budget_bytes: u64) -> Result<(Schedule, Replay), String> {
-        let nodes = self.formulation.instance().len();
+    fn one(&self, baseline: &Baseline, budget_bytes: u64) -> Result<(AnyPlan, Replay), String> {
+        let formulation = self.solvable.formulation();
+        let nodes = formulation.instance().len();
         if self.sweep && baseline.solves_program && nodes > SWEEP_PROGRAM_NODE_LIMIT {
             return Err(format!(
                 "left out of sweeps over more than {SWEEP_PROGRAM_NODE_LIMIT} nodes"
             ));
         }
-        self.formulation.baseline(baseline, budget_bytes)
+        let (schedule, replay) = formulation.baseline(baseline, budget_bytes)?;
+        Ok((AnyPlan::Schedule(schedule), replay))
     }
 
     /// Our own search at a budget in bytes.
@@ -111,9 +163,7 @@ impl Baselines {
         settings: &Settings,
         listener: &dyn Listener,
     ) -> Compared {
-        let outcome = self
-            .formulation
-            .solve(budget_bytes, &[], settings, listener);
+        let outcome = self.solvable.solve(budget_bytes, &[], settings, listener);
         let infeasible = (outcome.as_ref()).is_ok_and(|o| o.status == Status::Infeasible);
         let result = match outcome {
             Ok(outcome) => outcome.schedule.zip(outcome.replay).ok_or_else(|| {
@@ -126,6 +176,7 @@ impl Baselines {
             name: Self::OURS,
             result,
             infeasible,
+            too_large: infeasible,
         }
     }
 }

@@ -246,7 +246,11 @@ pub struct Planned<'a> {
     pub document: PlanDocument,
 }
 
-impl Planned<'_> {
+impl<'a> Planned<'a> {
+    pub(super) fn of(instance: &'a Instance, document: PlanDocument) -> Self {
+        Planned { instance, document }
+    }
+
     /// The plan as a `remat-plan/1` document.
     pub fn text(&self) -> String {
         self.document.write(self.instance)

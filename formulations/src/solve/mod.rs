@@ -5,7 +5,8 @@
 //! | `front` | [`Solve`] and its [`Solution`] |
 //! | `frontier` | [`Frontier`]: one budget after another |
 //! | `batch` | [`MaxBatch`]: the largest batch within a budget and a bounded cost |
-//! | `compare` | [`Baselines`]: the known strategies beside ours |
+//! | `compare`, `rows` | [`Baselines`]: the known strategies beside ours, and those that copy |
+//! | `linkable` | [`AnySolvable`]: formulations with a link and without, as one type |
 //! | `model` | [`solve_model`]: raw linear and integer programs |
 //! | `known` | models of which a bound and a point are known before the general search |
 //! | `clean` | continuous values of a solution without the noise of the search |
@@ -23,21 +24,24 @@ mod formulation;
 mod front;
 mod frontier;
 mod known;
+mod linkable;
 mod listener;
 mod model;
 mod outcome;
 mod proof;
+mod rows;
 mod search;
 mod settings;
 mod ticker;
 mod watch;
 
 pub use any::AnyFormulation;
-pub use batch::{Answer, Largest, MaxBatch, ask_baseline, cost_cap};
+pub use batch::{Answer, Largest, MaxBatch, ask_baseline, ask_compared, cost_cap};
 pub use compare::{Baselines, Compared};
 pub use formulation::{Formulation, Problem, Solvable, Start};
 pub use front::{NoPlan, PlanError, Planned, Solution, Solve, planned};
 pub use frontier::{Frontier, FrontierPoint};
+pub use linkable::{AnyPlan, AnySolvable};
 pub use listener::{Listener, Progress, Unheard, Watching};
 pub use model::{
     Answered, Linear, LinearSettings, ModelSettings, RecognisedAs, solve_integer, solve_linear,

@@ -10,6 +10,8 @@ const DEFAULT_ITERATIONS: u64 = 500_000;
 const DEFAULT_GAP: f64 = 1e-4;
 /// Time beyond the default gap, in multiples of what it took to meet it.
 const DEFAULT_OVERTIME: f64 = 4.0;
+/// Shares of the time limit that the search goes on at least and at most once the gap is met.
+const OVERTIME_SHARES: [f64; 2] = [0.02, 0.5];
 /// Nodes of the tree side by side where the work is fixed.
 const DEFAULT_LANES: usize = 4;
 
@@ -77,6 +79,23 @@ impl Settings {
         Settings {
             overtime: 0.0,
             ..self
+        }
+    }
+
+    /// Returns whether the search may go on once the gap is met.
+    pub(crate) fn has_overtime(&self) -> bool {
+        self.time_limit.is_some() && !self.prove && self.overtime > 0.0
+    }
+
+    /// For how long it does so if the gap was met after the time `met`.
+    pub(crate) fn overtime_after(&self, met: Duration) -> Duration {
+        match self.time_limit {
+            Some(limit) if self.has_overtime() => {
+                let [least, most] = OVERTIME_SHARES.map(|share| share * limit.as_secs_f64());
+                let wanted = self.overtime * met.as_secs_f64();
+                Duration::from_secs_f64(wanted.clamp(least, most))
+            }
+            _ => Duration::ZERO,
         }
     }
 

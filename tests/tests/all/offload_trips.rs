@@ -61,7 +61,13 @@ fn no_bound_is_above_the_optimum() {
             &Incumbents::default(),
         );
         let root = root.unwrap();
-        assert_eq!(root.status, RootStatus::Converged, "seed {seed}: {} {} {best}", root.lp_value, root.safe_bound);
+        assert_eq!(
+            root.status,
+            RootStatus::Converged,
+            "seed {seed}: {} {} {best}",
+            root.lp_value,
+            root.safe_bound
+        );
         let bound = root.safe_bound;
         assert!(bound <= best, "seed {seed}: {bound} {best}");
         let lag = root.lp_value - bound as f64;

@@ -17,16 +17,22 @@ impl Teller<'_> {
         if told.departures.is_empty() {
             return;
         }
+        let waiting = match replay.idle() {
+            0 => "no computation waits for a copy".into(),
+            idle => format!(
+                "computations wait {} for copies ({:.2}%)",
+                self.cost(idle),
+                self.share(idle)
+            ),
+        };
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "{} copied to the host ({}) and back ({}), at most {} there at a time; computations wait {} for copies ({:.2}%).",
+            "{} copied to the host ({}) and back ({}), at most {} there at a time; {waiting}.",
             are(told.departures.len(), "tensor"),
             format_bytes(transfers.to_host_bytes),
             format_bytes(transfers.from_host_bytes),
             format_bytes(transfers.host_peak_bytes),
-            self.cost(replay.idle()),
-            self.share(replay.idle())
         );
         let lane = |name: &str, busy: u64| {
             let share = busy as f64 / replay.makespan.max(1) as f64 * 100.0;

@@ -1,15 +1,11 @@
 //! The link to host memory: options, words, JSON.
 
-use crate::arguments::{OffloadPhase, SolveArguments};
+use crate::arguments::SolveArguments;
 use crate::failure::Failure;
 use crate::report;
-use crate::transfers;
-use remat_formulations::offload::CopyPhase;
+use crate::transfers::{self, TransfersJson};
 use remat_formulations::offload::nodes::Offloaded;
-use remat_formulations::solve::AnyFormulation;
-use remat_instances::Instance;
 use remat_instances::instance::CostUnit;
-use remat_instances::simulate::Replay;
 use serde::Serialize;
 
 /// Checks that nothing is asked for that a plan with copies does not have.
@@ -31,48 +27,18 @@ pub(super) fn check(arguments: &SolveArguments) -> Result<(), Failure> {
     }
 }
 
-/// The formulation of the instance with the link that was asked for; `None` where none was.
-pub(super) fn linked(
-    arguments: &SolveArguments,
-    formulation: &AnyFormulation,
-) -> Result<Option<AnyFormulation>, Failure> {
-    let linked = arguments.offload.link.applied(formulation.instance())?;
-    let semantics = formulation.semantics();
-    let of = |instance: Instance| AnyFormulation::of(&instance, semantics);
-    linked.map(of).transpose().map_err(Failure::from)
-}
-
-/// Times at which copies are made.
-pub(super) fn phase(arguments: &SolveArguments) -> CopyPhase {
-    match arguments.offload.offload_phase {
-        OffloadPhase::Any => CopyPhase::Any,
-        OffloadPhase::Loss => CopyPhase::Loss,
-    }
-}
-
-/// Time and bytes of a plan with copies; absent without a link.
+/// Time and bytes of a plan with copies, beside the best one without; absent without a link.
 #[derive(Serialize)]
 pub(super) struct OffloadJson {
-    makespan: Option<u64>,
-    compute_cost: Option<u64>,
-    idle: Option<u64>,
-    to_host_bytes: Option<u64>,
-    from_host_bytes: Option<u64>,
-    host_peak_bytes: Option<u64>,
+    #[serde(flatten)]
+    transfers: TransfersJson,
     without_copies: Option<u64>,
 }
 
 impl OffloadJson {
     pub fn of(answer: &Offloaded) -> Self {
-        let replay = answer.outcome.replay.as_ref();
-        let of = |value: fn(&Replay) -> u64| replay.map(value);
         OffloadJson {
-            makespan: of(|r| r.makespan),
-            compute_cost: of(|r| r.cost),
-            idle: of(Replay::idle),
-            to_host_bytes: of(|r| r.transfers.to_host_bytes),
-            from_host_bytes: of(|r| r.transfers.from_host_bytes),
-            host_peak_bytes: of(|r| r.transfers.host_peak_bytes),
+            transfers: TransfersJson::of(answer.outcome.replay.as_ref()),
             without_copies: answer.without_cost,
         }
     }

@@ -35,6 +35,7 @@ mod sequence;
 mod trips;
 
 pub use model::{Link, LinkedChain, LinkedStage};
+pub(crate) use nodes::chain_plans_tuned;
 pub use nodes::{NodePlan, NodePlansError, chain_plans, plans_of_rows};
 pub use play::{Played, Release, play};
 pub use rows::{ChainRow, ChainRows, Row};

@@ -9,10 +9,11 @@
 
 use super::model::{Link, LinkedChain};
 use super::rows::{ChainRows, Row};
-use super::search::ChainSearch;
+use super::search::{ChainSearch, ChainTuning};
 use super::sequence::{Action, SequenceError};
 use super::trips::Computations;
 use crate::baselines::chain::{NoChain, Operation, OperationError, TrainingChain, extract};
+use crate::offload::CopyPhase;
 use remat_instances::instance::{CopyTimes, HostLink, Instance, NodeId};
 use remat_instances::plan::Plan;
 use remat_instances::simulate::{self, Replay, ReplayError};
@@ -65,18 +66,20 @@ pub enum NodePlansError {
     Replay(#[from] ReplayError),
 }
 
-/// Plans of a training graph by the rows of its chain, with the instance's link, at most
-/// `budget_bytes` on the device, fixed memory included: [`plans_of_rows`] of the default search.
+/// Plans of a training graph by the rows of its chain, with the instance's link and copies at a
+/// time, at most `budget_bytes` on the device, fixed memory included: [`plans_of_rows`] of the
+/// default search.
 ///
 /// # Errors
 /// [`NodePlansError`].
 ///
 /// ```
+/// use remat_formulations::offload::CopyPhase;
 /// use remat_formulations::offload::chain::{Row, chain_plans};
 ///
 /// let spec = "resnet18?batch=8&device=v100".parse()?;
 /// let instance = remat_instances::zoo::build(&spec)?.with_host_link(Some("12GB/s".parse()?))?;
-/// let plans = chain_plans(&instance, 220 << 20)?;
+/// let plans = chain_plans(&instance, 220 << 20, CopyPhase::Any)?;
 /// let makespan = |row| plans.iter().find(|p| p.row == row).map(|p| p.replay.makespan);
 /// assert!(makespan(Row::Pofo) <= makespan(Row::Rotor) && makespan(Row::Rotor).is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -84,6 +87,17 @@ pub enum NodePlansError {
 pub fn chain_plans(
     instance: &Instance,
     budget_bytes: u64,
+    phase: CopyPhase,
+) -> Result<Vec<NodePlan>, NodePlansError> {
+    chain_plans_tuned(instance, budget_bytes, phase, ChainTuning::of)
+}
+
+/// The same by a search with numbers for its count of stages.
+pub(crate) fn chain_plans_tuned(
+    instance: &Instance,
+    budget_bytes: u64,
+    phase: CopyPhase,
+    tuning: fn(usize) -> ChainTuning,
 ) -> Result<Vec<NodePlan>, NodePlansError> {
     let link = Link::of(instance)?;
     let training = extract(instance)?;
@@ -97,13 +111,14 @@ pub fn chain_plans(
             limit: STAGES_LIMIT,
         });
     }
-    let rows = ChainSearch::new(&chain, link, memory_bytes).rows()?;
-    plans_of_rows(&training, &rows, budget_bytes)
+    let search = ChainSearch::new(&chain, link, memory_bytes);
+    let rows = search.tuning(tuning(chain.len())).rows()?;
+    plans_of_rows(&training, &rows, budget_bytes, phase)
 }
 
 /// Plans of a training graph by rows of its chain that were found before, with the instance's link
-/// and at most `budget_bytes` on the device, fixed memory included, and no more on the host than
-/// the link says.
+/// and copies at a time, at most `budget_bytes` on the device, fixed memory included, and no more
+/// on the host than the link says.
 ///
 /// Rows that do not fit are left out. [`Row::Pofo`] is the best of the plans of POFO, rotor and
 /// offloading alone. Every makespan is that of [`simulate::plan`].
@@ -114,6 +129,7 @@ pub fn plans_of_rows(
     training: &TrainingChain<'_>,
     rows: &ChainRows,
     budget_bytes: u64,
+    phase: CopyPhase,
 ) -> Result<Vec<NodePlan>, NodePlansError> {
     let instance = training.instance();
     let (host_link, times) = link_of(instance)?;
@@ -126,9 +142,11 @@ pub fn plans_of_rows(
     let limit = host_link.host_memory_bytes.unwrap_or(u64::MAX);
     let mut plans: Vec<NodePlan> = Vec::new();
     for (row, actions) in three.chain(others) {
-        for plan in node_plans(training, actions, budget_bytes, &times)? {
+        for plan in node_plans(training, actions, budget_bytes, phase, &times)? {
             let replay = simulate::plan(instance, &plan)?;
-            if replay.peak_bytes > budget_bytes || replay.transfers.host_peak_bytes > limit {
+            let is_within =
+                replay.peak_bytes <= budget_bytes && replay.transfers.host_peak_bytes <= limit;
+            if !is_within || !phase.admits(instance, &replay) {
                 continue;
             }
             match plans.iter_mut().find(|one| one.row == row) {
@@ -174,6 +192,7 @@ fn node_plans(
     training: &TrainingChain<'_>,
     actions: &[Action],
     budget_bytes: u64,
+    phase: CopyPhase,
     times: &CopyTimes,
 ) -> Result<Vec<Plan>, NodePlansError> {
     let instance = training.instance();
@@ -198,6 +217,8 @@ fn node_plans(
     let Some(turn) = turn.and_then(|node| computations.first(node)) else {
         return Ok(Vec::new());
     };
+    let loss = instance.loss().filter(|_| phase == CopyPhase::Loss);
+    let barrier = loss.and_then(|loss| computations.first(loss));
     let mut leaving: Vec<NodeId> = Vec::new();
     let mut has_saved = vec![false; blocks.len()];
     for &action in actions {
@@ -226,9 +247,9 @@ fn node_plans(
     let large: Vec<NodeId> = leaving.iter().copied().filter(is_large).collect();
     let mut plans: Vec<Plan> = Vec::new();
     if large.len() < leaving.len() {
-        plans.extend(computations.plan(&large, turn, budget_bytes, times));
+        plans.extend(computations.plan(&large, turn, barrier, budget_bytes, times));
     }
-    plans.extend(computations.plan(&leaving, turn, budget_bytes, times));
+    plans.extend(computations.plan(&leaving, turn, barrier, budget_bytes, times));
     Ok(plans)
 }
 
@@ -254,6 +275,7 @@ mod tests {
             speeds in (0u64..4, 0u64..4),
             latency_ns in 0u64..4,
             share in 30u64..101,
+            has_barrier: bool,
         ) {
             let mut link = HostLink::new(speeds.0 * 500_000_000, speeds.1 * 1_000_000_000);
             link.latency_ns = latency_ns;
@@ -261,7 +283,11 @@ mod tests {
             let all = CheckmateSchedule::checkpoint_all(&instance);
             let most = simulate::checkmate(&instance, &all).unwrap().peak_bytes;
             let budget = most * share / 100;
-            let plans = match chain_plans(&instance, budget) {
+            let phase = match has_barrier {
+                true => CopyPhase::Loss,
+                false => CopyPhase::Any,
+            };
+            let plans = match chain_plans(&instance, budget, phase) {
                 Err(NodePlansError::NoChain(_)) => return Ok(()),
                 plans => plans.unwrap(),
             };
@@ -269,6 +295,7 @@ mod tests {
             for one in &plans {
                 prop_assert_eq!(&simulate::plan(&instance, &one.plan).unwrap(), &one.replay);
                 prop_assert!(one.replay.peak_bytes <= budget);
+                prop_assert!(phase.admits(&instance, &one.replay));
                 let is_open = speeds.0 > 0 && speeds.1 > 0;
                 prop_assert!(!one.plan.has_copies() || is_open && one.row != Row::Rotor);
                 prop_assert!(makespan(Row::Pofo) <= Some(one.replay.makespan)
@@ -286,15 +313,15 @@ mod tests {
     #[test]
     fn instances_without_times_or_links_are_refused() {
         let instance = fixtures::uniform_chain(6, fixtures::Reads::Both);
-        let error = chain_plans(&instance, 100).unwrap_err();
+        let error = chain_plans(&instance, 100, CopyPhase::Any).unwrap_err();
         assert_eq!(error, NodePlansError::NoLink);
         let link = HostLink::new(1, 1);
         let long = fixtures::uniform_chain(300, fixtures::Reads::Both);
         let long = linked(&long, CostUnit::named("ns"), HostLink::new(1, 1));
-        let error = chain_plans(&long, 1000).unwrap_err();
+        let error = chain_plans(&long, 1000, CopyPhase::Any).unwrap_err();
         assert!(matches!(error, NodePlansError::TooLong { limit: 200, .. }));
         let arbitrary = linked(&instance, CostUnit::arbitrary(), link);
-        let error = chain_plans(&arbitrary, 100).unwrap_err();
+        let error = chain_plans(&arbitrary, 100, CopyPhase::Any).unwrap_err();
         assert!(error.to_string().contains("is no unit of time"), "{error}");
     }
 
@@ -304,7 +331,7 @@ mod tests {
         let mut link = HostLink::new(2_000_000_000, 2_000_000_000);
         let copied = |link: &HostLink| {
             let instance = linked(&instance, CostUnit::named("ns"), link.clone());
-            let plans = chain_plans(&instance, 9).unwrap();
+            let plans = chain_plans(&instance, 9, CopyPhase::Any).unwrap();
             plans
                 .iter()
                 .map(|p| p.replay.transfers.host_peak_bytes)

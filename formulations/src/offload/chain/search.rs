@@ -87,13 +87,25 @@ impl Default for ChainTuning {
 
 /// Stages up to which a chain is searched with the default numbers.
 const STAGES: usize = 70;
+/// The same in sweeps: the rows of 35 stages take some 0.5 s.
+const SWEEP_STAGES: usize = 35;
 
 impl ChainTuning {
     /// Numbers for a chain of so many stages: fewer slots and labels for long ones, such that time
     /// is within some times that of 70 stages.
     pub fn of(stages: usize) -> Self {
+        ChainTuning::such_as(STAGES, stages)
+    }
+
+    /// The same for many searches, one for each budget or batch: time is within some times that of
+    /// 35 stages.
+    pub fn for_sweep(stages: usize) -> Self {
+        ChainTuning::such_as(SWEEP_STAGES, stages)
+    }
+
+    fn such_as(known: usize, stages: usize) -> Self {
         let all = ChainTuning::default();
-        let share = STAGES as f64 / stages.max(STAGES) as f64;
+        let share = known as f64 / stages.max(known) as f64;
         let fewer = |count: u64, power: i32| (count as f64 * share.powi(power)).ceil() as u64;
         ChainTuning {
             slots: fewer(all.slots, 3).max(32),

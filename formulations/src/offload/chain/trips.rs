@@ -97,23 +97,28 @@ impl<'a> Computations<'a> {
 
     /// A plan in which the values of some nodes, those of their first computations, may be on the
     /// host while others run: after their last reads before `turn`, and before the first ones from
-    /// there on. `None` where it does not fit into the budget.
+    /// there on. With a `barrier` before `turn` copies to the host are complete when that
+    /// computation starts, and copies back are asked for once it has run. `None` where it does not
+    /// fit into the budget.
     pub fn plan(
         &self,
         nodes: &[NodeId],
         turn: usize,
+        barrier: Option<usize>,
         budget_bytes: u64,
         times: &CopyTimes,
     ) -> Option<Plan> {
         let room = budget_bytes.checked_sub(self.instance.static_bytes())?;
+        let is_past = |trip: &Trip| barrier.is_some_and(|at| trip.before >= at || turn <= at);
         let mut trips: Vec<Trip> = nodes
             .iter()
             .filter_map(|&node| self.trip(node, turn, times))
+            .filter(|trip| !is_past(trip))
             .collect();
         trips.sort_by_key(|trip| trip.value);
         let trips = self.needed(trips, room)?;
-        let freed = self.freed(&trips, room, times)?;
-        let places = self.asked(&trips, &freed, room);
+        let freed = self.freed(&trips, barrier, room, times)?;
+        let places = self.asked(&trips, &freed, barrier, room);
         Some(self.emit(&trips, &places))
     }
 
@@ -188,7 +193,13 @@ impl<'a> Computations<'a> {
     }
 
     /// The computation before which each trip is freed.
-    fn freed(&self, trips: &[Trip], room: u64, times: &CopyTimes) -> Option<Vec<usize>> {
+    fn freed(
+        &self,
+        trips: &[Trip],
+        barrier: Option<usize>,
+        room: u64,
+        times: &CopyTimes,
+    ) -> Option<Vec<usize>> {
         let bytes = self.least_bytes(trips);
         let (mut clock, mut lane) = (0u64, 0u64);
         let mut freed: Vec<Option<usize>> = vec![None; trips.len()];
@@ -207,7 +218,7 @@ impl<'a> Computations<'a> {
             let held: Vec<usize> = held.collect();
             let mut total = least + held.iter().map(|&k| trips[k].bytes).sum::<u64>();
             for k in held {
-                if total <= room {
+                if total <= room && barrier != Some(at) {
                     break;
                 }
                 clock = clock.max(ends[k]);
@@ -232,7 +243,13 @@ impl<'a> Computations<'a> {
     }
 
     /// The places of all statements: copies back are asked for as early as memory allows.
-    fn asked(&self, trips: &[Trip], freed: &[usize], room: u64) -> Vec<Places> {
+    fn asked(
+        &self,
+        trips: &[Trip],
+        freed: &[usize],
+        barrier: Option<usize>,
+        room: u64,
+    ) -> Vec<Places> {
         let mut bytes = self.least_bytes(trips);
         for (trip, &freed) in trips.iter().zip(freed) {
             for at in &mut bytes[trip.before + 1..freed] {
@@ -248,7 +265,7 @@ impl<'a> Computations<'a> {
                 asked: freed,
             })
             .collect();
-        let mut before = 0;
+        let mut before = barrier.map_or(0, |at| at + 1);
         for k in order {
             let from = places[k].freed.max(before);
             let after = trips[k].after;
@@ -378,7 +395,7 @@ mod tests {
             let trips = leaving.iter().filter_map(|&node| all.trip(node, turn, &times));
             let trips: Vec<Trip> = trips.collect();
             let least = *all.least_bytes(&trips).iter().max().unwrap();
-            let plan = all.plan(&leaving, turn, budget, &times);
+            let plan = all.plan(&leaving, turn, None, budget, &times);
             prop_assert_eq!(plan.is_some(), least <= budget);
             if let Some(plan) = plan {
                 let replay = simulate::plan(&instance, &plan).unwrap();
@@ -389,6 +406,22 @@ mod tests {
                 prop_assert_eq!(moved, replay.transfers.from_host_bytes);
                 // Copies back are slower: all of them, one after the other, are the longest wait.
                 prop_assert!(replay.makespan <= replay.cost + 3 * moved);
+            }
+            // All is there before the computation in front of the turn, and comes behind it.
+            let at = turn - 1;
+            if let Some(plan) = all.plan(&leaving, turn, Some(at), budget, &times) {
+                let replay = simulate::plan(&instance, &plan).unwrap();
+                prop_assert!(replay.peak_bytes <= budget);
+                let copies = &replay.transfers.spans;
+                let Some(point) = replay.timeline.get(at) else {
+                    return Ok(());
+                };
+                let begin = point.clock - all.costs[at];
+                let mut in_time = copies.iter().map(|copy| match copy.to_host {
+                    true => copy.end <= begin,
+                    false => copy.begin >= point.clock,
+                });
+                prop_assert!(in_time.all(|is_in_time| is_in_time));
             }
         }
     }
@@ -412,7 +445,7 @@ mod tests {
             .unwrap();
         let all = Computations::new(&instance, instance.ids()).unwrap();
         let makespan = |budget: u64| {
-            let plan = all.plan(&[NodeId(0)], 2, budget, &times)?;
+            let plan = all.plan(&[NodeId(0)], 2, None, budget, &times)?;
             Some(simulate::plan(&instance, &plan).unwrap().makespan)
         };
         // To the host during 1, back during 4.

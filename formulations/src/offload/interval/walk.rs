@@ -519,10 +519,10 @@ impl<T: Number> Ahead<T> {
         if absent < self.device {
             (self.device, device) = (absent, After::Drop);
         }
-        if let Some((price, back)) = self.host {
-            if charged + price < self.both {
-                (self.both, both) = (charged + price, After::Leave { back });
-            }
+        if let Some((price, back)) = self.host
+            && charged + price < self.both
+        {
+            (self.both, both) = (charged + price, After::Leave { back });
         }
         let copied = self.leave(charged, out);
         if copied != After::Stay {

@@ -1,5 +1,10 @@
 //! The front door: an instance with a link and a budget to a plan that copies, and a bound.
 
+mod first;
+mod trips;
+
+pub(super) use first::too_small;
+
 use super::choose::{Choose, ChooseSettings, Chosen};
 use super::clock::Clock;
 use super::emit::emit;
@@ -9,19 +14,17 @@ use super::sequence::Sequence;
 use super::settings::OffloadTuning;
 use super::stages::Stages;
 use crate::offload::CopyPhase;
-use crate::offload::exact::{ExactOutcome, ExactSearch, ExactSettings};
-use crate::offload::interval::{self, LinkGraph, ProofLimits};
 use crate::solve::{
-    AnyFormulation, Listener, Outcome, Settings, Solvable, SolveError, Watch, planned,
+    AnyFormulation, Listener, Outcome, Settings, Solvable, SolveError, Watch, planned, relative_gap,
 };
 use rayon::prelude::*;
 use remat_instances::instance::{CopyTimes, Instance};
 use remat_instances::plan::{Plan, PlanDocument};
-use remat_instances::schedule::{CheckmateSchedule, Schedule, Semantics};
+use remat_instances::schedule::Schedule;
 use remat_instances::simulate::{self, Replay};
 use remat_solver::threads;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A solve that may copy tensors to the host and back.
 ///
@@ -51,6 +54,7 @@ pub struct Offload<'a> {
     starts: &'a [Plan],
     settings: Settings,
     tuning: OffloadTuning,
+    compared: bool,
     listener: &'a dyn Listener,
 }
 
@@ -64,6 +68,7 @@ impl<'a> Offload<'a> {
             starts: &[],
             settings: Settings::default(),
             tuning: OffloadTuning::default(),
+            compared: true,
             listener: &(),
         }
     }
@@ -86,6 +91,15 @@ impl<'a> Offload<'a> {
     /// The same with other numbers that tune.
     pub fn tuning(self, tuning: OffloadTuning) -> Self {
         Offload { tuning, ..self }
+    }
+
+    /// The same without the best plan without copies where copies alone cost nothing:
+    /// [`Offloaded::without_cost`] is then not known.
+    pub fn uncompared(self) -> Self {
+        Offload {
+            compared: false,
+            ..self
+        }
     }
 
     /// The same with a listener, who follows it and may end it.
@@ -146,6 +160,8 @@ impl<'a> Offload<'a> {
                 without_cost: None,
             },
             sequences: Vec::new(),
+            without: None,
+            met: None,
         };
         search.run()?;
         Ok(search.end())
@@ -174,6 +190,10 @@ struct Searching<'a> {
     answer: Offloaded,
     /// Sequences in which computations wait: the best first.
     sequences: Vec<Candidate>,
+    /// Best schedule without copies, and what none within the budget costs less than.
+    without: Option<(Schedule, u64)>,
+    /// Time after which the gap was met.
+    met: Option<Duration>,
 }
 
 impl Searching<'_> {
@@ -182,13 +202,21 @@ impl Searching<'_> {
         self.answer.outcome.cost()
     }
 
-    fn is_done(&self) -> bool {
+    /// Returns whether the gap is met, and overtime, if there is any, has come to its end; or the
+    /// time has.
+    fn is_done(&mut self) -> bool {
         let bound = self.answer.outcome.bound;
-        self.watch.is_over() || self.cost().is_some_and(|cost| cost <= bound)
+        let open = self.cost().map(|cost| relative_gap(cost, bound));
+        if open.is_none_or(|open| open > self.settings.gap) {
+            return self.watch.is_over();
+        }
+        let now = self.watch.elapsed();
+        let met = *self.met.get_or_insert(now);
+        open == Some(0.0) || now >= met + self.settings.overtime_after(met) || self.watch.is_over()
     }
 
     fn run(&mut self) -> Result<(), SolveError> {
-        if let Some(because) = self.too_small() {
+        if let Some(because) = too_small(&self.asked.formulation, self.asked.budget_bytes) {
             self.answer.outcome.infeasible_because = Some(because);
             return Ok(());
         }
@@ -196,10 +224,14 @@ impl Searching<'_> {
         for plan in self.asked.starts {
             self.offer(plan.clone());
         }
-        if self.exactly() {
+        if self.exactly() || self.uncopied()? {
             return Ok(());
         }
-        self.without_link(tuning.without_share)?;
+        self.copies_alone()?;
+        if self.is_done() && !self.asked.compared {
+            return Ok(());
+        }
+        self.without_link(self.part(tuning.without_share, 2))?;
         // The whole envelope is all that a link can do; where it needs no waiting it is the answer.
         self.probe(1.0, self.extra(), tuning.probe_share)?;
         let extra = self.extra();
@@ -216,6 +248,15 @@ impl Searching<'_> {
         }
         if !self.is_done() {
             self.polish(tuning.polish_share);
+        }
+        // A slow link may do no better than what there is to gain without.
+        let beaten = |(_, bound): &(Schedule, u64)| self.cost().is_none_or(|cost| *bound < cost);
+        if self.without.as_ref().is_some_and(beaten) && !self.is_done() {
+            let settings = Settings {
+                gap: self.settings.gap,
+                ..self.part(tuning.again_share, 1)
+            };
+            self.without_link(settings)?;
         }
         if !self.is_done() {
             self.prove_by_trips(tuning.trip_shares)?;
@@ -250,61 +291,6 @@ impl Searching<'_> {
         Ok(())
     }
 
-    /// Searches a small graph exactly; returns whether that settles it.
-    fn exactly(&mut self) -> bool {
-        let (asked, tuning) = (self.asked, &self.asked.tuning);
-        let checkmate = asked.formulation.semantics() == Semantics::Checkmate;
-        if !checkmate || self.instance.len() > tuning.exact_nodes {
-            return false;
-        }
-        let loss = asked.phase == CopyPhase::Loss && self.instance.loss().is_some();
-        let settings = ExactSettings {
-            copies: if loss {
-                CopyPhase::Loss
-            } else {
-                CopyPhase::Any
-            },
-            labels: tuning.exact_labels,
-            ..ExactSettings::default()
-        };
-        let search = ExactSearch::new(self.instance, asked.budget_bytes).settings(settings);
-        let Ok(outcome) = search.run() else {
-            return false;
-        };
-        let Some(bound) = outcome.bound() else {
-            let because = "no stage schedule with copies fits the budget".into();
-            self.answer.outcome.infeasible_because = Some(because);
-            return true;
-        };
-        self.learn(bound);
-        if let Some(found) = outcome.plan() {
-            self.offer(found.plan.clone());
-        }
-        matches!(outcome, ExactOutcome::Optimal { .. })
-    }
-
-    /// Reason why no plan fits, with a link or without: one computation alone is too large.
-    fn too_small(&self) -> Option<String> {
-        if self.asked.formulation.semantics() != Semantics::Checkmate {
-            return None;
-        }
-        let needed = |id| {
-            let node = self.instance.node(id);
-            let inputs = self.instance.needs(id).iter();
-            let inputs: u64 = inputs.map(|d| self.instance.node(*d).output_bytes).sum();
-            let own = node.output_bytes + node.workspace_bytes();
-            (self.instance.static_bytes() + inputs + own, id)
-        };
-        let (bytes, id) = self.instance.ids().map(needed).max()?;
-        (bytes > self.asked.budget_bytes).then(|| {
-            format!(
-                "{} needs {bytes} bytes with its inputs, output, workspace and fixed memory, the budget is {}",
-                self.instance.node(id).name,
-                self.asked.budget_bytes
-            )
-        })
-    }
-
     /// Settings of a part with a share of the time left.
     fn part(&self, share: f64, parts: u32) -> Settings {
         let left = self.watch.left();
@@ -325,15 +311,20 @@ impl Searching<'_> {
     }
 
     /// The plan without copies.
-    fn without_link(&mut self, share: f64) -> Result<(), SolveError> {
-        let settings = self.part(share, 2);
-        let formulation = &self.asked.formulation;
-        let outcome = formulation.solve(self.asked.budget_bytes, &[], &settings, &self.stages)?;
+    fn without_link(&mut self, settings: Settings) -> Result<(), SolveError> {
+        let asked = self.asked;
+        let start = self.without.take().map(|(schedule, _)| schedule);
+        let start = start.as_slice();
+        let outcome =
+            asked
+                .formulation
+                .solve(asked.budget_bytes, start, &settings, &self.stages)?;
         self.count(&outcome);
         self.answer.without_cost = outcome.cost();
-        if let Some(schedule) = &outcome.schedule {
+        if let Some(schedule) = outcome.schedule {
             let plan = schedule.plan(self.instance)?.optimised(self.instance)?;
             self.offer(plan);
+            self.without = Some((schedule, outcome.bound));
         }
         Ok(())
     }
@@ -409,46 +400,6 @@ impl Searching<'_> {
             ..self.part(share, 1)
         };
         self.enveloped(1.0, self.extra(), &settings).map(|_| ())
-    }
-
-    /// The bound of the interval form with copies, and plans near its relaxation: shares of the time
-    /// left for the root, and with the tree.
-    fn prove_by_trips(&mut self, shares: [f64; 2]) -> Result<(), SolveError> {
-        let (asked, instance) = (self.asked, self.instance);
-        if asked.formulation.semantics() != Semantics::Checkmate {
-            return Ok(());
-        }
-        let link = LinkGraph::new(instance, asked.phase, asked.budget_bytes);
-        let Some(link) = link else {
-            return Ok(());
-        };
-        let left = self.watch.left();
-        let limits = ProofLimits {
-            time: left.map(|left| shares.map(|share| left.mul_f64(share))),
-            iterations: [4, 2].map(|part| self.settings.iterations / part),
-            nodes: self.settings.nodes,
-            gap: self.settings.gap,
-        };
-        let (bound, cost) = (self.answer.outcome.bound, self.cost());
-        let is_over = || self.watch.is_over();
-        let work = || interval::prove(link.clone(), bound, cost, &limits, &is_over);
-        // What it cannot do leaves the bound that is known.
-        let Ok(proven) = self.pool.install(work) else {
-            return Ok(());
-        };
-        self.learn(proven.bound);
-        self.answer.outcome.nodes += proven.nodes;
-        self.answer.outcome.lp_iterations += proven.iterations;
-        for threshold in asked.tuning.trip_thresholds {
-            let Some(point) = proven.point.as_ref().filter(|_| !self.is_done()) else {
-                break;
-            };
-            let kept = point.kept(&link, threshold);
-            let schedule = Schedule::Checkmate(CheckmateSchedule::tightest(instance, kept));
-            let plan = schedule.plan(instance)?.optimised(instance)?;
-            self.choose_for(&plan, asked.tuning.probe_share)?;
-        }
-        Ok(())
     }
 
     /// Chooses copies for the computations of a plan.
@@ -563,6 +514,7 @@ impl Searching<'_> {
         let host = link.and_then(|link| link.host_memory_bytes);
         replay.peak_bytes <= self.asked.budget_bytes
             && host.is_none_or(|host| replay.transfers.host_peak_bytes <= host)
+            && self.asked.phase.admits(self.instance, replay)
     }
 
     /// The answer, with status and gap.
@@ -571,7 +523,7 @@ impl Searching<'_> {
         let outcome = &mut answer.outcome;
         outcome.bound_scope = STAGE_SCHEDULES_WITH_COPIES;
         if let Some(cost) = outcome.cost() {
-            outcome.gap = Some(crate::solve::relative_gap(cost, outcome.bound));
+            outcome.gap = Some(relative_gap(cost, outcome.bound));
         }
         let interrupted = self.watch.listener().is_interrupted();
         outcome.settle(self.settings.gap, interrupted);

@@ -1,6 +1,7 @@
 //! A formulation whose plans may copy to the host, for frontiers and batches.
 
-use super::front::Offload;
+use super::front::{Offload, too_small};
+use super::settings::OffloadTuning;
 use crate::offload::CopyPhase;
 use crate::solve::{AnyFormulation, Listener, Outcome, Settings, Solvable, SolveError};
 use remat_instances::plan::Plan;
@@ -26,17 +27,39 @@ use remat_instances::simulate::{Replay, ReplayError};
 pub struct Linked {
     formulation: AnyFormulation,
     phase: CopyPhase,
+    tuning: OffloadTuning,
 }
 
 impl Linked {
     /// A formulation of an instance with a link, and the time at which copies are made.
     pub fn new(formulation: AnyFormulation, phase: CopyPhase) -> Self {
-        Linked { formulation, phase }
+        Linked {
+            formulation,
+            phase,
+            tuning: OffloadTuning::default(),
+        }
+    }
+
+    /// The same with other numbers that tune.
+    #[must_use]
+    pub fn tuning(self, tuning: OffloadTuning) -> Self {
+        Linked { tuning, ..self }
     }
 
     /// The formulation.
     pub fn formulation(&self) -> &AnyFormulation {
         &self.formulation
+    }
+
+    /// The time at which copies are made.
+    pub fn phase(&self) -> CopyPhase {
+        self.phase
+    }
+
+    /// Reason why nothing fits a budget in bytes, where that is seen without a search: with a link
+    /// that is one computation that is too large by itself.
+    pub fn too_small(&self, budget_bytes: u64) -> Option<String> {
+        too_small(&self.formulation, budget_bytes)
     }
 }
 
@@ -56,9 +79,11 @@ impl Solvable for Linked {
     ) -> Result<Outcome<Plan>, SolveError> {
         let offload = Offload::new(self.formulation.clone(), budget_bytes)
             .phase(self.phase)
+            .tuning(self.tuning)
             .starts(starts)
             .settings(settings.clone())
-            .listener(listener);
+            .listener(listener)
+            .uncompared();
         let answer = offload.run()?;
         let mut outcome = answer.outcome.map(|_| Plan {
             instance: String::new(),

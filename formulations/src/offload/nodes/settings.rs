@@ -5,6 +5,8 @@
 pub struct OffloadTuning {
     /// Share of the time limit for the plan without copies.
     pub without_share: f64,
+    /// Share of the time left for a better one, where that may beat the best with copies.
+    pub again_share: f64,
     /// Share of the time left for each share of the envelope.
     pub probe_share: f64,
     /// Shares of the envelope that are tried by halving, beside the whole.
@@ -42,6 +44,7 @@ impl Default for OffloadTuning {
     fn default() -> Self {
         OffloadTuning {
             without_share: 0.1,
+            again_share: 0.4,
             probe_share: 0.1,
             probes: 7,
             probe_gap: 1e-3,

@@ -11,8 +11,6 @@ use std::time::Duration;
 /// Share of the time limit that is annealed at a time during the tree, once there is a schedule: on
 /// large general graphs moves are slow, and the tree must have its turn.
 const TURN_SHARE: f64 = 1.0 / 16.0;
-/// Shares of the time limit that the search goes on at least and at most once the gap is met.
-const OVERTIME_SHARES: [f64; 2] = [0.02, 0.5];
 
 /// State shared by both phases.
 pub(super) struct SearchShared<'a, P: Problem> {
@@ -114,24 +112,12 @@ impl<'a, P: Problem> SearchShared<'a, P> {
             return false;
         }
         let met = *self.met.get_or_init(|| self.watch.elapsed());
-        open == 0 || self.watch.elapsed() >= met + self.overtime(met)
+        open == 0 || self.watch.elapsed() >= met + self.settings.overtime_after(met)
     }
 
     /// Returns whether the search may go on once the gap is met.
     pub fn has_overtime(&self) -> bool {
-        self.is_timed() && !self.settings.prove && self.settings.overtime > 0.0
-    }
-
-    /// For how long it does so if the gap was met after the time `met`.
-    fn overtime(&self, met: Duration) -> Duration {
-        match self.settings.time_limit {
-            Some(limit) if self.has_overtime() => {
-                let [least, most] = OVERTIME_SHARES.map(|share| share * limit.as_secs_f64());
-                let wanted = self.settings.overtime * met.as_secs_f64();
-                Duration::from_secs_f64(wanted.clamp(least, most))
-            }
-            _ => Duration::ZERO,
-        }
+        self.settings.has_overtime()
     }
 
     /// Returns whether annealing beside the tree ends.

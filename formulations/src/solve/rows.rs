@@ -1,0 +1,80 @@
+//! Rows of chains with a link among the known strategies.
+
+use super::{AnyPlan, Compared};
+use crate::offload::chain::{ChainTuning, NodePlan, Row, chain_plans_tuned};
+use crate::offload::nodes::Linked;
+use remat_instances::budget::format_bytes;
+use remat_instances::schedule::Semantics;
+
+/// Rows that are shown beside the known strategies: rotor is one of those.
+pub(super) const ROWS: [Row; 5] = [
+    Row::Pofo,
+    Row::OffloadOnly,
+    Row::Opportunist,
+    Row::Autocapper,
+    Row::Greedy,
+];
+
+/// The rows of the chain of an instance at a budget in bytes. POFO's is never above `rotor`, the
+/// strategy of that name. One of many budgets, of a `sweep`, is searched with less work.
+pub(super) fn rows(
+    linked: &Linked,
+    budget_bytes: u64,
+    sweep: bool,
+    rotor: Option<&Compared>,
+) -> Vec<Compared> {
+    let compared = |row: Row, result, too_large| Compared {
+        name: row.name(),
+        result,
+        infeasible: false,
+        too_large,
+    };
+    let plans = match plans(linked, budget_bytes, sweep) {
+        Ok(plans) => plans,
+        Err(because) => {
+            let all = ROWS.into_iter();
+            return all
+                .map(|row| compared(row, Err(because.clone()), false))
+                .collect();
+        }
+    };
+    let instance = linked.formulation().instance();
+    let host = instance
+        .host_link()
+        .and_then(|link| link.host_memory_bytes)
+        .map_or(String::new(), |host| {
+            format!(", with {} on the host", format_bytes(host))
+        });
+    let unfit = format!(
+        "none of its sequences fits into {}{host}",
+        format_bytes(budget_bytes)
+    );
+    let of_row = |row: Row| {
+        let found = plans.iter().find(|plan| plan.row == row);
+        let found = found.map(|one| (AnyPlan::Statements(one.plan.clone()), one.replay.clone()));
+        let rotor = rotor
+            .filter(|one| row == Row::Pofo && one.fits(budget_bytes) == Some(true))
+            .and_then(|one| one.result.clone().ok());
+        let both = found.into_iter().chain(rotor);
+        let best = both.min_by_key(|(_, replay)| replay.makespan);
+        let too_large = best.is_none();
+        compared(row, best.ok_or_else(|| unfit.clone()), too_large)
+    };
+    ROWS.into_iter().map(of_row).collect()
+}
+
+fn plans(linked: &Linked, budget_bytes: u64, sweep: bool) -> Result<Vec<NodePlan>, String> {
+    let formulation = linked.formulation();
+    if formulation.semantics() != Semantics::Checkmate {
+        return Err(
+            "it has one implementation of each node; take the formulation checkmate".into(),
+        );
+    }
+    let tuning = match sweep {
+        true => ChainTuning::for_sweep,
+        false => ChainTuning::of,
+    };
+    let instance = formulation.instance();
+    let plans = chain_plans_tuned(instance, budget_bytes, linked.phase(), tuning);
+    plans.map_err(|e| e.to_string())
+}
