@@ -107,9 +107,7 @@ def place(
     )
 
 
-def order_baselines(
-    graph: InstanceSource, *, variant: str = "sound+rng"
-) -> list[OrderBaseline]:
+def order_baselines(graph: InstanceSource, *, variant: str = "sound+rng") -> list[OrderBaseline]:
     """Orders a graph by the known rules: the program's own order, breadth first, depth first, least
     memory first, and others.
 
