@@ -3,7 +3,8 @@
 use remat_formulations::offload::CopyPhase;
 use remat_formulations::offload::nodes::{Offload, Offloaded};
 use remat_formulations::solve::{AnyFormulation, Settings, Status};
-use remat_instances::instance::{CostUnit, Duplex, HostLink, Instance};
+use remat_formulations::zoo;
+use remat_instances::instance::{CostUnit, Duplex, HostLink, Instance, NodeKind};
 use remat_instances::{Semantics, read_bytes, simulate};
 use remat_tests::graphs::{self, Numbers};
 use remat_tests::shared_data;
@@ -171,4 +172,19 @@ fn a_network_leaves_most_of_its_overhead_to_the_link() {
         answer.outcome.gap
     );
     assert_ne!(answer.outcome.status, Status::Infeasible);
+}
+
+#[test]
+fn copies_around_the_loss_need_one() {
+    let instance = zoo::build(&"zoo:chain?n=6".parse().unwrap()).unwrap();
+    let mut data = instance.data().clone();
+    data.host_link = Some(HostLink::new(1_000_000_000, 1_000_000_000));
+    for node in data.nodes.iter_mut().filter(|v| v.kind == NodeKind::Loss) {
+        node.kind = NodeKind::Forward;
+    }
+    let instance = Instance::new(data).unwrap();
+    let formulation = AnyFormulation::of(&instance, Semantics::Checkmate).unwrap();
+    let offload = Offload::new(formulation, u64::MAX >> 12).phase(CopyPhase::Loss);
+    let error = offload.run().unwrap_err().to_string();
+    assert!(error.contains("it has no loss"), "{error}");
 }

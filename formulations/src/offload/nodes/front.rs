@@ -110,7 +110,8 @@ impl<'a> Offload<'a> {
     /// Solves.
     ///
     /// # Errors
-    /// [`SolveError::Inapplicable`] for an instance without a link, or whose costs are no times;
+    /// [`SolveError::Inapplicable`] for an instance without a link, or whose costs are no times, and
+    /// for copies around the loss where there is none;
     /// a budget that nothing fits is an outcome without a plan, not an error.
     pub fn run(&self) -> Result<Offloaded, SolveError> {
         let instance = self.formulation.instance().clone();
@@ -122,6 +123,11 @@ impl<'a> Offload<'a> {
         let Some(link) = instance.host_link() else {
             return Err(refused("it has no link to host memory (host_link)".into()));
         };
+        if self.phase == CopyPhase::Loss && instance.loss().is_none() {
+            return Err(refused(
+                "it has no loss, before and behind which copies could be made".into(),
+            ));
+        }
         let unit = instance.cost_unit();
         let times = link.times(unit).ok_or_else(|| {
             refused(format!(

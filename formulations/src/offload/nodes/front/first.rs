@@ -3,7 +3,6 @@
 use super::super::envelope::Envelope;
 use super::super::sequence::Sequence;
 use super::Searching;
-use crate::offload::CopyPhase;
 use crate::offload::exact::{ExactOutcome, ExactSearch, ExactSettings};
 use crate::solve::{AnyFormulation, Solvable, SolveError};
 use remat_instances::instance::NodeId;
@@ -17,13 +16,8 @@ impl Searching<'_> {
         if !checkmate || self.instance.len() > tuning.exact_nodes {
             return false;
         }
-        let loss = asked.phase == CopyPhase::Loss && self.instance.loss().is_some();
         let settings = ExactSettings {
-            copies: if loss {
-                CopyPhase::Loss
-            } else {
-                CopyPhase::Any
-            },
+            copies: asked.phase,
             labels: tuning.exact_labels,
             ..ExactSettings::default()
         };
