@@ -25,7 +25,7 @@ pub trait Program {
     /// More than any schedule without useless computations costs.
     fn beyond(&self) -> u64;
 
-    /// What is excluded before anything is proven.
+    /// Exclusions before anything is proven.
     fn excluded_at_first(&self) -> Self::Exclusions;
     /// Number of things that are excluded.
     fn count(exclusions: &Self::Exclusions) -> usize;
@@ -39,7 +39,7 @@ pub trait Program {
     ) -> Option<Self::Prices>
     where
         Self::Row: 'a;
-    /// What every permitted schedule costs at least, in units of which `one` makes a unit of cost;
+    /// The least cost of a permitted schedule, in units of which `one` makes a unit of cost;
     /// `None` where there is none.
     fn reach(&self, prices: &Self::Prices, exclusions: &Self::Exclusions) -> Option<i128>;
     /// Excludes what no permitted schedule that costs at most so much does.

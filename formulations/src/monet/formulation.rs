@@ -279,7 +279,7 @@ impl Problem for MonetProblem<'_> {
         true
     }
 
-    /// What needs no relaxation may prove more than the tree.
+    /// Proofs that need no relaxation may prove more than the tree.
     fn proof(&self, program: &MonetGraph, tree: &TreeProof<MonetGraph>) -> Option<BoundProof> {
         let (instance, budget) = (self.instance, self.budget_bytes);
         let of_tree = tree_proof(instance, budget, program, tree);

@@ -95,7 +95,7 @@ impl Exclusions {
     }
 }
 
-/// What a stage offers a tensor, and the least costs of what is ahead.
+/// Ways that a stage offers a tensor, and the least costs of what is ahead.
 #[derive(Clone, Copy, Default)]
 struct Stage {
     /// Cost of the cheapest start.

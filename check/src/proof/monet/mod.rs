@@ -214,9 +214,9 @@ pub enum Row {
         /// Tensors that may be stored when the window begins, and bytes of them that count.
         beside: Vec<(u32, i64)>,
     },
-    /// What does not fit together is not there together.
+    /// Tensors that do not fit together are not there together.
     Cover(Cover),
-    /// What does not fit together does not stay while the source is computed.
+    /// Tensors that do not fit together do not stay while the source is computed.
     PathCover {
         /// The paths.
         paths: Paths,

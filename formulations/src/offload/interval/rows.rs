@@ -47,7 +47,7 @@ pub enum LinkRow {
         /// The number of copies.
         count: u32,
     },
-    /// What is on the host when a stage begins fits there.
+    /// Tensors that are on the host when a stage begins fit there.
     Host {
         /// The stage.
         stage: u32,

@@ -21,7 +21,7 @@ pub struct ProofLimits {
     pub gap: f64,
 }
 
-/// What is proven.
+/// The bound that is proven, and the work it took.
 #[derive(Clone, Debug)]
 pub struct Proven {
     /// No plan in stages with copies takes less, in the instance's cost unit.

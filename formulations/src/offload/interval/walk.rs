@@ -19,7 +19,7 @@ use crate::life::{AtomPrices, Exclusions, StartPrices};
 use remat_solver::price::Number;
 use std::ops::Add;
 
-/// What a tensor on the device does behind an event.
+/// Choice of a tensor on the device behind an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     /// It stays.
