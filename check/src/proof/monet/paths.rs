@@ -69,8 +69,8 @@ impl Paths {
     /// Returns whether the source is computed in the window where something reads `reads` when it
     /// ends, as far as that follows.
     ///
-    /// Tensors that are read at the end of the window, or by a computation in it, and was not stored when it
-    /// began, is computed in it; and so is the parent of a by-product that is.
+    /// A tensor that is read at the end of the window, or by a computation in it, and was not stored
+    /// when it began, is computed in it; and so is the parent of a by-product that is.
     fn is_computed(&self, graph: &Graph, reads: &[u32]) -> bool {
         // What is of no use in the window is not stored.
         let counts =

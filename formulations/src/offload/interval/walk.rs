@@ -531,7 +531,7 @@ impl<T: Number> Ahead<T> {
         [device, both]
     }
 
-    /// Where a copy to the host is complete, with the charge up to there.
+    /// Leaving at a place where a copy to the host is complete, with the charge up to there.
     fn leave(&mut self, charged: T, out: Option<T>) -> After {
         let mut way = After::Stay;
         let Some(out) = out else {
