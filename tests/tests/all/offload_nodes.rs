@@ -15,6 +15,7 @@ fn solved(instance: &Instance, budget: u64, phase: CopyPhase) -> Offloaded {
     let formulation = AnyFormulation::of(instance, Semantics::Checkmate).unwrap();
     let settings = Settings {
         rounds: 2,
+        iterations: 60_000,
         threads: 2,
         ..Settings::default()
     };
