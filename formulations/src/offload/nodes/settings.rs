@@ -52,7 +52,7 @@ impl Default for OffloadTuning {
             candidates: 3,
             polish_share: 0.25,
             polish_moves: 100_000,
-            trip_shares: [0.25, 0.5],
+            trip_shares: [0.5, 0.75],
             trip_thresholds: [0.3, 0.5, 0.7],
             bound_share: 0.7,
             exact_nodes: 16,
