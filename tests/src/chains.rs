@@ -91,7 +91,7 @@ fn extend(
 /// A sequence with every set of copies of inputs before that of the loss.
 ///
 /// # Panics
-/// Where the sequence has no backward step of the loss.
+/// For a sequence without a backward step of the loss.
 pub fn with_copies(actions: &[Action], stages: usize) -> Vec<Vec<Action>> {
     let turn = actions
         .iter()
@@ -151,7 +151,7 @@ struct Trip {
 /// does not fit.
 ///
 /// # Panics
-/// Where the sequence is not persistent.
+/// For a sequence that is not persistent.
 pub fn at_once(
     chain: &LinkedChain,
     link: Link,

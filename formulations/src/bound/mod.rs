@@ -86,6 +86,18 @@ fn kept_bytes(instance: &Instance) -> Vec<u64> {
     kept.collect()
 }
 
+/// The node whose inputs, output and workspace are the most bytes together, and these; `None` for an
+/// instance without nodes.
+pub(crate) fn largest_working_set(instance: &Instance) -> Option<(u64, NodeId)> {
+    let bytes = |id: NodeId| {
+        let node = instance.node(id);
+        let inputs = instance.needs(id).iter();
+        let inputs: u64 = inputs.map(|d| instance.node(*d).output_bytes).sum();
+        (inputs + node.output_bytes + node.workspace_bytes(), id)
+    };
+    instance.ids().map(bytes).max()
+}
+
 /// The least budget that any schedule needs, and the node that needs it: inputs, output, workspace,
 /// what is never recomputed and fixed memory.
 ///

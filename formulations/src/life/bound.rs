@@ -12,7 +12,7 @@ const NUMBER_BITS: f64 = 118.0;
 const FIXED_BITS: [f64; 2] = [60.0, 8.0];
 
 /// A dual with the sign that the sense of its row allows, 0 in place of a wrong one.
-pub(super) fn clamped(sense: Sense, y: f64) -> f64 {
+pub(crate) fn clamped(sense: Sense, y: f64) -> f64 {
     match sense {
         Sense::AtLeast => y.max(0.0),
         Sense::AtMost => y.min(0.0),
@@ -260,6 +260,25 @@ pub(crate) fn multipliers<P: Lives>(
     rows: &[P::Row],
     duals: &[f64],
 ) -> Option<(u32, Vec<i128>)> {
+    let bits = fixed_bits(program, rows.iter().zip(duals.iter().copied()), 0.0)?;
+    let one = (1i128 << bits) as f64;
+    let fixed = rows.iter().zip(duals).map(|(row, &y)| {
+        // Below 2^118 by the choice of bits.
+        (clamped(program.row_traits(row).sense, y) * one) as i128
+    });
+    Some((bits, fixed.collect()))
+}
+
+/// Bits behind the point with which no number of some rows and their duals overflows, nor one of
+/// `beside` that is added up with them; `None` where there are too few.
+pub(crate) fn fixed_bits<'a, P: Lives>(
+    program: &P,
+    rows: impl Iterator<Item = (&'a P::Row, f64)>,
+    beside: f64,
+) -> Option<u32>
+where
+    P::Row: 'a,
+{
     let sizes = program.sizes();
     let size_of = |term: Term| {
         let coefficient = term.coefficient.unsigned_abs() as f64;
@@ -273,8 +292,8 @@ pub(crate) fn multipliers<P: Lives>(
         }
     };
     // A bound on every number that occurs.
-    let mut size = 1.0 + program.cost_upper_bound() as f64;
-    for (row, y) in rows.iter().zip(duals) {
+    let mut size = 1.0 + program.cost_upper_bound() as f64 + beside;
+    for (row, y) in rows {
         let mut terms = 0.0;
         program.terms(row, |term| terms += size_of(term));
         let right = program.right_side(row).unsigned_abs() as f64;
@@ -282,14 +301,5 @@ pub(crate) fn multipliers<P: Lives>(
     }
     let [most, least] = FIXED_BITS;
     let bits = (NUMBER_BITS - size.log2()).floor().min(most);
-    if bits.is_nan() || bits < least {
-        return None;
-    }
-    let bits = bits as u32;
-    let one = (1i128 << bits) as f64;
-    let fixed = rows.iter().zip(duals).map(|(row, &y)| {
-        // Below 2^118 by the choice of bits.
-        (clamped(program.row_traits(row).sense, y) * one) as i128
-    });
-    Some((bits, fixed.collect()))
+    (bits >= least).then_some(bits as u32)
 }

@@ -30,7 +30,7 @@ pub(crate) mod proof;
 
 pub use atoms::{Atom, Stretch, Term, Which};
 pub(crate) use automaton::{Found, Offer, Span, Walk};
-pub(crate) use bound::{Sizes, exclude, lagrangian_bound, multipliers, price};
+pub(crate) use bound::{Sizes, clamped, exclude, fixed_bits, lagrangian_bound, multipliers, price};
 pub use classes::Group;
 pub(crate) use classes::{CLASS_WEIGHT, classes, classes_of_tensors};
 pub use exclusions::{Exclusions, Extent};

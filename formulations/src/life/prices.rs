@@ -4,6 +4,7 @@ use super::byte_prices::BytePrices;
 use super::{Atom, Lives, Which};
 use remat_solver::price::Number;
 use std::collections::BTreeMap;
+use std::ops::Add;
 
 /// A payment to starts in a stage of `first..=last`.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +80,14 @@ pub(crate) struct AtomPrices<T> {
 }
 
 impl<T: Number> AtomPrices<T> {
+    /// Payment for a tensor of so many bytes by each gauge over all moments before a turn in a
+    /// stage together.
+    #[inline]
+    pub fn bytes_before(&self, stage: u32, turn: u32, bytes: impl Fn(u32) -> i64) -> T {
+        let of = |m: &BytePrices<T>| m.before(stage, turn).times(bytes(m.gauge));
+        self.bytes.iter().map(of).fold(T::ZERO, Add::add)
+    }
+
     /// Payments of rows with their duals, of any sign: at most 0 for memory, per byte.
     pub fn new<'a, P: Lives>(
         program: &P,

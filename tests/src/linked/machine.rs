@@ -27,7 +27,7 @@ pub struct Tensor {
     pub came: bool,
 }
 
-/// What the machine knows between two statements.
+/// Knowledge of the machine between two statements.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Config {
     /// Computations have come to this time.

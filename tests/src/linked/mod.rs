@@ -20,9 +20,9 @@ pub struct LinkedCase {
     pub instance: Instance,
     /// Memory of the device in bytes, the fixed part included.
     pub budget_bytes: u64,
-    /// Whether nodes may run again.
+    /// True if nodes may run again.
     pub recompute: bool,
-    /// Whether copies to the host end before the loss and those back begin behind it.
+    /// True if copies to the host end before the loss and those back begin behind it.
     pub by_loss: bool,
 }
 

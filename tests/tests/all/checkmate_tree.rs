@@ -1,7 +1,8 @@
 //! Branch, price and cut against enumeration: with no help from annealing, so that the tree has to
 //! find the optimum itself.
 
-use remat_check::proof::{Claim, parse, tree as checker};
+use crate::forged::Verdicts;
+use remat_check::proof::{parse, tree as checker};
 use remat_formulations::checkmate::CheckmateGraph;
 use remat_formulations::checkmate::interval::tree_proof;
 use remat_formulations::solve::{BoundProof, Settings, Status};
@@ -15,7 +16,6 @@ use remat_tests::brute;
 use remat_tests::graphs::{Numbers, general, tight_budget, training};
 use remat_tests::whole::{self, solved};
 use std::cell::Cell;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -246,55 +246,18 @@ fn proofs_of_trees_are_accepted_and_prove_the_optimum() {
 #[test]
 fn forged_proofs_prove_nothing_false() {
     let mut numbers = Numbers::new(32);
-    let mut seen = BTreeSet::new();
-    let (mut accepted, mut refused) = (0, 0);
+    let mut verdicts = Verdicts::default();
     for round in 0..60 {
         let (instance, budget) = random_instance(round, &mut numbers);
         let optimum = brute::optimum(&instance, budget);
+        let within = |claimed: u64| match claimed == budget {
+            true => optimum,
+            false => brute::optimum(&instance, claimed),
+        };
         let (outcome, _) = tree(&instance, budget, round);
         let text = proof(&instance, budget, &outcome).text().to_owned();
-        let words: Vec<&str> = text.split_inclusive([' ', '\n']).collect();
-        for _ in 0..60 {
-            // One number of the rows, the tree or the claim is another one.
-            let at = numbers.below(words.len() as u64) as usize;
-            let Ok(value) = words[at].trim().parse::<i128>() else {
-                continue;
-            };
-            let other = match numbers.below(4) {
-                0 => value + 1,
-                1 => value - 1,
-                2 => i128::from(numbers.below(10)),
-                _ => value * 2,
-            };
-            let mut forged: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
-            forged[at] = words[at].replace(words[at].trim(), &other.to_string());
-            let forged = forged.concat();
-            let verdict = parse::parse(&forged).and_then(|proof| {
-                checker::check(&proof, &instance).map(|_| (proof.claim, proof.budget_bytes))
-            });
-            let Ok((claim, claimed_budget)) = verdict else {
-                refused += 1;
-                seen.extend(
-                    verdict
-                        .err()
-                        .map(|e| e.split(':').next_back().map(str::len)),
-                );
-                continue;
-            };
-            accepted += 1;
-            let optimum = match claimed_budget == budget {
-                true => optimum,
-                false => brute::optimum(&instance, claimed_budget),
-            };
-            let holds = match claim {
-                Claim::Bound(cost) => optimum.is_none_or(|optimum| cost <= optimum),
-                Claim::Infeasible | Claim::TooSmall(_) => optimum.is_none(),
-            };
-            assert!(
-                holds,
-                "round {round}: {claim:?}, optimum {optimum:?}\n{forged}"
-            );
-        }
+        let what = format!("round {round}");
+        verdicts.forge(&text, &instance, 60, &mut numbers, within, &what);
         // A bound above the optimum is refused.
         if let Some(optimum) = optimum {
             let claim = format!("claim bound {}", outcome.bound);
@@ -304,6 +267,11 @@ fn forged_proofs_prove_nothing_false() {
             assert!(checker::check(&raised, &instance).is_err(), "round {round}");
         }
     }
+    let Verdicts {
+        accepted,
+        refused,
+        problems: seen,
+    } = verdicts;
     println!(
         "{accepted} accepted, {refused} refused in {} ways",
         seen.len()

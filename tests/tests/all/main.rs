@@ -10,6 +10,7 @@ mod checkmate_tree;
 mod contradictions;
 mod exclusions;
 mod explain;
+mod forged;
 mod fuzz_readers;
 mod large_instance;
 mod layers;

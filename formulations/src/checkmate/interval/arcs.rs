@@ -9,7 +9,7 @@ use crate::life::{
     AtomPrices, Exclusions, Found, Lives, Offer, Scratch, Sizes, Span, StartPrices, Term, Walk,
 };
 use remat_solver::price::Number;
-use std::ops::{Add, Range};
+use std::ops::Range;
 
 impl Lives for CheckmateGraph {
     fn terms(&self, row: &Self::Row, note: impl FnMut(Term)) {
@@ -183,9 +183,7 @@ impl<T: Number> Stand<'_, T> {
     /// Payment for a tensor that is there at all events before one.
     fn bytes_before(&self, stage: u32, node: u32) -> T {
         let bytes = |gauge: u32| self.graph.gauges[gauge as usize].bytes[self.node as usize] as i64;
-        let all = self.prices.bytes.iter();
-        let of = all.map(|m| m.before(stage, node).times(bytes(m.gauge)));
-        of.fold(T::ZERO, Add::add)
+        self.prices.bytes_before(stage, node, bytes)
     }
 
     /// Leaves behind the events from one on.

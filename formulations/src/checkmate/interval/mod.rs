@@ -44,6 +44,8 @@ pub(crate) use branch::open_quantities;
 pub use branch::{Branch, Quantity};
 pub use covers::EventCover;
 pub use point::IntervalPoint;
+pub(crate) use point::{by_tensor, kept};
+pub(crate) use program::{ROUNDED_LIMIT, ROUNDED_VIOLATION};
 pub use program::{RootError, root_bound, root_bound_recorded};
 pub use proof::tree_proof;
 pub use rows::Row;

@@ -45,30 +45,12 @@ impl IntervalPoint {
     /// general not a schedule that fits, but one if the point is integral. (An interval may end at
     /// a reader that does not run there: that end is useless.)
     pub fn rounded(&self, graph: &CheckmateGraph, threshold: f64) -> BitMatrix {
-        let n = graph.len();
-        let point = self.fractional(graph);
-        let mut retained = StageRuns::new(n, n);
-        for i in 0..n {
-            for (stages, share) in point.retained_of(i).over(0..n as u32) {
-                if share > threshold {
-                    retained.fill(i, stages.start as usize, stages.end as usize - 1);
-                }
-            }
-        }
-        let computed = StageRuns::new(n, n);
-        let schedule = CheckmateSchedule { computed, retained };
-        graph.cleaned(&schedule).retained.to_bits()
+        kept(graph, &self.fractional(graph), threshold)
     }
 
     /// The intervals of each tensor, as ranges into `intervals`.
     fn by_tensor(&self, graph: &CheckmateGraph) -> Vec<std::ops::Range<usize>> {
-        let mut out = vec![0..0; graph.len()];
-        let mut at = 0;
-        for group in self.intervals.chunk_by(|a, b| a.0.node == b.0.node) {
-            out[group[0].0.node as usize] = at..at + group.len();
-            at += group.len();
-        }
-        out
+        by_tensor(&self.intervals, graph.len(), |c| c.node)
     }
 
     /// Rows of recomputations whose inputs are not all there, or that come without their parents,
@@ -305,4 +287,35 @@ impl IntervalPoint {
         found.truncate(settings.resource_cut_limit);
         found.into_iter().map(|f| f.1).collect()
     }
+}
+
+/// Ranges of each tensor's own in a list of columns that is ascending by tensor.
+pub(crate) fn by_tensor<C>(
+    columns: &[(C, f64)],
+    tensors: usize,
+    node: impl Fn(&C) -> u32,
+) -> Vec<std::ops::Range<usize>> {
+    let mut out = vec![0..0; tensors];
+    let mut at = 0;
+    for group in columns.chunk_by(|a, b| node(&a.0) == node(&b.0)) {
+        out[node(&group[0].0) as usize] = at..at + group.len();
+        at += group.len();
+    }
+    out
+}
+
+/// Tensors that a point retains by more than a threshold and to some use, shape `n x n`.
+pub(crate) fn kept(graph: &CheckmateGraph, point: &FractionalPoint, threshold: f64) -> BitMatrix {
+    let n = graph.len();
+    let mut retained = StageRuns::new(n, n);
+    for i in 0..n {
+        for (stages, share) in point.retained_of(i).over(0..n as u32) {
+            if share > threshold {
+                retained.fill(i, stages.start as usize, stages.end as usize - 1);
+            }
+        }
+    }
+    let computed = StageRuns::new(n, n);
+    let schedule = CheckmateSchedule { computed, retained };
+    graph.cleaned(&schedule).retained.to_bits()
 }

@@ -13,9 +13,9 @@ use remat_solver::price::{
 use std::sync::Arc;
 
 /// Violation below which a rounded memory row is left alone, as a share of the capacity.
-const ROUNDED_VIOLATION: f64 = 5e-4;
+pub(crate) const ROUNDED_VIOLATION: f64 = 5e-4;
 /// Rows of one gauge in a round.
-const ROUNDED_LIMIT: usize = 10;
+pub(crate) const ROUNDED_LIMIT: usize = 10;
 
 impl CheckmateGraph {
     /// The size of the program.

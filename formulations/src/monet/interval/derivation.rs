@@ -7,7 +7,7 @@ use crate::life::Which;
 use remat_solver::price::cover::Cover;
 use std::sync::Arc;
 
-/// What a row was made from, as in the constructors of [`Row`](super::Row).
+/// The origin of a row, as in the constructors of [`Row`](super::Row).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Derivation {
     /// A forward node runs in stage 0.
@@ -39,14 +39,14 @@ pub enum Derivation {
         /// Starts that count.
         which: Which,
     },
-    /// What is overwritten is gone.
+    /// Tensors that are overwritten are gone.
     Overwritten {
         /// The stage.
         stage: u32,
         /// The node that overwrites.
         node: u32,
     },
-    /// What is overwritten was there, and ends.
+    /// Tensors that are overwritten were there, and end.
     Ended {
         /// The stage.
         stage: u32,

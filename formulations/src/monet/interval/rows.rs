@@ -47,7 +47,7 @@ pub struct Row {
     pub right: i64,
     /// The summands.
     pub terms: Vec<Term>,
-    /// What it was made from.
+    /// The origin of the row.
     pub derivation: Arc<Derivation>,
 }
 

@@ -123,9 +123,9 @@ fn thin(ways: &mut Vec<Way>, count: usize) {
 /// Direction in which sizes are rounded to slots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Rounding {
-    /// What fits in slots fits in bytes.
+    /// Sizes that fit in slots fit in bytes.
     Up,
-    /// What fits in bytes fits in slots: times are bounds.
+    /// Sizes that fit in bytes fit in slots: times are bounds.
     Down,
 }
 

@@ -23,7 +23,7 @@ enum Decision {
     Pass { way: WayId, offload: bool },
 }
 
-/// What is decided before a stage.
+/// Decisions before a stage.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Label {
     pub stage: usize,

@@ -13,7 +13,7 @@ use super::set::{Set, has, members, one};
 use super::subsets::smallest_sets;
 use std::ops::ControlFlow;
 
-/// Whether a search goes on.
+/// Going on of a search, or its end.
 pub(super) type Flow = ControlFlow<Unfinished>;
 
 const ON: Flow = ControlFlow::Continue(());

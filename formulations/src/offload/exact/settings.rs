@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 pub struct ExactSettings {
     /// Time at which tensors may leave and come back.
     pub copies: CopyPhase,
-    /// Whether nodes may run again. Those that the instance says run
+    /// True if nodes may run again. Those that the instance says run
     /// [once](remat_instances::instance::Node::once) never do.
     pub recompute: bool,
     /// Makespan above which a plan is of no use, in the instance's cost unit: one that is known

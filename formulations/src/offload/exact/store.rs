@@ -5,7 +5,7 @@ use super::set::Set;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// What states must have in common to be compared: all but clocks, copies and the host.
+/// Key that states have in common to be compared: all but clocks, copies and the host.
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
     ready: Set,

@@ -8,19 +8,12 @@ use super::prices::LinkPrices;
 use super::walk::Walk;
 use super::{LinkGraph, LinkRow, Trip};
 use crate::checkmate::interval::Row;
-use crate::life::{Exclusions, multipliers};
-use remat_solver::price::{Candidate, Columns, Priced, Sense, rounded_up};
-
-/// Bits that every number of a bound stays below, and those below which there is no bound.
-const NUMBER_BITS: f64 = 118.0;
-const LEAST_BITS: f64 = 8.0;
+use crate::life::{Exclusions, clamped, fixed_bits};
+use remat_solver::price::{Candidate, Columns, Priced, rounded_up};
 
 /// A dual with the sign that its row allows, 0 in place of a wrong one.
-fn clamped(row: &LinkRow, y: f64) -> f64 {
-    match row.sense() {
-        Sense::AtMost => y.min(0.0),
-        _ => y.max(0.0),
-    }
+fn signed(row: &LinkRow, y: f64) -> f64 {
+    clamped(row.sense(), y)
 }
 
 /// Prices all trips at duals in units of cost, per byte for memory rows: for each tensor at most
@@ -36,7 +29,7 @@ pub(super) fn price(
     let priced = rows
         .iter()
         .zip(duals)
-        .map(|(row, y)| (row, clamped(row, *y)));
+        .map(|(row, y)| (row, signed(row, *y)));
     let worth = priced
         .clone()
         .map(|(row, y)| y * row.right_side(link) as f64);
@@ -89,15 +82,11 @@ pub(super) fn lagrangian_bound(
 /// Duals in fixed point with so many bits behind the point, those of windows such that idle time
 /// does not pay; `None` where numbers would overflow.
 fn fixed(link: &LinkGraph, rows: &[LinkRow], duals: &[f64]) -> Option<(u32, Vec<i128>)> {
-    let mut base: Vec<Row> = Vec::new();
-    let mut base_duals = Vec::new();
-    for (row, y) in rows.iter().zip(duals) {
-        if let LinkRow::Base(row) = row {
-            base.push(row.clone());
-            base_duals.push(*y);
-        }
-    }
-    let (bits, _) = multipliers(&link.graph, &base, &base_duals)?;
+    let base = rows.iter().zip(duals).filter_map(|(row, y)| match row {
+        LinkRow::Base(row) => Some((row, *y)),
+        _ => None,
+    });
+    let bits = fixed_bits(&link.graph, base, size(link, rows, duals))?;
     let load = load(link, rows, duals);
     let unit = link.unit as f64;
     let most = load.iter().copied().fold(0.0, f64::max);
@@ -106,11 +95,7 @@ fn fixed(link: &LinkGraph, rows: &[LinkRow], duals: &[f64]) -> Option<(u32, Vec<
         true => unit / most * (1.0 - 1e-9),
         false => 1.0,
     };
-    let bits = f64::from(bits).min((NUMBER_BITS - size(link, rows, duals).log2()).floor());
-    if bits.is_nan() || bits < LEAST_BITS {
-        return None;
-    }
-    let one = (1i128 << bits as u32) as f64;
+    let one = (1i128 << bits) as f64;
     let fixed: Vec<i128> = rows
         .iter()
         .zip(duals)
@@ -119,7 +104,7 @@ fn fixed(link: &LinkGraph, rows: &[LinkRow], duals: &[f64]) -> Option<(u32, Vec<
                 LinkRow::Window { .. } => share,
                 _ => 1.0,
             };
-            (clamped(row, *y) * share * one) as i128
+            (signed(row, *y) * share * one) as i128
         })
         .collect();
     // The load in integers must not exceed the cost of idle time.
@@ -129,11 +114,11 @@ fn fixed(link: &LinkGraph, rows: &[LinkRow], duals: &[f64]) -> Option<(u32, Vec<
             *load += y * i128::from(row.of_idle(stage));
         }
     }
-    let most = i128::from(link.unit) << bits as u32;
+    let most = i128::from(link.unit) << bits;
     loads
         .iter()
         .all(|load| *load <= most)
-        .then_some((bits as u32, fixed))
+        .then_some((bits, fixed))
 }
 
 /// Sum of the duals of windows by stage.
@@ -142,7 +127,7 @@ fn load(link: &LinkGraph, rows: &[LinkRow], duals: &[f64]) -> Vec<f64> {
     for (row, y) in rows.iter().zip(duals) {
         if matches!(row, LinkRow::Window { .. }) {
             for (stage, load) in (0..).zip(&mut load) {
-                *load += clamped(row, *y) * row.of_idle(stage) as f64;
+                *load += signed(row, *y) * row.of_idle(stage) as f64;
             }
         }
     }

@@ -1,5 +1,6 @@
 //! An instance under a budget, with the times of copies.
 
+use crate::bound::largest_working_set;
 use crate::checkmate::CheckmateGraph;
 use crate::offload::CopyPhase;
 use remat_instances::instance::{Duplex, Instance, NodeId};
@@ -51,13 +52,7 @@ impl LinkGraph {
         let times = link.times(instance.cost_unit())?;
         // What is never computed again may leave, so that a node alone is all that must fit.
         let capacity = budget_bytes.checked_sub(instance.static_bytes())?;
-        let needed = |id: NodeId| {
-            let node = instance.node(id);
-            let inputs = instance.needs(id).iter();
-            let inputs: u64 = inputs.map(|d| instance.node(*d).output_bytes).sum();
-            inputs + node.output_bytes + node.workspace_bytes()
-        };
-        if instance.ids().any(|id| needed(id) > capacity) {
+        if largest_working_set(instance).is_some_and(|(bytes, _)| bytes > capacity) {
             return None;
         }
         let graph = CheckmateGraph::with_capacity(instance, capacity);

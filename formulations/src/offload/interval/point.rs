@@ -2,9 +2,9 @@
 
 use super::rows::{inside, turn};
 use super::{Begin, Lane, LinkGraph, LinkRow, Trip};
-use crate::checkmate::interval::Row;
+use crate::checkmate::interval::{ROUNDED_LIMIT, ROUNDED_VIOLATION, Row, by_tensor, kept};
 use crate::checkmate::path_cuts::{FractionalPoint, PointBuilder, separate_for};
-use remat_instances::schedule::{BitMatrix, CheckmateSchedule, StageRuns};
+use remat_instances::schedule::BitMatrix;
 use remat_solver::price::{RowLimits, SeparationSettings};
 use std::ops::Range;
 
@@ -14,11 +14,6 @@ const ZERO: f64 = 1e-9;
 const TOLERANCE: f64 = 1e-6;
 /// Windows of one lane in a round.
 const WINDOWS: usize = 8;
-/// Violation of a rounded memory row below which it is left alone, as a share of the capacity, and
-/// rows of one gauge in a round.
-const ROUNDED_VIOLATION: f64 = 5e-4;
-const ROUNDED_LIMIT: usize = 10;
-
 /// Trips with their values, and idle time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TripPoint {
@@ -87,29 +82,12 @@ impl TripPoint {
                 point.add_retained(trip.node as usize, stages, *x);
             }
         }
-        let point = point.finish();
-        let mut retained = StageRuns::new(n, n);
-        for i in 0..n {
-            for (stages, share) in point.retained_of(i).over(0..n as u32) {
-                if share > threshold {
-                    retained.fill(i, stages.start as usize, stages.end as usize - 1);
-                }
-            }
-        }
-        let computed = StageRuns::new(n, n);
-        let schedule = CheckmateSchedule { computed, retained };
-        link.graph.cleaned(&schedule).retained.to_bits()
+        kept(&link.graph, &point.finish(), threshold)
     }
 
     /// The trips of each tensor, as ranges into `trips`.
     fn by_tensor(&self, link: &LinkGraph) -> Vec<Range<usize>> {
-        let mut out = vec![0..0; link.len()];
-        let mut at = 0;
-        for group in self.trips.chunk_by(|a, b| a.0.node == b.0.node) {
-            out[group[0].0.node as usize] = at..at + group.len();
-            at += group.len();
-        }
-        out
+        by_tensor(&self.trips, link.len(), |trip| trip.node)
     }
 
     /// Violated rows of the program.

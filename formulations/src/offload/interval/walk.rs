@@ -15,9 +15,8 @@
 use super::prices::LinkPrices;
 use super::rows::turn;
 use super::{Begin, LinkGraph, Stretch, Trip};
-use crate::life::{AtomPrices, Exclusions, StartPrices};
+use crate::life::{Exclusions, StartPrices};
 use remat_solver::price::Number;
-use std::ops::Add;
 
 /// Choice of a tensor on the device behind an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -416,13 +415,9 @@ impl<T: Number + Default> Walk<T> {
 impl<T: Number> Tensor<'_, T> {
     /// Charge for all events before one.
     fn potential(&self, stage: u32, k: u32) -> T {
-        let AtomPrices { bytes, .. } = &self.prices.atoms;
         let gauges = &self.link.graph.gauges;
         let size = |gauge: u32| gauges[gauge as usize].bytes[self.node as usize] as i64;
-        let of = bytes
-            .iter()
-            .map(|m| m.before(stage, k).times(size(m.gauge)));
-        -of.fold(T::ZERO, Add::add)
+        -self.prices.atoms.bytes_before(stage, k, size)
     }
 
     /// Cost of a recomputation in a stage, less what its time earns.

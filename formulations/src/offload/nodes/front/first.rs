@@ -3,6 +3,7 @@
 use super::super::envelope::Envelope;
 use super::super::sequence::Sequence;
 use super::Searching;
+use crate::bound::largest_working_set;
 use crate::offload::exact::{ExactOutcome, ExactSearch, ExactSettings};
 use crate::solve::{AnyFormulation, Solvable, SolveError};
 use remat_instances::instance::NodeId;
@@ -126,14 +127,8 @@ pub fn too_small(formulation: &AnyFormulation, budget_bytes: u64) -> Option<Stri
         return None;
     }
     let instance = formulation.instance();
-    let needed = |id| {
-        let node = instance.node(id);
-        let inputs = instance.needs(id).iter();
-        let inputs: u64 = inputs.map(|d| instance.node(*d).output_bytes).sum();
-        let own = node.output_bytes + node.workspace_bytes();
-        (instance.static_bytes() + inputs + own, id)
-    };
-    let (bytes, id) = instance.ids().map(needed).max()?;
+    let (bytes, id) = largest_working_set(instance)?;
+    let bytes = instance.static_bytes() + bytes;
     (bytes > budget_bytes).then(|| {
         format!(
             "{} needs {bytes} bytes with its inputs, output, workspace and fixed memory, the budget is {budget_bytes}",
