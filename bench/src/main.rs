@@ -4,6 +4,7 @@
 use clap::{Parser, Subcommand, ValueEnum};
 use remat_bench::{checkmate, mip, monet, netlib, offload, order, place, reorder, sequences};
 use remat_instances::order::Variant;
+use remat_instances::plan::Semantics;
 use remat_lp::Algorithm;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -42,7 +43,8 @@ enum Command {
     /// Place the buffers of every table of lives below a directory, and of generated ones, beside
     /// known ways and published runs; the table goes to standard output
     Place(Place),
-    /// Chains with a link to the host: POFO beside recomputation and offloading alone
+    /// Plans with copies to the host: POFO on chains beside its baselines, graphs beside the best
+    /// known strategy, small graphs beside the compact program in other solvers
     Offload(Offload),
 }
 
@@ -130,26 +132,46 @@ struct Place {
 
 #[derive(clap::Args)]
 struct Offload {
-    /// Slots of peaks
-    #[arg(long, default_value_t = 500)]
-    slots: u64,
-    /// Labels that a stage keeps
-    #[arg(long, default_value_t = 1000)]
-    labels: usize,
-    /// Bandwidths both ways in GB/s
-    #[arg(long, value_delimiter = ',', default_value = "12,24,36")]
-    rates: Vec<f64>,
-    /// Shares of memory between recomputing all and saving all
+    /// A directory of instances (.json) that the part nodes takes as well; costs without a unit of
+    /// time count as nanoseconds
+    dir: Option<PathBuf>,
+    /// Parts: some of chains, nodes, compact
     #[arg(
         long,
+        value_enum,
         value_delimiter = ',',
-        default_value = "0.05,0.1,0.15,0.2,0.25,0.3,0.35,0.4,0.5,0.6,0.7,0.75,0.8,0.9,1"
+        default_value = "chains,nodes,compact"
     )]
+    parts: Vec<offload::Part>,
+    /// Slots of peaks, of chains
+    #[arg(long, default_value_t = 500)]
+    slots: u64,
+    /// Labels that a stage keeps, of chains
+    #[arg(long, default_value_t = 1000)]
+    labels: usize,
+    /// Bandwidths both ways in GB/s [default: 12,24,36 for chains, 12,25,50,170 for nodes]
+    #[arg(long, value_delimiter = ',')]
+    rates: Vec<f64>,
+    /// Shares of memory: of chains between recomputing all and saving all, of nodes between the
+    /// largest working set and the peak without recomputation [default: 15 and 2 of them]
+    #[arg(long, value_delimiter = ',')]
     shares: Vec<f64>,
+    /// Seconds for each solve of nodes and compact, and of other solvers
+    #[arg(long, default_value_t = 60.0)]
+    time_limit: f64,
+    /// Worker threads; 0 for one per core
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+    /// Programs of the part nodes: checkmate, monet (of instances with choices)
+    #[arg(long, value_delimiter = ',', default_value = "checkmate")]
+    programs: Vec<Semantics>,
+    /// Python with packages highspy, pyscipopt, ortools, for the part compact
+    #[arg(long, default_value = "python3")]
+    python: String,
     /// Only networks whose name contains this (may be given several times)
     #[arg(long)]
     only: Vec<String>,
-    /// Draw overhead over memory to this file (SVG)
+    /// Draw overhead of chains over memory to this file (SVG)
     #[arg(long)]
     svg: Option<PathBuf>,
 }
@@ -436,23 +458,53 @@ fn orders(args: Order) -> Result<bool, Box<dyn std::error::Error>> {
     Ok(rows.iter().all(|row| row.is_proven() || is_random(row)))
 }
 
-/// Returns true: every sequence was played.
+/// Returns true: every sequence and plan was replayed.
 fn offloads(args: Offload) -> Result<bool, Box<dyn std::error::Error>> {
-    let config = offload::Config {
-        slots: args.slots,
-        labels: args.labels,
-        rates: args.rates,
-        shares: args.shares,
-        only: args.only,
+    let or = |given: &[f64], default: &[f64]| match given {
+        [] => default.to_vec(),
+        given => given.to_vec(),
     };
-    println!("{}", offload::HEADER);
-    let mut lines = Vec::new();
-    offload::run(&config, |line| {
-        println!("{}", line.csv());
-        lines.push(line);
-    })?;
-    if let Some(svg) = args.svg {
-        std::fs::write(&svg, offload::draw(&lines)?)?;
+    if args.parts.contains(&offload::Part::Chains) {
+        let config = offload::chains::Config {
+            slots: args.slots,
+            labels: args.labels,
+            rates: or(&args.rates, &offload::chains::RATES),
+            shares: or(&args.shares, &offload::chains::SHARES),
+            only: args.only.clone(),
+        };
+        println!("{}", offload::chains::HEADER);
+        let mut lines = Vec::new();
+        offload::chains::run(&config, |line| {
+            println!("{}", line.csv());
+            lines.push(line);
+        })?;
+        if let Some(svg) = &args.svg {
+            std::fs::write(svg, offload::draw(&lines)?)?;
+        }
+    }
+    if args.parts.contains(&offload::Part::Nodes) {
+        let config = offload::nodes::Config {
+            dir: args.dir,
+            seconds: args.time_limit.clamp(0.01, 1e6),
+            threads: args.threads,
+            rates: or(&args.rates, &offload::nodes::RATES),
+            shares: or(&args.shares, &offload::nodes::SHARES),
+            semantics: args.programs,
+            only: args.only.clone(),
+        };
+        println!("{}", offload::nodes::HEADER);
+        offload::nodes::run(&config, |line| println!("{}", line.csv()))?;
+    }
+    if args.parts.contains(&offload::Part::Compact) {
+        let config = offload::compact::Config {
+            seconds: args.time_limit.clamp(0.01, 1e6),
+            threads: args.threads,
+            python: args.python,
+            only: args.only,
+        };
+        let others = offload::compact::others(&config);
+        println!("{}", offload::compact::header(&others));
+        offload::compact::run(&config, &others, |line| println!("{}", line.csv()))?;
     }
     Ok(true)
 }

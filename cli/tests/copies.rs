@@ -340,6 +340,7 @@ fn strategies_that_copy_are_compared() {
             "opportunist",
             "autocapper",
             "greedy",
+            "layer-fractions",
             "remat-bb",
         ] {
             let one = row(name);

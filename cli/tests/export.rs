@@ -107,6 +107,32 @@ fn monets_program_of_an_instance_with_choices_is_written() {
 }
 
 #[test]
+fn the_program_with_copies_is_written_and_its_optimum_is_that_of_solve() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = "zoo:chain?n=3";
+    let out = folder.path().join("copies.mps");
+    let link = ["--budget", "60%", "--offload", "5GB/s", "--json"];
+    let program = [
+        "export",
+        graph,
+        text(&out),
+        "--formulation",
+        "checkmate-offload",
+    ];
+    let said = object(&run_to(0, &[&program[..], &link, &["--pauses", "2"]].concat()).0);
+    let model = read(&out);
+    assert_eq!(said["columns"], model.num_cols());
+    let exact = object(&run_to(0, &["mip", text(&out), "--json"]).0);
+    let solved = object(&run_to(0, &[&["solve", graph][..], &link].concat()).0);
+    let found = exact["objective"].as_f64().unwrap();
+    assert!(
+        (found - solved["objective"].as_f64().unwrap()).abs() < 1e-3,
+        "{exact} {solved}"
+    );
+    assert_eq!(solved["status"], "optimal");
+}
+
+#[test]
 fn what_cannot_be_written_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let graph = chain(folder.path(), 3);
@@ -126,6 +152,12 @@ fn what_cannot_be_written_is_named() {
     let unit = [&original[..], &["--unit", "1000TiB"]].concat();
     refuse("p.mps", &unit, "give at most 1 B");
     refuse("p.mps", &["--formulation", "checkmate"], "--budget");
+    let copies = ["--budget", "60%", "--formulation", "checkmate-offload"];
+    refuse("p.mps", &copies, "needs a link");
+    let link = [&original[..], &["--offload", "pcie4"]].concat();
+    refuse("p.mps", &link, "--offload does not go with");
+    let pauses = [&original[..], &["--pauses", "1"]].concat();
+    refuse("p.mps", &pauses, "--offload");
     let other = ["--budget", "60%", "--formulation", "other"];
     refuse("p.mps", &other, "checkmate-unpartitioned");
 }

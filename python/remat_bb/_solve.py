@@ -222,7 +222,8 @@ def baselines(
 
     With ``offload`` those that copy to the host come beside them, where the graph is a chain of
     blocks: ``pofo`` (Beaumont et al., NeurIPS 2021), ``offload-only``, ``opportunist``,
-    ``autocapper`` and ``greedy``, each as a plan with every copy made at once.
+    ``autocapper``, ``greedy`` and ``layer-fractions`` (torchtitan's planner), each as a plan with
+    every copy made at once.
 
     The search of :func:`solve`, whose arguments and errors these are, is not among them. Ctrl-C is
     raised once the strategies are done.

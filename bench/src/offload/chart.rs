@@ -1,6 +1,6 @@
 //! Overhead over memory: a panel for each network and bandwidth.
 
-use super::Line;
+use super::chains::Line;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 use remat_bb::draw::style::{self, Area, FAINT, Frame, GREY, INK, PALETTE, label};

@@ -16,7 +16,8 @@ With --svg or --csv the budget is also swept from the least that any of them nee
 The picture has one curve for each heuristic, and one for this program's own search.
 
 With --offload those that copy tensors to the host come beside them, where the graph is a chain of blocks: pofo (the best of POFO's \
-sequence, rotor's and that of offloading alone; Beaumont et al., NeurIPS 2021), offload-only, opportunist, autocapper and greedy. \
+sequence, rotor's and that of offloading alone; Beaumont et al., NeurIPS 2021), offload-only, opportunist, autocapper, greedy and \
+layer-fractions (torchtitan's planner). \
 Each is a plan with every copy made at once, replayed: its cost is the makespan.
 
 For a graph whose operators may run in another order (remat-order/1) it is the known rules for orders that are compared, for a \

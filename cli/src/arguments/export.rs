@@ -1,5 +1,6 @@
 //! Arguments of `export`.
 
+use super::link::OffloadOptions;
 use super::memory::variant;
 use clap::{Args, ValueEnum};
 use remat_instances::order::Variant;
@@ -15,6 +16,8 @@ pub enum ExportedProgram {
     CheckmateUnpartitioned,
     /// The retention-edge form of Checkmate's program, all memory rows included
     Checkmate,
+    /// Checkmate's stages with copies to host memory: shares of copies in slots of time
+    CheckmateOffload,
     /// MONeT's program as published (Shah et al., ICLR 2021)
     MonetOriginal,
     /// The same with the tighter of the paper's bounds on local memory (appendix B)
@@ -69,6 +72,7 @@ fn factor(text: &str) -> Result<f64, String> {
 Examples:
   remat-bb export zoo:resnet18 --budget 80% --formulation checkmate-original resnet18.mps.gz
   remat-bb export graph.json --budget 6GiB --formulation monet-original --unit 1KiB program.lp
+  remat-bb export zoo:chain?n=6 --budget 80% --formulation checkmate-offload --offload pcie4 copies.lp
   remat-bb export zoo:unet --formulation olla-order --steps operators order.mps.gz
   remat-bb export zoo:unet --formulation olla-order --variant free order.lp
   remat-bb export lives.csv --formulation olla-place place.mps
@@ -77,9 +81,12 @@ OLLA's programs (olla, olla-order, olla-place) are of a graph that `order` takes
 lives (.csv) as `place` takes it, or of a graph and an order. Their values are in bytes, resident memory included where there is a graph and no \
 given order.
 
+checkmate-offload needs a link, --offload. By default memory does not count while the device waits for copies, so that no plan is faster than \
+the program's optimum; with --pauses N it counts, and memory changes at most N times between two runs.
+
 The object that --json prints has the fields version, instance, instance_sha256, formulation, budget_bytes, unit_bytes, rows, columns, nonzeros, \
 published_rows and published_nonzeros (with fixings and bounds counted as rows, as the published runs did; null for \
-checkmate, checkmate-unpartitioned and OLLA's), file, infeasible_because, and variant and steps (of OLLA's programs).
+checkmate, checkmate-unpartitioned, checkmate-offload and OLLA's), file, infeasible_because, and variant and steps (of OLLA's programs).
 
 Exit codes: 0 written, 2 bad usage or input, 3 infeasible: some node does not fit the budget, so nothing does (not told of \
 monet-tight, which charges less). The program is written all the same, where it can be stated: checkmate cannot.")]
@@ -96,6 +103,13 @@ pub struct ExportArguments {
     /// Integer program to write
     #[arg(short, long, value_enum, value_name = "F")]
     pub formulation: ExportedProgram,
+    /// Pauses before each run of checkmate-offload in which memory counts [default: one in which it
+    /// does not]
+    #[arg(long, value_name = "N", requires = "offload", value_parser = clap::value_parser!(u32).range(0..=8))]
+    pub pauses: Option<u32>,
+    /// The link of checkmate-offload
+    #[command(flatten)]
+    pub offload: OffloadOptions,
     /// Size that one unit of memory in the program stands for, such as 1KiB [default, and the most: a
     /// power of two near a thousandth of the budget]; not for checkmate and OLLA's programs, which
     /// have the largest that divides all sizes

@@ -68,15 +68,20 @@ pub struct OffloadOptions {
 }
 
 impl OffloadOptions {
+    /// The times at which copies may be made.
+    pub fn phase(&self) -> CopyPhase {
+        match self.offload_phase {
+            OffloadPhase::Any => CopyPhase::Any,
+            OffloadPhase::Loss => CopyPhase::Loss,
+        }
+    }
+
     /// The formulation with the link that was asked for, or as it is where none was.
     ///
     /// # Errors
     /// As [`LinkOptions::applied`].
     pub fn applied(&self, formulation: AnyFormulation) -> Result<AnySolvable, Failure> {
-        let phase = match self.offload_phase {
-            OffloadPhase::Any => CopyPhase::Any,
-            OffloadPhase::Loss => CopyPhase::Loss,
-        };
+        let phase = self.phase();
         Ok(match self.link.applied(formulation.instance())? {
             None => AnySolvable::of(formulation, None),
             Some(linked) => {

@@ -1,6 +1,6 @@
 //! The known strategies beside ours.
 
-use super::rows::{ROWS, rows};
+use super::rows::{names, rows};
 use super::{AnyFormulation, AnyPlan, AnySolvable, Listener, Settings, Solvable, Status};
 use crate::baselines::{self, Baseline};
 use rayon::prelude::*;
@@ -107,8 +107,8 @@ impl Baselines {
     /// Names of all known strategies, in the order of their list.
     pub fn names(&self) -> Vec<&'static str> {
         let known = baselines::all().iter().map(|one| one.name);
-        let rows = ROWS.iter().filter(|_| self.solvable.is_linked());
-        known.chain(rows.map(|row| row.name())).collect()
+        let linked = names().filter(|_| self.solvable.is_linked());
+        known.chain(linked).collect()
     }
 
     /// All known strategies at a budget in bytes, in the order of their list.

@@ -1,13 +1,13 @@
-//! Rows of chains with a link among the known strategies.
+//! Strategies with a link among the known ones.
 
 use super::{AnyPlan, Compared};
 use crate::offload::chain::{ChainTuning, NodePlan, Row, chain_plans_tuned};
-use crate::offload::nodes::Linked;
+use crate::offload::nodes::{Linked, layer_fractions};
 use remat_instances::budget::format_bytes;
 use remat_instances::schedule::Semantics;
 
-/// Rows that are shown beside the known strategies: rotor is one of those.
-pub(super) const ROWS: [Row; 5] = [
+/// Rows of chains that are shown beside the known strategies: rotor is one of those.
+const ROWS: [Row; 5] = [
     Row::Pofo,
     Row::OffloadOnly,
     Row::Opportunist,
@@ -15,9 +15,55 @@ pub(super) const ROWS: [Row; 5] = [
     Row::Greedy,
 ];
 
-/// The rows of the chain of an instance at a budget in bytes. POFO's is never above `rotor`, the
-/// strategy of that name. One of many budgets, of a `sweep`, is searched with less work.
+/// The name of torchtitan's strategy.
+const LAYER_FRACTIONS: &str = "layer-fractions";
+
+/// Names of the strategies, in the order of [`rows`].
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    let chains = ROWS.iter().map(|row| row.name());
+    chains.chain([LAYER_FRACTIONS])
+}
+
+/// The strategies at a budget in bytes: the rows of the chain of an instance, and fractions of its
+/// layers. POFO's row is never above `rotor`, the strategy of that name. One of many budgets, of a
+/// `sweep`, is searched with less work.
 pub(super) fn rows(
+    linked: &Linked,
+    budget_bytes: u64,
+    sweep: bool,
+    rotor: Option<&Compared>,
+) -> Vec<Compared> {
+    let mut all = chain_rows(linked, budget_bytes, sweep, rotor);
+    all.push(fractions(linked, budget_bytes));
+    all
+}
+
+fn fractions(linked: &Linked, budget_bytes: u64) -> Compared {
+    let found = first_implementations(linked).and_then(|()| {
+        let instance = linked.formulation().instance();
+        let found = layer_fractions(instance, budget_bytes, linked.phase());
+        found.map_err(|e| e.to_string())
+    });
+    let too_large = matches!(found, Ok(None));
+    let unfit = || {
+        format!(
+            "no shares of layers fit into {}",
+            format_bytes(budget_bytes)
+        )
+    };
+    let result = found.and_then(|found| {
+        let found = found.map(|(plan, replay)| (AnyPlan::Statements(plan), replay));
+        found.ok_or_else(unfit)
+    });
+    Compared {
+        name: LAYER_FRACTIONS,
+        result,
+        infeasible: false,
+        too_large,
+    }
+}
+
+fn chain_rows(
     linked: &Linked,
     budget_bytes: u64,
     sweep: bool,
@@ -64,17 +110,22 @@ pub(super) fn rows(
 }
 
 fn plans(linked: &Linked, budget_bytes: u64, sweep: bool) -> Result<Vec<NodePlan>, String> {
-    let formulation = linked.formulation();
-    if formulation.semantics() != Semantics::Checkmate {
-        return Err(
-            "it has one implementation of each node; take the formulation checkmate".into(),
-        );
-    }
+    first_implementations(linked)?;
     let tuning = match sweep {
         true => ChainTuning::for_sweep,
         false => ChainTuning::of,
     };
-    let instance = formulation.instance();
+    let instance = linked.formulation().instance();
     let plans = chain_plans_tuned(instance, budget_bytes, linked.phase(), tuning);
     plans.map_err(|e| e.to_string())
+}
+
+/// Refuses what has several implementations of a node.
+fn first_implementations(linked: &Linked) -> Result<(), String> {
+    match linked.formulation().semantics() {
+        Semantics::Checkmate => Ok(()),
+        Semantics::Monet => {
+            Err("it has one implementation of each node; take the formulation checkmate".into())
+        }
+    }
 }

@@ -231,6 +231,62 @@ pub fn recurrence(b: &mut ModelBuilder, dice: &mut Dice, sign: f64) {
     }
 }
 
+/// Groups of binaries of which one is chosen, switches that choices turn on, and products of both as
+/// continuous columns, as mapping programs write them (CoSA; Huang et al., ISCA 2021).
+pub fn products(b: &mut ModelBuilder, dice: &mut Dice, sign: f64) {
+    let binary = |b: &mut ModelBuilder, cost: i64| {
+        let c = b.add_col(sign * cost as f64, 0.0..=1.0);
+        b.set_integer(c, true);
+        c
+    };
+    let switches: Vec<ColId> = (0..dice.range(1, 3))
+        .map(|_| binary(b, dice.range(0, 6)))
+        .collect();
+    for pair in switches.windows(2) {
+        b.add_row(0.0.., [(pair[1], 1.0), (pair[0], -1.0)]);
+    }
+    let mut terms: Vec<(ColId, f64)> = Vec::new();
+    for _ in 0..dice.range(1, 2) {
+        let choices: Vec<ColId> = (0..dice.range(2, 4))
+            .map(|_| binary(b, dice.range(-4, 6)))
+            .collect();
+        match dice.chance(80) {
+            true => b.add_row(1.0, choices.iter().map(|&c| (c, 1.0))),
+            false => b.add_row(..=1.0, choices.iter().map(|&c| (c, 1.0))),
+        };
+        for &switch in &switches {
+            // Choices that turn the switch on, so that their products are themselves.
+            let of = choices.iter().filter(|_| dice.chance(40));
+            let mut on: Vec<(ColId, f64)> = of.map(|&c| (c, -1.0)).collect();
+            if !on.is_empty() {
+                on.push((switch, 1.0));
+                b.add_row(0.0.., on);
+            }
+            for &choice in &choices {
+                let upper = [1.0, 2.0, f64::INFINITY][dice.range(0, 2) as usize];
+                let z = b.add_col(sign * dice.range(-5, 5) as f64, 0.0..=upper);
+                let not = dice.chance(20);
+                // The switch, or what it is not.
+                let (a, one) = if not { (-1.0, 1.0) } else { (1.0, 0.0) };
+                b.add_row(..=0.0, [(z, 1.0), (choice, -1.0)]);
+                if dice.chance(90) {
+                    b.add_row(..=one, [(z, 1.0), (switch, -a)]);
+                }
+                if dice.chance(90) {
+                    b.add_row(one - 1.0.., [(z, 1.0), (choice, -1.0), (switch, -a)]);
+                }
+                terms.push((z, dice.range(1, 9) as f64));
+            }
+        }
+    }
+    let load = b.add_col(
+        sign * dice.range(0, 2) as f64,
+        0.0..=dice.range(5, 40) as f64,
+    );
+    terms.push((load, -1.0));
+    b.add_row(..=dice.range(0, 9) as f64, terms);
+}
+
 /// A model whose integer columns have finite small bounds.
 pub fn random_model(dice: &mut Dice) -> (Model, &'static str) {
     let sense = if dice.chance(50) {
@@ -252,6 +308,7 @@ pub fn random_model(dice: &mut Dice) -> (Model, &'static str) {
         "fractional",
         "lotsizing",
         "recurrence",
+        "products",
     ];
     let kind = kinds[dice.range(0, kinds.len() as i64 - 1) as usize];
     match kind {
@@ -306,6 +363,7 @@ pub fn random_model(dice: &mut Dice) -> (Model, &'static str) {
             }
         }
         "recurrence" => recurrence(&mut b, dice, sense.sign()),
+        "products" => products(&mut b, dice, sense.sign()),
         "lotsizing" => {
             // Stock, production and set-up per period: variable upper bounds, paths, flow covers.
             let periods = dice.range(2, 5);

@@ -23,6 +23,7 @@ mod monet_once;
 mod monet_proofs;
 mod monet_rows;
 mod offload_chains;
+mod offload_compact;
 mod offload_graphs;
 mod offload_limits;
 mod offload_nodes;

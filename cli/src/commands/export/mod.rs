@@ -10,6 +10,7 @@ use crate::source;
 use clap::ValueEnum;
 use remat_formulations::checkmate::compact::{Compact, Space};
 use remat_formulations::checkmate::original::{Original, OriginalError, Stages};
+use remat_formulations::offload::compact::{OffloadProgram, OffloadProgramError, Pauses};
 use remat_formulations::solve::AnyFormulation;
 use remat_formulations::{checkmate, monet};
 use remat_instances::Instance;
@@ -52,7 +53,11 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     };
     let budget_bytes = source::budget(budget, plain.peak_bytes)?;
     let unit_bytes = unit(arguments, &instance, budget_bytes)?;
-    let infeasible_because = too_small(arguments, &instance, budget_bytes);
+    let instance = match arguments.formulation {
+        ExportedProgram::CheckmateOffload => linked(arguments, instance)?,
+        _ => instance,
+    };
+    let infeasible_because = too_small(arguments, &instance, budget_bytes)?;
     let exported = build(arguments, &instance, budget_bytes, unit_bytes)?;
     match &exported {
         Some(exported) => files.write(&arguments.out, &format.text(&exported.model))?,
@@ -116,6 +121,9 @@ fn budget(arguments: &ExportArguments) -> Result<Option<&str>, Failure> {
             remedy: remedy.into(),
         })
     };
+    if a.offload.link.offload.is_some() && a.formulation != ExportedProgram::CheckmateOffload {
+        return wrong("--offload", "leave it out, or export checkmate-offload");
+    }
     if a.formulation.is_olla() {
         let timed = a.steps.is_some() || a.timestep_factor.is_some();
         let places = a.formulation == ExportedProgram::OllaPlace;
@@ -156,18 +164,37 @@ fn budget(arguments: &ExportArguments) -> Result<Option<&str>, Failure> {
 
 /// Reason why nothing fits the budget, where a look tells. MONeT's program with the tighter bound on
 /// local memory charges less than the look does.
+///
+/// # Errors
+/// As [`OffloadOptions::applied`](crate::arguments::OffloadOptions::applied).
 fn too_small(
     arguments: &ExportArguments,
     instance: &Instance,
     budget_bytes: u64,
-) -> Option<String> {
+) -> Result<Option<String>, Failure> {
     let semantics = match arguments.formulation {
-        ExportedProgram::MonetTight => return None,
+        ExportedProgram::MonetTight => return Ok(None),
         ExportedProgram::MonetOriginal => Semantics::Monet,
         _ => Semantics::Checkmate,
     };
-    let formulation = AnyFormulation::of(instance, semantics).ok()?;
-    formulation.too_small(budget_bytes)
+    let Ok(formulation) = AnyFormulation::of(instance, semantics) else {
+        return Ok(None);
+    };
+    let solvable = arguments.offload.applied(formulation)?;
+    Ok(solvable.too_small(budget_bytes))
+}
+
+/// The instance with the link that was asked for.
+///
+/// # Errors
+/// [`Failure::Usage`] where none was, and as
+/// [`LinkOptions::applied`](crate::arguments::LinkOptions::applied).
+fn linked(arguments: &ExportArguments, instance: Instance) -> Result<Instance, Failure> {
+    let linked = arguments.offload.link.applied(&instance)?;
+    linked.ok_or_else(|| Failure::Usage {
+        problem: format!("--formulation {} needs a link", name(arguments.formulation)),
+        remedy: "give --offload pcie4, a speed, or on for the instance's own".into(),
+    })
 }
 
 /// A program to be written.
@@ -216,6 +243,26 @@ fn build(
             let unit_bytes = graph.memory_unit();
             Exported {
                 model: Compact::new(graph, Space::Full).with_memory_rows(),
+                unit_bytes,
+                published: None,
+            }
+        }
+        ExportedProgram::CheckmateOffload => {
+            let pauses = arguments.pauses.map_or(Pauses::Uncounted, Pauses::Counted);
+            let copies = arguments.offload.phase();
+            let program = OffloadProgram::new(instance, budget_bytes, copies, pauses, unit_bytes);
+            let program = match program {
+                Ok(program) => program,
+                Err(OffloadProgramError::TooSmall(_)) => return Ok(None),
+                Err(e) => {
+                    return Err(Failure::Usage {
+                        problem: format!("{}: {e}", arguments.instance),
+                        remedy: "leave out --offload-phase".into(),
+                    });
+                }
+            };
+            Exported {
+                model: program.model().clone(),
                 unit_bytes,
                 published: None,
             }

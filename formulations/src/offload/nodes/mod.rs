@@ -13,12 +13,14 @@
 //! | `clock` | copies put into place for a choice of gaps |
 //! | `choose` | the choice of gaps |
 //! | `emit` | the statements |
+//! | `fractions` | the known strategy of shares of layers |
 //! | `front`, `linked` | the front door, and the same as a formulation |
 
 mod choose;
 mod clock;
 mod emit;
 mod envelope;
+mod fractions;
 mod front;
 mod linked;
 mod outcome;
@@ -27,6 +29,7 @@ mod settings;
 mod stages;
 
 pub use envelope::Envelope;
+pub use fractions::{FractionsError, layer_fractions};
 pub use front::Offload;
 pub use linked::Linked;
 pub use outcome::{Offloaded, STAGE_SCHEDULES_WITH_COPIES};

@@ -71,32 +71,8 @@ pub(crate) fn fix(w: &mut WorkingProblem) -> Result<(), Infeasible> {
     Ok(())
 }
 
-fn is_whole(v: f64) -> bool {
+pub(super) fn is_whole(v: f64) -> bool {
     v.fract() == 0.0 && v.abs() < 1e9
-}
-
-/// A continuous column that an equation of integers determines is integer.
-pub(crate) fn implied_integers(w: &mut WorkingProblem) {
-    for i in 0..w.rows.len() {
-        if !w.row_alive[i] || w.row_lower[i] != w.row_upper[i] {
-            continue;
-        }
-        let mut continuous = w.rows[i].iter().filter(|e| !w.integer[e.0 as usize]);
-        let (Some(&(j, a)), None) = (continuous.next(), continuous.next()) else {
-            continue;
-        };
-        let whole = w.rows[i].iter().all(|e| is_whole(e.1 / a)) && is_whole(w.row_lower[i] / a);
-        // Exactly representable quotients only.
-        let exact = w.rows[i].iter().all(|e| (e.1 / a) * a == e.1);
-        let k = j as usize;
-        if whole && exact {
-            w.integer[k] = true;
-            let (l, u) = (w.lower[k], w.upper[k]);
-            w.lower[k] = (l - contradiction(l)).ceil();
-            w.upper[k] = (u + contradiction(u)).floor();
-            w.changes += 1;
-        }
-    }
 }
 
 /// A column in a single equation is the equation's slack: it goes, the equation becomes a range.

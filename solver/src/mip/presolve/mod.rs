@@ -9,6 +9,7 @@
 mod columns;
 mod dominance;
 mod equations;
+mod implied;
 mod literals;
 mod postsolve;
 mod probing;
@@ -19,6 +20,7 @@ mod sparsify;
 
 pub(crate) use postsolve::{Postsolve, PostsolveStep};
 
+use self::probing::Affine;
 use crate::mip::domain::Domain;
 use crate::mip::problem::{Problem, Sparse, exact_scale, objective_step};
 use crate::mip::settings::Settings;
@@ -230,6 +232,21 @@ impl WorkingProblem {
             }
         }
     }
+
+    /// Adds the equations of columns that are functions of binaries, which then go as doubletons.
+    fn take_affine(&mut self, kept: &[u32], affine: &[Affine]) {
+        for one in affine {
+            let [col, binary] = [one.col, one.binary].map(|k| kept[k as usize]);
+            let free = |j: u32| self.lower[j as usize] < self.upper[j as usize];
+            if free(col) && free(binary) {
+                self.rows.push(vec![(col, 1.0), (binary, -one.factor)]);
+                self.row_lower.push(one.constant);
+                self.row_upper.push(one.constant);
+                self.row_alive.push(true);
+                self.changes += 1;
+            }
+        }
+    }
 }
 
 fn reduce(
@@ -267,7 +284,7 @@ fn rounds(
         rows::simplify(work)?;
         columns::fix(work)?;
         rows::parallel(work)?;
-        columns::implied_integers(work);
+        implied::run(work);
         dominance::merge_parallel(work);
         dominance::fix_dominated(work);
         columns::slacks(work)?;
@@ -277,8 +294,9 @@ fn rounds(
             let before = work.changes;
             let (p, kept) = work.assemble();
             let mut domain = Domain::new(&p);
-            probing::run(&p, &mut domain, stop)?;
+            let affine = probing::run(&p, &mut domain, stop)?;
             work.take_bounds(&p, &kept, &domain);
+            work.take_affine(&kept, &affine);
             if work.changes == before {
                 break;
             }

@@ -1,13 +1,39 @@
 //! Probing: fix a binary both ways, propagate, and keep what both ways agree on (Savelsbergh 1994).
+//! A column that both ways fix is an affine function of the binary.
 
 use super::Infeasible;
 use crate::mip::domain::Domain;
 use crate::mip::problem::Problem;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Tightens the domain; the binaries with the most rows first, within a tick limit.
-pub(crate) fn run(p: &Problem, d: &mut Domain, stop: &AtomicBool) -> Result<(), Infeasible> {
-    let limit = d.ticks + 20_000_000 + 20 * p.rows.index.len() as u64;
+/// A column that is `constant + factor * x[binary]`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Affine {
+    pub col: u32,
+    pub binary: u32,
+    pub constant: f64,
+    pub factor: f64,
+}
+
+/// Ticks of probing without a gain after which it ends, beside some for each entry of the rows, and
+/// the multiple of both that it takes at most. 100 million ticks are some 0.7 s.
+const PATIENCE: u64 = 20_000_000;
+const MOST_PATIENCE: u64 = 20;
+
+/// Tightens the domain; the binaries with the most rows first, within a tick limit. Returns columns
+/// that are functions of binaries, each at most once and of none that is one itself.
+pub(crate) fn run(
+    p: &Problem,
+    d: &mut Domain,
+    stop: &AtomicBool,
+) -> Result<Vec<Affine>, Infeasible> {
+    let mut found: Vec<Affine> = Vec::new();
+    // Columns that are functions of others, or that others are functions of.
+    let mut taken = vec![false; p.num_cols()];
+    let mut base = vec![false; p.num_cols()];
+    let patience = PATIENCE + 20 * p.rows.index.len() as u64;
+    let most = d.ticks + MOST_PATIENCE * patience;
+    let mut limit = d.ticks + patience;
     for j in p.binaries_by_rows(&d.lower, &d.upper) {
         if d.ticks > limit || stop.load(Ordering::Relaxed) {
             break;
@@ -15,6 +41,7 @@ pub(crate) fn run(p: &Problem, d: &mut Domain, stop: &AtomicBool) -> Result<(), 
         if d.is_fixed(j) {
             continue;
         }
+        let gains = (found.len(), d.mark());
         let mark = d.mark();
         d.fix(p, j, 0.0);
         let zero = d.propagate(p);
@@ -29,8 +56,21 @@ pub(crate) fn run(p: &Problem, d: &mut Domain, stop: &AtomicBool) -> Result<(), 
         if zero && one {
             for &(k, l0, u0) in &implied {
                 let k = k as usize;
-                if p.integer[k] && k != j {
+                if k == j {
+                    continue;
+                }
+                if p.integer[k] {
                     common.push((k, l0.min(d.lower[k]), u0.max(d.upper[k])));
+                }
+                let is_fixed = l0 == u0 && d.lower[k] == d.upper[k];
+                if is_fixed && l0 != d.lower[k] && !taken[j] && !taken[k] && !base[k] {
+                    (taken[k], base[j]) = (true, true);
+                    found.push(Affine {
+                        col: k as u32,
+                        binary: j as u32,
+                        constant: l0,
+                        factor: d.lower[k] - l0,
+                    });
                 }
             }
         }
@@ -49,6 +89,36 @@ pub(crate) fn run(p: &Problem, d: &mut Domain, stop: &AtomicBool) -> Result<(), 
         if d.infeasible || !d.propagate(p) {
             return Err(Infeasible);
         }
+        if gains != (found.len(), d.mark()) {
+            limit = most.min(d.ticks + patience);
+        }
     }
-    Ok(())
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_that_follow_a_binary_are_found() {
+        // x turns y on, z is both; without x nothing is left of w.
+        let text = "Minimize\n c: x + y + z + w\nSubject To\n on: y - x >= 0\n a: z - x <= 0\n b: z - y <= 0\n \
+                    c: z - x - y >= -1\n d: w - 3 x <= 0\n e: w - x - y - 5 z >= -4\nBounds\n w <= 3\nBinary\n x\n y\n z\n\
+                    General\n w\nEnd\n";
+        let model = remat_lp::lp_format::parse(text, "case").unwrap();
+        let p = Problem::from_model(&model);
+        let mut d = Domain::new(&p);
+        let found = run(&p, &mut d, &AtomicBool::new(false)).ok().unwrap();
+        let of = |col: u32| found.iter().find(|one| one.col == col || one.binary == col);
+        // z is x; which stands for which is the order of the probes.
+        let z = of(2).expect("z follows x");
+        assert_eq!((z.constant, z.factor), (0.0, 1.0));
+        assert_eq!(z.col + z.binary, 2);
+        let w = found
+            .iter()
+            .find(|one| one.col == 3)
+            .expect("w is three times x");
+        assert_eq!((w.constant, w.factor), (0.0, 3.0));
+    }
 }
