@@ -185,3 +185,54 @@ fn a_start_is_used_and_a_cutoff_at_the_optimum_leaves_nothing() {
     let r = Solver::new(model, settings).run().unwrap();
     assert_eq!(r.solution.map(|s| s.objective), Some(best.objective));
 }
+
+/// Tasks on machines, of which the first holds them all: the longest load counts, and every move
+/// from one machine to another.
+fn tasks_on_machines(tasks: usize, machines: usize) -> Model {
+    let mut b = ModelBuilder::new(Sense::Minimise);
+    let binary = |b: &mut ModelBuilder| {
+        let c = b.add_col(0.0, 0.0..=1.0);
+        b.set_integer(c, true);
+        c
+    };
+    let on: Vec<Vec<ColId>> = (0..tasks)
+        .map(|_| (0..machines).map(|_| binary(&mut b)).collect())
+        .collect();
+    let end = b.add_col(1.0, 0.0..);
+    let size = |t: usize| (3 + t * 7 % 11) as f64;
+    for row in &on {
+        b.add_row(1.0, row.iter().map(|&c| (c, 1.0)));
+    }
+    for m in 0..machines {
+        let load = on.iter().enumerate().map(|(t, row)| (row[m], -size(t)));
+        b.add_row(0.0.., load.chain([(end, 1.0)]));
+        let held = on.iter().enumerate().map(|(t, row)| (row[m], size(t)));
+        if m > 0 {
+            b.add_row(..=tasks as f64 / 10.0, held);
+        }
+    }
+    for pair in on.windows(2) {
+        let moves = b.add_col(2.0, 0.0..);
+        for (&before, &here) in pair[0].iter().zip(&pair[1]) {
+            b.add_row(0.0.., [(moves, 1.0), (before, -1.0), (here, 1.0)]);
+        }
+    }
+    b.build().unwrap()
+}
+
+#[test]
+fn large_programs_have_a_solution_before_the_first_relaxation() {
+    let model = tasks_on_machines(2_600, 3);
+    assert!(model.num_rows() > 10_000);
+    let settings = Settings {
+        limits: Limits {
+            ticks: Some(150_000_000),
+            ..Default::default()
+        },
+        presolve: false,
+        ..Settings::default()
+    };
+    let r = Solver::new(model, settings).run().unwrap();
+    let found = r.solution.map(|s| s.found_by);
+    assert_eq!((r.status, found), (SolveStatus::TickLimit, Some("fixing")));
+}

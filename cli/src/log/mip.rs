@@ -3,7 +3,7 @@
 use super::{EventFields, LogTable};
 
 /// Meaning of the letters in front of a line.
-const LEGEND: &str = "found by: L relaxation, R rounding, D dive, J jump, P feasibility pump, N restricted program, \
+const LEGEND: &str = "found by: L relaxation, R rounding, D dive, J jump, F fix and propagate, P feasibility pump, N restricted program, \
                       S start, H other heuristic\n";
 
 /// Lines between two headers.
@@ -111,7 +111,7 @@ impl SearchLog {
 
 /// The letter of a finder in the first column of a line.
 ///
-/// `L` relaxation, `R` rounding, `D` dive, `J` jump, `P` feasibility pump, `N` a neighbourhood of
+/// `L` relaxation, `R` rounding, `D` dive, `J` jump, `F` fix and propagate, `P` feasibility pump, `N` a neighbourhood of
 /// restricted programs, `S` a start, `H` anything else (a heuristic of the domain).
 fn letter(found_by: &str) -> char {
     match found_by {
@@ -119,6 +119,7 @@ fn letter(found_by: &str) -> char {
         "rounding" => 'R',
         "dive" => 'D',
         "jump" => 'J',
+        "fixing" => 'F',
         "pump" => 'P',
         "RINS" | "RENS" | "mutation" => 'N',
         "start" => 'S',

@@ -1,7 +1,7 @@
 //! Plans that copy, on the nodes of graphs: recorded optima, random graphs, and limits.
 
 use remat_formulations::offload::CopyPhase;
-use remat_formulations::offload::nodes::{Offload, Offloaded};
+use remat_formulations::offload::nodes::{Offload, Offloaded, layer_fractions};
 use remat_formulations::solve::{AnyFormulation, Settings, Status};
 use remat_formulations::zoo;
 use remat_instances::instance::{CostUnit, Duplex, HostLink, Instance, NodeKind};
@@ -188,4 +188,45 @@ fn copies_around_the_loss_need_one() {
     let offload = Offload::new(formulation, u64::MAX >> 12).phase(CopyPhase::Loss);
     let error = offload.run().unwrap_err().to_string();
     assert!(error.contains("it has no loss"), "{error}");
+}
+
+#[test]
+fn fractions_of_layers_fit_and_copy_more_where_there_is_less() {
+    let mut found = 0;
+    for spec in [
+        "zoo:resnet18?batch=16&device=v100",
+        "zoo:gpt2?layers=4&device=a100",
+    ] {
+        let instance = zoo::build(&spec.parse().unwrap()).unwrap();
+        let link = HostLink {
+            host_memory_bytes: Some(1 << 30),
+            ..HostLink::new(12_000_000_000, 24_000_000_000)
+        };
+        let instance = instance.with_host_link(Some(link)).unwrap();
+        let peak = instance
+            .plain_replay(Semantics::Checkmate)
+            .unwrap()
+            .peak_bytes;
+        for (percent, phase) in [
+            (95, CopyPhase::Any),
+            (85, CopyPhase::Loss),
+            (75, CopyPhase::Any),
+        ] {
+            let budget = peak * percent / 100;
+            let Some((plan, said)) = layer_fractions(&instance, budget, phase).unwrap() else {
+                continue;
+            };
+            let replay = simulate::plan(&instance, &plan).unwrap();
+            assert_eq!(replay.makespan, said.makespan, "{spec} {percent}");
+            assert!(replay.peak_bytes <= budget && phase.admits(&instance, &replay));
+            assert!(replay.transfers.host_peak_bytes <= 1 << 30);
+            println!(
+                "{spec} {percent}%: {:.2}%, {} bytes to the host",
+                replay.overhead_percent(),
+                replay.transfers.to_host_bytes
+            );
+            found += u32::from(replay.transfers.to_host_bytes > 0);
+        }
+    }
+    assert!(found >= 3, "{found}");
 }

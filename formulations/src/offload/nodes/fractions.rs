@@ -2,17 +2,18 @@
 //!
 //! A linear program splits what each layer saves into shares that stay, go to the host, and are
 //! computed again; a knapsack for each layer then picks the tensors (torchtitan, `auto_perf_maxing`,
-//! pull request 4636). With `D` the bytes that a layer saves beside its output, `F` and `B` the times
-//! of its forward and backward runs, `k`, `o` the shares kept and offloaded:
+//! pull request 4636). With `A` the bytes of a layer's output and `D` of what else it saves, `F` and `B`
+//! the times of its forward and backward runs, `k`, `o` the shares of `D` kept and offloaded, `w` that
+//! of `A` offloaded:
 //!
 //! ```text
 //! minimise  sum_l (1 - k_l - o_l) F_l
-//! peak      sum_{j<l} (output_j + k_j D_j) + o_{l-1} D_{l-1} + peak_l <= capacity    for every layer l
-//! link      o_l D_l <= F_l out,  o_l D_l <= B_l back                                copies hide in the layer itself
-//! host      sum_l o_l D_l <= host memory
+//! peak      sum_{j<l} ((1 - w_j) A_j + k_j D_j) + w_{l-1} A_{l-1} + o_{l-1} D_{l-1} + peak_l <= capacity    for every layer l
+//! link      o_l D_l + w_l A_l <= F_l out,  o_l D_l + w_l A_l <= B_l back         copies hide in the layer itself
+//! host      sum_l (o_l D_l + w_l A_l) <= host memory
 //! ```
 //!
-//! Outputs of layers stay. The plan recomputes what is not saved when the backward pass first needs
+//! No output of a layer is computed again. The plan recomputes what is not saved when the backward pass first needs
 //! it, and its copies are put into place by the clock of [`Offload`](super::Offload). Where the plan
 //! does not fit, the capacity of the linear program is lowered step by step.
 
@@ -60,10 +61,11 @@ pub enum FractionsError {
 /// use remat_formulations::offload::CopyPhase;
 /// use remat_formulations::offload::nodes::layer_fractions;
 /// use remat_formulations::zoo;
+/// use remat_instances::Semantics;
 ///
 /// let instance = zoo::build(&"zoo:gpt2?layers=2&device=a100".parse()?)?;
 /// let instance = instance.with_host_link(Some("25GB/s".parse()?))?;
-/// let peak = instance.plain_replay(Default::default())?.peak_bytes;
+/// let peak = instance.plain_replay(Semantics::Checkmate)?.peak_bytes;
 /// let found = layer_fractions(&instance, peak / 10 * 9, CopyPhase::Any)?;
 /// let (_, replay) = found.ok_or("it fits")?;
 /// assert!(replay.makespan >= replay.base_cost && replay.peak_bytes <= peak / 10 * 9);
@@ -153,51 +155,86 @@ fn layers(training: &TrainingChain<'_>) -> Vec<Layer> {
     .collect()
 }
 
-/// Shares kept and offloaded of each layer; `None` where the program is infeasible.
+/// Shares of each layer.
+struct Shares {
+    /// Of what it saves beside its output, kept.
+    kept: f64,
+    /// And offloaded.
+    away: f64,
+    /// Of its output, offloaded.
+    output_away: f64,
+}
+
+/// Shares of each layer; `None` where the program is infeasible.
 fn shares(
     layers: &[Layer],
     capacity: u64,
     times: &CopyTimes,
     host_bytes: u64,
-) -> Result<Option<Vec<[f64; 2]>>, ModelError> {
+) -> Result<Option<Vec<Shares>>, ModelError> {
     const MIB: f64 = 1048576.0;
     let size = |bytes: u64| bytes as f64 / MIB;
     let mut lp = ModelBuilder::new(Sense::Maximise);
-    let mut columns: Vec<[ColId; 2]> = Vec::new();
+    let mut columns: Vec<[ColId; 3]> = Vec::new();
+    // Bytes of each layer that leave, by column.
+    let leaving = |c: &[ColId; 3], layer: &Layer| {
+        let both = [(c[1], layer.saved_bytes), (c[2], layer.output_bytes)];
+        both.map(|(col, bytes)| (col, size(bytes)))
+    };
     for layer in layers {
+        let cost = layer.forward_cost as f64;
+        let most = if layer.output.is_some() { 1.0 } else { 0.0 };
+        let own = [
+            lp.add_col(cost, 0.0..=1.0),
+            lp.add_col(cost, 0.0..=1.0),
+            lp.add_col(0.0, 0.0..=most),
+        ];
+        lp.add_row(..=1.0, [(own[0], 1.0), (own[1], 1.0)]);
         let sent = times.to_host_within(layer.forward_cost);
         let back = times.from_host_within(layer.backward_cost);
-        let hidden = sent.min(back) as f64 / layer.saved_bytes.max(1) as f64;
-        let cost = layer.forward_cost as f64;
-        let kept = lp.add_col(cost, 0.0..=1.0);
-        let away = lp.add_col(cost, 0.0..=hidden.min(1.0));
-        lp.add_row(..=1.0, [(kept, 1.0), (away, 1.0)]);
-        columns.push([kept, away]);
+        lp.add_row(..=size(sent.min(back)), without_zeros(leaving(&own, layer)));
+        columns.push(own);
     }
     let mut outputs = 0.0;
     for (l, layer) in layers.iter().enumerate() {
-        let before = columns[..l].iter().zip(layers);
-        let mut row: Vec<(ColId, f64)> = before.map(|(c, j)| (c[0], size(j.saved_bytes))).collect();
-        if let Some(before) = l.checked_sub(1) {
-            row.push((columns[before][1], size(layers[before].saved_bytes)));
+        let mut row: Vec<(ColId, f64)> = Vec::new();
+        for (j, (c, before)) in columns[..l].iter().zip(layers).enumerate() {
+            row.push((c[0], size(before.saved_bytes)));
+            match j + 1 == l {
+                // On its way, or kept.
+                true => row.push((c[1], size(before.saved_bytes))),
+                false => row.push((c[2], -size(before.output_bytes))),
+            }
         }
-        row.retain(|(_, bytes)| *bytes > 0.0);
-        lp.add_row(..=size(capacity) - outputs - size(layer.peak_bytes), row);
+        let room = size(capacity) - outputs - size(layer.peak_bytes);
+        lp.add_row(..=room, without_zeros(row));
         outputs += size(layer.output_bytes);
     }
     if host_bytes < u64::MAX {
         let all = columns.iter().zip(layers);
-        let all = all.map(|(c, layer)| (c[1], size(layer.saved_bytes)));
-        lp.add_row(..=size(host_bytes), all.filter(|(_, bytes)| *bytes > 0.0));
+        let all = all.flat_map(|(c, layer)| leaving(c, layer));
+        lp.add_row(..=size(host_bytes), without_zeros(all));
     }
     let mut solver = Solver::new(lp.build()?, Settings::default());
     Ok(match solver.solve() {
         LpOutcome::Optimal(solution) => {
             let value = |col: ColId| solution.x[col.index()];
-            Some(columns.iter().map(|c| c.map(value)).collect())
+            let shares = columns.iter().map(|c| c.map(value));
+            let named = shares.map(|[kept, away, output_away]| Shares {
+                kept,
+                away,
+                output_away,
+            });
+            Some(named.collect())
         }
         _ => None,
     })
+}
+
+fn without_zeros(
+    entries: impl IntoIterator<Item = (ColId, f64)>,
+) -> impl Iterator<Item = (ColId, f64)> {
+    entries.into_iter().filter(|(_, value)| *value != 0.0)
 }
 
 /// Tensors that are saved, and those of them that leave.
@@ -205,24 +242,25 @@ fn chosen(
     instance: &Instance,
     graph: &TrainingGraph<'_>,
     layers: &[Layer],
-    shares: &[[f64; 2]],
+    shares: &[Shares],
 ) -> (Vec<bool>, Vec<bool>) {
     let mut saved = vec![false; graph.backward_start()];
     let mut away = saved.clone();
-    for (layer, &[kept, gone]) in layers.iter().zip(shares) {
+    for (layer, shares) in layers.iter().zip(shares) {
         if let Some(output) = layer.output {
             saved[output.index()] = true;
+            away[output.index()] = shares.output_away >= 0.5 && instance.may_offload(output);
         }
         let bytes = |id: &NodeId| instance.node(*id).output_bytes;
         let part = |id: &NodeId| bytes(id) as f64 / layer.saved_bytes.max(1) as f64;
         let parts: Vec<f64> = layer.saved.iter().map(part).collect();
         let costs = layer.saved.iter();
         let costs: Vec<u64> = costs.map(|id| instance.node(*id).run_cost(true)).collect();
-        let taken = QuantisedKnapsack::solve(&parts, &costs).chosen(kept + gone);
+        let taken = QuantisedKnapsack::solve(&parts, &costs).chosen(shares.kept + shares.away);
         // The largest leave, as long as they hide.
         let mut by_size: Vec<usize> = (0..parts.len()).filter(|k| taken[*k]).collect();
         by_size.sort_by(|a, b| parts[*b].total_cmp(&parts[*a]).then(a.cmp(b)));
-        let mut left = gone;
+        let mut left = shares.away;
         for k in by_size {
             let id = layer.saved[k];
             saved[id.index()] = true;

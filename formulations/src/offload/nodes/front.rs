@@ -238,6 +238,7 @@ impl Searching<'_> {
             return Ok(());
         }
         self.without_link(self.part(tuning.without_share, 2))?;
+        self.chains();
         // The whole envelope is all that a link can do; where it needs no waiting it is the answer.
         self.probe(1.0, self.extra(), tuning.probe_share)?;
         let extra = self.extra();

@@ -1,6 +1,7 @@
 //! Primal heuristics.
 
 mod diving;
+mod fixing;
 mod jump;
 pub(crate) mod neighbourhood;
 mod pump;

@@ -360,7 +360,9 @@ impl Worker {
                 }
             })
             .collect();
-        self.jump(shared, &cheap, budget, shared.settings.first_seed() + 1)?;
+        if !self.jump(shared, &cheap, budget, shared.settings.first_seed() + 1)? {
+            self.fix_and_propagate(shared, budget)?;
+        }
         Ok(())
     }
 }

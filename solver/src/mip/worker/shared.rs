@@ -36,7 +36,7 @@ pub(crate) struct Incumbent {
 mod finder {
     use serde::{Deserialize, Deserializer, Serializer};
 
-    const KNOWN: [&str; 12] = [
+    const KNOWN: [&str; 13] = [
         "reduced costs",
         "crossover",
         "local branching",
@@ -44,6 +44,7 @@ mod finder {
         "rounding",
         "dive",
         "jump",
+        "fixing",
         "pump",
         "RINS",
         "RENS",

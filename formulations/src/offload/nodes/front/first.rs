@@ -4,6 +4,7 @@ use super::super::envelope::Envelope;
 use super::super::sequence::Sequence;
 use super::Searching;
 use crate::bound::largest_working_set;
+use crate::offload::chain::{ChainTuning, chain_plans_tuned};
 use crate::offload::exact::{ExactOutcome, ExactSearch, ExactSettings};
 use crate::solve::{AnyFormulation, Solvable, SolveError};
 use remat_instances::instance::NodeId;
@@ -93,6 +94,20 @@ impl Searching<'_> {
             last = Some(extra);
         }
         last
+    }
+
+    /// Plans of the chain that the graph may be, POFO's among them: no answer is worse.
+    pub(super) fn chains(&mut self) {
+        let asked = self.asked;
+        if asked.formulation.semantics() != Semantics::Checkmate {
+            return;
+        }
+        let (budget, phase) = (asked.budget_bytes, asked.phase);
+        let plans = chain_plans_tuned(self.instance, budget, phase, ChainTuning::for_sweep);
+        // A graph that is no chain has none.
+        for found in plans.into_iter().flatten() {
+            self.offer(found.plan);
+        }
     }
 
     /// Copies for the step without recomputation, where the link can carry what is too much in
