@@ -36,6 +36,7 @@
 //! | module | concept |
 //! |---|---|
 //! | `graph` | the instance, with the times of copies |
+//! | `ways` | implementations, in place or not, and by-products that need not be made |
 //! | `trip` | columns |
 //! | `rows` | rows |
 //! | `prices` | payments of duals |
@@ -56,6 +57,7 @@ mod rows;
 mod search;
 mod trip;
 mod walk;
+mod ways;
 
 pub use branch::{LinkBranch, LinkQuantity};
 pub use graph::LinkGraph;
@@ -64,3 +66,4 @@ pub use program::root_bound;
 pub use rows::{Lane, LinkRow};
 pub use search::{ProofLimits, Proven, prove};
 pub use trip::{Begin, Stretch, Trip};
+pub use ways::{Optional, Way, Ways};
