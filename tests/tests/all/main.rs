@@ -25,6 +25,7 @@ mod monet_rows;
 mod offload_chains;
 mod offload_graphs;
 mod offload_limits;
+mod offload_monet;
 mod offload_nodes;
 mod offload_trips;
 mod olla;

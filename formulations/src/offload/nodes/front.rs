@@ -1,6 +1,8 @@
 //! The front door: an instance with a link and a budget to a plan that copies, and a bound.
 
+mod faster;
 mod first;
+mod first_ways;
 mod trips;
 
 pub(super) use first::too_small;
@@ -20,7 +22,7 @@ use crate::solve::{
 use rayon::prelude::*;
 use remat_instances::instance::{CopyTimes, Instance};
 use remat_instances::plan::{Plan, PlanDocument};
-use remat_instances::schedule::Schedule;
+use remat_instances::schedule::{Schedule, Semantics};
 use remat_instances::simulate::{self, Replay};
 use remat_solver::threads;
 use std::sync::Arc;
@@ -221,6 +223,13 @@ impl Searching<'_> {
         open == Some(0.0) || now >= met + self.settings.overtime_after(met) || self.watch.is_over()
     }
 
+    /// Returns whether bounds of solves without a link are over all plans in stages. MONeT's program
+    /// charges more than plans take: tensors that pass over a node, whether they are there or not,
+    /// and what a backward node is the last to read, beyond it.
+    fn is_stage_bound(&self) -> bool {
+        self.asked.formulation.semantics() == Semantics::Checkmate
+    }
+
     fn run(&mut self) -> Result<(), SolveError> {
         if let Some(because) = too_small(&self.asked.formulation, self.asked.budget_bytes) {
             self.answer.outcome.infeasible_because = Some(because);
@@ -254,6 +263,9 @@ impl Searching<'_> {
         }
         if !self.is_done() {
             self.polish(tuning.polish_share);
+        }
+        if !self.is_done() {
+            self.first_ways(tuning.first_ways_share)?;
         }
         // A slow link may do no better than what there is to gain without.
         let beaten = |(_, bound): &(Schedule, u64)| self.cost().is_none_or(|cost| *bound < cost);
@@ -361,7 +373,7 @@ impl Searching<'_> {
         let budget = self.asked.budget_bytes.saturating_add(made.most_bytes);
         let outcome = formulation.solve(budget, &[], settings, &self.stages)?;
         self.count(&outcome);
-        if share == 1.0 {
+        if share == 1.0 && self.is_stage_bound() {
             // Plans beyond what the envelope was made for cost more than that.
             let beyond = self.base.saturating_add(extra);
             let bound = match outcome.infeasible_because {
@@ -401,6 +413,9 @@ impl Searching<'_> {
 
     /// The bound from the whole envelope of the best plan.
     fn prove(&mut self, share: f64) -> Result<(), SolveError> {
+        if !self.is_stage_bound() {
+            return Ok(());
+        }
         let settings = Settings {
             gap: self.settings.gap,
             ..self.part(share, 1)
@@ -459,6 +474,7 @@ impl Searching<'_> {
 
     /// Takes a sequence with its copies: into the answer, and among those to be polished.
     fn take(&mut self, sequence: Sequence, chosen: Chosen) {
+        let (sequence, chosen) = self.with_faster_ways(sequence, chosen);
         let budget = self.asked.budget_bytes;
         let mut clock = Clock::new(&sequence, budget);
         let placed = clock.place(&chosen.gaps);
