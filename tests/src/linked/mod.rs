@@ -122,8 +122,12 @@ impl LinkedCase {
             ..graph.data().clone()
         };
         let is_even = numbers.below(3) > 0;
+        let is_fixed_any = numbers.below(3) == 0;
         for node in &mut data.nodes {
             node.stays = numbers.below(10) == 0;
+            if is_fixed_any {
+                node.fixed_bytes = numbers.below(5);
+            }
             // Sizes that are alike leave much to pass over; gradients are small.
             if is_even && node.parent().is_none() {
                 let least = if node.is_backward() { 1 } else { 8 };

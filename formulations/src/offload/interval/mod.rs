@@ -30,9 +30,9 @@
 //!
 //! Under MONeT's semantics a node has several *ways* to run: implementations, in place or not. What
 //! all of them have is counted as if there were one: the inputs that all read, the least cost, the
-//! least workspace. The way of a first run is a column `x` of its own, with what it has beyond that,
-//! and a trip that begins with a further run has its way. By-products need not be made, so that
-//! their first runs are trips like others.
+//! least workspace. The way of a first run is a column `x` of its own, with what it has beyond
+//! that, and a trip that begins with a further run has its way. By-products need not be made, so
+//! that their first runs are trips like others.
 //!
 //! ```text
 //! choose (k)     sum x_kw                                                               =   1

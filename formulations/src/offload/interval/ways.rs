@@ -199,23 +199,92 @@ fn ways(runs: Vec<Run>, counted: (u64, i64), common: &[u32], unit: u64) -> Vec<W
     }
 }
 
+/// Least cost and least workspace of some runs.
+fn least(runs: &[Run]) -> (u64, i64) {
+    let cost = runs.iter().map(|run| run.cost).min();
+    let bytes = runs.iter().map(|run| run.workspace).min();
+    (cost.unwrap_or(0), bytes.unwrap_or(0))
+}
+
 /// The graph of an instance under MONeT's semantics with what every way has, and the ways; a budget
 /// in bytes, fixed memory included. `None` where the least fixed memory is beyond the budget.
 pub(super) fn of_monet(instance: &Instance, budget_bytes: u64) -> Option<(CheckmateGraph, Ways)> {
-    let n = instance.len();
     let nodes = instance.nodes();
-    let fixed = |i: usize| nodes[i].fixed_bytes;
-    let least_fixed = (0..n).map(fixed).min().unwrap_or(0);
-    // A by-product that is first made with a further run of its parent brings its fixed memory back.
-    let by_products = nodes.iter().filter(|v| v.parent().is_some());
-    let late = by_products.map(|v| v.fixed_bytes).min().unwrap_or(u64::MAX);
+    let least_fixed = nodes.iter().map(|v| v.fixed_bytes).min().unwrap_or(0);
     let capacity = budget_bytes.checked_sub(least_fixed)?;
     let mut graph = CheckmateGraph::with_capacity(instance, capacity);
-    let mut own = Ways::single(n);
-    graph.needs = nodes
+    graph.gauges.truncate(1);
+    read(&mut graph, nodes);
+    let all: Vec<[Vec<Run>; 2]> = nodes
         .iter()
-        .map(|v| read_by_all(&v.implementations))
+        .map(|node| [false, true].map(|again| runs(node, again)))
         .collect();
+    for (i, (node, [first, further])) in nodes.iter().zip(&all).enumerate() {
+        let gauge = &mut graph.gauges[0];
+        let (cost, bytes) = least(first);
+        let counted = bytes.max(0) as u64;
+        (graph.cost[i], graph.workspace[i], gauge.working[i]) = match is_optional(node) {
+            true => (0, 0, 0),
+            false => (cost, counted, node.output_bytes + counted),
+        };
+        let (cost, bytes) = least(further);
+        let counted = bytes.max(0) as u64;
+        (graph.cost_again[i], graph.workspace_again[i]) = (cost, counted);
+        gauge.working_again[i] = node.output_bytes + counted;
+    }
+    // Its unit depends on the costs.
+    let unit = graph.cost_unit() as u64;
+    let mut own = Ways::single(nodes.len());
+    let fixed = fixed_around(nodes);
+    for (i, (node, [first, mut further])) in nodes.iter().zip(all).enumerate() {
+        let (cost, bytes) = least(&first);
+        let around = (fixed[i] - least_fixed) as i64;
+        own.beside_again[i] = around;
+        if is_optional(node) {
+            own.beside_first[i] = around;
+            own.optional[i] = Some(Optional {
+                cost,
+                time: i64::try_from(cost.div_ceil(unit)).unwrap_or(i64::MAX),
+                bytes,
+            });
+        } else {
+            // A workspace below 0 is not counted by the graph.
+            own.beside_first[i] = (node.fixed_bytes - least_fixed) as i64 + bytes.min(0);
+            own.first[i] = ways(first, (cost, bytes), &graph.needs[i], unit);
+        }
+        // What only some further runs read is not asked for.
+        further.iter_mut().for_each(|run| run.reads.clear());
+        let (cost, bytes) = least(&further);
+        own.again[i] = ways(further, (cost, bytes.max(0)), &[], unit);
+        // A by-product follows its parent.
+        if is_optional(node) && !own.again[i].is_empty() {
+            own.again[i] = vec![Way {
+                implementation: 0,
+                in_place: false,
+                cost: 0,
+                time: 0,
+                bytes: bytes.min(0),
+                reads: Vec::new(),
+            }];
+        }
+    }
+    let mut column = 0;
+    for (first, at) in own.first.iter().zip(&mut own.columns) {
+        *at = column;
+        column += first.len() as u32;
+    }
+    Some((graph, own))
+}
+
+fn is_optional(node: &Node) -> bool {
+    matches!(node.kind, NodeKind::ByProduct { .. })
+}
+
+/// Takes up who reads what: inputs of all ways as needs, readers in any way as users.
+fn read(graph: &mut CheckmateGraph, nodes: &[Node]) {
+    let n = nodes.len();
+    let needs = nodes.iter().map(|v| read_by_all(&v.implementations));
+    graph.needs = needs.collect();
     graph.users = vec![Vec::new(); n];
     for (v, node) in nodes.iter().enumerate() {
         for u in read_by_any(&node.implementations) {
@@ -232,73 +301,28 @@ pub(super) fn of_monet(instance: &Instance, budget_bytes: u64) -> Option<(Checkm
             graph.last_stage[i] = graph.last_stage[i].max(last);
         }
     }
-    let unit = graph.cost_unit() as u64;
-    graph.gauges.truncate(1);
-    let mut again = Vec::with_capacity(n);
-    // Fixed memory of the last node before that is no by-product.
-    let mut before = least_fixed;
-    for (i, node) in nodes.iter().enumerate() {
-        let optional = matches!(node.kind, NodeKind::ByProduct { .. });
-        let [first, further] = [false, true].map(|again| runs(node, again));
-        let least = |runs: &[Run]| {
-            let cost = runs.iter().map(|run| run.cost).min().unwrap_or(0);
-            let bytes = runs.iter().map(|run| run.workspace).min().unwrap_or(0);
-            (cost, bytes)
-        };
-        let (cost, bytes) = least(&first);
-        let mut beside = (fixed(i) - least_fixed) as i64;
-        if optional {
-            (
-                graph.cost[i],
-                graph.workspace[i],
-                graph.gauges[0].working[i],
-            ) = (0, 0, 0);
-            own.optional[i] = Some(Optional {
-                cost,
-                time: i64::try_from(cost.div_ceil(unit)).unwrap_or(i64::MAX),
-                bytes,
-            });
-        } else {
-            graph.cost[i] = cost;
-            let counted = bytes.max(0);
-            graph.workspace[i] = counted as u64;
-            graph.gauges[0].working[i] = node.output_bytes + counted as u64;
-            beside += bytes - counted;
-            own.first[i] = ways(first, (cost, bytes), &graph.needs[i], unit);
-        }
-        own.beside_first[i] = beside;
-        own.beside_again[i] = (before.min(late).max(least_fixed) - least_fixed) as i64;
-        if !optional {
-            before = fixed(i);
-        }
-        let (cost, bytes) = least(&further);
-        let counted = bytes.max(0);
-        graph.cost_again[i] = cost;
-        graph.workspace_again[i] = counted as u64;
-        graph.gauges[0].working_again[i] = node.output_bytes + counted as u64;
-        again.push((further, (cost, counted), optional));
-    }
-    for (i, (runs, counted, optional)) in again.into_iter().enumerate() {
-        // What only some further runs read is not asked for.
-        let mut runs = runs;
-        runs.iter_mut().for_each(|run| run.reads.clear());
-        own.again[i] = ways(runs, counted, &[], unit);
-        // A by-product follows its parent.
-        if optional && let Some(bytes) = own.again[i].iter().map(|w| w.bytes).min() {
-            own.again[i] = vec![Way {
-                implementation: 0,
-                in_place: false,
-                cost: 0,
-                time: 0,
-                bytes,
-                reads: Vec::new(),
-            }];
+}
+
+/// Fixed memory in bytes at any computation of each stage but the first run of a node that is made
+/// in any case, at least: that of the last such node before and of the next one, and that of any
+/// by-product, which brings its own back where it is first made with a further run of its parent.
+fn fixed_around(nodes: &[Node]) -> Vec<u64> {
+    let by_products = nodes.iter().filter(|v| is_optional(v));
+    let late = by_products.map(|v| v.fixed_bytes).min().unwrap_or(u64::MAX);
+    let mut around = vec![late; nodes.len()];
+    let mut last = u64::MAX;
+    for (least, node) in around.iter_mut().zip(nodes) {
+        *least = (*least).min(last);
+        if !is_optional(node) {
+            last = node.fixed_bytes;
         }
     }
-    let mut column = 0;
-    for (first, at) in own.first.iter().zip(&mut own.columns) {
-        *at = column;
-        column += first.len() as u32;
+    let mut next = u64::MAX;
+    for (least, node) in around.iter_mut().zip(nodes).rev() {
+        if !is_optional(node) {
+            next = node.fixed_bytes;
+        }
+        *least = (*least).min(next).min(node.fixed_bytes);
     }
-    Some((graph, own))
+    around
 }

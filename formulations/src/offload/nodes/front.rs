@@ -57,6 +57,7 @@ pub struct Offload<'a> {
     settings: Settings,
     tuning: OffloadTuning,
     compared: bool,
+    proven: bool,
     listener: &'a dyn Listener,
 }
 
@@ -71,6 +72,7 @@ impl<'a> Offload<'a> {
             settings: Settings::default(),
             tuning: OffloadTuning::default(),
             compared: true,
+            proven: true,
             listener: &(),
         }
     }
@@ -100,6 +102,14 @@ impl<'a> Offload<'a> {
     pub fn uncompared(self) -> Self {
         Offload {
             compared: false,
+            ..self
+        }
+    }
+
+    /// The same without a bound of trips, or of the whole envelope at the end.
+    fn unproven(self) -> Self {
+        Offload {
+            proven: false,
             ..self
         }
     }
@@ -223,9 +233,9 @@ impl Searching<'_> {
         open == Some(0.0) || now >= met + self.settings.overtime_after(met) || self.watch.is_over()
     }
 
-    /// Returns whether bounds of solves without a link are over all plans in stages. MONeT's program
-    /// charges more than plans take: tensors that pass over a node, whether they are there or not,
-    /// and what a backward node is the last to read, beyond it.
+    /// Returns whether bounds of solves without a link are over all plans in stages. MONeT's
+    /// program charges more than plans take: tensors that pass over a node, whether they are there
+    /// or not, and what a backward node is the last to read, beyond it.
     fn is_stage_bound(&self) -> bool {
         self.asked.formulation.semantics() == Semantics::Checkmate
     }
@@ -252,14 +262,20 @@ impl Searching<'_> {
         let extra = self.extra();
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..tuning.probes {
-            if self.is_done() || self.room == 0 {
+            if self.is_done() {
                 return Ok(());
+            }
+            if self.room == 0 {
+                break;
             }
             let share = (low + high) / 2.0;
             match self.probe(share, extra, tuning.probe_share)? {
                 Probe::Waits => high = share,
                 Probe::Smooth | Probe::Nothing => low = share,
             }
+        }
+        if self.room == 0 && self.is_stage_bound() {
+            return Ok(());
         }
         if !self.is_done() {
             self.polish(tuning.polish_share);
@@ -413,7 +429,7 @@ impl Searching<'_> {
 
     /// The bound from the whole envelope of the best plan.
     fn prove(&mut self, share: f64) -> Result<(), SolveError> {
-        if !self.is_stage_bound() {
+        if !self.asked.proven || !self.is_stage_bound() {
             return Ok(());
         }
         let settings = Settings {

@@ -1,7 +1,7 @@
 //! Plans of the first implementation of each node, as Checkmate's program has them.
 
 use super::{Offload, Searching};
-use crate::solve::{AnyFormulation, Settings, SolveError};
+use crate::solve::{AnyFormulation, SolveError};
 use remat_instances::instance::NodeId;
 use remat_instances::plan::{Plan, Step};
 use remat_instances::schedule::Semantics;
@@ -19,16 +19,14 @@ impl Searching<'_> {
             return Ok(());
         }
         let formulation = AnyFormulation::of(graph, Semantics::Checkmate)?;
-        let settings = Settings {
-            nodes: 0,
-            ..self.part(share, 4)
-        };
+        let settings = self.part(share, 4);
         let offload = Offload::new(formulation, asked.budget_bytes)
             .phase(asked.phase)
             .tuning(asked.tuning)
             .settings(settings)
             .listener(&self.stages)
-            .uncompared();
+            .uncompared()
+            .unproven();
         let found = offload.run()?;
         self.count(&found.outcome);
         if let Some(document) = found.plan {

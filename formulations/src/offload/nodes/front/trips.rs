@@ -11,6 +11,9 @@ impl Searching<'_> {
     /// Proves by the interval form: shares of the time left for the root, and with the tree.
     pub(super) fn prove_by_trips(&mut self, shares: [f64; 2]) -> Result<(), SolveError> {
         let (asked, instance) = (self.asked, self.instance);
+        if !asked.proven {
+            return Ok(());
+        }
         let semantics = asked.formulation.semantics();
         let (phase, budget) = (asked.phase, asked.budget_bytes);
         let link = LinkGraph::with_semantics(instance, semantics, phase, budget);
