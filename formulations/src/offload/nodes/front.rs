@@ -278,6 +278,9 @@ impl Searching<'_> {
             return Ok(());
         }
         if !self.is_done() {
+            self.widen()?;
+        }
+        if !self.is_done() {
             self.polish(tuning.polish_share);
         }
         if !self.is_done() {
@@ -497,7 +500,8 @@ impl Searching<'_> {
         let plan = emit(&sequence, &chosen.gaps, placed);
         self.offer(plan);
         let costs: u64 = sequence.costs.iter().sum();
-        if chosen.makespan > costs {
+        // Where implementations are offered, faster ones may be worth waiting.
+        if chosen.makespan > costs || !self.is_stage_bound() {
             self.sequences.push(Candidate { sequence, chosen });
             self.sequences.sort_by_key(|c| c.chosen.makespan);
             self.sequences.truncate(self.asked.tuning.candidates);
