@@ -154,10 +154,10 @@ impl<T: Number> LinkPrices<T> {
                     *paid = *paid + y.times(made.bytes);
                 }
             }
-            LinkRow::Base(Row::Memory { stage, node, .. }) => {
-                if !link.ways.again[node as usize].is_empty() {
-                    self.again[node as usize].push((stage, y));
-                }
+            LinkRow::Base(Row::Memory { stage, node, .. })
+                if !link.ways.again[node as usize].is_empty() =>
+            {
+                self.again[node as usize].push((stage, y));
             }
             LinkRow::Choose { node } | LinkRow::Way { node, .. } => pay(node),
             LinkRow::Reads { node, .. } => {
