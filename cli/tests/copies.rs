@@ -326,6 +326,36 @@ fn sweeps_have_a_link() {
 }
 
 #[test]
+fn implementations_and_copies_are_chosen_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("plan.json");
+    let network = format!("{NETWORK}&implementations=monet");
+    let solve = ["solve", &network, "--budget", "60%", "--offload", "pcie3"];
+    let rest = ["--time-limit", "2s", "--json", "-q", "--out", text(&plan)];
+    let (out, _) = run_to(0, &[&solve[..], &rest].concat());
+    let found = object(&out);
+    assert_eq!(found["formulation"], "monet");
+    assert_eq!(found["bound_scope"], "stage-schedules-with-copies");
+    let number = |value: &Value| value.as_u64().unwrap();
+    let offload = &found["offload"];
+    let makespan = number(&found["objective"]);
+    assert!(number(&found["bound"]) <= makespan);
+    assert!(makespan < number(&offload["without_copies"]));
+    assert!(number(&found["peak_memory_bytes"]) <= number(&found["budget_bytes"]));
+    let (told, _) = run_to(0, &["verify", &network, text(&plan), "--json"]);
+    let told = object(&told);
+    for field in TRANSFERS {
+        assert_eq!(told[field], offload[field], "{field}");
+    }
+    // What no implementation of a node leaves room for is proven.
+    let (out, _) = run_to(
+        3,
+        &["solve", &network, "--budget", "1MB", "--offload", "pcie3"],
+    );
+    assert!(out.contains("by its smallest implementation"), "{out}");
+}
+
+#[test]
 fn strategies_that_copy_are_compared() {
     let compare = ["baselines", NETWORK, "--budget", "85%", "--search", "1s"];
     let mut copied = 0;

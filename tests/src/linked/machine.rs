@@ -2,7 +2,7 @@
 
 use super::LinkedCase;
 use remat_instances::NodeId;
-use remat_instances::instance::{CopyTimes, Duplex, Node};
+use remat_instances::instance::{CopyTimes, Duplex, Implementation, Node};
 
 /// Place of a tensor on the device.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -40,6 +40,11 @@ pub struct Config {
     pub from: usize,
     /// Nodes that ran again since the last first run.
     pub ran: u32,
+    /// Nodes that ran at all, those whose last run was a further one, and those whose last run was
+    /// in place; all 0 but under MONeT's semantics.
+    pub last: [u32; 3],
+    /// Fixed memory in bytes.
+    pub fixed: u64,
     pub tensors: Vec<Tensor>,
 }
 
@@ -79,6 +84,17 @@ impl<'a> Machine<'a> {
     /// and is nowhere: no run to the end takes less.
     pub fn time_left(&self, config: &Config) -> u64 {
         let coming = config.next..self.nodes();
+        if self.case.is_monet {
+            let proper = coming
+                .map(|i| self.node(i))
+                .filter(|v| v.parent().is_none());
+            let least = |node: &Node| {
+                let delta = node.in_place.as_ref().map_or(0, |p| p.cost_delta.min(0));
+                let cost = node.implementations.iter().map(|p| p.cost).min();
+                cost.unwrap_or(0).saturating_add_signed(delta)
+            };
+            return proper.map(least).sum();
+        }
         let first: u64 = coming.clone().map(|i| self.node(i).cost()).sum();
         let is_lost = |i: &usize| {
             let tensor = &config.tensors[*i];
@@ -104,6 +120,11 @@ impl<'a> Machine<'a> {
             next: 0,
             from: 0,
             ran: 0,
+            last: [0; 3],
+            fixed: match self.case.is_monet {
+                true => 0,
+                false => self.case.instance.static_bytes(),
+            },
             tensors: vec![tensor; self.nodes()],
         }
     }
@@ -122,10 +143,17 @@ impl<'a> Machine<'a> {
             return Vec::new();
         }
         let mut list = Vec::new();
-        list.extend(self.compute(config, config.next));
-        for k in config.from..config.next {
-            list.extend(self.compute(config, k));
+        for k in (config.from..config.next).chain([config.next]) {
+            if !self.case.is_monet {
+                list.extend(self.compute(config, k, &self.node(k).implementations[0], false));
+                continue;
+            }
+            for way in &self.node(k).implementations {
+                list.extend(self.compute(config, k, way, false));
+                list.extend(self.compute(config, k, way, true));
+            }
         }
+        list.extend(self.pass(config));
         for i in 0..self.nodes() {
             list.extend(self.wait(config, i));
             list.extend(self.deallocate(config, i));
@@ -137,16 +165,68 @@ impl<'a> Machine<'a> {
     }
 
     /// Device memory with some more, or `None` beyond the budget.
-    fn fits(&self, config: &Config, more: u64) -> Option<()> {
+    fn fits(&self, config: &Config, more: i64) -> Option<()> {
         let held = config.tensors.iter().enumerate();
         let held = held.filter(|(_, t)| t.place != Place::Nowhere);
         let held: u64 = held.map(|(i, _)| self.bytes(i)).sum();
-        let all = held + more + self.case.instance.static_bytes();
-        (all <= self.case.budget_bytes).then_some(())
+        let all = (held + config.fixed) as i64 + more;
+        (all <= self.case.budget_bytes as i64).then_some(())
     }
 
-    fn compute(&self, config: &Config, k: usize) -> Option<Config> {
+    /// Leaves out the first run of a by-product.
+    fn pass(&self, config: &Config) -> Option<Config> {
+        self.node(config.next)
+            .parent()
+            .filter(|_| self.case.is_monet)?;
+        let mut after = config.clone();
+        (after.next, after.from, after.ran) = (config.next + 1, 0, 0);
+        Some(after)
+    }
+
+    /// Cost and workspace of a run, and whether it is a further one and in place: a by-product
+    /// follows its parent.
+    fn mode(
+        &self,
+        config: &Config,
+        k: usize,
+        way: &Implementation,
+        in_place: bool,
+    ) -> (u64, i64, bool, bool) {
+        let node = self.node(k);
+        let bit = |list: usize, i: usize| config.last[list] >> i & 1 != 0;
+        let (again, in_place) = match node.parent() {
+            Some(p) => (
+                bit(1, p.index()),
+                bit(2, p.index()) && node.in_place.is_some(),
+            ),
+            None => (bit(0, k), in_place),
+        };
+        let (cost, workspace) = match again {
+            true => (way.recompute_cost, way.recompute_workspace_bytes),
+            false => (way.cost, way.workspace_bytes),
+        };
+        match &node.in_place {
+            Some(option) if in_place => {
+                let cost = cost.saturating_add_signed(option.cost_delta);
+                (cost, option.workspace_bytes, again, true)
+            }
+            _ => (cost, workspace, again, false),
+        }
+    }
+
+    fn compute(
+        &self,
+        config: &Config,
+        k: usize,
+        way: &Implementation,
+        in_place: bool,
+    ) -> Option<Config> {
         let (node, again) = (self.node(k), k != config.next);
+        let over = match in_place {
+            true if node.parent().is_some() => return None,
+            true => Some(node.in_place.as_ref()?.on.index()),
+            false => None,
+        };
         if again {
             let parent = node.parent().map(|p| p.index());
             let once = node.once || parent.is_some_and(|p| self.node(p).once);
@@ -158,8 +238,8 @@ impl<'a> Machine<'a> {
             return None;
         }
         let mut after = config.clone();
-        for d in node.needs() {
-            let tensor = &mut after.tensors[d.index()];
+        for d in way.needs.iter().map(|d| d.index()).chain(over) {
+            let tensor = &mut after.tensors[d];
             match tensor.place {
                 Place::Nowhere => return None,
                 Place::Ready => {}
@@ -167,13 +247,33 @@ impl<'a> Machine<'a> {
             }
             tensor.place = Place::Ready;
         }
-        let way = &node.implementations[0];
-        let (cost, workspace) = match again {
-            true => (way.recompute_cost, way.recompute_workspace_bytes),
-            false => (way.cost, way.workspace_bytes),
+        let leaves = |u: usize| {
+            config.tensors[u]
+                .buffer
+                .is_some_and(|end| end > after.clock)
+        };
+        if over.is_some_and(leaves) {
+            return None;
+        }
+        let (cost, workspace) = match self.case.is_monet {
+            true => {
+                let (cost, workspace, again, in_place) = self.mode(config, k, way, in_place);
+                if after.last[0] >> k & 1 == 0 {
+                    after.fixed = node.fixed_bytes;
+                }
+                for (list, is_so) in after.last.iter_mut().zip([true, again, in_place]) {
+                    *list = *list & !(1 << k) | u32::from(is_so) << k;
+                }
+                (cost, workspace)
+            }
+            false if again => (way.recompute_cost, way.recompute_workspace_bytes.max(0)),
+            false => (way.cost, way.workspace_bytes.max(0)),
         };
         after.tensors[k].place = Place::Ready;
-        self.fits(&after, workspace.max(0) as u64)?;
+        self.fits(&after, workspace)?;
+        if let Some(u) = over {
+            after.tensors[u].place = Place::Nowhere;
+        }
         if !again && self.loss == Some(k) {
             let mut ends = after.tensors.iter().filter_map(|t| t.buffer);
             if ends.any(|end| end > after.clock) {

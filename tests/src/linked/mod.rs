@@ -11,7 +11,8 @@ mod runs;
 pub use runs::{TooMany, is_beaten, least_makespan};
 
 use crate::graphs::{self, Numbers};
-use remat_instances::instance::{CostUnit, Duplex, HostLink, Instance, InstanceData, NodeId};
+use crate::monet::{self, Mode};
+use remat_instances::instance::{CostUnit, Duplex, HostLink, Instance, InstanceData, Node, NodeId};
 
 /// A graph with a link and a budget.
 #[derive(Clone, Debug)]
@@ -24,6 +25,8 @@ pub struct LinkedCase {
     pub recompute: bool,
     /// True if copies to the host end before the loss and those back begin behind it.
     pub by_loss: bool,
+    /// True if MONeT's semantics hold, with all ways to run a node.
+    pub is_monet: bool,
 }
 
 impl LinkedCase {
@@ -95,6 +98,63 @@ impl LinkedCase {
             budget_bytes: (least + more).saturating_sub(1),
             recompute: numbers.below(4) > 0,
             by_loss: is_training && numbers.below(3) == 0,
+            is_monet: false,
+            instance,
+        }
+    }
+
+    /// A random case under MONeT's semantics, with so many operators, in any of its modes.
+    pub fn random_monet(seed: u64, forward: usize) -> Self {
+        let mut numbers = Numbers::new(seed ^ 0x4d6f_4e65);
+        let mode = Mode::all().nth(numbers.below(16) as usize);
+        let mode = mode.expect("there are sixteen");
+        let graph = monet::training(forward, mode, &mut numbers);
+        let rate = [1, 1, 2, 3][numbers.below(4) as usize] * 1_000_000_000;
+        let link = HostLink {
+            latency_ns: [0, 0, 0, 2][numbers.below(4) as usize],
+            duplex: [Duplex::Full, Duplex::Half][usize::from(numbers.below(4) == 0)],
+            host_memory_bytes: (numbers.below(4) == 0).then(|| numbers.below(40)),
+            ..HostLink::new(rate, rate)
+        };
+        let mut data = InstanceData {
+            cost_unit: CostUnit::nanoseconds(),
+            host_link: Some(link),
+            ..graph.data().clone()
+        };
+        let is_even = numbers.below(3) > 0;
+        let is_fixed_any = numbers.below(3) == 0;
+        for node in &mut data.nodes {
+            node.stays = numbers.below(10) == 0;
+            if is_fixed_any {
+                node.fixed_bytes = numbers.below(5);
+            }
+            // Sizes that are alike leave much to pass over; gradients are small.
+            if is_even && node.parent().is_none() {
+                let least = if node.is_backward() { 1 } else { 8 };
+                node.output_bytes = least + numbers.below(6);
+            }
+        }
+        for i in 0..data.nodes.len() {
+            let over = data.nodes[i].in_place.as_ref().map(|option| option.on);
+            let bytes = over.map(|on| data.nodes[on.index()].output_bytes as i64);
+            if let (Some(option), Some(bytes)) = (&mut data.nodes[i].in_place, bytes) {
+                option.workspace_bytes = numbers.below(3) as i64 - bytes;
+            }
+        }
+        let instance = Instance::new(data).expect("as the graph");
+        let least = |node: &Node| {
+            let bytes = |id: &NodeId| instance.node(*id).output_bytes as i64;
+            let ways = node.implementations.iter();
+            let ways = ways.map(|w| w.needs.iter().map(bytes).sum::<i64>() + w.workspace_bytes);
+            ways.min().unwrap_or(0) + (node.output_bytes + node.fixed_bytes) as i64
+        };
+        let least = instance.nodes().iter().map(least).max().unwrap_or(0);
+        let all: u64 = instance.nodes().iter().map(|v| v.output_bytes).sum();
+        LinkedCase {
+            budget_bytes: least.max(0) as u64 + numbers.below(2 + all / 8),
+            recompute: true,
+            by_loss: numbers.below(4) == 0,
+            is_monet: true,
             instance,
         }
     }

@@ -38,7 +38,7 @@ pub fn least_makespan(case: &LinkedCase, most: usize) -> Result<Option<u64>, Too
 }
 
 /// A configuration without its clocks.
-type Shape = (usize, u32, Vec<(u8, bool, bool, bool)>);
+type Shape = (usize, u32, [u32; 3], u64, Vec<(u8, bool, bool, bool)>);
 
 fn shape(config: &Config) -> Shape {
     let tensors = config.tensors.iter().map(|t| {
@@ -49,7 +49,13 @@ fn shape(config: &Config) -> Shape {
         };
         (place, t.buffer.is_some(), t.left, t.came)
     });
-    (config.from, config.ran, tensors.collect())
+    (
+        config.from,
+        config.ran,
+        config.last,
+        config.fixed,
+        tensors.collect(),
+    )
 }
 
 /// All clocks of a configuration, those that are past as the present.

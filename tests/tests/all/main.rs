@@ -26,6 +26,7 @@ mod offload_chains;
 mod offload_compact;
 mod offload_graphs;
 mod offload_limits;
+mod offload_monet;
 mod offload_nodes;
 mod offload_trips;
 mod olla;

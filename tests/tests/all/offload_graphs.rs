@@ -87,6 +87,7 @@ fn recorded_graphs_have_their_values() {
             budget_bytes: graph["budget_bytes"].as_u64().unwrap(),
             recompute: true,
             by_loss: false,
+            is_monet: false,
         }
         .with_link(link.clone());
         let expected = &graph["expected"];
@@ -190,6 +191,7 @@ fn without_a_link_it_is_checkmates_optimum() {
         let case = LinkedCase {
             recompute: true,
             by_loss: false,
+            is_monet: false,
             ..case.with_link(HostLink::new(0, 0))
         };
         let found = optimum(&case);

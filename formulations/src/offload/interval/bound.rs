@@ -52,6 +52,7 @@ pub(super) fn price(
         }));
         out.add_best(&mut own, per_block, |trip| !trip.is_recomputed());
     }
+    out.bound += prices.of_ways(link);
     out.sorted()
 }
 
@@ -76,6 +77,7 @@ pub(super) fn lagrangian_bound(
         walk.go(link, &prices, exclusions, node);
         worth += walk.least;
     }
+    worth += prices.of_ways(link);
     rounded_up(worth, one).max(link.base_cost())
 }
 
@@ -141,8 +143,11 @@ fn size(link: &LinkGraph, rows: &[LinkRow], duals: &[f64]) -> f64 {
     let n = link.len() as f64;
     let again: f64 = link.again.iter().map(|time| *time as f64).sum();
     let bytes: f64 = link.graph.bytes.iter().map(|b| *b as f64).sum();
+    // In every row a way counts for no more than what it has beyond the least, or once.
+    let ways = n * link.ways.size();
     let mut size = 1.0;
     for (row, y) in rows.iter().zip(duals) {
+        size += y.abs() * ways;
         size += y.abs()
             * match row {
                 LinkRow::Base(row) => match row {
@@ -150,6 +155,8 @@ fn size(link: &LinkGraph, rows: &[LinkRow], duals: &[f64]) -> f64 {
                     Row::Path(cut) => cut.path.len() as f64 * n,
                     _ => 0.0,
                 },
+                LinkRow::Choose { .. } | LinkRow::Way { .. } => 1.0,
+                LinkRow::Reads { .. } => n + 1.0,
                 LinkRow::Leaves { count, .. } => n + f64::from(*count),
                 LinkRow::Window { .. } => {
                     n * (copies + again) + row.right_side(link).unsigned_abs() as f64

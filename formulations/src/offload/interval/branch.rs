@@ -15,6 +15,13 @@ pub enum LinkQuantity {
         /// The tensor.
         node: u32,
     },
+    /// A way of the first run of a node.
+    Way {
+        /// The node.
+        node: u32,
+        /// Index into [`Ways::first`](super::Ways).
+        way: u32,
+    },
 }
 
 /// A quantity is at least, or at most, so much.
@@ -36,5 +43,13 @@ pub(super) fn open(link: &LinkGraph, point: &TripPoint, limit: usize) -> Vec<Ope
             let weight = (out + back) as f64 * link.unit as f64;
             Open::if_fractional(LinkQuantity::Leaves { node }, value, weight)
         });
-    most_promising(schedule.chain(leaves).collect(), limit)
+    let mean = link.graph.base_cost() as f64 / link.len().max(1) as f64;
+    let ways = link.ways.all().zip(&point.ways);
+    let ways = ways.filter_map(|((node, way, _), value)| {
+        let all = &link.ways.first[node as usize];
+        let most = all.iter().map(|w| w.cost).max().unwrap_or(0);
+        let weight = most as f64 + 1e-2 * mean;
+        Open::if_fractional(LinkQuantity::Way { node, way }, *value, weight)
+    });
+    most_promising(schedule.chain(leaves).chain(ways).collect(), limit)
 }

@@ -1,9 +1,11 @@
 //! An instance under a budget, with the times of copies.
 
+use super::ways::{self, Ways};
 use crate::bound::largest_working_set;
 use crate::checkmate::CheckmateGraph;
 use crate::offload::CopyPhase;
 use remat_instances::instance::{Duplex, Instance, NodeId};
+use remat_instances::schedule::Semantics;
 use std::ops::Range;
 
 /// Checkmate's graph, and what a link may do with its tensors. Times of copies are counted in units
@@ -12,6 +14,8 @@ use std::ops::Range;
 pub struct LinkGraph {
     /// The graph without the link.
     pub graph: CheckmateGraph,
+    /// Ways to run nodes, beyond what the graph counts.
+    pub ways: Ways,
     /// Time of the copy to the host and of that back, by tensor; `None` where it may not leave.
     pub copies: Vec<Option<[i64; 2]>>,
     /// Time of a recomputation, by tensor.
@@ -48,14 +52,41 @@ impl LinkGraph {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(instance: &Instance, phase: CopyPhase, budget_bytes: u64) -> Option<LinkGraph> {
-        let link = instance.host_link()?;
-        let times = link.times(instance.cost_unit())?;
         // What is never computed again may leave, so that a node alone is all that must fit.
         let capacity = budget_bytes.checked_sub(instance.static_bytes())?;
         if largest_working_set(instance).is_some_and(|(bytes, _)| bytes > capacity) {
             return None;
         }
         let graph = CheckmateGraph::with_capacity(instance, capacity);
+        LinkGraph::of(instance, phase, graph, Ways::single(instance.len()))
+    }
+
+    /// The graph of an instance with a link under some semantics: MONeT's has all ways to run each
+    /// node, and by-products that need not be made; the graph then counts what all ways have.
+    /// `None` as in [`LinkGraph::new`].
+    pub fn with_semantics(
+        instance: &Instance,
+        semantics: Semantics,
+        phase: CopyPhase,
+        budget_bytes: u64,
+    ) -> Option<LinkGraph> {
+        match semantics {
+            Semantics::Checkmate => LinkGraph::new(instance, phase, budget_bytes),
+            Semantics::Monet => {
+                let (graph, ways) = ways::of_monet(instance, budget_bytes)?;
+                LinkGraph::of(instance, phase, graph, ways)
+            }
+        }
+    }
+
+    fn of(
+        instance: &Instance,
+        phase: CopyPhase,
+        graph: CheckmateGraph,
+        ways: Ways,
+    ) -> Option<LinkGraph> {
+        let link = instance.host_link()?;
+        let times = link.times(instance.cost_unit())?;
         let unit = graph.cost_unit() as u64;
         let count = |time: u64| i64::try_from(time).unwrap_or(i64::MAX);
         let copy = |id: NodeId| {
@@ -82,6 +113,7 @@ impl LinkGraph {
             half_duplex: link.duplex == Duplex::Half,
             host_bytes: link.host_memory_bytes,
             loss: loss.map(|id| id.0),
+            ways,
             graph,
         })
     }
@@ -101,6 +133,26 @@ impl LinkGraph {
         let [from, to] = [stages.start, stages.end.max(stages.start)].map(|t| t as usize);
         let cost = self.before[to] - self.before[from];
         i64::try_from(cost.div_ceil(self.unit)).unwrap_or(i64::MAX)
+    }
+
+    /// Time of a further run of a node in some way.
+    pub fn time_again(&self, node: u32, way: u16) -> i64 {
+        let ways = &self.ways.again[node as usize];
+        let beyond = ways.get(usize::from(way)).map_or(0, |way| way.time);
+        self.again[node as usize].saturating_add(beyond)
+    }
+
+    /// Workspace of a further run in bytes, beyond what the graph counts.
+    pub fn bytes_again(&self, node: u32, way: u16) -> i64 {
+        let ways = &self.ways.again[node as usize];
+        ways.get(usize::from(way)).map_or(0, |way| way.bytes)
+    }
+
+    /// The first event at which a tensor takes memory of its own that is computed in a stage: a
+    /// first run is counted by itself, but for a by-product that need not be made.
+    pub fn first_event(&self, node: u32, stage: u32) -> u32 {
+        let counted = stage == node && !self.ways.is_optional(node);
+        stage * self.len() as u32 + node + u32::from(counted)
     }
 
     /// Returns whether a copy to the host may be complete in a stage.

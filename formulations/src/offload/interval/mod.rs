@@ -28,6 +28,23 @@
 //! it came from a copy that counts already, or was computed there, which needs the path as well.
 //! (Counted each time, a hundredth of a tensor that comes a hundred times would do.)
 //!
+//! Under MONeT's semantics a node has several *ways* to run: implementations, in place or not. What
+//! all of them have is counted as if there were one: the inputs that all read, the least cost, the
+//! least workspace. The way of a first run is a column `x` of its own, with what it has beyond
+//! that, and a trip that begins with a further run has its way. By-products need not be made, so
+//! that their first runs are trips like others.
+//!
+//! ```text
+//! choose (k)     sum x_kw                                                               =   1
+//! reads (k,i)    trips of i that are readable when k runs first
+//!                -  sum x_kw over ways w that read i   (-  first trips of k, a by-product)  >=  0
+//! memory (k,k)   as ever  +  sum (workspace of w - least) x_kw
+//! windows        as ever  -  sum (time of w - least) x_kw over k in a+1..b, or a..b
+//! ```
+//!
+//! A run in place is charged as the replay charges it, with both tensors and the workspace of the
+//! option; that what it overwrites ends is left out.
+//!
 //! Every plan in stages meets these rows: what a plan does within a stage is rounded in its favour.
 //! So the value of the relaxation, and any duals by their Lagrangian bound, bound the makespan of
 //! all plans. A trip's price is a walk through an automaton of four states (`walk`): absent, on the
@@ -36,6 +53,7 @@
 //! | module | concept |
 //! |---|---|
 //! | `graph` | the instance, with the times of copies |
+//! | `ways` | implementations, in place or not, and by-products that need not be made |
 //! | `trip` | columns |
 //! | `rows` | rows |
 //! | `prices` | payments of duals |
@@ -56,6 +74,7 @@ mod rows;
 mod search;
 mod trip;
 mod walk;
+mod ways;
 
 pub use branch::{LinkBranch, LinkQuantity};
 pub use graph::LinkGraph;
@@ -64,3 +83,4 @@ pub use program::root_bound;
 pub use rows::{Lane, LinkRow};
 pub use search::{ProofLimits, Proven, prove};
 pub use trip::{Begin, Stretch, Trip};
+pub use ways::{Optional, Way, Ways};

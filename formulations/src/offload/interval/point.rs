@@ -21,6 +21,8 @@ pub struct TripPoint {
     pub trips: Vec<(Trip, f64)>,
     /// Idle time by stage, in units of time.
     pub idle: Vec<f64>,
+    /// Values of the ways of first runs, in the order of [`Ways::all`](super::Ways::all).
+    pub ways: Vec<f64>,
 }
 
 /// A copy within stages, and the time that it takes.
@@ -33,12 +35,13 @@ struct Copy {
 
 impl TripPoint {
     /// The point of an LP solution.
-    pub fn new(columns: &mut dyn Iterator<Item = (Trip, f64)>, statics: &[f64]) -> Self {
+    pub fn new(columns: &mut dyn Iterator<Item = (Trip, f64)>, idle: &[f64], ways: &[f64]) -> Self {
         let mut trips: Vec<_> = columns.filter(|c| c.1 > ZERO).collect();
         trips.sort_by(|a, b| a.0.cmp(&b.0));
         TripPoint {
             trips,
-            idle: statics.to_vec(),
+            idle: idle.to_vec(),
+            ways: ways.to_vec(),
         }
     }
 
@@ -166,10 +169,19 @@ impl TripPoint {
                     changes.extend([(first, held), (last + 1, -held)]);
                 }
             }
-            let workspace = measure.working_again[i] - measure.bytes[i];
-            if trip.is_recomputed() && workspace > 0 {
+            let workspace = match trip.is_recomputed() {
+                true => {
+                    let counted = measure.working_again[i] - measure.bytes[i];
+                    counted as i64 + link.bytes_again(trip.node, trip.way)
+                }
+                false => link.ways.optional[i].map_or(0, |made| made.bytes),
+            };
+            if workspace != 0 {
                 scratch.push((turn(link, trip.start(), trip.node), workspace as f64 * x));
             }
+        }
+        for ((node, _, way), x) in link.ways.all().zip(&self.ways) {
+            scratch.push((turn(link, node, node), way.bytes as f64 * x));
         }
         for (stage, working) in (0..n).zip(&measure.working) {
             scratch.push((turn(link, stage, stage), *working as f64));
@@ -191,7 +203,10 @@ impl TripPoint {
             while let Some((_, bytes)) = scratch.next_if(|s| s.0 <= event) {
                 here += bytes;
             }
-            let is_turn = event % n <= event / n;
+            let is_turn = event % n <= event / n && event / n < n;
+            if is_turn {
+                here += link.ways.beside(event / n, event % n) as f64;
+            }
             if here > limit_bytes && is_turn {
                 found.push((here, event));
             }
@@ -252,17 +267,29 @@ impl TripPoint {
         let n = link.len();
         // Time of recomputations and idle time before each stage.
         let mut time = vec![0.0; n + 1];
-        for (trip, x) in self.trips.iter().filter(|t| t.0.is_recomputed()) {
-            time[trip.start() as usize + 1] += link.again[trip.node as usize] as f64 * x;
+        // Time of first runs beyond the least before each stage.
+        let mut beyond = vec![0.0; n + 1];
+        for (trip, x) in &self.trips {
+            if trip.is_recomputed() {
+                let own = link.time_again(trip.node, trip.way) as f64;
+                time[trip.start() as usize + 1] += own * x;
+            } else if let Some(made) = link.ways.optional[trip.node as usize] {
+                beyond[trip.node as usize + 1] += made.time as f64 * x;
+            }
+        }
+        for ((node, _, way), x) in link.ways.all().zip(&self.ways) {
+            beyond[node as usize + 1] += way.time as f64 * x;
         }
         for (at, idle) in time[1..].iter_mut().zip(&self.idle) {
             *at += idle;
         }
         for t in 0..n {
             time[t + 1] += time[t];
+            beyond[t + 1] += beyond[t];
         }
         let unit = link.unit as f64;
-        let first_before = |stage: u32| link.before[stage as usize] as f64 / unit;
+        let first_before =
+            |stage: u32| link.before[stage as usize] as f64 / unit + beyond[stage as usize];
         let lanes: &[Lane] = match link.half_duplex {
             true => &[Lane::Shared],
             false => &[Lane::Out, Lane::Back],
@@ -358,7 +385,9 @@ impl TripPoint {
             if base.parts() > before {
                 point = base.clone().finish();
             }
-            found.extend(separate_for(&link.graph, &point, reader, settings));
+            if !link.ways.is_optional(reader) {
+                found.extend(separate_for(&link.graph, &point, reader, settings));
+            }
         }
         found.sort_by(|x, y| y.score.total_cmp(&x.score).then_with(|| x.cut.cmp(&y.cut)));
         found.truncate(settings.limit);

@@ -1,6 +1,6 @@
 //! Payments of rows, from duals.
 
-use super::rows::{inside, sign};
+use super::rows::{before, inside, sign};
 use super::{LinkGraph, LinkRow};
 use crate::checkmate::interval::Row;
 use crate::life::AtomPrices;
@@ -33,6 +33,13 @@ pub(super) struct LinkPrices<T> {
     pub leaves: Vec<T>,
     /// Charge for a byte on the host when a stage begins.
     pub host: Vec<T>,
+    /// Payments to the ways of first runs, by node.
+    pub ways: Vec<Vec<T>>,
+    /// Payment to the first run of a by-product that need not be made, by node.
+    pub made: Vec<T>,
+    /// Payments for a byte of memory at further runs of a node with several ways, by stage
+    /// descending.
+    pub again: Vec<Vec<(u32, T)>>,
 }
 
 impl<T: Number> LinkPrices<T> {
@@ -47,7 +54,20 @@ impl<T: Number> LinkPrices<T> {
             LinkRow::Base(row) => Some((row, y)),
             _ => None,
         });
-        let atoms = AtomPrices::new(&link.graph, one, base.clone());
+        // An input that only some ways read is there as if all did: the ways are charged for it.
+        let reads = rows.clone().filter_map(|(row, y)| match *row {
+            LinkRow::Reads { node, input } => Some((
+                Row::Need {
+                    node: input,
+                    reader: node,
+                },
+                y,
+            )),
+            _ => None,
+        });
+        let reads: Vec<(Row, T)> = reads.collect();
+        let of_reads = reads.iter().map(|(row, y)| (row, *y));
+        let atoms = AtomPrices::new(&link.graph, one, base.clone().chain(of_reads));
         let mut returns = vec![Vec::new(); n];
         for (row, y) in base.filter(|r| r.1 != T::ZERO) {
             if let Row::Path(cut) = row {
@@ -64,11 +84,23 @@ impl<T: Number> LinkPrices<T> {
             returns,
             leaves: vec![T::ZERO; n],
             host: vec![T::ZERO; n],
+            ways: link
+                .ways
+                .first
+                .iter()
+                .map(|w| vec![T::ZERO; w.len()])
+                .collect(),
+            made: vec![T::ZERO; n],
+            again: vec![Vec::new(); n],
         };
         let mut windows: Vec<(u32, u32, T)> = Vec::new();
         for (row, y) in rows.filter(|r| r.1 != T::ZERO) {
+            prices.pay_ways(link, row, y);
             match *row {
-                LinkRow::Base(_) => {}
+                LinkRow::Base(_)
+                | LinkRow::Choose { .. }
+                | LinkRow::Reads { .. }
+                | LinkRow::Way { .. } => {}
                 LinkRow::Leaves { node, at_least, .. } => {
                     let sum = &mut prices.leaves[node as usize];
                     *sum = *sum + y.times(sign(at_least));
@@ -95,11 +127,99 @@ impl<T: Number> LinkPrices<T> {
         prices.out.sort_by(|a, b| b.1.cmp(&a.1).then(b.0.cmp(&a.0)));
         // The last one to begin comes first.
         windows.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.cmp(&a.1)));
+        let stages = |own: &mut Vec<(u32, T)>| own.sort_by_key(|paid| std::cmp::Reverse(paid.0));
+        prices.again.iter_mut().for_each(stages);
         let least = link.first_return();
         prices.back = (0..n as u32)
             .map(|stage| returns_of(&windows, stage, least))
             .collect();
         prices
+    }
+}
+
+impl<T: Number> LinkPrices<T> {
+    /// Pays the ways of first runs, by-products that are made, and workspaces of further runs.
+    fn pay_ways(&mut self, link: &LinkGraph, row: &LinkRow, y: T) {
+        let mut pay = |node: u32| {
+            for (way, paid) in (0u32..).zip(&mut self.ways[node as usize]) {
+                *paid = *paid + y.times(row.of_way(link, node, way));
+            }
+        };
+        let made = |node: u32| link.ways.optional[node as usize];
+        match *row {
+            LinkRow::Base(Row::Memory { stage, node, .. }) if stage == node => {
+                pay(node);
+                if let Some(made) = made(node) {
+                    let paid = &mut self.made[node as usize];
+                    *paid = *paid + y.times(made.bytes);
+                }
+            }
+            LinkRow::Base(Row::Memory { stage, node, .. })
+                if !link.ways.again[node as usize].is_empty() =>
+            {
+                self.again[node as usize].push((stage, y));
+            }
+            LinkRow::Choose { node } | LinkRow::Way { node, .. } => pay(node),
+            LinkRow::Reads { node, .. } => {
+                pay(node);
+                if made(node).is_some() {
+                    let paid = &mut self.made[node as usize];
+                    *paid = *paid - y;
+                }
+            }
+            LinkRow::Window { lane, first, last } => {
+                for node in before(lane, first, last) {
+                    pay(node);
+                    if let Some(made) = made(node) {
+                        let paid = &mut self.made[node as usize];
+                        *paid = *paid + y.times(made.time);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The least price of a way of the first run of each node that has several, in all.
+    pub fn of_ways(&self, link: &LinkGraph) -> T {
+        let ways = link.ways.first.iter().zip(&self.ways);
+        let least = ways.filter_map(|(ways, paid)| {
+            let prices = ways.iter().zip(paid);
+            let prices = prices.map(|(w, paid)| self.atoms.one.times(w.cost as i64) - *paid);
+            prices.reduce(|a, b| if b < a { b } else { a })
+        });
+        least.fold(T::ZERO, |sum, price| sum + price)
+    }
+
+    /// Price of the first run of a by-product that need not be made.
+    pub fn of_made(&self, link: &LinkGraph, node: u32) -> T {
+        let cost = link.ways.optional[node as usize].map_or(0, |made| made.cost);
+        self.atoms.one.times(cost as i64) - self.made[node as usize]
+    }
+
+    /// The least price of a further run of a node in a stage, but for payments to all of its ways,
+    /// and the way.
+    pub fn of_again(&self, link: &LinkGraph, node: u32, stage: u32) -> (T, u16) {
+        let i = node as usize;
+        let price = |cost: u64, time: i64| {
+            self.atoms.one.times(cost as i64) - self.load[stage as usize].times(time)
+        };
+        let (cost, time) = (link.graph.cost_again[i], link.again[i]);
+        let least = price(cost, time);
+        let ways = &link.ways.again[i];
+        if ways.is_empty() {
+            return (least, 0);
+        }
+        let own = &self.again[i];
+        let own = &own[own.partition_point(|paid| paid.0 > stage)..];
+        let own = own.iter().take_while(|paid| paid.0 == stage);
+        let bytes = own.fold(T::ZERO, |sum, paid| sum + paid.1);
+        let prices = (0u16..).zip(ways).map(|(way, w)| {
+            let beyond = price(w.cost, w.time) - bytes.times(w.bytes);
+            (least + beyond, way)
+        });
+        let best = prices.reduce(|a, b| if b.0 < a.0 { b } else { a });
+        best.unwrap_or((least, 0))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::bound;
 use super::branch::{self, LinkBranch, LinkQuantity};
-use super::{LinkGraph, LinkRow, Trip, TripPoint};
+use super::{LinkGraph, LinkRow, Trip, TripPoint, Way};
 use crate::checkmate::interval::{Branch, Quantity, Row};
 use crate::life::Exclusions;
 use crate::life::Group;
@@ -24,9 +24,11 @@ impl Columns for LinkGraph {
         column.node as usize
     }
 
-    /// Idle time, a unit in each stage.
+    /// Idle time, a unit in each stage, and ways of first runs.
     fn static_costs(&self) -> Vec<u64> {
-        vec![self.unit; self.len()]
+        let mut costs = vec![self.unit; self.len()];
+        costs.extend(self.ways.all().map(|(_, _, way)| way.cost));
+        costs
     }
 
     fn offset(&self) -> u64 {
@@ -44,8 +46,16 @@ impl Columns for LinkGraph {
             // Times are rounded down.
             sum.saturating_add((time.unsigned_abs() + 1).saturating_mul(self.unit))
         });
-        let all = copies.saturating_mul(self.len() as u64);
-        Columns::cost_upper_bound(&self.graph).saturating_add(all)
+        let ways = |list: &[Way]| list.iter().map(|way| way.cost).max().unwrap_or(0);
+        let again = self.ways.again.iter().map(|list| ways(list));
+        let again = again.fold(0, u64::saturating_add);
+        let all = copies
+            .saturating_add(again)
+            .saturating_mul(self.len() as u64);
+        let first = self.ways.first.iter().map(|list| ways(list));
+        let made = self.ways.optional.iter().flatten().map(|made| made.cost);
+        let first = first.chain(made).fold(all, u64::saturating_add);
+        Columns::cost_upper_bound(&self.graph).saturating_add(first)
     }
 
     fn cost_unit(&self) -> f64 {
@@ -53,9 +63,13 @@ impl Columns for LinkGraph {
     }
 
     fn cost(&self, column: &Trip) -> u64 {
+        let i = column.node as usize;
         match column.is_recomputed() {
-            true => self.graph.cost_again[column.node as usize],
-            false => 0,
+            true => {
+                let way = self.ways.again[i].get(usize::from(column.way));
+                self.graph.cost_again[i] + way.map_or(0, |way| way.cost)
+            }
+            false => self.ways.optional[i].map_or(0, |made| made.cost),
         }
     }
 
@@ -74,7 +88,24 @@ impl Rows for LinkGraph {
 
     fn start(&self) -> (Vec<LinkRow>, Vec<Trip>) {
         let (rows, columns) = Rows::start(&self.graph);
-        let rows = rows.into_iter().map(LinkRow::Base).collect();
+        // Inputs that only some ways read, and those of what need not run.
+        let of = |row: Row| match row {
+            Row::Need { node, reader } => {
+                let all = self.graph.needs[reader as usize].contains(&node);
+                match all && !self.ways.is_optional(reader) {
+                    true => LinkRow::Base(row),
+                    false => LinkRow::Reads {
+                        node: reader,
+                        input: node,
+                    },
+                }
+            }
+            row => LinkRow::Base(row),
+        };
+        let rows = rows.into_iter().map(of);
+        let several = (0..self.len() as u32).filter(|i| !self.ways.first[*i as usize].is_empty());
+        let rows = rows.chain(several.map(|node| LinkRow::Choose { node }));
+        let rows = rows.collect();
         let trip = |c: &crate::checkmate::interval::Interval| {
             Trip::plain(self, c.node, c.start, c.end, c.reader)
         };
@@ -92,7 +123,12 @@ impl Rows for LinkGraph {
     fn row_traits(&self, row: &LinkRow) -> RowTraits {
         match row {
             LinkRow::Base(row) => self.graph.row_traits(row),
-            LinkRow::Leaves { .. } => RowTraits::elastic(row.sense()),
+            LinkRow::Leaves { .. } | LinkRow::Way { .. } => RowTraits::elastic(row.sense()),
+            LinkRow::Choose { .. } | LinkRow::Reads { .. } => RowTraits {
+                sense: row.sense(),
+                elastic: matches!(row, LinkRow::Reads { .. }),
+                permanent: true,
+            },
             LinkRow::Window { .. } | LinkRow::Host { .. } => RowTraits {
                 sense: row.sense(),
                 elastic: false,
@@ -120,7 +156,9 @@ impl Rows for LinkGraph {
     fn static_entries(&self, row: &LinkRow) -> Vec<(u32, i64)> {
         let entry = |stage: u32| (stage, row.of_idle(stage));
         let all = (0..self.len() as u32).map(entry);
-        all.filter(|entry| entry.1 != 0).collect()
+        let ways = (self.len() as u32..).zip(self.ways.all());
+        let ways = ways.map(|(at, (node, way, _))| (at, row.of_way(self, node, way)));
+        all.chain(ways).filter(|entry| entry.1 != 0).collect()
     }
 }
 
@@ -151,7 +189,8 @@ impl Separation for LinkGraph {
     type Point = TripPoint;
 
     fn point(&self, columns: &mut dyn Iterator<Item = (Trip, f64)>, statics: &[f64]) -> TripPoint {
-        TripPoint::new(columns, statics)
+        let (idle, ways) = statics.split_at(self.len().min(statics.len()));
+        TripPoint::new(columns, idle, ways)
     }
 
     fn violated(&self, point: &TripPoint, limits: &RowLimits<'_, LinkRow>) -> Vec<LinkRow> {
@@ -179,6 +218,11 @@ impl Branching for LinkGraph {
                 at_least,
                 count,
             },
+            LinkQuantity::Way { node, way } => LinkRow::Way {
+                node,
+                way,
+                is_this: at_least,
+            },
         }
     }
 
@@ -196,6 +240,7 @@ impl Branching for LinkGraph {
                 }
             }
             LinkQuantity::Leaves { node } => (*node, 4),
+            LinkQuantity::Way { node, .. } => (*node, 5),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::{Begin, LinkGraph, Stretch, Trip};
 use crate::checkmate::interval::{Row, event};
 use crate::life::{Atom, Term, Which};
 use remat_solver::price::Sense;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 /// Copies that share a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,6 +52,28 @@ pub enum LinkRow {
         /// The stage.
         stage: u32,
     },
+    /// A node with several ways runs first in one of them.
+    Choose {
+        /// The node.
+        node: u32,
+    },
+    /// An input is there at the first run of a node in ways that read it, or of a by-product that
+    /// need not be made.
+    Reads {
+        /// The node, which is also the stage.
+        node: u32,
+        /// The input.
+        input: u32,
+    },
+    /// A branching on the way of a first run; not a row of every plan.
+    Way {
+        /// The node.
+        node: u32,
+        /// Index into [`Ways::first`](super::Ways).
+        way: u32,
+        /// It is this one, rather than another.
+        is_this: bool,
+    },
 }
 
 /// 1 for at least, -1 for at most: rows are of the kind "at least".
@@ -62,6 +84,11 @@ pub(super) fn sign(at_least: bool) -> i64 {
 /// Stages whose recomputations and idle time are within a window.
 pub(super) fn inside(lane: Lane, first: u32, last: u32) -> RangeInclusive<u32> {
     first + u32::from(lane == Lane::Out)..=last
+}
+
+/// Stages whose first runs are within a window: up to where the last one begins.
+pub(super) fn before(lane: Lane, first: u32, last: u32) -> Range<u32> {
+    first + u32::from(lane == Lane::Out)..last
 }
 
 impl LinkRow {
@@ -81,6 +108,13 @@ impl LinkRow {
                 });
             }
             LinkRow::Leaves { node, .. } => note(*node),
+            LinkRow::Choose { .. } | LinkRow::Way { .. } => {}
+            LinkRow::Reads { node, input } => {
+                note(*input);
+                if link.ways.is_optional(*node) {
+                    note(*node);
+                }
+            }
             LinkRow::Window { .. } | LinkRow::Host { .. } => (0..n).for_each(note),
         }
     }
@@ -98,13 +132,38 @@ impl LinkRow {
                 {
                     sum += returns(trip, cut.from, cut.reader);
                 }
+                if let Row::Memory { stage, node, .. } = *row
+                    && node == trip.node
+                    && stage == trip.start()
+                {
+                    sum += match stage > node {
+                        true => link.bytes_again(node, trip.way),
+                        false => link.ways.optional[node as usize].map_or(0, |first| first.bytes),
+                    };
+                }
                 sum
+            }
+            LinkRow::Choose { .. } | LinkRow::Way { .. } => 0,
+            LinkRow::Reads { node, input } => {
+                if trip.node == input {
+                    let moment = event(link.len(), node, node);
+                    let readable = trip.stretches.iter().filter(|s| s.is_readable(moment));
+                    return readable.count() as i64;
+                }
+                -i64::from(
+                    trip.node == node && !trip.is_recomputed() && link.ways.is_optional(node),
+                )
             }
             LinkRow::Window { lane, first, last } => {
                 let mut sum = 0;
                 let start = trip.start();
                 if start > trip.node && inside(lane, first, last).contains(&start) {
-                    sum += link.again[trip.node as usize];
+                    sum += link.time_again(trip.node, trip.way);
+                } else if start == trip.node
+                    && before(lane, first, last).contains(&start)
+                    && let Some(made) = link.ways.optional[start as usize]
+                {
+                    sum += made.time;
                 }
                 let Some([out, back]) = link.copies[trip.node as usize] else {
                     return sum;
@@ -138,6 +197,29 @@ impl LinkRow {
         }
     }
 
+    /// The coefficient of a way of the first run of a node.
+    pub(super) fn of_way(&self, link: &LinkGraph, node: u32, way: u32) -> i64 {
+        let own = || &link.ways.first[node as usize][way as usize];
+        match *self {
+            LinkRow::Choose { node: of } => i64::from(of == node),
+            LinkRow::Way {
+                node: of,
+                way: this,
+                is_this,
+            } => sign(is_this) * i64::from((of, this) == (node, way)),
+            LinkRow::Reads { node: of, input } if of == node => {
+                -i64::from(own().reads.contains(&input))
+            }
+            LinkRow::Base(Row::Memory {
+                stage, node: of, ..
+            }) if (stage, of) == (node, node) => own().bytes,
+            LinkRow::Window { lane, first, last } if before(lane, first, last).contains(&node) => {
+                own().time
+            }
+            _ => 0,
+        }
+    }
+
     /// The coefficient of idle time in a stage.
     pub(super) fn of_idle(&self, stage: u32) -> i64 {
         match *self {
@@ -151,7 +233,16 @@ impl LinkRow {
     /// The right side.
     pub(super) fn right_side(&self, link: &LinkGraph) -> i64 {
         match *self {
-            LinkRow::Base(ref row) => row.right_side(&link.graph),
+            LinkRow::Base(ref row) => {
+                let beside = match *row {
+                    Row::Memory { stage, node, .. } => link.ways.beside(stage, node),
+                    _ => 0,
+                };
+                row.right_side(&link.graph) - beside
+            }
+            LinkRow::Choose { .. } => 1,
+            LinkRow::Reads { .. } => 0,
+            LinkRow::Way { is_this, .. } => i64::from(is_this),
             LinkRow::Window { lane, first, last } => {
                 -link.first_time(first + u32::from(lane == Lane::Out)..last)
             }
@@ -170,6 +261,7 @@ impl LinkRow {
         match self {
             LinkRow::Base(row) if row.is_memory() => Sense::AtMost,
             LinkRow::Host { .. } => Sense::AtMost,
+            LinkRow::Choose { .. } => Sense::Equal,
             _ => Sense::AtLeast,
         }
     }

@@ -67,6 +67,8 @@ impl Stretch {
 pub struct Trip {
     /// The tensor.
     pub node: u32,
+    /// Way of its computation: index into [`Ways::again`](super::Ways), 0 for first ones.
+    pub way: u16,
     /// Stretches on the device, in their order; the first one is computed, the others are copies.
     pub stretches: Vec<Stretch>,
 }
@@ -75,9 +77,10 @@ impl Trip {
     /// A trip without copies: computed in a stage, read last by a node in another one.
     pub fn plain(graph: &LinkGraph, node: u32, start: u32, end: u32, reader: u32) -> Trip {
         let n = graph.len();
-        let first = event(n, start, node) + u32::from(start == node);
+        let first = graph.first_event(node, start);
         Trip {
             node,
+            way: 0,
             stretches: vec![Stretch {
                 begin: Begin::Computed(start),
                 memory: [first, event(n, end, reader)],

@@ -95,6 +95,7 @@ struct Copies<T> {
 pub(super) struct Priced<T> {
     pub price: T,
     pub stage: u32,
+    way: u16,
     mark: usize,
 }
 
@@ -301,18 +302,25 @@ impl<T: Number + Default> Walk<T> {
         let out = copies.out.filter(|_| node < stage);
         life.after(end, out);
         let after = trip.after(end, out);
-        let begin = match again {
+        let Tensor { link, prices, .. } = *tensor;
+        let optional = link.ways.is_optional(node);
+        let begin = match again || optional {
             true => tensor.potential(stage, node),
             false => end,
         };
-        let cost = match again {
-            true => tensor.cost_again(stage) - self.starts.to_all(stage),
-            false => T::ZERO,
+        let (cost, way) = match again {
+            true => {
+                let (cost, way) = prices.of_again(link, node, stage);
+                (cost - self.starts.to_all(stage), way)
+            }
+            false if optional => (prices.of_made(link, node), 0),
+            false => (T::ZERO, 0),
         };
         let price = cost + trip.device - begin;
         self.trips.push(Priced {
             price,
             stage,
+            way,
             mark: self.marks.len(),
         });
         self.marks.push(Mark {
@@ -334,7 +342,10 @@ impl<T: Number + Default> Walk<T> {
                 life.host = life.host.filter(|host| host.0 < absent);
             }
         } else {
-            self.least = life.device - begin;
+            self.least = cost + life.device - begin;
+            if optional && life.absent < self.least {
+                self.least = life.absent;
+            }
         }
     }
 
@@ -342,7 +353,7 @@ impl<T: Number + Default> Walk<T> {
     pub fn trip(&self, link: &LinkGraph, node: u32, priced: &Priced<T>) -> Trip {
         let event = |stage: u32, k: u32| turn(link, stage, k);
         let mut stretches: Vec<Stretch> = Vec::new();
-        let first = event(priced.stage, node) + u32::from(priced.stage == node);
+        let first = link.first_event(node, priced.stage);
         let mut now = Stretch {
             begin: Begin::Computed(priced.stage),
             memory: [first, first],
@@ -408,7 +419,11 @@ impl<T: Number + Default> Walk<T> {
             }
         }
         stretches.push(now);
-        Trip { node, stretches }
+        Trip {
+            node,
+            way: priced.way,
+            stretches,
+        }
     }
 }
 
@@ -418,14 +433,6 @@ impl<T: Number> Tensor<'_, T> {
         let gauges = &self.link.graph.gauges;
         let size = |gauge: u32| gauges[gauge as usize].bytes[self.node as usize] as i64;
         -self.prices.atoms.bytes_before(stage, k, size)
-    }
-
-    /// Cost of a recomputation in a stage, less what its time earns.
-    fn cost_again(&self, stage: u32) -> T {
-        let i = self.node as usize;
-        let cost = self.link.graph.cost_again[i] as i64;
-        let time = self.link.again[i];
-        self.prices.atoms.one.times(cost) - self.prices.load[stage as usize].times(time)
     }
 
     /// Prices of copies that are complete, or read, in a stage.

@@ -1,6 +1,8 @@
 //! The front door: an instance with a link and a budget to a plan that copies, and a bound.
 
+mod faster;
 mod first;
+mod first_ways;
 mod trips;
 
 pub(super) use first::too_small;
@@ -20,7 +22,7 @@ use crate::solve::{
 use rayon::prelude::*;
 use remat_instances::instance::{CopyTimes, Instance};
 use remat_instances::plan::{Plan, PlanDocument};
-use remat_instances::schedule::Schedule;
+use remat_instances::schedule::{Schedule, Semantics};
 use remat_instances::simulate::{self, Replay};
 use remat_solver::threads;
 use std::sync::Arc;
@@ -55,6 +57,7 @@ pub struct Offload<'a> {
     settings: Settings,
     tuning: OffloadTuning,
     compared: bool,
+    proven: bool,
     listener: &'a dyn Listener,
 }
 
@@ -69,6 +72,7 @@ impl<'a> Offload<'a> {
             settings: Settings::default(),
             tuning: OffloadTuning::default(),
             compared: true,
+            proven: true,
             listener: &(),
         }
     }
@@ -98,6 +102,14 @@ impl<'a> Offload<'a> {
     pub fn uncompared(self) -> Self {
         Offload {
             compared: false,
+            ..self
+        }
+    }
+
+    /// The same without a bound of trips, or of the whole envelope at the end.
+    fn unproven(self) -> Self {
+        Offload {
+            proven: false,
             ..self
         }
     }
@@ -221,6 +233,13 @@ impl Searching<'_> {
         open == Some(0.0) || now >= met + self.settings.overtime_after(met) || self.watch.is_over()
     }
 
+    /// Returns whether bounds of solves without a link are over all plans in stages. MONeT's
+    /// program charges more than plans take: tensors that pass over a node, whether they are there
+    /// or not, and what a backward node is the last to read, beyond it.
+    fn is_stage_bound(&self) -> bool {
+        self.asked.formulation.semantics() == Semantics::Checkmate
+    }
+
     fn run(&mut self) -> Result<(), SolveError> {
         if let Some(because) = too_small(&self.asked.formulation, self.asked.budget_bytes) {
             self.answer.outcome.infeasible_because = Some(because);
@@ -244,8 +263,11 @@ impl Searching<'_> {
         let extra = self.extra();
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..tuning.probes {
-            if self.is_done() || self.room == 0 {
+            if self.is_done() {
                 return Ok(());
+            }
+            if self.room == 0 {
+                break;
             }
             let share = (low + high) / 2.0;
             match self.probe(share, extra, tuning.probe_share)? {
@@ -253,8 +275,17 @@ impl Searching<'_> {
                 Probe::Smooth | Probe::Nothing => low = share,
             }
         }
+        if self.room == 0 && self.is_stage_bound() {
+            return Ok(());
+        }
+        if !self.is_done() {
+            self.widen()?;
+        }
         if !self.is_done() {
             self.polish(tuning.polish_share);
+        }
+        if !self.is_done() {
+            self.first_ways(tuning.first_ways_share)?;
         }
         // A slow link may do no better than what there is to gain without.
         let beaten = |(_, bound): &(Schedule, u64)| self.cost().is_none_or(|cost| *bound < cost);
@@ -362,7 +393,7 @@ impl Searching<'_> {
         let budget = self.asked.budget_bytes.saturating_add(made.most_bytes);
         let outcome = formulation.solve(budget, &[], settings, &self.stages)?;
         self.count(&outcome);
-        if share == 1.0 {
+        if share == 1.0 && self.is_stage_bound() {
             // Plans beyond what the envelope was made for cost more than that.
             let beyond = self.base.saturating_add(extra);
             let bound = match outcome.infeasible_because {
@@ -402,6 +433,9 @@ impl Searching<'_> {
 
     /// The bound from the whole envelope of the best plan.
     fn prove(&mut self, share: f64) -> Result<(), SolveError> {
+        if !self.asked.proven || !self.is_stage_bound() {
+            return Ok(());
+        }
         let settings = Settings {
             gap: self.settings.gap,
             ..self.part(share, 1)
@@ -460,13 +494,15 @@ impl Searching<'_> {
 
     /// Takes a sequence with its copies: into the answer, and among those to be polished.
     fn take(&mut self, sequence: Sequence, chosen: Chosen) {
+        let (sequence, chosen) = self.with_faster_ways(sequence, chosen);
         let budget = self.asked.budget_bytes;
         let mut clock = Clock::new(&sequence, budget);
         let placed = clock.place(&chosen.gaps);
         let plan = emit(&sequence, &chosen.gaps, placed);
         self.offer(plan);
         let costs: u64 = sequence.costs.iter().sum();
-        if chosen.makespan > costs {
+        // Where implementations are offered, faster ones may be worth waiting.
+        if chosen.makespan > costs || !self.is_stage_bound() {
             self.sequences.push(Candidate { sequence, chosen });
             self.sequences.sort_by_key(|c| c.chosen.makespan);
             self.sequences.truncate(self.asked.tuning.candidates);

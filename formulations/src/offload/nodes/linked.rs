@@ -27,7 +27,7 @@ use remat_instances::simulate::{Replay, ReplayError};
 pub struct Linked {
     formulation: AnyFormulation,
     phase: CopyPhase,
-    tuning: OffloadTuning,
+    tuning: Box<OffloadTuning>,
 }
 
 impl Linked {
@@ -36,14 +36,17 @@ impl Linked {
         Linked {
             formulation,
             phase,
-            tuning: OffloadTuning::default(),
+            tuning: Box::default(),
         }
     }
 
     /// The same with other numbers that tune.
     #[must_use]
     pub fn tuning(self, tuning: OffloadTuning) -> Self {
-        Linked { tuning, ..self }
+        Linked {
+            tuning: Box::new(tuning),
+            ..self
+        }
     }
 
     /// The formulation.
@@ -79,7 +82,7 @@ impl Solvable for Linked {
     ) -> Result<Outcome<Plan>, SolveError> {
         let offload = Offload::new(self.formulation.clone(), budget_bytes)
             .phase(self.phase)
-            .tuning(self.tuning)
+            .tuning(*self.tuning)
             .starts(starts)
             .settings(settings.clone())
             .listener(listener)

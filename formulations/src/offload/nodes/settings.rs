@@ -21,6 +21,13 @@ pub struct OffloadTuning {
     pub polish_share: f64,
     /// Moves of each lane that polishes, without a time limit.
     pub polish_moves: u64,
+    /// Memory beyond the budget, as shares of it, within which computations take faster
+    /// implementations before copies are chosen for them.
+    pub way_rooms: [f64; 3],
+    /// Share of the time left for each of these choices.
+    pub way_share: f64,
+    /// Share of the time left for plans of first implementations alone, where others are offered.
+    pub first_ways_share: f64,
     /// Shares of the time left for the bound of the interval form with copies: its root, and all.
     pub trip_shares: [f64; 2],
     /// Shares above which a tensor of its relaxation counts as kept, on the device or the host.
@@ -52,6 +59,9 @@ impl Default for OffloadTuning {
             candidates: 3,
             polish_share: 0.25,
             polish_moves: 100_000,
+            way_rooms: [0.03, 0.1, 0.3],
+            way_share: 0.03,
+            first_ways_share: 0.2,
             trip_shares: [0.5, 0.75],
             trip_thresholds: [0.3, 0.5, 0.7],
             bound_share: 0.7,

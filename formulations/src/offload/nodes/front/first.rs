@@ -7,7 +7,7 @@ use crate::bound::largest_working_set;
 use crate::offload::chain::{ChainTuning, chain_plans_tuned};
 use crate::offload::exact::{ExactOutcome, ExactSearch, ExactSettings};
 use crate::solve::{AnyFormulation, Solvable, SolveError};
-use remat_instances::instance::NodeId;
+use remat_instances::instance::{Implementation, Instance, NodeId};
 use remat_instances::schedule::Semantics;
 
 impl Searching<'_> {
@@ -55,6 +55,14 @@ impl Searching<'_> {
         )?;
         self.count(&outcome);
         self.answer.without_cost = outcome.cost();
+        if !self.is_stage_bound() {
+            let Some(schedule) = &outcome.schedule else {
+                return Ok(false);
+            };
+            self.offer(schedule.plan(instance)?.optimised(instance)?);
+            self.prove_by_trips(asked.tuning.trip_shares)?;
+            return Ok(true);
+        }
         if extra == u64::MAX && outcome.infeasible_because.is_some() {
             self.answer.outcome.infeasible_because = outcome.infeasible_because;
             return Ok(true);
@@ -136,18 +144,43 @@ impl Searching<'_> {
 }
 
 /// Reason why no plan fits a budget in bytes, with a link or without: one computation alone is too
-/// large.
+/// large, whatever way it is run.
 pub fn too_small(formulation: &AnyFormulation, budget_bytes: u64) -> Option<String> {
-    if formulation.semantics() != Semantics::Checkmate {
-        return None;
-    }
     let instance = formulation.instance();
-    let (bytes, id) = largest_working_set(instance)?;
-    let bytes = instance.static_bytes() + bytes;
+    let (bytes, id, what) = match formulation.semantics() {
+        Semantics::Checkmate => {
+            let (bytes, id) = largest_working_set(instance)?;
+            let bytes = instance.static_bytes() + bytes;
+            (bytes, id, "inputs, output, workspace and fixed memory")
+        }
+        Semantics::Monet => {
+            let proper = instance
+                .ids()
+                .filter(|id| instance.node(*id).parent().is_none());
+            let all = proper.map(|id| (least_working_set(instance, id), id));
+            let (bytes, id) = all.max()?;
+            let what = "inputs, output, workspace and fixed memory by its smallest implementation";
+            (bytes, id, what)
+        }
+    };
     (bytes > budget_bytes).then(|| {
         format!(
-            "{} needs {bytes} bytes with its inputs, output, workspace and fixed memory, the budget is {budget_bytes}",
+            "{} needs {bytes} bytes with its {what}, the budget is {budget_bytes}",
             instance.node(id).name
         )
     })
+}
+
+/// Bytes in use at least while a node runs first, by any of its implementations, in place or not.
+fn least_working_set(instance: &Instance, id: NodeId) -> u64 {
+    let node = instance.node(id);
+    let option = node.in_place.as_ref().map(|option| option.workspace_bytes);
+    let of = |way: &Implementation| {
+        let inputs = way.needs.iter().map(|u| instance.node(*u).output_bytes);
+        let inputs: u64 = inputs.sum();
+        let workspace = way.workspace_bytes.min(option.unwrap_or(i64::MAX));
+        inputs.saturating_add_signed(workspace)
+    };
+    let least = node.implementations.iter().map(of).min();
+    least.unwrap_or(0) + node.output_bytes + node.fixed_bytes
 }
