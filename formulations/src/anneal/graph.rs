@@ -32,6 +32,8 @@ pub struct CheckmateLandscape {
     pub cost: Vec<f64>,
     /// Cost of a recomputation.
     pub cost_again: Vec<f64>,
+    /// Cost of a page-in by tensor; empty in a program without pages.
+    pub page_in: Vec<f64>,
     /// Memory for activations: the budget less the fixed memory, in bytes. Negative where nothing
     /// fits.
     pub capacity: f64,
@@ -77,6 +79,7 @@ impl CheckmateLandscape {
             workspace_again: of(&|i| instance.node(i).run_workspace_bytes(true)),
             cost: of(&|i| instance.node(i).run_cost(false)),
             cost_again: of(&|i| instance.node(i).run_cost(true)),
+            page_in: Vec::new(),
             capacity,
         }
     }

@@ -68,6 +68,9 @@ pub struct CheckmateState<'g> {
     total_excess: f64,
     /// Weight of a byte of excess in each stage, at least 1.
     weight: Vec<f64>,
+    /// Tensors in secondary storage as bits, in a program with pages: paged out once they are held
+    /// for the first time.
+    stored: Vec<u64>,
     scratch: CheckmateStageScratch,
     /// Cost and peak of stages, total cost and excess, touched tensors.
     undo: Undo<(f64, f64), (f64, f64), Vec<u32>>,
@@ -76,6 +79,16 @@ pub struct CheckmateState<'g> {
 impl<'g> CheckmateState<'g> {
     /// The state for given retained sets (shape `n x n`).
     pub fn new(graph: &'g CheckmateLandscape, retained: &BitMatrix) -> Self {
+        Self::with_stored(graph, retained, Vec::new())
+    }
+
+    /// The state for given retained sets, and tensors in secondary storage as words of bits: empty,
+    /// or of a program with pages, and of tensors that are held behind their first stage.
+    pub(crate) fn with_stored(
+        graph: &'g CheckmateLandscape,
+        retained: &BitMatrix,
+        stored: Vec<u64>,
+    ) -> Self {
         let (n, words) = (graph.n, graph.words);
         let mut state = CheckmateState {
             graph,
@@ -88,6 +101,7 @@ impl<'g> CheckmateState<'g> {
             total_cost: 0.0,
             total_excess: 0.0,
             weight: vec![1.0; n],
+            stored,
             scratch: CheckmateStageScratch::new(graph),
             undo: Undo::default(),
         };
@@ -167,6 +181,44 @@ impl<'g> CheckmateState<'g> {
             word = row[w];
         }
         w * 64 + 63 - word.leading_zeros() as usize
+    }
+
+    /// Returns whether a tensor is in secondary storage.
+    #[inline]
+    pub(crate) fn is_stored(&self, tensor: usize) -> bool {
+        let word = self.stored.get(tensor / 64);
+        word.is_some_and(|word| word >> (tensor % 64) & 1 != 0)
+    }
+
+    /// Stages that retain a tensor into the next one and do not hold it.
+    fn begins(&self, tensor: usize) -> Vec<usize> {
+        (tensor + 1..self.graph.n - 1)
+            .filter(|t| !self.is_kept(tensor, *t) && self.is_kept(tensor, t + 1))
+            .collect()
+    }
+
+    /// Computes the change by a tensor that goes to secondary storage, or is not paged out any
+    /// more, without the cost of the page-out.
+    pub(crate) fn evaluate_storing(&mut self, tensor: usize) -> Delta {
+        let mut delta = Delta::default();
+        let capacity = self.graph.capacity;
+        self.stored[tensor / 64] ^= 1 << (tensor % 64);
+        for t in self.begins(tensor) {
+            let value = self.stage(t);
+            delta.cost += value.cost - self.cost[t];
+            delta.excess +=
+                self.weight[t] * (excess(value.peak, capacity) - excess(self.peak[t], capacity));
+        }
+        self.stored[tensor / 64] ^= 1 << (tensor % 64);
+        delta
+    }
+
+    /// Puts a tensor into secondary storage, or does not page it out any more.
+    pub(crate) fn store(&mut self, tensor: usize) {
+        self.stored[tensor / 64] ^= 1 << (tensor % 64);
+        for t in self.begins(tensor) {
+            self.refresh::<false>(t);
+        }
     }
 
     /// By how many bytes the stages of a flip change.
@@ -319,7 +371,8 @@ impl<'g> CheckmateState<'g> {
     fn stage_with(&mut self, t: usize, held_bytes: f64) -> CheckmateStageValue {
         let words = self.graph.words;
         let (now, next) = self.kept[t * words..(t + 2) * words].split_at(words);
-        evaluate(self.graph, t, now, next, held_bytes, &mut self.scratch)
+        let (graph, stored) = (self.graph, &self.stored);
+        evaluate(graph, t, now, next, stored, held_bytes, &mut self.scratch)
     }
 
     /// Evaluates a stage anew after its retained sets changed.

@@ -6,7 +6,7 @@ use super::known::solve_known;
 use super::ticker::ticking;
 use super::{Listener, Outcome, Settings, Solvable, Status};
 use crate::recognise::Recognised;
-use crate::{checkmate, monet, olla};
+use crate::{checkmate, monet, olla, poet};
 use remat_lp::presolve::{self, PresolveSettings, Solved};
 use remat_lp::{ColId, Limits, Model, Sense};
 use remat_solver::mip::{
@@ -96,7 +96,7 @@ pub enum Answered {
 /// A published program that a model was recognised as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecognisedAs {
-    /// Name of the program, as `--formulation` has it: `checkmate`, `monet`, `olla`, `olla-order`,
+    /// Name of the program, as `--formulation` has it: `checkmate`, `poet`, `monet`, `olla`, `olla-order`,
     /// `olla-place`.
     pub program: &'static str,
     /// Nodes of the training graph, or buffers.
@@ -157,7 +157,7 @@ pub fn solve_linear(
 }
 
 /// Solves a model: one without integers by the simplex methods, with duals or a ray; Checkmate's,
-/// MONeT's and OLLA's published programs, however they are named, ordered and scaled, as such; any
+/// POET's, MONeT's and OLLA's published programs, however they are named, ordered and scaled, as such; any
 /// other by branch and cut. Of OLLA's programs a bound and a point come from the search for orders
 /// and addresses; where they differ, branch and cut begins with both.
 ///
@@ -219,6 +219,10 @@ pub fn solve_integer(
     if !general {
         let solved = checkmate::recognise(model)
             .and_then(|found| solve_recognised(model, &found, &settings.mip, &control))
+            .or_else(|| {
+                let found = poet::recognise(model)?;
+                solve_recognised(model, &found, &settings.mip, &control)
+            })
             .or_else(|| {
                 let found = monet::recognise(model)?;
                 solve_recognised(model, &found, &settings.mip, &control)

@@ -20,6 +20,17 @@ use crate::schedule::{Changes, CheckmateSchedule, RowLists, StageRuns};
 /// [`ReplayError`] names the first stage, node and tensor that make the schedule impossible to
 /// execute.
 pub fn checkmate(instance: &Instance, schedule: &CheckmateSchedule) -> Result<Replay, ReplayError> {
+    replay_with(instance, schedule, &|_, _| false, 0)
+}
+
+/// Replays a schedule in which `comes` says that a tensor comes from elsewhere in a stage, which
+/// costs so much `beside` the computations.
+pub(super) fn replay_with(
+    instance: &Instance,
+    schedule: &CheckmateSchedule,
+    comes: &dyn Fn(usize, u32) -> bool,
+    beside: u64,
+) -> Result<Replay, ReplayError> {
     let n = instance.len();
     shape("the computed matrix R", &schedule.computed, n)?;
     shape("the retained matrix S", &schedule.retained, n)?;
@@ -34,7 +45,7 @@ pub fn checkmate(instance: &Instance, schedule: &CheckmateSchedule) -> Result<Re
     let mut retained_bytes = 0;
     let mut reads_left = vec![0u32; n];
     for t in 0..n {
-        check_stage(instance, &computed, &retained, t)?;
+        check_stage(instance, &computed, &retained, comes, t)?;
         let mut bytes = fixed + retained_bytes;
         meter.sample(t, None, bytes);
         for &k in computed.row(t) {
@@ -91,6 +102,7 @@ pub fn checkmate(instance: &Instance, schedule: &CheckmateSchedule) -> Result<Re
             retained_bytes += size(i);
         }
     }
+    meter.cost += beside;
     Ok(meter.finish(instance.base_cost()))
 }
 
@@ -112,6 +124,7 @@ fn check_stage(
     instance: &Instance,
     computed: &RowLists,
     retained: &Changes,
+    comes: &dyn Fn(usize, u32) -> bool,
     t: usize,
 ) -> Result<(), ReplayError> {
     let name = |i: NodeId| instance.node(i).name.clone();
@@ -160,7 +173,7 @@ fn check_stage(
         }
     }
     // Nothing is retained at first, as seen above.
-    let is_there = |i: &&u32| t > 0 && runs(NodeId(**i), t - 1);
+    let is_there = |i: &&u32| t > 0 && (runs(NodeId(**i), t - 1) || comes(t - 1, **i));
     if let Some(ghost) = retained.begins(t).iter().find(|i| !is_there(i)) {
         return Err(ReplayError::NotThere {
             stage: t,

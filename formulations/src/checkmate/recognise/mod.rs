@@ -25,7 +25,7 @@ use super::CheckmateFormulation;
 use super::original::{Decision, Original, Stages};
 use crate::recognise::{Integers, Objective, Recognised, integers, integers_below};
 use crate::solve::SolveError;
-use reduce::{Reduced, reduce};
+pub(crate) use reduce::{Inequality, Reduced, reduce};
 use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 use remat_lp::{ColId, Model};
@@ -102,6 +102,12 @@ impl Recognised for RecognisedCheckmate {
 /// model, however it is named, ordered and scaled. `None` where it is something else, or the
 /// program with rows added or left out.
 pub fn recognise(model: &Model) -> Option<RecognisedCheckmate> {
+    recognise_beside(model, &[])
+}
+
+/// Recognises the program as [`recognise`] does, with a unit of cost in which other prices are
+/// integers, too, or rounded down like those of the model.
+pub(crate) fn recognise_beside(model: &Model, others: &[f64]) -> Option<RecognisedCheckmate> {
     let reduced = reduce(model)?;
     let read = label::read(&reduced)?;
     let n = read.needs.len();
@@ -116,6 +122,7 @@ pub fn recognise(model: &Model) -> Option<RecognisedCheckmate> {
     let rest = reduced.constant - read.cost.iter().sum::<f64>();
     let mut prices = read.cost.clone();
     prices.push(rest.max(0.0));
+    prices.extend(others);
     let Integers {
         values: costs,
         scale: cost_scale,
@@ -175,6 +182,21 @@ pub fn recognise(model: &Model) -> Option<RecognisedCheckmate> {
         original,
         columns,
     })
+}
+
+impl RecognisedCheckmate {
+    /// Decision of a column of the model; `None` for one whose value is known.
+    pub(crate) fn decision(&self, column: u32) -> Option<Decision> {
+        match self.columns.get(column as usize)? {
+            RecognisedColumn::Same(column) => Some(self.original.decision(*column)),
+            RecognisedColumn::Known(_) => None,
+        }
+    }
+
+    /// The model's objective, minimised, against costs of the instance.
+    pub(crate) fn of_costs(&self) -> Objective {
+        self.objective
+    }
 }
 
 /// Structure as read from a model.

@@ -4,7 +4,7 @@ use remat_lp::{ColId, Model, RowId, Sense};
 
 /// Entries with their columns, at most `upper`.
 #[derive(Clone, Debug)]
-pub(super) struct Inequality {
+pub(crate) struct Inequality {
     /// By column.
     pub entries: Vec<(u32, f64)>,
     pub upper: f64,
@@ -12,14 +12,14 @@ pub(super) struct Inequality {
 
 /// Entries of an equality with at least one continuous column.
 #[derive(Clone, Debug)]
-pub(super) struct Equality {
+pub(crate) struct Equality {
     /// By column.
     pub entries: Vec<(u32, f64)>,
     pub side: f64,
 }
 
 /// A minimisation over binary and continuous columns, reduced.
-pub(super) struct Reduced {
+pub(crate) struct Reduced {
     /// Known values of binary columns.
     pub fixed: Vec<Option<bool>>,
     pub binary: Vec<bool>,
@@ -43,7 +43,7 @@ const TOLERANCE: f64 = 1e-7;
 /// Fixes binary columns as far as single rows over binary columns force them, and drops what is
 /// settled. `None` for a program that is no minimisation over binary and bounded continuous columns
 /// with such rows, or whose rows contradict.
-pub(super) fn reduce(model: &Model) -> Option<Reduced> {
+pub(crate) fn reduce(model: &Model) -> Option<Reduced> {
     let n = model.num_cols();
     let sign = match model.sense() {
         Sense::Minimise => 1.0,

@@ -1,0 +1,298 @@
+//! Annealing of what is retained and stored.
+//!
+//! The state is Checkmate's, with a bit for each tensor that is in secondary storage. A flip of that
+//! bit is one of stage 0, when nothing is retained. A tensor that is stored is held when the stage
+//! behind its own starts, and paged out there.
+
+use super::PoetInstance;
+use super::schedule::costs;
+use crate::anneal::{CheckmateLandscape, CheckmateProposer, CheckmateState, Delta};
+use crate::anneal::{Flip, Landscape, Walk, Xoshiro256};
+use remat_instances::schedule::BitMatrix;
+
+/// POET's program for a budget, as it is annealed.
+pub struct PoetLandscape {
+    base: CheckmateLandscape,
+    /// Cost of a page-out by tensor; `None` where it has no pages, or no stage to use them in.
+    out: Vec<Option<f64>>,
+    /// Tensors that have pages.
+    paged: Vec<u32>,
+}
+
+/// Numbers of the moves.
+struct Tuning {
+    /// One in so many steps stores a tensor, with what makes it of use.
+    leap: u32,
+    /// One in so many flips brings a tensor back from secondary storage.
+    unstore: u32,
+    /// Stages at most that a tensor is held before it is used, once it is paged in.
+    early: u32,
+}
+
+/// As found on networks of 27 to 81 nodes: any of half or twice the size does as well.
+const TUNING: Tuning = Tuning {
+    leap: 6,
+    unstore: 24,
+    early: 2,
+};
+
+impl PoetLandscape {
+    /// The landscape of an instance for a budget in bytes.
+    pub fn new(instance: &PoetInstance, budget_bytes: u64) -> Self {
+        let graph = instance.graph();
+        let n = graph.len();
+        let mut base = CheckmateLandscape::new(graph, budget_bytes);
+        let of = |i: usize| costs(instance, i);
+        base.page_in = (0..n).map(|i| of(i).back as f64).collect();
+        let has_use = |i: usize| {
+            let last = base.users(i).last();
+            instance.pages()[i].is_some() && last.is_some_and(|last| *last as usize > i + 2)
+        };
+        let out: Vec<Option<f64>> = (0..n)
+            .map(|i| has_use(i).then(|| of(i).out as f64))
+            .collect();
+        PoetLandscape {
+            paged: (0..n as u32).filter(|i| out[*i as usize].is_some()).collect(),
+            out,
+            base,
+        }
+    }
+}
+
+impl Landscape for PoetLandscape {
+    type Walk<'g> = PoetWalk<'g>;
+
+    fn nodes(&self) -> usize {
+        self.base.n
+    }
+
+    fn mean_cost(&self) -> f64 {
+        self.base.mean_cost()
+    }
+
+    fn byte_price(&self) -> f64 {
+        Landscape::byte_price(&self.base)
+    }
+
+    fn absence_price(&self) -> f64 {
+        Landscape::absence_price(&self.base)
+    }
+
+    fn walk<'g>(&'g self, start: &BitMatrix) -> PoetWalk<'g> {
+        let mut retained = start.clone();
+        let mut stored = vec![0u64; self.base.words];
+        let mut paid = 0.0;
+        for &i in &self.paged {
+            let node = i as usize;
+            if let Some(out) = self.out[node].filter(|_| start.get(0, node)) {
+                stored[node / 64] |= 1 << (node % 64);
+                retained.set(node + 1, node, true);
+                paid += out;
+            }
+        }
+        retained.clear_from(0, 0);
+        PoetWalk {
+            graph: self,
+            state: CheckmateState::with_stored(&self.base, &retained, stored),
+            proposer: CheckmateProposer::new(&self.base),
+            paid,
+        }
+    }
+}
+
+/// State of a run.
+pub struct PoetWalk<'g> {
+    graph: &'g PoetLandscape,
+    state: CheckmateState<'g>,
+    proposer: CheckmateProposer<'g>,
+    /// Cost of page-outs.
+    paid: f64,
+}
+
+/// A flip of the bit of secondary storage.
+fn storing(tensor: usize, keep: bool) -> Flip {
+    Flip {
+        tensor: tensor as u32,
+        from: 0,
+        to: 0,
+        keep,
+    }
+}
+
+impl PoetWalk<'_> {
+    fn out(&self, flip: Flip) -> f64 {
+        let out = self.graph.out[flip.tensor as usize].unwrap_or(0.0);
+        if flip.keep { out } else { -out }
+    }
+
+    /// A flip that leaves a stored tensor where it is paged out.
+    fn allowed(&self, flip: Flip) -> Option<Flip> {
+        let stays = !flip.keep
+            && flip.from == flip.tensor + 1
+            && self.state.is_stored(flip.tensor as usize);
+        let from = flip.from + u32::from(stays);
+        (from <= flip.to).then_some(Flip { from, ..flip })
+    }
+
+    /// Tries a flip out as part of a leap; returns the change of energy.
+    fn take(&mut self, flip: Flip, price: f64, done: &mut Vec<Flip>) -> f64 {
+        let delta = self.evaluate(flip);
+        self.try_out(flip);
+        done.push(flip);
+        delta.energy(price)
+    }
+}
+
+impl Walk for PoetWalk<'_> {
+    const LEAP: Option<u32> = Some(TUNING.leap);
+
+    fn evaluate(&mut self, flip: Flip) -> Delta {
+        if flip.from > 0 {
+            return self.state.evaluate(flip);
+        }
+        let mut delta = self.state.evaluate_storing(flip.tensor as usize);
+        delta.cost += self.out(flip);
+        delta
+    }
+
+    fn apply(&mut self, flip: Flip) {
+        if flip.from > 0 {
+            return self.state.apply(flip);
+        }
+        self.state.store(flip.tensor as usize);
+        self.paid += self.out(flip);
+    }
+
+    fn try_out(&mut self, flip: Flip) {
+        match flip.from > 0 {
+            true => self.state.try_out(flip),
+            false => self.apply(flip),
+        }
+    }
+
+    fn take_back(&mut self, flip: Flip) {
+        match flip.from > 0 {
+            true => self.state.take_back(flip),
+            false => self.apply(flip.inverse()),
+        }
+    }
+
+    fn settle(&mut self) {
+        self.state.settle();
+    }
+
+    fn excess(&self) -> f64 {
+        self.state.excess()
+    }
+
+    fn cost(&self) -> u64 {
+        (self.state.cost() + self.paid) as u64
+    }
+
+    fn retained(&self) -> BitMatrix {
+        let mut sets = self.state.retained();
+        for &i in &self.graph.paged {
+            sets.set(0, i as usize, self.state.is_stored(i as usize));
+        }
+        sets
+    }
+
+    fn look_around(&mut self) {
+        self.state.resum();
+        self.proposer.look(&self.state);
+    }
+
+    fn press(&mut self, share: f64) {
+        self.state.press(share);
+    }
+
+    fn anywhere(&self, random: &mut Xoshiro256) -> Option<Flip> {
+        let paged = &self.graph.paged;
+        if !paged.is_empty() && random.one_in(TUNING.unstore) {
+            let tensor = paged[random.below(paged.len() as u32) as usize] as usize;
+            return self.state.is_stored(tensor).then(|| storing(tensor, false));
+        }
+        self.allowed(self.proposer.anywhere(&self.state, random)?)
+    }
+
+    fn second(&self, first: Flip, random: &mut Xoshiro256) -> Option<Flip> {
+        if first.from == 0 {
+            return self.anywhere(random);
+        }
+        let second = match random.one_in(2) {
+            true => self.proposer.beside(&self.state, first, random),
+            false => self.proposer.during(&self.state, first, random),
+        };
+        self.allowed(second?)
+    }
+
+    fn following(&self, tensor: usize, first: Flip) -> Option<Flip> {
+        let stage = first.to as usize;
+        let flip = self
+            .proposer
+            .following(&self.state, tensor, stage, first.keep);
+        self.allowed(flip?)
+    }
+
+    fn inputs(&self, tensor: usize) -> &[u32] {
+        self.graph.base.needs(tensor)
+    }
+
+    /// Stores a tensor, and pages it in where it is computed again, or lets go of it where it waits.
+    fn leap(
+        &mut self,
+        price: f64,
+        threshold: f64,
+        random: &mut Xoshiro256,
+        done: &mut Vec<Flip>,
+    ) -> f64 {
+        let paged = &self.graph.paged;
+        if paged.is_empty() {
+            return threshold + 1.0;
+        }
+        let tensor = paged[random.below(paged.len() as u32) as usize] as usize;
+        let mut energy = 0.0;
+        let first = tensor + 1;
+        if !self.state.is_stored(tensor) {
+            energy += self.take(storing(tensor, true), price, done);
+            if !self.state.is_kept(tensor, first) {
+                let [from, to] = [first as u32; 2];
+                let keep = Flip { tensor: tensor as u32, from, to, keep: true };
+                energy += self.take(keep, price, done);
+            }
+        }
+        let kinds = 1 + random.below(3);
+        let early = random.below(TUNING.early + 1) as usize;
+        let only = match random.one_in(2) {
+            true => Some(first + random.below((self.graph.base.n - first) as u32) as usize),
+            false => None,
+        };
+        let mut before = first;
+        while let Some(touch) = self.state.next_touch(tensor, before + 1) {
+            let here = only.is_none_or(|stage| (before..=touch).contains(&stage));
+            let is_kept = self.state.is_kept(tensor, touch);
+            let flip = if kinds & 1 != 0 && !is_kept {
+                let from = touch.saturating_sub(early).max(before + 2);
+                Some((from, touch, true))
+            } else if kinds & 2 != 0 && is_kept {
+                // It stays where it was paged out, and where it is used.
+                let from = before + 1 + usize::from(before == tensor);
+                Some((from, touch.saturating_sub(1 + early), false))
+            } else {
+                None
+            };
+            if let Some((from, to, keep)) = flip.filter(|f| here && f.0 <= f.1)
+                && (from..=to).all(|t| self.state.is_kept(tensor, t) != keep)
+            {
+                let [from, to] = [from, to].map(|stage| stage as u32);
+                let flip = Flip { tensor: tensor as u32, from, to, keep };
+                energy += self.take(flip, price, done);
+            }
+            before = touch;
+        }
+        match done.is_empty() {
+            true => threshold + 1.0,
+            false => energy,
+        }
+    }
+}
