@@ -97,11 +97,11 @@ pub fn evaluate(
             need[parent as usize / 64] |= 1 << (parent % 64);
         }
         let mut freed = 0.0;
-        for &d in graph.needs(k) {
+        for (d, frees) in graph.reads(k) {
             let (dw, db) = (d as usize / 64, 1u64 << (d % 64));
             need[dw] |= db & !now[dw];
             if (read[dw] | next[dw]) & db == 0 {
-                freed += graph.bytes[d as usize];
+                freed += frees;
             }
             read[dw] |= db;
         }

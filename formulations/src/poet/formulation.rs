@@ -132,7 +132,11 @@ fn known(
     let mut known: Vec<_> = given.collect();
     let baselines = fitting_baselines(instance.graph(), budget_bytes, watch);
     known.extend(baselines.into_iter().filter_map(|baseline| {
-        fitting(instance, budget_bytes, PoetSchedule::plain(baseline.schedule))
+        fitting(
+            instance,
+            budget_bytes,
+            PoetSchedule::plain(baseline.schedule),
+        )
     }));
     known
 }

@@ -1,14 +1,15 @@
 //! A training graph with costs of pages.
 
 use remat_instances::instance::Instance;
-use remat_instances::schedule::PageCosts;
+use remat_instances::schedule::{FreedAgain, PageCosts, PoetTerms};
 use std::sync::Arc;
 
-/// An instance of POET's program: a graph, and costs of pages by node.
+/// An instance of POET's program: a graph, costs of pages by node, and inputs that are listed more
+/// than once.
 #[derive(Clone, Debug)]
 pub struct PoetInstance {
     graph: Arc<Instance>,
-    pages: Vec<Option<PageCosts>>,
+    terms: PoetTerms,
 }
 
 /// Fault of an instance of POET's program.
@@ -47,7 +48,7 @@ impl PoetInstance {
     ///
     /// ```
     /// use remat_formulations::poet::PoetInstance;
-    /// use remat_instances::schedule::PageCosts;
+    /// use remat_instances::schedule::{FreedAgain, PageCosts, PoetTerms};
     ///
     /// let graph = remat_instances::zoo::build(&"zoo:chain?n=4".parse()?)?;
     /// let pages = vec![Some(PageCosts { out: 2, back: 1 }); graph.len()];
@@ -84,7 +85,13 @@ impl PoetInstance {
                 small("the cost of a page-in", node, costs.back)?;
             }
         }
-        Ok(PoetInstance { graph, pages })
+        Ok(PoetInstance {
+            graph,
+            terms: PoetTerms {
+                pages,
+                ..PoetTerms::default()
+            },
+        })
     }
 
     /// The graph.
@@ -94,6 +101,17 @@ impl PoetInstance {
 
     /// Costs of pages by node.
     pub fn pages(&self) -> &[Option<PageCosts>] {
-        &self.pages
+        &self.terms.pages
+    }
+
+    /// The terms beside the graph.
+    pub fn terms(&self) -> &PoetTerms {
+        &self.terms
+    }
+
+    /// The instance with inputs that are listed more than once.
+    pub fn with_freed_again(mut self, freed_again: Vec<FreedAgain>) -> Self {
+        self.terms.freed_again = freed_again;
+        self
     }
 }

@@ -44,6 +44,9 @@ impl PoetLandscape {
         let mut base = CheckmateLandscape::new(graph, budget_bytes);
         let of = |i: usize| costs(instance, i);
         base.page_in = (0..n).map(|i| of(i).back as f64).collect();
+        for one in &instance.terms().freed_again {
+            base.free_again(one.input.0, one.reader.index(), one.bytes);
+        }
         let has_use = |i: usize| {
             let last = base.users(i).last();
             instance.pages()[i].is_some() && last.is_some_and(|last| *last as usize > i + 2)
@@ -52,7 +55,9 @@ impl PoetLandscape {
             .map(|i| has_use(i).then(|| of(i).out as f64))
             .collect();
         PoetLandscape {
-            paged: (0..n as u32).filter(|i| out[*i as usize].is_some()).collect(),
+            paged: (0..n as u32)
+                .filter(|i| out[*i as usize].is_some())
+                .collect(),
             out,
             base,
         }
@@ -257,7 +262,12 @@ impl Walk for PoetWalk<'_> {
             energy += self.take(storing(tensor, true), price, done);
             if !self.state.is_kept(tensor, first) {
                 let [from, to] = [first as u32; 2];
-                let keep = Flip { tensor: tensor as u32, from, to, keep: true };
+                let keep = Flip {
+                    tensor: tensor as u32,
+                    from,
+                    to,
+                    keep: true,
+                };
                 energy += self.take(keep, price, done);
             }
         }
@@ -285,7 +295,12 @@ impl Walk for PoetWalk<'_> {
                 && (from..=to).all(|t| self.state.is_kept(tensor, t) != keep)
             {
                 let [from, to] = [from, to].map(|stage| stage as u32);
-                let flip = Flip { tensor: tensor as u32, from, to, keep };
+                let flip = Flip {
+                    tensor: tensor as u32,
+                    from,
+                    to,
+                    keep,
+                };
                 energy += self.take(flip, price, done);
             }
             before = touch;

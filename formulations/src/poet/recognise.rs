@@ -18,11 +18,13 @@
 
 use super::schedule::of_sets;
 use super::{PoetFormulation, PoetInstance};
+use crate::bound::check_budget;
 use crate::checkmate::original::Decision;
 use crate::checkmate::{RecognisedCheckmate, Reduced, recognise_beside, reduce};
 use crate::recognise::{Objective, Recognised};
 use crate::solve::SolveError;
-use remat_instances::schedule::{BitMatrix, PageCosts, PoetSchedule};
+use remat_instances::instance::NodeId;
+use remat_instances::schedule::{BitMatrix, FreedAgain, PageCosts, PoetSchedule};
 use remat_lp::{Model, ModelBuilder, Sense};
 use std::collections::BTreeMap;
 
@@ -66,6 +68,7 @@ impl Recognised for RecognisedPoet {
 
     fn point(&self, schedule: &PoetSchedule) -> Vec<f64> {
         let mut x = self.base.point(&schedule.schedule);
+        self.free_again(&mut x);
         let out = |node: u32| schedule.paged_out[node as usize];
         for (column, role) in &self.pages {
             let is_one = match *role {
@@ -104,6 +107,35 @@ impl Recognised for RecognisedPoet {
     }
 }
 
+impl RecognisedPoet {
+    /// Lowers the memory of a point by what inputs that are listed more than once free.
+    fn free_again(&self, x: &mut [f64]) {
+        let unit = self.base.unit_bytes();
+        let mut again: BTreeMap<(u32, u32, u32), f64> = BTreeMap::new();
+        for one in &self.instance.terms().freed_again {
+            for (column, value) in (0..).zip(x.iter()) {
+                if let Some(Decision::Freed {
+                    stage,
+                    input,
+                    reader,
+                }) = self.base.decision(column)
+                    && (input, reader) == (one.input.0, one.reader.0)
+                    && *value > 0.5
+                {
+                    // Columns that are like others stand for the same.
+                    again.insert((stage, reader, input), one.bytes as f64 / unit);
+                }
+            }
+        }
+        for (column, value) in (0..).zip(x.iter_mut()) {
+            if let Some(Decision::Memory { stage, node }) = self.base.decision(column) {
+                let before = again.range((stage, 0, 0)..(stage, node, 0));
+                *value -= before.map(|freed| freed.1).sum::<f64>();
+            }
+        }
+    }
+}
+
 /// Recognises POET's published program in a model, however it is named, ordered and scaled, and with
 /// rows beside it. `None` where it is something else, or the program with rows left out.
 ///
@@ -118,11 +150,15 @@ pub fn recognise(model: &Model) -> Option<RecognisedPoet> {
     let reduced = reduce(model)?;
     let links = Links::read(&reduced)?;
     let prices: Vec<f64> = links.columns().map(|c| reduced.cost[c as usize]).collect();
-    if prices.iter().any(|price| !price.is_finite() || *price < 0.0) {
+    if prices
+        .iter()
+        .any(|price| !price.is_finite() || *price < 0.0)
+    {
         return None;
     }
     let base = without_pages(model, &reduced, &links)?;
-    let base = recognise_beside(&base, &prices)?;
+    let found = recognise_beside(&base, &prices)?;
+    let base = found.program;
     let roles = links.roles(&base)?;
     let objective = Objective {
         sense: model.sense(),
@@ -160,7 +196,25 @@ pub fn recognise(model: &Model) -> Option<RecognisedPoet> {
         }),
         _ => None,
     });
+    let mut again: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+    for (input, reader) in found.freed_again {
+        let bytes = base.instance.node(NodeId(input)).output_bytes;
+        *again.entry((input, reader)).or_default() += bytes;
+    }
+    let freed_again = again
+        .into_iter()
+        .map(|((input, reader), bytes)| FreedAgain {
+            input: NodeId(input),
+            reader: NodeId(reader),
+            bytes,
+        });
+    let freed_again: Vec<FreedAgain> = freed_again.collect();
+    // A node that does not fit alone might fit behind one that frees more than it has.
+    if !freed_again.is_empty() && check_budget(&base.instance, base.budget_bytes).is_err() {
+        return None;
+    }
     let instance = PoetInstance::new(base.instance.clone(), pages.collect()).ok()?;
+    let instance = instance.with_freed_again(freed_again);
     Some(RecognisedPoet {
         instance,
         budget_bytes: base.budget_bytes,
@@ -189,7 +243,12 @@ struct Links {
 fn cover(row: &crate::checkmate::Inequality) -> Option<(u32, Vec<u32>)> {
     const TOLERANCE: f64 = 1e-7;
     let near = |a: f64, b: f64| (a - b).abs() <= TOLERANCE;
-    let with = |value: f64| row.entries.iter().filter(move |e| near(e.1, value)).map(|e| e.0);
+    let with = |value: f64| {
+        row.entries
+            .iter()
+            .filter(move |e| near(e.1, value))
+            .map(|e| e.0)
+    };
     let minus: Vec<u32> = with(-1.0).collect();
     let mut plus = with(1.0);
     let (Some(one), None) = (plus.next(), plus.next()) else {
@@ -204,7 +263,10 @@ impl Links {
             .map(|j| p.binary[j] && p.fixed[j].is_none())
             .collect();
         let equalities = p.equalities.iter().map(|row| &row.entries);
-        for (c, _) in equalities.chain(p.mixed.iter().map(|row| &row.entries)).flatten() {
+        for (c, _) in equalities
+            .chain(p.mixed.iter().map(|row| &row.entries))
+            .flatten()
+        {
             is_page[*c as usize] = false;
         }
         let is_page = |c: u32| is_page[c as usize];
@@ -225,7 +287,10 @@ impl Links {
             if let [ram] = minus[..]
                 && is_page(*plus)
                 && !is_page(ram)
-                && links.ram.insert(*plus, ram).is_some_and(|other| other != ram)
+                && links
+                    .ram
+                    .insert(*plus, ram)
+                    .is_some_and(|other| other != ram)
             {
                 return None;
             }
@@ -284,7 +349,11 @@ impl Links {
     /// Columns of pages, of all kinds.
     fn columns(&self) -> impl Iterator<Item = u32> {
         let copies = self.copies.values().map(|copies| copies.0);
-        self.ram.keys().chain(self.copy.keys()).copied().chain(copies)
+        self.ram
+            .keys()
+            .chain(self.copy.keys())
+            .copied()
+            .chain(copies)
     }
 
     /// Stage, node and kind of each column of pages. `None` where a row of the program is not there.
@@ -318,7 +387,11 @@ impl Links {
             }
             roles.push((page, PageColumn::In(stage, node)));
         }
-        if self.retained.keys().any(|page| !self.copy.contains_key(page)) {
+        if self
+            .retained
+            .keys()
+            .any(|page| !self.copy.contains_key(page))
+        {
             return None;
         }
         // A tensor has all of them or none.

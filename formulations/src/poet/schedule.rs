@@ -77,7 +77,7 @@ pub(super) fn replay(
     instance: &PoetInstance,
     schedule: &PoetSchedule,
 ) -> Result<Replay, ReplayError> {
-    simulate::poet(instance.graph(), instance.pages(), schedule)
+    simulate::poet(instance.graph(), instance.terms(), schedule)
 }
 
 /// Costs of pages of a tensor that has some.

@@ -10,7 +10,7 @@ mod runs;
 pub use bits::BitMatrix;
 pub use json::{Schedule, ScheduleDocument, ScheduleFile, write_schedule};
 pub use monet::MonetSchedule;
-pub use poet::{PageCosts, PoetSchedule};
+pub use poet::{FreedAgain, PageCosts, PoetSchedule, PoetTerms};
 pub use runs::{Changes, RowLists, StageRuns};
 
 use crate::instance::{Implementation, Instance};

@@ -1,6 +1,7 @@
 //! Schedules of POET's program: those of Checkmate's, and pages to secondary storage.
 
 use super::{BitMatrix, CheckmateSchedule};
+use crate::instance::NodeId;
 
 /// Costs of the pages of a tensor, in the cost unit of its instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,6 +10,40 @@ pub struct PageCosts {
     pub out: u64,
     /// Cost of a page-in: the tensor is read from there.
     pub back: u64,
+}
+
+/// An input that its reader lists more than once: as soon as it is freed behind the reader, more
+/// bytes are counted as free than it has, up to the end of the stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FreedAgain {
+    /// The input.
+    pub input: NodeId,
+    /// The reader.
+    pub reader: NodeId,
+    /// Bytes beyond those of the input.
+    pub bytes: u64,
+}
+
+/// Terms of POET's program beside the graph.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PoetTerms {
+    /// Costs of pages by node; `None` for a tensor that has none.
+    pub pages: Vec<Option<PageCosts>>,
+    /// Inputs that are listed more than once: in the published program that of the first backward
+    /// node.
+    pub freed_again: Vec<FreedAgain>,
+}
+
+impl PoetTerms {
+    /// Bytes that count as free beside those of an input, as soon as it is freed behind a reader.
+    pub fn freed_again(&self, input: NodeId, reader: NodeId) -> u64 {
+        let of = |one: &&FreedAgain| (one.input, one.reader) == (input, reader);
+        self.freed_again
+            .iter()
+            .filter(of)
+            .map(|one| one.bytes)
+            .sum()
+    }
 }
 
 /// A schedule of POET's program (Patil et al., ICML 2022): `n` stages over `n` nodes, as in

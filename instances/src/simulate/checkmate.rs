@@ -20,16 +20,29 @@ use crate::schedule::{Changes, CheckmateSchedule, RowLists, StageRuns};
 /// [`ReplayError`] names the first stage, node and tensor that make the schedule impossible to
 /// execute.
 pub fn checkmate(instance: &Instance, schedule: &CheckmateSchedule) -> Result<Replay, ReplayError> {
-    replay_with(instance, schedule, &|_, _| false, 0)
+    let beside = Beside {
+        comes: &|_, _| false,
+        freed: &|_, _| 0,
+        cost: 0,
+    };
+    replay_with(instance, schedule, &beside)
 }
 
-/// Replays a schedule in which `comes` says that a tensor comes from elsewhere in a stage, which
-/// costs so much `beside` the computations.
+/// Terms of a program that has more than Checkmate's.
+pub(super) struct Beside<'a> {
+    /// Says of a stage and a tensor whether it comes from elsewhere, for the next stage.
+    pub comes: &'a dyn Fn(usize, u32) -> bool,
+    /// Bytes beyond its own that an input frees behind its last reader in a stage.
+    pub freed: &'a dyn Fn(NodeId, NodeId) -> u64,
+    /// Cost beside that of computations.
+    pub cost: u64,
+}
+
+/// Replays a schedule of a program with terms beside those of Checkmate's.
 pub(super) fn replay_with(
     instance: &Instance,
     schedule: &CheckmateSchedule,
-    comes: &dyn Fn(usize, u32) -> bool,
-    beside: u64,
+    beside: &Beside<'_>,
 ) -> Result<Replay, ReplayError> {
     let n = instance.len();
     shape("the computed matrix R", &schedule.computed, n)?;
@@ -45,7 +58,7 @@ pub(super) fn replay_with(
     let mut retained_bytes = 0;
     let mut reads_left = vec![0u32; n];
     for t in 0..n {
-        check_stage(instance, &computed, &retained, comes, t)?;
+        check_stage(instance, &computed, &retained, beside.comes, t)?;
         let mut bytes = fixed + retained_bytes;
         meter.sample(t, None, bytes);
         for &k in computed.row(t) {
@@ -83,6 +96,8 @@ pub(super) fn replay_with(
                 if reads_left[i] == 0 && !kept[i] {
                     resident[i] = false;
                     bytes -= instance.node(*need).output_bytes;
+                    // What is freed more than once may be more than there is.
+                    bytes = bytes.saturating_sub((beside.freed)(*need, id));
                 }
             }
         }
@@ -102,7 +117,7 @@ pub(super) fn replay_with(
             retained_bytes += size(i);
         }
     }
-    meter.cost += beside;
+    meter.cost += beside.cost;
     Ok(meter.finish(instance.base_cost()))
 }
 

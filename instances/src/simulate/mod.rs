@@ -174,7 +174,9 @@ pub enum ReplayError {
         node_name: String,
     },
     /// A page of a tensor that cannot be.
-    #[error("stage {stage}: the output of node {node} ({node_name}) is paged {verb}, but {because}")]
+    #[error(
+        "stage {stage}: the output of node {node} ({node_name}) is paged {verb}, but {because}"
+    )]
     NoPage {
         /// Stage.
         stage: usize,

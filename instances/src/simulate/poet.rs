@@ -1,38 +1,41 @@
 //! POET's memory semantics (Patil et al., ICML 2022): Checkmate's, with pages.
 
-use super::checkmate::replay_with;
+use super::checkmate::{Beside, replay_with};
 use super::{Replay, ReplayError};
 use crate::instance::{Instance, NodeId};
-use crate::schedule::{PageCosts, PoetSchedule};
+use crate::schedule::{PoetSchedule, PoetTerms};
 
-/// Replays a schedule of POET's program; `pages` has what pages cost by node, `None` for a tensor
-/// that has none.
+/// Replays a schedule of POET's program.
 ///
 /// Memory and computations are those of [`checkmate`](super::checkmate()). A tensor that is paged
 /// out in a stage is in memory when that starts; one that is paged in in a stage was paged out in an
 /// earlier one, takes no memory in the stage itself, and is retained into the next. Pages cost what
-/// `pages` says, and no time. Secondary storage has no limit.
+/// `terms` says, and no time. Secondary storage has no limit. An input that is
+/// listed more than once is freed as often; what a stage starts with is counted anew.
 ///
 /// # Errors
 /// [`ReplayError`] names the first stage, node and tensor that make the schedule impossible to
 /// execute.
 ///
 /// ```
-/// use remat_instances::schedule::{CheckmateSchedule, PoetSchedule};
+/// use remat_instances::schedule::{CheckmateSchedule, PoetSchedule, PoetTerms};
 /// use remat_instances::simulate;
 ///
 /// let instance = remat_instances::zoo::build(&"zoo:chain?n=4".parse()?)?;
 /// let all = PoetSchedule::plain(CheckmateSchedule::checkpoint_all(&instance));
-/// let replay = simulate::poet(&instance, &vec![None; instance.len()], &all)?;
+/// let pages = vec![None; instance.len()];
+/// let terms = PoetTerms { pages, ..PoetTerms::default() };
+/// let replay = simulate::poet(&instance, &terms, &all)?;
 /// assert_eq!(replay.cost, instance.base_cost());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn poet(
     instance: &Instance,
-    pages: &[Option<PageCosts>],
+    terms: &PoetTerms,
     schedule: &PoetSchedule,
 ) -> Result<Replay, ReplayError> {
     let n = instance.len();
+    let pages = &terms.pages;
     let paged_in = &schedule.paged_in;
     let shape = |what, rows, columns| {
         let fits = rows == n && columns == n;
@@ -45,7 +48,11 @@ pub fn poet(
         };
         if fits { Ok(()) } else { Err(error) }
     };
-    shape("the matrix of page-ins", paged_in.rows(), paged_in.columns())?;
+    shape(
+        "the matrix of page-ins",
+        paged_in.rows(),
+        paged_in.columns(),
+    )?;
     shape("the list of page-outs", schedule.paged_out.len(), n)?;
     shape("the list of costs of pages", pages.len(), n)?;
     let retained = &schedule.schedule.retained;
@@ -67,7 +74,12 @@ pub fn poet(
         };
         let costs = pages[i].ok_or_else(|| no_page(stage, i, "out", "it has no pages"))?;
         if stage >= n || !retained.get(stage, i) {
-            return Err(no_page(stage, i, "out", "it is not in memory when the stage starts"));
+            return Err(no_page(
+                stage,
+                i,
+                "out",
+                "it is not in memory when the stage starts",
+            ));
         }
         cost += costs.out;
     }
@@ -81,5 +93,10 @@ pub fn poet(
         }
     }
     let comes = |stage: usize, i: u32| paged_in.get(stage, i as usize);
-    replay_with(instance, &schedule.schedule, &comes, cost)
+    let beside = Beside {
+        comes: &comes,
+        freed: &|input, reader| terms.freed_again(input, reader),
+        cost,
+    };
+    replay_with(instance, &schedule.schedule, &beside)
 }

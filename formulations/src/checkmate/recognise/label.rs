@@ -1,6 +1,7 @@
 //! Decisions of the columns of a reduced program, read from its rows.
 
-use super::{Reading, Reduced};
+use super::duplicates::FreedColumns;
+use super::{Duplicate, Reading, Reduced};
 use crate::checkmate::original::Decision;
 use std::collections::BTreeMap;
 
@@ -33,7 +34,7 @@ pub(super) fn read(p: &Reduced) -> Option<Reading> {
     let needs = reader.needs();
     let memory = reader.memory()?;
     reader.last_leaves(&needs, &memory);
-    reader.freed(&needs, &memory)?;
+    let duplicates = reader.freed(&needs, &memory)?;
     let decisions = reader.decisions(&memory);
     let workspace = reader.workspaces(&memory);
     let workspace_again = reader.workspaces_again(&memory);
@@ -51,6 +52,7 @@ pub(super) fn read(p: &Reduced) -> Option<Reading> {
         workspace_again,
         cost,
         capacity: memory.capacity,
+        duplicates,
     })
 }
 
@@ -456,13 +458,63 @@ impl LabelReader<'_> {
         }
     }
 
-    /// Stage and reader of each `FREE`; its input is in `inputs_of`.
-    fn freed(&mut self, needs: &[Vec<u32>], memory: &MemoryChains) -> Option<()> {
+    /// Stage and reader of each `FREE`; its input is in `inputs_of`. Returns what an input that is
+    /// listed twice brings: the columns that are like others, with these.
+    fn freed(&mut self, needs: &[Vec<u32>], memory: &MemoryChains) -> Option<Vec<Duplicate>> {
         let mut users = vec![Vec::new(); self.n];
         for (k, list) in needs.iter().enumerate() {
             list.iter().for_each(|&i| users[i as usize].push(k as u32));
         }
-        // For each FREE: the reader's R, and the other columns of its upper side.
+        let mut found = FreedColumns::default();
+        let mut last = Vec::new();
+        for (f, (reader, rest)) in self.hazard_columns()? {
+            let next = rest
+                .iter()
+                .find(|c| self.class[**c as usize] == Some(Class::Retained));
+            let next = next.and_then(|c| self.place[*c as usize]);
+            let (t, k) = match (reader, next) {
+                (Some(r), _) => self.place[r as usize]?,
+                // The node of the stage itself reads.
+                (None, Some((later, _))) => (later.checked_sub(1)?, later.checked_sub(1)?),
+                (None, None) => return None,
+            };
+            match next {
+                Some((_, i)) => found.add(f, (t, i, k)),
+                None => last.push((f, rest, (t, k))),
+            }
+        }
+        // The last stage: any input of k with the same later readers and size does.
+        for (f, rest, (t, k)) in last {
+            let size = -memory.linked.get(&f).copied().unwrap_or(0.0);
+            let mut later: Vec<u32> = rest
+                .iter()
+                .filter_map(|c| Some(self.place[*c as usize]?.1))
+                .collect();
+            later.sort_unstable();
+            let fits = |i: &&u32| {
+                let behind = users[**i as usize].iter().filter(|j| **j > k);
+                found.has_room((t, **i, k))
+                    && behind.copied().collect::<Vec<_>>() == later
+                    && near(memory.bytes[**i as usize], size)
+            };
+            let input = *needs[k as usize].iter().find(fits)?;
+            found.add(f, (t, input, k));
+        }
+        for (&(t, input, k), list) in &found.columns {
+            if list.len() != found.times(input, k) {
+                return None;
+            }
+            self.place[list[0] as usize] = Some((t, k));
+            self.covers.push(CoverRow {
+                plus: None,
+                cell: (list[0], input),
+            });
+        }
+        Some(found.duplicates())
+    }
+
+    /// For each `FREE` the reader's `R`, and the other columns of its upper side.
+    fn hazard_columns(&self) -> Option<BTreeMap<u32, (Option<u32>, Vec<u32>)>> {
         let mut found: BTreeMap<u32, (Option<u32>, Vec<u32>)> = BTreeMap::new();
         for &r in &self.hazards {
             let row = &self.p.binaries[r];
@@ -486,47 +538,7 @@ impl LabelReader<'_> {
             }
             found.insert(f.0, (reader, rest));
         }
-        let mut taken: BTreeMap<(u32, u32, u32), u32> = BTreeMap::new();
-        for (f, (reader, rest)) in found {
-            let next = rest
-                .iter()
-                .find(|c| self.class[**c as usize] == Some(Class::Retained));
-            let next = next.and_then(|c| self.place[*c as usize]);
-            let (t, k) = match (reader, next) {
-                (Some(r), _) => self.place[r as usize]?,
-                // The node of the stage itself reads.
-                (None, Some((later, _))) => (later.checked_sub(1)?, later.checked_sub(1)?),
-                (None, None) => return None,
-            };
-            let input = match next {
-                Some((_, i)) => i,
-                // The last stage: any input of k with the same later readers and size does.
-                None => {
-                    let size = -memory.linked.get(&f).copied().unwrap_or(0.0);
-                    let mut later: Vec<u32> = rest
-                        .iter()
-                        .filter_map(|c| Some(self.place[*c as usize]?.1))
-                        .collect();
-                    later.sort_unstable();
-                    let fits = |i: &&u32| {
-                        let behind = users[**i as usize].iter().filter(|j| **j > k);
-                        !taken.contains_key(&(t, **i, k))
-                            && behind.copied().collect::<Vec<_>>() == later
-                            && near(memory.bytes[**i as usize], size)
-                    };
-                    *needs[k as usize].iter().find(fits)?
-                }
-            };
-            if taken.insert((t, input, k), f).is_some() {
-                return None;
-            }
-            self.place[f as usize] = Some((t, k));
-            self.covers.push(CoverRow {
-                plus: None,
-                cell: (f, input),
-            });
-        }
-        Some(())
+        Some(found)
     }
 
     fn decisions(&self, memory: &MemoryChains) -> Vec<Option<Decision>> {

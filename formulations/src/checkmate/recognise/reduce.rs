@@ -19,6 +19,7 @@ pub(crate) struct Equality {
 }
 
 /// A minimisation over binary and continuous columns, reduced.
+#[derive(Clone)]
 pub(crate) struct Reduced {
     /// Known values of binary columns.
     pub fixed: Vec<Option<bool>>,

@@ -1,7 +1,7 @@
 //! Pricing, and Lagrangian bounds in integers.
 
 use super::prices::PoetPrices;
-use super::rows::page_terms;
+use super::rows::{freed_terms, page_terms};
 use super::walk::Walk;
 use super::{PoetGraph, PoetRow, Trip};
 use crate::life::{Exclusions, clamped, fixed_bits};
@@ -91,9 +91,14 @@ fn size(poet: &PoetGraph, rows: &[PoetRow], duals: &[f64]) -> f64 {
     for (row, y) in rows.iter().zip(duals) {
         let mut terms = 0.0;
         match row {
-            PoetRow::Base(row) => page_terms(poet, row, None, |term| {
-                terms += term.coefficient.unsigned_abs() as f64;
-            }),
+            PoetRow::Base(row) => {
+                page_terms(poet, row, None, |term| {
+                    terms += term.coefficient.unsigned_abs() as f64;
+                });
+                freed_terms(poet, row, |_, _, worth| {
+                    terms += worth.unsigned_abs() as f64
+                });
+            }
             PoetRow::Once { .. } => terms = 3.0,
             PoetRow::Ends { .. } => terms = 2.0,
             PoetRow::Pages { count, .. } => terms = 1.0 + f64::from(*count),

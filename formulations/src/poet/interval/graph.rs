@@ -12,6 +12,9 @@ pub struct PoetGraph {
     pub graph: CheckmateGraph,
     /// Costs of pages by tensor; `None` where there are none.
     pub pages: Vec<Option<PageCosts>>,
+    /// Readers with inputs that they list more than once, and the bytes that these free beyond their
+    /// own.
+    pub freed_again: Vec<(u32, u64)>,
 }
 
 impl PoetGraph {
@@ -26,7 +29,12 @@ impl PoetGraph {
             costs.filter(|_| graph.last_stage[i] as usize >= i + 3)
         };
         let pages = instance.pages().iter().enumerate().map(of).collect();
-        Some(PoetGraph { graph, pages })
+        let again = instance.terms().freed_again.iter();
+        Some(PoetGraph {
+            freed_again: again.map(|one| (one.reader.0, one.bytes)).collect(),
+            graph,
+            pages,
+        })
     }
 
     /// Number of nodes, which is also the number of stages.

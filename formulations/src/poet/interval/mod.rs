@@ -13,9 +13,11 @@
 //! path cuts       + page-ins of the path's tensors in [a, b-1]                                       >=  1
 //! path memory     - m_k (page-ins of staying tensors k in [a, b-1])
 //!                 - need_j (page-ins of the path's tensors in [a, b-1])                              <=  ..
+//! memory (t,k)    - bytes that recomputations of nodes before k in t free beyond those of their inputs
 //! ```
 //!
-//! The first says that nothing is paged in which is there already, which would be of no use; without
+//! The last is a relaxation: it counts what inputs that are listed more than once would free if
+//! nobody read or retained them any more. The first says that nothing is paged in which is there already, which would be of no use; without
 //! it a tensor could give way between its last reader and the next stage. The second says that
 //! memory is freed by readers that run: a tensor that is paged out in the last stage of its stretch,
 //! and read by nobody there, stays to the end of it. A page-in within a window makes a tensor of a

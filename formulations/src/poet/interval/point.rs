@@ -1,5 +1,6 @@
 //! Fractional solutions, and the rows they violate.
 
+use super::rows::freed_terms;
 use super::{PoetGraph, PoetRow, Trip};
 use crate::checkmate::interval::{ROUNDED_LIMIT, ROUNDED_VIOLATION, Row, by_tensor, event, kept};
 use crate::checkmate::path_cuts::{FractionalPoint, PointBuilder, separate_for};
@@ -143,7 +144,10 @@ impl TripPoint {
         let mut found = Vec::new();
         for own in self.trips.chunk_by(|a, b| a.0.node == b.0.node) {
             let node = own[0].0.node;
-            let stretches = || own.iter().flat_map(|(trip, x)| trip.stretches.iter().map(move |s| (s, *x)));
+            let stretches = || {
+                own.iter()
+                    .flat_map(|(trip, x)| trip.stretches.iter().map(move |s| (s, *x)))
+            };
             let mut stages: Vec<u32> = stretches()
                 .filter(|(s, _)| s.is_paged)
                 .map(|(s, _)| s.start)
@@ -225,6 +229,7 @@ impl TripPoint {
         let (mut changes, mut scratch) = (changes.iter().peekable(), scratch.iter().peekable());
         let mut load = 0.0;
         let mut found: Vec<(f64, u32, u32)> = Vec::new();
+        let made = self.made();
         for event in events {
             while let Some((_, change)) = changes.next_if(|c| c.0 <= event) {
                 load += change;
@@ -234,6 +239,10 @@ impl TripPoint {
                 here += bytes;
             }
             let (stage, node) = (event / n as u32, event % n as u32);
+            let row = Row::Memory { stage, node, gauge };
+            freed_terms(poet, &row, |reader, stage, worth| {
+                here += worth as f64 * made.get(&(reader, stage)).copied().unwrap_or(0.0);
+            });
             if here > limit_bytes && node <= stage {
                 found.push((here, stage, node));
             }
@@ -247,7 +256,10 @@ impl TripPoint {
             *taken += 1;
             *taken <= per_stage
         });
-        found.into_iter().map(|(_, stage, node)| row(stage, node)).collect()
+        found
+            .into_iter()
+            .map(|(_, stage, node)| row(stage, node))
+            .collect()
     }
 
     /// Violated cuts.

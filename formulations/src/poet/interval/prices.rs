@@ -1,6 +1,6 @@
 //! Payments of rows, from duals.
 
-use super::rows::{page_terms, sign};
+use super::rows::{freed_terms, page_terms, sign};
 use super::{PoetGraph, PoetRow};
 use crate::life::AtomPrices;
 use remat_solver::price::Number;
@@ -50,11 +50,17 @@ impl<T: Number> PoetPrices<T> {
         let mut beside = vec![none; poet.len()];
         for (row, y) in rows.filter(|r| r.1 != T::ZERO) {
             match *row {
-                PoetRow::Base(ref row) => page_terms(poet, row, None, |term| {
-                    let paid = y.times(term.coefficient);
-                    let pages = &mut beside[term.node as usize].pages;
-                    pages.push((term.first, term.last, paid));
-                }),
+                PoetRow::Base(ref row) => {
+                    page_terms(poet, row, None, |term| {
+                        let paid = y.times(term.coefficient);
+                        let pages = &mut beside[term.node as usize].pages;
+                        pages.push((term.first, term.last, paid));
+                    });
+                    freed_terms(poet, row, |reader, stage, worth| {
+                        let paid = y.times(worth);
+                        beside[reader as usize].starts.push((stage, paid));
+                    });
+                }
                 PoetRow::Once { stage, node } => beside[node as usize].once.push((stage, -y)),
                 PoetRow::Ends {
                     stage,

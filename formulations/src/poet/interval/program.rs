@@ -189,11 +189,13 @@ impl Branching for PoetGraph {
             value: open.value,
             score: open.score,
         });
-        let pages = (0u32..).zip(point.leaves(self)).filter_map(|(node, value)| {
-            let costs = self.pages[node as usize]?;
-            let quantity = PoetQuantity::Pages { node };
-            Open::if_fractional(quantity, value, (costs.out + costs.back) as f64)
-        });
+        let pages = (0u32..)
+            .zip(point.leaves(self))
+            .filter_map(|(node, value)| {
+                let costs = self.pages[node as usize]?;
+                let quantity = PoetQuantity::Pages { node };
+                Open::if_fractional(quantity, value, (costs.out + costs.back) as f64)
+            });
         most_promising(schedule.chain(pages).collect(), limit)
     }
 

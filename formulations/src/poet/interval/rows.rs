@@ -60,9 +60,7 @@ pub(super) fn page_terms(
     mut note: impl FnMut(PageTerm),
 ) {
     let graph = &poet.graph;
-    let has_pages = |k: &&u32| {
-        of.is_none_or(|of| of == **k) && poet.pages[**k as usize].is_some()
-    };
+    let has_pages = |k: &&u32| of.is_none_or(|of| of == **k) && poet.pages[**k as usize].is_some();
     let mut window = |nodes: &[u32], [a, b]: [u32; 2], worth: &dyn Fn(u32) -> i64| {
         for &node in nodes.iter().filter(|k| has_pages(k) && a < b) {
             note(PageTerm {
@@ -83,6 +81,26 @@ pub(super) fn page_terms(
             window(&path.path, stages, &|_| -need);
         }
         _ => {}
+    }
+}
+
+/// Tells `note` readers, stages and bytes of recomputations that free more than their inputs'
+/// bytes before the event of a memory row.
+pub(super) fn freed_terms(poet: &PoetGraph, row: &Row, mut note: impl FnMut(u32, u32, i64)) {
+    let Row::Memory { stage, node, gauge } = *row else {
+        return;
+    };
+    for &(reader, bytes) in poet
+        .freed_again
+        .iter()
+        .filter(|f| f.0 < node && f.0 < stage)
+    {
+        // A rounded row says nothing where that happens.
+        let bytes = match gauge {
+            0 => bytes,
+            _ => poet.graph.gauges[gauge as usize].bytes.iter().sum(),
+        };
+        note(reader, stage, -i64::try_from(bytes).unwrap_or(i64::MAX));
     }
 }
 
@@ -107,14 +125,18 @@ impl PoetRow {
 
     /// The coefficient of a trip.
     pub(super) fn coefficient(&self, poet: &PoetGraph, trip: &Trip) -> i64 {
-        let count = |is: &dyn Fn(&Stretch) -> bool| {
-            trip.stretches.iter().filter(|s| is(s)).count() as i64
-        };
+        let count =
+            |is: &dyn Fn(&Stretch) -> bool| trip.stretches.iter().filter(|s| is(s)).count() as i64;
         match *self {
             PoetRow::Base(ref row) => {
                 let mut sum = 0;
                 row.terms(&poet.graph, Some(trip.node), |term| {
                     sum += of_term(poet, &term, trip);
+                });
+                freed_terms(poet, row, |reader, stage, worth| {
+                    if reader == trip.node {
+                        sum += worth * count(&|s| s.is_computed_again(reader, stage, stage));
+                    }
                 });
                 if trip.leaves.is_some() {
                     page_terms(poet, row, Some(trip.node), |term| {

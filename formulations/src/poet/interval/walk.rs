@@ -193,7 +193,10 @@ impl<T: Number + Default> Walk<T> {
             if stage == node {
                 let begin = before(stage, node + 1, stage);
                 if let Some(trip) = price(trip) {
-                    self.trips.push(Priced { price: begin + trip, stage });
+                    self.trips.push(Priced {
+                        price: begin + trip,
+                        stage,
+                    });
                 }
                 let whole = price(life).map(|life| begin + life);
                 let whole = whole.filter(|whole| *whole < ahead.absent);
@@ -208,7 +211,10 @@ impl<T: Number + Default> Walk<T> {
                 let cost = one.times(graph.cost_again[i] as i64);
                 let begin = cost - paid + before(stage, node, stage);
                 if let Some(trip) = price(trip) {
-                    self.trips.push(Priced { price: begin + trip, stage });
+                    self.trips.push(Priced {
+                        price: begin + trip,
+                        stage,
+                    });
                 }
                 if let Some(life) = price(life).filter(|life| begin + *life < ahead.absent) {
                     next.absent = begin + life;
@@ -279,7 +285,11 @@ impl<T: Number + Default> Walk<T> {
                 is_paged: now.0,
                 start: now.1,
                 end: stage,
-                reader: if held == Held::End { here.reader } else { stage },
+                reader: if held == Held::End {
+                    here.reader
+                } else {
+                    stage
+                },
             });
             if out.leaves.is_none() {
                 break;
