@@ -1,8 +1,8 @@
 //! Annealing of what is retained and stored.
 //!
 //! The state is Checkmate's, with a bit for each tensor that is in secondary storage. A flip of that
-//! bit is one of stage 0, when nothing is retained. A tensor that is stored is held when the stage
-//! behind its own starts, and paged out there.
+//! bit is one of stage 0, when nothing is retained. A tensor that is stored is paged out in the first
+//! stage that starts with it, which does not change as long as it is stored.
 
 use super::PoetInstance;
 use super::schedule::costs;
@@ -13,9 +13,9 @@ use remat_instances::schedule::BitMatrix;
 /// POET's program for a budget, as it is annealed.
 pub struct PoetLandscape {
     base: CheckmateLandscape,
-    /// Cost of a page-out by tensor; `None` where it has no pages, or no stage to use them in.
+    /// Cost of a page-out by tensor; `None` where it has no pages.
     out: Vec<Option<f64>>,
-    /// Tensors that have pages.
+    /// Tensors that have pages, and a stage to use them in.
     paged: Vec<u32>,
 }
 
@@ -47,17 +47,15 @@ impl PoetLandscape {
         for one in &instance.terms().freed_again {
             base.free_again(one.input.0, one.reader.index(), one.bytes);
         }
-        let has_use = |i: usize| {
-            let last = base.users(i).last();
-            instance.pages()[i].is_some() && last.is_some_and(|last| *last as usize > i + 2)
-        };
-        let out: Vec<Option<f64>> = (0..n)
-            .map(|i| has_use(i).then(|| of(i).out as f64))
+        let out: Vec<Option<f64>> = (instance.pages().iter())
+            .map(|costs| costs.map(|costs| costs.out as f64))
             .collect();
+        let has_use = |i: &u32| {
+            let last = base.users(*i as usize).last();
+            out[*i as usize].is_some() && last.is_some_and(|last| *last > i + 2)
+        };
         PoetLandscape {
-            paged: (0..n as u32)
-                .filter(|i| out[*i as usize].is_some())
-                .collect(),
+            paged: (0..n as u32).filter(has_use).collect(),
             out,
             base,
         }
@@ -85,22 +83,16 @@ impl Landscape for PoetLandscape {
 
     fn walk<'g>(&'g self, start: &BitMatrix) -> PoetWalk<'g> {
         let mut retained = start.clone();
-        let mut stored = vec![0u64; self.base.words];
-        let mut paid = 0.0;
-        for &i in &self.paged {
-            let node = i as usize;
-            if let Some(out) = self.out[node].filter(|_| start.get(0, node)) {
-                stored[node / 64] |= 1 << (node % 64);
-                retained.set(node + 1, node, true);
-                paid += out;
-            }
-        }
         retained.clear_from(0, 0);
+        let is_held = |i: &usize| (i + 1..self.base.n - 1).any(|t| start.get(t, *i));
+        let stored = start.ones(0).filter(|i| self.out[*i].is_some());
+        let stored: Vec<u32> = stored.filter(is_held).map(|i| i as u32).collect();
+        let paid = stored.iter().filter_map(|i| self.out[*i as usize]);
         PoetWalk {
+            paid: paid.sum(),
             graph: self,
-            state: CheckmateState::with_stored(&self.base, &retained, stored),
+            state: CheckmateState::with_stored(&self.base, &retained, Some(&stored)),
             proposer: CheckmateProposer::new(&self.base),
-            paid,
         }
     }
 }
@@ -130,13 +122,21 @@ impl PoetWalk<'_> {
         if flip.keep { out } else { -out }
     }
 
-    /// A flip that leaves a stored tensor where it is paged out.
+    /// The part of a flip that is the opposite throughout, and leaves the first stage that starts
+    /// with a stored tensor as it is. Between two uses a tensor may be away, and come back.
     fn allowed(&self, flip: Flip) -> Option<Flip> {
-        let stays = !flip.keep
-            && flip.from == flip.tensor + 1
-            && self.state.is_stored(flip.tensor as usize);
-        let from = flip.from + u32::from(stays);
-        (from <= flip.to).then_some(Flip { from, ..flip })
+        let tensor = flip.tensor as usize;
+        let first = self
+            .state
+            .is_stored(tensor)
+            .then(|| self.state.first_held(tensor));
+        let begin = first
+            .flatten()
+            .map_or(flip.from, |stage| flip.from.max(stage as u32 + 1));
+        let is_open = |stage: &u32| self.state.is_kept(tensor, *stage as usize) != flip.keep;
+        let from = (begin..=flip.to).find(is_open)?;
+        let to = (from..=flip.to).take_while(is_open).last()?;
+        Some(Flip { from, to, ..flip })
     }
 
     /// Tries a flip out as part of a leap; returns the change of energy.
@@ -196,8 +196,8 @@ impl Walk for PoetWalk<'_> {
 
     fn retained(&self) -> BitMatrix {
         let mut sets = self.state.retained();
-        for &i in &self.graph.paged {
-            sets.set(0, i as usize, self.state.is_stored(i as usize));
+        for i in 0..self.graph.base.n {
+            sets.set(0, i, self.state.is_stored(i));
         }
         sets
     }
@@ -257,19 +257,26 @@ impl Walk for PoetWalk<'_> {
         }
         let tensor = paged[random.below(paged.len() as u32) as usize] as usize;
         let mut energy = 0.0;
-        let first = tensor + 1;
-        if !self.state.is_stored(tensor) {
-            energy += self.take(storing(tensor, true), price, done);
-            if !self.state.is_kept(tensor, first) {
-                let [from, to] = [first as u32; 2];
-                let keep = Flip {
-                    tensor: tensor as u32,
+        let first = match self.state.first_held(tensor) {
+            Some(first) => first,
+            None => {
+                let [from, to] = [tensor as u32 + 1; 2];
+                let (tensor, keep) = (tensor as u32, true);
+                let flip = Flip {
+                    tensor,
                     from,
                     to,
-                    keep: true,
+                    keep,
                 };
-                energy += self.take(keep, price, done);
+                energy += self.take(flip, price, done);
+                to as usize
             }
+        };
+        if first + 2 >= self.graph.base.n {
+            return threshold + 1.0;
+        }
+        if !self.state.is_stored(tensor) {
+            energy += self.take(storing(tensor, true), price, done);
         }
         let kinds = 1 + random.below(3);
         let early = random.below(TUNING.early + 1) as usize;
@@ -286,12 +293,13 @@ impl Walk for PoetWalk<'_> {
                 Some((from, touch, true))
             } else if kinds & 2 != 0 && is_kept {
                 // It stays where it was paged out, and where it is used.
-                let from = before + 1 + usize::from(before == tensor);
+                let from = before + 1;
                 Some((from, touch.saturating_sub(1 + early), false))
             } else {
                 None
             };
             if let Some((from, to, keep)) = flip.filter(|f| here && f.0 <= f.1)
+                && from > first
                 && (from..=to).all(|t| self.state.is_kept(tensor, t) != keep)
             {
                 let [from, to] = [from, to].map(|stage| stage as u32);

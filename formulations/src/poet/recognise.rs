@@ -157,7 +157,8 @@ pub fn recognise(model: &Model) -> Option<RecognisedPoet> {
         return None;
     }
     let base = without_pages(model, &reduced, &links)?;
-    let found = recognise_beside(&base, &prices)?;
+    let retained: Vec<u32> = links.ram.values().copied().collect();
+    let found = recognise_beside(&base, &prices, &retained)?;
     let base = found.program;
     let roles = links.roles(&base)?;
     let objective = Objective {

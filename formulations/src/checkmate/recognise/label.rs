@@ -18,7 +18,8 @@ struct CoverRow {
     cell: (u32, u32),
 }
 
-pub(super) fn read(p: &Reduced) -> Option<Reading> {
+/// Reads the structure, of which some columns are known to be `S`.
+pub(super) fn read(p: &Reduced, retained: &[u32]) -> Option<Reading> {
     let mut reader = LabelReader {
         p,
         class: vec![None; p.cost.len()],
@@ -27,6 +28,9 @@ pub(super) fn read(p: &Reduced) -> Option<Reading> {
         hazards: Vec::new(),
         n: 0,
     };
+    for c in retained {
+        reader.class[*c as usize] = Some(Class::Retained);
+    }
     reader.find_freed();
     reader.sort_rows();
     reader.classify()?;
@@ -177,10 +181,13 @@ impl LabelReader<'_> {
             let (a, b) = self.covers[k].cell;
             let (a, b) = (a as usize, b as usize);
             let computed = |c: usize| self.class[c] == Some(Class::Computed);
+            let retained = |c: usize| self.class[c] == Some(Class::Retained);
             let (r, s) = match (computed(a), computed(b)) {
                 (true, false) => (a, b),
                 (false, true) => (b, a),
                 (true, true) => return None,
+                _ if retained(a) => (b, a),
+                _ if retained(b) => (a, b),
                 // A node without inputs and cost: only its `S` is in hazards, those of its readers.
                 _ if in_hazard[a] && !in_hazard[b] => (b, a),
                 // Where nothing tells, there may be no difference; the comparison at the end

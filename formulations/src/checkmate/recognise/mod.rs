@@ -103,7 +103,7 @@ impl Recognised for RecognisedCheckmate {
 /// model, however it is named, ordered and scaled. `None` where it is something else, or the
 /// program with rows added or left out.
 pub fn recognise(model: &Model) -> Option<RecognisedCheckmate> {
-    let found = recognise_beside(model, &[])?;
+    let found = recognise_beside(model, &[], &[])?;
     found.freed_again.is_empty().then_some(found.program)
 }
 
@@ -116,10 +116,14 @@ pub(crate) struct RecognisedBeside {
 }
 
 /// Recognises the program as [`recognise`] does, with a unit of cost in which other prices are
-/// integers, too, or rounded down like those of the model.
-pub(crate) fn recognise_beside(model: &Model, others: &[f64]) -> Option<RecognisedBeside> {
+/// integers, too, or rounded down like those of the model, and columns that are known to be `S`.
+pub(crate) fn recognise_beside(
+    model: &Model,
+    others: &[f64],
+    retained: &[u32],
+) -> Option<RecognisedBeside> {
     let reduced = reduce(model)?;
-    let read = label::read(&reduced)?;
+    let read = label::read(&reduced, retained)?;
     let without = duplicates::without(&reduced, &read.duplicates)?;
     let n = read.needs.len();
     let sizes = read.bytes.iter().chain(&read.workspace);

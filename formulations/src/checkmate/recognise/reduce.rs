@@ -75,7 +75,8 @@ pub(crate) fn reduce(model: &Model) -> Option<Reduced> {
         }
     }
     propagate(model, &mut out)?;
-    for row in (0..model.num_rows() as u32).map(RowId) {
+    let rows = (0..model.num_rows() as u32).map(RowId);
+    for row in rows.filter(|row| !is_limit(model, *row)) {
         take(model, row, &mut out)?;
     }
     for j in 0..n {
@@ -86,10 +87,32 @@ pub(crate) fn reduce(model: &Model) -> Option<Reduced> {
     Some(out)
 }
 
+/// Returns whether a row limits a sum of binary columns, and is no part of the program: all
+/// coefficients are positive, and alike or more than one of them above the least. It would fix what
+/// is beyond the limit alone, and hide the structure.
+fn is_limit(model: &Model, row: RowId) -> bool {
+    let bounds = model.row_bounds(row);
+    let (sign, side) = match (bounds.lower.is_finite(), bounds.upper.is_finite()) {
+        (false, true) => (1.0, bounds.upper),
+        (true, false) => (-1.0, -bounds.lower),
+        _ => return false,
+    };
+    let is_positive = |(c, v): (ColId, f64)| model.is_integer(c) && v * sign > 0.0;
+    if side <= 0.0 || !model.row(row).all(is_positive) {
+        return false;
+    }
+    let entries: Vec<f64> = model.row(row).map(|(_, v)| v * sign).collect();
+    let least = entries.iter().copied().fold(f64::INFINITY, f64::min);
+    let is_above = |v: &&f64| **v > least * (1.0 + TOLERANCE);
+    let above = entries.iter().filter(is_above).count();
+    entries.len() > 1 && side >= least && above != 1
+}
+
 /// Rows over binary columns alone, to the fixpoint.
 fn propagate(model: &Model, out: &mut Reduced) -> Option<()> {
     let mut waiting: Vec<u32> = (0..model.num_rows() as u32)
         .filter(|&r| model.row(RowId(r)).all(|(c, _)| out.binary[c.index()]))
+        .filter(|&r| !is_limit(model, RowId(r)))
         .collect();
     let inside: Vec<bool> = {
         let mut inside = vec![false; model.num_rows()];
