@@ -62,6 +62,26 @@ impl PoetLandscape {
     }
 }
 
+impl PoetLandscape {
+    /// Cost to have each tensor again, whichever way costs less.
+    fn again(&self) -> impl Iterator<Item = f64> + '_ {
+        let pages = |i: usize| self.out[i].map(|out| out + self.base.page_in[i]);
+        let costs = self.base.cost_again.iter().enumerate();
+        costs.map(move |(i, cost)| pages(i).map_or(*cost, |pages| pages.min(*cost)))
+    }
+
+    /// Median of that cost for a byte and so many stages, of those that have all three.
+    fn median_price(&self, stages: impl Fn(usize) -> f64) -> f64 {
+        let all = self.again().zip(&self.base.bytes).enumerate();
+        let priced = all.filter(|(_, (cost, bytes))| *cost > 0.0 && **bytes > 0.0);
+        let mut prices: Vec<f64> = priced
+            .map(|(i, (cost, bytes))| cost / bytes / stages(i))
+            .collect();
+        prices.sort_by(f64::total_cmp);
+        prices.get(prices.len() / 2).copied().unwrap_or(1.0)
+    }
+}
+
 impl Landscape for PoetLandscape {
     type Walk<'g> = PoetWalk<'g>;
 
@@ -69,16 +89,20 @@ impl Landscape for PoetLandscape {
         self.base.n
     }
 
+    /// Mean of what it costs to have a tensor again: computed, or paged out and in.
     fn mean_cost(&self) -> f64 {
-        self.base.mean_cost()
+        self.again().sum::<f64>() / self.base.n as f64
     }
 
     fn byte_price(&self) -> f64 {
-        Landscape::byte_price(&self.base)
+        self.median_price(|_| 1.0)
     }
 
     fn absence_price(&self) -> f64 {
-        Landscape::absence_price(&self.base)
+        self.median_price(|i| {
+            let last = self.base.users(i).last().map_or(i, |&q| q as usize);
+            (last - i).max(1) as f64
+        })
     }
 
     fn walk<'g>(&'g self, start: &BitMatrix) -> PoetWalk<'g> {

@@ -32,8 +32,15 @@ impl Columns for PoetGraph {
         Columns::cost_upper_bound(&self.graph).saturating_add(self.pages_upper_bound())
     }
 
+    /// A power of two, 1 or so that what it takes to have every tensor again comes to 2^18: where
+    /// costs are energies, that is a small part of the cost.
     fn cost_unit(&self) -> f64 {
-        self.graph.cost_unit()
+        let again = |i: usize| {
+            let pages = self.pages[i].map_or(u64::MAX, |costs| costs.out + costs.back);
+            self.graph.cost_again[i].min(pages)
+        };
+        let all = (0..self.len()).fold(0u64, |sum, i| sum.saturating_add(again(i)));
+        (all >> 18).max(1).next_power_of_two() as f64
     }
 
     fn cost(&self, column: &Trip) -> u64 {
