@@ -21,14 +21,16 @@ pub struct Input {
     pub limit: Option<f64>,
 }
 
-/// A chain of nodes with edges beside it, in which the first backward node may list its input twice,
-/// as in the published program; the memory is between the largest need of a node and that of all.
+/// A chain of nodes whose second half reads the first in reverse, as a training step does, with
+/// some edges missing. The first backward node may list its input twice, as in the published
+/// program. The memory is little more than what a node needs alone; pages are cheap in half of the
+/// cases.
 pub fn random(numbers: &mut Numbers) -> Input {
-    let n = 4 + numbers.below(3) as usize;
+    let n = 4 + numbers.below(4) as usize;
     let mut edges: Vec<(usize, usize)> = (1..n).map(|i| (i - 1, i)).collect();
-    for v in 2..n {
-        if numbers.below(2) == 0 {
-            edges.push((numbers.below(v as u64 - 1) as usize, v));
+    for v in n / 2 + 1..n {
+        if n - 1 - v + 1 < v && numbers.below(4) > 0 {
+            edges.push((n - 1 - v, v));
         }
     }
     let single = edges.clone();
@@ -37,17 +39,20 @@ pub fn random(numbers: &mut Numbers) -> Input {
     }
     let bytes: Vec<u64> = (0..n).map(|_| 1 + numbers.below(4)).collect();
     let unit = [1.0, 0.37, 1e-3][numbers.below(3) as usize];
-    let cost = |most: u64, numbers: &mut Numbers| numbers.below(most) as f64 * unit;
-    let costs: Vec<[f64; 3]> = (0..n)
-        .map(|_| [cost(12, numbers), cost(5, numbers), cost(5, numbers)])
+    let page = 2 + 4 * numbers.below(2);
+    let mut cost = |least: u64, most: u64| (least + numbers.below(most)) as f64 * unit;
+    let mut costs: Vec<[f64; 3]> = (0..n)
+        .map(|_| [cost(2, 12), cost(0, page), cost(0, page)])
         .collect();
+    if numbers.below(2) == 0 {
+        costs[0][0] = 0.0;
+    }
     let need = |v: usize| {
         let inputs = single.iter().filter(|e| e.1 == v).map(|e| bytes[e.0]);
         bytes[v] + inputs.sum::<u64>()
     };
     let least = (0..n).map(need).max().unwrap_or(0);
-    let all: u64 = bytes.iter().sum();
-    let ram = least + numbers.below((all - least + 1).min(5));
+    let ram = least + numbers.below(3);
     let time: Vec<f64> = (0..n).map(|_| 1.0 + numbers.below(5) as f64).collect();
     let total: f64 = time.iter().sum();
     let limit = match numbers.below(3) {

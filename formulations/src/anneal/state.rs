@@ -217,8 +217,8 @@ impl<'g> CheckmateState<'g> {
             .collect()
     }
 
-    /// Computes the change by a tensor that goes to secondary storage, or does not any more, without
-    /// the cost of the page-out.
+    /// Computes the change by a tensor that goes to secondary storage, or does not any more,
+    /// without the cost of the page-out.
     pub(crate) fn evaluate_storing(&mut self, tensor: usize) -> Delta {
         let mut delta = Delta::default();
         let capacity = self.graph.capacity;

@@ -1,8 +1,8 @@
 //! Annealing of what is retained and stored.
 //!
-//! The state is Checkmate's, with a bit for each tensor that is in secondary storage. A flip of that
-//! bit is one of stage 0, when nothing is retained. A tensor that is stored is paged out in the first
-//! stage that starts with it, which does not change as long as it is stored.
+//! The state is Checkmate's, with a bit for each tensor that is in secondary storage. A flip of
+//! that bit is one of stage 0, when nothing is retained. A tensor that is stored is paged out in
+//! the first stage that starts with it, which does not change as long as it is stored.
 
 use super::PoetInstance;
 use super::schedule::costs;
@@ -267,7 +267,8 @@ impl Walk for PoetWalk<'_> {
         self.graph.base.needs(tensor)
     }
 
-    /// Stores a tensor, and pages it in where it is computed again, or lets go of it where it waits.
+    /// Stores a tensor, and pages it in where it is computed again, or lets go of it where it
+    /// waits.
     fn leap(
         &mut self,
         price: f64,

@@ -1,9 +1,9 @@
 //! POET's published program recognised in a model of unknown origin: by its structure, not by its
 //! names or the order of its rows and columns.
 //!
-//! What single rows over binary columns force is fixed first, as for Checkmate's program. Of what is
-//! left, page-outs, page-ins and copies in secondary storage are the binary columns that no row ties
-//! to a continuous one (all sizes are above 0), and rows tell them apart:
+//! What single rows over binary columns force is fixed first, as for Checkmate's program. Of what
+//! is left, page-outs, page-ins and copies in secondary storage are the binary columns that no row
+//! ties to a continuous one (all sizes are above 0), and rows tell them apart:
 //!
 //! - `m <= s`, with `s` in a row of memory: `m` is a page-out, `s` the tensor in memory.
 //! - `d <= m` or `d <= d' + m`: `d` is the copy that the page-out makes, in the next stage.
@@ -31,8 +31,8 @@ use std::collections::BTreeMap;
 /// A model that is POET's program.
 #[derive(Clone, Debug)]
 pub struct RecognisedPoet {
-    /// The instance that the model states, all nodes forward and named by their positions; sizes and
-    /// costs in the least units that make them integers, or rounded down.
+    /// The instance that the model states, all nodes forward and named by their positions; sizes
+    /// and costs in the least units that make them integers, or rounded down.
     pub instance: PoetInstance,
     /// The capacity in the same unit as the instance's sizes (there is no fixed memory).
     pub budget_bytes: u64,
@@ -136,8 +136,8 @@ impl RecognisedPoet {
     }
 }
 
-/// Recognises POET's published program in a model, however it is named, ordered and scaled, and with
-/// rows beside it. `None` where it is something else, or the program with rows left out.
+/// Recognises POET's published program in a model, however it is named, ordered and scaled, and
+/// with rows beside it. `None` where it is something else, or the program with rows left out.
 ///
 /// ```
 /// use remat_lp::{ModelBuilder, Sense};
@@ -357,7 +357,8 @@ impl Links {
             .chain(copies)
     }
 
-    /// Stage, node and kind of each column of pages. `None` where a row of the program is not there.
+    /// Stage, node and kind of each column of pages. `None` where a row of the program is not
+    /// there.
     fn roles(&self, base: &RecognisedCheckmate) -> Option<Vec<(u32, PageColumn)>> {
         let n = base.instance.len() as u32;
         let retained = |column: u32| match base.decision(column)? {

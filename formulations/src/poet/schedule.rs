@@ -1,8 +1,8 @@
 //! Schedules from what they retain and store.
 //!
 //! The sets of a schedule are a matrix of bits, stages by tensors, of what is retained when a stage
-//! starts. Nothing is when the first one does, so its row says which tensors go to secondary storage
-//! once they are held for the first time.
+//! starts. Nothing is when the first one does, so its row says which tensors go to secondary
+//! storage once they are held for the first time.
 
 use super::PoetInstance;
 use remat_instances::instance::NodeId;

@@ -50,8 +50,8 @@ impl PoetTerms {
 /// Checkmate's program, and pages of their outputs.
 ///
 /// A tensor that is in memory when a stage starts may be paged out in it, and is in secondary
-/// storage from the next stage on, for good. One that is there may be paged in in a stage, and is in
-/// memory when the next one starts.
+/// storage from the next stage on, for good. One that is there may be paged in in a stage, and is
+/// in memory when the next one starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoetSchedule {
     /// `R` and `SRam`.

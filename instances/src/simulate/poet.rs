@@ -8,9 +8,9 @@ use crate::schedule::{PoetSchedule, PoetTerms};
 /// Replays a schedule of POET's program.
 ///
 /// Memory and computations are those of [`checkmate`](super::checkmate()). A tensor that is paged
-/// out in a stage is in memory when that starts; one that is paged in in a stage was paged out in an
-/// earlier one, takes no memory in the stage itself, and is retained into the next. Pages cost what
-/// `terms` says, and no time. Secondary storage has no limit. An input that is
+/// out in a stage is in memory when that starts; one that is paged in in a stage was paged out in
+/// an earlier one, takes no memory in the stage itself, and is retained into the next. Pages cost
+/// what `terms` says, and no time. Secondary storage has no limit. An input that is
 /// listed more than once is freed as often; what a stage starts with is counted anew.
 ///
 /// # Errors

@@ -53,8 +53,8 @@ impl FreedColumns {
     }
 }
 
-/// A row over binary columns as a key of one of its columns: the other entries, then its own and the
-/// right side.
+/// A row over binary columns as a key of one of its columns: the other entries, then its own and
+/// the right side.
 type Sides = Vec<(Vec<(u32, f64)>, f64, f64)>;
 
 /// The program without some columns; `None` where one of them differs from the column that it is

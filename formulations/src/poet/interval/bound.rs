@@ -51,7 +51,8 @@ pub(super) fn price(
     out.sorted()
 }
 
-/// A lower bound on the cost of every schedule that does what is permitted, from any duals whatever.
+/// A lower bound on the cost of every schedule that does what is permitted, from any duals
+/// whatever.
 pub(super) fn lagrangian_bound(
     poet: &PoetGraph,
     exclusions: &Exclusions,

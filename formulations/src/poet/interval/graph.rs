@@ -12,14 +12,14 @@ pub struct PoetGraph {
     pub graph: CheckmateGraph,
     /// Costs of pages by tensor; `None` where there are none.
     pub pages: Vec<Option<PageCosts>>,
-    /// Readers with inputs that they list more than once, and the bytes that these free beyond their
-    /// own.
+    /// Readers with inputs that they list more than once, and the bytes that these free beyond
+    /// their own.
     pub freed_again: Vec<(u32, u64)>,
 }
 
 impl PoetGraph {
-    /// The graph of an instance under a budget in bytes (fixed memory included). `None` where a node
-    /// does not fit with its inputs.
+    /// The graph of an instance under a budget in bytes (fixed memory included). `None` where a
+    /// node does not fit with its inputs.
     pub fn new(instance: &PoetInstance, budget_bytes: u64) -> Option<PoetGraph> {
         let graph = instance.graph();
         check_budget(graph, budget_bytes).ok()?;

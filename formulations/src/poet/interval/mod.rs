@@ -8,24 +8,28 @@
 //! of the page-out. Rows are those of Checkmate's form, over trips, and
 //!
 //! ```text
-//! once (t,i)      page-ins and computations of i in t  +  stretches of i that cross the start of t   <=  1, lazily
-//! ends (t,i,u)    stretches of i that end in stage t with reader u  -  recomputations of u in t      <=  0, lazily
-//! path cuts       + page-ins of the path's tensors in [a, b-1]                                       >=  1
+//! once (t,i)      page-ins and computations of i in t
+//!                 + stretches of i that cross the start of t                  <=  1, lazily
+//! ends (t,i,u)    stretches of i that end in stage t with reader u
+//!                 - recomputations of u in t                                  <=  0, lazily
+//! path cuts       + page-ins of the path's tensors in [a, b-1]                >=  1
 //! path memory     - m_k (page-ins of staying tensors k in [a, b-1])
-//!                 - need_j (page-ins of the path's tensors in [a, b-1])                              <=  ..
-//! memory (t,k)    - bytes that recomputations of nodes before k in t free beyond those of their inputs
+//!                 - need_j (page-ins of the path's tensors in [a, b-1])       <=  ..
+//! memory (t,k)    - bytes that recomputations of nodes before k in t
+//!                   free beyond those of their inputs                         <=  ..
 //! ```
 //!
 //! The last is a relaxation: it counts what inputs that are listed more than once would free if
-//! nobody read or retained them any more. The first says that nothing is paged in which is there already, which would be of no use; without
-//! it a tensor could give way between its last reader and the next stage. The second says that
-//! memory is freed by readers that run: a tensor that is paged out in the last stage of its stretch,
-//! and read by nobody there, stays to the end of it. A page-in within a window makes a tensor of a
-//! path be there without its inputs, and one of those that stay be away before.
+//! nobody read or retained them any more. The first says that nothing is paged in which is there
+//! already, which would be of no use; without it a tensor could give way between its last reader
+//! and the next stage. The second says that memory is freed by readers that run: a tensor that is
+//! paged out in the last stage of its stretch, and read by nobody there, stays to the end of it. A
+//! page-in within a window makes a tensor of a path be there without its inputs, and one of those
+//! that stay be away before.
 //!
 //! Every schedule without useless parts is a set of trips that meets the rows, and if
-//! recomputations, retentions and page-outs are integers, so are page-ins: what the tree branches on
-//! is linear in the trips.
+//! recomputations, retentions and page-outs are integers, so are page-ins: what the tree branches
+//! on is linear in the trips.
 //!
 //! | module | concept |
 //! |---|---|

@@ -192,7 +192,8 @@ impl TripPoint {
         found.map(row).collect()
     }
 
-    /// Events at which the memory exceeds `limit_bytes`, worst first, at most `per_stage` in a stage.
+    /// Events at which the memory exceeds `limit_bytes`, worst first, at most `per_stage` in a
+    /// stage.
     fn violated_memory(
         &self,
         poet: &PoetGraph,

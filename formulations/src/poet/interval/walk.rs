@@ -138,7 +138,8 @@ impl<T: Number + Default> Walk<T> {
             0 => bytes,
             _ => graph.gauges[gauge as usize].bytes[i] as i64,
         };
-        // Paid for all events before a turn in a stage, and for the starts of stages up to that one.
+        // Paid for all events before a turn in a stage, and for the starts of stages up to that
+        // one.
         let before = |stage: u32, turn: u32, crossed: u32| {
             let event = stage * n + turn;
             let at = up_to(&self.events, |e| e < event);
