@@ -21,7 +21,7 @@
 //! - `FREE` knows nothing of pages: what the next stage retains is not freed in this one, so a page
 //!   in of what is still there is of no use.
 //!
-//! Its row `sum time_i R[t,i] <= limit` is a further row ([`recognise`]).
+//! Its row `sum time_i R[t,i] <= limit` is a further row ([`recognise()`]).
 //!
 //! With `R`, `SRam` and the tensors that are paged out at all, page-ins follow: what is retained,
 //! and neither held nor computed in the stage before, is paged in.
