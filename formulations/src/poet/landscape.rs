@@ -29,8 +29,8 @@ struct Tuning {
     early: u32,
 }
 
-/// Not tuned: with these the two recorded programs of 27 and 81 nodes are at their best known values
-/// within a second (docs/poet.md).
+/// Not tuned: with these the two recorded programs of 27 and 81 nodes are at their best known
+/// values within a second (docs/poet.md).
 const TUNING: Tuning = Tuning {
     leap: 6,
     unstore: 24,
