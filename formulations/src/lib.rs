@@ -34,6 +34,7 @@
 //! | [`olla`] | OLLA's integer programs of orders and addresses: as published, and recognised |
 //! | [`memory_plan`] | order and addresses together |
 //! | [`offload`] | recomputation and offloading together |
+//! | [`poet`] | POET's integer program: recomputation and pages, costs added up |
 //! | [`place`](mod@place) | addresses of buffers with given lives, proven |
 //! | [`reorder`] | the order of first computations, searched for a budget |
 //! | [`improve`] | the steps of a plan in a better order |
@@ -54,6 +55,7 @@ pub mod offload;
 pub mod olla;
 pub mod order;
 pub mod place;
+pub mod poet;
 pub mod program;
 mod random;
 pub mod recognise;

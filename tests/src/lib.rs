@@ -14,6 +14,7 @@ pub mod monet;
 pub mod monet_optimum;
 pub mod orders;
 pub mod place;
+pub mod poet;
 pub mod reorders;
 pub mod traced;
 pub mod whole;

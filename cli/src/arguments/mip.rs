@@ -83,8 +83,8 @@ pub struct MipArguments {
     /// Write a proof of the result that check-certificate (or any VIPR 1.1 checker) accepts
     #[arg(long, value_name = "FILE.vipr")]
     pub certificate: Option<PathBuf>,
-    /// Leave Checkmate's, MONeT's and OLLA's programs to the general search as well, instead of solving
-    /// them as what they are
+    /// Leave Checkmate's, POET's, MONeT's and OLLA's programs to the general search as well, instead of
+    /// solving them as what they are
     #[arg(long)]
     pub no_recognise: bool,
     /// Settings by name, as TOML; options on the command line come before it

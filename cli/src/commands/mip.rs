@@ -170,6 +170,7 @@ fn solve(
 fn recognised_as(program: &str, nodes: usize) -> String {
     match program {
         "monet" => format!("MONeT's program of {nodes} nodes"),
+        "poet" => format!("POET's program of {nodes} nodes"),
         "olla" => format!("OLLA's program of order and addresses of {nodes} operators"),
         "olla-order" => format!("OLLA's program of the order of {nodes} operators"),
         "olla-place" => format!("OLLA's program of the addresses of {nodes} buffers"),

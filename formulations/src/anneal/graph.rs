@@ -16,6 +16,8 @@ pub struct CheckmateLandscape {
     pub words: usize,
     need_start: Vec<u32>,
     needs: Vec<u32>,
+    /// Bytes that each input frees behind its last reader.
+    frees: Vec<f64>,
     user_start: Vec<u32>,
     users: Vec<u32>,
     /// The parent of a by-product, or [`NO_PARENT`].
@@ -32,6 +34,8 @@ pub struct CheckmateLandscape {
     pub cost: Vec<f64>,
     /// Cost of a recomputation.
     pub cost_again: Vec<f64>,
+    /// Cost of a page-in by tensor; empty in a program without pages.
+    pub page_in: Vec<f64>,
     /// Memory for activations: the budget less the fixed memory, in bytes. Negative where nothing
     /// fits.
     pub capacity: f64,
@@ -59,8 +63,12 @@ impl CheckmateLandscape {
         if once.iter().all(|word| *word == 0) {
             once.clear();
         }
+        let frees = needs
+            .iter()
+            .map(|d| instance.node(NodeId(*d)).output_bytes as f64);
         CheckmateLandscape {
             n,
+            frees: frees.collect(),
             once,
             words: n.div_ceil(64),
             need_start,
@@ -77,6 +85,7 @@ impl CheckmateLandscape {
             workspace_again: of(&|i| instance.node(i).run_workspace_bytes(true)),
             cost: of(&|i| instance.node(i).run_cost(false)),
             cost_again: of(&|i| instance.node(i).run_cost(true)),
+            page_in: Vec::new(),
             capacity,
         }
     }
@@ -102,6 +111,23 @@ impl CheckmateLandscape {
     #[inline]
     pub fn needs(&self, k: usize) -> &[u32] {
         &self.needs[self.need_start[k] as usize..self.need_start[k + 1] as usize]
+    }
+
+    /// Inputs of a node, with the bytes that they free behind it if it reads them last.
+    #[inline]
+    pub fn reads(&self, k: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
+        let range = self.need_start[k] as usize..self.need_start[k + 1] as usize;
+        let frees = self.frees[range.clone()].iter();
+        self.needs[range].iter().copied().zip(frees.copied())
+    }
+
+    /// An input frees more bytes than its own behind a reader.
+    pub(crate) fn free_again(&mut self, input: u32, reader: usize, bytes: u64) {
+        for at in self.need_start[reader] as usize..self.need_start[reader + 1] as usize {
+            if self.needs[at] == input {
+                self.frees[at] += bytes as f64;
+            }
+        }
     }
 
     /// Users of a node.

@@ -17,6 +17,7 @@ mod undo;
 pub use chain::{Chain, ChainSettings, Found};
 pub use graph::CheckmateLandscape;
 pub use landscape::{CheckmateWalk, Landscape, Walk};
+pub(crate) use moves::CheckmateProposer;
 pub use observer::Observer;
 pub use polish::{POLISH_MOVES_PER_NODE, POLISH_RUNS, PolishSettings, polish};
 pub use population::Population;

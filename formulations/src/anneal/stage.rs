@@ -56,12 +56,16 @@ impl CheckmateStageScratch {
 /// each tensor's last reader; one ascending pass follows the memory. The result equals
 /// [`remat_instances::simulate::checkmate`] on the same stage; where that refuses it, since it
 /// recomputes what is never recomputed, the peak exceeds the capacity.
+///
+/// What `stored` has, words of bits, or nothing at all, is in secondary storage: where `next`
+/// retains it and it is neither held nor computed for a reader, it is paged in.
 #[inline]
 pub fn evaluate(
     graph: &CheckmateLandscape,
     t: usize,
     now: &[u64],
     next: &[u64],
+    stored: &[u64],
     held_bytes: f64,
     scratch: &mut CheckmateStageScratch,
 ) -> CheckmateStageValue {
@@ -72,6 +76,9 @@ pub fn evaluate(
     for w in 0..=top {
         need[w] = next[w] & !now[w];
         read[w] = 0;
+    }
+    for (need, stored) in need.iter_mut().zip(stored) {
+        *need &= !stored;
     }
     need[top] |= 1 << (t % 64);
     scratch.computed.clear();
@@ -90,11 +97,11 @@ pub fn evaluate(
             need[parent as usize / 64] |= 1 << (parent % 64);
         }
         let mut freed = 0.0;
-        for &d in graph.needs(k) {
+        for (d, frees) in graph.reads(k) {
             let (dw, db) = (d as usize / 64, 1u64 << (d % 64));
             need[dw] |= db & !now[dw];
             if (read[dw] | next[dw]) & db == 0 {
-                freed += graph.bytes[d as usize];
+                freed += frees;
             }
             read[dw] |= db;
         }
@@ -119,5 +126,21 @@ pub fn evaluate(
     value.peak = value.peak.max(bytes + graph.bytes[t] + graph.workspace[t]);
     value.peak += never;
     value.cost += graph.cost[t];
+    if !stored.is_empty() {
+        let come = |w: usize| next[w] & !now[w] & stored[w];
+        for i in (0..=top).flat_map(|w| ones(come(w)).map(move |bit| w * 64 + bit)) {
+            let is_computed = scratch.computed.iter().any(|c| c.0 as usize == i);
+            value.cost += if is_computed { 0.0 } else { graph.page_in[i] };
+        }
+    }
     value
+}
+
+/// Places of the ones in a word.
+fn ones(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = (word != 0).then(|| word.trailing_zeros() as usize)?;
+        word &= word - 1;
+        Some(bit)
+    })
 }

@@ -68,6 +68,9 @@ pub struct CheckmateState<'g> {
     total_excess: f64,
     /// Weight of a byte of excess in each stage, at least 1.
     weight: Vec<f64>,
+    /// In a program with pages, `n x words` bits: tensor in secondary storage in a stage; paged out
+    /// in the first one that starts with it.
+    stored: Vec<u64>,
     scratch: CheckmateStageScratch,
     /// Cost and peak of stages, total cost and excess, touched tensors.
     undo: Undo<(f64, f64), (f64, f64), Vec<u32>>,
@@ -76,6 +79,16 @@ pub struct CheckmateState<'g> {
 impl<'g> CheckmateState<'g> {
     /// The state for given retained sets (shape `n x n`).
     pub fn new(graph: &'g CheckmateLandscape, retained: &BitMatrix) -> Self {
+        Self::with_stored(graph, retained, None)
+    }
+
+    /// The state for given retained sets, of a program with pages if `stored` has tensors in
+    /// secondary storage. Those that are never held are left out.
+    pub(crate) fn with_stored(
+        graph: &'g CheckmateLandscape,
+        retained: &BitMatrix,
+        stored: Option<&[u32]>,
+    ) -> Self {
         let (n, words) = (graph.n, graph.words);
         let mut state = CheckmateState {
             graph,
@@ -88,12 +101,16 @@ impl<'g> CheckmateState<'g> {
             total_cost: 0.0,
             total_excess: 0.0,
             weight: vec![1.0; n],
+            stored: stored.map_or_else(Vec::new, |_| vec![0; n * words]),
             scratch: CheckmateStageScratch::new(graph),
             undo: Undo::default(),
         };
         for t in 0..n {
             state.kept[t * words..(t + 1) * words].copy_from_slice(retained.row(t));
             state.held_bytes[t] = retained.ones(t).map(|i| graph.bytes[i]).sum();
+        }
+        for i in stored.into_iter().flatten() {
+            state.turn_stored(*i as usize);
         }
         for t in 0..n {
             let value = state.stage(t);
@@ -167,6 +184,62 @@ impl<'g> CheckmateState<'g> {
             word = row[w];
         }
         w * 64 + 63 - word.leading_zeros() as usize
+    }
+
+    /// Returns whether a tensor goes to secondary storage.
+    #[inline]
+    pub(crate) fn is_stored(&self, tensor: usize) -> bool {
+        let last = (self.graph.n - 1) * self.graph.words;
+        let word = self.stored.get(last + tensor / 64);
+        word.is_some_and(|word| word >> (tensor % 64) & 1 != 0)
+    }
+
+    /// The first stage that starts with a tensor, where there is one.
+    pub(crate) fn first_held(&self, tensor: usize) -> Option<usize> {
+        (tensor + 1..self.graph.n).find(|t| self.is_kept(tensor, *t))
+    }
+
+    /// Turns the bits of a tensor in secondary storage.
+    fn turn_stored(&mut self, tensor: usize) {
+        let words = self.graph.words;
+        for t in self
+            .first_held(tensor)
+            .map_or(self.graph.n, |first| first + 1)..self.graph.n
+        {
+            self.stored[t * words + tensor / 64] ^= 1 << (tensor % 64);
+        }
+    }
+
+    /// Stages that retain a tensor into the next one and do not hold it.
+    fn begins(&self, tensor: usize) -> Vec<usize> {
+        (tensor + 1..self.graph.n - 1)
+            .filter(|t| !self.is_kept(tensor, *t) && self.is_kept(tensor, t + 1))
+            .collect()
+    }
+
+    /// Computes the change by a tensor that goes to secondary storage, or does not any more,
+    /// without the cost of the page-out.
+    pub(crate) fn evaluate_storing(&mut self, tensor: usize) -> Delta {
+        let mut delta = Delta::default();
+        let capacity = self.graph.capacity;
+        self.turn_stored(tensor);
+        for t in self.begins(tensor) {
+            let value = self.stage(t);
+            delta.cost += value.cost - self.cost[t];
+            delta.excess +=
+                self.weight[t] * (excess(value.peak, capacity) - excess(self.peak[t], capacity));
+        }
+        self.turn_stored(tensor);
+        delta
+    }
+
+    /// Puts a tensor that is held somewhere into secondary storage, or does not page it out any
+    /// more. The first stage that starts with it must not change while it is there.
+    pub(crate) fn store(&mut self, tensor: usize) {
+        self.turn_stored(tensor);
+        for t in self.begins(tensor) {
+            self.refresh::<false>(t);
+        }
     }
 
     /// By how many bytes the stages of a flip change.
@@ -319,7 +392,9 @@ impl<'g> CheckmateState<'g> {
     fn stage_with(&mut self, t: usize, held_bytes: f64) -> CheckmateStageValue {
         let words = self.graph.words;
         let (now, next) = self.kept[t * words..(t + 2) * words].split_at(words);
-        evaluate(self.graph, t, now, next, held_bytes, &mut self.scratch)
+        let graph = self.graph;
+        let stored = self.stored.get(t * words..(t + 1) * words).unwrap_or(&[]);
+        evaluate(graph, t, now, next, stored, held_bytes, &mut self.scratch)
     }
 
     /// Evaluates a stage anew after its retained sets changed.

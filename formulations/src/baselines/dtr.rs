@@ -54,7 +54,7 @@ pub fn run(
         loop {
             next.copy_from_slice(retained.row(t));
             next[t / 64] |= 1 << (t % 64);
-            let value = evaluate(&graph, t, retained.row(t), &next, bytes, &mut scratch);
+            let value = evaluate(&graph, t, retained.row(t), &next, &[], bytes, &mut scratch);
             if value.peak <= graph.capacity {
                 break;
             }
@@ -79,7 +79,7 @@ pub fn run(
         made.sort_unstable();
         for (_, i) in made {
             next[i / 64] |= 1 << (i % 64);
-            let value = evaluate(&graph, t, retained.row(t), &next, bytes, &mut scratch);
+            let value = evaluate(&graph, t, retained.row(t), &next, &[], bytes, &mut scratch);
             if value.peak <= graph.capacity {
                 again.push(i);
             } else {

@@ -29,4 +29,6 @@ mod starts;
 pub use formulation::{CheckmateFormulation, CheckmateProblem};
 pub use gauge::Gauge;
 pub use graph::CheckmateGraph;
+pub(crate) use recognise::{Inequality, Reduced, recognise_beside, reduce};
 pub use recognise::{RecognisedCheckmate, recognise};
+pub(crate) use starts::fitting_baselines;

@@ -31,7 +31,7 @@ const FOR_LARGE: [usize; 2] = [3, 2];
 const TIME_SHARE: f64 = 0.3;
 
 /// A schedule that fits, replayed.
-pub(super) struct Known {
+pub(crate) struct Known {
     pub schedule: CheckmateSchedule,
     pub replay: Replay,
 }
@@ -46,7 +46,7 @@ impl From<&Known> for Found {
 }
 
 /// The schedules of quick baselines that fit.
-pub(super) fn fitting_baselines(
+pub(crate) fn fitting_baselines(
     instance: &Instance,
     budget_bytes: u64,
     watch: &Watch<'_>,

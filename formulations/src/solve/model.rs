@@ -6,7 +6,7 @@ use super::known::solve_known;
 use super::ticker::ticking;
 use super::{Listener, Outcome, Settings, Solvable, Status};
 use crate::recognise::Recognised;
-use crate::{checkmate, monet, olla};
+use crate::{checkmate, monet, olla, poet};
 use remat_lp::presolve::{self, PresolveSettings, Solved};
 use remat_lp::{ColId, Limits, Model, Sense};
 use remat_solver::mip::{
@@ -96,8 +96,8 @@ pub enum Answered {
 /// A published program that a model was recognised as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecognisedAs {
-    /// Name of the program, as `--formulation` has it: `checkmate`, `monet`, `olla`, `olla-order`,
-    /// `olla-place`.
+    /// Name of the program, as `--formulation` has it: `checkmate`, `poet`, `monet`, `olla`,
+    /// `olla-order`, `olla-place`.
     pub program: &'static str,
     /// Nodes of the training graph, or buffers.
     pub nodes: usize,
@@ -157,14 +157,14 @@ pub fn solve_linear(
 }
 
 /// Solves a model: one without integers by the simplex methods, with duals or a ray; Checkmate's,
-/// MONeT's and OLLA's published programs, however they are named, ordered and scaled, as such; any
-/// other by branch and cut. Of OLLA's programs a bound and a point come from the search for orders
-/// and addresses; where they differ, branch and cut begins with both.
+/// POET's, MONeT's and OLLA's published programs, however they are named, ordered and scaled, as
+/// such; any other by branch and cut. Of OLLA's programs a bound and a point come from the search
+/// for orders and addresses; where they differ, branch and cut begins with both.
 ///
 /// Recognition gives way where something is asked that only the general search has: certificates,
 /// state files, a pool of several solutions, a limit of ticks or memory. Starts and a cutoff count
-/// for recognised programs, too; observers are told of the progress, and of the solution at the end.
-/// An answer that fails the check against the model goes to the
+/// for recognised programs, too; observers are told of the progress, and of the solution at the
+/// end. An answer that fails the check against the model goes to the
 /// general search.
 ///
 /// ```
@@ -176,8 +176,8 @@ pub fn solve_linear(
 /// b.set_integer(x, true);
 /// b.add_row(..=5.0, [(x, 2.0)]);
 /// let model = std::sync::Arc::new(b.build()?);
-/// let Answered::Integer { result, .. } = solve_model(&model, &ModelSettings::default(), Default::default())? else {
-///     panic!("x is an integer");
+/// let Answered::Integer { result, .. } = solve_model(&model, &ModelSettings::default(),
+///     Default::default())? else { panic!("x is an integer");
 /// };
 /// assert_eq!(result.solution.map(|s| s.objective), Some(6.0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -220,10 +220,19 @@ pub fn solve_integer(
         let solved = checkmate::recognise(model)
             .and_then(|found| solve_recognised(model, &found, &settings.mip, &control))
             .or_else(|| {
+                let found = poet::recognise(model)?;
+                solve_recognised(model, &found, &settings.mip, &control)
+            })
+            .or_else(|| {
                 let found = monet::recognise(model)?;
                 solve_recognised(model, &found, &settings.mip, &control)
             });
         if let Some((result, program)) = solved {
+            let is_relaxed = program.program == poet::RecognisedPoet::NAME;
+            let result = match is_relaxed && is_open(&result, &settings.mip, begun) {
+                true => go_on(model, result, &settings.mip, control, begun)?,
+                false => result,
+            };
             return Ok((result, Some(program)));
         }
         if let Some(found) = known(model, &settings.mip) {
@@ -240,6 +249,54 @@ pub fn solve_integer(
     cleaned(model, &settings.mip, &mut result);
     Ok((result, None))
 }
+
+/// Returns whether the tree of a recognised program came to its end, before any limit, with a gap:
+/// a relaxation of POET's program may have integral points that are no schedules.
+fn is_open(result: &SolveResult, settings: &mip::Settings, begun: Instant) -> bool {
+    let limits = &settings.limits;
+    let ended = matches!(
+        result.status,
+        SolveStatus::TimeLimit | SolveStatus::NodeLimit
+    );
+    let in_time = limits
+        .seconds
+        .is_none_or(|seconds| begun.elapsed().as_secs_f64() < TREE_SHARE * seconds);
+    ended && in_time && limits.nodes.is_none_or(|nodes| result.info.nodes < nodes)
+}
+
+/// The general search, from the solution and the bound of a recognised program.
+fn go_on(
+    model: &Arc<Model>,
+    known: SolveResult,
+    settings: &mip::Settings,
+    control: Control,
+    begun: Instant,
+) -> Result<SolveResult, SolveError> {
+    let mut settings = settings.clone();
+    settings.starts.extend(known.solution.map(|s| s.x));
+    if let Some(seconds) = &mut settings.limits.seconds {
+        *seconds = (*seconds - begun.elapsed().as_secs_f64()).max(0.0);
+    }
+    if let Some(nodes) = &mut settings.limits.nodes {
+        *nodes -= known.info.nodes;
+    }
+    let solver = Solver::new(model.clone(), settings.clone()).with_control(control);
+    let mut result = solver.run()?;
+    cleaned(model, &settings, &mut result);
+    if !matches!(result.status, SolveStatus::Infeasible | SolveStatus::Cutoff) {
+        result.dual_bound = match model.sense() {
+            Sense::Minimise => result.dual_bound.max(known.dual_bound),
+            Sense::Maximise => result.dual_bound.min(known.dual_bound),
+        };
+    }
+    result.info.nodes += known.info.nodes;
+    result.info.lp_iterations += known.info.lp_iterations;
+    result.info.seconds = begun.elapsed().as_secs_f64();
+    Ok(result)
+}
+
+/// Share of a time limit after which a tree with a gap was ended by the limit.
+const TREE_SHARE: f64 = 0.95;
 
 /// Knowledge of one of OLLA's programs, before any general search.
 fn known(model: &Model, settings: &mip::Settings) -> Option<olla::recognise::Known> {

@@ -4,11 +4,13 @@ mod bits;
 mod demand;
 mod json;
 mod monet;
+mod poet;
 mod runs;
 
 pub use bits::BitMatrix;
 pub use json::{Schedule, ScheduleDocument, ScheduleFile, write_schedule};
 pub use monet::MonetSchedule;
+pub use poet::{FreedAgain, PageCosts, PoetSchedule, PoetTerms};
 pub use runs::{Changes, RowLists, StageRuns};
 
 use crate::instance::{Implementation, Instance};

@@ -20,6 +20,30 @@ use crate::schedule::{Changes, CheckmateSchedule, RowLists, StageRuns};
 /// [`ReplayError`] names the first stage, node and tensor that make the schedule impossible to
 /// execute.
 pub fn checkmate(instance: &Instance, schedule: &CheckmateSchedule) -> Result<Replay, ReplayError> {
+    let beside = Beside {
+        comes: &|_, _| false,
+        freed: &|_, _| 0,
+        cost: 0,
+    };
+    replay_with(instance, schedule, &beside)
+}
+
+/// Terms of a program that has more than Checkmate's.
+pub(super) struct Beside<'a> {
+    /// Says of a stage and a tensor whether it comes from elsewhere, for the next stage.
+    pub comes: &'a dyn Fn(usize, u32) -> bool,
+    /// Bytes beyond its own that an input frees behind its last reader in a stage.
+    pub freed: &'a dyn Fn(NodeId, NodeId) -> u64,
+    /// Cost beside that of computations.
+    pub cost: u64,
+}
+
+/// Replays a schedule of a program with terms beside those of Checkmate's.
+pub(super) fn replay_with(
+    instance: &Instance,
+    schedule: &CheckmateSchedule,
+    beside: &Beside<'_>,
+) -> Result<Replay, ReplayError> {
     let n = instance.len();
     shape("the computed matrix R", &schedule.computed, n)?;
     shape("the retained matrix S", &schedule.retained, n)?;
@@ -34,7 +58,7 @@ pub fn checkmate(instance: &Instance, schedule: &CheckmateSchedule) -> Result<Re
     let mut retained_bytes = 0;
     let mut reads_left = vec![0u32; n];
     for t in 0..n {
-        check_stage(instance, &computed, &retained, t)?;
+        check_stage(instance, &computed, &retained, beside.comes, t)?;
         let mut bytes = fixed + retained_bytes;
         meter.sample(t, None, bytes);
         for &k in computed.row(t) {
@@ -72,6 +96,8 @@ pub fn checkmate(instance: &Instance, schedule: &CheckmateSchedule) -> Result<Re
                 if reads_left[i] == 0 && !kept[i] {
                     resident[i] = false;
                     bytes -= instance.node(*need).output_bytes;
+                    // What is freed more than once may be more than there is.
+                    bytes = bytes.saturating_sub((beside.freed)(*need, id));
                 }
             }
         }
@@ -91,6 +117,7 @@ pub fn checkmate(instance: &Instance, schedule: &CheckmateSchedule) -> Result<Re
             retained_bytes += size(i);
         }
     }
+    meter.cost += beside.cost;
     Ok(meter.finish(instance.base_cost()))
 }
 
@@ -112,6 +139,7 @@ fn check_stage(
     instance: &Instance,
     computed: &RowLists,
     retained: &Changes,
+    comes: &dyn Fn(usize, u32) -> bool,
     t: usize,
 ) -> Result<(), ReplayError> {
     let name = |i: NodeId| instance.node(i).name.clone();
@@ -160,7 +188,7 @@ fn check_stage(
         }
     }
     // Nothing is retained at first, as seen above.
-    let is_there = |i: &&u32| t > 0 && runs(NodeId(**i), t - 1);
+    let is_there = |i: &&u32| t > 0 && (runs(NodeId(**i), t - 1) || comes(t - 1, **i));
     if let Some(ghost) = retained.begins(t).iter().find(|i| !is_there(i)) {
         return Err(ReplayError::NotThere {
             stage: t,

@@ -2,7 +2,7 @@
 //! and memory.
 //!
 //! Nothing here is borrowed from an integer program: no big-M rows, no solver, just a set of
-//! resident tensors. Every number that a user sees went through one of the three replays:
+//! resident tensors. Every number that a user sees went through one of the four replays:
 //! - [`checkmate`]: Checkmate's semantics (U and FREE, MLSys 2020 section 4.4) for a
 //!   [`crate::schedule::CheckmateSchedule`];
 //! - [`monet`]: MONeT's semantics (ICLR 2021, section 4) for a [`crate::schedule::MonetSchedule`];
@@ -16,6 +16,7 @@ mod fault;
 mod lives;
 mod monet;
 mod plan;
+mod poet;
 
 pub use checkmate::checkmate;
 pub use copies::{CopyMoment, CopySpan, Transfers};
@@ -23,6 +24,7 @@ pub use fault::StepFault;
 pub use lives::{CACHE_LINE, LARGEST_ALIGNMENT, PieceOf, PlanLife, PlanLives, Stretch};
 pub use monet::monet;
 pub use plan::plan;
+pub use poet::poet;
 
 use crate::instance::NodeId;
 use crate::plan::{HostBuffer, Register};
@@ -170,6 +172,22 @@ pub enum ReplayError {
         node: NodeId,
         /// Its name.
         node_name: String,
+    },
+    /// A page of a tensor that cannot be.
+    #[error(
+        "stage {stage}: the output of node {node} ({node_name}) is paged {verb}, but {because}"
+    )]
+    NoPage {
+        /// Stage.
+        stage: usize,
+        /// The node.
+        node: NodeId,
+        /// Its name.
+        node_name: String,
+        /// `in` or `out`.
+        verb: &'static str,
+        /// Reason, in words.
+        because: &'static str,
     },
     /// MONeT's program needs to know where the forward pass ends.
     #[error(

@@ -34,6 +34,7 @@ mod orders;
 mod place;
 mod plain;
 mod plans;
+mod poet;
 mod published_instances;
 mod published_programs;
 mod published_schedules;

@@ -17,6 +17,7 @@
 //! Then the program of the instance so read is built anew, reduced in the same way, and compared
 //! row by row. Only what is equal is recognised.
 
+mod duplicates;
 mod label;
 mod reduce;
 mod verify;
@@ -25,7 +26,7 @@ use super::CheckmateFormulation;
 use super::original::{Decision, Original, Stages};
 use crate::recognise::{Integers, Objective, Recognised, integers, integers_below};
 use crate::solve::SolveError;
-use reduce::{Reduced, reduce};
+pub(crate) use reduce::{Inequality, Reduced, reduce};
 use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 use remat_lp::{ColId, Model};
@@ -102,8 +103,28 @@ impl Recognised for RecognisedCheckmate {
 /// model, however it is named, ordered and scaled. `None` where it is something else, or the
 /// program with rows added or left out.
 pub fn recognise(model: &Model) -> Option<RecognisedCheckmate> {
+    let found = recognise_beside(model, &[], &[])?;
+    found.freed_again.is_empty().then_some(found.program)
+}
+
+/// Checkmate's program in a model, but for inputs that are listed more than once.
+pub(crate) struct RecognisedBeside {
+    /// The program with each of them once.
+    pub program: RecognisedCheckmate,
+    /// Input and reader for each further time: its size is freed once more.
+    pub freed_again: Vec<(u32, u32)>,
+}
+
+/// Recognises the program as [`recognise`] does, with a unit of cost in which other prices are
+/// integers, too, or rounded down like those of the model, and columns that are known to be `S`.
+pub(crate) fn recognise_beside(
+    model: &Model,
+    others: &[f64],
+    retained: &[u32],
+) -> Option<RecognisedBeside> {
     let reduced = reduce(model)?;
-    let read = label::read(&reduced)?;
+    let read = label::read(&reduced, retained)?;
+    let without = duplicates::without(&reduced, &read.duplicates)?;
     let n = read.needs.len();
     let sizes = read.bytes.iter().chain(&read.workspace);
     let sizes: Vec<f64> = sizes.chain(&read.workspace_again).copied().collect();
@@ -116,6 +137,7 @@ pub fn recognise(model: &Model) -> Option<RecognisedCheckmate> {
     let rest = reduced.constant - read.cost.iter().sum::<f64>();
     let mut prices = read.cost.clone();
     prices.push(rest.max(0.0));
+    prices.extend(others);
     let Integers {
         values: costs,
         scale: cost_scale,
@@ -155,16 +177,20 @@ pub fn recognise(model: &Model) -> Option<RecognisedCheckmate> {
     )
     .ok()?;
     let mut columns = Vec::with_capacity(model.num_cols());
-    for (j, decision) in read.decisions.iter().enumerate() {
-        columns.push(match (reduced.fixed[j], decision) {
+    let mut like: Vec<usize> = (0..model.num_cols()).collect();
+    for duplicate in &read.duplicates {
+        like[duplicate.column as usize] = duplicate.original as usize;
+    }
+    for (j, like) in like.iter().enumerate() {
+        columns.push(match (reduced.fixed[j], read.decisions[*like]) {
             (Some(value), _) => RecognisedColumn::Known(f64::from(u8::from(value))),
-            (None, Some(decision)) => RecognisedColumn::Same(original.column(*decision)?),
+            (None, Some(decision)) => RecognisedColumn::Same(original.column(decision)?),
             (None, None) => return None,
         });
     }
-    verify::same(&reduced, &original, &read.decisions)?;
+    verify::same(&without, &original, &read.decisions)?;
     let base: u64 = instance.base_cost();
-    Some(RecognisedCheckmate {
+    let program = RecognisedCheckmate {
         objective: Objective {
             sense: model.sense(),
             scale: cost_scale,
@@ -174,7 +200,38 @@ pub fn recognise(model: &Model) -> Option<RecognisedCheckmate> {
         budget_bytes,
         original,
         columns,
+    };
+    // The same in each stage: the last one tells.
+    let last = (n - 1) as u32;
+    let is_last = |d: &&Duplicate| match program.decision(d.column) {
+        Some(Decision::Freed { stage, .. }) => stage == last,
+        _ => false,
+    };
+    let last = read.duplicates.iter().filter(is_last);
+    Some(RecognisedBeside {
+        freed_again: last.map(|d| (d.input, d.reader)).collect(),
+        program,
     })
+}
+
+impl RecognisedCheckmate {
+    /// Decision of a column of the model; `None` for one whose value is known.
+    pub(crate) fn decision(&self, column: u32) -> Option<Decision> {
+        match self.columns.get(column as usize)? {
+            RecognisedColumn::Same(column) => Some(self.original.decision(*column)),
+            RecognisedColumn::Known(_) => None,
+        }
+    }
+
+    /// Bytes of the instance that one unit of the model's memory stands for.
+    pub(crate) fn unit_bytes(&self) -> f64 {
+        self.original.unit_bytes()
+    }
+
+    /// The model's objective, minimised, against costs of the instance.
+    pub(crate) fn of_costs(&self) -> Objective {
+        self.objective
+    }
 }
 
 /// Structure as read from a model.
@@ -193,4 +250,15 @@ struct Reading {
     cost: Vec<f64>,
     /// Capacity, in the model's unit.
     capacity: f64,
+    /// Columns that are like others, as an input that is listed twice brings.
+    duplicates: Vec<Duplicate>,
+}
+
+/// A `FREE` that is like another one: the reader lists the input more than once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Duplicate {
+    column: u32,
+    original: u32,
+    input: u32,
+    reader: u32,
 }

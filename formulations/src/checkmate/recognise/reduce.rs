@@ -4,7 +4,7 @@ use remat_lp::{ColId, Model, RowId, Sense};
 
 /// Entries with their columns, at most `upper`.
 #[derive(Clone, Debug)]
-pub(super) struct Inequality {
+pub(crate) struct Inequality {
     /// By column.
     pub entries: Vec<(u32, f64)>,
     pub upper: f64,
@@ -12,14 +12,15 @@ pub(super) struct Inequality {
 
 /// Entries of an equality with at least one continuous column.
 #[derive(Clone, Debug)]
-pub(super) struct Equality {
+pub(crate) struct Equality {
     /// By column.
     pub entries: Vec<(u32, f64)>,
     pub side: f64,
 }
 
 /// A minimisation over binary and continuous columns, reduced.
-pub(super) struct Reduced {
+#[derive(Clone)]
+pub(crate) struct Reduced {
     /// Known values of binary columns.
     pub fixed: Vec<Option<bool>>,
     pub binary: Vec<bool>,
@@ -43,7 +44,7 @@ const TOLERANCE: f64 = 1e-7;
 /// Fixes binary columns as far as single rows over binary columns force them, and drops what is
 /// settled. `None` for a program that is no minimisation over binary and bounded continuous columns
 /// with such rows, or whose rows contradict.
-pub(super) fn reduce(model: &Model) -> Option<Reduced> {
+pub(crate) fn reduce(model: &Model) -> Option<Reduced> {
     let n = model.num_cols();
     let sign = match model.sense() {
         Sense::Minimise => 1.0,
@@ -74,7 +75,8 @@ pub(super) fn reduce(model: &Model) -> Option<Reduced> {
         }
     }
     propagate(model, &mut out)?;
-    for row in (0..model.num_rows() as u32).map(RowId) {
+    let rows = (0..model.num_rows() as u32).map(RowId);
+    for row in rows.filter(|row| !is_limit(model, *row)) {
         take(model, row, &mut out)?;
     }
     for j in 0..n {
@@ -85,10 +87,32 @@ pub(super) fn reduce(model: &Model) -> Option<Reduced> {
     Some(out)
 }
 
+/// Returns whether a row limits a sum of binary columns, and is no part of the program: all
+/// coefficients are positive, and alike or more than one of them above the least. It would fix what
+/// is beyond the limit alone, and hide the structure.
+fn is_limit(model: &Model, row: RowId) -> bool {
+    let bounds = model.row_bounds(row);
+    let (sign, side) = match (bounds.lower.is_finite(), bounds.upper.is_finite()) {
+        (false, true) => (1.0, bounds.upper),
+        (true, false) => (-1.0, -bounds.lower),
+        _ => return false,
+    };
+    let is_positive = |(c, v): (ColId, f64)| model.is_integer(c) && v * sign > 0.0;
+    if side <= 0.0 || !model.row(row).all(is_positive) {
+        return false;
+    }
+    let entries: Vec<f64> = model.row(row).map(|(_, v)| v * sign).collect();
+    let least = entries.iter().copied().fold(f64::INFINITY, f64::min);
+    let is_above = |v: &&f64| **v > least * (1.0 + TOLERANCE);
+    let above = entries.iter().filter(is_above).count();
+    entries.len() > 1 && side >= least && above != 1
+}
+
 /// Rows over binary columns alone, to the fixpoint.
 fn propagate(model: &Model, out: &mut Reduced) -> Option<()> {
     let mut waiting: Vec<u32> = (0..model.num_rows() as u32)
         .filter(|&r| model.row(RowId(r)).all(|(c, _)| out.binary[c.index()]))
+        .filter(|&r| !is_limit(model, RowId(r)))
         .collect();
     let inside: Vec<bool> = {
         let mut inside = vec![false; model.num_rows()];

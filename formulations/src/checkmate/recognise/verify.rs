@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 type Rows = BTreeMap<Vec<u32>, Vec<(Vec<f64>, f64)>>;
 
 const TOLERANCE: f64 = 1e-7;
+/// Largest cost of an instance from which on its costs are rounded.
+const LEAST_ROUNDED: f64 = (1u64 << 38) as f64;
 
 fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= TOLERANCE * a.abs().max(b.abs()).max(1.0)
@@ -62,11 +64,15 @@ fn bounds(model: &Reduced, published: &Reduced, name: &[Option<u32>]) -> Option<
         (model.cost[j] != 0.0).then(|| published.cost[c] / model.cost[j])
     });
     let scale = scale.unwrap_or(1.0);
+    // Costs that no unit makes integers are rounded down, in units far below the largest.
+    let largest = published.cost.iter().copied().fold(0.0, f64::max);
+    let rounding = if largest >= LEAST_ROUNDED { 1.0 } else { 0.0 };
+    let alike = |a: f64, b: f64| near(a, b) || (a - b).abs() <= rounding;
     for (j, c) in name.iter().enumerate() {
         let Some(c) = *c else { continue };
         let c = c as usize;
-        if model.binary[j] != published.binary[c] || !near(model.cost[j] * scale, published.cost[c])
-        {
+        let price = model.cost[j] * scale;
+        if model.binary[j] != published.binary[c] || !alike(price, published.cost[c]) {
             return None;
         }
         // The capacity may be cut to the integer below.

@@ -1,5 +1,7 @@
 //! Decisions of the columns of a reduced program, read from its rows.
 
+mod freed;
+
 use super::{Reading, Reduced};
 use crate::checkmate::original::Decision;
 use std::collections::BTreeMap;
@@ -17,7 +19,8 @@ struct CoverRow {
     cell: (u32, u32),
 }
 
-pub(super) fn read(p: &Reduced) -> Option<Reading> {
+/// Reads the structure, of which some columns are known to be `S`.
+pub(super) fn read(p: &Reduced, retained: &[u32]) -> Option<Reading> {
     let mut reader = LabelReader {
         p,
         class: vec![None; p.cost.len()],
@@ -26,6 +29,9 @@ pub(super) fn read(p: &Reduced) -> Option<Reading> {
         hazards: Vec::new(),
         n: 0,
     };
+    for c in retained {
+        reader.class[*c as usize] = Some(Class::Retained);
+    }
     reader.find_freed();
     reader.sort_rows();
     reader.classify()?;
@@ -33,7 +39,7 @@ pub(super) fn read(p: &Reduced) -> Option<Reading> {
     let needs = reader.needs();
     let memory = reader.memory()?;
     reader.last_leaves(&needs, &memory);
-    reader.freed(&needs, &memory)?;
+    let duplicates = reader.freed(&needs, &memory)?;
     let decisions = reader.decisions(&memory);
     let workspace = reader.workspaces(&memory);
     let workspace_again = reader.workspaces_again(&memory);
@@ -51,6 +57,7 @@ pub(super) fn read(p: &Reduced) -> Option<Reading> {
         workspace_again,
         cost,
         capacity: memory.capacity,
+        duplicates,
     })
 }
 
@@ -175,10 +182,13 @@ impl LabelReader<'_> {
             let (a, b) = self.covers[k].cell;
             let (a, b) = (a as usize, b as usize);
             let computed = |c: usize| self.class[c] == Some(Class::Computed);
+            let retained = |c: usize| self.class[c] == Some(Class::Retained);
             let (r, s) = match (computed(a), computed(b)) {
                 (true, false) => (a, b),
                 (false, true) => (b, a),
                 (true, true) => return None,
+                _ if retained(a) => (b, a),
+                _ if retained(b) => (a, b),
                 // A node without inputs and cost: only its `S` is in hazards, those of its readers.
                 _ if in_hazard[a] && !in_hazard[b] => (b, a),
                 // Where nothing tells, there may be no difference; the comparison at the end
@@ -454,79 +464,6 @@ impl LabelReader<'_> {
                 self.place[c as usize] = Some((last, i as u32));
             }
         }
-    }
-
-    /// Stage and reader of each `FREE`; its input is in `inputs_of`.
-    fn freed(&mut self, needs: &[Vec<u32>], memory: &MemoryChains) -> Option<()> {
-        let mut users = vec![Vec::new(); self.n];
-        for (k, list) in needs.iter().enumerate() {
-            list.iter().for_each(|&i| users[i as usize].push(k as u32));
-        }
-        // For each FREE: the reader's R, and the other columns of its upper side.
-        let mut found: BTreeMap<u32, (Option<u32>, Vec<u32>)> = BTreeMap::new();
-        for &r in &self.hazards {
-            let row = &self.p.binaries[r];
-            let f = row
-                .entries
-                .iter()
-                .find(|e| self.class[e.0 as usize] == Some(Class::Freed))?;
-            let others = row.entries.iter().filter(|e| e.0 != f.0);
-            let sign = f.1.signum();
-            let mut reader = None;
-            let mut rest = Vec::new();
-            for (c, v) in others {
-                if self.class[*c as usize] == Some(Class::Freed) {
-                    return None;
-                }
-                if v * sign < 0.0 {
-                    reader = Some(*c);
-                } else {
-                    rest.push(*c);
-                }
-            }
-            found.insert(f.0, (reader, rest));
-        }
-        let mut taken: BTreeMap<(u32, u32, u32), u32> = BTreeMap::new();
-        for (f, (reader, rest)) in found {
-            let next = rest
-                .iter()
-                .find(|c| self.class[**c as usize] == Some(Class::Retained));
-            let next = next.and_then(|c| self.place[*c as usize]);
-            let (t, k) = match (reader, next) {
-                (Some(r), _) => self.place[r as usize]?,
-                // The node of the stage itself reads.
-                (None, Some((later, _))) => (later.checked_sub(1)?, later.checked_sub(1)?),
-                (None, None) => return None,
-            };
-            let input = match next {
-                Some((_, i)) => i,
-                // The last stage: any input of k with the same later readers and size does.
-                None => {
-                    let size = -memory.linked.get(&f).copied().unwrap_or(0.0);
-                    let mut later: Vec<u32> = rest
-                        .iter()
-                        .filter_map(|c| Some(self.place[*c as usize]?.1))
-                        .collect();
-                    later.sort_unstable();
-                    let fits = |i: &&u32| {
-                        let behind = users[**i as usize].iter().filter(|j| **j > k);
-                        !taken.contains_key(&(t, **i, k))
-                            && behind.copied().collect::<Vec<_>>() == later
-                            && near(memory.bytes[**i as usize], size)
-                    };
-                    *needs[k as usize].iter().find(fits)?
-                }
-            };
-            if taken.insert((t, input, k), f).is_some() {
-                return None;
-            }
-            self.place[f as usize] = Some((t, k));
-            self.covers.push(CoverRow {
-                plus: None,
-                cell: (f, input),
-            });
-        }
-        Some(())
     }
 
     fn decisions(&self, memory: &MemoryChains) -> Vec<Option<Decision>> {

@@ -1,0 +1,84 @@
+//! Schedules of POET's program: those of Checkmate's, and pages to secondary storage.
+
+use super::{BitMatrix, CheckmateSchedule};
+use crate::instance::NodeId;
+
+/// Costs of the pages of a tensor, in the cost unit of its instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageCosts {
+    /// Cost of a page-out: the tensor is written to secondary storage.
+    pub out: u64,
+    /// Cost of a page-in: the tensor is read from there.
+    pub back: u64,
+}
+
+/// An input that its reader lists more than once: as soon as it is freed behind the reader, more
+/// bytes are counted as free than it has, up to the end of the stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FreedAgain {
+    /// The input.
+    pub input: NodeId,
+    /// The reader.
+    pub reader: NodeId,
+    /// Bytes beyond those of the input.
+    pub bytes: u64,
+}
+
+/// Terms of POET's program beside the graph.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PoetTerms {
+    /// Costs of pages by node; `None` for a tensor that has none.
+    pub pages: Vec<Option<PageCosts>>,
+    /// Inputs that are listed more than once: in the published program that of the first backward
+    /// node.
+    pub freed_again: Vec<FreedAgain>,
+}
+
+impl PoetTerms {
+    /// Bytes that count as free beside those of an input, as soon as it is freed behind a reader.
+    pub fn freed_again(&self, input: NodeId, reader: NodeId) -> u64 {
+        let of = |one: &&FreedAgain| (one.input, one.reader) == (input, reader);
+        self.freed_again
+            .iter()
+            .filter(of)
+            .map(|one| one.bytes)
+            .sum()
+    }
+}
+
+/// A schedule of POET's program (Patil et al., ICML 2022): `n` stages over `n` nodes, as in
+/// Checkmate's program, and pages of their outputs.
+///
+/// A tensor that is in memory when a stage starts may be paged out in it, and is in secondary
+/// storage from the next stage on, for good. One that is there may be paged in in a stage, and is
+/// in memory when the next one starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoetSchedule {
+    /// `R` and `SRam`.
+    pub schedule: CheckmateSchedule,
+    /// `MOut`: for each node the stage in which its output is paged out, where it is.
+    pub paged_out: Vec<Option<u32>>,
+    /// `MIn[t, i]`: the output of node `i` is paged in in stage `t`. Shape `n x n`.
+    pub paged_in: BitMatrix,
+}
+
+impl PoetSchedule {
+    /// A schedule without pages.
+    ///
+    /// ```
+    /// use remat_instances::schedule::{CheckmateSchedule, PoetSchedule};
+    ///
+    /// let instance = remat_instances::zoo::build(&"zoo:chain?n=4".parse()?)?;
+    /// let all = PoetSchedule::plain(CheckmateSchedule::checkpoint_all(&instance));
+    /// assert_eq!(all.paged_in.count_ones(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn plain(schedule: CheckmateSchedule) -> Self {
+        let n = schedule.retained.columns();
+        PoetSchedule {
+            schedule,
+            paged_out: vec![None; n],
+            paged_in: BitMatrix::new(n, n),
+        }
+    }
+}
