@@ -43,8 +43,8 @@ enum Command {
     /// Place the buffers of every table of lives below a directory, and of generated ones, beside
     /// known ways and published runs; the table goes to standard output
     Place(Place),
-    /// Plans with copies to the host: POFO on chains beside its baselines, graphs beside the best
-    /// known strategy, small graphs beside the compact program in other solvers
+    /// Plans with copies to the host: chains, graphs beside the best known strategy, small graphs
+    /// beside the compact program in other solvers
     Offload(Offload),
 }
 
@@ -132,16 +132,10 @@ struct Place {
 
 #[derive(clap::Args)]
 struct Offload {
-    /// A directory of instances (.json) that the part nodes takes as well; costs without a unit of
-    /// time count as nanoseconds
+    /// Instances (.json) for the part nodes as well; costs without a unit of time are nanoseconds
     dir: Option<PathBuf>,
     /// Parts: some of chains, nodes, compact
-    #[arg(
-        long,
-        value_enum,
-        value_delimiter = ',',
-        default_value = "chains,nodes,compact"
-    )]
+    #[arg(long, value_delimiter = ',', default_value = "chains,nodes,compact")]
     parts: Vec<offload::Part>,
     /// Slots of peaks, of chains
     #[arg(long, default_value_t = 500)]
@@ -152,8 +146,8 @@ struct Offload {
     /// Bandwidths both ways in GB/s [default: 12,24,36 for chains, 12,25,50,170 for nodes]
     #[arg(long, value_delimiter = ',')]
     rates: Vec<f64>,
-    /// Shares of memory: of chains between recomputing all and saving all, of nodes between the
-    /// largest working set and the peak without recomputation [default: 15 and 2 of them]
+    /// Shares of memory: of chains from recomputing to saving all, of nodes from the largest
+    /// working set to the peak without recomputation [default: 15 and 2 of them]
     #[arg(long, value_delimiter = ',')]
     shares: Vec<f64>,
     /// Seconds for each solve of nodes and compact, and of other solvers
@@ -458,11 +452,11 @@ fn orders(args: Order) -> Result<bool, Box<dyn std::error::Error>> {
     Ok(rows.iter().all(|row| row.is_proven() || is_random(row)))
 }
 
-/// Returns true: every sequence and plan was replayed.
+/// Returns true: all was replayed.
 fn offloads(args: Offload) -> Result<bool, Box<dyn std::error::Error>> {
-    let or = |given: &[f64], default: &[f64]| match given {
-        [] => default.to_vec(),
-        given => given.to_vec(),
+    let or = |given: &[f64], default: &[f64]| match given.is_empty() {
+        true => default.to_vec(),
+        false => given.to_vec(),
     };
     if args.parts.contains(&offload::Part::Chains) {
         let config = offload::chains::Config {

@@ -57,7 +57,7 @@ impl CheckmateStageScratch {
 /// [`remat_instances::simulate::checkmate`] on the same stage; where that refuses it, since it
 /// recomputes what is never recomputed, the peak exceeds the capacity.
 ///
-/// What `stored` has, words of bits, or nothing at all, is in secondary storage: where `next`
+/// Tensors of `stored`, words of bits, or nothing at all, is in secondary storage: where `next`
 /// retains it and it is neither held nor computed for a reader, it is paged in.
 #[inline]
 pub fn evaluate(

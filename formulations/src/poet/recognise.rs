@@ -234,7 +234,7 @@ struct Links {
     copies: BTreeMap<u32, (u32, Option<u32>)>,
     /// The copy by page-in.
     copy: BTreeMap<u32, u32>,
-    /// What is retained with a page-in, and what would be without it.
+    /// Columns of what is retained with a page-in, and what would be without it.
     retained: BTreeMap<u32, (u32, [u32; 2])>,
     /// Rows of the last kind, as indices of the reduced program's.
     rows: BTreeMap<usize, u32>,

@@ -358,7 +358,7 @@ impl<'a> Machine<'a> {
         Some(after)
     }
 
-    /// Where the host has room for all, a buffer harms nobody, and stays.
+    /// A host that has room for all: a buffer harms nobody, and stays.
     fn release(&self, config: &Config, i: usize) -> Option<Config> {
         self.case.link().host_memory_bytes?;
         let tensor = &config.tensors[i];

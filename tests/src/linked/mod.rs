@@ -12,6 +12,8 @@ pub use runs::{TooMany, is_beaten, least_makespan};
 
 use crate::graphs::{self, Numbers};
 use crate::monet::{self, Mode};
+use remat_formulations::offload::CopyPhase;
+use remat_formulations::offload::exact::{ExactOutcome, ExactSearch, ExactSettings};
 use remat_instances::instance::{CostUnit, Duplex, HostLink, Instance, InstanceData, Node, NodeId};
 
 /// A graph with a link and a budget.
@@ -165,6 +167,29 @@ impl LinkedCase {
         LinkedCase {
             instance: instance.expect("a small link"),
             ..self.clone()
+        }
+    }
+
+    /// Times of copies.
+    pub fn copies(&self) -> CopyPhase {
+        match self.by_loss {
+            true => CopyPhase::Loss,
+            false => CopyPhase::Any,
+        }
+    }
+
+    /// The least makespan of the exact search; `None` where nothing fits.
+    pub fn optimum(&self) -> Option<u64> {
+        let settings = ExactSettings {
+            copies: self.copies(),
+            recompute: self.recompute,
+            ..ExactSettings::default()
+        };
+        let search = ExactSearch::new(&self.instance, self.budget_bytes).settings(settings);
+        match search.run().expect("a link and a unit of time") {
+            ExactOutcome::Optimal { plan, .. } => Some(plan.replay.makespan),
+            ExactOutcome::Infeasible { .. } => None,
+            other => panic!("{other:?}"),
         }
     }
 

@@ -2,7 +2,6 @@
 
 use remat_formulations::offload::CopyPhase;
 use remat_formulations::offload::compact::{OffloadProgram, OffloadProgramError, Pauses};
-use remat_formulations::offload::exact::{ExactOutcome, ExactSearch, ExactSettings};
 use remat_instances::instance::HostLink;
 use remat_lp::{lp_format, mps};
 use remat_solver::mip::{Settings, SolveStatus, Solver};
@@ -22,24 +21,8 @@ fn case_of(seed: u64, nodes: usize) -> (LinkedCase, CopyPhase) {
         recompute: true,
         ..LinkedCase::random(seed, nodes)
     };
-    let copies = match case.by_loss {
-        true => CopyPhase::Loss,
-        false => CopyPhase::Any,
-    };
+    let copies = case.copies();
     (case, copies)
-}
-
-fn optimum(case: &LinkedCase, copies: CopyPhase) -> Option<u64> {
-    let settings = ExactSettings {
-        copies,
-        ..ExactSettings::default()
-    };
-    let search = ExactSearch::new(&case.instance, case.budget_bytes).settings(settings);
-    match search.run().unwrap() {
-        ExactOutcome::Optimal { plan, .. } => Some(plan.replay.makespan),
-        ExactOutcome::Infeasible { .. } => None,
-        other => panic!("{other:?}"),
-    }
 }
 
 /// The optimum of a program; `None` where it is infeasible.
@@ -60,7 +43,7 @@ fn two_pauses_are_the_machine() {
     let (mut judged, mut slower, mut infeasible) = (0, 0, 0);
     for seed in 0..number(GRAPHS_VARIABLE, 80) {
         let (case, copies) = case_of(seed, nodes);
-        let best = optimum(&case, copies);
+        let best = case.optimum();
         let program =
             |pauses| OffloadProgram::new(&case.instance, case.budget_bytes, copies, pauses, 1.0);
         match program(Pauses::Counted(2)) {

@@ -21,10 +21,7 @@ fn graphs(some: u64) -> u64 {
 
 fn case_of(seed: u64) -> (LinkedCase, CopyPhase) {
     let case = LinkedCase::random_monet(seed, 3 + (seed % 3) as usize / 2);
-    let copies = match case.by_loss {
-        true => CopyPhase::Loss,
-        false => CopyPhase::Any,
-    };
+    let copies = case.copies();
     (case, copies)
 }
 

@@ -1,7 +1,6 @@
 //! The interval form with copies, against the optimum of small graphs.
 
 use remat_formulations::offload::CopyPhase;
-use remat_formulations::offload::exact::{ExactOutcome, ExactSearch, ExactSettings};
 use remat_formulations::offload::interval::{LinkGraph, LinkRow, ProofLimits, prove, root_bound};
 use remat_instances::instance::HostLink;
 use remat_solver::price::{Incumbents, Pricing, RootSettings, RootStatus};
@@ -22,25 +21,8 @@ fn case_of(seed: u64) -> (LinkedCase, CopyPhase) {
         recompute: true,
         ..LinkedCase::random(seed, 8)
     };
-    let copies = match case.by_loss {
-        true => CopyPhase::Loss,
-        false => CopyPhase::Any,
-    };
+    let copies = case.copies();
     (case, copies)
-}
-
-/// The optimum; `None` where nothing fits.
-fn optimum(case: &LinkedCase, copies: CopyPhase) -> Option<u64> {
-    let settings = ExactSettings {
-        copies,
-        ..ExactSettings::default()
-    };
-    let search = ExactSearch::new(&case.instance, case.budget_bytes).settings(settings);
-    match search.run().unwrap() {
-        ExactOutcome::Optimal { plan, .. } => Some(plan.replay.makespan),
-        ExactOutcome::Infeasible { .. } => None,
-        other => panic!("{other:?}"),
-    }
 }
 
 /// No bound is above the optimum, of the relaxation's duals or any others; and the relaxation, whose
@@ -50,7 +32,7 @@ fn no_bound_is_above_the_optimum() {
     let (mut judged, mut equal, mut above_base, mut windows) = (0, 0, 0, 0);
     for seed in 0..graphs() {
         let (case, copies) = case_of(seed);
-        let Some(best) = optimum(&case, copies) else {
+        let Some(best) = case.optimum() else {
             continue;
         };
         let link = LinkGraph::new(&case.instance, copies, case.budget_bytes);
@@ -100,7 +82,7 @@ fn trees_close_the_gap_of_the_root_and_no_more() {
     let (mut closed, mut better) = (0, 0);
     for seed in 0..graphs() / 2 {
         let (case, copies) = case_of(seed);
-        let Some(best) = optimum(&case, copies) else {
+        let Some(best) = case.optimum() else {
             continue;
         };
         let link = LinkGraph::new(&case.instance, copies, case.budget_bytes);

@@ -10,12 +10,12 @@ const TOLERANCE: f64 = 1e-7;
 pub(super) struct FreedColumns {
     /// Columns by stage, input and reader; the first one stands for all.
     pub columns: BTreeMap<(u32, u32, u32), Vec<u32>>,
-    /// How often each input of a reader is listed, where more than once.
+    /// Number of times that each input of a reader is listed, where more than once.
     times: BTreeMap<(u32, u32), usize>,
 }
 
 impl FreedColumns {
-    /// How often an input of a reader is listed.
+    /// Number of times that an input of a reader is listed.
     pub fn times(&self, input: u32, reader: u32) -> usize {
         self.times.get(&(input, reader)).copied().unwrap_or(1)
     }

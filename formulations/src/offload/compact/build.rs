@@ -157,7 +157,7 @@ pub(super) struct Tracks {
     pub begin: usize,
     pub end: usize,
     pub held: Track,
-    /// What only a tensor that may leave has.
+    /// Columns that only a tensor that may leave has.
     pub copied: Option<Copied>,
 }
 

@@ -56,7 +56,7 @@ pub enum Pauses {
     /// One, in which memory is not counted: no plan is slower than the program's optimum, and what
     /// it holds in a pause may be too much.
     Uncounted,
-    /// So many, each within memory: the optimum is that of plans that drop tensors or begin to fetch
+    /// This many, each within memory: the optimum is that of plans that drop tensors or begin to fetch
     /// some at most so many times between two runs, if their copies may be interrupted. Two were
     /// enough in all graphs tried.
     Counted(u32),

@@ -69,7 +69,7 @@ impl Searching<'_> {
         schedules.into_iter().map(plan).collect()
     }
 
-    /// What MONeT's schedules store at the begins of their stages, where nodes keep it.
+    /// Tensors that MONeT's schedules store at the begins of their stages, where nodes keep it.
     fn stored_of(&self, kept: BitMatrix) -> Option<BitMatrix> {
         let instance = self.instance;
         let (stages, columns) = MonetSchedule::shape(instance)?;
