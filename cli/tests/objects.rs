@@ -259,7 +259,8 @@ fn results_about_an_instance_say_which_and_how() {
         &[
             &ORIGIN,
             &["verdict", "claim", "lower", "made_for", "budget_bytes"],
-            &["formulation", "rows", "nodes", "leaves"],
+            &["formulation", "bound_scope", "evidence", "link"],
+            &["rows", "nodes", "leaves"],
         ],
     );
     let program = folder.path().join("program.mps");

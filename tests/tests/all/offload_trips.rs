@@ -109,6 +109,7 @@ fn trees_close_the_gap_of_the_root_and_no_more() {
             iterations: [20_000, 40_000],
             nodes: 60,
             gap: 0.0,
+            prove: false,
         };
         let known = case.instance.base_cost();
         let proven = prove(link.unwrap(), known, Some(best), &limits, &|| false);

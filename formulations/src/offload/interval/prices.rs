@@ -2,7 +2,7 @@
 
 use super::rows::{inside, sign};
 use super::{LinkGraph, LinkRow};
-use crate::checkmate::interval::Row;
+use crate::checkmate::interval::{Quantity, Row};
 use crate::life::AtomPrices;
 use remat_solver::price::Number;
 
@@ -33,6 +33,9 @@ pub(super) struct LinkPrices<T> {
     pub leaves: Vec<T>,
     /// Charge for a byte on the host when a stage begins.
     pub host: Vec<T>,
+    /// True for tensors that may come back, or stay, for turns that pay nothing: since being on the
+    /// device when a stage begins does, or being on the host costs something.
+    pub every_turn: Vec<bool>,
 }
 
 impl<T: Number> LinkPrices<T> {
@@ -64,10 +67,18 @@ impl<T: Number> LinkPrices<T> {
             returns,
             leaves: vec![T::ZERO; n],
             host: vec![T::ZERO; n],
+            every_turn: vec![false; n],
         };
         let mut windows: Vec<(u32, u32, T)> = Vec::new();
         for (row, y) in rows.filter(|r| r.1 != T::ZERO) {
             match *row {
+                LinkRow::Base(Row::Branch(ref branch)) => {
+                    if let Quantity::Held { of, .. } = branch.quantity {
+                        for &node in of.list(&link.graph.classes).iter() {
+                            prices.every_turn[node as usize] |= branch.at_least;
+                        }
+                    }
+                }
                 LinkRow::Base(_) => {}
                 LinkRow::Leaves { node, at_least, .. } => {
                     let sum = &mut prices.leaves[node as usize];
@@ -76,6 +87,7 @@ impl<T: Number> LinkPrices<T> {
                 LinkRow::Host { stage } => {
                     let sum = &mut prices.host[stage as usize];
                     *sum = *sum - y;
+                    prices.every_turn.fill(true);
                 }
                 LinkRow::Window { lane, first, last } => {
                     let [out, back] = lane.has();

@@ -180,7 +180,7 @@ impl<T: Number + Default> Walk<T> {
                 windows = rest;
             }
             let copies = tensor.copies(stage, charge_out);
-            let pays = returns.iter().any(|r| (r.0..=r.1).contains(&stage));
+            let pays = prices.every_turn[i] || returns.iter().any(|r| (r.0..=r.1).contains(&stage));
             self.note_events(&tensor, &mut paid, stage, pays);
             let mut is_started = false;
             for e in 0..=self.events.len() {
@@ -252,7 +252,8 @@ impl<T: Number + Default> Walk<T> {
         }
     }
 
-    /// Notes the turns of a stage that pay, and those of all readers where coming back does.
+    /// Notes the turns of a stage that pay, and those of all readers where `pays` says that coming
+    /// back or staying up to them does.
     fn note_events(
         &mut self,
         tensor: &Tensor<'_, T>,
