@@ -136,7 +136,10 @@ impl Envelope {
             times.from_host_within(self.horizon),
         ];
         let [out, back] = [u128::from(out) + 1, u128::from(back) + 1];
-        let both = u64::try_from(out * back / (out + back)).unwrap_or(u64::MAX);
+        // Where both are beyond 64 bits there is no limit.
+        let both = out.checked_mul(back).map(|product| product / (out + back));
+        let both = both.and_then(|both| u64::try_from(both).ok());
+        let both = both.unwrap_or(u64::MAX);
         let host = self.terms.link.host_memory_bytes.unwrap_or(u64::MAX);
         let sizes = instance.ids().filter(|id| may_leave(instance, *id));
         let least = sizes.map(|id| instance.node(id).output_bytes).min();

@@ -5,7 +5,7 @@
 //! its readers. What is on the device, there or with a copy on the host, is counted less what it
 //! would have been charged from the beginning on, so that nothing happens between turns. What a
 //! tensor on the host is paid for coming back depends on when it left; those that left between the
-//! same windows are one.
+//! same windows are one. What is on the host alone comes back some time: another copy is none.
 
 use super::graph::LinkedGraph;
 use super::prices::Prices;
@@ -52,8 +52,7 @@ pub fn least(linked: &LinkedGraph, prices: &Prices, node: usize) -> i128 {
         life.own_turn(stage);
         life.readers(stage);
     }
-    let back = life.host.into_iter().flatten();
-    back.fold(life.absent, i128::min)
+    life.absent
 }
 
 /// Charges for copies to the host by the stage in which they are complete.
@@ -140,7 +139,6 @@ impl Life<'_> {
     fn own_turn(&mut self, stage: usize) {
         let (node, prices, graph) = (self.node, self.prices, &self.linked.graph);
         let hosted = self.host.iter().flatten().copied().min();
-        self.absent = hosted.into_iter().fold(self.absent, i128::min);
         if !graph.recomputable[node] {
             return;
         }
