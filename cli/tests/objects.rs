@@ -161,6 +161,7 @@ fn results_about_an_instance_say_which_and_how() {
             &["objective", "bound", "gap"],
             &[
                 "bound_scope",
+                "certified_bound",
                 "reorder",
                 "offload",
                 "base_cost",

@@ -58,19 +58,26 @@ impl Instance {
     }
 }
 
-/// All nodes but the by-products that are no result and that no first implementation reads.
+/// All nodes but the by-products that are no result and that the first implementation of none of
+/// these nodes reads.
 fn read_or_proper(data: &InstanceData) -> Vec<NodeId> {
-    let mut read = vec![false; data.nodes.len()];
-    for node in &data.nodes {
-        for need in node.needs() {
-            if let Some(read) = read.get_mut(need.index()) {
-                *read = true;
+    let mut kept: Vec<bool> = data
+        .nodes
+        .iter()
+        .map(|node| node.parent().is_none() || node.result)
+        .collect();
+    // Readers come behind what they read.
+    for (i, node) in data.nodes.iter().enumerate().rev() {
+        if kept[i] {
+            for need in node.needs() {
+                if let Some(kept) = kept.get_mut(need.index()) {
+                    *kept = true;
+                }
             }
         }
     }
-    let proper = |i: usize| data.nodes[i].parent().is_none() || data.nodes[i].result;
-    let kept = (0..data.nodes.len()).filter(|&i| read[i] || proper(i));
-    kept.map(NodeId::from).collect()
+    let kept = kept.iter().enumerate().filter(|(_, kept)| **kept);
+    kept.map(|(i, _)| NodeId::from(i)).collect()
 }
 
 /// The nodes `kept`, ascending, renumbered; references to others are dropped.

@@ -34,7 +34,7 @@ pub(super) struct LinkPrices<T> {
     /// Charge for a byte on the host when a stage begins.
     pub host: Vec<T>,
     /// True for tensors that may come back, or stay, for turns that pay nothing: since being on the
-    /// device when a stage begins does, or being on the host costs something.
+    /// device when a stage begins or leaving does, or being on the host costs something.
     pub every_turn: Vec<bool>,
 }
 
@@ -83,6 +83,7 @@ impl<T: Number> LinkPrices<T> {
                 LinkRow::Leaves { node, at_least, .. } => {
                     let sum = &mut prices.leaves[node as usize];
                     *sum = *sum + y.times(sign(at_least));
+                    prices.every_turn[node as usize] |= at_least;
                 }
                 LinkRow::Host { stage } => {
                     let sum = &mut prices.host[stage as usize];
