@@ -180,7 +180,10 @@ impl Life<'_> {
                 let read = cost + self.prices.device.paid(node, event);
                 let now = read + now - self.prices.device.occupied(node, event);
                 let back = earlier.map_or(now, |earlier| now.min(read + earlier));
-                lower(&mut self.device, Some(back));
+                // The host has no use for the room of its copy where it has no limit.
+                if linked.host_bytes.is_some() {
+                    lower(&mut self.device, Some(back));
+                }
                 lower(&mut self.both, Some(back));
             }
             self.after(stage, turn);

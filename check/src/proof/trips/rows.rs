@@ -3,7 +3,8 @@
 //! A stage begins where the one before has ended, so stage `t` ends with the first computation of
 //! node `t`. Plans do nothing useless: a tensor is dropped when it has been read for the last time
 //! before it comes again, or when its copy to the host is complete, if that is later; it is computed
-//! where the device has none; what is copied to the host comes back, and every copy back is read.
+//! where the device has none; what is copied to the host comes back, every copy back is read, and a
+//! host without limit keeps its copy as long as it may come back.
 //!
 //! - *Rows of the device.* What a computation reads is on the device then, copied back or not, and
 //!   what is on the device fits.
