@@ -341,7 +341,7 @@ fn write_proof(
     files.write(path, proof.text())?;
     let outcome = &solved.outcome;
     let (plans, verb) = match solved.offloaded {
-        Some(_) => ("plan in stages with copies", "takes"),
+        Some(_) => ("stage schedule with copies", "takes"),
         None => ("schedule", "costs"),
     };
     let claim = match proof.bound() {
