@@ -42,7 +42,7 @@ fn a_network_has_a_proof_of_its_bound_with_a_link() {
     // The plan keeps to it, over the same link.
     let own = [&["verify", NETWORK, text(&plan), "--json"], &link[..]].concat();
     let (out, _) = run_to(0, &own);
-    assert_eq!(object(&out)["objective"], makespan);
+    assert_eq!(object(&out)["makespan"], makespan);
     // Not for another network, a larger budget, a faster link, or a better bound.
     let (_, err) = check(2, &[text(&proof), "zoo:resnet18?batch=12&device=v100"]);
     assert!(err.contains("proves nothing"), "{err}");
