@@ -120,3 +120,35 @@ pub(super) fn select(mut data: InstanceData, kept: &[NodeId]) -> InstanceData {
     }
     data
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::instance::{CostUnit, Instance, InstanceData, Node, NodeId, NodeKind};
+
+    #[test]
+    fn a_view_is_its_own_view() {
+        let by_product = |name: &str, parent: u32, needs: Vec<NodeId>| Node {
+            kind: NodeKind::ByProduct {
+                parent: NodeId(parent),
+            },
+            ..Node::forward(name, needs, 1, 1)
+        };
+        let nodes = vec![
+            Node::forward("a", vec![], 1, 1),
+            by_product("read by what nobody reads", 0, vec![NodeId(0)]),
+            Node::forward("b", vec![NodeId(0)], 1, 1),
+            by_product("read by nobody", 2, vec![NodeId(1), NodeId(2)]),
+        ];
+        let data = InstanceData {
+            name: "four".into(),
+            cost_unit: CostUnit::arbitrary(),
+            host_link: None,
+            nodes,
+        };
+        let instance = Instance::new(data).unwrap();
+        let view = instance.single_implementation_view();
+        let names: Vec<&str> = view.nodes().iter().map(|v| v.name.as_str()).collect();
+        assert_eq!(names, ["a", "b"]);
+        assert_eq!(view.single_implementation_view(), view);
+    }
+}

@@ -211,13 +211,7 @@ impl Enveloped {
             }
         }
         holders.for_each(|h| made.reader(peak, h));
-        made.finish(instance, &risen)
-            .map(|(instance, of, holders)| Enveloped {
-                instance,
-                most_bytes,
-                of,
-                holders,
-            })
+        made.finish(instance, &risen, most_bytes)
     }
 
     /// The proof of a bound for plans with copies that take at most `horizon`, from one for plans
@@ -395,7 +389,8 @@ impl Made {
         mut self,
         instance: &Instance,
         risen: &[NodeId],
-    ) -> Result<(Instance, Vec<Option<NodeId>>, Vec<Holder>), StructureError> {
+        most_bytes: u64,
+    ) -> Result<Enveloped, StructureError> {
         // What rose stays until the last node that can read it.
         let proper = |v: &Node| v.parent().is_none();
         if let Some(last) = self.nodes.iter().rposition(proper) {
@@ -415,6 +410,38 @@ impl Made {
             host_link: None,
             nodes: self.nodes,
         };
-        Ok((Instance::new(data)?, self.of, self.holders))
+        Ok(Enveloped {
+            instance: Instance::new(data)?,
+            most_bytes,
+            of: self.of,
+            holders: self.holders,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use remat_instances::instance::CostUnit;
+
+    #[test]
+    fn workspaces_of_recomputations_are_of_use() {
+        let mut nodes = vec![
+            Node::forward("a", vec![], 1, 2),
+            Node::forward("b", vec![NodeId(0)], 1, 3),
+            Node::forward("c", vec![NodeId(0), NodeId(1)], 1, 1),
+        ];
+        nodes[0].implementations[0].recompute_workspace_bytes = 100;
+        let data = InstanceData {
+            name: "three".into(),
+            cost_unit: CostUnit::nanoseconds(),
+            host_link: None,
+            nodes,
+        };
+        let instance = Instance::new(data).unwrap();
+        // Computed plainly it takes at most 6 bytes; `a` may be computed again beside `b`.
+        let useful = useful_bytes(&instance, Semantics::Checkmate);
+        assert_eq!(useful, [2, 2 + 102, 5 + 102]);
+        assert_eq!(useful_bytes(&instance, Semantics::Monet), [112; 3]);
     }
 }
