@@ -188,11 +188,12 @@ Examples:
   remat-bb solve zoo:googlenet --budget 60% --reorder --time-limit 1m --out plan.json
   remat-bb solve zoo:resnet18 --budget 80% --time-limit 5s --addresses --out placed.json
   remat-bb solve 'zoo:resnet18?batch=16&device=v100' --budget 70% --offload pcie3 --time-limit 10s
+  remat-bb solve zoo:unet --budget 70% --offload pcie4 --time-limit 10s --certificate unet.proof.gz
 
 The object that --json prints has the fields status (optimal, feasible, infeasible, limit or interrupted), objective, \
 bound, gap, bound_scope (stage-schedules: nodes in the order of the instance, between two first computations each at \
 most once; stage-schedules-in-this-order: the same in the order found; stage-schedules-with-copies: with --offload; \
-all-plans), offload (with --offload, where objective is the makespan: makespan, compute_cost, idle, to_host_bytes, \
+all-plans), certified_bound (what the proof of --certificate shows), offload (with --offload, where objective is the makespan: makespan, compute_cost, idle, to_host_bytes, \
 from_host_bytes, host_peak_bytes and without_copies, the cost of the best plan without), reorder (with --reorder: order, given \
 or found, given_objective, any_order_bound and orders), seconds, nodes, lp_iterations, moves, \
 peak_memory_bytes, budget_bytes, base_cost, overhead_percent, cost_unit, instance, instance_sha256, formulation, layers \
@@ -239,7 +240,8 @@ pub struct SolveArguments {
     /// Draw cost and bound over time here
     #[arg(long, value_name = "FILE")]
     pub progress_svg: Option<PathBuf>,
-    /// Write a proof of the bound here, which check-certificate accepts
+    /// Write a proof of the bound here, which check-certificate accepts (with --offload: of
+    /// Checkmate's program)
     #[arg(long, value_name = "FILE")]
     pub certificate: Option<PathBuf>,
     /// Print one JSON object on standard output instead of a summary

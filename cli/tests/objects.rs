@@ -161,6 +161,7 @@ fn results_about_an_instance_say_which_and_how() {
             &["objective", "bound", "gap"],
             &[
                 "bound_scope",
+                "certified_bound",
                 "reorder",
                 "offload",
                 "base_cost",
@@ -259,7 +260,8 @@ fn results_about_an_instance_say_which_and_how() {
         &[
             &ORIGIN,
             &["verdict", "claim", "lower", "made_for", "budget_bytes"],
-            &["formulation", "rows", "nodes", "leaves"],
+            &["formulation", "bound_scope", "evidence", "link"],
+            &["rows", "nodes", "leaves"],
         ],
     );
     let program = folder.path().join("program.mps");

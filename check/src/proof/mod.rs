@@ -16,14 +16,21 @@
 //! | `knapsack` | what fits weighs at most so much |
 //! | [`checkmate`] | Checkmate's program: its rows, and the lives of tensors |
 //! | [`monet`] | MONeT's program: its rows, the lives of tensors, the choices of stages |
+//! | [`trips`] | Checkmate's program with copies to the host: its rows, the trips of tensors |
+//! | [`envelope`] | plans with copies as plans without, in more memory |
+//! | `link` | the link that a proof is about |
 
 pub mod checkmate;
+pub mod envelope;
 mod knapsack;
+mod link;
 pub mod monet;
 pub mod parse;
 mod program;
 pub mod tree;
+pub mod trips;
 
+pub use link::LinkTerms;
 pub use program::Program;
 
 /// Name of the format: the first line of a proof begins with it.
@@ -106,6 +113,28 @@ pub enum Body {
     Checkmate(Evidence<checkmate::Row, checkmate::Quantity>),
     /// MONeT's.
     Monet(Evidence<monet::Row, monet::Quantity>),
+    /// Checkmate's with copies to the host.
+    Trips {
+        /// The link.
+        terms: LinkTerms,
+        /// Units of cost that make the unit of time of copies and windows.
+        unit: u64,
+        /// Rows and tree.
+        evidence: Evidence<trips::Row, trips::Quantity>,
+    },
+    /// Checkmate's with copies to the host, by a proof without them in more memory.
+    Envelope(envelope::Envelope),
+}
+
+impl Body {
+    /// The link that the proof is about; `None` for plans without copies.
+    pub fn link(&self) -> Option<&LinkTerms> {
+        match self {
+            Body::Trips { terms, .. } => Some(terms),
+            Body::Envelope(envelope) => Some(&envelope.terms),
+            Body::Checkmate(_) | Body::Monet(_) => None,
+        }
+    }
 }
 
 /// A proof as it is in its file.

@@ -1,8 +1,9 @@
 //! Reads proofs.
 
+use super::envelope::{Envelope, Holder};
 use super::{
-    Body, Branch, Claim, Evidence, HEADER, HEADER_WITHOUT_PROGRAM, Node, Place, Proof, checkmate,
-    monet,
+    Body, Branch, Claim, Evidence, HEADER, HEADER_WITHOUT_PROGRAM, LinkTerms, Node, Place, Proof,
+    checkmate, monet, trips,
 };
 use std::fmt::Display;
 use std::str::{FromStr, SplitWhitespace};
@@ -16,6 +17,13 @@ pub fn parse(text: &str) -> Result<Proof, String> {
         lines: text.lines(),
         number: 0,
     };
+    let proof = proof(&mut lines, false)?;
+    lines.end()?;
+    Ok(proof)
+}
+
+/// Reads a proof; one `within` another is of plans without copies.
+fn proof(lines: &mut ProofLines<'_>, within: bool) -> Result<Proof, String> {
     let mut line = lines.next()?;
     let has_program = match line.word("the version of a proof")? {
         HEADER => true,
@@ -31,8 +39,16 @@ pub fn parse(text: &str) -> Result<Proof, String> {
             let mut line = lines.next()?;
             line.keyword("program")?;
             let program = line.word("a program")?;
-            if !["checkmate", "monet"].contains(&program) {
-                return line.refuse(program, "checkmate or monet");
+            let known = match within {
+                true => &["checkmate"][..],
+                false => &["checkmate", "monet", "trips", "envelope"],
+            };
+            if !known.contains(&program) {
+                let right = match within {
+                    true => "checkmate",
+                    false => "checkmate or monet, or trips or envelope with copies,",
+                };
+                return line.refuse(program, right);
             }
             line.end()?;
             program
@@ -56,19 +72,24 @@ pub fn parse(text: &str) -> Result<Proof, String> {
     line.end()?;
     let body = match program {
         "monet" => Body::Monet(evidence(
-            &mut lines,
+            lines,
             claim,
             monet::read::row,
             monet::read::quantity,
         )?),
+        "trips" => Body::Trips {
+            terms: terms(lines)?,
+            unit: headed(lines, "unit", "units of cost in one of time")?,
+            evidence: evidence(lines, claim, trips::read::row, trips::read::quantity)?,
+        },
+        "envelope" => Body::Envelope(envelope(lines)?),
         _ => Body::Checkmate(evidence(
-            &mut lines,
+            lines,
             claim,
             checkmate::read::row,
             checkmate::read::quantity,
         )?),
     };
-    lines.end()?;
     Ok(Proof {
         instance,
         budget_bytes,
@@ -76,6 +97,57 @@ pub fn parse(text: &str) -> Result<Proof, String> {
         body,
     })
 }
+
+/// Reads the line of a link.
+fn terms(lines: &mut ProofLines<'_>) -> Result<LinkTerms, String> {
+    let mut line = lines.next()?;
+    let terms = LinkTerms::read(&mut line)?;
+    line.end()?;
+    Ok(terms)
+}
+
+/// Reads a line of a word and a number.
+fn headed<T: FromStr>(lines: &mut ProofLines<'_>, word: &str, right: &str) -> Result<T, String> {
+    let mut line = lines.next()?;
+    line.keyword(word)?;
+    line.last_number(right)
+}
+
+/// Reads an envelope and the proof within.
+fn envelope(lines: &mut ProofLines<'_>) -> Result<Envelope, String> {
+    let terms = terms(lines)?;
+    let horizon = headed(lines, "horizon", "a cost")?;
+    let count: usize = headed(lines, "holders", "how many holders there are")?;
+    if count > HOLDERS_LIMIT {
+        return lines
+            .here()
+            .refuse(count, &format!("at most {HOLDERS_LIMIT} holders"));
+    }
+    let mut holders = Vec::new();
+    for _ in 0..count {
+        let mut line = lines.next()?;
+        let bytes = line.number("bytes")?;
+        let from = line.number("a stage")?;
+        let until = match line.word("a stage, or end")? {
+            "end" => None,
+            word => match word.parse() {
+                Ok(stage) => Some(stage),
+                Err(_) => return line.refuse(word, "a stage, or end"),
+            },
+        };
+        line.end()?;
+        holders.push(Holder { bytes, from, until });
+    }
+    Ok(Envelope {
+        terms,
+        horizon,
+        holders,
+        within: Box::new(proof(lines, true)?),
+    })
+}
+
+/// Holders of an envelope at most: checking takes as many steps for each stage.
+const HOLDERS_LIMIT: usize = 4096;
 
 /// Reads rows and nodes, each row by `row` and each quantity by `quantity`; there are none for a
 /// node that does not fit.
@@ -194,6 +266,14 @@ impl<'a> ProofLines<'a> {
             words: text.split_whitespace(),
             number: self.number,
         })
+    }
+
+    /// The line that was read last, without its words.
+    fn here(&self) -> ProofLine<'a> {
+        ProofLine {
+            words: "".split_whitespace(),
+            number: self.number,
+        }
     }
 
     /// Nothing but empty lines may follow.

@@ -39,6 +39,13 @@ pub trait Program {
     ) -> Option<Self::Prices>
     where
         Self::Row: 'a;
+    /// Checks what multipliers must be for [`Program::reach`] to hold.
+    ///
+    /// # Errors
+    /// A description of what is wrong with them.
+    fn check_prices(&self, _: &Self::Prices) -> Result<(), String> {
+        Ok(())
+    }
     /// The least cost of a permitted schedule, in units of which `one` makes a unit of cost;
     /// `None` where there is none.
     fn reach(&self, prices: &Self::Prices, exclusions: &Self::Exclusions) -> Option<i128>;

@@ -2,6 +2,7 @@
 
 use super::checkmate::{self, Checkmate};
 use super::monet::{self, Monet};
+use super::trips::{self, Trips};
 use super::{Body, Branch, Claim, Evidence, Place, Program, Proof};
 use remat_instances::Instance;
 
@@ -27,27 +28,57 @@ pub struct Counts {
 /// The first thing that is wrong, in words.
 pub fn check(proof: &Proof, instance: &Instance) -> Result<Counts, String> {
     let budget_bytes = proof.budget_bytes;
+    if let Body::Envelope(envelope) = &proof.body {
+        return envelope.check(instance, budget_bytes, proof.claim);
+    }
     if let Claim::TooSmall(node) = proof.claim {
         let is_too_small = match proof.body {
-            Body::Checkmate(_) => checkmate::is_too_small(instance, budget_bytes, node),
             Body::Monet(_) => monet::is_too_small(instance, budget_bytes, node)?,
+            Body::Trips { .. } => trips::is_too_small(instance, budget_bytes, node),
+            Body::Checkmate(_) | Body::Envelope(_) => {
+                checkmate::is_too_small(instance, budget_bytes, node)
+            }
         };
         return match is_too_small {
             true => Ok(Counts::default()),
             false => Err(format!("node {node} fits within the budget")),
         };
     }
+    // What is always there, or happens in every schedule, exceeds the budget where there is no
+    // program: nothing fits, whatever the claim.
     match &proof.body {
-        Body::Checkmate(evidence) => match Checkmate::new(instance, budget_bytes) {
-            Some(program) => check_tree(&program, proof.claim, evidence),
-            // What is always there exceeds the budget: nothing fits, whatever the claim.
+        Body::Checkmate(evidence) => match checkmate::Graph::new(instance, budget_bytes) {
+            Some(graph) => check_checkmate(graph, proof.claim, evidence),
             None => Ok(Counts::default()),
         },
         Body::Monet(evidence) => match Monet::new(instance, budget_bytes)? {
             Some(program) => check_tree(&program, proof.claim, evidence),
-            // Something that happens in every schedule exceeds the budget.
             None => Ok(Counts::default()),
         },
+        Body::Trips {
+            terms,
+            unit,
+            evidence,
+        } => match Trips::new(instance, budget_bytes, terms, *unit)? {
+            Some(program) => check_tree(&program, proof.claim, evidence),
+            None => Ok(Counts::default()),
+        },
+        Body::Envelope(envelope) => envelope.check(instance, budget_bytes, proof.claim),
+    }
+}
+
+/// Checks a proof of Checkmate's program for a graph.
+pub(super) fn check_checkmate(
+    graph: checkmate::Graph,
+    claim: Claim,
+    evidence: &Evidence<checkmate::Row, checkmate::Quantity>,
+) -> Result<Counts, String> {
+    match claim {
+        Claim::TooSmall(node) => match graph.is_too_small(node) {
+            true => Ok(Counts::default()),
+            false => Err(format!("node {node} fits within the budget")),
+        },
+        _ => check_tree(&Checkmate::of(graph), claim, evidence),
     }
 }
 
@@ -155,6 +186,8 @@ impl<P: Program> Checker<'_, P> {
             format!("node {number}: the multipliers are too large for whole numbers of 128 bits")
         };
         let prices = self.program.prices(rows, one).ok_or_else(too_large)?;
+        let sound = self.program.check_prices(&prices);
+        sound.map_err(|e| format!("node {number}: {e}"))?;
         let reach = self.program.reach(&prices, &exclusions);
         // The largest bound that is less than the target: costs are whole numbers. No sum of it and
         // of others is to overflow.

@@ -110,7 +110,7 @@ Check what `mip`, `solve`, `order` or `place` wrote with `--certificate`. The ch
 A certificate in VIPR 1.1 format is checked with rational numbers: every line must follow from those before it, the solution \
 must be feasible, and the last line must show what the certificate claims. A proof of a bound on schedules (remat-proof/2, or /1) is \
 checked in integers against the instance it is for: every row must hold at every stage schedule, and every leaf of the tree must \
-reach the bound. Proofs of bounds on orders (remat-order-proof/1) and on placements (remat-place-bound/1) are checked against \
+reach the bound. A proof of a bound with copies names the link that it is for. Proofs of bounds on orders (remat-order-proof/1) and on placements (remat-place-bound/1) are checked against \
 their graph or table.";
 
 /// `remat-bb check-certificate`
@@ -124,7 +124,9 @@ Examples:
 
 The object that --json prints has the fields verdict (accepted), version, claim, lower and upper (ends of the range of the \
 optimum), constraints, derived, nodes, solutions and model_compared for a certificate of `mip`; verdict, version, claim (bound \
-or infeasible), lower (the bound), formulation (checkmate or monet), instance, instance_sha256, made_for (the instance that the proof names; where it is another one, the proof \
+or infeasible), lower (the bound), bound_scope (stage-schedules, or stage-schedules-with-copies), formulation (checkmate or \
+monet), evidence (tree, or with copies trips or envelope), link (that of copies: to_host_bytes_per_second, \
+from_host_bytes_per_second, latency_ns, duplex, host_memory_bytes and offload_phase), instance, instance_sha256, made_for (the instance that the proof names; where it is another one, the proof \
 holds for this one as well), budget_bytes, rows, nodes and leaves for a proof; verdict, version, claim (bound), lower, instance, instance_sha256, variant and evidence for a \
 bound on orders or placements. What is not known is null.
 

@@ -1,9 +1,11 @@
 //! `remat-bb check-certificate`
 
+mod schedules;
+
 use super::lp::ModelText;
 use crate::arguments::CheckArguments;
 use crate::failure::{Exit, Failure};
-use crate::report::{self, OriginJson};
+use crate::report;
 use crate::{files, source};
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
@@ -36,7 +38,7 @@ struct CheckJson<'a> {
 pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     let text = read(&arguments.certificate)?;
     if text.starts_with(proof::NAME) {
-        return run_proof(arguments, &text);
+        return schedules::run(arguments, &text);
     }
     if text.starts_with(order::HEADER) {
         return run_order_proof(arguments, &text);
@@ -104,21 +106,6 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
         )
     })?;
     Ok(Exit::Done)
-}
-
-#[derive(Serialize)]
-struct ProofJson<'a> {
-    verdict: &'a str,
-    claim: &'a str,
-    lower: Option<u64>,
-    formulation: &'a str,
-    #[serde(flatten)]
-    origin: OriginJson<'a>,
-    made_for: &'a str,
-    budget_bytes: u64,
-    rows: usize,
-    nodes: usize,
-    leaves: usize,
 }
 
 #[derive(Serialize)]
@@ -215,64 +202,6 @@ fn made_for(arguments: &CheckArguments) -> Result<&str, Failure> {
         ),
         remedy: "name the instance, graph or table, or zoo:MODEL?..., behind the proof".into(),
     })
-}
-
-/// Checks a proof of a bound on schedules and reports.
-fn run_proof(arguments: &CheckArguments, text: &str) -> Result<Exit, Failure> {
-    let path = &arguments.certificate;
-    let instance = made_for(arguments)?;
-    let written = proof::parse::parse(text).map_err(|e| refuse(path, e))?;
-    let instance = source::instance(instance)?;
-    let (formulation, instance) = match written.body {
-        proof::Body::Checkmate(_) => ("checkmate", instance.single_implementation_view()),
-        proof::Body::Monet(_) => ("monet", instance),
-    };
-    let counts = proof::tree::check(&written, &instance).map_err(|e| refuse(path, e))?;
-    let budget = format_bytes(written.budget_bytes);
-    let (claim, lower, words) = match written.claim {
-        proof::Claim::Bound(cost) => {
-            let cost_text = report::cost(cost, instance.cost_unit());
-            let words =
-                format!("every stage schedule within {budget} costs at least {cost_text} ({cost})");
-            ("bound", Some(cost), words)
-        }
-        _ => (
-            "infeasible",
-            None,
-            format!("no stage schedule fits within {budget}"),
-        ),
-    };
-    let named = instance.name().split_whitespace().collect::<Vec<_>>();
-    let other = match named.join(" ") == written.instance {
-        true => String::new(),
-        false => format!(
-            "  note   the proof was made for {}, and holds for this instance as well\n",
-            written.instance
-        ),
-    };
-    files::print(&if arguments.json {
-        report::json(&ProofJson {
-            verdict: "accepted",
-            claim,
-            lower,
-            formulation,
-            origin: OriginJson::of(&instance),
-            made_for: &written.instance,
-            budget_bytes: written.budget_bytes,
-            rows: counts.rows,
-            nodes: counts.nodes,
-            leaves: counts.leaves,
-        })
-    } else {
-        format!(
-            "accepted: {}: {words}\n{other}  rows   {}, each of which holds at every stage schedule\n  nodes  {}, {} leaves\n",
-            instance.name(),
-            counts.rows,
-            counts.nodes,
-            counts.leaves
-        )
-    })?;
-    Ok(Exit::Done)
 }
 
 fn read(path: &Path) -> Result<String, Failure> {

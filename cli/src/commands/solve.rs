@@ -17,8 +17,8 @@ use remat_formulations::offload::nodes::{Offload, Offloaded, STAGE_SCHEDULES_WIT
 use remat_formulations::place::{PlacePlanError, PlaceSettings, PlacedPlan, place_plan};
 use remat_formulations::reorder::{ALL_PLANS, Reorder, Reordered, STAGE_SCHEDULES_IN_THIS_ORDER};
 use remat_formulations::solve::{
-    AnyFormulation, AnySolvable, Listener, Outcome, PlanError, Progress, Settings, Solvable,
-    Status, planned,
+    AnyFormulation, AnySolvable, BoundProof, Listener, Outcome, PlanError, Progress, Settings,
+    Solvable, Status, planned,
 };
 use remat_instances::budget::format_bytes;
 use remat_instances::plan::PlanDocument;
@@ -62,6 +62,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     }
     let solvable = arguments.offload.applied(formulation)?;
     let formulation = solvable.formulation().clone();
+    offload::check_certificate(arguments, formulation.semantics())?;
     let instance = &**formulation.instance();
     let plain = source::plain(&formulation)?;
     let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
@@ -338,9 +339,23 @@ fn write_proof(
         return Ok(None);
     };
     files.write(path, proof.text())?;
+    let outcome = &solved.outcome;
+    let (plans, verb) = match solved.offloaded {
+        Some(_) => ("stage schedule with copies", "takes"),
+        None => ("schedule", "costs"),
+    };
     let claim = match proof.bound() {
-        Some(bound) => format!("every schedule within the budget costs at least {bound}"),
-        None => "no schedule fits".into(),
+        Some(bound) => {
+            let unproven = match outcome.status {
+                Status::Infeasible => " (that none fits has no proof)".into(),
+                _ if bound < outcome.bound => {
+                    format!(" (the bound {} has no proof)", outcome.bound)
+                }
+                _ => String::new(),
+            };
+            format!("every {plans} within the budget {verb} at least {bound}{unproven}")
+        }
+        None => format!("no {plans} fits"),
     };
     Ok(Some(format!("proof     {}: {claim}", shown(path))))
 }
@@ -409,6 +424,7 @@ struct SolveJson<'a> {
     bound: Option<u64>,
     gap: Option<f64>,
     bound_scope: &'a str,
+    certified_bound: Option<u64>,
     reorder: Option<ReorderJson>,
     offload: Option<OffloadJson>,
     base_cost: u64,
@@ -451,6 +467,7 @@ fn json(solved: &SolveReport<'_>) -> String {
         bound: may_fit.then_some(outcome.bound),
         gap: outcome.gap,
         bound_scope: outcome.bound_scope,
+        certified_bound: outcome.proof.as_ref().and_then(BoundProof::bound),
         reorder: reordered.as_ref().map(ReorderJson::of),
         offload: offloaded.as_ref().map(OffloadJson::of),
         base_cost: plain.base_cost,

@@ -1,16 +1,26 @@
 //! Proofs of bounds, as text (`remat-proof/2`, `docs/proof.md`) that can be checked without the
-//! solver: the same for every program whose columns are stretches of lives.
+//! solver: the same for every program whose columns are stretches of lives, or trips.
 
-use super::{Lives, multipliers};
 use crate::solve::BoundProof;
 use remat_instances::instance::{Instance, NodeId};
 use remat_solver::price::{Branch, Program, TreeProof};
 use std::fmt::Write;
 
 /// A program that is known to the checker of proofs: its rows and quantities have words.
-pub(crate) trait Proven: Lives + Program {
+pub(crate) trait Proven: Program {
     /// Name of the program.
     const NAME: &'static str;
+
+    /// Duals in fixed point with so many bits behind the point, as for
+    /// [`Pricing::lagrangian_bound`](remat_solver::price::Pricing::lagrangian_bound); `None` where
+    /// they prove nothing.
+    fn multipliers(&self, rows: &[Self::Row], duals: &[f64]) -> Option<(u32, Vec<i128>)>;
+    /// A cost above which a bound says that nothing fits.
+    fn beyond(&self) -> u64 {
+        self.cost_upper_bound()
+    }
+    /// Writes what the program is about beside instance and budget, in lines.
+    fn write_terms(&self, _: &Instance, _: &mut String) {}
 
     /// Returns whether a proof has no need of a row: an equation that every life, or every choice,
     /// meets, so that its multiplier cancels.
@@ -49,9 +59,10 @@ pub(crate) fn of_tree<P: Proven>(
     tree: &TreeProof<P>,
 ) -> BoundProof {
     let proven = tree.bound().max(program.base_cost());
-    let bound = (proven <= program.cost_upper_bound()).then_some(proven);
+    let bound = (proven <= program.beyond()).then_some(proven);
     let claim = bound.map_or("infeasible".into(), |b| format!("bound {b}"));
     let mut text = head::<P>(instance, budget_bytes, &claim);
+    program.write_terms(instance, &mut text);
     let mut count = 0;
     let number = |row: &P::Row| {
         let is_in = !program.is_left_out(row);
@@ -83,7 +94,7 @@ pub(crate) fn of_tree<P: Proven>(
             .map(|d| tree.rows[d.0 as usize].clone())
             .collect();
         let duals: Vec<f64> = node.duals.iter().map(|d| d.1).collect();
-        let (bits, fixed) = multipliers(program, &rows, &duals).unwrap_or_default();
+        let (bits, fixed) = program.multipliers(&rows, &duals).unwrap_or_default();
         let used = node.duals.iter().zip(fixed);
         let used = used.filter_map(|(d, y)| Some((numbers[d.0 as usize]?, y)));
         let used: Vec<(u32, i128)> = used.filter(|d| d.1 != 0).collect();
@@ -96,7 +107,8 @@ pub(crate) fn of_tree<P: Proven>(
     BoundProof::new(text, bound)
 }
 
-fn head<P: Proven>(instance: &Instance, budget_bytes: u64, claim: &str) -> String {
+/// The first lines, up to the claim.
+pub(crate) fn head<P: Proven>(instance: &Instance, budget_bytes: u64, claim: &str) -> String {
     format!(
         "remat-proof/2\nprogram {}\ninstance {}\nbudget {budget_bytes}\nclaim {claim}\n",
         P::NAME,

@@ -58,19 +58,26 @@ impl Instance {
     }
 }
 
-/// All nodes but the by-products that are no result and that no first implementation reads.
+/// All nodes but the by-products that are no result and that the first implementation of none of
+/// these nodes reads.
 fn read_or_proper(data: &InstanceData) -> Vec<NodeId> {
-    let mut read = vec![false; data.nodes.len()];
-    for node in &data.nodes {
-        for need in node.needs() {
-            if let Some(read) = read.get_mut(need.index()) {
-                *read = true;
+    let mut kept: Vec<bool> = data
+        .nodes
+        .iter()
+        .map(|node| node.parent().is_none() || node.result)
+        .collect();
+    // Readers come behind what they read.
+    for (i, node) in data.nodes.iter().enumerate().rev() {
+        if kept[i] {
+            for need in node.needs() {
+                if let Some(kept) = kept.get_mut(need.index()) {
+                    *kept = true;
+                }
             }
         }
     }
-    let proper = |i: usize| data.nodes[i].parent().is_none() || data.nodes[i].result;
-    let kept = (0..data.nodes.len()).filter(|&i| read[i] || proper(i));
-    kept.map(NodeId::from).collect()
+    let kept = kept.iter().enumerate().filter(|(_, kept)| **kept);
+    kept.map(|(i, _)| NodeId::from(i)).collect()
 }
 
 /// The nodes `kept`, ascending, renumbered; references to others are dropped.
@@ -112,4 +119,36 @@ pub(super) fn select(mut data: InstanceData, kept: &[NodeId]) -> InstanceData {
         };
     }
     data
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::instance::{CostUnit, Instance, InstanceData, Node, NodeId, NodeKind};
+
+    #[test]
+    fn a_view_is_its_own_view() {
+        let by_product = |name: &str, parent: u32, needs: Vec<NodeId>| Node {
+            kind: NodeKind::ByProduct {
+                parent: NodeId(parent),
+            },
+            ..Node::forward(name, needs, 1, 1)
+        };
+        let nodes = vec![
+            Node::forward("a", vec![], 1, 1),
+            by_product("read by what nobody reads", 0, vec![NodeId(0)]),
+            Node::forward("b", vec![NodeId(0)], 1, 1),
+            by_product("read by nobody", 2, vec![NodeId(1), NodeId(2)]),
+        ];
+        let data = InstanceData {
+            name: "four".into(),
+            cost_unit: CostUnit::arbitrary(),
+            host_link: None,
+            nodes,
+        };
+        let instance = Instance::new(data).unwrap();
+        let view = instance.single_implementation_view();
+        let names: Vec<&str> = view.nodes().iter().map(|v| v.name.as_str()).collect();
+        assert_eq!(names, ["a", "b"]);
+        assert_eq!(view.single_implementation_view(), view);
+    }
 }

@@ -2,7 +2,7 @@
 //! find the optimum itself.
 
 use crate::forged::Verdicts;
-use remat_check::proof::{parse, tree as checker};
+use remat_check::proof::{Proof, parse, tree as checker};
 use remat_formulations::checkmate::CheckmateGraph;
 use remat_formulations::checkmate::interval::tree_proof;
 use remat_formulations::solve::{BoundProof, Settings, Status};
@@ -250,9 +250,9 @@ fn forged_proofs_prove_nothing_false() {
     for round in 0..60 {
         let (instance, budget) = random_instance(round, &mut numbers);
         let optimum = brute::optimum(&instance, budget);
-        let within = |claimed: u64| match claimed == budget {
+        let within = |claimed: &Proof| match claimed.budget_bytes == budget {
             true => optimum,
-            false => brute::optimum(&instance, claimed),
+            false => brute::optimum(&instance, claimed.budget_bytes),
         };
         let (outcome, _) = tree(&instance, budget, round);
         let text = proof(&instance, budget, &outcome).text().to_owned();

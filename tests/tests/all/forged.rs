@@ -1,6 +1,6 @@
 //! Proofs in which a number is another one.
 
-use remat_check::proof::{Claim, parse, tree as checker};
+use remat_check::proof::{Claim, Proof, parse, tree as checker};
 use remat_instances::instance::Instance;
 use remat_tests::graphs::Numbers;
 use std::collections::BTreeSet;
@@ -18,14 +18,15 @@ pub struct Verdicts {
 
 impl Verdicts {
     /// Changes one number of the rows, the tree or the claim, so many times, each in the whole text;
-    /// all that is accepted is true by the optimum within the budget that the forged text names.
+    /// all that is accepted is true by the optimum within what the forged text names: a budget, a
+    /// link.
     pub fn forge(
         &mut self,
         text: &str,
         instance: &Instance,
         times: usize,
         numbers: &mut Numbers,
-        optimum: impl Fn(u64) -> Option<u64>,
+        optimum: impl Fn(&Proof) -> Option<u64>,
         what: &str,
     ) {
         let words: Vec<&str> = text.split_inclusive([' ', '\n']).collect();
@@ -43,11 +44,10 @@ impl Verdicts {
             let mut forged: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
             forged[at] = words[at].replace(words[at].trim(), &other.to_string());
             let forged = forged.concat();
-            let verdict = parse::parse(&forged).and_then(|proof| {
-                checker::check(&proof, instance).map(|_| (proof.claim, proof.budget_bytes))
-            });
-            let (claim, budget) = match verdict {
-                Ok(claimed) => claimed,
+            let verdict = parse::parse(&forged)
+                .and_then(|proof| checker::check(&proof, instance).map(|_| proof));
+            let proof = match verdict {
+                Ok(proof) => proof,
                 Err(problem) => {
                     self.refused += 1;
                     self.problems
@@ -56,7 +56,7 @@ impl Verdicts {
                 }
             };
             self.accepted += 1;
-            let optimum = optimum(budget);
+            let (claim, optimum) = (proof.claim, optimum(&proof));
             let holds = match claim {
                 Claim::Bound(cost) => optimum.is_none_or(|optimum| cost <= optimum),
                 Claim::Infeasible | Claim::TooSmall(_) => optimum.is_none(),

@@ -14,6 +14,7 @@ mod forged;
 mod fuzz_readers;
 mod large_instance;
 mod layers;
+mod link_proofs;
 mod malformed;
 mod monet_anneal;
 mod monet_covers;

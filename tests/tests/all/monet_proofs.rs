@@ -1,7 +1,7 @@
 //! Proofs of MONeT's bounds: written by the tree, judged by a checker that shares nothing with it.
 
 use crate::forged::Verdicts;
-use remat_check::proof::{parse, tree as checker};
+use remat_check::proof::{Proof, parse, tree as checker};
 use remat_formulations::monet::interval::{MonetGraph, Point, tree_proof};
 use remat_formulations::solve::{BoundProof, Settings, Status};
 use remat_instances::Instance;
@@ -183,9 +183,9 @@ fn forged_proofs_prove_nothing_false() {
         let numbers = &mut Numbers::new(8000 + round as u64);
         let (instance, budget) = random(2 * round, 3, numbers);
         let known = monet_optimum::optimum(&instance, budget);
-        let optimum = |claimed: u64| match claimed == budget {
+        let optimum = |claimed: &Proof| match claimed.budget_bytes == budget {
             true => known,
-            false => monet_optimum::optimum(&instance, claimed),
+            false => monet_optimum::optimum(&instance, claimed.budget_bytes),
         };
         let (_, proof, _) = solved(&instance, budget, round);
         let what = format!("round {round}");

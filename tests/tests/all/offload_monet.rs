@@ -69,6 +69,7 @@ fn no_run_is_faster_than_a_bound() {
             iterations: [20_000, 40_000],
             nodes: 30,
             gap: 0.0,
+            prove: false,
         };
         let upper = Some(bound * 2 + 100);
         let proven = prove(link.clone(), bound, upper, &limits, &|| false).unwrap();

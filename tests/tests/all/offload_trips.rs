@@ -91,6 +91,7 @@ fn trees_close_the_gap_of_the_root_and_no_more() {
             iterations: [20_000, 40_000],
             nodes: 60,
             gap: 0.0,
+            prove: false,
         };
         let known = case.instance.base_cost();
         let proven = prove(link.unwrap(), known, Some(best), &limits, &|| false);
@@ -114,12 +115,15 @@ fn trees_close_the_gap_of_the_root_and_no_more() {
 fn without_bandwidth_nothing_leaves() {
     for seed in 0..graphs() / 4 {
         let (case, _) = case_of(seed);
-        let case = case.with_link(HostLink::new(0, 0));
+        let case = LinkedCase {
+            by_loss: false,
+            ..case.with_link(HostLink::new(0, 0))
+        };
         let link = LinkGraph::new(&case.instance, CopyPhase::Any, case.budget_bytes);
         let Some(link) = link else { continue };
         assert!(link.copies.iter().all(Option::is_none));
         let root = root_bound(link, &RootSettings::default(), &Incumbents::default()).unwrap();
-        if let Some(best) = optimum(&case, CopyPhase::Any) {
+        if let Some(best) = case.optimum() {
             assert!(root.safe_bound <= best, "seed {seed}");
             assert!(root.point.trips.iter().all(|(trip, _)| trip.leaves() == 0));
         }

@@ -1,5 +1,6 @@
 //! Costs, sizes and readers, as a proof talks about them.
 
+use crate::proof::envelope::Holder;
 use remat_instances::Instance;
 
 /// A graph and the memory its tensors may take together.
@@ -38,12 +39,6 @@ impl Graph {
             .ids()
             .map(|i| instance.needs(i).iter().map(|d| d.0).collect())
             .collect();
-        let mut readers = vec![Vec::new(); n];
-        for (reader, inputs) in inputs.iter().enumerate() {
-            for &i in inputs {
-                readers[i as usize].push(reader as u32);
-            }
-        }
         let once = |i: usize| instance.nodes()[i].once;
         let parent: Vec<Option<u32>> = instance
             .nodes()
@@ -53,15 +48,6 @@ impl Graph {
         let recomputable: Vec<bool> = (0..n)
             .map(|i| !once(i) && parent[i].is_none_or(|p| !once(p as usize)))
             .collect();
-        let mut last_stage: Vec<usize> = (0..n).collect();
-        for i in (0..n).rev() {
-            let of_reader = |&q: &u32| match recomputable[q as usize] {
-                true => last_stage[q as usize],
-                false => q as usize,
-            };
-            let reader = readers[i].iter().map(of_reader).max();
-            last_stage[i] = reader.unwrap_or(i).max(i);
-        }
         let nodes = instance.nodes();
         let bytes: Vec<u64> = nodes.iter().map(|v| v.output_bytes).collect();
         let working = |again: bool| {
@@ -69,7 +55,7 @@ impl Graph {
             let each = each.map(move |v| v.run_workspace_bytes(again) + v.output_bytes);
             each.collect::<Vec<u64>>()
         };
-        Some(Graph {
+        let graph = Graph {
             cost: nodes.iter().map(|v| v.run_cost(false)).collect(),
             cost_again: nodes.iter().map(|v| v.run_cost(true)).collect(),
             working: working(false),
@@ -78,10 +64,114 @@ impl Graph {
             inputs,
             parent,
             recomputable,
-            readers,
-            last_stage,
+            readers: Vec::new(),
+            last_stage: Vec::new(),
             capacity: budget_bytes.checked_sub(instance.static_bytes())?,
-        })
+        };
+        Some(graph.with_readers())
+    }
+
+    /// The graph with readers and last stages, from inputs.
+    fn with_readers(mut self) -> Graph {
+        let n = self.len();
+        self.readers = vec![Vec::new(); n];
+        for (reader, inputs) in self.inputs.iter().enumerate() {
+            for &i in inputs {
+                self.readers[i as usize].push(reader as u32);
+            }
+        }
+        self.last_stage = (0..n).collect();
+        for i in (0..n).rev() {
+            let of_reader = |&q: &u32| match self.recomputable[q as usize] {
+                true => self.last_stage[q as usize],
+                false => q as usize,
+            };
+            let reader = self.readers[i].iter().map(of_reader).max();
+            self.last_stage[i] = reader.unwrap_or(i).max(i);
+        }
+        self
+    }
+
+    /// The graph with other bytes for all together, and nodes that take some of them: of each
+    /// holder one that costs nothing and is computed once, and one that reads it where it ends. They
+    /// stand before and behind the node of their stage, in the order of the list.
+    pub fn with_holders(&self, holders: &[Holder], capacity: u64) -> Graph {
+        let n = self.len();
+        let mut graph = Graph {
+            cost: Vec::new(),
+            cost_again: Vec::new(),
+            bytes: Vec::new(),
+            working: Vec::new(),
+            working_again: Vec::new(),
+            inputs: Vec::new(),
+            parent: Vec::new(),
+            recomputable: Vec::new(),
+            readers: Vec::new(),
+            last_stage: Vec::new(),
+            capacity,
+        };
+        let (mut ids, mut held) = (vec![0u32; n], vec![0u32; holders.len()]);
+        let last = self.parent.iter().rposition(Option::is_none);
+        let endless = |h: &Holder| h.until.is_none();
+        for node in 0..n {
+            for (id, holder) in held.iter_mut().zip(holders) {
+                if holder.from as usize == node {
+                    *id = graph.add_holder(holder.bytes, Vec::new());
+                }
+            }
+            ids[node] = graph.len() as u32;
+            let mut inputs: Vec<u32> = self.inputs[node].iter().map(|i| ids[*i as usize]).collect();
+            if last == Some(node) {
+                let rest = held.iter().zip(holders);
+                let rest = rest.filter(|(_, h)| endless(h) && h.from as usize <= node);
+                inputs.extend(rest.map(|(id, _)| *id));
+                inputs.sort_unstable();
+            }
+            graph.cost.push(self.cost[node]);
+            graph.cost_again.push(self.cost_again[node]);
+            graph.bytes.push(self.bytes[node]);
+            graph.working.push(self.working[node]);
+            graph.working_again.push(self.working_again[node]);
+            graph.inputs.push(inputs);
+            graph
+                .parent
+                .push(self.parent[node].map(|p| ids[p as usize]));
+            graph.recomputable.push(self.recomputable[node]);
+            for (id, holder) in held.iter().zip(holders) {
+                if holder.until == Some(node as u32) {
+                    graph.add_holder(0, vec![*id]);
+                }
+            }
+        }
+        graph.with_readers()
+    }
+
+    /// Adds a node without cost that is computed once; its number.
+    fn add_holder(&mut self, bytes: u64, inputs: Vec<u32>) -> u32 {
+        self.cost.push(0);
+        self.cost_again.push(0);
+        self.bytes.push(bytes);
+        self.working.push(bytes);
+        self.working_again.push(bytes);
+        self.inputs.push(inputs);
+        self.parent.push(None);
+        self.recomputable.push(false);
+        self.len() as u32 - 1
+    }
+
+    /// The most bytes that anything takes while each stage runs: all tensors that are of use then,
+    /// and the largest workspace and output of what runs.
+    pub fn most_bytes(&self) -> Vec<u64> {
+        let n = self.len();
+        let most = |stage: usize| {
+            let alive = (0..stage).filter(|i| self.last_stage[*i] >= stage);
+            let bytes = alive.map(|i| self.bytes[i]);
+            let again = (0..stage).filter(|i| self.recomputable[*i]);
+            let again = again.map(|i| self.working_again[i]);
+            let working = again.chain([self.working[stage]]).max().unwrap_or(0);
+            bytes.fold(working, u64::saturating_add)
+        };
+        (0..n).map(most).collect()
     }
 
     /// Number of nodes and of stages.
@@ -100,6 +190,12 @@ impl Graph {
         inputs.map(|&i| self.bytes[i as usize]).sum()
     }
 
+    /// Bytes without which a node cannot run for the first time by itself: inputs, output and
+    /// workspace.
+    pub fn need_alone(&self, node: u32) -> u64 {
+        self.input_bytes(node) + self.working[node as usize]
+    }
+
     /// Bytes without which a node cannot run for the first time: inputs, output, workspace, and
     /// what later nodes read and is never recomputed.
     pub fn need_first(&self, node: u32) -> u64 {
@@ -108,7 +204,12 @@ impl Graph {
             !self.recomputable[*k] && is_read && !self.reads(node, *k as u32)
         };
         let kept = (0..node as usize).filter(stays).map(|k| self.bytes[k]);
-        self.input_bytes(node) + self.working[node as usize] + kept.sum::<u64>()
+        self.need_alone(node) + kept.sum::<u64>()
+    }
+
+    /// Returns whether nothing fits, since a node does not beside what is there with it.
+    pub fn is_too_small(&self, node: u32) -> bool {
+        (node as usize) < self.len() && self.need_first(node) > self.capacity
     }
 
     /// Bytes without which a node cannot be recomputed.

@@ -12,11 +12,11 @@ pub mod cover;
 mod graph;
 mod lives;
 pub(super) mod read;
-mod rows;
+pub(super) mod rows;
 
 use super::{Branch, Program};
 use cover::Cover;
-use graph::Graph;
+pub(super) use graph::Graph;
 use lives::{LifeExclusions, Lives};
 use remat_instances::Instance;
 use rows::Prices;
@@ -114,11 +114,10 @@ pub(super) struct Checkmate {
 }
 
 impl Checkmate {
-    /// `None` if what is always there exceeds the budget.
-    pub fn new(instance: &Instance, budget_bytes: u64) -> Option<Checkmate> {
-        let graph = Graph::new(instance, budget_bytes)?;
+    /// The program for a graph.
+    pub fn of(graph: Graph) -> Checkmate {
         let base = graph.cost.iter().map(|&c| i128::from(c)).sum();
-        Some(Checkmate { graph, base })
+        Checkmate { graph, base }
     }
 
     fn lives(&self, prices: &NodePrices, exclusions: &LifeExclusions, node: usize) -> Lives {
@@ -128,10 +127,7 @@ impl Checkmate {
 
 /// Returns whether nothing fits, since a node does not beside its inputs and what is always there.
 pub(super) fn is_too_small(instance: &Instance, budget_bytes: u64, node: u32) -> bool {
-    let Some(graph) = Graph::new(instance, budget_bytes) else {
-        return true;
-    };
-    (node as usize) < graph.len() && graph.need_first(node) > graph.capacity
+    Graph::new(instance, budget_bytes).is_none_or(|graph| graph.is_too_small(node))
 }
 
 /// The worth of a node's multipliers.

@@ -8,7 +8,16 @@ use crate::proof::parse::{ProofLine, branch};
 /// # Errors
 /// The word that is wrong, and what would be right.
 pub fn row(line: &mut ProofLine<'_>) -> Result<Row, String> {
-    let row = match line.word("a kind of row")? {
+    let kind = line.word("a kind of row")?;
+    row_of(kind, line)
+}
+
+/// Reads the row of a line behind its first word.
+///
+/// # Errors
+/// As [`row`].
+pub fn row_of(kind: &str, line: &mut ProofLine<'_>) -> Result<Row, String> {
+    let row = match kind {
         "need" => Row::Need {
             node: line.number("a node")?,
             reader: line.number("its reader")?,
@@ -65,7 +74,16 @@ fn path(line: &mut ProofLine<'_>) -> Result<Path, String> {
 /// # Errors
 /// The word that is wrong, and what would be right.
 pub fn quantity(line: &mut ProofLine<'_>) -> Result<Quantity, String> {
-    let what = match line.word("a quantity")? {
+    let word = line.word("a quantity")?;
+    quantity_of(word, line)
+}
+
+/// Reads a quantity behind its first word.
+///
+/// # Errors
+/// As [`quantity`].
+pub fn quantity_of(word: &str, line: &mut ProofLine<'_>) -> Result<Quantity, String> {
+    let what = match word {
         "starts" => Counted::Starts(line.number("a stage")?, line.number("a stage")?),
         "held" => Counted::Held(line.number("a stage")?),
         other => return line.refuse(other, "starts or held"),

@@ -316,12 +316,21 @@ impl Prices {
 
     /// Charge for a tensor that is there at all events before one.
     pub fn charged(&self, tensor: usize, event: usize) -> i128 {
+        self.occupied(tensor, event) - self.paid(tensor, event)
+    }
+
+    /// Charge for the memory of a tensor at all events before one.
+    pub fn occupied(&self, tensor: usize, event: usize) -> i128 {
         let pay = |g: &RoundedSizes| g.before[event] * g.sizes[tensor];
-        let memory: i128 = self.gauges.iter().map(pay).sum();
+        self.gauges.iter().map(pay).sum()
+    }
+
+    /// Payment to a tensor for what reads it at all events before one.
+    pub fn paid(&self, tensor: usize, event: usize) -> i128 {
         let covers = &self.covers[tensor];
         match covers.partition_point(|c| c.0 < event) {
-            0 => memory,
-            reached => memory - covers[reached - 1].1,
+            0 => 0,
+            reached => covers[reached - 1].1,
         }
     }
 }

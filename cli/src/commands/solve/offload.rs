@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::report;
 use crate::transfers::{self, TransfersJson};
 use remat_formulations::offload::nodes::Offloaded;
+use remat_instances::Semantics;
 use remat_instances::instance::CostUnit;
 use serde::Serialize;
 
@@ -15,7 +16,6 @@ pub(super) fn check(arguments: &SolveArguments) -> Result<(), Failure> {
     }
     let asked = [
         ("--reorder", arguments.order.reorder),
-        ("--certificate", arguments.certificate.is_some()),
         ("--schedule-out", arguments.schedule_out.is_some()),
     ];
     match asked.iter().find(|(_, asked)| *asked) {
@@ -23,6 +23,24 @@ pub(super) fn check(arguments: &SolveArguments) -> Result<(), Failure> {
         Some((option, _)) => Err(Failure::Usage {
             problem: format!("{option} with --offload: a plan that copies to the host has none"),
             remedy: format!("leave out {option} or --offload"),
+        }),
+    }
+}
+
+/// Checks that there are proofs of bounds with copies, where one is asked for.
+pub(super) fn check_certificate(
+    arguments: &SolveArguments,
+    semantics: Semantics,
+) -> Result<(), Failure> {
+    let is_linked = arguments.offload.link.offload.is_some();
+    match is_linked && arguments.certificate.is_some() && semantics == Semantics::Monet {
+        false => Ok(()),
+        true => Err(Failure::Usage {
+            problem:
+                "--certificate with --offload: bounds of MONeT's program with copies have no proofs"
+                    .into(),
+            remedy: "leave out one of them, or solve Checkmate's program: --formulation checkmate"
+                .into(),
         }),
     }
 }

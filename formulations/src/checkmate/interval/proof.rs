@@ -1,6 +1,7 @@
 //! Words of proofs for Checkmate's rows and quantities.
 
 use super::{CheckmateGraph, Quantity, Row};
+use crate::life::multipliers;
 use crate::life::proof::{self, Proven, write_branch, write_list, write_pairs};
 use crate::solve::BoundProof;
 use remat_instances::Instance;
@@ -19,6 +20,10 @@ pub fn tree_proof(
 
 impl Proven for CheckmateGraph {
     const NAME: &'static str = "checkmate";
+
+    fn multipliers(&self, rows: &[Row], duals: &[f64]) -> Option<(u32, Vec<i128>)> {
+        multipliers(self, rows, duals)
+    }
 
     fn write_row(&self, row: &Row, text: &mut String) {
         // Writing to a string cannot fail.

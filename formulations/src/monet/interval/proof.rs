@@ -2,6 +2,7 @@
 
 use super::{Derivation, Kind, MonetGraph, PathCut, Quantity, Row};
 use crate::life::Which;
+use crate::life::multipliers;
 use crate::life::proof::{self, Proven, write_branch, write_list, write_pairs};
 use crate::solve::BoundProof;
 use remat_instances::Instance;
@@ -20,6 +21,10 @@ pub fn tree_proof(
 
 impl Proven for MonetGraph {
     const NAME: &'static str = "monet";
+
+    fn multipliers(&self, rows: &[Row], duals: &[f64]) -> Option<(u32, Vec<i128>)> {
+        multipliers(self, rows, duals)
+    }
 
     fn is_left_out(&self, row: &Row) -> bool {
         matches!(row.kind, Kind::First | Kind::Choose)

@@ -83,7 +83,7 @@ pub(super) fn lagrangian_bound(
 
 /// Duals in fixed point with so many bits behind the point, those of windows such that idle time
 /// does not pay; `None` where numbers would overflow.
-fn fixed(link: &LinkGraph, rows: &[LinkRow], duals: &[f64]) -> Option<(u32, Vec<i128>)> {
+pub(super) fn fixed(link: &LinkGraph, rows: &[LinkRow], duals: &[f64]) -> Option<(u32, Vec<i128>)> {
     let base = rows.iter().zip(duals).filter_map(|(row, y)| match row {
         LinkRow::Base(row) => Some((row, *y)),
         _ => None,

@@ -63,6 +63,7 @@
 //! | `branch` | what a tree branches on |
 //! | `program` | the program as branch, price and cut sees it, and its root |
 //! | `search` | root and tree |
+//! | `proof` | proofs of bounds, as text |
 
 mod bound;
 mod branch;
@@ -70,6 +71,7 @@ mod graph;
 mod point;
 mod prices;
 mod program;
+mod proof;
 mod rows;
 mod search;
 mod trip;
@@ -80,6 +82,8 @@ pub use branch::{LinkBranch, LinkQuantity};
 pub use graph::LinkGraph;
 pub use point::TripPoint;
 pub use program::root_bound;
+pub use proof::tree_proof;
+pub(crate) use proof::{cost_alone, too_small, write_link};
 pub use rows::{Lane, LinkRow};
 pub use search::{ProofLimits, Proven, prove};
 pub use trip::{Begin, Stretch, Trip};

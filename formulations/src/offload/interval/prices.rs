@@ -2,7 +2,7 @@
 
 use super::rows::{before, inside, sign};
 use super::{LinkGraph, LinkRow};
-use crate::checkmate::interval::Row;
+use crate::checkmate::interval::{Quantity, Row};
 use crate::life::AtomPrices;
 use remat_solver::price::Number;
 
@@ -40,6 +40,9 @@ pub(super) struct LinkPrices<T> {
     /// Payments for a byte of memory at further runs of a node with several ways, by stage
     /// descending.
     pub again: Vec<Vec<(u32, T)>>,
+    /// True for tensors that may come back, or stay, for turns that pay nothing: since being on the
+    /// device when a stage begins or leaving does, or being on the host costs something.
+    pub every_turn: Vec<bool>,
 }
 
 impl<T: Number> LinkPrices<T> {
@@ -92,11 +95,19 @@ impl<T: Number> LinkPrices<T> {
                 .collect(),
             made: vec![T::ZERO; n],
             again: vec![Vec::new(); n],
+            every_turn: vec![false; n],
         };
         let mut windows: Vec<(u32, u32, T)> = Vec::new();
         for (row, y) in rows.filter(|r| r.1 != T::ZERO) {
             prices.pay_ways(link, row, y);
             match *row {
+                LinkRow::Base(Row::Branch(ref branch)) => {
+                    if let Quantity::Held { of, .. } = branch.quantity {
+                        for &node in of.list(&link.graph.classes).iter() {
+                            prices.every_turn[node as usize] |= branch.at_least;
+                        }
+                    }
+                }
                 LinkRow::Base(_)
                 | LinkRow::Choose { .. }
                 | LinkRow::Reads { .. }
@@ -104,10 +115,12 @@ impl<T: Number> LinkPrices<T> {
                 LinkRow::Leaves { node, at_least, .. } => {
                     let sum = &mut prices.leaves[node as usize];
                     *sum = *sum + y.times(sign(at_least));
+                    prices.every_turn[node as usize] |= at_least;
                 }
                 LinkRow::Host { stage } => {
                     let sum = &mut prices.host[stage as usize];
                     *sum = *sum - y;
+                    prices.every_turn.fill(true);
                 }
                 LinkRow::Window { lane, first, last } => {
                     let [out, back] = lane.has();

@@ -3,7 +3,7 @@
 use super::{LinkGraph, TripPoint};
 use crate::solve::ticking;
 use remat_lp::ModelError;
-use remat_solver::price::{Incumbents, Root, RootSettings, TreeSettings, search};
+use remat_solver::price::{Incumbents, Root, RootSettings, TreeProof, TreeSettings, search};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -19,6 +19,8 @@ pub struct ProofLimits {
     pub nodes: u64,
     /// Relative gap to the best plan at which it ends.
     pub gap: f64,
+    /// True if a proof of the bound is collected ([`Proven::proof`]).
+    pub prove: bool,
 }
 
 /// The bound that is proven, and the work it took.
@@ -34,6 +36,9 @@ pub struct Proven {
     pub nodes: u64,
     /// Simplex iterations.
     pub iterations: u64,
+    /// Evidence for the bound of root and tree, where that was asked for: of a tree that began, for
+    /// the bounds of its nodes.
+    pub proof: Option<TreeProof<LinkGraph>>,
 }
 
 /// Proves a bound on the makespan of all plans, by the root and the tree of the form. `best` is the
@@ -76,6 +81,7 @@ pub fn prove(
             point: root.is_converged().then(|| root.point().clone()),
             nodes: 0,
             iterations: root.iterations(),
+            proof: limits.prove.then(|| root.proof()),
         };
         let goes_on = root.is_converged() && root_bound <= upper && limits.nodes > 0;
         // A root below what is known leaves a tree far to go.
@@ -86,12 +92,15 @@ pub fn prove(
                 gap: limits.gap,
                 nodes: limits.nodes,
                 iterations: limits.iterations[1],
+                prove: limits.prove,
                 ..TreeSettings::default()
             };
             let outcome = search(root, &tree, &incumbents, &())?;
             proven.bound = proven.bound.max(outcome.bound);
             proven.nodes = outcome.nodes;
             proven.iterations = outcome.iterations;
+            // The root's own evidence is part of the tree's.
+            proven.proof = outcome.proof.or(proven.proof);
         }
         Ok(proven)
     };
@@ -104,6 +113,7 @@ pub fn prove(
             point: None,
             nodes: 0,
             iterations: 0,
+            proof: None,
         }),
     }
 }

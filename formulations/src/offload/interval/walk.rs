@@ -72,12 +72,15 @@ struct Ahead<T> {
     both: T,
     /// Ways on from the host.
     candidates: Vec<Candidate<T>>,
-    /// The cheapest of them, where it is cheaper than to be absent.
+    /// The cheapest of them.
     host: Option<(T, u32)>,
     /// Sum of what the host charges for the stages behind.
     hosted: T,
     /// Sum of all payments that windows yet to come may make.
     promised: T,
+    /// More than to be absent a way on from the host may cost: what is paid for being on the device
+    /// when a stage begins, in which the copy to the host is complete, and for that copy.
+    kept: T,
 }
 
 /// Prices of copies that are complete, or read, in a stage.
@@ -172,6 +175,10 @@ impl<T: Number + Default> Walk<T> {
             host: None,
             hosted: T::ZERO,
             promised: returns.iter().fold(T::ZERO, |sum, r| sum + r.2),
+            kept: (crossed.iter().map(|cross| cross.1))
+                .chain([prices.leaves[i]])
+                .filter(|pay| *pay > T::ZERO)
+                .fold(T::ZERO, |sum, pay| sum + pay),
         };
         let mut trip = life.clone();
         let bytes = graph.bytes[i] as i64;
@@ -181,7 +188,7 @@ impl<T: Number + Default> Walk<T> {
                 windows = rest;
             }
             let copies = tensor.copies(stage, charge_out);
-            let pays = returns.iter().any(|r| (r.0..=r.1).contains(&stage));
+            let pays = prices.every_turn[i] || returns.iter().any(|r| (r.0..=r.1).contains(&stage));
             self.note_events(&tensor, &mut paid, stage, pays);
             let mut is_started = false;
             for e in 0..=self.events.len() {
@@ -253,7 +260,8 @@ impl<T: Number + Default> Walk<T> {
         }
     }
 
-    /// Notes the turns of a stage that pay, and those of all readers where coming back does.
+    /// Notes the turns of a stage that pay, and those of all readers where `pays` says that coming
+    /// back or staying up to them does.
     fn note_events(
         &mut self,
         tensor: &Tensor<'_, T>,
@@ -339,7 +347,6 @@ impl<T: Number + Default> Walk<T> {
             });
             if absent < life.absent {
                 life.absent = absent;
-                life.host = life.host.filter(|host| host.0 < absent);
             }
         } else {
             self.least = cost + life.device - begin;
@@ -473,11 +480,10 @@ impl<T: Number> Ahead<T> {
     /// Finds the cheapest way on from the host.
     fn update(&mut self) {
         self.host = None;
-        let mut best = self.absent;
         for (k, candidate) in (0..).zip(&self.candidates) {
             let price = candidate.price + self.hosted;
-            if price < best {
-                (best, self.host) = (price, Some((price, k)));
+            if self.host.is_none_or(|host| price < host.0) {
+                self.host = Some((price, k));
             }
         }
     }
@@ -501,11 +507,11 @@ impl<T: Number> Ahead<T> {
     /// Takes a way on from the host, where it is the cheapest or may become it.
     fn add(&mut self, candidate: Candidate<T>) {
         let price = candidate.price + self.hosted;
-        let best = self.host.map_or(self.absent, |host| host.0);
-        if price >= best + self.promised {
+        let cheaper = |most: T| price < most + self.promised;
+        if !cheaper(self.absent + self.kept) || self.host.is_some_and(|host| !cheaper(host.0)) {
             return;
         }
-        if price < best {
+        if self.host.is_none_or(|host| price < host.0) {
             self.host = Some((price, self.candidates.len() as u32));
         }
         self.candidates.push(candidate);

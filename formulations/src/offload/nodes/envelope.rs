@@ -11,12 +11,17 @@
 //! An envelope is built into an instance: the budget is enlarged by its peak, and nodes without
 //! cost hold what it lacks elsewhere (rounded down, so that the bound stays one).
 
+use crate::checkmate::CheckmateGraph;
 use crate::offload::CopyPhase;
+use crate::offload::interval::write_link;
+use crate::solve::BoundProof;
 use remat_instances::instance::{
     CopyTimes, Implementation, Instance, InstanceData, Node, NodeId, NodeKind, StructureError,
     passing_in_plain_order,
 };
 use remat_instances::plan::{Plan, Step};
+use remat_instances::schedule::Semantics;
+use std::fmt::Write;
 
 /// Bytes that only the host may have while each stage runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,6 +101,39 @@ fn first_cost(node: &Node) -> u64 {
     least.unwrap_or(0).saturating_add_signed(in_place)
 }
 
+/// Bytes beyond which memory is of no use while each stage runs, fixed memory included: of all
+/// tensors that may be read then or later, and the largest workspace and output of what runs.
+/// (Without recomputation less may do; but who has more may compute a node beside more.)
+pub(crate) fn useful_bytes(instance: &Instance, semantics: Semantics) -> Vec<u64> {
+    let nodes = instance.nodes();
+    let n = nodes.len();
+    let fixed = instance.static_bytes();
+    let sum = |bytes: u64, more: u64| bytes.saturating_add(more);
+    if semantics == Semantics::Monet {
+        // A tensor may be charged as stored and as an input.
+        let twice = nodes.iter().flat_map(|v| [v.output_bytes; 2]);
+        let ways = nodes.iter().flat_map(|v| &v.implementations);
+        let ways = ways.map(|way| way.workspace_bytes.max(way.recompute_workspace_bytes));
+        let in_place = nodes.iter().flat_map(|v| &v.in_place);
+        let all = ways.chain(in_place.map(|option| option.workspace_bytes));
+        let workspace = all.fold(0, i64::max).unsigned_abs();
+        return vec![sum(twice.fold(fixed, sum), workspace); n];
+    }
+    let last = CheckmateGraph::with_capacity(instance, 0).last_stage;
+    let working = |i: usize, again| sum(nodes[i].run_workspace_bytes(again), nodes[i].output_bytes);
+    let mut again = 0;
+    let useful = (0..n).map(|stage| {
+        let alive = (0..stage).filter(|i| last[*i] as usize >= stage);
+        let runs = working(stage, false).max(again);
+        if instance.may_recompute(NodeId::from(stage)) {
+            again = again.max(working(stage, true));
+        }
+        let tensors = alive.map(|i| nodes[i].output_bytes);
+        tensors.fold(sum(fixed, runs), sum)
+    });
+    useful.collect()
+}
+
 /// An instance with an envelope built in.
 pub(crate) struct Enveloped {
     /// The instance, with nodes that hold memory.
@@ -104,27 +142,36 @@ pub(crate) struct Enveloped {
     pub most_bytes: u64,
     /// Node of the instance that was given for each node; none for those that hold memory.
     of: Vec<Option<NodeId>>,
+    /// Nodes that hold memory, in their order.
+    holders: Vec<Holder>,
+}
+
+/// A node that holds memory.
+struct Holder {
+    id: NodeId,
+    bytes: u64,
+    /// Stage of the node behind it.
+    from: usize,
+    /// Stage of the node behind which it is read; none for one that the last node reads.
+    until: Option<usize>,
 }
 
 /// Steps in which the envelope rises, and as many in which it falls.
 const STEPS: u64 = 12;
 
 impl Enveloped {
-    /// Builds an envelope into an instance, with memory of `memory_bytes` at most to be given back:
-    /// the envelope counts up to there.
+    /// Builds an envelope into an instance, of which in each stage so many bytes at most are of
+    /// use.
     ///
     /// # Errors
     /// [`StructureError`] where the sizes add up to too much.
     pub fn of(
         instance: &Instance,
         envelope: &Envelope,
-        memory_bytes: u64,
+        useful_bytes: &[u64],
     ) -> Result<Self, StructureError> {
-        let bytes: Vec<u64> = envelope
-            .bytes
-            .iter()
-            .map(|b| (*b).min(memory_bytes))
-            .collect();
+        let bytes = envelope.bytes.iter().zip(useful_bytes);
+        let bytes: Vec<u64> = bytes.map(|(b, useful)| *b.min(useful)).collect();
         let most_bytes = bytes.iter().copied().max().unwrap_or(0);
         let peak = bytes.iter().position(|b| *b == most_bytes).unwrap_or(0);
         let step = most_bytes.div_ceil(STEPS).max(1);
@@ -164,12 +211,39 @@ impl Enveloped {
             }
         }
         holders.for_each(|h| made.reader(peak, h));
-        made.finish(instance, &risen)
-            .map(|(instance, of)| Enveloped {
-                instance,
-                most_bytes,
-                of,
-            })
+        made.finish(instance, &risen, most_bytes)
+    }
+
+    /// The proof of a bound for plans with copies that take at most `horizon`, from one for plans
+    /// without of the enveloped instance; `given` has the link.
+    pub fn proof(
+        &self,
+        given: &Instance,
+        by_loss: bool,
+        budget_bytes: u64,
+        horizon: u64,
+        within: &BoundProof,
+    ) -> BoundProof {
+        let bound = within.bound().unwrap_or(u64::MAX).min(horizon);
+        // No plan takes longer than any number.
+        let bound = (bound < u64::MAX).then_some(bound);
+        let claim = bound.map_or("infeasible".into(), |b| format!("bound {b}"));
+        let mut text = format!(
+            "remat-proof/2\nprogram envelope\ninstance {}\nbudget {budget_bytes}\nclaim {claim}\n",
+            given.name()
+        );
+        write_link(given, by_loss, &mut text);
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "horizon {horizon}\nholders {}", self.holders.len());
+        for holder in &self.holders {
+            let _ = write!(text, "{} {} ", holder.bytes, holder.from);
+            let _ = match holder.until {
+                Some(until) => writeln!(text, "{until}"),
+                None => writeln!(text, "end"),
+            };
+        }
+        text.push_str(within.text());
+        BoundProof::new(text, bound)
     }
 
     /// A plan of the enveloped instance as one of the instance that was given.
@@ -217,6 +291,7 @@ struct Made {
     /// New ids of the nodes that were given.
     ids: Vec<NodeId>,
     step: u64,
+    holders: Vec<Holder>,
     /// First node behind the forward pass.
     behind: usize,
     names: usize,
@@ -237,6 +312,7 @@ impl Made {
             of: Vec::new(),
             ids: Vec::new(),
             step,
+            holders: Vec::new(),
             behind: behind.unwrap_or(usize::MAX),
             names: 0,
             stem,
@@ -269,11 +345,20 @@ impl Made {
 
     /// A node that holds a step of memory, before the node of a stage.
     fn holder(&mut self, stage: usize) -> NodeId {
-        self.add(stage, Vec::new(), self.step)
+        let id = self.add(stage, Vec::new(), self.step);
+        self.holders.push(Holder {
+            id,
+            bytes: self.step,
+            from: stage,
+            until: None,
+        });
+        id
     }
 
     /// A node that reads a holder, and so ends it, behind the node of a stage.
     fn reader(&mut self, stage: usize, holder: NodeId) {
+        let held = self.holders.iter_mut().filter(|held| held.id == holder);
+        held.for_each(|held| held.until = Some(stage));
         self.add(stage + 1, vec![holder], 0);
     }
 
@@ -304,7 +389,8 @@ impl Made {
         mut self,
         instance: &Instance,
         risen: &[NodeId],
-    ) -> Result<(Instance, Vec<Option<NodeId>>), StructureError> {
+        most_bytes: u64,
+    ) -> Result<Enveloped, StructureError> {
         // What rose stays until the last node that can read it.
         let proper = |v: &Node| v.parent().is_none();
         if let Some(last) = self.nodes.iter().rposition(proper) {
@@ -324,6 +410,38 @@ impl Made {
             host_link: None,
             nodes: self.nodes,
         };
-        Ok((Instance::new(data)?, self.of))
+        Ok(Enveloped {
+            instance: Instance::new(data)?,
+            most_bytes,
+            of: self.of,
+            holders: self.holders,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use remat_instances::instance::CostUnit;
+
+    #[test]
+    fn workspaces_of_recomputations_are_of_use() {
+        let mut nodes = vec![
+            Node::forward("a", vec![], 1, 2),
+            Node::forward("b", vec![NodeId(0)], 1, 3),
+            Node::forward("c", vec![NodeId(0), NodeId(1)], 1, 1),
+        ];
+        nodes[0].implementations[0].recompute_workspace_bytes = 100;
+        let data = InstanceData {
+            name: "three".into(),
+            cost_unit: CostUnit::nanoseconds(),
+            host_link: None,
+            nodes,
+        };
+        let instance = Instance::new(data).unwrap();
+        // Computed plainly it takes at most 6 bytes; `a` may be computed again beside `b`.
+        let useful = useful_bytes(&instance, Semantics::Checkmate);
+        assert_eq!(useful, [2, 2 + 102, 5 + 102]);
+        assert_eq!(useful_bytes(&instance, Semantics::Monet), [112; 3]);
     }
 }

@@ -1,5 +1,6 @@
 //! The front door: an instance with a link and a budget to a plan that copies, and a bound.
 
+mod certify;
 mod faster;
 mod first;
 mod first_ways;
@@ -10,14 +11,15 @@ pub(super) use first::too_small;
 use super::choose::{Choose, ChooseSettings, Chosen};
 use super::clock::Clock;
 use super::emit::emit;
-use super::envelope::{Envelope, Enveloped};
+use super::envelope::{Envelope, Enveloped, useful_bytes};
 use super::outcome::{Offloaded, STAGE_SCHEDULES_WITH_COPIES};
 use super::sequence::Sequence;
 use super::settings::OffloadTuning;
 use super::stages::Stages;
 use crate::offload::CopyPhase;
 use crate::solve::{
-    AnyFormulation, Listener, Outcome, Settings, Solvable, SolveError, Watch, planned, relative_gap,
+    AnyFormulation, BoundProof, Listener, Outcome, Settings, Solvable, SolveError, Watch, planned,
+    relative_gap,
 };
 use rayon::prelude::*;
 use remat_instances::instance::{CopyTimes, Instance};
@@ -167,6 +169,9 @@ impl<'a> Offload<'a> {
             times,
             base,
             room: plain.peak_bytes.saturating_sub(self.budget_bytes),
+            useful: (useful_bytes(&instance, self.formulation.semantics()).into_iter())
+                .map(|bytes| bytes.saturating_sub(self.budget_bytes))
+                .collect(),
             stages: Stages::new(self.listener, base),
             settings: &settings,
             watch: &watch,
@@ -180,8 +185,13 @@ impl<'a> Offload<'a> {
             sequences: Vec::new(),
             without: None,
             met: None,
+            proof: None,
+            has_trips: false,
         };
         search.run()?;
+        if self.settings.prove {
+            search.certify()?;
+        }
         Ok(search.end())
     }
 }
@@ -201,6 +211,8 @@ struct Searching<'a> {
     base: u64,
     /// Memory that the step without recomputation needs beyond the budget, in bytes.
     room: u64,
+    /// Bytes beyond the budget that are of any use in each stage.
+    useful: Vec<u64>,
     stages: Stages<'a>,
     settings: &'a Settings,
     watch: &'a Watch<'a>,
@@ -212,6 +224,10 @@ struct Searching<'a> {
     without: Option<(Schedule, u64)>,
     /// Time after which the gap was met.
     met: Option<Duration>,
+    /// The proof that shows most.
+    proof: Option<BoundProof>,
+    /// True if trips have been tried.
+    has_trips: bool,
 }
 
 impl Searching<'_> {
@@ -385,17 +401,24 @@ impl Searching<'_> {
         let instance = self.instance;
         let host = instance.host_link().and_then(|link| link.host_memory_bytes);
         let envelope = Envelope::of(instance, &self.times, self.asked.phase, host, extra);
-        let Ok(made) = Enveloped::of(instance, &envelope.scaled(share), self.room) else {
+        let Ok(made) = Enveloped::of(instance, &envelope.scaled(share), &self.useful) else {
             return Ok(None);
         };
         let semantics = self.asked.formulation.semantics();
         let formulation = AnyFormulation::of(&made.instance, semantics)?;
         let budget = self.asked.budget_bytes.saturating_add(made.most_bytes);
-        let outcome = formulation.solve(budget, &[], settings, &self.stages)?;
+        let settings = Settings {
+            prove: share == 1.0 && self.is_certified(),
+            ..settings.clone()
+        };
+        let outcome = formulation.solve(budget, &[], &settings, &self.stages)?;
         self.count(&outcome);
         if share == 1.0 && self.is_stage_bound() {
             // Plans beyond what the envelope was made for cost more than that.
             let beyond = self.base.saturating_add(extra);
+            if let Some(within) = &outcome.proof {
+                self.certify_by_envelope(&made, beyond, within);
+            }
             let bound = match outcome.infeasible_because {
                 Some(_) => beyond,
                 None => outcome.bound.min(beyond),
@@ -565,6 +588,7 @@ impl Searching<'_> {
         let mut answer = self.answer;
         let outcome = &mut answer.outcome;
         outcome.bound_scope = STAGE_SCHEDULES_WITH_COPIES;
+        outcome.proof = self.proof;
         if let Some(cost) = outcome.cost() {
             outcome.gap = Some(relative_gap(cost, outcome.bound));
         }

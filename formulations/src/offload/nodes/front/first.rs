@@ -6,7 +6,7 @@ use super::Searching;
 use crate::bound::largest_working_set;
 use crate::offload::chain::{ChainTuning, chain_plans_tuned};
 use crate::offload::exact::{ExactOutcome, ExactSearch, ExactSettings};
-use crate::solve::{AnyFormulation, Solvable, SolveError};
+use crate::solve::{AnyFormulation, Settings, Solvable, SolveError};
 use remat_instances::instance::{Implementation, Instance, NodeId};
 use remat_instances::schedule::Semantics;
 
@@ -46,10 +46,14 @@ impl Searching<'_> {
             return Ok(false);
         };
         let (asked, instance) = (self.asked, self.instance);
+        let settings = Settings {
+            prove: self.is_certified(),
+            ..self.settings.clone()
+        };
         let outcome = asked.formulation.solve(
             asked.budget_bytes,
             &[],
-            self.settings,
+            &settings,
             // Its plans and bounds are those of the whole.
             asked.listener,
         )?;
@@ -63,12 +67,15 @@ impl Searching<'_> {
             self.prove_by_trips(asked.tuning.trip_shares)?;
             return Ok(true);
         }
+        // A plan with copies takes longer than that.
+        let beyond = self.base.saturating_add(extra);
+        if let Some(within) = &outcome.proof {
+            self.certify_without_copies(beyond, within);
+        }
         if extra == u64::MAX && outcome.infeasible_because.is_some() {
             self.answer.outcome.infeasible_because = outcome.infeasible_because;
             return Ok(true);
         }
-        // A plan with copies takes longer than that.
-        let beyond = self.base.saturating_add(extra);
         self.learn(match outcome.infeasible_because {
             Some(_) => beyond,
             None => outcome.bound.min(beyond),

@@ -20,12 +20,14 @@ impl Searching<'_> {
         let Some(link) = link else {
             return Ok(());
         };
+        self.has_trips = true;
         let left = self.watch.left();
         let limits = ProofLimits {
             time: left.map(|left| shares.map(|share| left.mul_f64(share))),
             iterations: [4, 2].map(|part| self.settings.iterations / part),
             nodes: self.settings.nodes,
             gap: self.settings.gap,
+            prove: self.is_certified(),
         };
         let (bound, cost) = (self.answer.outcome.bound, self.cost());
         let is_over = || self.watch.is_over();
@@ -35,6 +37,10 @@ impl Searching<'_> {
             return Ok(());
         };
         self.learn(proven.bound);
+        if let Some(tree) = &proven.proof {
+            let proof = interval::tree_proof(instance, asked.budget_bytes, &link, tree);
+            self.certify_by(proof);
+        }
         self.answer.outcome.nodes += proven.nodes;
         self.answer.outcome.lp_iterations += proven.iterations;
         for threshold in asked.tuning.trip_thresholds {

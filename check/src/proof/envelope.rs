@@ -1,0 +1,165 @@
+//! Bounds for plans with copies by bounds for plans without, in more memory (`docs/proof.md`).
+//!
+//! Whoever keeps on the device what only the host has gets, from a plan with copies, one without
+//! that computes the same in more memory. How much more it is at a moment is bounded by what the
+//! link carries before it and behind it, in plans that take no longer than a horizon. *Holders* take
+//! memory away again where that is less than the larger budget gives.
+
+use super::link::may_leave;
+use super::trips::LinkedGraph;
+use super::{Body, Claim, LinkTerms, Proof, checkmate, tree};
+use remat_instances::Instance;
+use remat_instances::instance::CopyTimes;
+
+/// Memory that is not there from one stage to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Bytes that are taken.
+    pub bytes: u64,
+    /// First stage without them: the holder is computed before its node.
+    pub from: u32,
+    /// The last such stage, behind whose node the holder is read; `None` for one that is read by the
+    /// last node that is no by-product.
+    pub until: Option<u32>,
+}
+
+/// Evidence of a bound for plans with copies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Envelope {
+    /// The link.
+    pub terms: LinkTerms,
+    /// The cost up to which plans are looked at: longer ones take longer than it.
+    pub horizon: u64,
+    /// Memory taken away, in the order of its nodes.
+    pub holders: Vec<Holder>,
+    /// The proof for plans without copies, in the larger budget and with the holders.
+    pub within: Box<Proof>,
+}
+
+impl Envelope {
+    /// Checks that plans with copies within a budget take at least what is claimed.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, in words.
+    pub(super) fn check(
+        &self,
+        instance: &Instance,
+        budget_bytes: u64,
+        claim: Claim,
+    ) -> Result<tree::Counts, String> {
+        let cost = match claim {
+            Claim::Bound(cost) => cost,
+            // If anything fits, some plan takes less than that.
+            Claim::Infeasible => {
+                let linked = LinkedGraph::new(instance, budget_bytes, &self.terms, 1)?;
+                linked.map_or(0, |linked| linked.beyond())
+            }
+            Claim::TooSmall(_) => {
+                return Err("an envelope shows bounds, or that nothing fits".into());
+            }
+        };
+        // A plan takes whole units: one beyond the horizon takes one more.
+        if cost > self.horizon.saturating_add(1) {
+            return Err(format!(
+                "plans longer than the horizon of {} are not looked at, and the claim is {cost}",
+                self.horizon
+            ));
+        }
+        match self.within.claim {
+            Claim::Bound(within) if within < cost => {
+                return Err(format!(
+                    "without copies it claims {within}, less than {cost}"
+                ));
+            }
+            _ => {}
+        }
+        let times = self.terms.times(instance)?;
+        let graph = checkmate::Graph::new(instance, budget_bytes);
+        let Some(graph) = graph else {
+            // What is always there exceeds the budget.
+            return Ok(tree::Counts::default());
+        };
+        let held = self.held(&graph)?;
+        let needed = self.needed(instance, &graph, &times);
+        let larger = self.within.budget_bytes;
+        for (stage, (held, needed)) in held.iter().zip(&needed).enumerate() {
+            let room = larger.checked_sub(instance.static_bytes());
+            let room = room.and_then(|room| room.checked_sub(*held)).unwrap_or(0);
+            if room < *needed {
+                return Err(format!(
+                    "stage {stage} has {room} bytes without copies, and those with copies may take {needed}"
+                ));
+            }
+        }
+        let Body::Checkmate(evidence) = &self.within.body else {
+            return Err("without copies it is a proof of another program than checkmate".into());
+        };
+        let capacity = larger.saturating_sub(instance.static_bytes());
+        let enveloped = graph.with_holders(&self.holders, capacity);
+        tree::check_checkmate(enveloped, self.within.claim, evidence)
+            .map_err(|e| format!("without copies: {e}"))
+    }
+
+    /// Bytes that holders take while each stage runs.
+    fn held(&self, graph: &checkmate::Graph) -> Result<Vec<u64>, String> {
+        let n = graph.len();
+        let mut held = vec![0u64; n];
+        for (number, holder) in self.holders.iter().enumerate() {
+            let (from, until) = (holder.from as usize, holder.until.map(|t| t as usize));
+            let last = until.unwrap_or(n - 1);
+            if from > last || last >= n {
+                return Err(format!(
+                    "holder {number} is there from stage {from} to {last}"
+                ));
+            }
+            for bytes in &mut held[from..=last] {
+                let sum = bytes.checked_add(holder.bytes);
+                *bytes = sum.ok_or_else(|| format!("holder {number} is too large"))?;
+            }
+        }
+        Ok(held)
+    }
+
+    /// Bytes that suffice in each stage for what a plan with copies has on the device and on the
+    /// host alone, beside what is always there.
+    fn needed(&self, instance: &Instance, graph: &checkmate::Graph, times: &CopyTimes) -> Vec<u64> {
+        let n = graph.len();
+        let before = |stage: usize| {
+            let costs = graph.cost[..stage].iter();
+            costs.fold(0u64, |sum, cost| sum.saturating_add(*cost))
+        };
+        let all = before(n);
+        let loss = self.terms.loss(instance);
+        // Bytes that go in some time and come in the rest of it.
+        let [out, back] = [
+            times.to_host_within(self.horizon),
+            times.from_host_within(self.horizon),
+        ];
+        let [out, back] = [u128::from(out) + 1, u128::from(back) + 1];
+        // Where both are beyond 64 bits there is no limit.
+        let both = out.checked_mul(back).map(|product| product / (out + back));
+        let both = both.and_then(|both| u64::try_from(both).ok());
+        let both = both.unwrap_or(u64::MAX);
+        let host = self.terms.link.host_memory_bytes.unwrap_or(u64::MAX);
+        let sizes = instance.ids().filter(|id| may_leave(instance, *id));
+        let least = sizes.map(|id| instance.node(id).output_bytes).min();
+        let most = graph.most_bytes();
+        let room = |stage: usize| {
+            // What only the host has when the stage's node starts went before that, and comes later.
+            let gone = loss.map_or(stage, |loss| stage.min(loss));
+            let come = loss.map_or(stage, |loss| stage.max(loss + 1));
+            let to = self.horizon.saturating_sub(all - before(gone));
+            let from = self.horizon.saturating_sub(before(come));
+            let carried = times.to_host_within(to).min(times.from_host_within(from));
+            let away = carried.min(both).min(host);
+            // Tensors go whole.
+            let away = if least.is_none_or(|least| away < least) {
+                0
+            } else {
+                away
+            };
+            graph.capacity.saturating_add(away).min(most[stage])
+        };
+        (0..n).map(room).collect()
+    }
+}

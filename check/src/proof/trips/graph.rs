@@ -1,0 +1,119 @@
+//! Checkmate's graph, and what a link may do with its tensors.
+
+use crate::proof::LinkTerms;
+use crate::proof::checkmate::Graph;
+use crate::proof::link::may_leave;
+use remat_instances::Instance;
+use remat_instances::instance::Duplex;
+
+/// A graph with a link.
+pub struct LinkedGraph {
+    /// The graph without the link.
+    pub graph: Graph,
+    /// Time of the copy to the host and of that back, by tensor, in units and rounded down; `None`
+    /// where it may not leave.
+    pub copies: Vec<Option<[u64; 2]>>,
+    /// Time of a recomputation, by tensor, in units and rounded up.
+    pub again: Vec<u64>,
+    /// Cost of all first computations before each node, and of all.
+    before: Vec<u64>,
+    /// Units of cost that make a unit of time.
+    pub unit: u64,
+    /// True if copies both ways share one clock.
+    pub half_duplex: bool,
+    /// Host memory in bytes, where it is limited.
+    pub host_bytes: Option<u64>,
+    /// The stage of the loss, where copies are made around it.
+    loss: Option<usize>,
+    /// Time of all copies of each tensor, one each way, in units of cost.
+    round_trips: u64,
+}
+
+impl LinkedGraph {
+    /// The graph of an instance; `None` if what is always there exceeds the budget.
+    ///
+    /// # Errors
+    /// A link that is none for the instance, or a unit that is 0.
+    pub fn new(
+        instance: &Instance,
+        budget_bytes: u64,
+        terms: &LinkTerms,
+        unit: u64,
+    ) -> Result<Option<LinkedGraph>, String> {
+        if unit == 0 {
+            return Err("a unit of time has some length, not 0".into());
+        }
+        let times = terms.times(instance)?;
+        let Some(graph) = Graph::new(instance, budget_bytes) else {
+            return Ok(None);
+        };
+        let mut round_trips = 0u64;
+        let copies = instance.ids().map(|id| {
+            let bytes = instance.node(id).output_bytes;
+            let [out, back] = [times.to_host(bytes)?, times.from_host(bytes)?];
+            may_leave(instance, id).then_some([out, back])
+        });
+        let copies: Vec<Option<[u64; 2]>> = copies.collect();
+        for time in copies.iter().flatten().flatten() {
+            round_trips = round_trips.saturating_add(*time);
+        }
+        let mut before = vec![0u64];
+        for cost in &graph.cost {
+            let sum = before.last().copied().unwrap_or(0).checked_add(*cost);
+            before.push(sum.ok_or("the costs add up to more than 64 bits")?);
+        }
+        let in_units = |times: Option<[u64; 2]>| Some(times?.map(|time| time / unit));
+        Ok(Some(LinkedGraph {
+            copies: copies.into_iter().map(in_units).collect(),
+            again: graph.cost_again.iter().map(|c| c.div_ceil(unit)).collect(),
+            before,
+            unit,
+            half_duplex: terms.link.duplex == Duplex::Half,
+            host_bytes: terms.link.host_memory_bytes,
+            loss: terms.loss(instance),
+            round_trips,
+            graph,
+        }))
+    }
+
+    /// Number of nodes and of stages.
+    pub fn len(&self) -> usize {
+        self.graph.len()
+    }
+
+    /// Cost of computing everything once.
+    pub fn base(&self) -> i128 {
+        self.before.last().copied().unwrap_or(0).into()
+    }
+
+    /// Time of the first computations of some stages, in units and rounded up.
+    pub fn first_time(&self, from: usize, to: usize) -> u64 {
+        (self.before[to.max(from)] - self.before[from]).div_ceil(self.unit)
+    }
+
+    /// Returns whether computations may wait in a stage for a copy to the host. (Waiting later for
+    /// one that is complete takes no time, and so it is waited for before the loss.)
+    pub fn may_leave_in(&self, stage: usize) -> bool {
+        self.loss.is_none_or(|loss| stage <= loss)
+    }
+
+    /// The first stage in which a copy back may be issued.
+    pub fn first_return(&self) -> usize {
+        self.loss.map_or(0, |loss| loss + 1)
+    }
+
+    /// Returns whether a reader may run in a stage to any use.
+    pub fn runs(&self, reader: u32, stage: usize) -> bool {
+        let q = reader as usize;
+        q == stage || q < stage && self.graph.recomputable[q] && stage <= self.graph.last_stage[q]
+    }
+
+    /// More than some plan takes, if any fits: between two computations each tensor goes and comes
+    /// at most once, and at any time something is computed or copied.
+    pub fn beyond(&self) -> u64 {
+        let n = self.len() as u64;
+        let pauses = n.saturating_mul(n).saturating_add(1);
+        let copies = self.round_trips.saturating_mul(pauses);
+        self.graph.beyond().saturating_add(copies)
+    }
+}

@@ -1,0 +1,155 @@
+//! Checkmate's program with copies to the host, as proofs talk about it (`docs/proof.md`).
+//!
+//! A *trip* of a tensor begins where it is computed and ends where neither the device nor the host
+//! has it any more. Rows are those of Checkmate's program that hold with a link too, and what the
+//! link can carry and the host can hold.
+//!
+//! | module | concept |
+//! |---|---|
+//! | `graph` | the graph, with times of copies |
+//! | `rows` | whether a row holds for every plan |
+//! | `prices` | what multipliers are worth, and to whom |
+//! | `lives` | the cheapest trips of a tensor |
+//! | `read` | rows and quantities as they are written |
+
+mod graph;
+mod lives;
+mod prices;
+pub(super) mod read;
+mod rows;
+
+use super::{Branch, LinkTerms, Program, checkmate};
+pub(super) use graph::LinkedGraph;
+use prices::Prices;
+use remat_instances::Instance;
+
+/// A quantity of a plan that is an integer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// Recomputations, or tensors on the device when a stage begins.
+    Schedule(checkmate::Quantity),
+    /// Copies of a tensor to the host.
+    Leaves {
+        /// The tensor.
+        node: u32,
+    },
+}
+
+/// Copies that share a clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lane {
+    /// Copies to the host.
+    Out,
+    /// Copies back.
+    Back,
+    /// Both, at half duplex.
+    Both,
+}
+
+/// A row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Row {
+    /// A row of Checkmate's program: need, input, parent, memory or path. What is needed is on the
+    /// device; a path counts what comes back within its window.
+    Device(checkmate::Row),
+    /// Copies within a window of stages take no more than its time.
+    Window {
+        /// The copies.
+        lane: Lane,
+        /// First stage.
+        first: u32,
+        /// Last stage.
+        last: u32,
+    },
+    /// What waits on the host when a stage begins fits there.
+    Host {
+        /// The stage.
+        stage: u32,
+    },
+    /// A branching above the node.
+    Branch(Branch<Quantity>),
+}
+
+/// The program for an instance, a link and a budget.
+pub(super) struct Trips {
+    graph: LinkedGraph,
+}
+
+impl Trips {
+    /// The program; times of copies and windows are counted in so many units of cost. `None` if what
+    /// is always there exceeds the budget.
+    ///
+    /// # Errors
+    /// A link that is none for the instance.
+    pub fn new(
+        instance: &Instance,
+        budget_bytes: u64,
+        terms: &LinkTerms,
+        unit: u64,
+    ) -> Result<Option<Trips>, String> {
+        let graph = LinkedGraph::new(instance, budget_bytes, terms, unit)?;
+        Ok(graph.map(|graph| Trips { graph }))
+    }
+}
+
+/// Returns whether nothing fits, since a node does not beside its inputs: whatever else there is may
+/// be on the host.
+pub(super) fn is_too_small(instance: &Instance, budget_bytes: u64, node: u32) -> bool {
+    let Some(graph) = checkmate::Graph::new(instance, budget_bytes) else {
+        return true;
+    };
+    (node as usize) < graph.len() && graph.need_alone(node) > graph.capacity
+}
+
+impl Program for Trips {
+    type Row = Row;
+    type Quantity = Quantity;
+    type Prices = Prices;
+    /// Nothing is excluded.
+    type Exclusions = ();
+
+    fn branch(row: &Row) -> Option<&Branch<Quantity>> {
+        match row {
+            Row::Branch(branch) => Some(branch),
+            _ => None,
+        }
+    }
+
+    fn check_row(&self, row: &Row) -> Result<(), String> {
+        rows::check(&self.graph, row)
+    }
+
+    fn beyond(&self) -> u64 {
+        self.graph.beyond()
+    }
+
+    fn excluded_at_first(&self) {}
+
+    fn count((): &()) -> usize {
+        0
+    }
+
+    fn prices<'a>(&self, rows: impl Iterator<Item = (&'a Row, i128)>, one: i128) -> Option<Prices> {
+        Prices::new(&self.graph, rows, one)
+    }
+
+    /// Idle time may be as long as it likes, so that it must not pay.
+    fn check_prices(&self, prices: &Prices) -> Result<(), String> {
+        let most = prices.one * i128::from(self.graph.unit);
+        match prices.load.iter().position(|load| *load > most) {
+            None => Ok(()),
+            Some(stage) => Err(format!(
+                "the multipliers of windows over stage {stage} make idle time worth more than it takes"
+            )),
+        }
+    }
+
+    /// The right sides and, for each tensor, the cheapest life.
+    fn reach(&self, prices: &Prices, (): &()) -> Option<i128> {
+        let graph = &self.graph;
+        let lives = (0..graph.len()).map(|node| lives::least(graph, prices, node));
+        Some(graph.base() * prices.one + prices.worth + lives.sum::<i128>())
+    }
+
+    fn exclude(&self, _: &Prices, _: i128, (): &mut ()) {}
+}

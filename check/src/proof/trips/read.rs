@@ -1,0 +1,51 @@
+//! Rows and quantities as they are written.
+
+use super::{Lane, Quantity, Row};
+use crate::proof::checkmate;
+use crate::proof::parse::{ProofLine, branch};
+
+/// Reads the row of a line.
+///
+/// # Errors
+/// The word that is wrong, and what would be right.
+pub fn row(line: &mut ProofLine<'_>) -> Result<Row, String> {
+    const KINDS: &str = "need, input, parent, memory, path, window, host or branch";
+    let kind = line.word("a kind of row")?;
+    let row = match kind {
+        "need" | "input" | "parent" | "memory" | "path" => {
+            Row::Device(checkmate::read::row_of(kind, line)?)
+        }
+        "window" => Row::Window {
+            lane: match line.word("out, back or both")? {
+                "out" => Lane::Out,
+                "back" => Lane::Back,
+                "both" => Lane::Both,
+                other => return line.refuse(other, "out, back or both"),
+            },
+            first: line.number("a stage")?,
+            last: line.number("a stage")?,
+        },
+        "host" => Row::Host {
+            stage: line.number("a stage")?,
+        },
+        "branch" => Row::Branch(branch(line, quantity)?),
+        other => return line.refuse(other, KINDS),
+    };
+    Ok(row)
+}
+
+/// Reads a quantity.
+///
+/// # Errors
+/// The word that is wrong, and what would be right.
+pub fn quantity(line: &mut ProofLine<'_>) -> Result<Quantity, String> {
+    match line.word("a quantity")? {
+        "leaves" => Ok(Quantity::Leaves {
+            node: line.number("a node")?,
+        }),
+        word @ ("starts" | "held") => {
+            checkmate::read::quantity_of(word, line).map(Quantity::Schedule)
+        }
+        other => line.refuse(other, "starts, held or leaves"),
+    }
+}

@@ -1,0 +1,83 @@
+//! Validity of rows at every plan.
+//!
+//! A stage begins where the one before has ended, so stage `t` ends with the first computation of
+//! node `t`. Plans do nothing useless: a tensor is dropped when it has been read for the last time
+//! before it comes again, or when its copy to the host is complete, if that is later; it is computed
+//! where the device has none; what is copied to the host comes back, every copy back is read, and a
+//! host without limit keeps its copy as long as it may come back.
+//!
+//! - *Rows of the device.* What a computation reads is on the device then, copied back or not, and
+//!   what is on the device fits.
+//! - *Path.* If no tensor of the path is on the device when the first stage of the window begins,
+//!   the last one, which is read in the window, has come back within it or was computed; then its
+//!   input was read in the window, and so on up to the first one. What counts of copies back is the
+//!   first thing that brings a tensor to the device within the window: one that comes later follows
+//!   another one that counts, or a computation.
+//! - *Window.* A copy to the host of a tensor starts behind its first computation, so behind stage
+//!   `first` for tensors from there on, and computations wait for it before node `last` runs. In
+//!   between are the first computations of the stages between, all recomputations of stages behind
+//!   `first` up to `last`, and idle time there. A copy back that is issued in stage `first` or later
+//!   and read in stage `last` or before has the time of stage `first` as well. At half duplex both
+//!   kinds take turns.
+//! - *Host.* Between the stage in which a copy is complete and that in which the last copy back is
+//!   read the host has the tensor.
+
+use super::graph::LinkedGraph;
+use super::{Lane, Quantity, Row};
+use crate::proof::checkmate::rows as device;
+use crate::proof::{Branch, checkmate};
+
+/// Checks that a row holds at every plan that fits; or, if it is a branching, that what it counts
+/// is an integer.
+///
+/// # Errors
+/// A description of what is wrong with it.
+pub fn check(linked: &LinkedGraph, row: &Row) -> Result<(), String> {
+    let n = linked.len();
+    match row {
+        Row::Device(row) => device::check(&linked.graph, row),
+        Row::Window { lane, first, last } => {
+            if first > last || *last as usize >= n {
+                return Err(format!("there are no stages from {first} to {last}"));
+            }
+            match (lane, linked.half_duplex) {
+                (Lane::Both, false) => {
+                    Err("copies both ways take turns at half duplex only".into())
+                }
+                _ => Ok(()),
+            }
+        }
+        Row::Host { stage } => match (*stage as usize) < n {
+            true if linked.host_bytes.is_some() => Ok(()),
+            true => Err("the host's memory has no limit".into()),
+            false => Err(format!("there is no stage {stage}")),
+        },
+        Row::Branch(branch) => match &branch.quantity {
+            Quantity::Schedule(_) => match device_row(row) {
+                Some(row) => device::check(&linked.graph, &row),
+                None => Ok(()),
+            },
+            Quantity::Leaves { node } => match (*node as usize) < n {
+                true => Ok(()),
+                false => Err(format!("there is no node {node}")),
+            },
+        },
+    }
+}
+
+/// A row as one of Checkmate's program, if it is one.
+pub fn device_row(row: &Row) -> Option<checkmate::Row> {
+    match row {
+        Row::Device(row) => Some(row.clone()),
+        Row::Branch(Branch {
+            quantity: Quantity::Schedule(quantity),
+            at_least,
+            count,
+        }) => Some(checkmate::Row::Branch(Branch {
+            quantity: quantity.clone(),
+            at_least: *at_least,
+            count: *count,
+        })),
+        _ => None,
+    }
+}
