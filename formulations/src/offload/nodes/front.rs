@@ -1,6 +1,7 @@
 //! The front door: an instance with a link and a budget to a plan that copies, and a bound.
 
 mod certify;
+mod choosing;
 mod faster;
 mod first;
 mod first_ways;
@@ -8,12 +9,8 @@ mod trips;
 
 pub(super) use first::too_small;
 
-use super::choose::{Choose, ChooseSettings, Chosen};
-use super::clock::Clock;
-use super::emit::emit;
 use super::envelope::{Envelope, Enveloped, useful_bytes};
 use super::outcome::{Offloaded, STAGE_SCHEDULES_WITH_COPIES};
-use super::sequence::Sequence;
 use super::settings::OffloadTuning;
 use super::stages::Stages;
 use crate::offload::CopyPhase;
@@ -21,7 +18,7 @@ use crate::solve::{
     AnyFormulation, BoundProof, Listener, Outcome, Settings, Solvable, SolveError, Watch, planned,
     relative_gap,
 };
-use rayon::prelude::*;
+use choosing::Candidate;
 use remat_instances::instance::{CopyTimes, Instance};
 use remat_instances::plan::{Plan, PlanDocument};
 use remat_instances::schedule::{Schedule, Semantics};
@@ -194,12 +191,6 @@ impl<'a> Offload<'a> {
         }
         Ok(search.end())
     }
-}
-
-/// A sequence with the best copies that were found for it.
-struct Candidate {
-    sequence: Sequence,
-    chosen: Chosen,
 }
 
 /// A search on its way.
@@ -464,96 +455,6 @@ impl Searching<'_> {
             ..self.part(share, 1)
         };
         self.enveloped(1.0, self.extra(), &settings).map(|_| ())
-    }
-
-    /// Chooses copies for the computations of a plan.
-    fn choose_for(&mut self, plan: &Plan, time: f64) -> Result<Probe, SolveError> {
-        let sequence = Sequence::of(self.instance, plan, &self.times, self.asked.phase)?;
-        let costs: u64 = sequence.costs.iter().sum();
-        let moves = self.asked.tuning.probe_moves;
-        let left = self.watch.left();
-        let deadline = left.map(|left| Instant::now() + left.mul_f64(time));
-        Ok(match self.choose(&sequence, None, moves, deadline) {
-            None => Probe::Waits,
-            Some(chosen) => {
-                let smooth = chosen.makespan <= costs;
-                self.take(sequence, chosen);
-                match smooth {
-                    true => Probe::Smooth,
-                    false => Probe::Waits,
-                }
-            }
-        })
-    }
-
-    /// Chooses copies for a sequence, in lanes with seeds of their own.
-    fn choose(
-        &self,
-        sequence: &Sequence,
-        start: Option<&[bool]>,
-        moves: u64,
-        deadline: Option<Instant>,
-    ) -> Option<Chosen> {
-        let link = self.instance.host_link()?;
-        let lane = |lane: u64| {
-            let settings = ChooseSettings {
-                seed: crate::random::mix(self.settings.seed ^ lane.wrapping_mul(0x51_7cc1)),
-                moves,
-                deadline,
-                host_bytes: link.host_memory_bytes.unwrap_or(u64::MAX),
-            };
-            let is_over = || self.watch.is_over();
-            Choose::new(sequence, self.asked.budget_bytes, settings).run(start, &is_over)
-        };
-        let lanes = 0..self.asked.tuning.lanes;
-        let found: Vec<Option<Chosen>> = self
-            .pool
-            .install(|| lanes.into_par_iter().map(lane).collect());
-        found
-            .into_iter()
-            .flatten()
-            .min_by_key(|chosen| chosen.makespan)
-    }
-
-    /// Takes a sequence with its copies: into the answer, and among those to be polished.
-    fn take(&mut self, sequence: Sequence, chosen: Chosen) {
-        let (sequence, chosen) = self.with_faster_ways(sequence, chosen);
-        let budget = self.asked.budget_bytes;
-        let mut clock = Clock::new(&sequence, budget);
-        let placed = clock.place(&chosen.gaps);
-        let plan = emit(&sequence, &chosen.gaps, placed);
-        self.offer(plan);
-        let costs: u64 = sequence.costs.iter().sum();
-        // Where implementations are offered, faster ones may be worth waiting.
-        if chosen.makespan > costs || !self.is_stage_bound() {
-            self.sequences.push(Candidate { sequence, chosen });
-            self.sequences.sort_by_key(|c| c.chosen.makespan);
-            self.sequences.truncate(self.asked.tuning.candidates);
-        }
-    }
-
-    /// Goes on choosing copies for the sequences in which computations wait.
-    fn polish(&mut self, share: f64) {
-        let candidates = std::mem::take(&mut self.sequences);
-        let parts = candidates.len().max(1) as f64;
-        let time = self.watch.left().map(|left| left.mul_f64(share / parts));
-        for Candidate { sequence, chosen } in candidates {
-            if self.is_done() {
-                return;
-            }
-            let costs: u64 = sequence.costs.iter().sum();
-            if self.cost().is_some_and(|cost| cost <= costs) {
-                continue;
-            }
-            let deadline = time.map(|time| Instant::now() + time);
-            let moves = match time {
-                Some(_) => u64::MAX,
-                None => self.asked.tuning.polish_moves,
-            };
-            if let Some(better) = self.choose(&sequence, Some(&chosen.gaps), moves, deadline) {
-                self.take(sequence, better);
-            }
-        }
     }
 
     /// Offers a plan: the judge says what it takes.
