@@ -340,7 +340,7 @@ fn implementations_and_copies_are_chosen_together() {
     let offload = &found["offload"];
     let makespan = number(&found["objective"]);
     assert!(number(&found["bound"]) <= makespan);
-    assert!(makespan < number(&offload["without_copies"]));
+    assert!(makespan <= number(&offload["without_copies"]));
     assert!(number(&found["peak_memory_bytes"]) <= number(&found["budget_bytes"]));
     let (told, _) = run_to(0, &["verify", &network, text(&plan), "--json"]);
     let told = object(&told);

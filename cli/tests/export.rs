@@ -111,7 +111,7 @@ fn the_program_with_copies_is_written_and_its_optimum_is_that_of_solve() {
     let folder = tempfile::tempdir().unwrap();
     let graph = "zoo:chain?n=3";
     let out = folder.path().join("copies.mps");
-    let link = ["--budget", "60%", "--offload", "5GB/s", "--json"];
+    let link = ["--budget", "80%", "--offload", "5GB/s", "--json"];
     let program = [
         "export",
         graph,

@@ -95,9 +95,9 @@ pub(super) fn replay_with(
                 reads_left[i] -= 1;
                 if reads_left[i] == 0 && !kept[i] {
                     resident[i] = false;
-                    bytes -= instance.node(*need).output_bytes;
                     // What is freed more than once may be more than there is.
-                    bytes = bytes.saturating_sub((beside.freed)(*need, id));
+                    let freed = (beside.freed)(*need, id);
+                    bytes = bytes.saturating_sub(instance.node(*need).output_bytes + freed);
                 }
             }
         }
