@@ -119,7 +119,14 @@ def test_baselines_with_a_link_have_rows_that_copy(chain):
     for phase in ["any", "loss"]:
         known = baselines(chain, "70%", offload="3GB/s", offload_phase=phase)
         row = {one.name: one for one in known}
-        assert {"pofo", "offload-only", "opportunist", "autocapper", "greedy", "layer-fractions"} <= set(row)
+        assert {
+            "pofo",
+            "offload-only",
+            "opportunist",
+            "autocapper",
+            "greedy",
+            "layer-fractions",
+        } <= set(row)
         assert row["pofo"].fits and row["pofo"].objective <= row["rotor"].objective
         assert row["pofo"].objective == row["pofo"].plan.makespan
         if phase == "any":
