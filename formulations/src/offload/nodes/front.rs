@@ -264,16 +264,13 @@ impl Searching<'_> {
             return Ok(());
         }
         self.without_link(self.part(tuning.without_share, 2))?;
-        self.chains();
+        let chains = self.chains();
         // The whole envelope is all that a link can do; where it needs no waiting it is the answer.
         self.probe(1.0, self.extra(), tuning.probe_share)?;
         let extra = self.extra();
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..tuning.probes {
-            if self.is_done() {
-                return Ok(());
-            }
-            if self.room == 0 {
+            if self.is_done() || self.room == 0 {
                 break;
             }
             let share = (low + high) / 2.0;
@@ -282,6 +279,8 @@ impl Searching<'_> {
                 Probe::Smooth | Probe::Nothing => low = share,
             }
         }
+        // Shares are of the envelope of what the search itself has found.
+        chains.into_iter().for_each(|plan| self.offer(plan));
         if self.room == 0 && self.is_stage_bound() {
             return Ok(());
         }

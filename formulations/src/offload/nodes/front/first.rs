@@ -8,6 +8,7 @@ use crate::offload::chain::{ChainTuning, chain_plans_tuned};
 use crate::offload::exact::{ExactOutcome, ExactSearch, ExactSettings};
 use crate::solve::{AnyFormulation, Settings, Solvable, SolveError};
 use remat_instances::instance::{Implementation, Instance, NodeId};
+use remat_instances::plan::Plan;
 use remat_instances::schedule::Semantics;
 
 impl Searching<'_> {
@@ -112,17 +113,16 @@ impl Searching<'_> {
     }
 
     /// Plans of the chain that the graph may be, POFO's among them: no answer is worse.
-    pub(super) fn chains(&mut self) {
+    pub(super) fn chains(&self) -> Vec<Plan> {
         let asked = self.asked;
         if asked.formulation.semantics() != Semantics::Checkmate {
-            return;
+            return Vec::new();
         }
         let (budget, phase) = (asked.budget_bytes, asked.phase);
         let plans = chain_plans_tuned(self.instance, budget, phase, ChainTuning::for_sweep);
         // A graph that is no chain has none.
-        for found in plans.into_iter().flatten() {
-            self.offer(found.plan);
-        }
+        let plans = plans.into_iter().flatten();
+        plans.map(|found| found.plan).collect()
     }
 
     /// Copies for the step without recomputation, where the link can carry what is too much in
