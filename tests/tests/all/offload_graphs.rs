@@ -1,6 +1,5 @@
 //! Small graphs with a link, exactly: recorded values, all runs of the machine, limits.
 
-use remat_formulations::offload::CopyPhase;
 use remat_formulations::offload::exact::{
     ExactError, ExactOutcome, ExactSearch, ExactSettings, Unfinished,
 };
@@ -26,10 +25,7 @@ const SEED_VARIABLE: &str = "REMAT_LINKED_SEED";
 fn settings(case: &LinkedCase) -> ExactSettings {
     ExactSettings {
         recompute: case.recompute,
-        copies: match case.by_loss {
-            true => CopyPhase::Loss,
-            false => CopyPhase::Any,
-        },
+        copies: case.copies(),
         ..ExactSettings::default()
     }
 }
