@@ -20,7 +20,8 @@ pub use export::{ExportArguments, ExportSteps, ExportedProgram};
 pub use groups::{FormulationOption, PlansOption, SolveOptions, WorkerOptions};
 pub use improve::{ImproveArguments, ReorderOptions};
 pub use link::{
-    LinkChoice, LinkOptions, OffloadOptions, OffloadPhase, parse_latency, parse_link, parse_size,
+    LinkChoice, LinkOptions, OffloadOptions, OffloadPhase, OffloadRelease, parse_latency,
+    parse_link, parse_size,
 };
 pub use lp::{LpArguments, Simplex, Switch};
 pub use memory::{GraphOptions, OrderArguments, PlaceArguments, PlanMemoryArguments};
@@ -193,6 +194,7 @@ Examples:
 The object that --json prints has the fields status (optimal, feasible, infeasible, limit or interrupted), objective, \
 bound, gap, bound_scope (stage-schedules: nodes in the order of the instance, between two first computations each at \
 most once; stage-schedules-in-this-order: the same in the order found; stage-schedules-with-copies: with --offload; \
+stage-schedules-with-continuous-copies: with --release continuous; \
 all-plans), certified_bound (what the proof of --certificate shows), offload (with --offload, where objective is the makespan: makespan, compute_cost, idle, to_host_bytes, \
 from_host_bytes, host_peak_bytes and without_copies, the cost of the best plan without), reorder (with --reorder: order, given \
 or found, given_objective, any_order_bound and orders), seconds, nodes, lp_iterations, moves, \
@@ -224,6 +226,15 @@ pub struct SolveArguments {
     /// Copies to host memory
     #[command(flatten)]
     pub offload: OffloadOptions,
+    /// Memory of what is being copied, as the bound assumes it; plans are always those of a machine
+    #[arg(
+        long,
+        value_name = "RELEASE",
+        value_enum,
+        default_value_t,
+        requires = "offload"
+    )]
+    pub release: OffloadRelease,
     /// Write the plan here, as remat-plan/1 JSON
     #[arg(short, long, value_name = "PLAN.json")]
     pub out: Option<PathBuf>,

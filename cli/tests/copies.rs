@@ -326,6 +326,34 @@ fn sweeps_have_a_link() {
 }
 
 #[test]
+fn continuous_release_has_a_bound_of_its_own() {
+    let solve = ["solve", NETWORK, "--budget", "70%", "--time-limit", "2s"];
+    let link = ["--offload", "pcie3", "--json", "-q"];
+    let told = |release: &[&str]| object(&run_to(0, &[&solve[..], &link, release].concat()).0);
+    let bytewise = told(&["--release", "continuous"]);
+    let scope = "stage-schedules-with-continuous-copies";
+    assert_eq!(bytewise["bound_scope"], scope);
+    let number = |value: &Value| value.as_u64().unwrap();
+    let machine = told(&["--release", "at-once"]);
+    assert_eq!(machine["bound_scope"], "stage-schedules-with-copies");
+    // What a machine does is allowed to both.
+    for plan in [&bytewise, &machine] {
+        assert!(number(&bytewise["bound"]) <= number(&plan["objective"]));
+        assert!(number(&bytewise["base_cost"]) <= number(&bytewise["bound"]));
+    }
+    let alone = [
+        "solve",
+        NETWORK,
+        "--budget",
+        "70%",
+        "--release",
+        "continuous",
+    ];
+    let (_, told) = run_to(2, &alone);
+    assert!(told.contains("--offload <LINK>"), "{told}");
+}
+
+#[test]
 fn implementations_and_copies_are_chosen_together() {
     let folder = tempfile::tempdir().unwrap();
     let plan = folder.path().join("plan.json");

@@ -689,6 +689,7 @@ def solve(
     offload: str | None = None,
     host_memory: Budget | None = None,
     offload_phase: str = "any",
+    offload_release: str = "at-once",
     on_progress: Callable[[Progress], object] | None = None,
     addresses: bool = False,
     alignment: int | None = None,

@@ -41,6 +41,7 @@ def solve(
     offload: str | None = None,
     host_memory: Budget | None = None,
     offload_phase: str = "any",
+    offload_release: str = "at-once",
     on_progress: Callback | None = None,
     progress: bool = False,
     addresses: bool = False,
@@ -85,6 +86,9 @@ def solve(
             that of the link, where it has a limit.
         offload_phase: ``"any"``, or ``"loss"`` for copies to the host before the loss and copies
             back after it.
+        offload_release: ``"continuous"`` for a bound over plans whose memory is free byte by byte as
+            it is sent; the plan is always one of a machine, which frees it when the copy is
+            complete.
         on_progress: Called with a :class:`Progress` about ten times a second, in the calling
             thread, and once with the plan that is returned. What it raises ends the search and is
             raised here.
@@ -119,6 +123,7 @@ def solve(
             offload=offload,
             host_memory=host_memory,
             offload_phase=offload_phase,
+            offload_release=offload_release,
             on_progress=callback,
             addresses=addresses,
             alignment=alignment,

@@ -4,7 +4,7 @@ use crate::arguments;
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use remat_formulations::offload::CopyPhase;
+use remat_formulations::offload::{CopyPhase, Release};
 use remat_formulations::solve::{AnyFormulation, AnySolvable};
 use remat_instances::instance::HostLink;
 use remat_instances::{Budget, Instance};
@@ -18,6 +18,24 @@ pub struct LinkArguments {
     host_memory_bytes: Option<u64>,
     /// Times at which copies are made.
     phase: CopyPhase,
+}
+
+/// The argument `offload_release`.
+///
+/// # Errors
+/// `InvalidArgument`: a word that is none, or one without a link.
+pub fn release(offload_release: &str, link: Option<&LinkArguments>) -> Result<Release, Trouble> {
+    let of = |problem: String| Trouble::argument("offload_release", problem);
+    match (offload_release, link) {
+        ("at-once", _) => Ok(Release::AtOnce),
+        ("continuous", Some(_)) => Ok(Release::Continuous),
+        ("continuous", None) => {
+            Err(of("there is no link".into()).remedy("name one, for example offload=\"pcie4\""))
+        }
+        (other, _) => Err(of(format!(
+            "{other:?} is no assumption on memory: give \"at-once\" or \"continuous\""
+        ))),
+    }
 }
 
 impl LinkArguments {

@@ -1,15 +1,15 @@
 //! From an instance and a budget to a plan.
 
 use crate::arguments::{self, Limits};
-use crate::linking::LinkArguments;
+use crate::linking::{self, LinkArguments};
 use crate::plan::{Found, Plan};
 use crate::relay::{self, Ended, Progress, Relay};
 use crate::trouble::{Detail, Trouble};
 use pyo3::prelude::*;
 use remat_formulations::Solve;
 use remat_formulations::bound::check_budget;
-use remat_formulations::offload::CopyPhase;
 use remat_formulations::offload::nodes::{Offload, Offloaded};
+use remat_formulations::offload::{CopyPhase, Release};
 use remat_formulations::place::{ALIGNMENT_LIMIT, PlacePlanError, PlaceSettings};
 use remat_formulations::reorder::{Reorder, Reordered};
 use remat_formulations::solve::{
@@ -66,6 +66,7 @@ struct Question {
     reorder: bool,
     /// Times at which copies to the host are made, where the instance's link is used.
     offload: Option<CopyPhase>,
+    release: Release,
     /// True if the plan is to have addresses, at multiples of so many bytes.
     addresses: bool,
     alignment: Option<u64>,
@@ -164,7 +165,9 @@ impl Question {
         let starts: Vec<_> = starts.collect::<Result<_, _>>()?;
         let budget_bytes = self.budget.bytes(plain.peak_bytes);
         let semantics = formulation.semantics();
-        let offload = Offload::new(formulation, budget_bytes).phase(phase);
+        let offload = Offload::new(formulation, budget_bytes)
+            .phase(phase)
+            .release(self.release);
         let offload = offload.settings(self.settings.clone()).starts(&starts);
         let answer = offload.listener(relay).run()?;
         Ok(Answer {
@@ -331,7 +334,7 @@ fn limit(outcome: &Outcome, budget_bytes: u64, settings: &Settings) -> Trouble {
 #[pyo3(signature = (
     instance, budget, *, time_limit = None, formulation = None, threads = None, seed = 0,
     gap = None, starts = Vec::new(), reorder = false, offload = None, host_memory = None,
-    offload_phase = "any", on_progress = None, addresses = false, alignment = None
+    offload_phase = "any", offload_release = "at-once", on_progress = None, addresses = false, alignment = None
 ))]
 pub fn solve(
     py: Python<'_>,
@@ -347,6 +350,7 @@ pub fn solve(
     offload: Option<&str>,
     host_memory: Option<Bound<'_, PyAny>>,
     offload_phase: &str,
+    offload_release: &str,
     on_progress: Option<Py<PyAny>>,
     addresses: bool,
     alignment: Option<u64>,
@@ -371,6 +375,7 @@ pub fn solve(
     };
     let question = Question {
         instance,
+        release: linking::release(offload_release, link.as_ref())?,
         offload: link.as_ref().map(LinkArguments::phase),
         wanted: arguments::semantics(formulation)?,
         budget: arguments::budget(budget)?,

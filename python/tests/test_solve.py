@@ -247,12 +247,18 @@ def test_offload_sends_tensors_to_the_host_and_says_what_it_took():
     assert with_link.status == "optimal"
     assert with_link.bound_scope == "stage-schedules-with-copies"
     assert 0 < with_link.host_peak_bytes <= 1 << 30
+    continuous = {"offload": "pcie4", "offload_release": "continuous"}
+    bytewise = remat_bb.solve("zoo:chain?n=6", "70%", **continuous)
+    assert bytewise.bound_scope == "stage-schedules-with-continuous-copies"
+    assert bytewise.bound <= with_link.bound <= bytewise.objective
     none = remat_bb.solve("zoo:chain?n=6", "70%", offload="pcie4", host_memory=0)
     assert (none.objective, none.copies) == (without.objective, [])
     for arguments, word in [
         ({"offload": "on"}, "host_link"),
         ({"offload": "fast"}, "12GB/s"),
         ({"offload": "pcie4", "offload_phase": "never"}, "offload_phase"),
+        ({"offload": "pcie4", "offload_release": "slowly"}, "offload_release"),
+        ({"offload_release": "continuous"}, "offload_release"),
         ({"offload": "pcie4", "reorder": True}, "reorder"),
         ({"offload": "pcie4", "host_memory": "50%"}, "host_memory"),
     ]:

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use remat_formulations::offload::CopyPhase;
+use remat_formulations::offload::{CopyPhase, Release};
 use remat_formulations::solve::{AnyFormulation, AnySolvable};
 use remat_instances::Instance;
 use remat_instances::budget::{Budget, number_length};
@@ -48,6 +48,26 @@ pub enum OffloadPhase {
     Any,
     /// To the host before the loss ends, back only after it.
     Loss,
+}
+
+/// Memory of what is on its way, as a bound assumes it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum OffloadRelease {
+    /// Free when the copy to the host is complete, in use when the one back begins: a machine.
+    #[default]
+    AtOnce,
+    /// Free byte by byte as it is sent, in use byte by byte as it comes: POFO's assumption.
+    Continuous,
+}
+
+impl OffloadRelease {
+    /// The same for the library.
+    pub fn of(self) -> Release {
+        match self {
+            OffloadRelease::AtOnce => Release::AtOnce,
+            OffloadRelease::Continuous => Release::Continuous,
+        }
+    }
 }
 
 /// Link to host memory, and when it is used.

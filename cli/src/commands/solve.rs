@@ -13,7 +13,9 @@ use crate::{interrupt, rescue, source};
 use offload::OffloadJson;
 use order::ReorderJson;
 use remat_formulations::life::layers::Stack;
-use remat_formulations::offload::nodes::{Offload, Offloaded, STAGE_SCHEDULES_WITH_COPIES};
+use remat_formulations::offload::nodes::{
+    Offload, Offloaded, STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES, STAGE_SCHEDULES_WITH_COPIES,
+};
 use remat_formulations::place::{PlacePlanError, PlaceSettings, PlacedPlan, place_plan};
 use remat_formulations::reorder::{ALL_PLANS, Reorder, Reordered, STAGE_SCHEDULES_IN_THIS_ORDER};
 use remat_formulations::solve::{
@@ -110,7 +112,9 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         answer.map(|answer| reordered.insert(answer).outcome.clone())
     } else if let AnySolvable::Linked(linked) = &solvable {
         let offload = Offload::new(formulation.clone(), budget_bytes);
-        let offload = offload.phase(linked.phase());
+        let offload = offload
+            .phase(linked.phase())
+            .release(arguments.release.of());
         let answer = offload.settings(searched).listener(&listener).run();
         answer.map(|answer| offloaded.insert(answer).outcome.clone())
     } else {
@@ -547,6 +551,9 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
         let scope = match outcome.bound_scope {
             STAGE_SCHEDULES_WITH_COPIES => {
                 "no stage schedule in this order takes less, with copies"
+            }
+            STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES => {
+                "no stage schedule in this order takes less, with copies that free memory byte by byte"
             }
             ALL_PLANS => "no plan costs less, in any order",
             STAGE_SCHEDULES_IN_THIS_ORDER => "no stage schedule in the order found costs less",

@@ -15,4 +15,5 @@ pub mod interval;
 pub mod nodes;
 mod phase;
 
+pub use chain::Release;
 pub use phase::CopyPhase;

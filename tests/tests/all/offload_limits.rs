@@ -1,8 +1,12 @@
 //! Limits of a link, and sweeps over its bandwidth, the budget and the memory of the host: on
 //! networks of the zoo and on random graphs beyond those that are searched exactly.
 
-use remat_formulations::offload::CopyPhase;
-use remat_formulations::offload::nodes::{Linked, Offload, OffloadTuning, Offloaded};
+use remat_formulations::baselines::chain::extract;
+use remat_formulations::offload::chain::{ChainSearch, Link, LinkedChain};
+use remat_formulations::offload::nodes::{
+    Linked, Offload, OffloadTuning, Offloaded, STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES,
+};
+use remat_formulations::offload::{CopyPhase, Release};
 use remat_formulations::solve::{AnyFormulation, Baselines, Compared, Settings, Solvable};
 use remat_formulations::{Budget, Frontier};
 use remat_instances::instance::{CostUnit, HostLink, Instance};
@@ -267,4 +271,40 @@ fn rows_that_copy_stand_beside_the_known_strategies() {
         }
     }
     assert!(copied > 20, "{copied} rows copy");
+}
+
+#[test]
+fn continuous_copies_are_bounded_below_pofos_time() {
+    let links = [
+        HostLink::new(4_000_000_000, 4_000_000_000),
+        "pcie3".parse().unwrap(),
+    ];
+    let (mut compared, mut recomputed) = (0, 0);
+    for (instance, link) in networks(&[CHAIN, VGG, RESNET])
+        .iter()
+        .zip(links.iter().cycle())
+    {
+        let instance = instance.with_host_link(Some(link.clone())).unwrap();
+        let training = extract(&instance).unwrap();
+        let chain = LinkedChain::of(training.chain());
+        for budget in budgets(&instance, 3) {
+            let formulation = AnyFormulation::of(&instance, Semantics::Checkmate).unwrap();
+            let offload = Offload::new(formulation, budget).release(Release::Continuous);
+            let offload = offload.tuning(tuning()).settings(settings());
+            let outcome = offload.run().unwrap().outcome;
+            let scope = STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES;
+            assert_eq!(outcome.bound_scope, scope);
+            assert!(outcome.cost().is_none_or(|cost| outcome.bound <= cost));
+            let memory = budget - training.chain().fixed_bytes;
+            let rate = Link::of(&instance).unwrap();
+            if let Some(found) = ChainSearch::new(&chain, rate, memory).run() {
+                // Copies on nodes take whole nanoseconds.
+                let rounding = 2.0 * instance.len() as f64;
+                assert!(outcome.bound as f64 <= found.makespan + rounding);
+                compared += 1;
+                recomputed += usize::from(found.makespan > chain.base_time());
+            }
+        }
+    }
+    assert!(compared >= 6 && recomputed >= 3, "{compared} {recomputed}");
 }

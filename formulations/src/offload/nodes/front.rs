@@ -10,10 +10,12 @@ mod trips;
 pub(super) use first::too_small;
 
 use super::envelope::{Envelope, Enveloped, useful_bytes};
-use super::outcome::{Offloaded, STAGE_SCHEDULES_WITH_COPIES};
+use super::outcome::{
+    Offloaded, STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES, STAGE_SCHEDULES_WITH_COPIES,
+};
 use super::settings::OffloadTuning;
 use super::stages::Stages;
-use crate::offload::CopyPhase;
+use crate::offload::{CopyPhase, Release};
 use crate::solve::{
     AnyFormulation, BoundProof, Listener, Outcome, Settings, Solvable, SolveError, Watch, planned,
     relative_gap,
@@ -52,6 +54,7 @@ pub struct Offload<'a> {
     formulation: AnyFormulation,
     budget_bytes: u64,
     phase: CopyPhase,
+    release: Release,
     starts: &'a [Plan],
     settings: Settings,
     tuning: OffloadTuning,
@@ -67,6 +70,7 @@ impl<'a> Offload<'a> {
             formulation,
             budget_bytes,
             phase: CopyPhase::Any,
+            release: Release::AtOnce,
             starts: &[],
             settings: Settings::default(),
             tuning: OffloadTuning::default(),
@@ -84,6 +88,12 @@ impl<'a> Offload<'a> {
     /// The same with another time for copies.
     pub fn phase(self, phase: CopyPhase) -> Self {
         Offload { phase, ..self }
+    }
+
+    /// The same with a bound under another assumption on the memory of copies; plans are those of a
+    /// machine, which frees it at once. What is continuous is bounded by the envelope alone.
+    pub fn release(self, release: Release) -> Self {
+        Offload { release, ..self }
     }
 
     /// The same with plans to start from; those that do not fit are left aside.
@@ -238,6 +248,12 @@ impl Searching<'_> {
         let now = self.watch.elapsed();
         let met = *self.met.get_or_insert(now);
         open == Some(0.0) || now >= met + self.settings.overtime_after(met) || self.watch.is_over()
+    }
+
+    /// Returns whether bounds by trips, and the exact search, are over what was asked for: their
+    /// memory is free when a copy is complete.
+    fn is_at_once(&self) -> bool {
+        self.asked.release == Release::AtOnce
     }
 
     /// Returns whether bounds of solves without a link are over all plans in stages. MONeT's
@@ -487,7 +503,10 @@ impl Searching<'_> {
     fn end(self) -> Offloaded {
         let mut answer = self.answer;
         let outcome = &mut answer.outcome;
-        outcome.bound_scope = STAGE_SCHEDULES_WITH_COPIES;
+        outcome.bound_scope = match self.asked.release {
+            Release::AtOnce => STAGE_SCHEDULES_WITH_COPIES,
+            Release::Continuous => STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES,
+        };
         outcome.proof = self.proof;
         if let Some(cost) = outcome.cost() {
             outcome.gap = Some(relative_gap(cost, outcome.bound));

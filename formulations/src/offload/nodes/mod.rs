@@ -32,5 +32,5 @@ pub use envelope::Envelope;
 pub use fractions::{FractionsError, layer_fractions};
 pub use front::Offload;
 pub use linked::Linked;
-pub use outcome::{Offloaded, STAGE_SCHEDULES_WITH_COPIES};
+pub use outcome::{Offloaded, STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES, STAGE_SCHEDULES_WITH_COPIES};
 pub use settings::OffloadTuning;

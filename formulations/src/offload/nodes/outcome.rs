@@ -9,6 +9,10 @@ use std::sync::Arc;
 /// back at any time.
 pub const STAGE_SCHEDULES_WITH_COPIES: &str = "stage-schedules-with-copies";
 
+/// The same, with the memory of what leaves free byte by byte as it is sent, and that of what comes
+/// back in use byte by byte as it comes.
+pub const STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES: &str = "stage-schedules-with-continuous-copies";
+
 /// The outcome of a solve with a link.
 #[derive(Clone, Debug)]
 pub struct Offloaded {

@@ -28,15 +28,18 @@ impl Searching<'_> {
         let Ok(outcome) = search.run() else {
             return false;
         };
+        if let Some(found) = outcome.plan() {
+            self.offer(found.plan.clone());
+        }
+        if !self.is_at_once() {
+            return false;
+        }
         let Some(bound) = outcome.bound() else {
             let because = "no stage schedule with copies fits the budget".into();
             self.answer.outcome.infeasible_because = Some(because);
             return true;
         };
         self.learn(bound);
-        if let Some(found) = outcome.plan() {
-            self.offer(found.plan.clone());
-        }
         matches!(outcome, ExactOutcome::Optimal { .. })
     }
 

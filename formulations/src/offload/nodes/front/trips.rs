@@ -11,7 +11,7 @@ impl Searching<'_> {
     /// Proves by the interval form: shares of the time left for the root, and with the tree.
     pub(super) fn prove_by_trips(&mut self, shares: [f64; 2]) -> Result<(), SolveError> {
         let (asked, instance) = (self.asked, self.instance);
-        if !asked.proven {
+        if !asked.proven || !self.is_at_once() {
             return Ok(());
         }
         let semantics = asked.formulation.semantics();
