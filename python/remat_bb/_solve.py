@@ -86,8 +86,8 @@ def solve(
             that of the link, where it has a limit.
         offload_phase: ``"any"``, or ``"loss"`` for copies to the host before the loss and copies
             back after it.
-        offload_release: ``"continuous"`` for a bound over plans whose memory is free byte by byte as
-            it is sent; the plan is always one of a machine, which frees it when the copy is
+        offload_release: ``"continuous"`` for a bound over plans whose memory is free byte by byte
+            as it is sent; the plan is always one of a machine, which frees it when the copy is
             complete.
         on_progress: Called with a :class:`Progress` about ten times a second, in the calling
             thread, and once with the plan that is returned. What it raises ends the search and is
