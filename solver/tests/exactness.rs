@@ -4,7 +4,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, Sense};
-use remat_solver::mip::{Settings, SolveResult, SolveStatus, Solver};
+use remat_solver::mip::{ExactClaim, Settings, SolveResult, SolveStatus, Solver};
 
 struct Dice(Xoshiro256PlusPlus);
 
@@ -108,6 +108,21 @@ fn solve(model: &Model, presolve: bool, seed: u64) -> SolveResult {
     Solver::new(model.clone(), settings).run().unwrap()
 }
 
+/// Gaps of 0, settled in rational numbers.
+fn solve_exactly(model: &Model, seed: u64) -> (SolveStatus, ExactClaim) {
+    let settings = Settings {
+        exact: true,
+        relative_gap: 0.0,
+        absolute_gap: 0.0,
+        presolve: !seed.is_multiple_of(5),
+        heuristics: seed.is_multiple_of(2),
+        cuts: seed.is_multiple_of(3),
+        ..Settings::default()
+    };
+    let result = Solver::new(model.clone(), settings).run().unwrap();
+    (result.status, result.exact.unwrap())
+}
+
 #[test]
 fn nearly_whole_numbers_are_what_is_written() {
     let mut feasible = 0;
@@ -125,6 +140,12 @@ fn nearly_whole_numbers_are_what_is_written() {
             };
             assert_eq!(found, truth, "seed {seed}, presolve {presolve}");
         }
+        let (status, claim) = solve_exactly(&model, seed);
+        assert_eq!(claim.problem, None, "seed {seed}: {status:?}");
+        let exact = truth.map(|value| value.to_string());
+        assert_eq!(claim.objective, exact, "seed {seed}");
+        assert_eq!(claim.bound, exact, "seed {seed}");
+        assert_eq!(status == SolveStatus::Infeasible, truth.is_none());
     }
     assert!((500..2900).contains(&feasible), "{feasible}");
 }
@@ -237,6 +258,56 @@ fn continuous_rows_contradict_each_other_beyond_the_tolerance_only() {
                 let status = solve(&model, presolve, 0).status;
                 assert_eq!(status, expected, "{apart:e}, shape {shape}, {presolve}");
             }
+            // To the last digit they contradict each other.
+            let (status, claim) = solve_exactly(&model, 1);
+            assert_eq!(
+                (status, claim),
+                (SolveStatus::Infeasible, ExactClaim::default())
+            );
         }
     }
+}
+
+#[test]
+fn exact_answers_are_fractions() {
+    let mut b = ModelBuilder::new(Sense::Maximise);
+    let x = b.add_col(1.0, 0.0..);
+    let y = b.add_col(0.1, 0.0..);
+    let n = b.add_col(0.3, 0.0..=5.0);
+    b.set_integer(n, true);
+    b.set_offset(0.25);
+    b.add_row(..=2.0, [(x, 3.0), (y, 7.0), (n, 1.0)]);
+    b.add_row(..=1.5, [(n, 1.0), (y, -1.0)]);
+    // n = 0: 2/3; n = 1: 1/3 + 0.3; n = 2 needs y of 1/2, and then 3 x <= -7/2.
+    let (status, claim) = solve_exactly(&b.build().unwrap(), 0);
+    assert_eq!((status, claim.problem), (SolveStatus::Optimal, None));
+    assert_eq!(claim.objective.as_deref(), Some("11/12"));
+    assert_eq!(
+        (&claim.bound, claim.values),
+        (
+            &claim.objective,
+            ["2/3", "0", "0"].map(String::from).to_vec()
+        )
+    );
+}
+
+#[test]
+fn what_cannot_be_settled_is_said() {
+    let mut b = ModelBuilder::new(Sense::Minimise);
+    let x = b.add_col(-1.0, 0.0..);
+    let n = b.add_col(0.0, 0.0..=1.0);
+    b.set_integer(n, true);
+    b.add_row(0.0.., [(x, 1.0), (n, 1.0)]);
+    let (status, claim) = solve_exactly(&b.build().unwrap(), 0);
+    assert_eq!(status, SolveStatus::Unbounded);
+    assert!(claim.problem.unwrap().contains("no complete result"));
+    let settings = Settings {
+        exact: true,
+        cutoff: Some(3.0),
+        ..Settings::default()
+    };
+    let model = equations(&[(vec![2, 3], 7)], &[1, 1], 9.0);
+    let result = Solver::new(model, settings).run().unwrap();
+    let claim = result.exact.unwrap();
+    assert!(claim.problem.unwrap().contains("cutoffs"));
 }

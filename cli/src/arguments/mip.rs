@@ -21,11 +21,12 @@ Examples:
   remat-bb mip plan.lp --time-limit 10m --gap 1% --threads 2 --json
   remat-bb mip large.mps --checkpoint large.state --time-limit 1h
   remat-bb mip large.mps --resume large.state --checkpoint large.state
+  remat-bb mip p0033.mps.gz --exact --certificate p0033.vipr
   remat-bb mip p0033.mps.gz --set cuts=false --set limits.ticks=1000000
 
 The object that --json prints has the fields status (optimal, feasible, infeasible, cutoff, unbounded, limit or \
 interrupted; error where there is no result, with code, message, remedy and place), version, objective, bound, gap, seconds, nodes, lp_iterations, ticks, root_bound, found_by, recognised (the published program that it was solved as, with its number of nodes), pool (objectives), end (what ended \
-the search), model, rows, cols, nonzeros, integers, presolved (rows, columns), cuts, restarts, strong_branchings, unproven_bounds, spilled_nodes, certificate, settings, threads and seed. What is \
+the search), model, rows, cols, nonzeros, integers, presolved (rows, columns), cuts, restarts, strong_branchings, unproven_bounds, spilled_nodes, certificate, exact (with --exact: objective and bound as fractions, or problem, the reason why it could not be settled), settings, threads and seed. What is \
 not known is null.
 
 Exit codes: 0 optimal, unbounded or a solution found, 2 bad usage or input, 3 proven infeasible, 4 limit reached (or \
@@ -83,6 +84,10 @@ pub struct MipArguments {
     /// Write a proof of the result that check-certificate (or any VIPR 1.1 checker) accepts
     #[arg(long, value_name = "FILE.vipr")]
     pub certificate: Option<PathBuf>,
+    /// Settle the result in rational numbers: the optimum of the file's decimals to the last digit, with
+    /// gaps of 0 where none are given
+    #[arg(long)]
+    pub exact: bool,
     /// Leave Checkmate's, POET's, MONeT's and OLLA's programs to the general search as well, instead of
     /// solving them as what they are
     #[arg(long)]

@@ -1,11 +1,14 @@
 //! `remat-bb mip`
 
+mod exact;
+
 use crate::arguments::MipArguments;
 use crate::failure::{Exit, Failure, note};
 use crate::files::{self, Files, Input, shown};
 use crate::report::{self, counted, number};
 use crate::visible::visible;
 use crate::{interrupt, log};
+use exact::ExactJson;
 use remat_formulations::solve::{self, ModelSettings, RecognisedAs, solve_integer};
 use remat_lp::Model;
 use remat_lp::solution_file::SolutionFile;
@@ -249,6 +252,7 @@ fn settings(arguments: &MipArguments) -> Result<Settings, Failure> {
     s.seed = a.seed.unwrap_or(s.seed);
     s.opportunistic |= a.opportunistic;
     s.pool_size = a.pool.map_or(s.pool_size, |k| k as usize);
+    exact::apply(&mut s, a);
     s.validate().map_err(failure)?;
     Ok(s)
 }
@@ -368,6 +372,7 @@ struct MipJson<'a> {
     unproven_bounds: u64,
     spilled_nodes: u64,
     certificate: Option<bool>,
+    exact: Option<ExactJson<'a>>,
     settings: &'a Settings,
     threads: usize,
     seed: u64,
@@ -474,6 +479,7 @@ impl MipResult<'_> {
             unproven_bounds: r.info.unproven_bounds,
             spilled_nodes: r.info.spilled_nodes,
             certificate: self.certificate.then(|| r.certificate_problem.is_none()),
+            exact: r.exact.as_ref().map(ExactJson::of),
             settings: self.settings,
             threads: self.settings.threads,
             seed: self.settings.seed,
@@ -524,7 +530,8 @@ impl MipResult<'_> {
             counted(json.threads as u64, "thread"),
             json.seed
         );
-        for line in written {
+        let exact = self.result.exact.iter().flat_map(exact::lines);
+        for line in exact.chain(written.iter().cloned()) {
             let _ = writeln!(out, "  {line}");
         }
         out

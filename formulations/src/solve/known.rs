@@ -115,6 +115,7 @@ fn settled(
         pool: solution.iter().cloned().collect(),
         solution,
         certificate_problem: None,
+        exact: None,
         dual_bound: bound,
         info: Info {
             seconds: begun.elapsed().as_secs_f64(),

@@ -162,7 +162,7 @@ pub fn solve_linear(
 /// for orders and addresses; where they differ, branch and cut begins with both.
 ///
 /// Recognition gives way where something is asked that only the general search has: certificates,
-/// state files, a pool of several solutions, a limit of ticks or memory. Starts and a cutoff count
+/// exact answers, state files, a pool of several solutions, a limit of ticks or memory. Starts and a cutoff count
 /// for recognised programs, too; observers are told of the progress, and of the solution at the
 /// end. An answer that fails the check against the model goes to the
 /// general search.
@@ -191,7 +191,7 @@ pub fn solve_model(
     control: Control,
 ) -> Result<Answered, SolveError> {
     let integers = (0..model.num_cols()).any(|c| model.is_integer(ColId(c as u32)));
-    if !integers && control.certificate.is_none() {
+    if !integers && control.certificate.is_none() && !settings.mip.exact {
         return Ok(Answered::Linear(linear(model, settings)?));
     }
     let (result, recognised) = solve_integer(model, settings, control)?;
@@ -210,6 +210,7 @@ pub fn solve_integer(
 ) -> Result<(SolveResult, Option<RecognisedAs>), SolveError> {
     let general = !settings.recognise
         || control.certificate.is_some()
+        || settings.mip.exact
         || control.checkpoint.is_some()
         || control.resume.is_some()
         || settings.mip.pool_size > 1
@@ -460,6 +461,7 @@ fn answer<R: Recognised>(
         pool: solution.iter().cloned().collect(),
         solution,
         certificate_problem: None,
+        exact: None,
         dual_bound,
         info: Info {
             nodes: outcome.nodes,

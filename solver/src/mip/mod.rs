@@ -64,6 +64,6 @@ pub use extend::{
     BestBound, BestEstimate, BranchingRule, CutRow, CutSink, DepthFirst, Heuristic, NodeSelector,
     NodeSummary, NodeView, Propagator, Separator, SolutionSink,
 };
-pub use outcome::{Info, Solution, SolveError, SolveResult, SolveStatus};
+pub use outcome::{ExactClaim, Info, Solution, SolveError, SolveResult, SolveStatus};
 pub use settings::{Limits, NodeSelection, Settings};
 pub use solver::Solver;

@@ -85,6 +85,8 @@ pub struct SolveResult {
     pub pool: Vec<Solution>,
     /// Reason why no certificate was written, where one was wanted.
     pub certificate_problem: Option<String>,
+    /// The claim in rational numbers, where it was asked for.
+    pub exact: Option<ExactClaim>,
     /// No solution is better than this, in the model's sense.
     pub dual_bound: f64,
     /// Counters.
@@ -100,6 +102,22 @@ impl SolveResult {
             None => f64::INFINITY,
         }
     }
+}
+
+/// A claim of a search in rational numbers, where the settings ask for it
+/// ([`Settings::exact`](crate::mip::Settings::exact)). Fractions are written `p/q`, whole numbers
+/// without the line; the numbers of the model are the decimals that they print as.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExactClaim {
+    /// Objective of the solution, in the model's sense, offset included. `None` where there is no
+    /// point that is feasible without a tolerance, or none was found.
+    pub objective: Option<String>,
+    /// No feasible point is better than this. `None` where nothing is proven, or nothing feasible.
+    pub bound: Option<String>,
+    /// One value per column: the solution without rounding. Empty where there is none.
+    pub values: Vec<String>,
+    /// Reason why the claim could not be settled.
+    pub problem: Option<String>,
 }
 
 /// Error that makes a solve impossible.

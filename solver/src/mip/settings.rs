@@ -68,6 +68,9 @@ pub struct Settings {
     /// Prune only by bounds computed with every rounding error accounted for, and by verified
     /// Farkas proofs.
     pub safe_bounds: bool,
+    /// Settle what the search claims in rational numbers: [`crate::mip::SolveResult::exact`]. With
+    /// gaps of 0 the answer is the optimum of the file's decimals, to the last digit.
+    pub exact: bool,
     /// Reduce the model first.
     pub presolve: bool,
     /// Presolve and solve the root again when much got fixed there.
@@ -132,6 +135,7 @@ impl Default for Settings {
             integrality_tolerance: 1e-6,
             cutoff: None,
             safe_bounds: true,
+            exact: false,
             presolve: true,
             restarts: true,
             probing: true,

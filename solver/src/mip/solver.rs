@@ -1,5 +1,6 @@
 //! The way in: a model, settings and extensions, then presolve, search and restarts.
 
+use crate::mip::certificate::{Settling, claim};
 use crate::mip::clock;
 use crate::mip::control::Control;
 use crate::mip::extend::{BranchingRule, Heuristic, NodeSelector, Propagator, Separator};
@@ -10,7 +11,7 @@ use crate::mip::search::{SearchEnd, TreeSearch};
 use crate::mip::settings::Settings;
 use remat_lp::Model;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Extensions that a domain plugged in.
@@ -126,7 +127,7 @@ impl Solver {
         clock::watched(&self.settings.limits, start, &stop, || {
             let mut result = self.run_until(&stop, start);
             if let Ok(r) = &mut result {
-                r.certificate_problem = self.certify(r, &stop);
+                self.prove(r, &stop);
             }
             result
         })
@@ -142,16 +143,35 @@ impl Solver {
         self.run_until(stop, Instant::now())
     }
 
-    /// Writes the certificate, if one is wanted; why not, if that fails.
-    fn certify(&self, result: &SolveResult, stop: &Arc<AtomicBool>) -> Option<String> {
-        let path = self.control.certificate.as_ref()?;
-        let lazy = self.extensions.separators.iter().any(|s| s.is_lazy());
-        if lazy || self.settings.cutoff.is_some() {
-            return Some("lazy rows and cutoffs are no part of the model".into());
+    /// Settles the claim in rational numbers and writes the certificate, if they are wanted.
+    fn prove(&self, result: &mut SolveResult, stop: &Arc<AtomicBool>) {
+        let path = self.control.certificate.as_ref();
+        if path.is_none() && !self.settings.exact {
+            return;
         }
-        let gaps = (self.settings.relative_gap, self.settings.absolute_gap);
-        let written = crate::mip::certificate::write(path, &self.model, result, gaps, stop.clone());
-        written.err().map(|e| e.to_string())
+        let lazy = self.extensions.separators.iter().any(|s| s.is_lazy());
+        let settled = if lazy || self.settings.cutoff.is_some() {
+            Err("lazy rows and cutoffs are no part of the model".into())
+        } else {
+            Settling::of(&self.model, result, &self.settings, stop).run()
+        };
+        if let Some(path) = path {
+            let written = match &settled {
+                Ok(settled) => settled.write(path, &self.model).map_err(|e| e.to_string()),
+                Err(problem) => Err(format!("{}: {problem}", path.display())),
+            };
+            result.certificate_problem = written.err();
+        }
+        if self.settings.exact {
+            let user = self.settings.limits.interrupt.as_ref();
+            let is_set = |flag: &Arc<AtomicBool>| flag.load(Ordering::Relaxed);
+            let stopped = match (user.is_some_and(is_set), is_set(stop)) {
+                (true, _) => Some(SolveStatus::Interrupted),
+                (_, true) => Some(SolveStatus::TimeLimit),
+                _ => None,
+            };
+            claim::tell(result, &self.model, settled, stopped);
+        }
     }
 
     fn run_until(&self, stop: &Arc<AtomicBool>, start: Instant) -> Result<SolveResult, SolveError> {
@@ -232,6 +252,7 @@ impl Solver {
                     solution: None,
                     pool: Vec::new(),
                     certificate_problem: None,
+                    exact: None,
                     dual_bound: sign * f64::INFINITY,
                     info,
                 })));

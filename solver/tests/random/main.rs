@@ -28,6 +28,7 @@ fn random_settings(dice: &mut Dice) -> Settings {
         heuristics: dice.chance(60),
         sub_mips: dice.chance(60),
         safe_bounds: dice.chance(80),
+        exact: dice.chance(10),
         reliability,
         node_selection: match dice.range(0, 2) {
             0 => NodeSelection::BestBound,

@@ -53,6 +53,18 @@ impl CertifiedTree<'_> {
         }
     }
 
+    /// A line for a column whose bounds leave nothing, if there is one: roundings may cross them.
+    pub(super) fn crossed(&mut self) -> Option<usize> {
+        let (by, parts) = (self.lower.iter().zip(&self.upper)).find_map(|(lower, upper)| {
+            let (lower, upper) = (lower.as_ref()?, upper.as_ref()?);
+            let by = &lower.value - &upper.value;
+            by.is_positive()
+                .then(|| (by, [(lower.line, one()), (upper.line, -one())]))
+        })?;
+        let parts = parts.map(|(line, factor)| (line, factor / &by));
+        Some((self.proof).combine(ConstraintSense::AtLeast, &one(), "0", &parts, false))
+    }
+
     /// One pass over the rows; whether a bound moved.
     fn imply_bounds(&mut self) -> bool {
         let mut moved = false;

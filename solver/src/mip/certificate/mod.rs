@@ -10,23 +10,23 @@
 mod aggregation;
 mod bounds;
 mod choice;
+pub(crate) mod claim;
 mod cuts;
+mod duals;
 mod equations;
 mod probing;
 mod proof;
+mod rational_lp;
+mod settling;
 mod solution;
 mod tree;
+mod write;
+
+pub(crate) use settling::Settling;
 
 use crate::mip::exact::{Rational, decimal};
-use crate::mip::outcome::{SolveError, SolveResult, SolveStatus};
-use crate::mip::state_file::fail;
-use remat_lp::{ColId, Model, RowId, encode, whole_file};
+use remat_lp::{ColId, Model, RowId};
 use std::fmt::Write as _;
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
-use proof::Derivation;
 
 /// Direction of a constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,22 +116,6 @@ impl ExactModel {
     }
 }
 
-/// Names without white space, all different.
-fn names(model: &Model) -> Vec<String> {
-    let plain: Vec<String> = (0..model.num_cols())
-        .map(|j| model.col_name(ColId(j as u32)))
-        .collect();
-    let mut sorted: Vec<&String> = plain.iter().collect();
-    sorted.sort();
-    let twice = sorted.windows(2).any(|w| w[0] == w[1]);
-    let odd = |s: &String| s.is_empty() || s.chars().any(char::is_whitespace);
-    if twice || plain.iter().any(odd) {
-        (0..plain.len()).map(|j| format!("x{j}")).collect()
-    } else {
-        plain
-    }
-}
-
 fn entries<'a>(e: impl Iterator<Item = (usize, &'a Rational)>) -> String {
     let mut out = String::new();
     let mut count = 0;
@@ -141,102 +125,4 @@ fn entries<'a>(e: impl Iterator<Item = (usize, &'a Rational)>) -> String {
         count += 1;
     }
     format!("{count}{out}")
-}
-
-/// Writes the proof of a finished search. `stop` ends the work with an error.
-///
-/// # Errors
-/// A search that did not end, a proof that needs more than the duals give, or a file that cannot be
-/// written.
-pub(crate) fn write(
-    path: &Path,
-    model: &Model,
-    result: &SolveResult,
-    gaps: (f64, f64),
-    stop: Arc<AtomicBool>,
-) -> Result<(), SolveError> {
-    let solution = match (result.status, &result.solution) {
-        (SolveStatus::Infeasible, None) => None,
-        (SolveStatus::Optimal, Some(s)) => Some(s),
-        _ => return Err(fail(path, "the search has no complete result to prove")),
-    };
-    let exact = ExactModel::new(model).ok_or_else(|| fail(path, "numbers that are not finite"))?;
-    let point = match solution {
-        Some(s) => Some(
-            solution::exact_point(model, &exact, &s.x)
-                .ok_or_else(|| fail(path, "the solution is feasible within tolerances only"))?,
-        ),
-        None => None,
-    };
-    let goal = point.as_ref().map(|x| {
-        let value = exact.cost.iter().zip(x).map(|(c, x)| c * x).sum();
-        tree::Goal::new(&exact, value, gaps)
-    });
-    let mut proof = Derivation::new(&exact);
-    let constraints = proof.constraints();
-    let at_once = goal.is_none() && equations::contradiction(&exact, &mut proof).is_some();
-    if !at_once {
-        let end = tree::prove(model, &exact, goal.as_ref(), &mut proof, stop);
-        end.map_err(|problem| fail(path, format!("no proof: {problem}")))?;
-    }
-
-    let mut out = format!(
-        "% {}: written by remat-bb; constant {} is not part of the objective\nVER 1.1\nVAR {}\n",
-        if model.name().is_empty() {
-            "model"
-        } else {
-            model.name()
-        },
-        model.offset(),
-        model.num_cols()
-    );
-    let names = names(model);
-    out += &names.join("\n");
-    let integers: Vec<String> = (exact.integer.iter().enumerate())
-        .filter(|(_, i)| **i)
-        .map(|(j, _)| j.to_string())
-        .collect();
-    let given: Vec<Rational> = (0..names.len()).map(|j| exact.given_cost(j)).collect();
-    let costs = given
-        .iter()
-        .enumerate()
-        .filter(|(_, c)| **c != Rational::default());
-    // Writing to a string cannot fail.
-    let _ = writeln!(
-        out,
-        "\nINT {}\n{}\nOBJ {}\n{}",
-        integers.len(),
-        integers.join(" "),
-        if exact.maximise { "max" } else { "min" },
-        entries(costs)
-    );
-    let _ = writeln!(out, "CON {} {}", constraints, proof.bounds);
-    for line in &proof.lines[..constraints] {
-        let _ = writeln!(out, "{}", line.text);
-    }
-    let _ = match (&goal, &point) {
-        (Some(goal), Some(x)) => {
-            let (low, high) = if exact.maximise {
-                (-goal.value.clone(), -goal.bound.clone())
-            } else {
-                (goal.bound.clone(), goal.value.clone())
-            };
-            let nonzero = x
-                .iter()
-                .enumerate()
-                .filter(|(_, v)| **v != Rational::default());
-            writeln!(
-                out,
-                "RTP range {low} {high}\nSOL 1\nbest {}",
-                entries(nonzero)
-            )
-        }
-        _ => writeln!(out, "RTP infeas\nSOL 0"),
-    };
-    let _ = writeln!(out, "DER {}", proof.lines.len() - constraints);
-    for line in &proof.lines[constraints..] {
-        let _ = writeln!(out, "{}", line.text);
-    }
-    let packed = encode(path, &out).map_err(|e| fail(path, e))?;
-    whole_file::write(path, &[&packed]).map_err(|e| fail(path, e))
 }

@@ -1,16 +1,18 @@
 //! The tree of a proof, depth first.
 
 use super::proof::Derivation;
+use super::settling::Attempt;
+use super::solution::exact_point;
 use super::{ConstraintSense, ExactModel, SidePositions, entries};
 use crate::mip::branching::pseudocost::{Observation, PseudoCosts};
 use crate::mip::exact::{Rational, binary, ceiling, common_step, one};
 use num_traits::{Signed, ToPrimitive, Zero};
-use remat_lp::{Bounds, ColId, Limits, LpOutcome, Model, ModelError, Solver};
+use remat_lp::{Bounds, ColId, Limits, LpOutcome, Model, ModelError, Solution, Solver};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Claim to be shown of the objective (minimised).
-pub(super) struct Goal {
+pub(crate) struct Goal {
     /// Of the solution.
     pub value: Rational,
     /// No solution is better than this.
@@ -74,7 +76,7 @@ pub(super) struct RelaxationRow {
 
 pub(super) struct CertifiedTree<'a> {
     pub m: &'a ExactModel,
-    goal: Option<&'a Goal>,
+    pub goal: Option<&'a Goal>,
     pub proof: &'a mut Derivation,
     pub lp: Solver,
     pub rows: Vec<RelaxationRow>,
@@ -86,6 +88,10 @@ pub(super) struct CertifiedTree<'a> {
     /// Of a plain tree: no cuts, no probing, and no more lines than these.
     pub most_lines: Option<usize>,
     pub stop: Arc<AtomicBool>,
+    /// The model, where points better than the goal's are looked for, and the one that was found:
+    /// the tree then ends.
+    model: Option<&'a Model>,
+    better: Option<Vec<Rational>>,
 }
 
 /// Column, upwards, distance, objective before.
@@ -100,19 +106,28 @@ const CUT_DEPTH: usize = 3;
 /// Deeper trees are not worth the stack.
 const DEPTH: usize = 2_000;
 
-/// Derives the goal (or a contradiction) without assumptions, as the last line.
+/// Derives the goal (or a contradiction) without assumptions, as the last line; or ends with a
+/// better point, where one is looked for.
 pub(super) fn prove(
     model: &Model,
     m: &ExactModel,
     goal: Option<&Goal>,
     proof: &mut Derivation,
-    stop: Arc<AtomicBool>,
-) -> Result<(), String> {
+    searches: bool,
+    stop: &Arc<AtomicBool>,
+) -> Result<Attempt, String> {
     let constraints = proof.constraints();
     let mut last = None;
     for plain in [true, false] {
         proof.lines.truncate(constraints);
-        last = attempt(model, m, goal, proof, &stop, plain).map_err(|e| e.to_string())?;
+        let mut tree =
+            CertifiedTree::new(model, m, goal, proof, stop).map_err(|e| e.to_string())?;
+        tree.most_lines = plain.then_some(constraints + PLAIN_LINES);
+        tree.model = searches.then_some(model);
+        last = tree.run().map_err(|e| e.to_string())?;
+        if let Some(point) = tree.better {
+            return Ok(Attempt::Better(point));
+        }
         if last.is_some() || stop.load(Ordering::Relaxed) {
             break;
         }
@@ -139,72 +154,76 @@ pub(super) fn prove(
         let bound = &sign * &goal.bound;
         proof.combine(sense, &bound, &form, &[part], false);
     }
-    Ok(())
+    Ok(Attempt::Proven)
 }
 
-/// One try: a plain tree of limited size, or one with probing and cuts.
-fn attempt(
-    model: &Model,
-    m: &ExactModel,
-    goal: Option<&Goal>,
-    proof: &mut Derivation,
-    stop: &Arc<AtomicBool>,
-    plain: bool,
-) -> Result<Option<usize>, ModelError> {
-    let relaxed = crate::mip::problem::Problem::as_given(model).to_model()?;
-    let offset = relaxed.offset();
-    let cutoff = goal.map_or(f64::INFINITY, |g| {
-        let least = if g.step.is_zero() {
-            g.bound.clone()
-        } else {
-            // More than one step below the value is rounded up to it.
-            &g.bound - &g.step + &g.step / Rational::from_integer(1000.into())
+impl<'a> CertifiedTree<'a> {
+    /// A tree with probing and cuts that looks for no points.
+    fn new(
+        model: &Model,
+        m: &'a ExactModel,
+        goal: Option<&'a Goal>,
+        proof: &'a mut Derivation,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Self, ModelError> {
+        let relaxed = crate::mip::problem::Problem::as_given(model).to_model()?;
+        let offset = relaxed.offset();
+        let cutoff = goal.map_or(f64::INFINITY, |g| {
+            let least = if g.step.is_zero() {
+                g.bound.clone()
+            } else {
+                // More than one step below the value is rounded up to it.
+                &g.bound - &g.step + &g.step / Rational::from_integer(1000.into())
+            };
+            least.to_f64().unwrap_or(f64::INFINITY) + offset
+        });
+        type Values = (Option<Rational>, Option<Rational>);
+        let with = |(lower, upper): &Values, lines: &SidePositions| {
+            let side = |value: &Option<Rational>, line: Option<usize>| {
+                Some(ActiveBound {
+                    value: value.clone()?,
+                    line: line?,
+                })
+            };
+            (side(lower, lines.lower), side(upper, lines.upper))
         };
-        least.to_f64().unwrap_or(f64::INFINITY) + offset
-    });
-    type Values = (Option<Rational>, Option<Rational>);
-    let with = |(lower, upper): &Values, lines: &SidePositions| {
-        let side = |value: &Option<Rational>, line: Option<usize>| {
-            Some(ActiveBound {
-                value: value.clone()?,
-                line: line?,
+        let (lower, upper) = (m.col_sides.iter().zip(&proof.cols))
+            .map(|(values, lines)| with(values, lines))
+            .unzip();
+        let rows = (m.rows.iter().zip(&m.row_sides).zip(&proof.rows))
+            .map(|((entries, values), lines)| {
+                let (lower, upper) = with(values, lines);
+                RelaxationRow {
+                    entries: entries.clone(),
+                    lower,
+                    upper,
+                }
             })
-        };
-        (side(lower, lines.lower), side(upper, lines.upper))
-    };
-    let (lower, upper) = (m.col_sides.iter().zip(&proof.cols))
-        .map(|(values, lines)| with(values, lines))
-        .unzip();
-    let rows = (m.rows.iter().zip(&m.row_sides).zip(&proof.rows))
-        .map(|((entries, values), lines)| {
-            let (lower, upper) = with(values, lines);
-            RelaxationRow {
-                entries: entries.clone(),
-                lower,
-                upper,
-            }
+            .collect();
+        Ok(CertifiedTree {
+            m,
+            goal,
+            proof,
+            lp: Solver::new(relaxed, remat_lp::Settings::default()),
+            rows,
+            lower,
+            upper,
+            pseudo: PseudoCosts::new(m.cost.len()),
+            cutoff,
+            most_lines: None,
+            stop: stop.clone(),
+            model: None,
+            better: None,
         })
-        .collect();
-    let proof_lines = proof.constraints() + PLAIN_LINES;
-    let mut tree = CertifiedTree {
-        m,
-        goal,
-        proof,
-        lp: Solver::new(relaxed, remat_lp::Settings::default()),
-        rows,
-        lower,
-        upper,
-        pseudo: PseudoCosts::new(m.cost.len()),
-        cutoff,
-        most_lines: plain.then_some(proof_lines),
-        stop: stop.clone(),
-    };
-    let closed = tree.prepare()?;
-    let last = tree.node(0, None)?;
-    Ok(last.map(|last| tree.finish(closed, last)))
-}
+    }
 
-impl CertifiedTree<'_> {
+    /// Proves the root.
+    fn run(&mut self) -> Result<Option<usize>, ModelError> {
+        let closed = self.prepare()?;
+        let last = self.node(0, None)?;
+        Ok(last.map(|last| self.finish(closed, last)))
+    }
+
     /// Proves the node with the bounds in force; `None` if that is beyond the duals.
     fn node(
         &mut self,
@@ -223,8 +242,12 @@ impl CertifiedTree<'_> {
         branched: Option<Branched>,
     ) -> Result<Option<usize>, ModelError> {
         let long = (self.most_lines).is_some_and(|most| self.proof.lines.len() > most);
-        if long || depth > DEPTH || self.stop.load(Ordering::Relaxed) {
+        let ended = self.better.is_some() || self.stop.load(Ordering::Relaxed);
+        if long || depth > DEPTH || ended {
             return Ok(None);
+        }
+        if let Some(line) = self.crossed() {
+            return Ok(Some(line));
         }
         self.limit_to_cutoff();
         let mut outcome = self.lp.solve();
@@ -259,14 +282,18 @@ impl CertifiedTree<'_> {
                     gain_per_unit: (s.objective - before).max(0.0) / distance.max(1e-6),
                 });
             }
-            if s.objective >= self.cutoff - 1e-6 * self.cutoff.abs().max(1.0)
-                && let Some(line) = self.leaf(&s.y, true)
-            {
-                return Ok(Some(line));
+            if s.objective >= self.cutoff - 1e-6 * self.cutoff.abs().max(1.0) {
+                let line = self.leaf(&s.y, true);
+                if let Some(line) = line.or_else(|| self.leaf_of_basis(s)) {
+                    return Ok(Some(line));
+                }
+            }
+            if self.is_better(s) {
+                return Ok(None);
             }
         }
         let Some((j, at)) = self.choose(solution.as_ref())? else {
-            return Ok(None);
+            return Ok(self.leaf_in_rationals());
         };
         let x = solution.as_ref().map(|s| s.x.as_slice());
         let objective = solution.as_ref().map(|s| s.objective);
@@ -303,6 +330,33 @@ impl CertifiedTree<'_> {
             cases[k] = (proven, line);
         }
         Ok(Some(self.unsplit(cases[0], cases[1])))
+    }
+
+    /// Looks whether the solution of a relaxation is a point that is better than the goal's, where
+    /// such points are looked for.
+    fn is_better(&mut self, s: &Solution) -> bool {
+        let Some(model) = self.model else {
+            return false;
+        };
+        let integer = &self.m.integer;
+        let whole = |(v, &integer): (&f64, &bool)| !integer || (v - v.round()).abs() <= 1e-6;
+        if !s.x.iter().zip(integer).all(whole) {
+            return false;
+        }
+        let rounded = |(v, &integer): (&f64, &bool)| if integer { v.round() } else { *v };
+        let x: Vec<f64> = s.x.iter().zip(integer).map(rounded).collect();
+        if let Some(point) = exact_point(model, self.m, &x) {
+            self.offer(point);
+        }
+        self.better.is_some()
+    }
+
+    /// Keeps a feasible point if it is better than the goal's, and such points are looked for.
+    pub(super) fn offer(&mut self, x: Vec<Rational>) {
+        let value: Rational = self.m.cost.iter().zip(&x).map(|(c, x)| c * x).sum();
+        if self.model.is_some() && self.goal.is_none_or(|goal| value < goal.value) {
+            self.better = Some(x);
+        }
     }
 
     /// The line that a relaxation's proof gives, if it is one.
@@ -383,6 +437,13 @@ impl CertifiedTree<'_> {
         with_cost: bool,
         places: Option<i32>,
     ) -> Option<usize> {
+        let y = y.iter().map(|v| binary(v * norm, places));
+        let y: Vec<Rational> = y.collect::<Option<_>>()?;
+        self.sum(&y, with_cost)
+    }
+
+    /// A line by these multipliers of rows; those of the wrong sign are left out.
+    pub(super) fn sum(&mut self, y: &[Rational], with_cost: bool) -> Option<usize> {
         let m = self.m;
         let mut rest: Vec<Rational> = if with_cost {
             m.cost.clone()
@@ -392,7 +453,6 @@ impl CertifiedTree<'_> {
         let mut parts: Vec<(usize, Rational)> = Vec::new();
         let mut total = Rational::zero();
         for (i, v) in y.iter().enumerate() {
-            let v = binary(v * norm, places)?;
             if v.is_zero() {
                 continue;
             }
@@ -406,11 +466,11 @@ impl CertifiedTree<'_> {
             let Some(side) = side else {
                 continue;
             };
-            total += &v * &side.value;
+            total += v * &side.value;
             for (j, a) in &row.entries {
-                rest[*j] -= &v * a;
+                rest[*j] -= v * a;
             }
-            parts.push((side.line, v));
+            parts.push((side.line, v.clone()));
         }
         for (j, d) in rest.into_iter().enumerate() {
             if d.is_zero() {

@@ -340,6 +340,7 @@ impl TreeSearch {
                 .map(|i| self.solution(i))
                 .collect(),
             certificate_problem: None,
+            exact: None,
             dual_bound: sign * bound,
             info: self.info,
         }

@@ -1,0 +1,58 @@
+//! Answers in rational numbers: the option, JSON, words.
+
+use crate::arguments::MipArguments;
+use remat_solver::mip::{ExactClaim, Settings};
+use serde::Serialize;
+
+/// Applies the option: gaps that were not given are 0.
+pub(super) fn apply(settings: &mut Settings, arguments: &MipArguments) {
+    if !arguments.exact {
+        return;
+    }
+    let preset = Settings::default();
+    settings.exact = true;
+    if arguments.gap.is_none() && settings.relative_gap == preset.relative_gap {
+        settings.relative_gap = 0.0;
+    }
+    if arguments.absolute_gap.is_none() && settings.absolute_gap == preset.absolute_gap {
+        settings.absolute_gap = 0.0;
+    }
+}
+
+/// What was settled in rational numbers, or why not.
+#[derive(Serialize)]
+pub(super) struct ExactJson<'a> {
+    objective: Option<&'a str>,
+    bound: Option<&'a str>,
+    problem: Option<&'a str>,
+}
+
+impl<'a> ExactJson<'a> {
+    pub fn of(claim: &'a ExactClaim) -> Self {
+        ExactJson {
+            objective: claim.objective.as_deref(),
+            bound: claim.bound.as_deref(),
+            problem: claim.problem.as_deref(),
+        }
+    }
+}
+
+/// Lines of the summary.
+pub(super) fn lines(claim: &ExactClaim) -> Vec<String> {
+    let told = |name: &str, value: &Option<String>| {
+        let value = value.as_ref()?;
+        Some(format!("exact      {name} {value}"))
+    };
+    let settled = match &claim.problem {
+        Some(problem) => format!("exact      not settled: {problem}"),
+        None if claim.objective.is_none() => "exact      nothing is feasible".into(),
+        None => "exact      proven in rational numbers".into(),
+    };
+    let values = [
+        told("objective", &claim.objective),
+        told("bound", &claim.bound),
+    ];
+    std::iter::once(settled)
+        .chain(values.into_iter().flatten())
+        .collect()
+}

@@ -1,0 +1,113 @@
+//! The result of a search, with what was settled in rational numbers in the place of what was
+//! claimed.
+
+use super::ExactModel;
+use super::settling::Settled;
+use super::solution::exact_point;
+use crate::mip::exact::{Rational, decimal};
+use crate::mip::outcome::{ExactClaim, Solution, SolveResult, SolveStatus};
+use num_traits::ToPrimitive;
+use remat_lp::Model;
+
+/// Tells what was settled; where nothing was, the claim falls back to what is known, with the reason
+/// that stopped the work, if any did.
+pub(crate) fn tell(
+    result: &mut SolveResult,
+    model: &Model,
+    settled: Result<Settled, String>,
+    stopped: Option<SolveStatus>,
+) {
+    let problem = match settled {
+        Ok(settled) => {
+            result.exact = Some(settled.claim(model));
+            return settled.replace(result, model);
+        }
+        Err(problem) => problem,
+    };
+    let claims = matches!(
+        result.status,
+        SolveStatus::Optimal | SolveStatus::Infeasible
+    );
+    if claims {
+        result.status = stopped.unwrap_or(SolveStatus::Unresolved);
+    }
+    let mut claim = ExactClaim {
+        problem: Some(problem),
+        ..ExactClaim::default()
+    };
+    // What is feasible without a tolerance is told in any case.
+    if let Some(s) = &result.solution
+        && let Some(exact) = ExactModel::new(model)
+        && let Some(point) = exact_point(model, &exact, &s.x)
+    {
+        claim.objective = exact.objective(model, &point);
+        claim.values = point.iter().map(Rational::to_string).collect();
+    }
+    result.exact = Some(claim);
+}
+
+impl ExactModel {
+    /// The objective of a point in the model's sense, offset included.
+    fn objective(&self, model: &Model, point: &[Rational]) -> Option<String> {
+        let value: Rational = self.cost.iter().zip(point).map(|(c, x)| c * x).sum();
+        self.given(model, &value).map(|v| v.to_string())
+    }
+
+    /// A minimised value in the model's sense, offset included.
+    fn given(&self, model: &Model, value: &Rational) -> Option<Rational> {
+        let value = match self.maximise {
+            true => -value.clone(),
+            false => value.clone(),
+        };
+        Some(value + decimal(model.offset())?)
+    }
+}
+
+impl Settled {
+    fn claim(&self, model: &Model) -> ExactClaim {
+        let point = self.point.as_ref();
+        let bound = self.goal.as_ref().map(|goal| &goal.bound);
+        ExactClaim {
+            objective: point.and_then(|x| self.exact.objective(model, x)),
+            bound: bound.and_then(|v| Some(self.exact.given(model, v)?.to_string())),
+            values: point.map_or_else(Vec::new, |x| x.iter().map(Rational::to_string).collect()),
+            problem: None,
+        }
+    }
+
+    /// Puts what is settled, in doubles, in the place of what was claimed.
+    fn replace(&self, result: &mut SolveResult, model: &Model) {
+        let double = |v: &Rational| {
+            let given = self.exact.given(model, v);
+            given.and_then(|v| v.to_f64()).unwrap_or(f64::NAN)
+        };
+        let (Some(point), Some(goal)) = (&self.point, &self.goal) else {
+            result.status = SolveStatus::Infeasible;
+            result.dual_bound = model.sense().sign() * f64::INFINITY;
+            result.solution = None;
+            result.pool.clear();
+            return;
+        };
+        let x: Vec<f64> = point
+            .iter()
+            .map(|v| v.to_f64().unwrap_or(f64::NAN))
+            .collect();
+        let before = result.solution.take();
+        let is_same = before.as_ref().is_some_and(|s| s.x == x);
+        let solution = Solution {
+            objective: double(&goal.value),
+            x,
+            found_by: match (&before, is_same) {
+                (Some(s), true) => s.found_by,
+                _ => "exact arithmetic",
+            },
+        };
+        match result.pool.first_mut() {
+            Some(first) => *first = solution.clone(),
+            None => result.pool.push(solution.clone()),
+        }
+        result.status = SolveStatus::Optimal;
+        result.dual_bound = double(&goal.bound);
+        result.solution = Some(solution);
+    }
+}

@@ -1,0 +1,80 @@
+//! Leaves of a proof by duals in rational numbers, where those in doubles do not reach: of the basis
+//! that the simplex method ended with, and of the linear program solved anew.
+
+use super::rational_lp::{RationalEnd, RationalLp};
+use super::tree::{ActiveBound, CertifiedTree};
+use crate::mip::exact::{Rational, solve_square};
+use remat_lp::{Solution, VarStatus};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+/// Larger bases take too long.
+const MOST_ROWS: usize = 1_000;
+
+impl CertifiedTree<'_> {
+    /// A line by the duals of a solution's basis, if they prove the goal.
+    pub(super) fn leaf_of_basis(&mut self, s: &Solution) -> Option<usize> {
+        self.goal?;
+        let y = self.basic_duals(s)?;
+        self.sum(&y, true)
+    }
+
+    /// A line for a node whose integer columns are all fixed. `None` if there is a point better than
+    /// the goal's, which is kept where one is looked for, and where the program is too large.
+    pub(super) fn leaf_in_rationals(&mut self) -> Option<usize> {
+        let values = |lower: &Option<ActiveBound>, upper: &Option<ActiveBound>| {
+            let value = |bound: &Option<ActiveBound>| bound.as_ref().map(|b| b.value.clone());
+            (value(lower), value(upper))
+        };
+        let columns = self.lower.iter().zip(&self.upper);
+        let rows = self.rows.iter();
+        let rows: Vec<_> = rows
+            .map(|row| (row.entries.as_slice(), values(&row.lower, &row.upper)))
+            .collect();
+        let bounds = columns.map(|(l, u)| values(l, u)).collect();
+        let lp = RationalLp::new(&self.m.cost, bounds, &rows)?;
+        let stop = self.stop.clone();
+        match lp.solve(&|| stop.load(Ordering::Relaxed))? {
+            RationalEnd::Infeasible { y } => self.sum(&y, false),
+            RationalEnd::Optimal { y, x } => {
+                let line = self.goal.and_then(|_| self.sum(&y, true));
+                if line.is_none() {
+                    self.offer(x);
+                }
+                line
+            }
+        }
+    }
+
+    /// Duals that make every basic column's reduced cost zero; rows that are basic have none.
+    fn basic_duals(&self, s: &Solution) -> Option<Vec<Rational>> {
+        let basis = &s.basis;
+        let is_basic = |status: &VarStatus| *status == VarStatus::Basic;
+        let columns: Vec<usize> = (0..basis.cols.len())
+            .filter(|&j| is_basic(&basis.cols[j]))
+            .collect();
+        let rows: Vec<usize> = (0..basis.rows.len())
+            .filter(|&i| !is_basic(&basis.rows[i]))
+            .collect();
+        if columns.len() != rows.len() || rows.len() > MOST_ROWS {
+            return None;
+        }
+        // Equations are the basic columns, unknowns the duals of the rows that are not basic.
+        let place: BTreeMap<usize, usize> = columns.iter().copied().zip(0..).collect();
+        let mut equations = vec![BTreeMap::new(); columns.len()];
+        for (unknown, &i) in rows.iter().enumerate() {
+            for (j, a) in &self.rows[i].entries {
+                if let Some(&k) = place.get(j) {
+                    equations[k].insert(unknown, a.clone());
+                }
+            }
+        }
+        let costs = columns.iter().map(|&j| self.m.cost[j].clone());
+        let values = solve_square(equations, costs.collect())?;
+        let mut y = vec![Rational::default(); basis.rows.len()];
+        for (&i, value) in rows.iter().zip(values) {
+            y[i] = value;
+        }
+        Some(y)
+    }
+}

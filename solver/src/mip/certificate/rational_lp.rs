@@ -1,0 +1,316 @@
+//! A linear program in rational numbers: the simplex method on a dictionary, each basic variable as
+//! a form in those that are not (Chvátal 1983), with bounds, two phases and Bland's rule. For leaves
+//! of a proof that doubles cannot decide; small ones, as every number grows.
+
+use crate::mip::exact::Rational;
+use num_traits::{Signed, Zero};
+use std::collections::BTreeMap;
+
+type Form = BTreeMap<usize, Rational>;
+type Bound = Option<Rational>;
+
+/// Variables are columns, then the activities of rows; larger programs take too long.
+const MOST_VARIABLES: usize = 3_000;
+/// Most pivots; Bland's rule ends, but not always soon.
+const MOST_PIVOTS: usize = 20_000;
+
+/// Minimises a cost over columns within bounds and rows within sides.
+pub(super) struct RationalLp {
+    columns: usize,
+    bounds: Vec<(Bound, Bound)>,
+    /// Value of each variable.
+    value: Vec<Rational>,
+    /// Variables that are basic, with their forms in those that are not.
+    basic: BTreeMap<usize, Form>,
+    cost: Form,
+}
+
+/// End of a solve.
+pub(super) enum RationalEnd {
+    /// Duals of rows, and a value for each column.
+    Optimal { y: Vec<Rational>, x: Vec<Rational> },
+    /// Multipliers of rows that no point meets together with the bounds.
+    Infeasible { y: Vec<Rational> },
+}
+
+/// A change of a variable that is not basic.
+struct Step {
+    enters: usize,
+    up: bool,
+    length: Rational,
+    /// The basic variable that stops it; `None` if it meets its own other bound.
+    leaves: Option<usize>,
+}
+
+impl RationalLp {
+    /// A program; `None` if it is too large, or a column's bounds cross.
+    pub fn new(
+        cost: &[Rational],
+        bounds: Vec<(Bound, Bound)>,
+        rows: &[(&[(usize, Rational)], (Bound, Bound))],
+    ) -> Option<Self> {
+        let columns = bounds.len();
+        if columns + rows.len() > MOST_VARIABLES {
+            return None;
+        }
+        let nearest = |(lower, upper): &(Bound, Bound)| match (lower, upper) {
+            (Some(l), _) => l.clone(),
+            (None, Some(u)) => u.clone(),
+            (None, None) => Rational::zero(),
+        };
+        let mut value: Vec<Rational> = bounds.iter().map(nearest).collect();
+        let mut all = bounds;
+        let mut basic = BTreeMap::new();
+        for (i, (entries, sides)) in rows.iter().enumerate() {
+            value.push(entries.iter().map(|(j, a)| a * &value[*j]).sum());
+            all.push(sides.clone());
+            basic.insert(columns + i, entries.iter().cloned().collect());
+        }
+        let priced = cost.iter().cloned().enumerate();
+        Some(RationalLp {
+            columns,
+            bounds: all,
+            value,
+            basic,
+            cost: priced.filter(|(_, c)| !c.is_zero()).collect(),
+        })
+    }
+
+    /// Solves; `None` without an optimum, or where it takes too long or is stopped.
+    pub fn solve(mut self, stopped: &dyn Fn() -> bool) -> Option<RationalEnd> {
+        for _ in 0..MOST_PIVOTS {
+            if stopped() {
+                return None;
+            }
+            let violated = self.violation();
+            let form = violated.as_ref().unwrap_or(&self.cost);
+            let Some((enters, up)) = self.entering(form) else {
+                return Some(match violated {
+                    Some(form) => RationalEnd::Infeasible {
+                        y: self.multipliers(&form, true),
+                    },
+                    None => RationalEnd::Optimal {
+                        y: self.multipliers(&self.cost, false),
+                        x: self.value[..self.columns].to_vec(),
+                    },
+                });
+            };
+            let step = self.ratio(enters, up)?;
+            self.take(step);
+        }
+        None
+    }
+
+    /// Gradient of the sum of violations, over variables that are not basic; `None` if there are
+    /// none.
+    fn violation(&self) -> Option<Form> {
+        let mut sum = Form::new();
+        let mut any = false;
+        for (&b, form) in &self.basic {
+            let sign = match self.side_violated(b) {
+                None => continue,
+                Some(up) => up,
+            };
+            any = true;
+            for (&j, a) in form {
+                let entry = sum.entry(j).or_default();
+                match sign {
+                    true => *entry += a,
+                    false => *entry -= a,
+                }
+            }
+        }
+        any.then(|| {
+            sum.retain(|_, a| !a.is_zero());
+            sum
+        })
+    }
+
+    /// True above the upper bound, false below the lower one.
+    fn side_violated(&self, variable: usize) -> Option<bool> {
+        let (v, (lower, upper)) = (&self.value[variable], &self.bounds[variable]);
+        if lower.as_ref().is_some_and(|l| v < l) {
+            Some(false)
+        } else if upper.as_ref().is_some_and(|u| v > u) {
+            Some(true)
+        } else {
+            None
+        }
+    }
+
+    /// The first variable that may fall or rise to make the form smaller.
+    fn entering(&self, form: &Form) -> Option<(usize, bool)> {
+        form.iter().find_map(|(&j, slope)| {
+            let up = slope.is_negative();
+            let (lower, upper) = &self.bounds[j];
+            let stop = if up { upper } else { lower };
+            let is_free = stop.as_ref().is_none_or(|stop| *stop != self.value[j]);
+            is_free.then_some((j, up))
+        })
+    }
+
+    /// The longest step that breaks no bound that holds, and meets at most one that does not; of
+    /// several that stop it the first variable. `None` if nothing does.
+    fn ratio(&self, enters: usize, up: bool) -> Option<Step> {
+        let (lower, upper) = &self.bounds[enters];
+        let own = if up { upper } else { lower };
+        let mut best: Option<(Rational, Option<usize>)> = own
+            .as_ref()
+            .map(|stop| ((stop - &self.value[enters]).abs(), None));
+        for (&b, form) in &self.basic {
+            let Some(slope) = form.get(&enters) else {
+                continue;
+            };
+            let rises = slope.is_positive() == up;
+            let (lower, upper) = &self.bounds[b];
+            // A variable outside of its bounds stops at the one that it broke, if it comes from
+            // there; moving away from it counts in the gradient.
+            let stop = match (self.side_violated(b), rises) {
+                (None, true) => upper,
+                (None, false) => lower,
+                (Some(false), true) => lower,
+                (Some(true), false) => upper,
+                (Some(_), _) => &None,
+            };
+            let Some(stop) = stop else {
+                continue;
+            };
+            let length = (stop - &self.value[b]).abs() / slope.abs();
+            if best.as_ref().is_none_or(|(least, _)| length < *least) {
+                best = Some((length, Some(b)));
+            }
+        }
+        best.map(|(length, leaves)| Step {
+            enters,
+            up,
+            length,
+            leaves,
+        })
+    }
+
+    fn take(&mut self, step: Step) {
+        let Step {
+            enters,
+            up,
+            length,
+            leaves,
+        } = step;
+        let change = if up { length } else { -length };
+        self.value[enters] += &change;
+        for (&b, form) in &self.basic {
+            if let Some(slope) = form.get(&enters) {
+                self.value[b] += slope * &change;
+            }
+        }
+        if let Some(leaves) = leaves {
+            self.pivot(enters, leaves);
+        }
+    }
+
+    /// Makes one variable basic in the place of another.
+    fn pivot(&mut self, enters: usize, leaves: usize) {
+        let Some(mut form) = self.basic.remove(&leaves) else {
+            return;
+        };
+        let Some(slope) = form.remove(&enters) else {
+            return;
+        };
+        // leaves = slope enters + form, solved for the one that enters.
+        for a in form.values_mut() {
+            *a = -(&*a / &slope);
+        }
+        form.insert(leaves, slope.recip());
+        let cost = std::iter::once(&mut self.cost);
+        for other in self.basic.values_mut().chain(cost) {
+            let Some(factor) = other.remove(&enters) else {
+                continue;
+            };
+            for (&j, a) in &form {
+                let entry = other.entry(j).or_default();
+                *entry += &factor * a;
+                if entry.is_zero() {
+                    other.remove(&j);
+                }
+            }
+        }
+        self.basic.insert(enters, form);
+    }
+
+    /// Multipliers of rows in a form over variables that are not basic, and in the sum of basic ones
+    /// that it stands for.
+    fn multipliers(&self, form: &Form, with_violated: bool) -> Vec<Rational> {
+        let mut y = vec![Rational::zero(); self.bounds.len() - self.columns];
+        for (&j, a) in form.range(self.columns..) {
+            y[j - self.columns] = a.clone();
+        }
+        if with_violated {
+            for (&b, _) in self.basic.range(self.columns..) {
+                let one = Rational::from_integer(1.into());
+                match self.side_violated(b) {
+                    Some(true) => y[b - self.columns] -= one,
+                    Some(false) => y[b - self.columns] += one,
+                    None => {}
+                }
+            }
+        }
+        y
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn q(a: i64, b: i64) -> Rational {
+        Rational::new(a.into(), b.into())
+    }
+
+    fn solved(
+        cost: &[i64],
+        bounds: &[(Option<i64>, Option<i64>)],
+        rows: &[(&[(usize, i64)], (Bound, Bound))],
+    ) -> Option<RationalEnd> {
+        let number = |v: &Option<i64>| v.map(|v| q(v, 1));
+        let bounds = bounds.iter().map(|(l, u)| (number(l), number(u))).collect();
+        let cost: Vec<Rational> = cost.iter().map(|&c| q(c, 1)).collect();
+        let entries: Vec<Vec<(usize, Rational)>> = (rows.iter())
+            .map(|(row, _)| row.iter().map(|&(j, a)| (j, q(a, 1))).collect())
+            .collect();
+        let sides = rows.iter().map(|(_, sides)| sides.clone());
+        let rows: Vec<_> = entries.iter().map(Vec::as_slice).zip(sides).collect();
+        RationalLp::new(&cost, bounds, &rows)?.solve(&|| false)
+    }
+
+    #[test]
+    fn optima_are_exact() {
+        // max x + y with 3 x + y <= 1, x + 3 y <= 1: both 1/4, duals 1/4 each.
+        let sides = (None, Some(q(1, 1)));
+        let rows = [
+            (&[(0, 3), (1, 1)][..], sides.clone()),
+            (&[(0, 1), (1, 3)][..], sides),
+        ];
+        let bounds = [(Some(0), None), (Some(0), None)];
+        let Some(RationalEnd::Optimal { y, x }) = solved(&[-1, -1], &bounds, &rows) else {
+            panic!("there is an optimum");
+        };
+        assert_eq!((y, x), (vec![q(-1, 4); 2], vec![q(1, 4); 2]));
+        // Without the rows there is none.
+        assert!(solved(&[-1, -1], &bounds, &[]).is_none());
+    }
+
+    #[test]
+    fn tiny_contradictions_are_found() {
+        // x + y <= 2 and x + y >= 2 + 1e-30, from a start that is far from both.
+        let tiny = Rational::new(1.into(), num_bigint::BigInt::from(10).pow(30));
+        let form = &[(0, 1), (1, 1)][..];
+        let rows = [
+            (form, (None, Some(q(2, 1)))),
+            (form, (Some(q(2, 1) + tiny), None)),
+        ];
+        let bounds = [(Some(0), Some(9)), (None, None)];
+        let Some(RationalEnd::Infeasible { y }) = solved(&[1, 0], &bounds, &rows) else {
+            panic!("nothing is feasible");
+        };
+        assert!(!y[0].is_zero() && &y[0] + &y[1] == q(0, 1), "{y:?}");
+    }
+}

@@ -1,0 +1,127 @@
+//! A claim of a search, settled in rational numbers: the point that it rests on, and the proof that
+//! none is better.
+
+use super::ExactModel;
+use super::equations;
+use super::proof::Derivation;
+use super::solution::exact_point;
+use super::tree::{self, Goal};
+use crate::mip::exact::Rational;
+use crate::mip::outcome::{SolveResult, SolveStatus};
+use crate::mip::settings::Settings;
+use remat_lp::Model;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A claim, and how it is settled.
+pub(crate) struct Settling<'a> {
+    model: &'a Model,
+    result: &'a SolveResult,
+    /// Relative and absolute.
+    gaps: (f64, f64),
+    /// True if better points are looked for where the claim does not hold to the last digit.
+    searches: bool,
+    stop: Arc<AtomicBool>,
+}
+
+/// What holds: a point that nothing is better than by more than the gaps, or that there is none.
+pub(crate) struct Settled {
+    pub exact: ExactModel,
+    pub point: Option<Vec<Rational>>,
+    /// There where there is a point.
+    pub goal: Option<Goal>,
+    pub(super) proof: Derivation,
+    /// Number of lines of the proof that are the model's.
+    pub(super) constraints: usize,
+}
+
+/// End of one try to prove a claim.
+pub(super) enum Attempt {
+    Proven,
+    /// A point that is feasible, and better than the one claimed.
+    Better(Vec<Rational>),
+}
+
+/// A search ends that found so many better points one after the other.
+const MOST_POINTS: usize = 10_000;
+
+impl<'a> Settling<'a> {
+    /// The claim of a finished search.
+    pub fn of(
+        model: &'a Model,
+        result: &'a SolveResult,
+        settings: &Settings,
+        stop: &Arc<AtomicBool>,
+    ) -> Self {
+        Settling {
+            model,
+            result,
+            gaps: (settings.relative_gap, settings.absolute_gap),
+            searches: settings.exact,
+            stop: stop.clone(),
+        }
+    }
+
+    /// Settles it.
+    ///
+    /// # Errors
+    /// The reason, in words: a search that did not end, a proof that needs more than the duals give,
+    /// a limit.
+    pub fn run(self) -> Result<Settled, String> {
+        let claimed = match (self.result.status, &self.result.solution) {
+            (SolveStatus::Infeasible, None) => None,
+            (SolveStatus::Optimal, Some(s)) => Some(s),
+            (SolveStatus::Unresolved, s) if self.searches => s.as_ref(),
+            _ => return Err("the search has no complete result to prove".into()),
+        };
+        let exact = ExactModel::new(self.model).ok_or("numbers that are not finite")?;
+        let mut point = match claimed {
+            None => None,
+            Some(s) => match exact_point(self.model, &exact, &s.x) {
+                None if !self.searches => {
+                    return Err("the solution is feasible within tolerances only".into());
+                }
+                point => point,
+            },
+        };
+        for _ in 0..MOST_POINTS {
+            let goal = point.as_ref().map(|x| {
+                let value = exact.cost.iter().zip(x).map(|(c, x)| c * x).sum();
+                Goal::new(&exact, value, self.gaps)
+            });
+            let mut proof = Derivation::new(&exact);
+            let constraints = proof.constraints();
+            match self.attempt(&exact, goal.as_ref(), &mut proof)? {
+                Attempt::Better(found) => point = Some(found),
+                Attempt::Proven => {
+                    return Ok(Settled {
+                        exact,
+                        point,
+                        goal,
+                        proof,
+                        constraints,
+                    });
+                }
+            }
+        }
+        Err(format!(
+            "no proof: {MOST_POINTS} points, each better than the one before"
+        ))
+    }
+
+    fn attempt(
+        &self,
+        exact: &ExactModel,
+        goal: Option<&Goal>,
+        proof: &mut Derivation,
+    ) -> Result<Attempt, String> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err("a limit or an interrupt came first".into());
+        }
+        if goal.is_none() && equations::contradiction(exact, proof).is_some() {
+            return Ok(Attempt::Proven);
+        }
+        let end = tree::prove(self.model, exact, goal, proof, self.searches, &self.stop);
+        end.map_err(|problem| format!("no proof: {problem}"))
+    }
+}
