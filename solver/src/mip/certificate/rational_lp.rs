@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 type Form = BTreeMap<usize, Rational>;
 type Bound = Option<Rational>;
+/// Entries of a row, and its sides.
+type Row<'a> = (&'a [(usize, Rational)], (Bound, Bound));
 
 /// Variables are columns, then the activities of rows; larger programs take too long.
 const MOST_VARIABLES: usize = 3_000;
@@ -44,11 +46,7 @@ struct Step {
 
 impl RationalLp {
     /// A program; `None` if it is too large, or a column's bounds cross.
-    pub fn new(
-        cost: &[Rational],
-        bounds: Vec<(Bound, Bound)>,
-        rows: &[(&[(usize, Rational)], (Bound, Bound))],
-    ) -> Option<Self> {
+    pub fn new(cost: &[Rational], bounds: Vec<(Bound, Bound)>, rows: &[Row<'_>]) -> Option<Self> {
         let columns = bounds.len();
         if columns + rows.len() > MOST_VARIABLES {
             return None;
@@ -265,10 +263,12 @@ mod tests {
         Rational::new(a.into(), b.into())
     }
 
+    type WholeRow<'a> = (&'a [(usize, i64)], (Bound, Bound));
+
     fn solved(
         cost: &[i64],
         bounds: &[(Option<i64>, Option<i64>)],
-        rows: &[(&[(usize, i64)], (Bound, Bound))],
+        rows: &[WholeRow<'_>],
     ) -> Option<RationalEnd> {
         let number = |v: &Option<i64>| v.map(|v| q(v, 1));
         let bounds = bounds.iter().map(|(l, u)| (number(l), number(u))).collect();
