@@ -1,7 +1,7 @@
 //! Checks certificates, line by line.
 
 use super::{Certificate, Claim, Constraint, Form, Reason, Sense};
-use num_rational::BigRational;
+use dashu_ratio::RBig;
 use num_traits::{One, Signed, Zero};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -44,7 +44,7 @@ impl Constraint {
         }
     }
 
-    fn holds_at(&self, x: &BTreeMap<usize, &BigRational>) -> bool {
+    fn holds_at(&self, x: &BTreeMap<usize, &RBig>) -> bool {
         let v = value(&self.form, x);
         match self.sense {
             Sense::Equal => v == self.side,
@@ -54,17 +54,17 @@ impl Constraint {
     }
 }
 
-fn value(form: &Form, x: &BTreeMap<usize, &BigRational>) -> BigRational {
+fn value(form: &Form, x: &BTreeMap<usize, &RBig>) -> RBig {
     form.iter()
         .filter_map(|(j, a)| x.get(j).map(|v| a * *v))
-        .sum()
+        .fold(RBig::ZERO, |sum, v| sum + v)
 }
 
 /// The sum of constraints with multipliers, which must keep one direction.
-fn combination(known: &[Constraint], parts: &[(usize, BigRational)]) -> Result<Constraint, String> {
+fn combination(known: &[Constraint], parts: &[(usize, RBig)]) -> Result<Constraint, String> {
     let mut sense = Sense::Equal;
-    let mut side = BigRational::zero();
-    let mut sum: BTreeMap<usize, BigRational> = BTreeMap::new();
+    let mut side = RBig::zero();
+    let mut sum: BTreeMap<usize, RBig> = BTreeMap::new();
     for (k, f) in parts {
         let c = &known[*k];
         let own = match (c.sense, f.is_negative()) {
@@ -81,7 +81,7 @@ fn combination(known: &[Constraint], parts: &[(usize, BigRational)]) -> Result<C
         }
         side += f * &c.side;
         for (j, a) in c.form.iter() {
-            *sum.entry(*j).or_insert_with(BigRational::zero) += f * a;
+            *sum.entry(*j).or_insert_with(RBig::zero) += f * a;
         }
     }
     Ok(Constraint {
@@ -93,7 +93,7 @@ fn combination(known: &[Constraint], parts: &[(usize, BigRational)]) -> Result<C
 
 fn integral(form: &Form, integer: &BTreeSet<usize>) -> bool {
     form.iter()
-        .all(|(j, a)| a.is_integer() && integer.contains(j))
+        .all(|(j, a)| a.is_int() && integer.contains(j))
 }
 
 fn rounded(mut c: Constraint, integer: &BTreeSet<usize>) -> Result<Constraint, String> {
@@ -101,8 +101,8 @@ fn rounded(mut c: Constraint, integer: &BTreeSet<usize>) -> Result<Constraint, S
         return Err("a sum that need not be an integer is rounded".into());
     }
     c.side = match c.sense {
-        Sense::AtLeast => c.side.ceil(),
-        Sense::AtMost => c.side.floor(),
+        Sense::AtLeast => c.side.ceil().into(),
+        Sense::AtMost => c.side.floor().into(),
         Sense::Equal => c.side,
     };
     Ok(c)
@@ -117,9 +117,9 @@ fn leave_no_third(a: &Constraint, b: &Constraint, integer: &BTreeSet<usize>) -> 
     };
     low.form == high.form
         && integral(&low.form, integer)
-        && low.side.is_integer()
-        && high.side.is_integer()
-        && high.side <= &low.side + BigRational::one()
+        && low.side.is_int()
+        && high.side.is_int()
+        && high.side <= &low.side + RBig::one()
 }
 
 /// Checks everything.
@@ -135,7 +135,7 @@ pub fn check(c: &Certificate) -> Result<Counts, String> {
     for (line, reason) in &c.derived {
         let k = known.len();
         let fail = |what: String| Err(format!("line {k}: {what}"));
-        let of_parts = |parts: &[(usize, BigRational)]| -> Rc<BTreeSet<usize>> {
+        let of_parts = |parts: &[(usize, RBig)]| -> Rc<BTreeSet<usize>> {
             let mut all = BTreeSet::new();
             for (p, _) in parts {
                 all.extend(assumes[*p].iter().copied());
@@ -205,13 +205,13 @@ pub fn check(c: &Certificate) -> Result<Counts, String> {
 }
 
 /// The best objective of the solutions, all of which must be feasible.
-fn check_solutions(c: &Certificate) -> Result<Option<BigRational>, String> {
-    let mut best: Option<BigRational> = None;
+fn check_solutions(c: &Certificate) -> Result<Option<RBig>, String> {
+    let mut best: Option<RBig> = None;
     for (k, s) in c.solutions.iter().enumerate() {
-        let x: BTreeMap<usize, &BigRational> = s.iter().map(|(j, v)| (*j, v)).collect();
+        let x: BTreeMap<usize, &RBig> = s.iter().map(|(j, v)| (*j, v)).collect();
         if let Some((j, v)) = s
             .iter()
-            .find(|(j, v)| c.integer.contains(j) && !v.is_integer())
+            .find(|(j, v)| c.integer.contains(j) && !v.is_int())
         {
             return Err(format!("solution {k}: {} is {v}", c.names[*j]));
         }
@@ -219,7 +219,7 @@ fn check_solutions(c: &Certificate) -> Result<Option<BigRational>, String> {
             return Err(format!("solution {k}: constraint {i} does not hold"));
         }
         let v = value(&c.objective, &x);
-        let better = |b: &BigRational| if c.maximise { v > *b } else { v < *b };
+        let better = |b: &RBig| if c.maximise { v > *b } else { v < *b };
         if best.as_ref().is_none_or(better) {
             best = Some(v);
         }
@@ -231,9 +231,9 @@ fn check_solutions(c: &Certificate) -> Result<Option<BigRational>, String> {
 fn check_claim(
     c: &Certificate,
     last: Option<&Constraint>,
-    best: Option<&BigRational>,
+    best: Option<&RBig>,
 ) -> Result<(), String> {
-    let proves = |sense, side: &BigRational| {
+    let proves = |sense, side: &RBig| {
         let goal = Constraint {
             sense,
             side: side.clone(),
@@ -254,7 +254,7 @@ fn check_claim(
                 return Err("the last line does not show the bound without assumptions".into());
             }
             let reached =
-                |p: &BigRational| best.is_some_and(|b| if c.maximise { b >= p } else { b <= p });
+                |p: &RBig| best.is_some_and(|b| if c.maximise { b >= p } else { b <= p });
             if primal.as_ref().is_some_and(|p| !reached(p)) {
                 return Err("no solution is as good as the range says".into());
             }

@@ -7,15 +7,14 @@ pub mod check;
 pub mod model;
 pub mod parse;
 
-use num_bigint::BigInt;
-use num_rational::BigRational;
-use num_traits::Zero;
+use dashu_int::{IBig, UBig};
+use dashu_ratio::RBig;
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::rc::Rc;
 
 /// A linear form: columns in increasing order, no zeros.
-pub type Form = Vec<(usize, BigRational)>;
+pub type Form = Vec<(usize, RBig)>;
 
 /// Direction of a constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,7 +33,7 @@ pub struct Constraint {
     /// Direction.
     pub sense: Sense,
     /// Right-hand side.
-    pub side: BigRational,
+    pub side: RBig,
     /// Left-hand side.
     pub form: Rc<Form>,
 }
@@ -45,9 +44,9 @@ pub enum Reason {
     /// It is assumed.
     Assumption,
     /// A sum of constraints with multipliers.
-    Linear(Vec<(usize, BigRational)>),
+    Linear(Vec<(usize, RBig)>),
     /// Such a sum, rounded.
-    Rounded(Vec<(usize, BigRational)>),
+    Rounded(Vec<(usize, RBig)>),
     /// It holds in two cases: (constraint, its assumption) twice.
     Unsplit([(usize, usize); 2]),
     /// A solution of the list is that good.
@@ -60,7 +59,7 @@ pub enum Claim {
     /// There is no solution.
     Infeasible,
     /// The optimum is between these; `None` is infinite.
-    Range(Option<BigRational>, Option<BigRational>),
+    Range(Option<RBig>, Option<RBig>),
 }
 
 /// A certificate as it is in its file.
@@ -85,13 +84,13 @@ pub struct Certificate {
 }
 
 /// A rational number: `p`, `p/q`, or a decimal with or without exponent.
-pub fn rational(text: &str) -> Option<BigRational> {
+pub fn rational(text: &str) -> Option<RBig> {
     if let Some((p, q)) = text.split_once('/') {
-        let (p, q): (BigInt, BigInt) = (p.parse().ok()?, q.parse().ok()?);
-        return (!q.is_zero()).then(|| BigRational::new(p, q));
+        let (p, q): (IBig, IBig) = (p.parse().ok()?, q.parse().ok()?);
+        return (!q.is_zero()).then(|| RBig::from_parts_signed(p, q));
     }
-    if let Ok(p) = text.parse::<BigInt>() {
-        return Some(BigRational::from_integer(p));
+    if let Ok(p) = text.parse::<IBig>() {
+        return Some(RBig::from(p));
     }
     let (mantissa, exponent) = match text.find(['e', 'E', 'd', 'D']) {
         Some(at) => (&text[..at], text[at + 1..].parse::<i32>().ok()?),
@@ -105,13 +104,13 @@ pub fn rational(text: &str) -> Option<BigRational> {
         return None;
     }
     let digits = format!("{whole}{fraction}");
-    let number: BigInt = digits.parse().ok()?;
+    let number: IBig = digits.parse().ok()?;
     let shift = exponent - i32::try_from(fraction.len()).ok()?;
-    let power = BigInt::from(10).pow(shift.unsigned_abs());
+    let power = UBig::from(10u8).pow(shift.unsigned_abs() as usize);
     Some(if shift >= 0 {
-        BigRational::from_integer(number * power)
+        RBig::from(number * power)
     } else {
-        BigRational::new(number, power)
+        RBig::from_parts(number, power)
     })
 }
 
@@ -146,7 +145,7 @@ mod tests {
 
     #[test]
     fn numbers_are_exact() {
-        let q = |p: i64, q: i64| Some(BigRational::new(p.into(), q.into()));
+        let q = |p: i64, q: i64| Some(RBig::from_parts_signed(p.into(), q.into()));
         assert_eq!(rational("-6/4"), q(-3, 2));
         assert_eq!(rational("0.125"), q(1, 8));
         assert_eq!(rational("-.5e1"), q(-5, 1));

@@ -3,13 +3,14 @@
 
 use super::parse::sorted;
 use super::{Certificate, Form, Sense, rational};
-use num_rational::BigRational;
+use dashu_int::IBig;
+use dashu_ratio::RBig;
 use num_traits::{Signed, Zero};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// A side of a row or column, ready to be compared.
-type Key = (Sense, BigRational, Form);
+type Key = (Sense, RBig, Form);
 
 /// A model in MPS format (free format: names without white space).
 #[derive(Debug, Default)]
@@ -23,7 +24,7 @@ pub struct MpsModel {
 }
 
 /// A number of the file as the nearest double prints it: what the solver takes it for.
-fn number(text: &str) -> Result<BigRational, String> {
+fn number(text: &str) -> Result<RBig, String> {
     let exact = || rational(text).ok_or_else(|| format!("{text:?} is not a number"));
     match text.parse::<f64>() {
         Ok(v) if v.is_finite() => rational(&format!("{v:e}")).map_or_else(exact, Ok),
@@ -32,22 +33,22 @@ fn number(text: &str) -> Result<BigRational, String> {
 }
 
 /// Bounds at or beyond this are none.
-fn finite(v: BigRational) -> Option<BigRational> {
-    let limit = BigRational::from_integer(num_bigint::BigInt::from(10).pow(20));
+fn finite(v: RBig) -> Option<RBig> {
+    let limit = RBig::from(IBig::from(10).pow(20));
     (v.abs() < limit).then_some(v)
 }
 
 struct ModelRow {
     name: Rc<str>,
     kind: char,
-    side: BigRational,
-    range: Option<BigRational>,
-    form: Vec<(usize, BigRational)>,
+    side: RBig,
+    range: Option<RBig>,
+    form: Vec<(usize, RBig)>,
 }
 
 struct ModelColumn {
-    lower: Option<BigRational>,
-    upper: Option<BigRational>,
+    lower: Option<RBig>,
+    upper: Option<RBig>,
     /// True if a bound was given; integer columns without one are binary.
     touched: bool,
     /// True if a lower bound was given: a negative upper one does not take it back.
@@ -110,7 +111,7 @@ impl MpsModel {
                             rows.push(ModelRow {
                                 name: w[1].into(),
                                 kind,
-                                side: BigRational::zero(),
+                                side: RBig::zero(),
                                 range: None,
                                 form: Vec::new(),
                             });
@@ -128,7 +129,7 @@ impl MpsModel {
                         m.names.push(w[0].into());
                         m.integer.push(integer);
                         cols.push(ModelColumn {
-                            lower: Some(BigRational::zero()),
+                            lower: Some(RBig::zero()),
                             upper: None,
                             touched: false,
                             low_given: false,
@@ -180,7 +181,7 @@ impl MpsModel {
                     let c = &mut cols[j];
                     c.touched = true;
                     c.low_given |= matches!(kind.as_str(), "LO" | "LI" | "FX" | "FR" | "MI" | "BV");
-                    let value = value.unwrap_or_else(BigRational::zero);
+                    let value = value.unwrap_or_else(RBig::zero);
                     match kind.as_str() {
                         "UP" | "UI" => {
                             if value.is_negative() && !c.low_given {
@@ -195,8 +196,8 @@ impl MpsModel {
                         "PL" => c.upper = None,
                         "BV" => {
                             (c.lower, c.upper) = (
-                                Some(BigRational::zero()),
-                                Some(BigRational::from_integer(1.into())),
+                                Some(RBig::zero()),
+                                Some(RBig::ONE),
                             );
                         }
                         _ => return fail("a kind of bound that certificates do not know"),
@@ -227,7 +228,7 @@ impl MpsModel {
             m.add_sides(&r.name, low.and_then(finite), high.and_then(finite), form);
         }
         for (j, mut c) in cols.into_iter().enumerate() {
-            let one = BigRational::from_integer(1.into());
+            let one = RBig::ONE;
             if m.integer[j] && !c.touched {
                 c.upper = Some(one.clone());
             }
@@ -241,8 +242,8 @@ impl MpsModel {
     fn add_sides(
         &mut self,
         name: &Rc<str>,
-        low: Option<BigRational>,
-        high: Option<BigRational>,
+        low: Option<RBig>,
+        high: Option<RBig>,
         form: Form,
     ) {
         let mut add = |key: Key| self.sides.push((key, name.clone()));

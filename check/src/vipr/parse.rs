@@ -1,7 +1,7 @@
 //! Reads certificates.
 
 use super::{Certificate, Claim, Constraint, Form, Reason, Sense, rational};
-use num_rational::BigRational;
+use dashu_ratio::RBig;
 use num_traits::Zero;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -44,13 +44,13 @@ impl<'a> Tokens<'a> {
         w.parse().or_else(|_| self.fail("a number of things", w))
     }
 
-    fn number(&mut self) -> Read<BigRational> {
+    fn number(&mut self) -> Read<RBig> {
         let w = self.word()?;
         rational(w).map_or_else(|| self.fail("a rational number", w), Ok)
     }
 
     /// `inf` or `-inf` is none.
-    fn end(&mut self) -> Read<Option<BigRational>> {
+    fn end(&mut self) -> Read<Option<RBig>> {
         let w = self.word()?;
         match w {
             "inf" | "+inf" | "-inf" => Ok(None),
@@ -60,12 +60,12 @@ impl<'a> Tokens<'a> {
     }
 
     /// `k` pairs of index and number.
-    fn pairs(&mut self, limit: usize) -> Read<Vec<(usize, BigRational)>> {
+    fn pairs(&mut self, limit: usize) -> Read<Vec<(usize, RBig)>> {
         let k = self.count()?;
         self.pairs_of(k, limit)
     }
 
-    fn pairs_of(&mut self, k: usize, limit: usize) -> Read<Vec<(usize, BigRational)>> {
+    fn pairs_of(&mut self, k: usize, limit: usize) -> Read<Vec<(usize, RBig)>> {
         let mut out = Vec::new();
         for _ in 0..k {
             let index = self.count()?;
@@ -128,10 +128,10 @@ impl<'a> Tokens<'a> {
 }
 
 /// Columns in order, the same ones added up, zeros left out.
-pub fn sorted(pairs: Vec<(usize, BigRational)>) -> Form {
-    let mut sum: BTreeMap<usize, BigRational> = BTreeMap::new();
+pub fn sorted(pairs: Vec<(usize, RBig)>) -> Form {
+    let mut sum: BTreeMap<usize, RBig> = BTreeMap::new();
     for (j, v) in pairs {
-        *sum.entry(j).or_insert_with(BigRational::zero) += v;
+        *sum.entry(j).or_insert_with(RBig::zero) += v;
     }
     sum.into_iter().filter(|(_, v)| !v.is_zero()).collect()
 }

@@ -7,8 +7,7 @@ use crate::arguments::CheckArguments;
 use crate::failure::{Exit, Failure};
 use crate::report;
 use crate::{files, source};
-use num_rational::BigRational;
-use num_traits::ToPrimitive;
+use dashu_ratio::RBig;
 use remat_check::vipr::{self, Claim, check, model::MpsModel, parse};
 use remat_check::{order, place, proof};
 use remat_instances::budget::format_bytes;
@@ -65,7 +64,7 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
             .map_err(|e| refuse(&arguments.certificate, e))?;
     }
     let counts = check::check(&certificate).map_err(|e| refuse(&arguments.certificate, e))?;
-    let number = |v: &Option<BigRational>| v.as_ref().and_then(ToPrimitive::to_f64);
+    let number = |v: &Option<RBig>| v.as_ref().map(|v| v.to_f64().value());
     let (claim, lower, upper) = match &certificate.claim {
         Claim::Infeasible => ("infeasible", None, None),
         Claim::Range(low, high) => ("range", number(low), number(high)),
@@ -89,7 +88,7 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
             Claim::Infeasible => "no solution exists".to_string(),
             Claim::Range(low, high) => {
                 let show =
-                    |v: &Option<BigRational>| v.as_ref().map_or("inf".into(), |v| v.to_string());
+                    |v: &Option<RBig>| v.as_ref().map_or("inf".into(), |v| v.to_string());
                 match low == high {
                     true => format!("the optimum is {}", show(low)),
                     false => format!("the optimum is between {} and {}", show(low), show(high)),
