@@ -92,8 +92,7 @@ fn combination(known: &[Constraint], parts: &[(usize, RBig)]) -> Result<Constrai
 }
 
 fn integral(form: &Form, integer: &BTreeSet<usize>) -> bool {
-    form.iter()
-        .all(|(j, a)| a.is_int() && integer.contains(j))
+    form.iter().all(|(j, a)| a.is_int() && integer.contains(j))
 }
 
 fn rounded(mut c: Constraint, integer: &BTreeSet<usize>) -> Result<Constraint, String> {
@@ -209,10 +208,7 @@ fn check_solutions(c: &Certificate) -> Result<Option<RBig>, String> {
     let mut best: Option<RBig> = None;
     for (k, s) in c.solutions.iter().enumerate() {
         let x: BTreeMap<usize, &RBig> = s.iter().map(|(j, v)| (*j, v)).collect();
-        if let Some((j, v)) = s
-            .iter()
-            .find(|(j, v)| c.integer.contains(j) && !v.is_int())
-        {
+        if let Some((j, v)) = s.iter().find(|(j, v)| c.integer.contains(j) && !v.is_int()) {
             return Err(format!("solution {k}: {} is {v}", c.names[*j]));
         }
         if let Some(i) = c.constraints.iter().position(|r| !r.holds_at(&x)) {
@@ -253,8 +249,7 @@ fn check_claim(
             if dual.as_ref().is_some_and(|b| !proves(sense, b)) {
                 return Err("the last line does not show the bound without assumptions".into());
             }
-            let reached =
-                |p: &RBig| best.is_some_and(|b| if c.maximise { b >= p } else { b <= p });
+            let reached = |p: &RBig| best.is_some_and(|b| if c.maximise { b >= p } else { b <= p });
             if primal.as_ref().is_some_and(|p| !reached(p)) {
                 return Err("no solution is as good as the range says".into());
             }

@@ -195,10 +195,7 @@ impl MpsModel {
                         "MI" => c.lower = None,
                         "PL" => c.upper = None,
                         "BV" => {
-                            (c.lower, c.upper) = (
-                                Some(RBig::zero()),
-                                Some(RBig::ONE),
-                            );
+                            (c.lower, c.upper) = (Some(RBig::zero()), Some(RBig::ONE));
                         }
                         _ => return fail("a kind of bound that certificates do not know"),
                     }
@@ -239,13 +236,7 @@ impl MpsModel {
         Ok(m)
     }
 
-    fn add_sides(
-        &mut self,
-        name: &Rc<str>,
-        low: Option<RBig>,
-        high: Option<RBig>,
-        form: Form,
-    ) {
+    fn add_sides(&mut self, name: &Rc<str>, low: Option<RBig>, high: Option<RBig>, form: Form) {
         let mut add = |key: Key| self.sides.push((key, name.clone()));
         match (low, high) {
             (Some(l), Some(h)) if l == h => add((Sense::Equal, l, form)),

@@ -87,8 +87,7 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
         let what = match &certificate.claim {
             Claim::Infeasible => "no solution exists".to_string(),
             Claim::Range(low, high) => {
-                let show =
-                    |v: &Option<RBig>| v.as_ref().map_or("inf".into(), |v| v.to_string());
+                let show = |v: &Option<RBig>| v.as_ref().map_or("inf".into(), |v| v.to_string());
                 match low == high {
                     true => format!("the optimum is {}", show(low)),
                     false => format!("the optimum is between {} and {}", show(low), show(high)),
