@@ -9,6 +9,7 @@ mod link;
 mod lp;
 mod memory;
 mod mip;
+mod reduce;
 mod show;
 mod values;
 
@@ -26,6 +27,7 @@ pub use link::{
 pub use lp::{LpArguments, Simplex, Switch};
 pub use memory::{GraphOptions, OrderArguments, PlaceArguments, PlanMemoryArguments};
 pub use mip::{CheckArguments, MipArguments};
+pub use reduce::{ReduceArguments, ReduceKind};
 pub use show::ShowArguments;
 pub use values::{parse_alignment, parse_duration, parse_gap, parse_overhead, parse_setting};
 
@@ -172,6 +174,9 @@ pub enum Command {
     /// Solve a mixed-integer program from an MPS or LP file
     #[command(long_about = mip::MIP_ABOUT)]
     Mip(Box<MipArguments>),
+    /// Shrink a file that makes a command fail, while it keeps failing: a delta debugger
+    #[command(long_about = reduce::REDUCE_ABOUT)]
+    Reduce(Box<ReduceArguments>),
     /// Check the proof of a result of `mip` in rational numbers
     #[command(long_about = mip::CHECK_ABOUT)]
     CheckCertificate(CheckArguments),

@@ -61,7 +61,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     if let Some(exit) = stand_in::answered(&arguments) {
         return exit;
     }
-    let json = arguments.iter().any(|a| a == "--json");
+    // What is behind `--` is the command of another program.
+    let mut own = arguments.iter().take_while(|a| *a != "--");
+    let json = own.any(|a| a == "--json");
     let parsed = match Arguments::try_parse_from(arguments) {
         Ok(parsed) => parsed,
         Err(error) => {
@@ -129,6 +131,7 @@ fn execute(command: &Command) -> Result<Exit, Failure> {
         Command::Export(arguments) => commands::export::run(arguments),
         Command::Lp(arguments) => commands::lp::run(arguments),
         Command::Mip(arguments) => commands::mip::run(arguments),
+        Command::Reduce(arguments) => commands::reduce::run(arguments),
         Command::CheckCertificate(arguments) => commands::check_certificate::run(arguments),
         Command::Zoo(arguments) => commands::zoo::run(arguments),
         Command::Completions(arguments) => commands::completions::run(arguments),

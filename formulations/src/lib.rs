@@ -36,6 +36,7 @@
 //! | [`offload`] | recomputation and offloading together |
 //! | [`poet`] | POET's integer program: recomputation and pages, costs added up |
 //! | [`place`](mod@place) | addresses of buffers with given lives, proven |
+//! | [`reduce`] | instances that lose nodes and digits, for a delta debugger |
 //! | [`reorder`] | the order of first computations, searched for a budget |
 //! | [`improve`] | the steps of a plan in a better order |
 //! | [`program`] | programs that are edited and solved again, for modelling languages |
@@ -59,6 +60,7 @@ pub mod poet;
 pub mod program;
 mod random;
 pub mod recognise;
+pub mod reduce;
 pub mod reorder;
 pub mod solve;
 

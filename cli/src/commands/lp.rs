@@ -103,8 +103,13 @@ impl ModelText {
     pub fn read(path: &Path) -> Result<ModelText, Failure> {
         let Input { name, bytes } = files::text(path)?;
         let text = remat_lp::decode(bytes).map_err(|e| no_model(format!("{name}: {e}")))?;
+        Ok(ModelText::of(path, name, text))
+    }
+
+    /// A text that was read from a file, and what errors call it.
+    pub fn of(path: &Path, name: String, text: String) -> ModelText {
         let is_lp = is_lp(path, &text);
-        Ok(ModelText { name, text, is_lp })
+        ModelText { name, text, is_lp }
     }
 
     /// The model that it is. What is left out is told in any case.

@@ -1,0 +1,464 @@
+//! Models that lose rows, columns and everything else that a program can fail without.
+
+use super::Reducible;
+use super::numbers::{Form, simpler};
+use remat_lp::{Bounds, ColId, Model, ModelBuilder, ModelError, RowId, Sense};
+use std::hash::Hasher;
+use std::sync::Arc;
+
+/// Names of the steps of a model, in order.
+pub const MODEL_STEPS: [&str; 9] = [
+    "rows",
+    "columns",
+    "fixings",
+    "entries",
+    "objective",
+    "integers",
+    "sides",
+    "bounds",
+    "numbers",
+];
+
+/// A kind of edit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Rows,
+    Columns,
+    Fixings(Value),
+    Entries,
+    Costs,
+    Sense,
+    Integers,
+    LowerSides,
+    UpperSides,
+    UpperBounds,
+    ZeroBounds,
+    LowerBounds,
+    Numbers(Form),
+}
+
+/// A value that a column is fixed at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Value {
+    Reference,
+    Lower,
+    Upper,
+}
+
+/// The steps with the places in [`MODEL_STEPS`] of their names.
+const STEPS: [(usize, Step); 20] = [
+    (0, Step::Rows),
+    (1, Step::Columns),
+    (2, Step::Fixings(Value::Reference)),
+    (2, Step::Fixings(Value::Lower)),
+    (2, Step::Fixings(Value::Upper)),
+    (3, Step::Entries),
+    (4, Step::Costs),
+    (4, Step::Sense),
+    (5, Step::Integers),
+    (6, Step::LowerSides),
+    (6, Step::UpperSides),
+    (7, Step::UpperBounds),
+    (7, Step::ZeroBounds),
+    (7, Step::LowerBounds),
+    (8, Step::Numbers(Form::ALL[0])),
+    (8, Step::Numbers(Form::ALL[1])),
+    (8, Step::Numbers(Form::ALL[2])),
+    (8, Step::Numbers(Form::ALL[3])),
+    (8, Step::Numbers(Form::ALL[4])),
+    (8, Step::Numbers(Form::ALL[5])),
+];
+
+/// A place in a model that an edit changes, by the numbers of the model it began as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Row(u32),
+    Col(u32),
+    Entry(u32, u32),
+    Cost(u32),
+    Lower(u32),
+    Upper(u32),
+    /// The side of a row, or both at once of an equation.
+    LowerSide(u32),
+    UpperSide(u32),
+    /// The constant of the objective.
+    Offset,
+    Sense,
+}
+
+/// A change at a place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Change {
+    Remove,
+    Fix(f64),
+    Number(f64),
+    /// Of a side.
+    Drop,
+    Continuous,
+    Minimise,
+}
+
+/// An edit of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelEdit {
+    step: Step,
+    place: Place,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Col {
+    name: String,
+    cost: f64,
+    lower: f64,
+    upper: f64,
+    is_integer: bool,
+    reference: Option<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Row {
+    name: String,
+    lower: f64,
+    upper: f64,
+    /// Columns, ascending, and coefficients; those of columns that are gone do not count.
+    entries: Vec<(u32, f64)>,
+}
+
+impl Row {
+    fn is_equation(&self) -> bool {
+        self.lower == self.upper
+    }
+}
+
+/// A model in the making: what is left of it is a model again. Names stay as they were.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelDraft {
+    name: String,
+    sense: Sense,
+    offset: f64,
+    cols: Vec<Option<Arc<Col>>>,
+    rows: Vec<Option<Arc<Row>>>,
+    /// Rows of each column of the model it began as.
+    rows_of: Arc<Vec<Vec<u32>>>,
+}
+
+impl ModelDraft {
+    /// A model, whole.
+    pub fn new(model: &Model) -> Self {
+        let cols = (0..model.num_cols() as u32).map(ColId).map(|j| Col {
+            name: model.col_name(j),
+            cost: model.costs()[j.index()],
+            lower: model.col_lower()[j.index()],
+            upper: model.col_upper()[j.index()],
+            is_integer: model.is_integer(j),
+            reference: None,
+        });
+        let rows = (0..model.num_rows() as u32).map(RowId).map(|i| Row {
+            name: model.row_name(i),
+            lower: model.row_lower()[i.index()],
+            upper: model.row_upper()[i.index()],
+            entries: model.row(i).map(|(j, v)| (j.0, v)).collect(),
+        });
+        let all = (0..model.num_cols() as u32).map(ColId);
+        let rows_of = all.map(|j| model.col(j).map(|(i, _)| i.0).collect());
+        ModelDraft {
+            name: model.name().into(),
+            sense: model.sense(),
+            offset: model.offset(),
+            cols: cols.map(|c| Some(Arc::new(c))).collect(),
+            rows: rows.map(|r| Some(Arc::new(r))).collect(),
+            rows_of: Arc::new(rows_of.collect()),
+        }
+    }
+
+    /// Fixes columns at the values of this point first, one number per column of the model, before
+    /// other values are tried: a point that satisfies the rows satisfies what is left of them.
+    pub fn with_reference(mut self, x: &[f64]) -> Self {
+        for (col, &value) in self.cols.iter_mut().zip(x) {
+            if let Some(col) = col.as_mut().filter(|_| value.is_finite()) {
+                Arc::make_mut(col).reference = Some(value);
+            }
+        }
+        self
+    }
+
+    /// What is left, as a model. Rows and columns keep order and names.
+    ///
+    /// # Errors
+    /// [`ModelError`] where numbers became too large.
+    pub fn model(&self) -> Result<Model, ModelError> {
+        let mut b = ModelBuilder::new(self.sense);
+        b.set_name(self.name.clone());
+        b.set_offset(self.offset);
+        let mut ids = vec![None; self.cols.len()];
+        for (j, col) in self.cols.iter().enumerate() {
+            let Some(col) = col else { continue };
+            let id = b.add_col(col.cost, Bounds::new(col.lower, col.upper));
+            b.set_integer(id, col.is_integer);
+            b.set_col_name(id, col.name.clone());
+            ids[j] = Some(id);
+        }
+        for row in self.rows.iter().flatten() {
+            let entries = row.entries.iter();
+            let entries = entries.filter_map(|&(j, v)| Some((ids[j as usize]?, v)));
+            let id = b.add_row(Bounds::new(row.lower, row.upper), entries);
+            b.set_row_name(id, row.name.clone());
+        }
+        b.build()
+    }
+
+    fn col(&self, j: u32) -> Option<&Col> {
+        self.cols[j as usize].as_deref()
+    }
+
+    fn row(&self, i: u32) -> Option<&Row> {
+        self.rows[i as usize].as_deref()
+    }
+
+    fn col_mut(&mut self, j: u32) -> Option<&mut Col> {
+        self.cols[j as usize].as_mut().map(Arc::make_mut)
+    }
+
+    fn row_mut(&mut self, i: u32) -> Option<&mut Row> {
+        self.rows[i as usize].as_mut().map(Arc::make_mut)
+    }
+
+    fn live_cols(&self) -> impl Iterator<Item = (u32, &Col)> {
+        let all = self.cols.iter().enumerate();
+        all.filter_map(|(j, col)| Some((j as u32, col.as_deref()?)))
+    }
+
+    fn live_rows(&self) -> impl Iterator<Item = (u32, &Row)> {
+        let all = self.rows.iter().enumerate();
+        all.filter_map(|(i, row)| Some((i as u32, row.as_deref()?)))
+    }
+
+    /// Entries of columns that are there, by rows.
+    fn live_entries(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.live_rows().flat_map(|(i, row)| {
+            let there = row.entries.iter().map(|e| e.0);
+            there
+                .filter(|&j| self.col(j).is_some())
+                .map(move |j| (i, j))
+        })
+    }
+
+    /// All places that a step may change, those included that it has nothing to do at.
+    fn places(&self, step: Step) -> Vec<Place> {
+        let cols = |of: fn(u32) -> Place| self.live_cols().map(|(j, _)| of(j)).collect();
+        let rows = |of: fn(u32) -> Place| self.live_rows().map(|(i, _)| of(i)).collect();
+        match step {
+            Step::Rows => rows(Place::Row),
+            Step::LowerSides => rows(Place::LowerSide),
+            Step::UpperSides => rows(Place::UpperSide),
+            Step::Columns | Step::Fixings(_) | Step::Integers => cols(Place::Col),
+            Step::UpperBounds => cols(Place::Upper),
+            Step::ZeroBounds | Step::LowerBounds => cols(Place::Lower),
+            Step::Entries => self
+                .live_entries()
+                .map(|(i, j)| Place::Entry(i, j))
+                .collect(),
+            Step::Costs => [vec![Place::Offset], cols(Place::Cost)].concat(),
+            Step::Sense => vec![Place::Sense],
+            Step::Numbers(_) => self.number_places(),
+        }
+    }
+
+    /// Numbers: row by row, then column by column.
+    fn number_places(&self) -> Vec<Place> {
+        let mut places = Vec::new();
+        for (i, row) in self.live_rows() {
+            places.extend([Place::LowerSide(i), Place::UpperSide(i)]);
+            let there = row.entries.iter().map(|e| e.0);
+            let there = there.filter(|&j| self.col(j).is_some());
+            places.extend(there.map(|j| Place::Entry(i, j)));
+        }
+        for (j, _) in self.live_cols() {
+            places.extend([Place::Cost(j), Place::Lower(j), Place::Upper(j)]);
+        }
+        places.push(Place::Offset);
+        places
+    }
+
+    /// The change that an edit makes now; none where it does not apply.
+    fn change(&self, ModelEdit { step, place }: ModelEdit) -> Option<Change> {
+        match (step, place) {
+            (Step::Rows, Place::Row(i)) => self.row(i).map(|_| Change::Remove),
+            (Step::Columns, Place::Col(j)) => self.col(j).map(|_| Change::Remove),
+            (Step::Entries, Place::Entry(i, j)) => self.entry(i, j).map(|_| Change::Remove),
+            (Step::Fixings(value), Place::Col(j)) => {
+                let col = self.col(j)?;
+                let value = match value {
+                    Value::Reference => col.reference?,
+                    Value::Lower => col.lower,
+                    Value::Upper => col.upper,
+                };
+                value.is_finite().then_some(Change::Fix(value))
+            }
+            (Step::Costs, place) => (self.number(place)? != 0.0).then_some(Change::Number(0.0)),
+            (Step::Sense, _) => (self.sense == Sense::Maximise).then_some(Change::Minimise),
+            (Step::Integers, Place::Col(j)) => {
+                self.col(j)?.is_integer.then_some(Change::Continuous)
+            }
+            (Step::LowerSides, Place::LowerSide(i)) | (Step::UpperSides, Place::UpperSide(i)) => {
+                let row = self.row(i)?;
+                (row.lower.is_finite() && row.upper.is_finite()).then_some(Change::Drop)
+            }
+            (Step::UpperBounds, Place::Upper(j)) => {
+                let stated = self.col(j)?.upper.is_finite();
+                stated.then_some(Change::Number(f64::INFINITY))
+            }
+            (Step::ZeroBounds, Place::Lower(j)) => {
+                let col = self.col(j)?;
+                (col.lower != 0.0 && col.upper >= 0.0).then_some(Change::Number(0.0))
+            }
+            (Step::LowerBounds, Place::Lower(j)) => {
+                let lower = self.col(j)?.lower;
+                let stated = lower.is_finite() && lower != 0.0;
+                stated.then_some(Change::Number(f64::NEG_INFINITY))
+            }
+            (Step::Numbers(form), place) => {
+                let new = simpler(self.number(place)?, form)?;
+                self.allows(place, new).then_some(Change::Number(new))
+            }
+            _ => None,
+        }
+    }
+
+    /// The number at a place. An equation has one side, which counts as its lower one.
+    fn number(&self, place: Place) -> Option<f64> {
+        Some(match place {
+            Place::Offset => self.offset,
+            Place::Cost(j) => self.col(j)?.cost,
+            Place::Lower(j) => self.col(j)?.lower,
+            Place::Upper(j) => self.col(j)?.upper,
+            Place::LowerSide(i) => self.row(i)?.lower,
+            Place::UpperSide(i) => self.row(i).filter(|row| !row.is_equation())?.upper,
+            Place::Entry(i, j) => self.entry(i, j)?,
+            Place::Row(_) | Place::Col(_) | Place::Sense => return None,
+        })
+    }
+
+    fn entry(&self, i: u32, j: u32) -> Option<f64> {
+        self.col(j)?;
+        let entries = &self.row(i)?.entries;
+        let at = entries.binary_search_by_key(&j, |e| e.0).ok()?;
+        Some(entries[at].1)
+    }
+
+    /// Returns whether a number may stand at a place: no bounds cross, and an entry of 0 is none.
+    fn allows(&self, place: Place, new: f64) -> bool {
+        match place {
+            Place::Entry(..) => new != 0.0,
+            Place::Lower(j) => self.col(j).is_some_and(|c| new <= c.upper),
+            Place::Upper(j) => self.col(j).is_some_and(|c| new >= c.lower),
+            Place::LowerSide(i) => {
+                let row = self.row(i);
+                row.is_some_and(|row| row.is_equation() || new <= row.upper)
+            }
+            Place::UpperSide(i) => self.row(i).is_some_and(|row| new >= row.lower),
+            _ => true,
+        }
+    }
+
+    /// Makes a change that applies.
+    fn make(&mut self, place: Place, change: Change) -> Option<()> {
+        match (place, change) {
+            (Place::Row(i), _) => self.rows[i as usize] = None,
+            (Place::Col(j), Change::Remove) => self.cols[j as usize] = None,
+            (Place::Col(j), Change::Fix(value)) => self.fix(j, value),
+            (Place::Col(j), _) => self.col_mut(j)?.is_integer = false,
+            (Place::Sense, _) => self.sense = Sense::Minimise,
+            (Place::Offset, Change::Number(v)) => self.offset = v,
+            (Place::Cost(j), Change::Number(v)) => self.col_mut(j)?.cost = v,
+            (Place::Lower(j), Change::Number(v)) => self.col_mut(j)?.lower = v,
+            (Place::Upper(j), Change::Number(v)) => self.col_mut(j)?.upper = v,
+            (Place::LowerSide(i), Change::Drop) => self.row_mut(i)?.lower = f64::NEG_INFINITY,
+            (Place::UpperSide(i), Change::Drop) => self.row_mut(i)?.upper = f64::INFINITY,
+            (Place::LowerSide(i), Change::Number(v)) => {
+                let row = self.row_mut(i)?;
+                if row.is_equation() {
+                    row.upper = v;
+                }
+                row.lower = v;
+            }
+            (Place::UpperSide(i), Change::Number(v)) => self.row_mut(i)?.upper = v,
+            (Place::Entry(i, j), change) => {
+                let entries = &mut self.row_mut(i)?.entries;
+                let at = entries.binary_search_by_key(&j, |e| e.0).ok()?;
+                match change {
+                    Change::Number(v) => entries[at].1 = v,
+                    _ => drop(entries.remove(at)),
+                }
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Takes a column out at a value: sides and constant take what it gave.
+    fn fix(&mut self, j: u32, value: f64) {
+        let cost = self.col(j).map_or(0.0, |c| c.cost);
+        self.offset += value * cost;
+        let rows_of = self.rows_of.clone();
+        for &i in rows_of[j as usize].iter().filter(|_| value != 0.0) {
+            let Some(v) = self.entry(i, j) else { continue };
+            if let Some(row) = self.row_mut(i) {
+                row.lower -= v * value;
+                row.upper -= v * value;
+            }
+        }
+        self.cols[j as usize] = None;
+    }
+}
+
+impl Reducible for ModelDraft {
+    type Edit = ModelEdit;
+
+    fn steps(&self) -> Vec<&'static str> {
+        STEPS.iter().map(|&(name, _)| MODEL_STEPS[name]).collect()
+    }
+
+    fn edits(&self, step: usize) -> Vec<ModelEdit> {
+        let (_, step) = STEPS[step];
+        let places = self.places(step).into_iter();
+        places
+            .map(|place| ModelEdit { step, place })
+            .filter(|&edit| self.change(edit).is_some())
+            .collect()
+    }
+
+    fn apply(&mut self, &edit: &ModelEdit) -> bool {
+        let change = self.change(edit);
+        change.is_some_and(|change| self.make(edit.place, change).is_some())
+    }
+
+    fn is_valid(&self) -> bool {
+        let finite = |v: f64| v.is_finite();
+        // A fixing may make a side too large; an infinite one of the wrong kind is no model.
+        let sides = |l: f64, u: f64| l < f64::INFINITY && u > f64::NEG_INFINITY;
+        finite(self.offset) && self.live_rows().all(|(_, row)| sides(row.lower, row.upper))
+    }
+
+    fn fingerprint(&self, hasher: &mut dyn Hasher) {
+        let mut number = |v: f64| hasher.write_u64(v.to_bits());
+        number(self.offset);
+        number(self.sense.sign());
+        for (j, col) in self.live_cols() {
+            number(f64::from(j) + if col.is_integer { 0.5 } else { 0.0 });
+            [col.cost, col.lower, col.upper]
+                .into_iter()
+                .for_each(&mut number);
+        }
+        for (i, row) in self.live_rows() {
+            // Numbers of rows are told from those of columns.
+            number(-1.0 - f64::from(i));
+            [row.lower, row.upper].into_iter().for_each(&mut number);
+            let there = row.entries.iter();
+            for &(j, v) in there.filter(|e| self.col(e.0).is_some()) {
+                number(f64::from(j));
+                number(v);
+            }
+        }
+    }
+}
