@@ -352,7 +352,7 @@ fn results_about_other_files_say_by_which_version() {
             &["model", "rows", "cols", "nonzeros"],
             &["integers", "presolved", "cuts", "restarts"],
             &["strong_branchings", "unproven_bounds", "spilled_nodes"],
-            &["certificate"],
+            &["certificate", "permuted", "statistics"],
         ],
     );
     assert_eq!(solved["seed"], 5);
@@ -363,7 +363,7 @@ fn results_about_other_files_say_by_which_version() {
             &["cols", "nonzeros", "relaxed_integers", "presolved"],
             &["lp_iterations", "factorisations", "seconds", "certificate"],
             &["primal_violation", "dual_violation", "primal_residual"],
-            &["dual_residual"],
+            &["dual_residual", "permuted"],
         ],
     );
     fields_are(

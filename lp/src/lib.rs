@@ -88,7 +88,8 @@ pub mod whole_file;
 
 pub use ids::{Bounds, ColId, RowId};
 pub use model::{
-    CONTRADICTION, Crossed, Model, ModelBuilder, ModelError, NewCol, NewRow, Sense, SparseMatrix,
+    CONTRADICTION, Crossed, Model, ModelBuilder, ModelError, NewCol, NewRow, Permutation, Sense,
+    SparseMatrix,
 };
 pub use outcome::{Basis, FarkasRay, LimitKind, LpOutcome, Ray, Solution, VarStatus};
 pub use proven::proven_bound;

@@ -40,7 +40,8 @@ Examples:
 The object that --json prints has the fields status (optimal, infeasible, unbounded, limit or interrupted), version, objective, \
 bound (proven by the dual values, safe in floating point), model, rows, cols, nonzeros, relaxed_integers, presolved (rows, columns, \
 nonzeros), lp_iterations, factorisations, seconds, certificate (accepted, none, or why not), primal_violation, \
-dual_violation, primal_residual and dual_residual (of the basic solution, in the model's units). What is not known is null.
+dual_violation, primal_residual and dual_residual (of the basic solution, in the model's units), and permuted (the seed of \
+--permute). What is not known is null.
 
 Exit codes: 0 optimal or unbounded, 2 bad usage or input, 3 proven infeasible, 4 limit reached.")]
 pub struct LpArguments {
@@ -67,6 +68,10 @@ pub struct LpArguments {
     /// Write the solution here (column names and values)
     #[arg(long, value_name = "FILE.sol")]
     pub solution: Option<PathBuf>,
+    /// Solve the program with its rows and columns in a random order, another one for each seed; the
+    /// solution is in the file's own
+    #[arg(long, value_name = "SEED")]
+    pub permute: Option<u64>,
     /// Print one JSON object on standard output instead of a summary
     #[arg(long)]
     pub json: bool,

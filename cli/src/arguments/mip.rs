@@ -22,11 +22,12 @@ Examples:
   remat-bb mip large.mps --checkpoint large.state --time-limit 1h
   remat-bb mip large.mps --resume large.state --checkpoint large.state
   remat-bb mip p0033.mps.gz --exact --certificate p0033.vipr
+  remat-bb mip p0033.mps.gz --statistics --permute 3 --curve p0033.csv --vbc p0033.vbc
   remat-bb mip p0033.mps.gz --set cuts=false --set limits.ticks=1000000
 
 The object that --json prints has the fields status (optimal, feasible, infeasible, cutoff, unbounded, limit or \
 interrupted; error where there is no result, with code, message, remedy and place), version, objective, bound, gap, seconds, nodes, lp_iterations, ticks, root_bound, found_by, recognised (the published program that it was solved as, with its number of nodes), pool (objectives), end (what ended \
-the search), model, rows, cols, nonzeros, integers, presolved (rows, columns), cuts, restarts, strong_branchings, unproven_bounds, spilled_nodes, certificate, exact (with --exact: objective and bound as fractions, or problem, the reason why it could not be settled), settings, threads and seed. What is \
+the search), model, rows, cols, nonzeros, integers, presolved (rows, columns), cuts, restarts, strong_branchings, unproven_bounds, spilled_nodes, certificate, exact (with --exact: objective and bound as fractions, or problem, the reason why it could not be settled), settings, threads, seed, permuted (the seed of --permute) and statistics (with --statistics: a list of component, name, calls, successes, found, kept, ticks, lp_iterations, bound_change and seconds). What is \
 not known is null.
 
 Exit codes: 0 optimal, unbounded or a solution found, 2 bad usage or input, 3 proven infeasible, 4 limit reached (or \
@@ -98,6 +99,20 @@ pub struct MipArguments {
     /// One setting by name, as in the file of --params; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
     pub set: Vec<(String, String)>,
+    /// Search the program with its rows and columns in a random order, another one for each seed;
+    /// answers are in the file's own
+    #[arg(long, value_name = "SEED", conflicts_with = "certificate")]
+    pub permute: Option<u64>,
+    /// Count what each step of presolve, separator, heuristic and branching did: a table on standard
+    /// error, and `statistics` of --json
+    #[arg(long)]
+    pub statistics: bool,
+    /// Write bound and objective over time here
+    #[arg(long, value_name = "FILE.csv")]
+    pub curve: Option<PathBuf>,
+    /// Write the tree here, for VBCTOOL
+    #[arg(long, value_name = "FILE.vbc")]
+    pub vbc: Option<PathBuf>,
     /// Print one JSON object on standard output instead of a summary
     #[arg(long)]
     pub json: bool,

@@ -33,7 +33,12 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
     )?;
     interrupt::catch("ending; once more to end at once", arguments.quiet);
     let clock = Instant::now();
-    let model = Arc::new(read(&arguments.file)?);
+    let given = read(&arguments.file)?;
+    // All is done and checked in the other order, but for the file of the solution.
+    let (model, order) = match arguments.permute.map(|seed| given.permuted(seed)) {
+        Some((model, order)) => (Arc::new(model), Some((given, order))),
+        None => (Arc::new(given), None),
+    };
     let settings = Settings {
         algorithm: arguments.algorithm.into(),
         scaling: arguments.scaling == Switch::On,
@@ -63,10 +68,16 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
         residuals: solved.outcome.optimal().map(|s| residuals(&model, s)),
         seconds: clock.elapsed(),
         timed_out,
+        permuted: arguments.permute,
     };
     let written = match (&arguments.solution, &solved.outcome) {
         (Some(path), LpOutcome::Optimal(solution)) => {
-            let file = SolutionFile::new(&model, "optimal", &solution.x);
+            let file = match &order {
+                Some((given, order)) => {
+                    SolutionFile::new(given, "optimal", &order.restore(&solution.x))
+                }
+                None => SolutionFile::new(&model, "optimal", &solution.x),
+            };
             files.write(path, &file.to_text())
         }
         (Some(path), _) => {
@@ -178,6 +189,7 @@ struct LpResult<'a> {
     checked: Result<Report, String>,
     seconds: Duration,
     timed_out: bool,
+    permuted: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -200,6 +212,7 @@ struct LpJson<'a> {
     dual_violation: Option<f64>,
     primal_residual: Option<f64>,
     dual_residual: Option<f64>,
+    permuted: Option<u64>,
 }
 
 impl LpResult<'_> {
@@ -244,6 +257,7 @@ impl LpResult<'_> {
             dual_violation: self.checked.as_ref().ok().map(|r| r.dual_violation),
             primal_residual: self.residuals.map(|r| r.primal),
             dual_residual: self.residuals.map(|r| r.dual),
+            permuted: self.permuted,
         }
     }
 

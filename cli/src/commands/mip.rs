@@ -1,6 +1,8 @@
 //! `remat-bb mip`
 
 mod exact;
+mod permuted;
+mod traces;
 
 use crate::arguments::MipArguments;
 use crate::failure::{Exit, Failure, note};
@@ -13,7 +15,7 @@ use remat_formulations::solve::{self, ModelSettings, RecognisedAs, solve_integer
 use remat_lp::Model;
 use remat_lp::solution_file::SolutionFile;
 use remat_solver::mip::{
-    Checkpoint, Control, Settings, Solution, SolveError, SolveResult, SolveStatus,
+    Checkpoint, ComponentRow, Control, Settings, Solution, SolveError, SolveResult, SolveStatus,
 };
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -21,6 +23,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
+use traces::Traces;
 
 /// Solves a mixed-integer program and reports.
 ///
@@ -43,13 +46,26 @@ pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
         let text = "presolve = false has no effect: the state goes on with the model that was presolved before";
         note(text, arguments.quiet);
     }
-    let (result, recognised) = solve(arguments, &model, &settings, begun)?;
+    let traces = Traces::asked(arguments);
+    let (result, recognised) = match arguments.permute.map(|seed| model.permuted(seed)) {
+        None => solve(arguments, &model, &settings, &traces, begun)?,
+        Some((other, order)) => {
+            let mut settings = settings.clone();
+            for x in &mut settings.starts {
+                *x = order.permute(x);
+            }
+            let solved = solve(arguments, &Arc::new(other), &settings, &traces, begun)?;
+            (permuted::in_order(solved.0, &order), solved.1)
+        }
+    };
     let outcome = MipResult {
         model: &model,
         settings: &settings,
         result: &result,
         recognised,
         certificate: arguments.certificate.is_some(),
+        permuted: arguments.permute,
+        statistics: traces.rows(),
     };
     if let (Some(problem), Some(path)) = (&result.certificate_problem, &arguments.certificate) {
         note(&format!("no certificate: {problem}"), false);
@@ -57,6 +73,11 @@ pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
     }
     // The result is shown even where it could not be written to the files.
     let written = outcome.write_solutions(files, arguments);
+    let traced = traces.write(files, &result);
+    let written = match files::each([written, traced]) {
+        Ok(all) => Ok(all.concat()),
+        Err(problem) => Err(problem),
+    };
     files.print(&if arguments.json {
         report::json(&outcome.json())
     } else {
@@ -108,6 +129,8 @@ fn tried(arguments: &MipArguments) -> Result<Files, Failure> {
         ("--solution", a.solution.as_deref()),
         ("--checkpoint", a.checkpoint.as_deref()),
         ("--certificate", a.certificate.as_deref()),
+        ("--curve", a.curve.as_deref()),
+        ("--vbc", a.vbc.as_deref()),
     ];
     let outputs: Vec<_> = outputs.into_iter().chain(further).collect();
     Files::tried(a.json, &inputs, &outputs)
@@ -141,6 +164,7 @@ fn solve(
     arguments: &MipArguments,
     model: &Arc<Model>,
     settings: &Settings,
+    traces: &Traces,
     begun: Instant,
 ) -> Result<(SolveResult, Option<RecognisedAs>), Failure> {
     let mut asked = ModelSettings {
@@ -148,7 +172,8 @@ fn solve(
         recognise: !arguments.no_recognise,
         ..ModelSettings::default()
     };
-    let control = control(arguments)?;
+    let mut control = control(arguments)?;
+    traces.watch(&mut control);
     note_start(arguments, model, settings);
     // Reading counts.
     if let Some(limit) = &mut asked.mip.limits.seconds {
@@ -335,6 +360,8 @@ struct MipResult<'a> {
     recognised: Option<RecognisedAs>,
     /// True if a certificate was wanted.
     certificate: bool,
+    permuted: Option<u64>,
+    statistics: Option<Vec<ComponentRow>>,
 }
 
 /// The published program that a model was solved as.
@@ -376,6 +403,8 @@ struct MipJson<'a> {
     settings: &'a Settings,
     threads: usize,
     seed: u64,
+    permuted: Option<u64>,
+    statistics: Option<&'a [ComponentRow]>,
 }
 
 impl MipResult<'_> {
@@ -483,6 +512,8 @@ impl MipResult<'_> {
             settings: self.settings,
             threads: self.settings.threads,
             seed: self.settings.seed,
+            permuted: self.permuted,
+            statistics: self.statistics.as_deref(),
         }
     }
 

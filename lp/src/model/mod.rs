@@ -4,12 +4,14 @@
 //! - `builder.rs`: from columns, rows and entries in any order to a valid model.
 //! - `edit.rs`: rows and columns that come and go while a solver works on it.
 //! - `error.rs`: everything that can be wrong.
+//! - `permute.rs`: the same in another order.
 //! - `matrix.rs`: the matrix in `sprs` types, to users and from them.
 
 mod builder;
 mod edit;
 mod error;
 mod matrix;
+mod permute;
 
 use crate::ids::{Bounds, ColId, RowId};
 pub use builder::ModelBuilder;
@@ -19,6 +21,7 @@ pub(crate) use error::check_bounds;
 pub use error::{CONTRADICTION, ModelError};
 pub use matrix::SparseMatrix;
 pub(crate) use matrix::by_columns;
+pub use permute::Permutation;
 
 /// Direction in which the objective is to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -4,6 +4,7 @@
 //! have any of it.
 
 use crate::mip::outcome::Solution;
+use crate::mip::statistics::Statistics;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -24,11 +25,50 @@ pub struct Progress {
     pub objective: Option<f64>,
 }
 
+/// What happens to a node of the tree.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum NodeChange {
+    /// It is there, below its parent; the root has none. A root after the first one belongs to a
+    /// tree that was begun anew.
+    Created {
+        /// Number of the parent.
+        parent: Option<u64>,
+        /// Branchings above.
+        depth: u32,
+        /// No solution below is better than this, in the model's sense.
+        bound: f64,
+    },
+    /// It was split.
+    Split,
+    /// Nothing better is below: its relaxation or propagation says so.
+    Closed,
+    /// The same, and solutions were found at it.
+    Solved,
+}
+
+/// A change of a node.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NodeEvent {
+    /// Number of the node, its own within one tree.
+    pub id: u64,
+    /// What happens to it.
+    pub change: NodeChange,
+}
+
 /// Watches a search. Called between rounds by one thread at a time; what takes long here holds the
 /// search up.
 pub trait Observer: Send + Sync {
     /// A new best solution, checked against the model.
     fn incumbent(&self, _solution: &Solution) {}
+
+    /// Changes of nodes since the last round, each child behind its parent. Nodes that a new best
+    /// solution makes useless go without.
+    fn nodes(&self, _events: &[NodeEvent]) {}
+
+    /// Returns whether [`Observer::nodes`] wants to be told.
+    fn watches_nodes(&self) -> bool {
+        false
+    }
 
     /// After every round of nodes. `false` ends the search as an interrupt does.
     fn progress(&self, _progress: &Progress) -> bool {
@@ -51,6 +91,8 @@ pub struct Checkpoint {
 pub struct Control {
     /// Told of solutions and progress.
     pub observers: Vec<Arc<dyn Observer>>,
+    /// Counts of the search's parts are added here.
+    pub statistics: Option<Arc<Statistics>>,
     /// Destination of the state, written on a timer and at the end of the search, however it ends.
     pub checkpoint: Option<Checkpoint>,
     /// A state file to go on from, written for the same model.

@@ -53,13 +53,15 @@ mod settings;
 mod solver;
 mod spill;
 mod state_file;
+mod statistics;
 mod tree;
+mod watch;
 mod worker;
 
 pub use branching::Decision;
 pub use branching::split::{IntegerExpressions, OrderedGroups};
 pub use check::{Refusal, check_point};
-pub use control::{Checkpoint, Control, Observer, Progress};
+pub use control::{Checkpoint, Control, NodeChange, NodeEvent, Observer, Progress};
 pub use extend::{
     BestBound, BestEstimate, BranchingRule, CutRow, CutSink, DepthFirst, Heuristic, NodeSelector,
     NodeSummary, NodeView, Propagator, Separator, SolutionSink,
@@ -67,3 +69,5 @@ pub use extend::{
 pub use outcome::{ExactClaim, Info, Solution, SolveError, SolveResult, SolveStatus};
 pub use settings::{Limits, NodeSelection, Settings};
 pub use solver::Solver;
+pub use statistics::{Component, ComponentRow, ComponentTally, Statistics};
+pub use watch::{Curve, VbcTree};

@@ -3,9 +3,11 @@
 use crate::mip::cuts::{self, Context, CutPool};
 use crate::mip::domain::Domain;
 use crate::mip::relaxation::{ExtraRow, Relaxed};
+use crate::mip::statistics::Component;
 use crate::mip::worker::{RoundShared, Worker, reduced_cost_fixing};
 use remat_lp::{ModelError, Solution, VarStatus};
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 /// Data that the root leaves to the search.
 pub(crate) struct RootData {
@@ -69,7 +71,9 @@ pub(crate) fn solve(shared: &mut RoundShared, worker: &mut Worker) -> Result<Roo
     let large = shared.problem.num_rows() >= ROWS_BEFORE_RELAXATION;
     if large && shared.settings.heuristics && worker.best.is_none() {
         let size = shared.problem.rows.index.len() as u64;
-        worker.fix_and_propagate(shared, 50_000_000 + 2_000 * size)?;
+        worker.heuristic(shared, "fix and propagate", |w| {
+            w.fix_and_propagate(shared, 50_000_000 + 2_000 * size)
+        })?;
     }
     let before = worker.relax.iterations();
     let (mut solution, mut lp_bound) = match worker.relax.solve(worker.cutoff, &worker.domain)? {
@@ -125,10 +129,13 @@ fn cut_loop(
         if shared.stopped() || worker.relax.iterations() > budget {
             break;
         }
-        worker.simple_rounding(shared, &solution.x)?;
+        worker.heuristic(shared, "rounding", |w| {
+            w.simple_rounding(shared, &solution.x)
+        })?;
         if worker.fractional(shared, &solution.x).is_empty() {
             break;
         }
+        let begun = Instant::now();
         let cuts = {
             let nonzeros = worker.relax.model().num_nonzeros();
             let sources = cuts::gomory::sources(&shared.problem, solution, nonzeros);
@@ -141,7 +148,7 @@ fn cut_loop(
                 shared.tables(),
                 tableau,
             );
-            cuts::separate(&context, &mut pool)
+            cuts::separate(&context, &mut pool, shared.statistics.as_deref())
         };
         if cuts.is_empty() {
             break;
@@ -162,6 +169,7 @@ fn cut_loop(
                 })
             })
             .collect();
+        let count = rows.len();
         ages.extend(rows.iter().map(|r| (r.tag, 0)));
         worker.relax.add_rows(&rows)?;
         let before = solution.objective;
@@ -202,6 +210,13 @@ fn cut_loop(
         let old: Vec<bool> = ages.iter().map(|a| a.1 >= 2).collect();
         drop_rows(worker, solution, base, &mut ages, &old)?;
         let gain = solution.objective - before;
+        if let Some(statistics) = &shared.statistics {
+            statistics.call(Component::Separator, "rounds at the root", begun, |tally| {
+                tally.found += count as u64;
+                tally.successes += u64::from(gain > 0.0);
+                tally.bound_change += gain;
+            });
+        }
         let total = solution.objective - first;
         if gain > 0.003 * total && gain > 3e-5 * solution.objective.abs().max(1e-2) {
             stalled = 0;

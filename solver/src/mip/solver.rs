@@ -193,7 +193,13 @@ impl Solver {
                     p.upper[j] = search.shared.upper[j];
                 }
             }
-            match presolve::run(p, &self.settings, true, stop) {
+            match presolve::run(
+                p,
+                &self.settings,
+                true,
+                stop,
+                self.control.statistics.clone(),
+            ) {
                 // Nothing better than the best solution is left.
                 PresolveEnd::Infeasible => {
                     search.queue.prune(f64::NEG_INFINITY);
@@ -244,7 +250,13 @@ impl Solver {
         let problem = Problem::from_model(&self.model);
         let sign = self.model.sense().sign();
         let mut info = Info::default();
-        let (problem, postsolve) = match presolve::run(problem, &self.settings, reduce, stop) {
+        let (problem, postsolve) = match presolve::run(
+            problem,
+            &self.settings,
+            reduce,
+            stop,
+            self.control.statistics.clone(),
+        ) {
             PresolveEnd::Infeasible => {
                 info.seconds = start.elapsed().as_secs_f64();
                 return Ok(Err(Box::new(SolveResult {

@@ -17,8 +17,10 @@ mod zerohalf;
 use crate::mip::cliques::CliqueTable;
 use crate::mip::implications::{self, Implication};
 use crate::mip::problem::Problem;
+use crate::mip::statistics::{Component, Statistics};
 use remat_lp::{Model, RowId, Solution};
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use aggregate::VariableBounds;
 pub(crate) use pool::CutPool;
@@ -30,6 +32,8 @@ pub(crate) struct Cut {
     pub rhs: f64,
     /// Distance by which it cuts off the point it was found at.
     pub efficacy: f64,
+    /// Name of the separator that found it.
+    pub found_by: &'static str,
 }
 
 /// Implications of the rows about pairs of columns, wherever in the tree.
@@ -184,22 +188,52 @@ impl<'a> Context<'a> {
             entries,
             rhs,
             efficacy,
+            found_by: "",
         })
     }
 }
 
 /// Finds cuts with every separator and keeps the best that differ from each other.
-pub(crate) fn separate(c: &Context<'_>, pool: &mut CutPool) -> Vec<Cut> {
+pub(crate) fn separate(
+    c: &Context<'_>,
+    pool: &mut CutPool,
+    statistics: Option<&Statistics>,
+) -> Vec<Cut> {
     let mut found = Vec::new();
-    implied::separate(c, &mut found);
-    clique::separate(c, &mut found);
-    cover::separate(c, &mut found);
-    aggregate::separate(c, &mut found);
-    zerohalf::separate(c, &mut found);
-    gomory::separate(c, &mut found);
+    for (name, separate) in SEPARATORS {
+        let (begun, before) = (Instant::now(), found.len());
+        separate(c, &mut found);
+        let new = &mut found[before..];
+        new.iter_mut().for_each(|cut| cut.found_by = name);
+        if let Some(statistics) = statistics {
+            let count = new.len() as u64;
+            statistics.call(Component::Separator, name, begun, |tally| {
+                tally.found += count;
+                tally.successes += u64::from(count > 0);
+            });
+        }
+    }
     let found = pool.exchange(c, found);
-    select(c, found, 60 + c.problem.num_rows() / 3)
+    let taken = select(c, found, 60 + c.problem.num_rows() / 3);
+    if let Some(statistics) = statistics {
+        for cut in &taken {
+            statistics.add(Component::Separator, cut.found_by, |tally| tally.kept += 1);
+        }
+    }
+    taken
 }
+
+type Separate = fn(&Context<'_>, &mut Vec<Cut>);
+
+/// The separators, in their order.
+const SEPARATORS: [(&str, Separate); 6] = [
+    ("implied bounds", implied::separate),
+    ("cliques", clique::separate),
+    ("covers", cover::separate),
+    ("aggregations", aggregate::separate),
+    ("zero-half", zerohalf::separate),
+    ("Gomory", gomory::separate),
+];
 
 /// Greedy by efficacy; a cut too parallel to one that is taken is dropped.
 fn select(c: &Context<'_>, mut found: Vec<Cut>, most: usize) -> Vec<Cut> {

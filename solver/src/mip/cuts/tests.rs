@@ -85,7 +85,7 @@ fn every_integer_point_meets_every_cut() {
             .iter()
             .filter(|x| feasible(&p, x, rows.clone()))
             .collect();
-        for cut in separate(&c, &mut CutPool::default()) {
+        for cut in separate(&c, &mut CutPool::default(), None) {
             all += 1;
             for x in &feasible_points {
                 assert!(holds(&cut, x), "{cut:?} at {x:?}\n{p:?}");

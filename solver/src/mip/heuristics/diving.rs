@@ -25,6 +25,20 @@ enum Rule {
     LineSearch,
 }
 
+impl Rule {
+    fn name(self) -> &'static str {
+        match self {
+            Rule::Fractional => "dive: fractional",
+            Rule::Coefficient => "dive: coefficient",
+            Rule::Guided => "dive: guided",
+            Rule::PseudoCost => "dive: pseudo-cost",
+            Rule::VectorLength => "dive: vector length",
+            Rule::Up => "dive: up",
+            Rule::LineSearch => "dive: line search",
+        }
+    }
+}
+
 const RULES: [Rule; 7] = [
     Rule::Up,
     Rule::Coefficient,
@@ -63,7 +77,7 @@ impl Worker {
                 continue;
             }
             let before = self.relax.iterations();
-            self.dive(shared, s, rule)?;
+            self.heuristic(shared, rule.name(), |w| w.dive(shared, s, rule))?;
             self.dive_iterations += self.relax.iterations() - before;
         }
         Ok(())

@@ -13,9 +13,11 @@ use crate::mip::problem::{Problem, Sparse};
 use crate::mip::root::RootData;
 use crate::mip::settings::{Limits, Settings};
 use crate::mip::solver::Solver;
+use crate::mip::statistics::Component;
 use crate::mip::worker::{Incumbent, RoundShared};
 use remat_lp::random::SplitMix64;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Result of a neighbourhood.
 pub(crate) struct NeighbourhoodFound {
@@ -24,6 +26,19 @@ pub(crate) struct NeighbourhoodFound {
     pub ticks: u64,
     pub iterations: u64,
     pub verdict: NeighbourhoodVerdict,
+}
+
+impl NeighbourhoodFound {
+    /// Counts one that began at a moment.
+    pub fn count(&self, shared: &RoundShared, begun: Instant) {
+        if let Some(statistics) = &shared.statistics {
+            statistics.call(Component::Heuristic, self.name, begun, |tally| {
+                tally.ticks += self.ticks;
+                tally.lp_iterations += self.iterations;
+                tally.successes += u64::from(self.verdict == NeighbourhoodVerdict::Better);
+            });
+        }
+    }
 }
 
 /// Lesson that the search draws from a restricted program.

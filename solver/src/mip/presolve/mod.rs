@@ -24,7 +24,10 @@ use self::probing::Affine;
 use crate::mip::domain::Domain;
 use crate::mip::problem::{Problem, Sparse, exact_scale, objective_step};
 use crate::mip::settings::Settings;
+use crate::mip::statistics::{Component, Statistics};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// Result of presolve.
 pub(crate) enum PresolveEnd {
@@ -49,6 +52,8 @@ pub(crate) struct WorkingProblem {
     pub col_alive: Vec<bool>,
     pub steps: Vec<PostsolveStep>,
     pub changes: usize,
+    /// Counts of steps go here.
+    statistics: Option<Arc<Statistics>>,
 }
 
 impl WorkingProblem {
@@ -68,7 +73,22 @@ impl WorkingProblem {
             col_alive: vec![true; p.num_cols()],
             steps: Vec::new(),
             changes: 0,
+            statistics: None,
         }
+    }
+
+    /// Takes a step and counts it.
+    fn step<T>(&mut self, name: &'static str, take: impl FnOnce(&mut Self) -> T) -> T {
+        let Some(statistics) = self.statistics.clone() else {
+            return take(self);
+        };
+        let (begun, before) = (Instant::now(), self.changes);
+        let done = take(self);
+        statistics.call(Component::Presolve, name, begun, |tally| {
+            tally.found += (self.changes - before) as u64;
+            tally.successes += u64::from(self.changes > before);
+        });
+        done
     }
 
     /// Adds an integer column without bounds, cost or rows, which is `constant + terms` of the
@@ -256,16 +276,16 @@ fn reduce(
 ) -> Result<(), Infeasible> {
     rounds(work, settings, stop)?;
     let before = work.changes;
-    columns::fix(work)?;
-    equations::reduce(work)?;
-    products::run(work);
+    work.step("dual fixing", columns::fix)?;
+    work.step("equations", equations::reduce)?;
+    work.step("products", products::run);
     if work.changes > before {
         rounds(work, settings, stop)?;
     }
-    sparsify::run(work);
+    work.step("sparsify", sparsify::run);
     // Nothing fixed may stay behind.
-    columns::fix(work)?;
-    rows::simplify(work)?;
+    work.step("dual fixing", columns::fix)?;
+    work.step("rows", rows::simplify)?;
     Ok(())
 }
 
@@ -280,23 +300,26 @@ fn rounds(
             break;
         }
         let before = work.changes;
-        work.propagate()?;
-        rows::simplify(work)?;
-        columns::fix(work)?;
-        rows::parallel(work)?;
-        implied::run(work);
-        dominance::merge_parallel(work);
-        dominance::fix_dominated(work);
-        columns::slacks(work)?;
-        columns::doubletons(work)?;
+        work.step("bounds", WorkingProblem::propagate)?;
+        work.step("rows", rows::simplify)?;
+        work.step("dual fixing", columns::fix)?;
+        work.step("parallel rows", rows::parallel)?;
+        work.step("implied integers", implied::run);
+        work.step("parallel columns", dominance::merge_parallel);
+        work.step("dominated columns", dominance::fix_dominated);
+        work.step("slacks", columns::slacks)?;
+        work.step("doubletons", columns::doubletons)?;
         let quiet = work.changes - before < 1 + work.cost.len() / 200;
         if quiet && settings.probing && round < 11 {
             let before = work.changes;
-            let (p, kept) = work.assemble();
-            let mut domain = Domain::new(&p);
-            let affine = probing::run(&p, &mut domain, stop)?;
-            work.take_bounds(&p, &kept, &domain);
-            work.take_affine(&kept, &affine);
+            work.step("probing", |work| {
+                let (p, kept) = work.assemble();
+                let mut domain = Domain::new(&p);
+                let affine = probing::run(&p, &mut domain, stop)?;
+                work.take_bounds(&p, &kept, &domain);
+                work.take_affine(&kept, &affine);
+                Ok(())
+            })?;
             if work.changes == before {
                 break;
             }
@@ -316,12 +339,14 @@ pub(crate) fn run(
     settings: &Settings,
     reduce_it: bool,
     stop: &AtomicBool,
+    statistics: Option<Arc<Statistics>>,
 ) -> PresolveEnd {
     let crossed = |l: &[f64], u: &[f64]| l.iter().zip(u).any(|(l, u)| l > u);
     if crossed(&p.lower, &p.upper) || crossed(&p.row_lower, &p.row_upper) {
         return PresolveEnd::Infeasible;
     }
     let mut work = WorkingProblem::new(&p);
+    work.statistics = statistics;
     let end = if reduce_it {
         reduce(&mut work, settings, stop)
     } else {

@@ -123,6 +123,8 @@ impl TreeSearch {
             postsolve: Arc::new(postsolve),
             settings,
             extensions: solver.extensions.clone(),
+            watches_nodes: solver.control.observers.iter().any(|o| o.watches_nodes()),
+            statistics: solver.control.statistics.clone(),
             emits_events: solver.emits_events,
             rows: Vec::new(),
             conflicts: Vec::new(),

@@ -19,7 +19,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longest sleep between two looks at clocks.
 const NAP: Duration = Duration::from_millis(50);
@@ -117,7 +117,9 @@ fn do_job(worker: &mut Worker, job: Job) -> Result<(WorkerReport, JobEnd), Solve
         Job::Neighbourhood(shared, around) => {
             worker.begin(&shared);
             worker.domain.reset(&shared.lower, &shared.upper);
+            let begun = Instant::now();
             let found = neighbourhood::run(&shared, &around)?;
+            found.count(&shared, begun);
             verdict = Some(found.verdict);
             (side_ticks, side_iterations) = (found.ticks, found.iterations);
             if let Some(x) = found.x {
@@ -321,7 +323,7 @@ mod tests {
         let solver = Solver::new(b.build().unwrap(), settings);
         let stop = Arc::new(AtomicBool::new(false));
         let problem = Problem::from_model(&solver.model);
-        let reduced = presolve::run(problem, &solver.settings, false, &stop);
+        let reduced = presolve::run(problem, &solver.settings, false, &stop, None);
         let PresolveEnd::Reduced(problem, postsolve) = reduced else {
             panic!("nothing is wrong with the program");
         };

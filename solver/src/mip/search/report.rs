@@ -1,7 +1,7 @@
 //! Reports of a search in progress: to observers, and as events.
 
 use super::TreeSearch;
-use crate::mip::control::Progress;
+use crate::mip::control::{NodeChange, NodeEvent, Progress};
 use std::sync::atomic::Ordering;
 use tracing::Level;
 
@@ -39,6 +39,21 @@ impl TreeSearch {
         }
         if self.seconds() > self.last_report + SILENCE_SECONDS {
             self.report(None);
+        }
+    }
+
+    /// Tells those who watch of changes of nodes.
+    pub(super) fn show_nodes(&self, events: &mut [NodeEvent]) {
+        if events.is_empty() {
+            return;
+        }
+        for event in events.iter_mut() {
+            if let NodeChange::Created { bound, .. } = &mut event.change {
+                *bound *= self.sense.sign();
+            }
+        }
+        for o in self.control.observers.iter().filter(|o| o.watches_nodes()) {
+            o.nodes(events);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Work before the tree: starts, the root, and programs whose relaxation is unbounded.
 
 use super::TreeSearch;
-use crate::mip::control::Control;
+use crate::mip::control::{Control, NodeChange, NodeEvent};
 use crate::mip::outcome::{SolveError, SolveResult, SolveStatus};
 use crate::mip::problem::Problem;
 use crate::mip::root::{self, RootEnd};
@@ -62,6 +62,14 @@ impl TreeSearch {
                     branched: None,
                 };
                 self.root = Some(Arc::new(data));
+                if self.shared.watches_nodes {
+                    let change = NodeChange::Created {
+                        parent: None,
+                        depth: 0,
+                        bound: node.bound,
+                    };
+                    self.show_nodes(&mut [NodeEvent { id: 0, change }]);
+                }
                 self.queue.push(node);
                 true
             }

@@ -57,7 +57,8 @@ impl TreeSearch {
         let mut improved = None;
         let (mut learned, mut used) = (Vec::new(), Vec::new());
         let (mut new_clauses, mut used_clauses) = (Vec::new(), Vec::new());
-        for r in reports {
+        for mut r in reports {
+            self.show_nodes(&mut r.events);
             learned.extend(r.learned);
             used.extend(r.used);
             new_clauses.extend(r.clauses);

@@ -4,6 +4,7 @@ use super::TreeSearch;
 use crate::mip::heuristics::neighbourhood::{self, Around, NeighbourhoodVerdict};
 use crate::mip::outcome::SolveError;
 use crate::mip::worker::WorkerReport;
+use std::time::Instant;
 
 impl TreeSearch {
     pub(super) fn sub_mip_is_due(&self) -> bool {
@@ -93,7 +94,9 @@ impl TreeSearch {
         let Some(around) = self.next_neighbourhood() else {
             return Ok(());
         };
+        let begun = Instant::now();
         let found = neighbourhood::run(&self.shared, &around)?;
+        found.count(&self.shared, begun);
         self.side_ticks += found.ticks;
         self.side_iterations += found.iterations;
         if self.shared.emits_events {

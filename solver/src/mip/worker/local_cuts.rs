@@ -69,7 +69,7 @@ impl Worker {
             shared.tables(),
             tableau,
         );
-        let mut found = cuts::separate(&context, &mut CutPool::default());
+        let mut found = cuts::separate(&context, &mut CutPool::default(), None);
         found.truncate(CUTS_PER_NODE_LIMIT);
         self.domain.ticks += 20 * nonzeros as u64;
         if let Some(d) = &shared.debug {

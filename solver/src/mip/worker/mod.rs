@@ -7,6 +7,7 @@ mod learn;
 mod local_cuts;
 mod node;
 mod shared;
+mod tally;
 
 pub(crate) use candidate::Attempt;
 pub(crate) use node::{Child, reduced_cost_fixing};
@@ -14,6 +15,7 @@ pub(crate) use shared::{Incumbent, Live, RoundShared, WorkerReport};
 
 use crate::mip::branching::Decision;
 use crate::mip::branching::pseudocost::PseudoCosts;
+use crate::mip::control::{NodeChange, NodeEvent};
 use crate::mip::domain::Domain;
 use crate::mip::extend::NodeView;
 use crate::mip::relaxation::{ExtraRow, Relaxation};
@@ -161,11 +163,17 @@ impl Worker {
         let mut count = 0;
         loop {
             count += 1;
+            let solutions = self.report.solutions.len();
             match self.process(shared, &node)? {
                 Processed::Closed => {
                     if let Some(d) = &shared.debug {
                         d.check_closed(&node, self.cutoff);
                     }
+                    let change = match self.report.solutions.len() > solutions {
+                        true => NodeChange::Solved,
+                        false => NodeChange::Closed,
+                    };
+                    self.tell(shared, node.id, change);
                     break;
                 }
                 Processed::Again(bound) => {
@@ -210,6 +218,15 @@ impl Worker {
                         });
                     }
                     nodes.retain(|n| n.bound < self.cutoff);
+                    self.tell(shared, node.id, NodeChange::Split);
+                    for child in &nodes {
+                        let change = NodeChange::Created {
+                            parent: Some(node.id),
+                            depth: child.depth,
+                            bound: child.bound,
+                        };
+                        self.tell(shared, child.id, change);
+                    }
                     if nodes.is_empty() {
                         break;
                     }
@@ -230,6 +247,13 @@ impl Worker {
         }
         self.report_used_clauses();
         Ok(std::mem::replace(&mut self.report, WorkerReport::new()))
+    }
+
+    /// Notes a change of a node for those who watch.
+    fn tell(&mut self, shared: &RoundShared, id: u64, change: NodeChange) {
+        if shared.watches_nodes {
+            self.report.events.push(NodeEvent { id, change });
+        }
     }
 
     /// In an opportunistic search: hands solutions out at once, and open nodes where somebody waits

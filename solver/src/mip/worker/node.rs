@@ -9,9 +9,11 @@ use crate::mip::domain::Domain;
 use crate::mip::extend::{CutSink, SolutionSink};
 use crate::mip::problem::Problem;
 use crate::mip::relaxation::{ExtraRow, Relaxed};
+use crate::mip::statistics::{Component, ComponentTally};
 use crate::mip::tree::{Branched, TreeNode};
 use remat_lp::{Bounds, ColId, ModelError, Solution};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Result of processing a node.
 pub(super) enum Processed {
@@ -55,13 +57,27 @@ impl Worker {
             if bound >= self.cutoff {
                 return Ok(Processed::Closed);
             }
-            if !self.propagate(shared) {
+            let holds = self.counted(
+                shared,
+                (Component::Propagation, "nodes"),
+                |w| Ok(w.propagate(shared)),
+                |holds, tally| tally.successes += u64::from(!holds),
+            )?;
+            if !holds {
                 self.learn_from_propagation(shared);
                 return Ok(Processed::Closed);
             }
             self.sync_bounds(shared)?;
             let before = self.relax.iterations();
-            let relaxed = self.relax.solve(self.cutoff, &self.domain)?;
+            let relaxed = self.counted(
+                shared,
+                (Component::Relaxation, "nodes"),
+                |w| w.relax.solve(w.cutoff, &w.domain),
+                |relaxed, tally| {
+                    let closed = matches!(relaxed, Relaxed::Infeasible | Relaxed::Cutoff);
+                    tally.successes += u64::from(closed);
+                },
+            )?;
             self.node_iterations += self.relax.iterations() - before;
             self.node_solves += 1;
             let (s, lp_bound) = match relaxed {
@@ -84,6 +100,10 @@ impl Worker {
             };
             if let (true, Some(b)) = (first, node.branched) {
                 let gain = (lp_bound - b.parent_bound).max(0.0);
+                if let Some(statistics) = &shared.statistics {
+                    let branched = |tally: &mut ComponentTally| tally.bound_change += gain;
+                    statistics.add(Component::Branching, "reliability", branched);
+                }
                 self.learn(b.col as usize, b.up, gain / b.distance.max(1e-6));
             }
             first = false;
@@ -115,7 +135,14 @@ impl Worker {
             let due = self.local_cuts.due(shared, node.depth, self.processed);
             if cut_rounds < 2 && due && !fractional.is_empty() {
                 cut_rounds += 1;
-                if self.separate_locally(shared, &s)? {
+                let part = (Component::Separator, "local cuts");
+                let any = self.counted(
+                    shared,
+                    part,
+                    |w| w.separate_locally(shared, &s),
+                    |any, tally| tally.successes += u64::from(*any),
+                )?;
+                if any {
                     cut_at = Some(lp_bound);
                     continue;
                 }
@@ -145,7 +172,16 @@ impl Worker {
             return Ok(Processed::Closed);
         }
         for rule in &shared.extensions.branching {
-            if let Some(children) = rule.branch(&self.view(shared, &solution, bound, node.depth)) {
+            let begun = Instant::now();
+            let view = self.view(shared, &solution, bound, node.depth);
+            let children = rule.branch(&view);
+            if let Some(statistics) = &shared.statistics {
+                let found = children.as_ref().map_or(0, Vec::len) as u64;
+                statistics.call(Component::Branching, "extensions", begun, |tally| {
+                    tally.found += found;
+                });
+            }
+            if let Some(children) = children {
                 let children = children
                     .into_iter()
                     .map(|decision| Child {
@@ -158,13 +194,20 @@ impl Worker {
                 return Ok(Processed::Split(children));
             }
         }
-        Ok(
-            match self.choose(shared, &solution, &fractional, bound, node.depth)? {
-                ColumnChoice::Split(children) => Processed::Split(children),
-                ColumnChoice::Infeasible => Processed::Closed,
-                ColumnChoice::Tightened => Processed::Again(bound),
+        let choice = self.counted(
+            shared,
+            (Component::Branching, "reliability"),
+            |w| w.choose(shared, &solution, &fractional, bound, node.depth),
+            |choice, tally| match choice {
+                ColumnChoice::Split(children) => tally.found += children.len() as u64,
+                ColumnChoice::Infeasible | ColumnChoice::Tightened => tally.successes += 1,
             },
-        )
+        )?;
+        Ok(match choice {
+            ColumnChoice::Split(children) => Processed::Split(children),
+            ColumnChoice::Infeasible => Processed::Closed,
+            ColumnChoice::Tightened => Processed::Again(bound),
+        })
     }
 
     /// Splits on any integer column that is not fixed; if all are, the leaf remains unresolved.
@@ -274,12 +317,27 @@ impl Worker {
         integral: bool,
     ) -> Result<bool, ModelError> {
         let mut sink = CutSink::default();
+        let begun = Instant::now();
         for sep in &shared.extensions.separators {
             if !integral || sep.is_lazy() {
                 sep.separate(&self.view(shared, s, bound, depth), &mut sink);
             }
         }
-        self.take_rows(sink, &s.x)
+        if shared.extensions.separators.is_empty() {
+            return Ok(false);
+        }
+        let found = sink.rows.len() as u64;
+        let before = self.report.rows.len();
+        let any = self.take_rows(sink, &s.x)?;
+        if let Some(statistics) = &shared.statistics {
+            let kept = (self.report.rows.len() - before) as u64;
+            statistics.call(Component::Separator, "extensions", begun, |tally| {
+                tally.found += found;
+                tally.kept += kept;
+                tally.successes += u64::from(any);
+            });
+        }
+        Ok(any)
     }
 
     /// Adds the violated rows of a sink to the relaxation and to the report.
@@ -309,27 +367,30 @@ impl Worker {
         depth: u32,
     ) -> Result<(), ModelError> {
         for h in &shared.extensions.heuristics {
-            let mut sink = SolutionSink::default();
-            let ticks = h.run(
-                &self.view(shared, s, bound, depth),
-                10 * (self.ticks() / 100 + 10_000),
-                &mut sink,
-            );
-            self.domain.ticks += ticks;
-            for x in sink.points {
-                if x.len() == shared.problem.num_cols() {
-                    self.offer(shared, &x, h.name())?;
+            self.heuristic(shared, h.name(), |worker| {
+                let mut sink = SolutionSink::default();
+                let ticks = h.run(
+                    &worker.view(shared, s, bound, depth),
+                    10 * (worker.ticks() / 100 + 10_000),
+                    &mut sink,
+                );
+                worker.domain.ticks += ticks;
+                for x in sink.points {
+                    if x.len() == shared.problem.num_cols() {
+                        worker.offer(shared, &x, h.name())?;
+                    }
                 }
-            }
+                Ok(())
+            })?;
         }
         if shared.settings.heuristics {
-            self.simple_rounding(shared, &s.x)?;
+            self.heuristic(shared, "rounding", |w| w.simple_rounding(shared, &s.x))?;
             if depth == 0 && self.best.is_none() {
                 self.start_heuristics(shared, s)?;
             }
             self.dives(shared, s, depth)?;
             if depth == 0 && shared.settings.nesting == 0 && self.is_poor(bound) {
-                self.pump(shared, s, 60)?;
+                self.heuristic(shared, "feasibility pump", |w| w.pump(shared, s, 60))?;
             }
         }
         Ok(())
@@ -346,7 +407,9 @@ impl Worker {
         let p = shared.problem.clone();
         let size = p.rows.index.len() as u64;
         let budget = (20_000 + 500 * size).min(5_000_000 + 50 * size);
-        if self.jump(shared, &s.x, budget, shared.settings.first_seed())? {
+        let seed = shared.settings.first_seed();
+        let jumped = |w: &mut Worker, x: &[f64], seed| w.jump(shared, x, budget, seed);
+        if self.heuristic(shared, "jump", |w| jumped(w, &s.x, seed))? {
             return Ok(());
         }
         let cheap: Vec<f64> = (0..p.num_cols())
@@ -360,8 +423,10 @@ impl Worker {
                 }
             })
             .collect();
-        if !self.jump(shared, &cheap, budget, shared.settings.first_seed() + 1)? {
-            self.fix_and_propagate(shared, budget)?;
+        if !self.heuristic(shared, "jump", |w| jumped(w, &cheap, seed + 1))? {
+            self.heuristic(shared, "fix and propagate", |w| {
+                w.fix_and_propagate(shared, budget)
+            })?;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use crate::mip::branching::pseudocost::{Observation, PseudoCosts};
 use crate::mip::clauses::{Clause, Learned};
 use crate::mip::conflict::Conflict;
+use crate::mip::control::NodeEvent;
 use crate::mip::cuts::Tables;
 use crate::mip::debug_solution::DebugSolution;
 use crate::mip::presolve::Postsolve;
@@ -10,6 +11,7 @@ use crate::mip::problem::Problem;
 use crate::mip::relaxation::ExtraRow;
 use crate::mip::settings::Settings;
 use crate::mip::solver::Extensions;
+use crate::mip::statistics::Statistics;
 use crate::mip::tree::TreeNode;
 use remat_lp::Model;
 use serde::{Deserialize, Serialize};
@@ -102,6 +104,10 @@ pub(crate) struct RoundShared {
     pub postsolve: Arc<Postsolve>,
     pub settings: Settings,
     pub extensions: Extensions,
+    /// True if somebody watches the nodes.
+    pub watches_nodes: bool,
+    /// Counts of parts go here.
+    pub statistics: Option<Arc<Statistics>>,
     /// True if the search emits events.
     pub emits_events: bool,
     /// Global rows beyond the problem's.
@@ -181,6 +187,8 @@ pub(crate) struct WorkerReport {
     pub relaxed: Option<Vec<f64>>,
     /// Bounds that strong branching and reduced costs found at the root: they hold everywhere.
     pub root_bounds: Option<(Vec<f64>, Vec<f64>)>,
+    /// Changes of nodes, where somebody watches; bounds in minimised form.
+    pub events: Vec<NodeEvent>,
     pub nodes: u64,
     pub strong: u64,
     pub refused: u64,

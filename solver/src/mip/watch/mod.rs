@@ -1,0 +1,7 @@
+//! Observers that keep what they see: bounds over time, the tree.
+
+mod curve;
+mod vbc;
+
+pub use curve::Curve;
+pub use vbc::VbcTree;
