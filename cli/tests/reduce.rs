@@ -53,6 +53,13 @@ fn a_model_shrinks_to_what_the_command_needs() {
     assert!(model.col_upper().iter().all(|u| *u == f64::INFINITY));
     assert_eq!(model.row_lower(), [0.0]);
     assert_eq!(found["after"]["integers"], 0);
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, section) = page.split_once("\n## reduce\n").unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    for field in found.as_object().unwrap().keys() {
+        assert!(section.contains(&format!("`{field}`")), "{field}");
+    }
     let steps = found["steps"].as_array().unwrap();
     let tries: u64 = steps.iter().map(|s| s["tries"].as_u64().unwrap()).sum();
     assert_eq!(found["tries"], tries);

@@ -19,6 +19,21 @@ pub mod reorders;
 pub mod traced;
 pub mod whole;
 
+/// Pages whose programs are run.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../docs/extending/branching.md")]
+    struct Branching;
+    #[doc = include_str!("../../docs/extending/cut.md")]
+    struct Cut;
+    #[doc = include_str!("../../docs/extending/heuristic.md")]
+    struct Heuristic;
+    #[doc = include_str!("../../docs/extending/presolve.md")]
+    struct Presolve;
+    #[doc = include_str!("../../docs/extending/propagator.md")]
+    struct Propagator;
+}
+
 use remat_instances::Instance;
 use remat_instances::schedule::Semantics;
 use std::path::{Path, PathBuf};

@@ -37,7 +37,7 @@ pub enum ReduceKind {
 Examples:
   remat-bb reduce fails.lp --out small.lp --keep-text optimal -- remat-bb mip {} --quiet
   remat-bb reduce fails.mps --out small.mps --keep-exit 0 --try-limit 10s --jobs 2 -- sh -c 'remat-bb lp {} --json | grep -q optimal'
-  remat-bb reduce graph.json --out small.json --keep-text infeasible --tries 100 -- remat-bb solve {} --budget 1 --quiet
+  remat-bb reduce graph.json --out small.json --keep-text infeasible --tries 100 -- remat-bb solve {} --budget 1 --quiet --json
 
 The object that --json prints has the fields status (minimal: no single step is left; limit or interrupted: the smallest so \
 far), version, file, kind (model, instance or lines), out, params_out, keeps (exits, texts, without_texts and timeout: what counts as \

@@ -343,6 +343,7 @@ pub(super) fn failure(error: SolveError) -> Failure {
             "give the file that --checkpoint wrote for this model, and places that can be written"
         }
         SolveError::Setting { .. } => "docs/cli.md lists the settings and their values",
+        SolveError::PresolveStep { .. } => "leave the presolve step out, or mend its way back",
         SolveError::Model(_) => "check the numbers in the model",
         SolveError::Thread { .. } => "allow more memory and threads (`ulimit -a`)",
     };

@@ -261,6 +261,12 @@ impl Domain {
         });
     }
 
+    /// Closes the domain, for a reason that is not known here.
+    pub fn close(&mut self) {
+        self.infeasible = true;
+        self.conflict = None;
+    }
+
     /// Imposes a bound; whether it changed anything. Crossing bounds make the domain infeasible.
     pub fn tighten(&mut self, p: &Problem, c: BoundChange) -> bool {
         if c.upper {

@@ -1,11 +1,33 @@
 //! Extensions that a domain plugs in. Small traits; all see the program in minimised form with the
-//! columns of the model given (presolve keeps its hands off the columns when extensions are
-//! present).
+//! columns of the model given. Presolve leaves them what they [need](Needs): every column, unless
+//! they say less.
 //!
 //! Implementations are shared by the workers of a round and must be deterministic.
 
 use crate::mip::branching::Decision;
-use remat_lp::{Bounds, ColId};
+use remat_lp::{Bounds, ColId, Model};
+use std::sync::Arc;
+
+/// Columns that an extension needs: presolve leaves them as they are, or fixes them where the rows
+/// do, and makes no use of their costs, as if they were in rows that it cannot see.
+///
+/// Values of all columns are in every [`NodeView`], bounds and reduced costs of those that some
+/// extension needs (of others the bounds are the model's, reduced costs are 0).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// All of them: presolve tightens bounds and nothing else. Restricted programs are not searched.
+    EveryColumn,
+    /// These. Bounds, rows and branchings are of these columns alone: any other one is a mistake,
+    /// which ends the search with a panic. Points are of all columns in any case.
+    Columns(Vec<ColId>),
+}
+
+impl Needs {
+    /// No column: for what reads values and hands in whole points.
+    pub fn nothing() -> Self {
+        Needs::Columns(Vec::new())
+    }
+}
 
 /// View that an extension has of a node whose linear program is solved.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +57,11 @@ pub trait BranchingRule: Send + Sync {
     /// The children; together they must contain every solution below the node. `None` leaves it to
     /// the next rule.
     fn branch(&self, node: &NodeView<'_>) -> Option<Vec<Decision>>;
+
+    /// Columns that it needs.
+    fn needs(&self) -> Needs {
+        Needs::EveryColumn
+    }
 }
 
 /// A row found by a separator: `lower <= entries . x <= upper`.
@@ -76,12 +103,19 @@ pub trait Separator: Send + Sync {
     fn is_lazy(&self) -> bool {
         false
     }
+
+    /// Columns that it needs.
+    fn needs(&self) -> Needs {
+        Needs::EveryColumn
+    }
 }
 
 /// Takes points that may be solutions; each is checked before it is believed.
 #[derive(Clone, Debug, Default)]
 pub struct SolutionSink {
     pub(crate) points: Vec<Vec<f64>>,
+    /// Points in the columns of the model given, of a heuristic that works on what presolve left.
+    pub(crate) restored: Vec<Vec<f64>>,
 }
 
 impl SolutionSink {
@@ -99,6 +133,11 @@ pub trait Heuristic: Send + Sync {
     /// Looks for solutions from a node's relaxation, with at most `budget` ticks (one per matrix
     /// entry touched); returns the ticks used.
     fn run(&self, node: &NodeView<'_>, budget: u64, sink: &mut SolutionSink) -> u64;
+
+    /// Columns that it needs.
+    fn needs(&self) -> Needs {
+        Needs::EveryColumn
+    }
 }
 
 /// Tightens bounds at a node.
@@ -106,6 +145,39 @@ pub trait Propagator: Send + Sync {
     /// Bounds that follow from those given: (column, new bounds). An empty interval closes the
     /// node.
     fn propagate(&self, lower: &[f64], upper: &[f64]) -> Vec<(ColId, Bounds)>;
+
+    /// Columns that it needs.
+    fn needs(&self) -> Needs {
+        Needs::EveryColumn
+    }
+}
+
+/// The way from a point of a reduced model, one value per column, to one of the model before.
+pub type WayBack = Arc<dyn Fn(&[f64]) -> Vec<f64> + Send + Sync>;
+
+/// Result of a presolve step.
+#[derive(Clone)]
+pub enum PresolveEffect {
+    /// It has nothing to do.
+    Nothing,
+    /// The model has no solution.
+    Infeasible,
+    /// Another model whose optimum is that of the model given.
+    Reduced {
+        /// The model: same sense, and same objective at points that belong together.
+        model: Arc<Model>,
+        /// From a point of that model, one value per column, to one of the model given.
+        way: WayBack,
+    },
+}
+
+/// Makes a smaller model of a model before all else.
+pub trait PresolveStep: Send + Sync {
+    /// Name for errors.
+    fn name(&self) -> &'static str;
+
+    /// Looks for something to reduce.
+    fn reduce(&self, model: &Arc<Model>) -> PresolveEffect;
 }
 
 /// View that a selector has of an open node.

@@ -3,7 +3,7 @@
 //! A model is a [`remat_lp::Model`] with integer markers; [`Solver`] solves it. The tree search,
 //! presolve, cuts, branching and heuristics know nothing of tensors: what makes them fast on a
 //! domain comes in through the traits [`BranchingRule`], [`Separator`], [`Heuristic`],
-//! [`Propagator`] and [`NodeSelector`].
+//! [`Propagator`], [`PresolveStep`] and [`NodeSelector`].
 //!
 //! A result can be trusted: solutions are checked against the model given ([`check_point`]), leaves
 //! are pruned by bounds that hold in spite of rounding, and by verified Farkas proofs.
@@ -41,6 +41,7 @@ mod extend;
 mod heuristics;
 mod implications;
 mod lattice;
+mod mapped;
 mod outcome;
 mod packed;
 mod presolve;
@@ -54,6 +55,7 @@ mod solver;
 mod spill;
 mod state_file;
 mod statistics;
+mod steps;
 mod tree;
 mod watch;
 mod worker;
@@ -63,8 +65,9 @@ pub use branching::split::{IntegerExpressions, OrderedGroups};
 pub use check::{Refusal, check_point};
 pub use control::{Checkpoint, Control, NodeChange, NodeEvent, Observer, Progress};
 pub use extend::{
-    BestBound, BestEstimate, BranchingRule, CutRow, CutSink, DepthFirst, Heuristic, NodeSelector,
-    NodeSummary, NodeView, Propagator, Separator, SolutionSink,
+    BestBound, BestEstimate, BranchingRule, CutRow, CutSink, DepthFirst, Heuristic, Needs,
+    NodeSelector, NodeSummary, NodeView, PresolveEffect, PresolveStep, Propagator, Separator,
+    SolutionSink, WayBack,
 };
 pub use outcome::{ExactClaim, Info, Solution, SolveError, SolveResult, SolveStatus};
 pub use settings::{Limits, NodeSelection, Settings};

@@ -140,6 +140,14 @@ pub enum SolveError {
         /// Error reported by the system.
         problem: String,
     },
+    /// A presolve step of a domain gives points that are no solutions.
+    #[error("presolve steps ({steps}) restore no solution: {problem}")]
+    PresolveStep {
+        /// Names of the steps.
+        steps: String,
+        /// Description of what is wrong.
+        problem: String,
+    },
     /// A setting makes no sense.
     #[error("setting `{name}` is {value}: {expected} is needed")]
     Setting {

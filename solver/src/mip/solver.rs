@@ -3,12 +3,15 @@
 use crate::mip::certificate::{Settling, claim};
 use crate::mip::clock;
 use crate::mip::control::Control;
-use crate::mip::extend::{BranchingRule, Heuristic, NodeSelector, Propagator, Separator};
+use crate::mip::extend::{
+    BranchingRule, Heuristic, NodeSelector, PresolveStep, Propagator, Separator,
+};
 use crate::mip::outcome::{Info, SolveError, SolveResult, SolveStatus};
-use crate::mip::presolve::{self, PresolveEnd};
+use crate::mip::presolve::{self, PresolveContext, PresolveEnd};
 use crate::mip::problem::Problem;
 use crate::mip::search::{SearchEnd, TreeSearch};
 use crate::mip::settings::Settings;
+use crate::mip::steps;
 use remat_lp::Model;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,15 +25,9 @@ pub(crate) struct Extensions {
     pub heuristics: Vec<Arc<dyn Heuristic>>,
     pub propagators: Vec<Arc<dyn Propagator>>,
     pub selector: Option<Arc<dyn NodeSelector>>,
-}
-
-impl Extensions {
-    pub fn need_columns(&self) -> bool {
-        !(self.branching.is_empty()
-            && self.separators.is_empty()
-            && self.heuristics.is_empty()
-            && self.propagators.is_empty())
-    }
+    pub steps: Vec<Arc<dyn PresolveStep>>,
+    /// True if they are at work on what presolve left, whose columns they all see.
+    pub is_mapped: bool,
 }
 
 /// A mixed-integer program about to be solved.
@@ -106,6 +103,13 @@ impl Solver {
         self
     }
 
+    /// Takes this step before presolve, earlier ones first. They are left out where presolve is off,
+    /// where an extension needs columns of the model given, and where a proof is wanted.
+    pub fn with_presolve_step(mut self, step: Arc<dyn PresolveStep>) -> Self {
+        self.extensions.steps.push(step);
+        self
+    }
+
     /// Observers and files of the search.
     pub fn with_control(mut self, control: Control) -> Self {
         self.control = control;
@@ -122,6 +126,9 @@ impl Solver {
     /// threads stop at their next node, and the search is lost.
     pub fn run(&self) -> Result<SolveResult, SolveError> {
         self.settings.validate()?;
+        if self.takes_steps() {
+            return steps::run(self);
+        }
         let start = Instant::now();
         let stop = Arc::new(AtomicBool::new(false));
         clock::watched(&self.settings.limits, start, &stop, || {
@@ -134,6 +141,16 @@ impl Solver {
         .map_err(|e| SolveError::Thread {
             problem: e.to_string(),
         })?
+    }
+
+    /// Returns whether presolve steps of a domain come first. Proofs are of the model given.
+    fn takes_steps(&self) -> bool {
+        let needed = || self.extensions.needed(self.model.num_cols());
+        let proves = self.settings.exact || self.control.certificate.is_some();
+        self.settings.presolve
+            && !self.extensions.steps.is_empty()
+            && !proves
+            && !needed().contains(&true)
     }
 
     /// Solves inside another search, which is told to stop by this flag: no further thread watches
@@ -175,7 +192,7 @@ impl Solver {
     }
 
     fn run_until(&self, stop: &Arc<AtomicBool>, start: Instant) -> Result<SolveResult, SolveError> {
-        let reduce = self.settings.presolve && !self.extensions.need_columns();
+        let reduce = self.settings.presolve && !self.extensions.need_every_column();
         let mut search = match &self.control.resume {
             Some(path) => TreeSearch::resume(self, path, stop.clone(), start)?,
             None => match self.presolved(reduce, stop, start)? {
@@ -198,7 +215,7 @@ impl Solver {
                 &self.settings,
                 true,
                 stop,
-                self.control.statistics.clone(),
+                self.presolve_context(&search.shared.postsolve.kept),
             ) {
                 // Nothing better than the best solution is left.
                 PresolveEnd::Infeasible => {
@@ -240,6 +257,21 @@ impl Solver {
         Ok(search.result())
     }
 
+    /// Surroundings of the presolve of a problem that has these columns of the model.
+    fn presolve_context(&self, kept: &[u32]) -> PresolveContext {
+        let needed = self.extensions.needed(self.model.num_cols());
+        let needed = match needed.contains(&true) {
+            true => (kept.iter())
+                .map(|&j| needed.get(j as usize).copied().unwrap_or(false))
+                .collect(),
+            false => Vec::new(),
+        };
+        PresolveContext {
+            needed,
+            statistics: self.control.statistics.clone(),
+        }
+    }
+
     /// A search of the presolved problem, or the result where presolve has found it.
     fn presolved(
         &self,
@@ -248,6 +280,7 @@ impl Solver {
         start: Instant,
     ) -> Result<Result<TreeSearch, Box<SolveResult>>, SolveError> {
         let problem = Problem::from_model(&self.model);
+        let all: Vec<u32> = (0..problem.num_cols() as u32).collect();
         let sign = self.model.sense().sign();
         let mut info = Info::default();
         let (problem, postsolve) = match presolve::run(
@@ -255,7 +288,7 @@ impl Solver {
             &self.settings,
             reduce,
             stop,
-            self.control.statistics.clone(),
+            self.presolve_context(&all),
         ) {
             PresolveEnd::Infeasible => {
                 info.seconds = start.elapsed().as_secs_f64();

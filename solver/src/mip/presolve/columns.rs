@@ -31,7 +31,7 @@ pub(crate) fn fix(w: &mut WorkingProblem) -> Result<(), Infeasible> {
             return Err(Infeasible);
         }
         let c = w.cost[j];
-        if w.lower[j] != w.upper[j] {
+        if w.lower[j] != w.upper[j] && !w.is_needed(j) {
             // Moving towards the bound hurts no row and not the objective.
             if c >= 0.0 && down[j] == 0 && w.lower[j].is_finite() {
                 w.upper[j] = w.lower[j];
@@ -81,6 +81,9 @@ pub(crate) fn slacks(w: &mut WorkingProblem) -> Result<(), Infeasible> {
     let mut touched = vec![false; w.rows.len()];
     for j in 0..w.cost.len() {
         if !w.col_alive[j] || occurrences[j].len() != 1 || w.lower[j] == w.upper[j] {
+            continue;
+        }
+        if w.is_needed(j) {
             continue;
         }
         let i = occurrences[j][0] as usize;
@@ -139,6 +142,9 @@ pub(crate) fn doubletons(w: &mut WorkingProblem) -> Result<(), Infeasible> {
         let (e, f) = (w.rows[i][0], w.rows[i][1]);
         let allowed = |x: (u32, f64), y: (u32, f64)| {
             let ratio = (y.1 / x.1).abs();
+            if w.is_needed(x.0 as usize) {
+                return false;
+            }
             if !(1e-3..=1e3).contains(&ratio) || occurrences[x.0 as usize].len() > 20 {
                 return false;
             }

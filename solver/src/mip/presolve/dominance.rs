@@ -9,7 +9,7 @@ pub(super) fn merge_parallel(w: &mut WorkingProblem) {
     let columns = w.columns();
     let mut order: Vec<(u64, usize)> = Vec::new();
     for (j, column) in columns.iter().enumerate() {
-        if !w.col_alive[j] || column.is_empty() {
+        if !w.col_alive[j] || column.is_empty() || w.is_needed(j) {
             continue;
         }
         let first = column[0].1;
@@ -83,6 +83,9 @@ pub(super) fn fix_dominated(w: &mut WorkingProblem) {
         if !w.col_alive[k] || w.lower[k] == w.upper[k] || !w.lower[k].is_finite() {
             continue;
         }
+        if w.is_needed(k) {
+            continue;
+        }
         // Rows that get better as the column grows; whoever dominates it is in all of them.
         let good = |w: &WorkingProblem, i: u32, a: f64| {
             let i = i as usize;
@@ -95,7 +98,7 @@ pub(super) fn fix_dominated(w: &mut WorkingProblem) {
         let candidates: Vec<u32> = w.rows[row as usize].iter().map(|e| e.0).collect();
         for j in candidates {
             let j = j as usize;
-            if j == k || w.integer[j] != w.integer[k] || w.cost[j] > w.cost[k] {
+            if j == k || w.integer[j] != w.integer[k] || w.cost[j] > w.cost[k] || w.is_needed(j) {
                 continue;
             }
             let cost = columns[j].len() + columns[k].len();

@@ -86,7 +86,7 @@ fn replace(w: &mut WorkingProblem, system: &[WholeEquation]) -> Result<(), Infea
         .collect();
     columns.sort_unstable();
     columns.dedup();
-    if columns.len() > MOST_COLUMNS {
+    if columns.len() > MOST_COLUMNS || columns.iter().any(|&j| w.is_needed(j)) {
         return Ok(());
     }
     let place = |j: usize| columns.binary_search(&j).unwrap_or(0);

@@ -52,6 +52,9 @@ pub(crate) struct WorkingProblem {
     pub col_alive: Vec<bool>,
     pub steps: Vec<PostsolveStep>,
     pub changes: usize,
+    /// Columns that extensions need, as if they were in rows that are not here; empty where there
+    /// are none.
+    needed: Vec<bool>,
     /// Counts of steps go here.
     statistics: Option<Arc<Statistics>>,
 }
@@ -73,8 +76,14 @@ impl WorkingProblem {
             col_alive: vec![true; p.num_cols()],
             steps: Vec::new(),
             changes: 0,
+            needed: Vec::new(),
             statistics: None,
         }
+    }
+
+    /// Returns whether an extension needs a column.
+    fn is_needed(&self, j: usize) -> bool {
+        self.needed.get(j).copied().unwrap_or(false)
     }
 
     /// Takes a step and counts it.
@@ -333,20 +342,30 @@ fn rounds(
     Ok(())
 }
 
+/// Surroundings of a presolve.
+#[derive(Default)]
+pub(crate) struct PresolveContext {
+    /// Columns that extensions need; empty where there are none.
+    pub needed: Vec<bool>,
+    /// Counts of steps go here.
+    pub statistics: Option<Arc<Statistics>>,
+}
+
 /// Reduces a problem. Without `reduce`, only bounds of integer columns are tightened.
 pub(crate) fn run(
     p: Problem,
     settings: &Settings,
     reduce_it: bool,
     stop: &AtomicBool,
-    statistics: Option<Arc<Statistics>>,
+    context: PresolveContext,
 ) -> PresolveEnd {
     let crossed = |l: &[f64], u: &[f64]| l.iter().zip(u).any(|(l, u)| l > u);
     if crossed(&p.lower, &p.upper) || crossed(&p.row_lower, &p.row_upper) {
         return PresolveEnd::Infeasible;
     }
     let mut work = WorkingProblem::new(&p);
-    work.statistics = statistics;
+    work.statistics = context.statistics;
+    work.needed = context.needed;
     let end = if reduce_it {
         reduce(&mut work, settings, stop)
     } else {

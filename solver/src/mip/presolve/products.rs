@@ -142,7 +142,9 @@ fn find(w: &WorkingProblem) -> Vec<BinaryProduct> {
                     weak.push(r);
                 }
             }
-            let free = !taken[column(f)] && excludes.iter().all(|&l| !taken[column(l)]);
+            let free = !taken[column(f)]
+                && !w.is_needed(column(f))
+                && excludes.iter().all(|&l| !taken[column(l)]);
             if free && covered.iter().all(|&c| c) {
                 taken[column(f)] = true;
                 products.push(BinaryProduct {

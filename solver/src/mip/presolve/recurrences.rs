@@ -39,7 +39,7 @@ pub(super) fn eliminate(w: &mut WorkingProblem, around: &[usize]) {
             let others = |e: &(u32, f64)| w.integer[e.0 as usize] && whole(e.1);
             whole(w.row_lower[i]) && w.rows[i].iter().all(others)
         };
-        if w.integer[x] && !implied_integer() {
+        if w.is_needed(x) || (w.integer[x] && !implied_integer()) {
             continue;
         }
         if a.abs() < 1e-3 * largest || rows.len() > 8 || total + fill > most {

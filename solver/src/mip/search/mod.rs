@@ -112,6 +112,7 @@ impl TreeSearch {
             .debug_solution
             .as_ref()
             .and_then(|x| DebugSolution::new(&problem, &postsolve, x));
+        let postsolve = Arc::new(postsolve);
         let shared = RoundShared {
             debug,
             locks: Arc::new((0..n).map(|j| problem.locks(j)).collect()),
@@ -120,9 +121,9 @@ impl TreeSearch {
             upper: problem.upper.clone(),
             problem: Arc::new(problem),
             original: solver.model.clone(),
-            postsolve: Arc::new(postsolve),
+            postsolve: postsolve.clone(),
             settings,
-            extensions: solver.extensions.clone(),
+            extensions: solver.extensions.after(&postsolve, &solver.model),
             watches_nodes: solver.control.observers.iter().any(|o| o.watches_nodes()),
             statistics: solver.control.statistics.clone(),
             emits_events: solver.emits_events,

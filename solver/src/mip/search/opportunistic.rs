@@ -323,7 +323,13 @@ mod tests {
         let solver = Solver::new(b.build().unwrap(), settings);
         let stop = Arc::new(AtomicBool::new(false));
         let problem = Problem::from_model(&solver.model);
-        let reduced = presolve::run(problem, &solver.settings, false, &stop, None);
+        let reduced = presolve::run(
+            problem,
+            &solver.settings,
+            false,
+            &stop,
+            presolve::PresolveContext::default(),
+        );
         let PresolveEnd::Reduced(problem, postsolve) = reduced else {
             panic!("nothing is wrong with the program");
         };

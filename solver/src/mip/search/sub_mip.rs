@@ -15,7 +15,7 @@ impl TreeSearch {
             && !self.queue.is_empty()
             && self.root.is_some()
             && !self.shared.stopped()
-            && !self.shared.extensions.need_columns()
+            && !self.shared.extensions.exclude_restricted()
     }
 
     /// The next neighbourhood, if there is something left to spend.

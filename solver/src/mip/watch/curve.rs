@@ -35,7 +35,10 @@ struct Lines {
 
 impl Lines {
     fn push(&mut self, p: &Progress) {
-        let finite = |v: f64| v.is_finite().then(|| v.to_string()).unwrap_or_default();
+        let finite = |v: f64| match v.is_finite() {
+            true => v.to_string(),
+            false => String::new(),
+        };
         // Writing to a string cannot fail.
         let _ = writeln!(
             self.text,

@@ -33,6 +33,17 @@ impl Worker {
         self.offer_original(shared, x, shared.postsolve.restore(x), found_by)
     }
 
+    /// The same for a point of the model given.
+    pub fn offer_restored(
+        &mut self,
+        shared: &RoundShared,
+        original: Vec<f64>,
+        found_by: &'static str,
+    ) -> Result<bool, ModelError> {
+        let reduced = shared.postsolve.project(&original);
+        self.offer_original(shared, &reduced, original, found_by)
+    }
+
     /// The same for a point of both spaces.
     fn offer_original(
         &mut self,

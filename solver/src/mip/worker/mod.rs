@@ -320,6 +320,10 @@ impl Worker {
         self.domain.begin_level();
         for (c, b) in &decision.bounds {
             let (p, j) = (&shared.problem, c.index());
+            if b.lower > b.upper {
+                self.domain.close();
+                return;
+            }
             self.domain.tighten_lower(p, j, b.lower);
             if !self.domain.infeasible {
                 self.domain.tighten_upper(p, j, b.upper);
@@ -362,6 +366,10 @@ impl Worker {
         for p in &shared.extensions.propagators {
             for (c, b) in p.propagate(&self.domain.lower, &self.domain.upper) {
                 let j = c.index();
+                if b.lower > b.upper {
+                    self.domain.close();
+                    return false;
+                }
                 self.domain.tighten_lower(&shared.problem, j, b.lower);
                 if self.domain.infeasible {
                     return false;

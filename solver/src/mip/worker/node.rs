@@ -380,6 +380,11 @@ impl Worker {
                         worker.offer(shared, &x, h.name())?;
                     }
                 }
+                for x in sink.restored {
+                    if x.len() == shared.original.num_cols() {
+                        worker.offer_restored(shared, x, h.name())?;
+                    }
+                }
                 Ok(())
             })?;
         }
