@@ -4,7 +4,7 @@
 use super::interval_chart::{self, Chart, Line};
 use super::others::{self, Others};
 use super::{Config, Failure, percent, shown};
-use crate::bridge::Run;
+use remat_bb::others::Run;
 use remat_bb::report::Table;
 use remat_formulations::solve::{Outcome, Status};
 use remat_instances::schedule::CheckmateSchedule;

@@ -1,5 +1,6 @@
 //! `remat-bb mip`
 
+use super::incumbents::Incumbents;
 use crate::arguments::MipArguments;
 use crate::failure::{Exit, Failure, note};
 use crate::files::{self, Files, Input, shown};
@@ -40,12 +41,14 @@ pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
         let text = "presolve = false has no effect: the state goes on with the model that was presolved before";
         note(text, arguments.quiet);
     }
-    let (result, recognised) = solve(arguments, &model, &settings, begun)?;
+    let incumbents = Arc::new(Incumbents::new(begun));
+    let (result, recognised) = solve(arguments, &model, &settings, &incumbents, begun)?;
     let outcome = MipResult {
         model: &model,
         settings: &settings,
         result: &result,
         recognised,
+        incumbents: incumbents.seen(),
         certificate: arguments.certificate.is_some(),
     };
     if let (Some(problem), Some(path)) = (&result.certificate_problem, &arguments.certificate) {
@@ -138,6 +141,7 @@ fn solve(
     arguments: &MipArguments,
     model: &Arc<Model>,
     settings: &Settings,
+    incumbents: &Arc<Incumbents>,
     begun: Instant,
 ) -> Result<(SolveResult, Option<RecognisedAs>), Failure> {
     let mut asked = ModelSettings {
@@ -145,7 +149,8 @@ fn solve(
         recognise: !arguments.no_recognise,
         ..ModelSettings::default()
     };
-    let control = control(arguments)?;
+    let mut control = control(arguments)?;
+    control.observers.push(incumbents.clone());
     note_start(arguments, model, settings);
     // Reading counts.
     if let Some(limit) = &mut asked.mip.limits.seconds {
@@ -329,6 +334,8 @@ struct MipResult<'a> {
     settings: &'a Settings,
     result: &'a SolveResult,
     recognised: Option<RecognisedAs>,
+    /// Seconds and objectives of the solutions, as they came.
+    incumbents: Vec<(f64, f64)>,
     /// True if a certificate was wanted.
     certificate: bool,
 }
@@ -356,6 +363,7 @@ struct MipJson<'a> {
     found_by: Option<&'a str>,
     recognised: Option<Recognised>,
     pool: Vec<f64>,
+    incumbents: &'a [(f64, f64)],
     model: &'a str,
     rows: usize,
     cols: usize,
@@ -462,6 +470,7 @@ impl MipResult<'_> {
                 nodes: r.nodes,
             }),
             pool: r.pool.iter().map(|s| s.objective).collect(),
+            incumbents: &self.incumbents,
             model: m.name(),
             rows: m.num_rows(),
             cols: m.num_cols(),
