@@ -144,7 +144,7 @@ pub fn run(config: &Config) -> Result<(), Failure> {
     println!();
     config.publish("runs.txt", &(text + "\n" + &table.render("")))?;
     let mut solvers = vec!["Gurobi, up to 24 h", "remat-bb"];
-    solvers.extend(others.solvers.iter().map(|s| s.name()));
+    solvers.extend(others.solvers.iter().map(|s| s.solver.name()));
     let chart = Chart {
         title: "Published runs: proven bound to best plan".into(),
         solvers: &solvers,

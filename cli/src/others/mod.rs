@@ -224,7 +224,6 @@ impl Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use remat_lp::{lp_format, mps, solution_file::SolutionFile};
 
     #[test]
     fn last_lines_are_read() {
@@ -254,44 +253,6 @@ mod tests {
             assert_eq!(Solver::of_key(solver.key()), Some(solver));
             let value = solver.to_possible_value().expect("a name");
             assert_eq!(value.get_name(), solver.key());
-        }
-    }
-
-    #[test]
-    fn solvers_that_are_here_find_an_optimum() {
-        let text = "Minimize\n c: - 3 x - 2 y\nSubject To\n r: 2 x + 2 y <= 7\nBounds\n x <= 2\n y <= 9\nGeneral\n x\n y\nEnd\n";
-        let model = lp_format::parse(text, "case").expect("a program");
-        let folder = tempfile::tempdir().expect("a folder");
-        let program = folder.path().join("case.mps");
-        mps::write(&model, &program).expect("written");
-        for solver in Solver::ALL {
-            let there = match solver.find("python3") {
-                Ok(there) => there,
-                Err(reason) => {
-                    println!("skipped: {reason}");
-                    continue;
-                }
-            };
-            for threads in [1, 2] {
-                let solution = folder.path().join(format!("{}.sol", solver.key()));
-                let task = Task {
-                    program: &program,
-                    sense: model.sense(),
-                    solution: Some(&solution),
-                };
-                let limits = Limits {
-                    seconds: 10.0,
-                    threads,
-                    gap: 0.0,
-                    seed: 1,
-                };
-                let run = there.solve(&task, &limits).expect("a run");
-                assert_eq!(run.status, Status::Optimal, "{solver:?}");
-                assert_eq!(run.objective.map(f64::round), Some(-8.0), "{solver:?}");
-                let file = SolutionFile::read(&solution).expect("a solution");
-                let x = file.point(&model).expect("of the model");
-                assert!((model.objective(&x) + 8.0).abs() < 1e-6, "{solver:?}");
-            }
         }
     }
 }

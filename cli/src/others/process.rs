@@ -26,8 +26,8 @@ impl Output {
     /// The last line of what it said, for an answer that cannot be read.
     pub fn complaint(&self) -> String {
         let said = self.err.lines().chain(self.out.lines());
-        let said = said.filter(|line| !line.trim().is_empty());
-        match said.last() {
+        let mut said = said.filter(|line| !line.trim().is_empty());
+        match said.next_back() {
             Some(line) => format!("{}: {line}", self.status),
             None => self.status.to_string(),
         }
