@@ -4,7 +4,6 @@
 #![forbid(unsafe_code)]
 
 mod bars;
-pub mod bridge;
 pub mod checkmate;
 pub mod clock;
 #[cfg(feature = "highs")]

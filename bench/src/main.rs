@@ -2,6 +2,9 @@
 #![forbid(unsafe_code)]
 
 use clap::{Parser, Subcommand, ValueEnum};
+use remat_bb::arguments::LibraryArguments;
+use remat_bb::commands::library;
+use remat_bb::others::Solver;
 use remat_bench::{checkmate, mip, monet, netlib, offload, order, place, reorder, sequences};
 use remat_instances::order::Variant;
 use remat_instances::plan::Semantics;
@@ -46,6 +49,8 @@ enum Command {
     /// Plans with copies to the host: chains, graphs beside the best known strategy, small graphs
     /// beside the compact program in other solvers
     Offload(Offload),
+    /// The benchmark library, as `remat-bb library`
+    Library(LibraryArguments),
 }
 
 #[derive(clap::Args)]
@@ -326,27 +331,12 @@ struct Mip {
     /// Prune here by bounds that hold in spite of rounding only
     #[arg(long, value_enum, default_value = "on")]
     safe_bounds: Switch,
-    /// Solvers outside to run too, where they are installed (several separated by commas)
+    /// Python with packages of solvers outside
+    #[arg(long, default_value = "python3")]
+    python: String,
+    /// Solvers outside to run too (several separated by commas)
     #[arg(long, value_enum, value_delimiter = ',')]
-    with: Vec<Other>,
-}
-
-/// Solvers outside.
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Other {
-    /// A scip on the path, or pyscipopt for python3
-    Scip,
-    /// A cbc on the path
-    Cbc,
-}
-
-impl Other {
-    fn solver(self) -> mip::external::External {
-        match self {
-            Other::Scip => mip::external::External::Scip,
-            Other::Cbc => mip::external::External::Cbc,
-        }
-    }
+    with: Vec<Solver>,
 }
 
 fn main() -> ExitCode {
@@ -360,6 +350,7 @@ fn main() -> ExitCode {
         Command::Place(args) => places(args),
         Command::Offload(args) => offloads(args),
         Command::Reorder(args) => reorders(args),
+        Command::Library(args) => library::run(&args).map(|_| true).map_err(Into::into),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,
@@ -571,7 +562,7 @@ fn mip(args: Mip) -> Result<bool, Box<dyn std::error::Error>> {
         opportunistic: args.opportunistic,
         safe_bounds: args.safe_bounds == Switch::On,
         with: (args.with.iter())
-            .map(|w| w.solver().find())
+            .map(|solver| solver.find(&args.python))
             .collect::<Result<_, _>>()?,
     };
     if !cfg!(feature = "highs") {
@@ -591,7 +582,7 @@ fn mip(args: Mip) -> Result<bool, Box<dyn std::error::Error>> {
         std::fs::write(&out, format!("{table}\n{summary}\n"))?;
     }
     if let Some(path) = args.profile {
-        std::fs::write(&path, mip::profile_svg(&lines))?;
+        std::fs::write(&path, mip::profile_svg(&lines)?)?;
     }
     Ok(lines.iter().all(|l| l.complaint.is_none()))
 }

@@ -5,6 +5,7 @@ mod exec;
 mod export;
 mod groups;
 mod improve;
+mod library;
 mod link;
 mod lp;
 mod memory;
@@ -20,6 +21,10 @@ pub use exec::{
 pub use export::{ExportArguments, ExportSteps, ExportedProgram};
 pub use groups::{FormulationOption, PlansOption, SolveOptions, WorkerOptions};
 pub use improve::{ImproveArguments, ReorderOptions};
+pub use library::{
+    LibraryArguments, LibraryChoice, LibraryCommand, LibraryExportArguments, LibraryIndexArguments,
+    LibraryRunArguments, LibraryTableArguments,
+};
 pub use link::{
     LinkChoice, LinkOptions, OffloadOptions, OffloadPhase, OffloadRelease, parse_latency,
     parse_link, parse_size,
@@ -113,7 +118,7 @@ Write the integer program of an instance under a budget as an MPS or LP file, fo
 
 checkmate-original is the program as published (R, S, U and FREE in frontier-advancing stages), checkmate-unpartitioned \
 the paper's comparison without them, checkmate the retention-edge form that has the same optima and a tighter \
-relaxation, checkmate-offload the one with copies to host memory, monet-original MONeT's program as published. Columns are named by what they decide: R_3_1 is 1 where node 1 \
+relaxation, checkmate-interval the one with a column for every stretch of time that a tensor may spend in memory, checkmate-offload the one with copies to host memory, monet-original MONeT's program as published. Columns are named by what they decide: R_3_1 is 1 where node 1 \
 is computed in stage 3.";
 
 /// The subcommands.
@@ -180,6 +185,9 @@ pub enum Command {
     /// Check the proof of a result of `mip` in rational numbers
     #[command(long_about = mip::CHECK_ABOUT)]
     CheckCertificate(CheckArguments),
+    /// The benchmark library: write its programs, run solvers side by side, make tables
+    #[command(long_about = library::LIBRARY_ABOUT)]
+    Library(LibraryArguments),
     /// Write completions for a shell to standard output
     Completions(CompletionsArguments),
 }

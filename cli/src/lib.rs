@@ -8,6 +8,8 @@
 //! | [`files`] | what is read and written: files, pipes, standard streams |
 //! | [`commands`] | one file a subcommand |
 //! | [`draw`] | one file a picture |
+//! | [`library`] | the benchmark library: programs, index, runs of solvers, tables |
+//! | [`others`] | other solvers, as processes of their own |
 //! | [`report`] | costs, sizes and tables as text |
 //! | [`progress`] | a solve in progress, on a terminal or as lines |
 //! | [`log`] | events of `lp` and `mip` as tables |
@@ -33,7 +35,9 @@ pub mod draw;
 pub mod failure;
 pub mod files;
 pub mod interrupt;
+pub mod library;
 pub mod log;
+pub mod others;
 pub mod progress;
 pub mod report;
 pub mod rescue;
@@ -134,6 +138,7 @@ fn execute(command: &Command) -> Result<Exit, Failure> {
         Command::Reduce(arguments) => commands::reduce::run(arguments),
         Command::CheckCertificate(arguments) => commands::check_certificate::run(arguments),
         Command::Zoo(arguments) => commands::zoo::run(arguments),
+        Command::Library(arguments) => commands::library::run(arguments),
         Command::Completions(arguments) => commands::completions::run(arguments),
     }
 }

@@ -348,7 +348,7 @@ fn results_about_other_files_say_by_which_version() {
             &SEARCH,
             &["status", "version", "end", "objective", "bound", "gap"],
             &["seconds", "nodes", "lp_iterations", "ticks", "root_bound"],
-            &["found_by", "recognised", "pool"],
+            &["found_by", "recognised", "pool", "incumbents"],
             &["model", "rows", "cols", "nonzeros"],
             &["integers", "presolved", "cuts", "restarts"],
             &["strong_branchings", "unproven_bounds", "spilled_nodes"],

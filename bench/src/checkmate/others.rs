@@ -2,10 +2,13 @@
 //! out where they are not there.
 
 use super::{Config, Failure};
-use crate::bridge::{Limits, Run, Solver};
+use remat_bb::others::{Installed, Limits, Run, Solver, Task};
 use remat_formulations::checkmate::original::{Original, Stages};
 use remat_instances::Instance;
-use remat_lp::mps;
+use remat_lp::{Sense, mps};
+
+/// Solvers that run beside ours.
+const SOLVERS: [Solver; 3] = [Solver::Highs, Solver::Scip, Solver::CpSat];
 
 /// Programs with more nonzeros are not given to other solvers: writing and reading them takes
 /// longer than the limit.
@@ -13,10 +16,8 @@ const MOST_NONZEROS: usize = 20_000_000;
 
 /// The solvers that are there, and what a table says of them and of those that are not.
 pub struct Others {
-    /// The Python that has them, as it is called.
-    python: String,
     /// Those that are there.
-    pub solvers: Vec<Solver>,
+    pub solvers: Vec<Installed>,
     /// A line for each.
     pub text: String,
 }
@@ -26,34 +27,29 @@ impl Others {
     pub fn find(config: &Config) -> Others {
         let Some(python) = config.python.clone() else {
             return Others {
-                python: String::new(),
                 solvers: Vec::new(),
                 text: "HiGHS, SCIP, CP-SAT: left out\n".into(),
             };
         };
         let mut solvers = Vec::new();
         let mut text = String::new();
-        for solver in Solver::ALL {
+        for solver in SOLVERS {
             let name = solver.name();
-            text += &match solver.version(&python) {
-                Ok(version) => {
-                    solvers.push(solver);
-                    let seconds = config.seconds;
+            text += &match solver.find(&python) {
+                Ok(there) => {
+                    let (version, seconds) = (there.version.clone(), config.seconds);
+                    solvers.push(there);
                     format!("{name} {version} on the published program, {seconds} s each\n")
                 }
                 Err(reason) => format!("{name}: left out, {reason}\n"),
             };
         }
-        Others {
-            python,
-            solvers,
-            text,
-        }
+        Others { solvers, text }
     }
 
     /// Headings of their columns: cost, bound, seconds of each.
     pub fn headings(&self) -> Vec<(&'static str, bool)> {
-        let each = |s: &Solver| [(s.name(), true), ("bound", true), ("s", true)];
+        let each = |s: &Installed| [(s.solver.name(), true), ("bound", true), ("s", true)];
         self.solvers.iter().flat_map(each).collect()
     }
 
@@ -69,8 +65,8 @@ impl Others {
         let units = [(scaled, false), (1.0, true)];
         let mut runs = Vec::new();
         for (unit, whole) in units {
-            let is_for = |s: &&Solver| (**s == Solver::CpSat) == whole;
-            let solvers: Vec<Solver> = self.solvers.iter().filter(is_for).copied().collect();
+            let is_for = |s: &&Installed| (s.solver == Solver::CpSat) == whole;
+            let solvers: Vec<&Installed> = self.solvers.iter().filter(is_for).collect();
             let on_unit = self.solve_in(config, instance, budget_bytes, unit, &solvers);
             runs.extend(on_unit.unwrap_or_else(|e| vec![Err(e.to_string()); solvers.len()]));
         }
@@ -84,7 +80,7 @@ impl Others {
         instance: &Instance,
         budget_bytes: u64,
         unit: f64,
-        solvers: &[Solver],
+        solvers: &[&Installed],
     ) -> Result<Vec<Result<Run, String>>, Failure> {
         if solvers.is_empty() {
             return Ok(Vec::new());
@@ -106,8 +102,14 @@ impl Others {
                 n => n,
             },
             gap: settings.gap,
+            seed: 0,
         };
-        let run = |s: &Solver| s.solve(&self.python, &path, &limits);
+        let task = Task {
+            program: &path,
+            sense: Sense::Minimise,
+            solution: None,
+        };
+        let run = |s: &&Installed| s.solve(&task, &limits);
         Ok(solvers.iter().map(run).collect())
     }
 }
@@ -118,7 +120,7 @@ pub fn cells(run: &Result<Run, String>) -> [String; 3] {
         Err(reason) => [reason.clone(), String::new(), String::new()],
         Ok(run) => [
             run.objective
-                .map_or_else(|| run.status.clone(), |cost| format!("{cost:.0}")),
+                .map_or_else(|| run.words.clone(), |cost| format!("{cost:.0}")),
             run.bound.map_or_else(|| "-".into(), |b| format!("{b:.0}")),
             format!("{:.1}", run.seconds),
         ],
@@ -149,11 +151,10 @@ mod tests {
     #[test]
     fn unknown_numbers_stay_unknown() {
         let run = Run {
-            status: "time limit reached".into(),
-            objective: None,
+            words: "time limit reached".into(),
             bound: Some(3.5),
-            nodes: None,
             seconds: 1.25,
+            ..Run::default()
         };
         let expected = ["time limit reached", "4", "1.2"];
         assert_eq!(cells(&Ok(run)), expected.map(String::from));
@@ -179,7 +180,8 @@ mod tests {
             .zip(others.solve(&config, &instance, budget))
         {
             let found = run.expect("a run").objective.expect("a plan");
-            assert!((found - optimum).abs() <= 1e-4 * optimum, "{solver:?}");
+            let name = solver.solver.name();
+            assert!((found - optimum).abs() <= 1e-4 * optimum, "{name}");
         }
         println!("{}", others.text);
     }

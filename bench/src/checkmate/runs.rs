@@ -4,7 +4,7 @@
 use super::interval_chart::{self, Chart, Line};
 use super::others::{self, Others};
 use super::{Config, Failure, percent, shown};
-use crate::bridge::Run;
+use remat_bb::others::Run;
 use remat_bb::report::Table;
 use remat_formulations::solve::{Outcome, Status};
 use remat_instances::schedule::CheckmateSchedule;
@@ -144,7 +144,7 @@ pub fn run(config: &Config) -> Result<(), Failure> {
     println!();
     config.publish("runs.txt", &(text + "\n" + &table.render("")))?;
     let mut solvers = vec!["Gurobi, up to 24 h", "remat-bb"];
-    solvers.extend(others.solvers.iter().map(|s| s.name()));
+    solvers.extend(others.solvers.iter().map(|s| s.solver.name()));
     let chart = Chart {
         title: "Published runs: proven bound to best plan".into(),
         solvers: &solvers,

@@ -1,15 +1,16 @@
 //! Every mixed-integer program of a directory, solved here, by HiGHS (with the feature `highs`) and
-//! by solvers that are installed ([`external`]), alternating, in one run, with the same limits and
+//! by solvers that are installed ([`remat_bb::others`]), alternating, in one run, with the same limits and
 //! threads.
 //!
 //! The primal integral (Berthold 2013) is the area under the primal gap over time up to the limit,
 //! over the limit's length in seconds: 0 for a solver that has the optimum at once, the time limit
 //! for one that finds nothing.
 
-pub mod external;
-
 use crate::netlib::{self, BenchError};
-use external::Installed;
+use remat_bb::draw;
+use remat_bb::failure::Failure;
+use remat_bb::library::summary::{self, primal_integral};
+use remat_bb::others::{Installed, Limits, Task};
 use remat_lp::Model;
 use remat_solver::mip::{Control, Observer, Settings, Solution, SolveStatus, Solver, check_point};
 use std::collections::BTreeMap;
@@ -91,28 +92,6 @@ pub struct Line {
     pub complaint: Option<String>,
 }
 
-/// Gap between a solution and the best one known, from 0 to 1.
-pub fn primal_gap(objective: f64, best: f64) -> f64 {
-    if objective == best {
-        0.0
-    } else if objective * best < 0.0 {
-        1.0
-    } else {
-        ((objective - best).abs() / objective.abs().max(best.abs())).min(1.0)
-    }
-}
-
-/// The primal integral in seconds, up to a limit.
-pub fn primal_integral(incumbents: &[(f64, f64)], best: f64, limit: f64) -> f64 {
-    let (mut area, mut at, mut gap) = (0.0, 0.0, 1.0);
-    for &(t, v) in incumbents {
-        let t = t.clamp(at, limit);
-        area += gap * (t - at);
-        (at, gap) = (t, primal_gap(v, best));
-    }
-    area + gap * (limit - at).max(0.0)
-}
-
 #[derive(Default)]
 struct Watch(Mutex<Vec<(f64, f64)>>, Option<Instant>);
 
@@ -180,6 +159,41 @@ fn solve_there(_: &Config, _: &Model) -> Option<Run> {
     None
 }
 
+/// A run of a solver outside; one that failed has the status `failed`.
+fn solve_outside(config: &Config, there: &Installed, model: &Model) -> Run {
+    let answer = || {
+        let folder = tempfile::tempdir().ok()?;
+        let program = folder.path().join("model.mps");
+        remat_lp::mps::write(model, &program).ok()?;
+        let task = Task {
+            program: &program,
+            sense: model.sense(),
+            solution: None,
+        };
+        let limits = Limits {
+            seconds: config.time_limit,
+            threads: config.threads,
+            gap: config.gap,
+            seed: 0,
+        };
+        there.solve(&task, &limits).ok()
+    };
+    match answer() {
+        Some(run) => Run {
+            status: run.status.as_str().into(),
+            objective: run.objective,
+            bound: run.bound.unwrap_or(f64::NAN),
+            nodes: run.nodes.unwrap_or(0),
+            seconds: run.seconds,
+            incumbents: run.incumbents,
+        },
+        None => Run {
+            status: "failed".into(),
+            ..Run::default()
+        },
+    }
+}
+
 /// Best objectives known, by name.
 fn references(config: &Config) -> Result<BTreeMap<String, f64>, BenchError> {
     let Some(path) = &config.reference else {
@@ -222,7 +236,7 @@ pub fn run(config: &Config, mut each: impl FnMut(&Line)) -> Result<Vec<Line>, Be
         let mut others: Vec<(&'static str, Run)> = Vec::new();
         others.extend(solve_there(config, &model).map(|r| ("HiGHS", r)));
         for there in &config.with {
-            others.push((there.solver.name(), there.solve(config, &model)));
+            others.push((there.solver.name(), solve_outside(config, there, &model)));
         }
         let sign = model.sense().sign();
         let best = references.get(&name).copied().or_else(|| {
@@ -367,100 +381,24 @@ fn others(lines: &[Line]) -> Vec<&'static str> {
     first.map_or(Vec::new(), |l| l.others.iter().map(|(n, _)| *n).collect())
 }
 
-/// Shares of files that a solver ended within `factor` times the best one's time, for rising
-/// factors (Dolan & More 2002). The first entry is ours.
-pub fn profile(lines: &[Line]) -> Vec<(&'static str, Vec<(f64, f64)>)> {
-    let time = |r: &Run| {
-        if r.complete() {
-            r.seconds.max(0.01)
-        } else {
-            f64::INFINITY
-        }
+/// The performance profile as an SVG picture, ours first.
+///
+/// # Errors
+/// [`Failure::Draw`].
+pub fn profile_svg(lines: &[Line]) -> Result<String, Failure> {
+    let time = |r: &Run| match r.complete() {
+        true => r.seconds,
+        false => f64::INFINITY,
     };
-    let mut curves = vec![("remat-bb", Vec::new())];
-    curves.extend(others(lines).into_iter().map(|name| (name, Vec::new())));
-    let mut ratios: Vec<Vec<f64>> = vec![Vec::new(); curves.len()];
-    for l in lines {
-        let mut times = vec![time(&l.ours)];
-        times.extend(l.others.iter().map(|(_, r)| time(r)));
-        let best = times.iter().fold(f64::INFINITY, |a, b| a.min(*b));
-        for (t, ratios) in times.iter().zip(&mut ratios) {
-            ratios.push(if best.is_finite() {
-                t / best
-            } else {
-                f64::INFINITY
-            });
-        }
+    let mut names = vec!["remat-bb".to_owned()];
+    let mut times = vec![lines.iter().map(|l| time(&l.ours)).collect::<Vec<f64>>()];
+    for (k, name) in others(lines).into_iter().enumerate() {
+        names.push(name.to_owned());
+        times.push(lines.iter().map(|l| time(&l.others[k].1)).collect());
     }
-    for (k, (_, curve)) in curves.iter_mut().enumerate() {
-        let total = lines.len().max(1) as f64;
-        ratios[k].sort_by(f64::total_cmp);
-        curve.push((1.0, 0.0));
-        for (n, r) in ratios[k].iter().enumerate().filter(|(_, r)| r.is_finite()) {
-            curve.push((*r, (n + 1) as f64 / total));
-        }
-    }
-    curves
-}
-
-/// The profile as an SVG picture; the factor's axis is logarithmic, up to 1000.
-pub fn profile_svg(lines: &[Line]) -> String {
-    let (width, height, left, bottom) = (640.0, 400.0, 60.0, 50.0);
-    let x = |f: f64| left + (width - left - 20.0) * f.clamp(1.0, 1000.0).log10() / 3.0;
-    let y = |s: f64| height - bottom - (height - bottom - 20.0) * s;
-    let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" font-family=\"sans-serif\" \
-         font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
-    );
-    // Writing to a string cannot fail.
-    for k in 0..=4 {
-        let (f, s) = (10f64.powi(k.min(3)), f64::from(k) / 4.0);
-        let _ = writeln!(
-            out,
-            "<line x1=\"{left}\" x2=\"{:.1}\" y1=\"{:.1}\" y2=\"{1:.1}\" stroke=\"#ddd\"/>\
-             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{:.0}%</text>\
-             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{f}</text>",
-            width - 20.0,
-            y(s),
-            left - 6.0,
-            y(s) + 4.0,
-            100.0 * s,
-            x(f),
-            height - bottom + 18.0
-        );
-    }
-    let _ = writeln!(
-        out,
-        "<text x=\"{:.0}\" y=\"{:.0}\" text-anchor=\"middle\">time over the best solver's time</text>",
-        (width + left) / 2.0,
-        height - 10.0
-    );
-    for (k, (name, curve)) in profile(lines).iter().enumerate() {
-        let colour = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"][k % 4];
-        let mut path = String::new();
-        let mut last = 0.0;
-        for &(f, s) in curve {
-            let command = if path.is_empty() { "M" } else { "L" };
-            let _ = write!(
-                path,
-                "{command}{:.1} {:.1} L{:.1} {:.1} ",
-                x(f),
-                y(last),
-                x(f),
-                y(s)
-            );
-            last = s;
-        }
-        let _ = write!(path, "L{:.1} {:.1}", x(1000.0), y(last));
-        let at = 40.0 + 18.0 * k as f64;
-        let _ = writeln!(
-            out,
-            "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\
-             <text x=\"{}\" y=\"{at}\" fill=\"{colour}\">{name}</text>",
-            left + 12.0
-        );
-    }
-    out + "</svg>\n"
+    let curves: Vec<_> = names.into_iter().zip(summary::profile(&times)).collect();
+    let explanation = "share of files that were ended within a factor of the fastest solver's time";
+    draw::profile::draw("Mixed-integer programs", explanation, &curves)
 }
 
 #[cfg(test)]
@@ -483,34 +421,18 @@ mod tests {
     }
 
     #[test]
-    fn the_primal_integral_is_the_area_under_the_gap() {
-        assert_eq!(primal_integral(&[], 10.0, 60.0), 60.0);
-        assert_eq!(primal_integral(&[(0.0, 10.0)], 10.0, 60.0), 0.0);
-        // Gap 1 for 2 s, then 1/2 (20 against 10) for 4 s, then 0.
-        assert_eq!(
-            primal_integral(&[(2.0, 20.0), (6.0, 10.0)], 10.0, 60.0),
-            4.0
-        );
-        assert_eq!(primal_gap(-1.0, 1.0), 1.0);
-    }
-
-    #[test]
-    fn the_profile_counts_who_is_within_a_factor() {
+    fn the_profile_names_everybody() {
         let lines = [
             line(1.0, 2.0),
             line(3.0, 1.0),
             line(f64::INFINITY, 5.0),
             line(4.0, f64::INFINITY),
         ];
-        let curves = profile(&lines);
-        assert_eq!(
-            curves[0].1,
-            [(1.0, 0.0), (1.0, 0.25), (1.0, 0.5), (3.0, 0.75)]
+        let svg = profile_svg(&lines).expect("a picture");
+        let plain: String = svg.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            plain.contains("remat-bb (75%)") && plain.contains("HiGHS (75%)"),
+            "{svg}"
         );
-        assert_eq!(
-            curves[1].1,
-            [(1.0, 0.0), (1.0, 0.25), (1.0, 0.5), (2.0, 0.75)]
-        );
-        assert!(profile_svg(&lines).contains("HiGHS"));
     }
 }

@@ -1,8 +1,8 @@
 //! Small graphs beside the compact program in other solvers.
 
 use super::{OffloadBenchError, wanted};
-use crate::bridge::{Limits, Run, Solver};
 use crate::random::SplitMix64;
+use remat_bb::others::{Installed, Limits, Run, Solver, Task};
 use remat_formulations::checkmate::original::Original;
 use remat_formulations::offload::CopyPhase;
 use remat_formulations::offload::compact::{OffloadProgram, Pauses};
@@ -14,6 +14,8 @@ use remat_instances::zoo;
 use remat_lp::mps;
 use std::time::Duration;
 
+/// Solvers that run beside ours.
+const SOLVERS: [Solver; 3] = [Solver::Highs, Solver::Scip, Solver::CpSat];
 /// Layers of the chains, and nodes of the random graphs.
 const CHAINS: [usize; 5] = [3, 5, 8, 12, 20];
 const RANDOM: [usize; 5] = [8, 12, 16, 24, 40];
@@ -56,17 +58,17 @@ pub struct Line {
 }
 
 /// The solvers that a Python has.
-pub fn others(config: &Config) -> Vec<Solver> {
-    let all = Solver::ALL.into_iter();
-    all.filter(|solver| solver.version(&config.python).is_ok())
+pub fn others(config: &Config) -> Vec<Installed> {
+    let all = SOLVERS.into_iter();
+    all.filter_map(|solver| solver.find(&config.python).ok())
         .collect()
 }
 
 /// The line above the rows.
-pub fn header(others: &[Solver]) -> String {
+pub fn header(others: &[Installed]) -> String {
     let names = ["remat-bb"]
         .into_iter()
-        .chain(others.iter().map(|s| s.name()));
+        .chain(others.iter().map(|s| s.solver.name()));
     let each = names.map(|name| format!(",{name},its bound,its seconds,its status"));
     let each: String = each.collect();
     format!("graph,nodes,budget bytes,columns,rows{each}")
@@ -82,7 +84,7 @@ impl Line {
                 number(run.objective),
                 number(run.bound),
                 run.seconds,
-                run.status
+                run.words
             ),
             Err(reason) => format!(",,,,{}", reason.replace(',', ";")),
         };
@@ -101,7 +103,7 @@ impl Line {
 /// [`OffloadBenchError`] of the first graph that cannot be built, solved or written.
 pub fn run(
     config: &Config,
-    others: &[Solver],
+    others: &[Installed],
     mut tell: impl FnMut(Line),
 ) -> Result<(), OffloadBenchError> {
     let mut graphs = Vec::new();
@@ -149,7 +151,7 @@ fn skips(nodes: usize) -> Result<Instance, OffloadBenchError> {
 
 fn compared(
     config: &Config,
-    others: &[Solver],
+    others: &[Installed],
     name: &str,
     instance: &Instance,
 ) -> Result<Line, OffloadBenchError> {
@@ -171,6 +173,7 @@ fn compared(
             n => n,
         },
         gap: settings.gap,
+        seed: 0,
     };
     let answer = Offload::new(formulation, budget_bytes)
         .settings(settings)
@@ -193,7 +196,12 @@ fn compared(
             let folder = tempfile::tempdir()?;
             let path = folder.path().join("program.mps");
             mps::write(model, &path)?;
-            let run = |s: &Solver| s.solve(&config.python, &path, &limits);
+            let task = Task {
+                program: &path,
+                sense: model.sense(),
+                solution: None,
+            };
+            let run = |s: &Installed| s.solve(&task, &limits);
             others.iter().map(run).collect()
         }
     };
@@ -204,11 +212,12 @@ fn compared(
         columns: model.num_cols(),
         rows: model.num_rows(),
         ours: Run {
-            status: outcome.status.as_str().to_owned(),
+            words: outcome.status.as_str().to_owned(),
             objective: outcome.replay.as_ref().map(|r| r.makespan as f64),
             bound: Some(outcome.bound as f64),
             nodes: Some(outcome.nodes),
             seconds: outcome.seconds,
+            ..Run::default()
         },
         others: found,
     })

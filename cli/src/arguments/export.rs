@@ -16,6 +16,9 @@ pub enum ExportedProgram {
     CheckmateUnpartitioned,
     /// The retention-edge form of Checkmate's program, all memory rows included
     Checkmate,
+    /// The interval form of Checkmate's program: a binary for every stretch of time that a tensor may
+    /// spend in memory
+    CheckmateInterval,
     /// Checkmate's stages with copies to host memory: shares of copies in slots of time
     CheckmateOffload,
     /// MONeT's program as published (Shah et al., ICLR 2021)
@@ -86,10 +89,10 @@ the program's optimum; with --pauses N it counts, and memory changes at most N t
 
 The object that --json prints has the fields version, instance, instance_sha256, formulation, budget_bytes, unit_bytes, rows, columns, nonzeros, \
 published_rows and published_nonzeros (with fixings and bounds counted as rows, as the published runs did; null for \
-checkmate, checkmate-unpartitioned, checkmate-offload and OLLA's), file, infeasible_because, and variant and steps (of OLLA's programs).
+checkmate, checkmate-interval, checkmate-unpartitioned, checkmate-offload and OLLA's), file, infeasible_because, and variant and steps (of OLLA's programs).
 
 Exit codes: 0 written, 2 bad usage or input, 3 infeasible: some node does not fit the budget, so nothing does (not told of \
-monet-tight, which charges less). The program is written all the same, where it can be stated: checkmate cannot.")]
+monet-tight, which charges less). The program is written all the same, where it can be stated: checkmate and checkmate-interval cannot.")]
 pub struct ExportArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...; for OLLA's programs a graph (remat-order/1)
     /// as well, or a table of lives (.csv)
@@ -111,8 +114,8 @@ pub struct ExportArguments {
     #[command(flatten)]
     pub offload: OffloadOptions,
     /// Size that one unit of memory in the program stands for, such as 1KiB [default, and the most: a
-    /// power of two near a thousandth of the budget]; not for checkmate and OLLA's programs, which
-    /// have the largest that divides all sizes
+    /// power of two near a thousandth of the budget]; not for checkmate, checkmate-interval and
+    /// OLLA's programs, which choose their own
     #[arg(long, value_name = "SIZE")]
     pub unit: Option<String>,
     /// Edges that orders respect, as for `order`: free, sound, sound+rng or ctl [default:

@@ -26,7 +26,7 @@ Examples:
   remat-bb mip p0033.mps.gz --set cuts=false --set limits.ticks=1000000
 
 The object that --json prints has the fields status (optimal, feasible, infeasible, cutoff, unbounded, limit or \
-interrupted; error where there is no result, with code, message, remedy and place), version, objective, bound, gap, seconds, nodes, lp_iterations, ticks, root_bound, found_by, recognised (the published program that it was solved as, with its number of nodes), pool (objectives), end (what ended \
+interrupted; error where there is no result, with code, message, remedy and place), version, objective, bound, gap, seconds, nodes, lp_iterations, ticks, root_bound, found_by, recognised (the published program that it was solved as, with its number of nodes), pool (objectives), incumbents (seconds and objective of each solution as it came), end (what ended \
 the search), model, rows, cols, nonzeros, integers, presolved (rows, columns), cuts, restarts, strong_branchings, unproven_bounds, spilled_nodes, certificate, exact (with --exact: objective and bound as fractions, or problem, the reason why it could not be settled), settings, threads, seed, permuted (the seed of --permute) and statistics (with --statistics: a list of component, name, calls, successes, found, kept, ticks, lp_iterations, bound_change and seconds). What is \
 not known is null.
 

@@ -1,12 +1,14 @@
 //! `remat-bb mip`
 
 mod exact;
+mod incumbents;
 mod permuted;
+mod solutions;
 mod traces;
 
 use crate::arguments::MipArguments;
 use crate::failure::{Exit, Failure, note};
-use crate::files::{self, Files, Input, shown};
+use crate::files::{self, Files, Input};
 use crate::report::{self, counted, number};
 use crate::visible::visible;
 use crate::{interrupt, log};
@@ -15,7 +17,7 @@ use remat_formulations::solve::{self, ModelSettings, RecognisedAs, solve_integer
 use remat_lp::Model;
 use remat_lp::solution_file::SolutionFile;
 use remat_solver::mip::{
-    Checkpoint, ComponentRow, Control, Settings, Solution, SolveError, SolveResult, SolveStatus,
+    Checkpoint, ComponentRow, Control, Settings, SolveError, SolveResult, SolveStatus,
 };
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -46,7 +48,7 @@ pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
         let text = "presolve = false has no effect: the state goes on with the model that was presolved before";
         note(text, arguments.quiet);
     }
-    let traces = Traces::asked(arguments);
+    let traces = Traces::asked(arguments, begun);
     let (result, recognised) = match arguments.permute.map(|seed| model.permuted(seed)) {
         None => solve(arguments, &model, &settings, &traces, begun)?,
         Some((other, order)) => {
@@ -63,6 +65,7 @@ pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
         settings: &settings,
         result: &result,
         recognised,
+        incumbents: traces.incumbents(),
         certificate: arguments.certificate.is_some(),
         permuted: arguments.permute,
         statistics: traces.rows(),
@@ -123,7 +126,7 @@ fn tried(arguments: &MipArguments) -> Result<Files, Failure> {
         .map(PathBuf::as_path)
         .collect();
     // Of the further solutions, those that are there already might be something else.
-    let further: Vec<PathBuf> = further_solutions(a, 1).filter(|p| p.exists()).collect();
+    let further: Vec<PathBuf> = solutions::further(a, 1).filter(|p| p.exists()).collect();
     let further = further.iter().map(|p| ("--pool", Some(p.as_path())));
     let outputs = [
         ("--solution", a.solution.as_deref()),
@@ -134,13 +137,6 @@ fn tried(arguments: &MipArguments) -> Result<Files, Failure> {
     ];
     let outputs: Vec<_> = outputs.into_iter().chain(further).collect();
     Files::tried(a.json, &inputs, &outputs)
-}
-
-/// Files of `--pool` for the solutions behind the first so many.
-fn further_solutions(arguments: &MipArguments, behind: usize) -> impl Iterator<Item = PathBuf> {
-    let most = arguments.pool.unwrap_or(1) as usize;
-    let path = arguments.solution.clone().into_iter();
-    path.flat_map(move |path| (behind + 1..=most).map(move |k| numbered(&path, k)))
 }
 
 /// A solution to start from.
@@ -359,6 +355,8 @@ struct MipResult<'a> {
     settings: &'a Settings,
     result: &'a SolveResult,
     recognised: Option<RecognisedAs>,
+    /// Seconds and objectives of the solutions, as they came.
+    incumbents: Vec<(f64, f64)>,
     /// True if a certificate was wanted.
     certificate: bool,
     permuted: Option<u64>,
@@ -388,6 +386,7 @@ struct MipJson<'a> {
     found_by: Option<&'a str>,
     recognised: Option<Recognised>,
     pool: Vec<f64>,
+    incumbents: &'a [(f64, f64)],
     model: &'a str,
     rows: usize,
     cols: usize,
@@ -441,41 +440,6 @@ impl MipResult<'_> {
         Some(self.result.dual_bound).filter(|b| b.is_finite())
     }
 
-    /// Writes the solutions that were asked for; what was written, in words.
-    fn write_solutions(
-        &self,
-        files: Files,
-        arguments: &MipArguments,
-    ) -> Result<Vec<String>, Failure> {
-        let Some(path) = &arguments.solution else {
-            return Ok(Vec::new());
-        };
-        let one = |path: &Path, s: &Solution| {
-            let text = SolutionFile::new(self.model, self.status(), &s.x).to_text();
-            files.write(path, &text)
-        };
-        let Some(best) = &self.result.solution else {
-            files.left(path);
-            return Ok(Vec::new());
-        };
-        let best = one(path, best).map(|()| format!("solution   {}", shown(path)));
-        let others = self.result.pool.iter().enumerate().skip(1);
-        let others = others.map(|(k, s)| {
-            let path = numbered(path, k + 1);
-            one(&path, s)?;
-            let objective = number(s.objective);
-            Ok(format!(
-                "solution   {} (objective {objective})",
-                path.display()
-            ))
-        });
-        let written = files::each([best].into_iter().chain(others));
-        for path in further_solutions(arguments, self.result.pool.len()) {
-            files.left(&path);
-        }
-        written
-    }
-
     fn json(&self) -> MipJson<'_> {
         let (r, m) = (self.result, self.model);
         let finite = |v: f64| Some(v).filter(|v| v.is_finite());
@@ -497,6 +461,7 @@ impl MipResult<'_> {
                 nodes: r.nodes,
             }),
             pool: r.pool.iter().map(|s| s.objective).collect(),
+            incumbents: &self.incumbents,
             model: m.name(),
             rows: m.num_rows(),
             cols: m.num_cols(),
@@ -585,14 +550,4 @@ fn size(model: &Model, integers: usize) -> String {
         counted(model.num_cols() as u64, "column"),
         counted(model.num_nonzeros() as u64, "nonzero")
     )
-}
-
-/// `dir/name.sol` becomes `dir/name.2.sol`.
-fn numbered(path: &Path, k: usize) -> PathBuf {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let name = match path.extension() {
-        Some(extension) => format!("{stem}.{k}.{}", extension.to_string_lossy()),
-        None => format!("{stem}.{k}"),
-    };
-    path.with_file_name(name)
 }

@@ -7,6 +7,7 @@ pub mod completions;
 pub mod explain;
 pub mod export;
 pub mod improve;
+pub mod library;
 pub mod lp;
 pub mod max_batch;
 pub mod mip;
@@ -24,7 +25,7 @@ mod verify_memory;
 pub mod zoo;
 
 /// Integer columns of a model.
-fn integers(model: &remat_lp::Model) -> usize {
+pub(crate) fn integers(model: &remat_lp::Model) -> usize {
     let all = 0..model.num_cols() as u32;
     all.filter(|&j| model.is_integer(remat_lp::ColId(j)))
         .count()

@@ -268,7 +268,11 @@ impl MpsReader {
         let word = words.next().unwrap_or_default();
         Ok(match word.to_ascii_uppercase().as_str() {
             "NAME" => {
-                self.builder.set_name(line[4..].trim());
+                let name = line[4..].trim();
+                // Programs of COIN-OR say the format behind the name.
+                let behind = name.strip_suffix("FREE");
+                let behind = behind.filter(|n| n.ends_with(char::is_whitespace));
+                self.builder.set_name(behind.map_or(name, str::trim_end));
                 MpsSection::Start
             }
             "OBJSENSE" => {

@@ -45,7 +45,10 @@ fn render(model: &Model, out: &mut String) -> std::fmt::Result {
         .filter(|&i| model.row_lower[i] > model.row_upper[i])
         .filter_map(|i| Some((i, fresh(&rows[i])?)))
         .collect();
-    writeln!(out, "NAME {}", model.name)?;
+    // Without FREE CBC takes a line for one in fixed format where its spaces happen to stand in the
+    // right columns. Behind no name it would be the name.
+    let format = if model.name.is_empty() { "" } else { " FREE" };
+    writeln!(out, "NAME {}{format}", model.name)?;
     if model.sense == Sense::Maximise {
         writeln!(out, "OBJSENSE\n    MAX")?;
     }

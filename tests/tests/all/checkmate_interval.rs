@@ -2,7 +2,7 @@
 //! the known values.
 
 use remat_formulations::checkmate::graph::CheckmateGraph;
-use remat_formulations::checkmate::interval::{Interval, IntervalPoint, Row, root_bound};
+use remat_formulations::checkmate::interval::{Interval, IntervalPoint, Row, root_bound, written};
 use remat_formulations::checkmate::path_cuts::{SeparationSettings, separate};
 use remat_formulations::life::Exclusions;
 use remat_instances::Instance;
@@ -430,4 +430,36 @@ fn published_instances_have_the_known_bounds() {
     // Costs beyond 2^43: the program counts them in a larger unit. The best known plan costs 10289323652736.
     let (lp, safe) = bound("moccasin", "fcn8_32.json", share(80), 25).unwrap();
     assert!(lp >= 1.02835e13 && safe <= 10_289_323_652_736);
+}
+
+#[test]
+fn the_form_written_out_has_the_optima_of_all_schedules() {
+    use remat_solver::mip::{Settings, SolveStatus, Solver};
+    let mut numbers = Numbers::new(84);
+    let (mut optimal, mut infeasible) = (0, 0);
+    for round in 0..120 {
+        let instance = random_instance(round, &mut numbers);
+        if instance.len() > 7 {
+            continue;
+        }
+        let budget = tight_budget(&instance, 10, &mut numbers);
+        let Ok(graph) = CheckmateGraph::new(&instance, budget) else {
+            continue;
+        };
+        let model = Arc::new(written(&graph));
+        let result = Solver::new(model, Settings::default()).run().unwrap();
+        match brute::optimum(&instance, budget) {
+            Some(cost) => {
+                optimal += 1;
+                assert_eq!(result.status, SolveStatus::Optimal, "round {round}");
+                let found = result.solution.map(|s| s.objective);
+                assert_eq!(found, Some(cost as f64), "round {round}");
+            }
+            None => {
+                infeasible += 1;
+                assert_eq!(result.status, SolveStatus::Infeasible, "round {round}");
+            }
+        }
+    }
+    assert!(optimal > 40 && infeasible > 0, "{optimal} {infeasible}");
 }

@@ -37,28 +37,13 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let Some(budget) = budget else {
         return olla::run(arguments, format, &files);
     };
-    let semantics = match arguments.formulation {
-        ExportedProgram::MonetOriginal | ExportedProgram::MonetTight => Semantics::Monet,
-        _ => Semantics::Checkmate,
-    };
-    let instance = source::instance(&arguments.instance)?.seen_by(semantics);
-    let plain = match semantics {
-        Semantics::Checkmate => source::plain_replay(&instance, Semantics::Checkmate)?,
-        Semantics::Monet if instance.loss().is_some() => {
-            source::plain_replay(&instance, Semantics::Monet)?
-        }
-        Semantics::Monet => {
-            source::plain_replay(&instance.single_implementation().0, Semantics::Checkmate)?
-        }
-    };
-    let budget_bytes = source::budget(budget, plain.peak_bytes)?;
-    let unit_bytes = unit(arguments, &instance, budget_bytes)?;
-    let instance = match arguments.formulation {
-        ExportedProgram::CheckmateOffload => linked(arguments, instance)?,
-        _ => instance,
-    };
-    let infeasible_because = too_small(arguments, &instance, budget_bytes)?;
-    let exported = build(arguments, &instance, budget_bytes, unit_bytes)?;
+    let Stated {
+        instance,
+        budget_bytes,
+        infeasible_because,
+        exported,
+        ..
+    } = Stated::new(arguments, budget)?;
     match &exported {
         Some(exported) => files.write(&arguments.out, &format.text(&exported.model))?,
         None => files.left(&arguments.out),
@@ -107,6 +92,63 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
         Some(_) => Exit::Infeasible,
         None => Exit::Done,
     })
+}
+
+/// The program that a command line asks for, without writing it.
+///
+/// # Errors
+/// As [`run`], and [`Failure::Usage`] for a program that cannot be stated under its budget.
+pub fn model(arguments: &ExportArguments) -> Result<Model, Failure> {
+    let Some(budget) = budget(arguments)? else {
+        return olla::model(arguments);
+    };
+    let stated = Stated::new(arguments, budget)?;
+    let exported = stated.exported.ok_or_else(|| Failure::Usage {
+        problem: format!("{}: the budget is too small", arguments.instance),
+        remedy: "give a larger --budget".into(),
+    })?;
+    Ok(exported.model)
+}
+
+/// An instance under a budget, and its program.
+struct Stated {
+    instance: Instance,
+    budget_bytes: u64,
+    /// Reason why nothing fits the budget, where a look tells.
+    infeasible_because: Option<String>,
+    /// The program; none where the budget is too small for it to be stated.
+    exported: Option<Exported>,
+}
+
+impl Stated {
+    fn new(arguments: &ExportArguments, budget: &str) -> Result<Self, Failure> {
+        let semantics = match arguments.formulation {
+            ExportedProgram::MonetOriginal | ExportedProgram::MonetTight => Semantics::Monet,
+            _ => Semantics::Checkmate,
+        };
+        let instance = source::instance(&arguments.instance)?.seen_by(semantics);
+        let plain = match semantics {
+            Semantics::Checkmate => source::plain_replay(&instance, Semantics::Checkmate)?,
+            Semantics::Monet if instance.loss().is_some() => {
+                source::plain_replay(&instance, Semantics::Monet)?
+            }
+            Semantics::Monet => {
+                source::plain_replay(&instance.single_implementation().0, Semantics::Checkmate)?
+            }
+        };
+        let budget_bytes = source::budget(budget, plain.peak_bytes)?;
+        let unit_bytes = unit(arguments, &instance, budget_bytes)?;
+        let instance = match arguments.formulation {
+            ExportedProgram::CheckmateOffload => linked(arguments, instance)?,
+            _ => instance,
+        };
+        Ok(Stated {
+            infeasible_because: too_small(arguments, &instance, budget_bytes)?,
+            exported: build(arguments, &instance, budget_bytes, unit_bytes)?,
+            instance,
+            budget_bytes,
+        })
+    }
 }
 
 /// The budget, of programs that have one; options of other programs are refused.
@@ -236,6 +278,16 @@ fn build(
                     .then(|| (program.published_rows(), program.published_nonzeros())),
             }
         }
+        ExportedProgram::CheckmateInterval => {
+            let Ok(graph) = checkmate::CheckmateGraph::new(instance, budget_bytes) else {
+                return Ok(None);
+            };
+            Exported {
+                model: checkmate::interval::written(&graph),
+                unit_bytes: graph.memory_unit(),
+                published: None,
+            }
+        }
         ExportedProgram::Checkmate => {
             let Ok(graph) = checkmate::CheckmateGraph::new(instance, budget_bytes) else {
                 return Ok(None);
@@ -315,9 +367,13 @@ fn unit(
         remedy,
     };
     let example = || "give an amount such as 1KiB".to_owned();
-    if arguments.formulation == ExportedProgram::Checkmate {
+    use ExportedProgram::{Checkmate, CheckmateInterval};
+    if [Checkmate, CheckmateInterval].contains(&arguments.formulation) {
         return Err(fail(
-            "the formulation checkmate chooses its own unit".into(),
+            format!(
+                "the formulation {} chooses its own unit",
+                name(arguments.formulation)
+            ),
             "leave out --unit, or export checkmate-original".into(),
         ));
     }

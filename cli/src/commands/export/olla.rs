@@ -30,10 +30,7 @@ pub(super) fn run(
     format: Format,
     files: &Files,
 ) -> Result<Exit, Failure> {
-    let written = match is_table(&arguments.instance) {
-        true => of_lives(arguments)?,
-        false => of_graph(arguments)?,
-    };
+    let written = written(arguments)?;
     let model = &written.model;
     files.write(&arguments.out, &format.text(model))?;
     let file = files::shown(&arguments.out);
@@ -66,6 +63,21 @@ pub(super) fn run(
         )
     })?;
     Ok(Exit::Done)
+}
+
+/// The program, without writing it.
+///
+/// # Errors
+/// As [`super::run`].
+pub(super) fn model(arguments: &ExportArguments) -> Result<Model, Failure> {
+    Ok(written(arguments)?.model)
+}
+
+fn written(arguments: &ExportArguments) -> Result<Written, Failure> {
+    match is_table(&arguments.instance) {
+        true => of_lives(arguments),
+        false => of_graph(arguments),
+    }
 }
 
 /// Returns whether a table of lives is meant.

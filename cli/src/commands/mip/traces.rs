@@ -1,5 +1,6 @@
 //! What a search leaves beside its result: its tree, its bounds over time, counts of its parts.
 
+use super::incumbents::Incumbents;
 use crate::arguments::MipArguments;
 use crate::failure::Failure;
 use crate::files::{Files, shown};
@@ -11,20 +12,22 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
-/// The traces that were asked for.
-#[derive(Default)]
+/// The traces that were asked for, and the solutions as they come.
 pub struct Traces {
+    incumbents: Arc<Incumbents>,
     curve: Option<(PathBuf, Arc<Curve>)>,
     tree: Option<(PathBuf, Arc<VbcTree>)>,
     statistics: Option<Arc<Statistics>>,
 }
 
 impl Traces {
-    /// Those of the arguments.
-    pub fn asked(arguments: &MipArguments) -> Self {
+    /// Those of the arguments; times are from `begun` on.
+    pub fn asked(arguments: &MipArguments, begun: Instant) -> Self {
         let a = arguments;
         Traces {
+            incumbents: Arc::new(Incumbents::new(begun)),
             curve: a.curve.clone().map(|path| (path, Arc::default())),
             tree: a.vbc.clone().map(|path| (path, Arc::default())),
             statistics: a.statistics.then(Arc::default),
@@ -41,8 +44,14 @@ impl Traces {
             .tree
             .iter()
             .map(|(_, t)| t.clone() as Arc<dyn Observer>);
+        control.observers.push(self.incumbents.clone());
         control.observers.extend(curve.chain(tree));
         control.statistics = self.statistics.clone();
+    }
+
+    /// Seconds and objectives of the solutions, as they came.
+    pub fn incumbents(&self) -> Vec<(f64, f64)> {
+        self.incumbents.seen()
     }
 
     /// Counts of parts; none unless asked for.

@@ -39,6 +39,7 @@ mod point;
 mod program;
 mod proof;
 mod rows;
+mod written;
 
 pub(crate) use branch::open_quantities;
 pub use branch::{Branch, Quantity};
@@ -49,6 +50,7 @@ pub(crate) use program::{ROUNDED_LIMIT, ROUNDED_VIOLATION};
 pub use program::{RootError, root_bound, root_bound_recorded};
 pub use proof::tree_proof;
 pub use rows::Row;
+pub use written::written;
 
 use super::CheckmateGraph;
 use crate::life::Stretch;

@@ -75,6 +75,23 @@ fn with(sections: &str) -> Result<Model, MpsError> {
 }
 
 #[test]
+fn the_word_free_behind_a_name_is_no_part_of_it() {
+    let name = |line: &str| {
+        let text = format!("{line}\nROWS\n N c\n G r\nCOLUMNS\n x c 1 r 2\nENDATA\n");
+        let model = parse(&text, MpsFormat::Auto).unwrap();
+        let again = parse(&to_string(&model), MpsFormat::Free).unwrap();
+        assert_eq!(again.name(), model.name(), "{line}");
+        model.name().to_owned()
+    };
+    assert_eq!(name("NAME a plant FREE"), "a plant");
+    assert_eq!(name("NAME carefree"), "carefree");
+    assert_eq!(name("NAME CAREFREE"), "CAREFREE");
+    assert_eq!(name("NAME FREE"), "FREE");
+    assert_eq!(name("NAME x FREE FREE"), "x FREE");
+    assert_eq!(name("NAME"), "");
+}
+
+#[test]
 fn the_first_set_of_a_section_counts() {
     let m = with(
         "RHS\n a r 9\n b r 4\nRANGES\n a r 2\n b r 5\nBOUNDS\n LO a x 6\n LO b x 7\n UP a x 8\n",
