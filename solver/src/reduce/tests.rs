@@ -123,7 +123,7 @@ fn exactly_what_the_failure_needs_is_left() {
         .collect();
     for i in 0..30 {
         let entries = (0..40).filter(|j| (i + j) % 3 == 0);
-        let entries: Vec<_> = entries.map(|j| (cols[j], 3.14159 + j as f64)).collect();
+        let entries: Vec<_> = entries.map(|j| (cols[j], 2.71537 + j as f64)).collect();
         b.add_row(-7.5..=123.456, entries);
     }
     b.set_integer(cols[17], true);
