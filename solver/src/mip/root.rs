@@ -1,6 +1,6 @@
 //! The root: first relaxation, rounds of cuts, and what is kept for fixing columns later.
 
-use crate::mip::cuts::{self, Context, CutPool};
+use crate::mip::cuts::{self, Context, CutPool, SeparationEffort};
 use crate::mip::domain::Domain;
 use crate::mip::relaxation::{ExtraRow, Relaxed};
 use crate::mip::worker::{RoundShared, Worker, reduced_cost_fixing};
@@ -120,6 +120,10 @@ fn cut_loop(
         _ => 2,
     };
     let mut stalled = 0;
+    let effort = match shared.settings.nesting {
+        0 => SeparationEffort::Root,
+        _ => SeparationEffort::Brief,
+    };
     let mut ages: Vec<(u64, u32)> = Vec::new();
     for round in 0..shared.settings.cut_rounds {
         if shared.stopped() || worker.relax.iterations() > budget {
@@ -140,8 +144,11 @@ fn cut_loop(
                 (&shared.lower, &shared.upper),
                 shared.tables(),
                 tableau,
+                effort,
             );
-            cuts::separate(&context, &mut pool)
+            let cuts = cuts::separate(&context, &mut pool);
+            worker.domain.ticks += context.spent.get();
+            cuts
         };
         if cuts.is_empty() {
             break;
