@@ -31,6 +31,7 @@ impl RootData {
     pub fn tighten(&self, shared: &mut RoundShared) {
         let mut domain = Domain::new(&shared.problem);
         domain.reset(&shared.lower, &shared.upper);
+        domain.set_cutoff(shared.cutoff);
         reduced_cost_fixing(
             &mut domain,
             &shared.problem,
@@ -87,7 +88,8 @@ pub(crate) fn solve(shared: &mut RoundShared, worker: &mut Worker) -> Result<Roo
             CutEnd::Closed => return Ok(RootEnd::Closed),
         }
     }
-    let bound = shared.problem.round_bound(lp_bound);
+    let floor = worker.domain.floor();
+    let bound = shared.problem.round_bound(lp_bound.max(floor));
     Ok(RootEnd::Open(RootData {
         bound,
         solution,

@@ -193,7 +193,7 @@ impl Solver {
                     p.upper[j] = search.shared.upper[j];
                 }
             }
-            match presolve::run(p, &self.settings, true, stop) {
+            match presolve::run(p, &self.settings, true, search.shared.cutoff, stop) {
                 // Nothing better than the best solution is left.
                 PresolveEnd::Infeasible => {
                     search.queue.prune(f64::NEG_INFINITY);
@@ -244,7 +244,13 @@ impl Solver {
         let problem = Problem::from_model(&self.model);
         let sign = self.model.sense().sign();
         let mut info = Info::default();
-        let (problem, postsolve) = match presolve::run(problem, &self.settings, reduce, stop) {
+        // Of restricted programs only what is better counts; a program of its own has a status.
+        let cutoff = match (self.settings.nesting, self.settings.cutoff) {
+            (1.., Some(c)) => sign * c,
+            _ => f64::INFINITY,
+        };
+        let reduced = presolve::run(problem, &self.settings, reduce, cutoff, stop);
+        let (problem, postsolve) = match reduced {
             PresolveEnd::Infeasible => {
                 info.seconds = start.elapsed().as_secs_f64();
                 return Ok(Err(Box::new(SolveResult {

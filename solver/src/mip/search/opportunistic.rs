@@ -321,7 +321,7 @@ mod tests {
         let solver = Solver::new(b.build().unwrap(), settings);
         let stop = Arc::new(AtomicBool::new(false));
         let problem = Problem::from_model(&solver.model);
-        let reduced = presolve::run(problem, &solver.settings, false, &stop);
+        let reduced = presolve::run(problem, &solver.settings, false, f64::INFINITY, &stop);
         let PresolveEnd::Reduced(problem, postsolve) = reduced else {
             panic!("nothing is wrong with the program");
         };
