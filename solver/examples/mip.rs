@@ -1,6 +1,6 @@
 //! Solves MPS files and prints one line each: `cargo run --release -p remat-solver --example mip --
-//! [--seconds=60] [--threads=1] [--opportunistic] [--no-cuts] [--no-presolve] [--no-heuristics]
-//! [--no-safe] [--reference=CSV] FILE...`.
+//! [--seconds=60] [--ticks=N] [--threads=1] [--opportunistic] [--no-cuts] [--no-presolve]
+//! [--no-heuristics] [--no-safe] [--reference=CSV] FILE...`.
 
 use remat_solver::mip::{Settings, Solver};
 use std::path::Path;
@@ -24,6 +24,7 @@ fn main() {
         let (name, value) = arg.split_once('=').unwrap_or((&arg, ""));
         match name {
             "--seconds" => settings.limits.seconds = value.parse().ok(),
+            "--ticks" => settings.limits.ticks = value.parse().ok(),
             "--nodes" => settings.limits.nodes = value.parse().ok(),
             "--threads" => settings.threads = value.parse().unwrap_or(1),
             "--seed" => settings.seed = value.parse().unwrap_or(1),

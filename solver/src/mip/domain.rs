@@ -2,11 +2,13 @@
 //! strong branching and dives can go back. Rows wait in a queue until a bound of theirs changes
 //! (`propagation`).
 
+mod objective;
 mod propagation;
 
 use crate::mip::clauses::Clause;
 use crate::mip::clauses::watch::{Says, Watched};
 use crate::mip::problem::{Problem, ceil_tol, contradiction, floor_tol};
+use objective::ObjectiveRow;
 use std::sync::Arc;
 
 /// No position on the trail.
@@ -17,7 +19,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub(crate) enum Reason {
     /// A branching, or something that cannot be taken apart.
     None,
-    /// A row of the problem; `least`: its least activity leaves no more room, else its largest
+    /// A row of the problem, or the objective as the row behind the last; `least`: its least activity leaves no more room, else its largest
     /// does.
     Row { row: u32, least: bool },
     /// A clause of this domain.
@@ -63,6 +65,11 @@ pub(crate) struct Domain {
     /// Contradiction that made it infeasible, where that is known.
     pub conflict: Option<Contradiction>,
     pub clauses: Watched,
+    objective: Arc<ObjectiveRow>,
+    /// Points with an objective above this are not wanted.
+    cutoff: f64,
+    /// True if a bound of a column with a cost has changed since the objective was propagated.
+    objective_due: bool,
     /// Changes that the clauses have seen, and clauses that have to be looked at.
     seen: usize,
     pending: Vec<u32>,
@@ -86,6 +93,9 @@ impl Domain {
             ticks: 0,
             conflict: None,
             clauses: Watched::default(),
+            objective: Arc::new(ObjectiveRow::new(p)),
+            cutoff: f64::INFINITY,
+            objective_due: false,
             seen: 0,
             pending: Vec::new(),
             reason: Reason::None,
@@ -237,6 +247,7 @@ impl Domain {
             self.enqueue(i as usize);
         }
         self.ticks += p.cols.len(j) as u64;
+        self.objective_due |= p.cost[j] != 0.0;
     }
 
     fn record(&mut self, j: usize, upper: bool, old: f64, new: f64) {

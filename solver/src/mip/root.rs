@@ -1,6 +1,6 @@
 //! The root: first relaxation, rounds of cuts, and what is kept for fixing columns later.
 
-use crate::mip::cuts::{self, Context, CutPool};
+use crate::mip::cuts::{self, Context, CutPool, SeparationEffort};
 use crate::mip::domain::Domain;
 use crate::mip::relaxation::{ExtraRow, Relaxed};
 use crate::mip::statistics::Component;
@@ -33,6 +33,7 @@ impl RootData {
     pub fn tighten(&self, shared: &mut RoundShared) {
         let mut domain = Domain::new(&shared.problem);
         domain.reset(&shared.lower, &shared.upper);
+        domain.set_cutoff(shared.cutoff);
         reduced_cost_fixing(
             &mut domain,
             &shared.problem,
@@ -91,7 +92,8 @@ pub(crate) fn solve(shared: &mut RoundShared, worker: &mut Worker) -> Result<Roo
             CutEnd::Closed => return Ok(RootEnd::Closed),
         }
     }
-    let bound = shared.problem.round_bound(lp_bound);
+    let floor = worker.domain.floor();
+    let bound = shared.problem.round_bound(lp_bound.max(floor));
     Ok(RootEnd::Open(RootData {
         bound,
         solution,
@@ -124,6 +126,10 @@ fn cut_loop(
         _ => 2,
     };
     let mut stalled = 0;
+    let effort = match shared.settings.nesting {
+        0 => SeparationEffort::Root,
+        _ => SeparationEffort::Brief,
+    };
     let mut ages: Vec<(u64, u32)> = Vec::new();
     for round in 0..shared.settings.cut_rounds {
         if shared.stopped() || worker.relax.iterations() > budget {
@@ -147,8 +153,11 @@ fn cut_loop(
                 (&shared.lower, &shared.upper),
                 shared.tables(),
                 tableau,
+                effort,
             );
-            cuts::separate(&context, &mut pool, shared.statistics.as_deref())
+            let cuts = cuts::separate(&context, &mut pool, shared.statistics.as_deref());
+            worker.domain.ticks += context.spent.get();
+            cuts
         };
         if cuts.is_empty() {
             break;

@@ -214,6 +214,7 @@ impl Solver {
                 p,
                 &self.settings,
                 true,
+                search.shared.cutoff,
                 stop,
                 self.presolve_context(&search.shared.postsolve.kept),
             ) {
@@ -283,10 +284,16 @@ impl Solver {
         let all: Vec<u32> = (0..problem.num_cols() as u32).collect();
         let sign = self.model.sense().sign();
         let mut info = Info::default();
+        // Of restricted programs only what is better counts; a program of its own has a status.
+        let cutoff = match (self.settings.nesting, self.settings.cutoff) {
+            (1.., Some(c)) => sign * c,
+            _ => f64::INFINITY,
+        };
         let (problem, postsolve) = match presolve::run(
             problem,
             &self.settings,
             reduce,
+            cutoff,
             stop,
             self.presolve_context(&all),
         ) {

@@ -9,7 +9,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use remat_lp::Model;
 use remat_solver::mip::{
-    Checkpoint, Control, NodeSelection, Settings, SolveResult, SolveStatus, Solver, check_point,
+    Checkpoint, Control, NodeSelection, Settings, Solution, SolveResult, SolveStatus, Solver,
+    check_point,
 };
 use truth::{Truth, enumerate};
 
@@ -96,24 +97,28 @@ fn compare(seed: u64) -> &'static str {
     } else {
         Solver::new(model.clone(), settings.clone()).run().unwrap()
     };
+    // An exact objective is the double nearest to its fraction: the sum in doubles may be its neighbour.
+    let is_told = |s: &Solution| {
+        let value = check_point(&model, &s.x, 1e-6).unwrap();
+        let apart = (value - s.objective).abs();
+        apart == 0.0 || settings.exact && apart <= 1e-14 * (1.0 + value.abs())
+    };
     for (k, s) in result.pool.iter().enumerate() {
-        assert_eq!(
-            check_point(&model, &s.x, 1e-6),
-            Ok(s.objective),
-            "seed {seed}"
-        );
+        assert!(is_told(s), "seed {seed}");
         let sign = model.sense().sign();
         assert!(k == 0 || sign * s.objective >= sign * result.pool[k - 1].objective);
+    }
+    // Proofs over columns without bounds may take more than a tree of some depth; then that is said.
+    let is_wide = kind == "lattice" || kind == "open";
+    if is_wide && settings.exact && result.status == SolveStatus::Unresolved {
+        assert!(result.exact.unwrap().problem.is_some(), "seed {seed}");
+        return kind;
     }
     let found = match (result.status, &result.solution) {
         (SolveStatus::Infeasible, None) => Truth::Infeasible,
         (SolveStatus::Unbounded, Some(_)) => Truth::Unbounded,
         (SolveStatus::Optimal, Some(s)) => {
-            assert_eq!(
-                check_point(&model, &s.x, 1e-6),
-                Ok(s.objective),
-                "seed {seed} ({kind}): solution"
-            );
+            assert!(is_told(s), "seed {seed} ({kind}): solution");
             let short = model.sense().sign() * (s.objective - result.dual_bound);
             assert!(
                 (-1e-9..=1e-5 * (1.0 + s.objective.abs())).contains(&short),

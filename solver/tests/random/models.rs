@@ -287,6 +287,65 @@ pub fn products(b: &mut ModelBuilder, dice: &mut Dice, sign: f64) {
     b.add_row(..=dice.range(0, 9) as f64, terms);
 }
 
+/// Tasks that machines are chosen for: loads and times by equations, rows that a large factor
+/// loosens where the choice is another one, and the latest time as most of the objective.
+pub fn placement(b: &mut ModelBuilder, dice: &mut Dice, sign: f64) {
+    let (tasks, machines) = [(2, 3), (3, 2), (4, 2), (3, 3)][dice.range(0, 3) as usize];
+    let x: Vec<Vec<ColId>> = (0..tasks)
+        .map(|_| {
+            let of = |_| {
+                let cost = if dice.chance(70) { 0 } else { dice.range(0, 3) };
+                let c = b.add_col(sign * cost as f64, 0.0..=1.0);
+                b.set_integer(c, true);
+                c
+            };
+            let choices: Vec<ColId> = (0..machines).map(of).collect();
+            let one = choices.iter().map(|&c| (c, 1.0));
+            match dice.chance(85) {
+                true => b.add_row(1.0, one),
+                false => b.add_row(1.0.., one),
+            };
+            choices
+        })
+        .collect();
+    let upper = |dice: &mut Dice| match dice.chance(70) {
+        true => f64::INFINITY,
+        false => dice.range(10, 60) as f64,
+    };
+    let latest = b.add_col(sign * dice.range(1, 3) as f64, 0.0..=upper(dice));
+    let times: Vec<ColId> = (0..tasks)
+        .map(|_| b.add_col(0.0, 0.0..=upper(dice)))
+        .collect();
+    for &t in &times {
+        b.add_row(0.0.., [(latest, 1.0), (t, -1.0)]);
+    }
+    for i in 0..machines {
+        let start = b.add_col(0.0, 0.0..=upper(dice));
+        let end = b.add_col(0.0, 0.0..=upper(dice));
+        let mut terms = vec![(end, 1.0), (start, -1.0)];
+        for of in &x {
+            terms.push((of[i], -dice.range(1, 9) as f64));
+        }
+        b.add_row(0.0, terms);
+        let large = dice.range(30, 200) as f64;
+        for v in 0..tasks {
+            // Chosen: the task's time is not before the machine's end.
+            b.add_row(-large.., [(times[v], 1.0), (end, -1.0), (x[v][i], -large)]);
+            if v > 0 && dice.chance(60) {
+                b.add_row(
+                    -large..,
+                    [(start, 1.0), (times[v - 1], -1.0), (x[v][i], -large)],
+                );
+            }
+        }
+        if dice.chance(30) {
+            let sizes = x.iter().map(|of| (of[i], dice.range(1, 5) as f64));
+            let sizes: Vec<(ColId, f64)> = sizes.collect();
+            b.add_row(..=dice.range(3, 9) as f64, sizes);
+        }
+    }
+}
+
 /// A model whose integer columns have finite small bounds.
 pub fn random_model(dice: &mut Dice) -> (Model, &'static str) {
     let sense = if dice.chance(50) {
@@ -309,6 +368,7 @@ pub fn random_model(dice: &mut Dice) -> (Model, &'static str) {
         "lotsizing",
         "recurrence",
         "products",
+        "placement",
     ];
     let kind = kinds[dice.range(0, kinds.len() as i64 - 1) as usize];
     match kind {
@@ -364,6 +424,7 @@ pub fn random_model(dice: &mut Dice) -> (Model, &'static str) {
         }
         "recurrence" => recurrence(&mut b, dice, sense.sign()),
         "products" => products(&mut b, dice, sense.sign()),
+        "placement" => placement(&mut b, dice, sense.sign()),
         "lotsizing" => {
             // Stock, production and set-up per period: variable upper bounds, paths, flow covers.
             let periods = dice.range(2, 5);

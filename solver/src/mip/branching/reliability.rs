@@ -60,6 +60,7 @@ impl Worker {
         let snapshot = self.relax.snapshot();
         let average = self.node_iterations / self.node_solves.max(1);
         let limit = (4 * average).clamp(50, 2_000);
+        let from = s.objective.max(self.domain.floor());
         let mut ahead: Vec<(usize, BranchSide, BranchSide)> = Vec::new();
         for (place, &(guess, j)) in candidates.iter().enumerate() {
             let known = self.pseudo.reliability(j);
@@ -90,6 +91,7 @@ impl Worker {
                         domain: &mut self.domain,
                         cutoff: self.cutoff,
                         limit,
+                        from,
                     };
                     let down = probe.side(shared, j, s, false)?;
                     probe.relax.restore(&snapshot)?;
@@ -177,7 +179,7 @@ impl Worker {
                 col: j as u32,
                 up,
                 distance: if up { 1.0 - f } else { f },
-                parent_bound: s.objective,
+                parent_bound: s.objective.max(self.domain.floor()),
             }),
         };
         let b01 = self.domain.lower[j] == 0.0 && self.domain.upper[j] == 1.0;
@@ -204,6 +206,7 @@ impl Worker {
         limit: u64,
     ) -> Result<Vec<(usize, BranchSide, BranchSide)>, ModelError> {
         let before = (self.relax.iterations(), self.ticks());
+        let from = s.objective.max(self.domain.floor());
         let probe = |&j: &usize| -> Result<_, ModelError> {
             let (mut relax, mut domain) = (self.relax.clone(), self.domain.clone());
             let snapshot = relax.snapshot();
@@ -212,6 +215,7 @@ impl Worker {
                 domain: &mut domain,
                 cutoff: self.cutoff,
                 limit,
+                from,
             };
             let down = probe.side(shared, j, s, false)?;
             probe.relax.restore(&snapshot)?;
@@ -245,6 +249,8 @@ struct Probe<'a> {
     cutoff: f64,
     /// Most iterations.
     limit: u64,
+    /// Bound without the branching, from which gains count.
+    from: f64,
 }
 
 impl Probe<'_> {
@@ -276,12 +282,15 @@ impl Probe<'_> {
         self.relax
             .set_col(j, self.domain.lower[j], self.domain.upper[j])?;
         let result = self.relax.probe(self.cutoff, self.limit, self.domain);
+        let floor = self.domain.floor();
         self.domain.undo(mark);
         self.relax
             .set_col(j, self.domain.lower[j], self.domain.upper[j])?;
         Ok(match result {
             Relaxed::Infeasible | Relaxed::Cutoff => BranchSide::Closed,
-            Relaxed::Solved(t, _) => BranchSide::Open((t.objective - s.objective).max(0.0)),
+            Relaxed::Solved(t, _) => {
+                BranchSide::Open((t.objective.max(floor) - self.from).max(0.0))
+            }
             Relaxed::Unbounded | Relaxed::Failed => BranchSide::Unknown,
         })
     }

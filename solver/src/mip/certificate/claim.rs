@@ -102,10 +102,13 @@ impl Settled {
                 _ => "exact arithmetic",
             },
         };
-        match result.pool.first_mut() {
-            Some(first) => *first = solution.clone(),
-            None => result.pool.push(solution.clone()),
-        }
+        // What seems better is so within tolerances only.
+        let sign = model.sense().sign();
+        let others = result.pool.drain(..).skip(1);
+        let others = others.filter(|s| sign * s.objective >= sign * solution.objective);
+        let others: Vec<Solution> = others.filter(|s| s.x != solution.x).collect();
+        result.pool.push(solution.clone());
+        result.pool.extend(others);
         result.status = SolveStatus::Optimal;
         result.dual_bound = double(&goal.bound);
         result.solution = Some(solution);

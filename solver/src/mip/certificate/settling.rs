@@ -6,12 +6,14 @@ use super::equations;
 use super::proof::Derivation;
 use super::solution::exact_point;
 use super::tree::{self, Goal};
+use crate::beside::joined;
 use crate::mip::exact::Rational;
 use crate::mip::outcome::{SolveResult, SolveStatus};
 use crate::mip::settings::Settings;
 use remat_lp::Model;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 /// A claim, and how it is settled.
 pub(crate) struct Settling<'a> {
@@ -42,6 +44,9 @@ pub(super) enum Attempt {
     Better(Vec<Rational>),
 }
 
+/// Bytes of stack for the tree of a proof, which goes down by calls: some kilobytes a level.
+const STACK_BYTES: usize = 64 << 20;
+
 /// A search ends that found so many better points one after the other.
 const MOST_POINTS: usize = 10_000;
 
@@ -68,6 +73,14 @@ impl<'a> Settling<'a> {
     /// The reason, in words: a search that did not end, a proof that needs more than the duals give,
     /// a limit.
     pub fn run(self) -> Result<Settled, String> {
+        thread::scope(|scope| {
+            let roomy = thread::Builder::new().stack_size(STACK_BYTES);
+            let thread = roomy.spawn_scoped(scope, || self.settled());
+            joined(thread.map_err(|e| format!("no thread can be started: {e}"))?)
+        })
+    }
+
+    fn settled(&self) -> Result<Settled, String> {
         let claimed = match (self.result.status, &self.result.solution) {
             (SolveStatus::Infeasible, None) => None,
             (SolveStatus::Optimal, Some(s)) => Some(s),

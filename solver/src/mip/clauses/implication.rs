@@ -56,7 +56,9 @@ fn row_positions(
     time: u32,
     out: &mut Vec<u32>,
 ) {
-    for (j, a) in p.rows.iter(row) {
+    let (index, value) = d.entries_of(p, row);
+    for (&j, &a) in index.iter().zip(value) {
+        let j = j as usize;
         if Some(j) == without {
             continue;
         }

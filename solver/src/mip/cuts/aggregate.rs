@@ -199,7 +199,7 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
         present: vec![false; n],
     };
     let mut work = 0usize;
-    let allowed = 100 * c.problem.rows.index.len() + 3_000_000;
+    let allowed = c.effort.aggregation_limit(c.problem.rows.index.len());
     let mut failures = 0;
     for &(_, start) in &starts {
         if work > allowed || out.len() > 3_000 || failures > FAILURE_LIMIT {
@@ -213,6 +213,7 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
         }
         failures = if out.len() > before { 0 } else { failures + 1 };
     }
+    c.spent.set(c.spent.get() + 2 * work as u64);
 }
 
 /// Distance of a row to its nearer side.

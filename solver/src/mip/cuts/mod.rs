@@ -19,6 +19,7 @@ use crate::mip::implications::{self, Implication};
 use crate::mip::problem::Problem;
 use crate::mip::statistics::{Component, Statistics};
 use remat_lp::{Model, RowId, Solution};
+use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -76,6 +77,28 @@ pub(crate) struct Context<'a> {
     pub integral_rows: Vec<bool>,
     /// Multipliers of the rows that give tableau rows of fractional basic columns.
     pub tableau: Vec<Vec<f64>>,
+    pub effort: SeparationEffort,
+    /// Ticks of separation so far, as far as they are worth counting.
+    pub spent: Cell<u64>,
+}
+
+/// Work that a round of separation is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SeparationEffort {
+    /// The root of a program.
+    Root,
+    /// A node, or the root of a restricted program: few cuts are kept, and many such rounds come.
+    Brief,
+}
+
+impl SeparationEffort {
+    /// Entries that aggregation may look at, for a matrix of a size.
+    fn aggregation_limit(self, nonzeros: usize) -> usize {
+        match self {
+            SeparationEffort::Root => 100 * nonzeros + 3_000_000,
+            SeparationEffort::Brief => 20 * nonzeros + 300_000,
+        }
+    }
 }
 
 impl<'a> Context<'a> {
@@ -86,6 +109,7 @@ impl<'a> Context<'a> {
         (lower, upper): (&'a [f64], &'a [f64]),
         tables: &'a Tables,
         tableau: Vec<Vec<f64>>,
+        effort: SeparationEffort,
     ) -> Self {
         let integral_rows = (0..model.num_rows())
             .map(|i| {
@@ -107,6 +131,8 @@ impl<'a> Context<'a> {
             tables,
             integral_rows,
             tableau,
+            effort,
+            spent: Cell::new(0),
         }
     }
 

@@ -78,7 +78,16 @@ fn every_integer_point_meets_every_cut() {
         };
         let bounds = (p.lower.as_slice(), p.upper.as_slice());
         let tables = Tables::new(&p, bounds, true, &AtomicBool::new(false));
-        let c = Context::new(&p, &relaxation, &solution, bounds, &tables, Vec::new());
+        let effort = SeparationEffort::Root;
+        let c = Context::new(
+            &p,
+            &relaxation,
+            &solution,
+            bounds,
+            &tables,
+            Vec::new(),
+            effort,
+        );
         let points = points(&p);
         let rows = 0..p.num_rows();
         let feasible_points: Vec<_> = points

@@ -47,7 +47,13 @@ impl Domain {
                     head = 0;
                 }
             }
-            if self.infeasible || self.ticks > limit || !self.propagate_clauses(p) {
+            if self.infeasible || self.ticks > limit {
+                break;
+            }
+            // Last of the rows: it may be the longest, and most of them have a say in it.
+            if std::mem::take(&mut self.objective_due) && self.cutoff.is_finite() {
+                self.propagate_objective(p);
+            } else if !self.propagate_clauses(p) {
                 break;
             }
         }
@@ -85,7 +91,19 @@ impl Domain {
     }
 
     fn propagate_row(&mut self, p: &Problem, i: usize) {
-        let (index, value) = p.rows.vector(i);
+        let sides = (p.row_lower[i], p.row_upper[i]);
+        self.propagate_entries(p, i, p.rows.vector(i), sides, p.exact[i]);
+    }
+
+    /// Propagates a row of the problem, or the objective, with the number that reasons know it by.
+    pub(super) fn propagate_entries(
+        &mut self,
+        p: &Problem,
+        i: usize,
+        (index, value): (&[u32], &[f64]),
+        (row_l, row_u): (f64, f64),
+        exact: bool,
+    ) {
         self.ticks += 2 * index.len() as u64 + 1;
         // Finite parts and numbers of infinite contributions of the least and the largest activity.
         let (mut min, mut max, mut min_inf, mut max_inf, mut size) = (0.0, 0.0, 0u32, 0u32, 0.0f64);
@@ -109,10 +127,8 @@ impl Domain {
                 max_inf += 1;
             }
         }
-        let (row_l, row_u) = (p.row_lower[i], p.row_upper[i]);
         // Summation error of the activities; what is derived has to be worse than that.
         let noise = 1e-13 * size * index.len() as f64;
-        let exact = p.exact[i];
         let tol = |side: f64| {
             if exact {
                 noise
@@ -251,12 +267,13 @@ impl Domain {
             return;
         }
         let margin = 1e-7 * value.abs().max(1.0);
-        let range = if (u - l).is_finite() {
-            u - l
+        // Without an end on the other side a bound is compared with itself.
+        let least = if (u - l).is_finite() {
+            0.02 * (u - l).min(1e6) + 1e-4
         } else {
-            f64::INFINITY
+            1e-3 * value.abs().max(0.1)
         };
-        let worth = |gain: f64| !gain.is_finite() || gain > 0.02 * range.min(1e6) + 1e-4;
+        let worth = |gain: f64| !gain.is_finite() || gain > least;
         if upper {
             if value + margin < u && worth(u - value) {
                 self.tighten_upper(p, j, value + margin);

@@ -6,6 +6,7 @@
 //! 2020, *Presolve reductions in mixed integer programming*), probing; then products and their
 //! recurrences, and equations added to other rows where that cancels entries.
 
+mod coefficients;
 mod columns;
 mod dominance;
 mod equations;
@@ -28,6 +29,9 @@ use crate::mip::statistics::{Component, Statistics};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
+
+/// Share of a continuous column's bound by which probing has to improve it.
+const LEAST_PROBED: f64 = 1e-3;
 
 /// Result of presolve.
 pub(crate) enum PresolveEnd {
@@ -57,6 +61,8 @@ pub(crate) struct WorkingProblem {
     needed: Vec<bool>,
     /// Counts of steps go here.
     statistics: Option<Arc<Statistics>>,
+    /// Points with a larger objective are not wanted.
+    pub cutoff: f64,
 }
 
 impl WorkingProblem {
@@ -78,6 +84,7 @@ impl WorkingProblem {
             changes: 0,
             needed: Vec::new(),
             statistics: None,
+            cutoff: f64::INFINITY,
         }
     }
 
@@ -236,10 +243,11 @@ impl WorkingProblem {
         (p, kept)
     }
 
-    /// Propagates; bounds of integer columns stay.
+    /// Propagates; bounds of integer columns stay, and those that bound the objective.
     fn propagate(&mut self) -> Result<(), Infeasible> {
         let (p, kept) = self.assemble();
         let mut d = Domain::new(&p);
+        d.set_cutoff(self.cutoff);
         d.enqueue_all(&p);
         if !d.propagate(&p) {
             return Err(Infeasible);
@@ -258,6 +266,27 @@ impl WorkingProblem {
                 }
                 self.lower[j] = self.lower[j].max(d.lower[k]);
                 self.upper[j] = self.upper[j].min(d.upper[k]);
+            } else if p.cost[k] > 0.0 {
+                self.lower[j] = self.lower[j].max(d.lower[k]);
+            } else if p.cost[k] < 0.0 {
+                self.upper[j] = self.upper[j].min(d.upper[k]);
+            }
+        }
+    }
+
+    /// Takes bounds of continuous columns that the rows do not say one by one.
+    fn take_probed(&mut self, p: &Problem, kept: &[u32], d: &Domain, plain: &[Vec<f64>; 2]) {
+        for (k, &j) in kept.iter().enumerate() {
+            let j = j as usize;
+            let more = |a: f64, b: f64| (a - b).abs() > LEAST_PROBED * a.abs().max(1e-2);
+            if p.integer[k] || d.lower[k] == d.upper[k] {
+                continue;
+            }
+            if d.lower[k] > self.lower[j] && more(d.lower[k], plain[0][k]) {
+                self.lower[j] = d.lower[k];
+            }
+            if d.upper[k] < self.upper[j] && more(d.upper[k], plain[1][k]) {
+                self.upper[j] = d.upper[k];
             }
         }
     }
@@ -291,6 +320,7 @@ fn reduce(
     if work.changes > before {
         rounds(work, settings, stop)?;
     }
+    work.step("coefficients", coefficients::run)?;
     work.step("sparsify", sparsify::run);
     // Nothing fixed may stay behind.
     work.step("dual fixing", columns::fix)?;
@@ -324,8 +354,15 @@ fn rounds(
             work.step("probing", |work| {
                 let (p, kept) = work.assemble();
                 let mut domain = Domain::new(&p);
+                domain.set_cutoff(work.cutoff);
+                domain.enqueue_all(&p);
+                if !domain.propagate(&p) {
+                    return Err(Infeasible);
+                }
+                let plain = [domain.lower.clone(), domain.upper.clone()];
                 let affine = probing::run(&p, &mut domain, stop)?;
                 work.take_bounds(&p, &kept, &domain);
+                work.take_probed(&p, &kept, &domain, &plain);
                 work.take_affine(&kept, &affine);
                 Ok(())
             })?;
@@ -351,11 +388,13 @@ pub(crate) struct PresolveContext {
     pub statistics: Option<Arc<Statistics>>,
 }
 
-/// Reduces a problem. Without `reduce`, only bounds of integer columns are tightened.
+/// Reduces a problem, of which points with an objective of more than `cutoff` are not wanted.
+/// Without `reduce_it`, only bounds of integer columns are tightened.
 pub(crate) fn run(
     p: Problem,
     settings: &Settings,
     reduce_it: bool,
+    cutoff: f64,
     stop: &AtomicBool,
     context: PresolveContext,
 ) -> PresolveEnd {
@@ -366,6 +405,7 @@ pub(crate) fn run(
     let mut work = WorkingProblem::new(&p);
     work.statistics = context.statistics;
     work.needed = context.needed;
+    work.cutoff = cutoff;
     let end = if reduce_it {
         reduce(&mut work, settings, stop)
     } else {

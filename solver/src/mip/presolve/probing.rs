@@ -20,6 +20,9 @@ pub(crate) struct Affine {
 const PATIENCE: u64 = 20_000_000;
 const MOST_PATIENCE: u64 = 20;
 
+/// Passes over the rows of which one column is 1.
+const CHOICE_PASSES: u32 = 4;
+
 /// Tightens the domain; the binaries with the most rows first, within a tick limit. Returns columns
 /// that are functions of binaries, each at most once and of none that is one itself.
 pub(crate) fn run(
@@ -59,7 +62,7 @@ pub(crate) fn run(
                 if k == j {
                     continue;
                 }
-                if p.integer[k] {
+                if p.integer[k] || p.cost[k] != 0.0 {
                     common.push((k, l0.min(d.lower[k]), u0.max(d.upper[k])));
                 }
                 let is_fixed = l0 == u0 && d.lower[k] == d.upper[k];
@@ -93,7 +96,95 @@ pub(crate) fn run(
             limit = most.min(d.ticks + patience);
         }
     }
+    // The order of the rows need not be that in which one bound follows from the others.
+    for _ in 0..CHOICE_PASSES {
+        let before = (d.floor(), d.mark());
+        choices(p, d, (patience, most), stop)?;
+        if before == (d.floor(), d.mark()) {
+            break;
+        }
+    }
     Ok(found)
+}
+
+/// Probes rows of which at least one column is 1: bounds that hold whichever it is hold. Of a
+/// binary's two values one says nothing where there are many choices.
+fn choices(
+    p: &Problem,
+    d: &mut Domain,
+    (patience, most): (u64, u64),
+    stop: &AtomicBool,
+) -> Result<(), Infeasible> {
+    let mut limit = d.ticks + patience;
+    for i in 0..p.num_rows() {
+        if d.ticks > limit || stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let (index, value) = p.rows.vector(i);
+        let one_of = p.row_lower[i] == 1.0
+            && (index.iter().zip(value)).all(|(&j, &a)| {
+                let j = j as usize;
+                a == 1.0 && p.integer[j] && d.lower[j] >= 0.0 && d.upper[j] <= 1.0
+            });
+        // Two choices are the values of a binary.
+        if !one_of || index.len() < 3 || index.iter().any(|&j| d.lower[j as usize] == 1.0) {
+            continue;
+        }
+        let mark = d.mark();
+        // Bounds that all choices so far agree on.
+        let mut common: Option<Vec<(u32, f64, f64)>> = None;
+        for &j in index {
+            let j = j as usize;
+            if d.upper[j] == 0.0 {
+                continue;
+            }
+            d.fix(p, j, 1.0);
+            if d.propagate(p) {
+                match &mut common {
+                    Some(all) => all.retain_mut(|(k, l, u)| {
+                        let k = *k as usize;
+                        (*l, *u) = (l.min(d.lower[k]), u.max(d.upper[k]));
+                        true
+                    }),
+                    None => {
+                        let changed = d.trail[mark..].iter().map(|c| c.col);
+                        let bounds = |k: u32| (k, d.lower[k as usize], d.upper[k as usize]);
+                        common = Some(changed.map(bounds).collect());
+                    }
+                }
+                d.undo(mark);
+            } else {
+                d.undo(mark);
+                d.tighten_upper(p, j, 0.0);
+                if d.infeasible {
+                    return Err(Infeasible);
+                }
+                // What follows belongs to none of the choices: it stays.
+                if mark != d.mark() {
+                    break;
+                }
+            }
+            if let Some(all) = &mut common {
+                all.retain(|&(k, l, u)| l > d.lower[k as usize] || u < d.upper[k as usize]);
+                if all.is_empty() {
+                    break;
+                }
+            }
+        }
+        if mark == d.mark() {
+            for (k, l, u) in common.unwrap_or_default() {
+                d.tighten_lower(p, k as usize, l);
+                d.tighten_upper(p, k as usize, u);
+            }
+        }
+        if d.infeasible || !d.propagate(p) {
+            return Err(Infeasible);
+        }
+        if d.mark() != mark {
+            limit = most.min(d.ticks + patience);
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -133,6 +133,32 @@ fn singleton(w: &mut WorkingProblem, i: usize) -> Result<(), Infeasible> {
     Ok(())
 }
 
+/// Coefficient tightening of one row with one finite side, by the bounds of its columns.
+pub(super) fn tighten_one(w: &mut WorkingProblem, i: usize) {
+    let sign = if w.row_upper[i].is_finite() {
+        1.0
+    } else {
+        -1.0
+    };
+    let (mut max, mut size) = (0.0, 0.0f64);
+    for &(j, a) in &w.rows[i] {
+        let j = j as usize;
+        let high = sign
+            * a
+            * if sign * a > 0.0 {
+                w.upper[j]
+            } else {
+                w.lower[j]
+            };
+        max += high;
+        size = size.max(high.abs());
+    }
+    if max.is_finite() {
+        let noise = 1e-12 * size * w.rows[i].len() as f64;
+        tighten(w, i, max, sign, noise);
+    }
+}
+
 /// Coefficient tightening of `sign * row <= side`, whose largest activity is `max`: an integer
 /// column one step from the end at which it helps least makes the row redundant, so its coefficient
 /// can shrink.

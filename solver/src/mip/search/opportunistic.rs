@@ -327,6 +327,7 @@ mod tests {
             problem,
             &solver.settings,
             false,
+            f64::INFINITY,
             &stop,
             presolve::PresolveContext::default(),
         );

@@ -228,6 +228,8 @@ impl Worker {
         let last = (0..p.num_cols()).all(|j| !p.integer[j] || self.domain.is_fixed(j));
         let snapshot = self.relax.snapshot();
         let mark = self.domain.mark();
+        // A solution is one, better or not.
+        self.domain.set_cutoff(f64::INFINITY);
         for j in 0..x.len() {
             if p.integer[j] && !self.domain.infeasible {
                 self.domain.fix(&p, j, rounded[j]);
@@ -258,6 +260,7 @@ impl Worker {
             attempt = self.polish(shared, &rounded, found_by)?;
         }
         self.domain.undo(mark);
+        self.domain.set_cutoff(self.cutoff);
         self.sync_bounds(shared)?;
         self.relax.restore(&snapshot)?;
         Ok(attempt)

@@ -2,7 +2,7 @@
 //! to its children.
 
 use super::{RoundShared, Worker};
-use crate::mip::cuts::{self, Context, CutPool};
+use crate::mip::cuts::{self, Context, CutPool, SeparationEffort};
 use crate::mip::relaxation::ExtraRow;
 use remat_lp::{ModelError, Solution, VarStatus};
 use std::sync::Arc;
@@ -68,10 +68,11 @@ impl Worker {
             (&self.domain.lower, &self.domain.upper),
             shared.tables(),
             tableau,
+            SeparationEffort::Brief,
         );
         let mut found = cuts::separate(&context, &mut CutPool::default(), None);
         found.truncate(CUTS_PER_NODE_LIMIT);
-        self.domain.ticks += 20 * nonzeros as u64;
+        self.domain.ticks += 20 * nonzeros as u64 + context.spent.get();
         if let Some(d) = &shared.debug {
             for c in &found {
                 d.check_local_cut(&self.domain, self.relax.extra(), &c.entries, c.rhs);

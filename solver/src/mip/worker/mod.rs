@@ -357,6 +357,7 @@ impl Worker {
         if self.domain.infeasible {
             return false;
         }
+        self.domain.set_cutoff(self.cutoff);
         if shared.settings.propagation && !self.domain.propagate(&shared.problem) {
             return false;
         }

@@ -67,6 +67,11 @@ impl Worker {
                 self.learn_from_propagation(shared);
                 return Ok(Processed::Closed);
             }
+            // What the bounds say of the objective may be more than a weak relaxation does.
+            bound = bound.max(p.round_bound(self.domain.floor()));
+            if bound >= self.cutoff {
+                return Ok(Processed::Closed);
+            }
             self.sync_bounds(shared)?;
             let before = self.relax.iterations();
             let relaxed = self.counted(
@@ -99,7 +104,8 @@ impl Worker {
                 Relaxed::Solved(s, b) => (s, b),
             };
             if let (true, Some(b)) = (first, node.branched) {
-                let gain = (lp_bound - b.parent_bound).max(0.0);
+                let here = lp_bound.max(self.domain.floor());
+                let gain = (here - b.parent_bound).max(0.0);
                 if let Some(statistics) = &shared.statistics {
                     let branched = |tally: &mut ComponentTally| tally.bound_change += gain;
                     statistics.add(Component::Branching, "reliability", branched);
