@@ -31,12 +31,17 @@ fn random_model(numbers: &mut Numbers) -> Model {
             }
         }
         let side = (numbers.below(41) as f64 - 10.0) / 3.0;
-        let row = match numbers.below(4) {
-            0 => Bounds::new(side - 1e-7, side),
-            1 => Bounds::new(side, f64::INFINITY),
-            _ => Bounds::new(f64::NEG_INFINITY, side),
+        let above = |side: f64| Bounds::new(side, f64::INFINITY);
+        let below = Bounds::new(f64::NEG_INFINITY, side);
+        match numbers.below(4) {
+            0 => {
+                // Two rows: MPS files write ranges as differences, which are rounded.
+                b.add_row(above(side - 1e-7), entries.clone());
+                b.add_row(below, entries)
+            }
+            1 => b.add_row(above(side), entries),
+            _ => b.add_row(below, entries),
         };
-        b.add_row(row, entries);
     }
     b.build().unwrap()
 }
