@@ -49,8 +49,7 @@ pub(crate) fn tell(
 impl ExactModel {
     /// The objective of a point in the model's sense, offset included.
     fn objective(&self, model: &Model, point: &[Rational]) -> Option<String> {
-        let value: Rational = self.cost.iter().zip(point).map(|(c, x)| c * x).sum();
-        self.given(model, &value).map(|v| v.to_string())
+        self.given(model, &self.value(point)).map(|v| v.to_string())
     }
 
     /// A minimised value in the model's sense, offset included.

@@ -106,6 +106,11 @@ impl ExactModel {
         })
     }
 
+    /// Objective of a point, minimised, without the offset.
+    fn value(&self, point: &[Rational]) -> Rational {
+        self.cost.iter().zip(point).map(|(c, x)| c * x).sum()
+    }
+
     /// Costs as the model given has them.
     fn given_cost(&self, j: usize) -> Rational {
         if self.maximise {

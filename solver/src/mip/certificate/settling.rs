@@ -26,7 +26,7 @@ pub(crate) struct Settling<'a> {
     stop: Arc<AtomicBool>,
 }
 
-/// What holds: a point that nothing is better than by more than the gaps, or that there is none.
+/// A settled claim: a point that nothing is better than by more than the gaps, or that there is none.
 pub(crate) struct Settled {
     pub exact: ExactModel,
     pub point: Option<Vec<Rational>>,
@@ -98,10 +98,8 @@ impl<'a> Settling<'a> {
             },
         };
         for _ in 0..MOST_POINTS {
-            let goal = point.as_ref().map(|x| {
-                let value = exact.cost.iter().zip(x).map(|(c, x)| c * x).sum();
-                Goal::new(&exact, value, self.gaps)
-            });
+            let goal = point.as_ref();
+            let goal = goal.map(|x| Goal::new(&exact, exact.value(x), self.gaps));
             let mut proof = Derivation::new(&exact);
             let constraints = proof.constraints();
             match self.attempt(&exact, goal.as_ref(), &mut proof)? {

@@ -353,7 +353,7 @@ impl<'a> CertifiedTree<'a> {
 
     /// Keeps a feasible point if it is better than the goal's, and such points are looked for.
     pub(super) fn offer(&mut self, x: Vec<Rational>) {
-        let value: Rational = self.m.cost.iter().zip(&x).map(|(c, x)| c * x).sum();
+        let value = self.m.value(&x);
         if self.model.is_some() && self.goal.is_none_or(|goal| value < goal.value) {
             self.better = Some(x);
         }

@@ -2,7 +2,6 @@
 //! big-M rows (Savelsbergh 1994, section 2; Achterberg et al. 2020, section 3.2).
 
 use super::{Infeasible, WorkingProblem, rows};
-use crate::mip::domain::Domain;
 
 /// Share of a coefficient that has to go for the bounds that it rests on to be made explicit: those
 /// bounds are more vertices of the relaxation.
@@ -10,13 +9,7 @@ const LEAST_SHARE: f64 = 0.1;
 
 /// Makes bounds of continuous columns explicit where a coefficient shrinks by that, and shrinks it.
 pub(super) fn run(w: &mut WorkingProblem) -> Result<(), Infeasible> {
-    let (p, kept) = w.assemble();
-    let mut d = Domain::new(&p);
-    d.set_cutoff(w.cutoff);
-    d.enqueue_all(&p);
-    if !d.propagate(&p) {
-        return Err(Infeasible);
-    }
+    let (p, kept, d) = w.propagated()?;
     w.take_bounds(&p, &kept, &d);
     let mut place = vec![usize::MAX; w.cost.len()];
     for (k, &j) in kept.iter().enumerate() {

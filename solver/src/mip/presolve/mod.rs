@@ -245,15 +245,21 @@ impl WorkingProblem {
 
     /// Propagates; bounds of integer columns stay, and those that bound the objective.
     fn propagate(&mut self) -> Result<(), Infeasible> {
+        let (p, kept, d) = self.propagated()?;
+        self.take_bounds(&p, &kept, &d);
+        Ok(())
+    }
+
+    /// The problem that is left with its columns' places here, and its domain after propagation.
+    fn propagated(&self) -> Result<(Problem, Vec<u32>, Domain), Infeasible> {
         let (p, kept) = self.assemble();
         let mut d = Domain::new(&p);
         d.set_cutoff(self.cutoff);
         d.enqueue_all(&p);
-        if !d.propagate(&p) {
-            return Err(Infeasible);
+        match d.propagate(&p) {
+            true => Ok((p, kept, d)),
+            false => Err(Infeasible),
         }
-        self.take_bounds(&p, &kept, &d);
-        Ok(())
     }
 
     fn take_bounds(&mut self, p: &Problem, kept: &[u32], d: &Domain) {
@@ -352,13 +358,7 @@ fn rounds(
         if quiet && settings.probing && round < 11 {
             let before = work.changes;
             work.step("probing", |work| {
-                let (p, kept) = work.assemble();
-                let mut domain = Domain::new(&p);
-                domain.set_cutoff(work.cutoff);
-                domain.enqueue_all(&p);
-                if !domain.propagate(&p) {
-                    return Err(Infeasible);
-                }
+                let (p, kept, mut domain) = work.propagated()?;
                 let plain = [domain.lower.clone(), domain.upper.clone()];
                 let affine = probing::run(&p, &mut domain, stop)?;
                 work.take_bounds(&p, &kept, &domain);
