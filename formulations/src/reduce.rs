@@ -88,7 +88,7 @@ impl InstanceDraft {
         }
     }
 
-    /// What is left, as an instance.
+    /// The instance that is left.
     ///
     /// # Errors
     /// [`StructureError`](remat_instances::instance::StructureError) where that is none.
@@ -136,7 +136,7 @@ impl InstanceDraft {
         all.filter_map(|(v, node)| Some((v as u32, node.as_deref()?)))
     }
 
-    /// What a node reads by any implementation, ascending.
+    /// Tensors that a node reads by any implementation, ascending.
     fn needs(&self, node: &Node) -> Vec<u32> {
         let ways = node.implementations.iter();
         let mut all: Vec<u32> = ways.flat_map(|way| way.needs.iter().map(|u| u.0)).collect();

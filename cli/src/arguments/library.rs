@@ -25,7 +25,7 @@ Examples:
 
 Exit codes: 0 done (a wrong answer of a solver is a result), 2 bad usage or input, or a program that is not what the index says.")]
 pub struct LibraryArguments {
-    /// What to do.
+    /// The task.
     #[command(subcommand)]
     pub command: LibraryCommand,
 }

@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What is known of a program. Objectives are in its own sense and units.
+/// Values known of a program. Objectives are in its own sense and units.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Entry {
     /// Its name.

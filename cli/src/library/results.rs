@@ -24,7 +24,7 @@ pub struct Row {
     pub time_limit: f64,
     /// Relative gap that counts as optimal.
     pub gap: f64,
-    /// How it ended.
+    /// Its end.
     pub status: Status,
     /// The same in the solver's words, or why there is no answer.
     pub words: String,

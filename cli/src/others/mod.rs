@@ -171,7 +171,7 @@ impl Status {
 /// Answer of a solver. Objectives and bounds are its own claims, in the sense of the model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
-    /// How it ended.
+    /// Its end.
     pub status: Status,
     /// The same in its own words.
     pub words: String,

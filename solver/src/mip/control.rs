@@ -25,7 +25,7 @@ pub struct Progress {
     pub objective: Option<f64>,
 }
 
-/// What happens to a node of the tree.
+/// An event of a node of the tree.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NodeChange {
     /// It is there, below its parent; the root has none. A root after the first one belongs to a
@@ -51,7 +51,7 @@ pub enum NodeChange {
 pub struct NodeEvent {
     /// Number of the node, its own within one tree.
     pub id: u64,
-    /// What happens to it.
+    /// The event.
     pub change: NodeChange,
 }
 

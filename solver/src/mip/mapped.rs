@@ -17,7 +17,7 @@ pub(crate) struct Space {
     postsolve: Arc<Postsolve>,
     model: Arc<Model>,
     integer: Vec<bool>,
-    /// What became of each column that is needed.
+    /// Fate of each column that is needed.
     place: Vec<Option<Place>>,
 }
 
@@ -116,7 +116,7 @@ impl Space {
         (l, u)
     }
 
-    /// What became of a column.
+    /// Fate of a column.
     ///
     /// # Panics
     /// If it is none that an extension needs.
@@ -213,7 +213,7 @@ impl Propagator for Mapped<dyn Propagator> {
 }
 
 impl Extensions {
-    /// What they all need, of so many columns.
+    /// Needs of all of them, of so many columns.
     pub fn needed(&self, cols: usize) -> Vec<bool> {
         let mut needed = vec![false; cols];
         for need in self.needs() {

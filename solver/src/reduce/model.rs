@@ -182,7 +182,7 @@ impl ModelDraft {
         self
     }
 
-    /// What is left, as a model. Rows and columns keep order and names.
+    /// The model that is left. Rows and columns keep order and names.
     ///
     /// # Errors
     /// [`ModelError`] where numbers became too large.

@@ -19,7 +19,7 @@ pub(super) fn apply(settings: &mut Settings, arguments: &MipArguments) {
     }
 }
 
-/// What was settled in rational numbers, or why not.
+/// Claims settled in rational numbers, or the reason why they are not.
 #[derive(Serialize)]
 pub(super) struct ExactJson<'a> {
     objective: Option<&'a str>,

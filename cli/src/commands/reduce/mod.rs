@@ -323,7 +323,7 @@ struct Form<'a> {
 }
 
 impl Form<'_> {
-    /// What there is of a thing and its settings.
+    /// Counts of a thing and its settings.
     fn sizes<T: Subject>(&self, (parts, thing): &(Parts, T)) -> subject::Sizes {
         let settings = self.params_out.map(|_| parts.len());
         thing.sizes().with_settings(settings)

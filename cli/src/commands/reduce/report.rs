@@ -42,7 +42,7 @@ impl Log {
         }
     }
 
-    /// What is reduced, and what stays.
+    /// The thing that is reduced, and what stays of it.
     pub fn start(&self, file: &str, sizes: &Sizes, trials: &Trials) {
         let limit = trials.limit.map_or(0.0, |limit| limit.as_secs_f64());
         self.show(&format!(
@@ -116,7 +116,7 @@ pub struct Keeps {
 }
 
 impl Keeps {
-    /// What is wanted.
+    /// The failure that is wanted.
     pub fn of(wanted: &Wanted) -> Self {
         Keeps {
             exits: wanted.exits.iter().map(Ended::to_string).collect(),

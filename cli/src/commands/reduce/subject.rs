@@ -7,7 +7,7 @@ use remat_lp::{lp_format, mps};
 use remat_solver::reduce::{ModelDraft, Parts, Reducible};
 use serde::Serialize;
 
-/// What there is of a thing; null where it has none of the kind.
+/// Counts of a thing; null where it has none of the kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Sizes {
     rows: Option<usize>,
@@ -51,7 +51,7 @@ pub trait Subject: Reducible {
     /// Its file; none where it cannot be one.
     fn text(&self, is_lp: bool) -> Option<String>;
 
-    /// What there is of it.
+    /// Counts of it.
     fn sizes(&self) -> Sizes;
 }
 

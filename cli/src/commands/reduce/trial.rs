@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 /// Longest pause between two looks at a running command.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
-/// What stands for the file in a command.
+/// Word that stands for the file in a command.
 const FILE: &str = "{}";
 
-/// What stands for the settings.
+/// Word that stands for the settings.
 const PARAMS: &str = "{params}";
 
 /// End of a run.
@@ -72,7 +72,7 @@ impl Wanted {
         !(self.exits.is_empty() && self.texts.is_empty() && self.without.is_empty())
     }
 
-    /// What is wrong with the output of a run, as the end of a sentence.
+    /// Fault of the output of a run, as the end of a sentence.
     pub fn missing(&self, ran: &Ran) -> String {
         let (texts, without) = ran.seen.split_at(self.texts.len());
         let absent = self.texts.iter().zip(texts).filter(|(_, seen)| !**seen);
