@@ -17,6 +17,7 @@
 //! | `training` | the training graph: loss, reverse-mode differentiation, fixed memory |
 //! | `implementations` | algorithms, in-place operators and masks for MONeT's program |
 //! | `cost`, `device` | how long a kernel takes |
+//! | `random` | numbers for graphs that are drawn |
 //! | `passing` | tensors alive around each node of any graph (MONeT's `local`) |
 //!
 //! `docs/zoo.md` says what is counted and what is not.
@@ -31,6 +32,7 @@ mod layers;
 mod models;
 mod op;
 mod program;
+mod random;
 mod sequence;
 mod spec;
 mod tensor;
@@ -85,7 +87,7 @@ pub fn build(spec: &ModelSpec) -> Result<Instance, ZooError> {
 }
 
 /// The training graph of a model with what each node computes; `None` for a model that is a bare
-/// graph (`chain`).
+/// graph (`chain`, `random_layered`).
 ///
 /// # Errors
 /// As [`build`].
@@ -102,7 +104,7 @@ pub fn program(spec: &ModelSpec) -> Result<Option<TrainingProgram>, ZooError> {
 }
 
 /// The forward network of a model, for its parameter count and multiply-adds; `None` for a model
-/// that is a bare graph (`chain`).
+/// that is a bare graph (`chain`, `random_layered`).
 ///
 /// # Errors
 /// As [`build`].

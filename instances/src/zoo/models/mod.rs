@@ -10,6 +10,8 @@ mod inception;
 mod llama;
 mod mixtral;
 mod mobilenet;
+mod random_layered;
+mod randwire;
 mod resnet;
 mod segnet;
 mod transformer;
@@ -82,7 +84,9 @@ pub(super) static MODELS: &[ZooModel] = &[
     vit::VIT,
     llama::LLAMA,
     mixtral::MIXTRAL,
+    randwire::RANDWIRE,
     chain::CHAIN,
+    random_layered::RANDOM_LAYERED,
 ];
 
 const fn size(default: &'static str) -> ParameterInfo {

@@ -267,6 +267,8 @@ fn fixed_memory_is_exact() {
 fn small() -> Vec<String> {
     let sizes = |name: &str| match name {
         "chain" => "n=40",
+        "random_layered" => "n=40",
+        "randwire" => "size=64&nodes=8",
         "gpt2" => "layers=2&seq=64",
         "bert" => "layers=2&seq=64",
         "vit" => "layers=2&size=64",
@@ -282,6 +284,13 @@ fn small() -> Vec<String> {
         .iter()
         .map(|model| format!("{}?{}", model.name, sizes(model.name)))
         .collect()
+}
+
+/// Whether it is a network, which has a backward pass in several layouts, and not a bare graph.
+fn is_network(text: &str) -> bool {
+    crate::zoo::network(&text.parse().unwrap())
+        .unwrap()
+        .is_some()
 }
 
 fn check_shape_of_graph(instance: &Instance, text: &str) {
@@ -328,40 +337,39 @@ fn check_shape_of_graph(instance: &Instance, text: &str) {
 #[test]
 fn every_model_builds_in_every_layout() {
     for text in small() {
-        let layouts: &[&str] = match text.starts_with("chain") {
-            true => &[""],
-            false => &[
-                "",
-                "&gradients=split",
-                "&grad_add=implicit",
-                "&gradients=split&grad_add=implicit&relu_saves=input",
-            ],
-        };
+        if !is_network(&text) {
+            continue;
+        }
+        let layouts = [
+            "",
+            "&gradients=split",
+            "&grad_add=implicit",
+            "&gradients=split&grad_add=implicit&relu_saves=input",
+        ];
         for layout in layouts {
             let full = format!("{text}{layout}");
             check_shape_of_graph(&instance(&full), &full);
         }
-        if !text.starts_with("chain") {
-            let forward = instance(&format!("{text}&backward=false"));
-            assert_eq!(forward.loss(), None);
-            assert!(
-                forward
-                    .nodes()
-                    .iter()
-                    .all(|node| node.kind == NodeKind::Forward)
+        let forward = instance(&format!("{text}&backward=false"));
+        assert_eq!(forward.loss(), None);
+        assert!(
+            forward
+                .nodes()
+                .iter()
+                .all(|node| node.kind == NodeKind::Forward)
+        );
+        let plain = instance(&text);
+        let loss = plain.loss().unwrap().index();
+        assert_eq!(forward.len(), loss);
+        for (a, b) in forward.nodes().iter().zip(plain.nodes()) {
+            assert_eq!(
+                (&a.name, a.needs(), a.cost()),
+                (&b.name, b.needs(), b.cost())
             );
-            let plain = instance(&text);
-            let loss = plain.loss().unwrap().index();
-            assert_eq!(forward.len(), loss);
-            for (a, b) in forward.nodes().iter().zip(plain.nodes()) {
-                assert_eq!(
-                    (&a.name, a.needs(), a.cost()),
-                    (&b.name, b.needs(), b.cost())
-                );
-            }
         }
     }
     for text in [
+        "chain?n=40",
         "gpt2?layers=2&seq=64&attention=plain",
         "gpt2?layers=1&seq=64&dropout=false&tied=false",
         "bert?layers=2&seq=64&attention=flash&task=mlm",
@@ -380,7 +388,7 @@ fn every_model_builds_in_every_layout() {
 /// Twice the batch: twice every activation and gradient, the same parameters, costs in between.
 #[test]
 fn sizes_scale_with_the_batch_and_the_element() {
-    for text in small().iter().filter(|text| !text.starts_with("chain")) {
+    for text in small().iter().filter(|text| is_network(text)) {
         for dtype in ["fp32", "bf16"] {
             let [one, two] =
                 [3, 6].map(|batch| instance(&format!("{text}&batch={batch}&dtype={dtype}")));
@@ -445,4 +453,44 @@ fn a_long_chain() {
     };
     // All n outputs and the loss; the backward pass frees as it goes.
     assert_eq!(replay(50), 7 * 51);
+}
+
+/// Table 3 of the paper (small regime): 583 million multiply-adds, 5.6 million parameters, for one
+/// wiring or another.
+#[test]
+fn randomly_wired_networks_have_the_size_of_the_paper() {
+    for seed in 1..=5 {
+        let network = net(&format!("randwire?batch=1&seed={seed}"));
+        let parameters = network.parameter_count() as f64 / 5.6e6;
+        assert!((parameters - 1.0).abs() < 0.05, "{seed}: {parameters}");
+        let products = network.multiply_adds() as f64 / 583e6;
+        assert!((products - 1.0).abs() < 0.1, "{seed}: {products}");
+    }
+    assert_ne!(instance("randwire?seed=1"), instance("randwire?seed=2"));
+    let small = "randwire?nodes=3&neighbours=1000&rewired=100&stages=5&channels=1";
+    assert!(instance(small).loss().is_some());
+}
+
+/// Numbers of edges are about those of the graphs that were published with Moccasin (236, 2,461
+/// and 5,875), every node but the first has an input, and every one but the last a reader.
+#[test]
+fn random_layered_graphs_are_like_the_published_ones() {
+    for (n, published) in [(100, 236), (500, 2461), (1000, 5875)] {
+        let graph = instance(&format!("random_layered?n={n}&seed=7"));
+        assert_eq!(graph.len(), n);
+        let edges: usize = graph.ids().map(|k| graph.needs(k).len()).sum();
+        let times = edges as f64 / published as f64;
+        assert!((0.7..1.4).contains(&times), "{n}: {edges}");
+        for k in graph.ids() {
+            assert_eq!(graph.needs(k).is_empty(), k.index() == 0);
+            assert_eq!(graph.users(k).is_empty(), k.index() == n - 1);
+        }
+    }
+    let text = "random_layered?n=100&seed=3";
+    assert_eq!(instance(text), instance(text));
+    assert_ne!(
+        instance(text).data().nodes,
+        instance("random_layered?n=100&seed=4").data().nodes
+    );
+    assert_eq!(instance("random_layered?n=3&density=0&skips=1000").len(), 3);
 }
