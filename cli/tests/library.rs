@@ -43,6 +43,22 @@ fn runs(programs: &Path, out: &Path, more: &[&str]) -> (Vec<Row>, String) {
 }
 
 #[test]
+fn a_choice_of_nothing_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("programs");
+    let fixed = ["library", "export", "--out", text(&out)];
+    let choice = ["--size", "small", "--only", "no-such"];
+    let (_, err) = run_to(2, &[&fixed[..], &choice].concat());
+    let entries = index::built_in().unwrap();
+    let small = entries.iter().find(|e| e.size == "small").unwrap();
+    assert!(
+        err.contains("no-such") && err.contains(&small.name),
+        "{err}"
+    );
+    assert!(!out.exists());
+}
+
+#[test]
 fn small_programs_are_what_the_index_says() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("programs");

@@ -153,11 +153,28 @@ impl Catalogue {
             });
         }
         let all = self.programs.iter();
-        Ok(all
+        let of_kind: Vec<&Program> = all
             .filter(|p| family.is_none_or(|f| p.family == f))
             .filter(|p| size.is_none_or(|s| p.size == s))
-            .filter(|p| only.is_empty() || only.iter().any(|part| p.name.contains(part)))
-            .collect())
+            .collect();
+        let names = |part: &String| of_kind.iter().any(|p| p.name.contains(part));
+        let unknown = only.iter().find(|part| !names(part));
+        if let Some(text) = unknown {
+            let names: Vec<&str> = of_kind.iter().map(|p| &*p.name).collect();
+            return Err(Failure::Usage {
+                problem: format!("--only: no program of this choice has {text:?} in its name"),
+                remedy: format!("the programs are {}", names.join(", ")),
+            });
+        }
+        if of_kind.is_empty() {
+            return Err(Failure::Usage {
+                problem: "no program is of this family and size".into(),
+                remedy: "leave --family or --size out".into(),
+            });
+        }
+        let is_chosen = |p: &&Program| only.iter().any(|part| p.name.contains(part));
+        let chosen = of_kind.into_iter();
+        Ok(chosen.filter(|p| only.is_empty() || is_chosen(p)).collect())
     }
 }
 

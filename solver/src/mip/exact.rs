@@ -1,10 +1,37 @@
 //! Rational numbers for what must be true to the last digit.
 
-use num_bigint::BigInt;
-use num_rational::BigRational;
-use num_traits::{One, Signed, Zero};
+use dashu_int::ops::BitTest;
+use dashu_int::{IBig, UBig};
+use dashu_ratio::RBig;
+use num_traits::{Signed, Zero};
 
-pub(crate) type Rational = BigRational;
+pub(crate) type Rational = RBig;
+pub(crate) type Integer = IBig;
+
+/// The double next to a number.
+pub(crate) fn double(v: &Rational) -> f64 {
+    v.to_f64().value()
+}
+
+/// The largest integer not above it.
+pub(crate) fn floor(v: &Rational) -> Rational {
+    v.floor().into()
+}
+
+/// The smallest integer not below it.
+pub(crate) fn ceiling(v: &Rational) -> Rational {
+    v.ceil().into()
+}
+
+/// The sum of numbers.
+pub(crate) fn total(numbers: impl Iterator<Item = Rational>) -> Rational {
+    numbers.fold(Rational::ZERO, |sum, v| sum + v)
+}
+
+/// One.
+pub(crate) fn one() -> Rational {
+    Rational::ONE
+}
 
 /// The decimal number that a double prints as: what was written in the model's file, unless it had
 /// more digits than a double can tell apart. `None` for infinities and NaN.
@@ -13,19 +40,19 @@ pub(crate) fn decimal(v: f64) -> Option<Rational> {
         return None;
     }
     if v.fract() == 0.0 && v.abs() < 9e15 {
-        return Some(Rational::from_integer(BigInt::from(v as i64)));
+        return Some(Rational::from(v as i64));
     }
     let text = format!("{v:e}");
     let (digits, exponent) = text.split_once('e')?;
     let exponent: i32 = exponent.parse().ok()?;
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let number: BigInt = format!("{whole}{fraction}").parse().ok()?;
+    let number: Integer = format!("{whole}{fraction}").parse().ok()?;
     let shift = exponent - fraction.len() as i32;
-    let ten = BigInt::from(10).pow(shift.unsigned_abs());
+    let ten = UBig::from(10u8).pow(shift.unsigned_abs() as usize);
     Some(if shift >= 0 {
-        Rational::from_integer(number * ten)
+        Rational::from(number * ten)
     } else {
-        Rational::new(number, ten)
+        Rational::from_parts(number, ten)
     })
 }
 
@@ -58,7 +85,7 @@ pub(crate) fn binary(v: f64, places: Option<i32>) -> Option<Rational> {
         }
         None => v,
     };
-    Rational::from_float(v)
+    Rational::try_from(v).ok()
 }
 
 /// A short fraction near a double: what it stands for if it came of division; else its first binary
@@ -72,10 +99,8 @@ pub(crate) fn nearby(v: f64) -> Option<Rational> {
     let mut rest = v - v.floor();
     while q.1 <= 1e4 && p.1.abs() <= 1e12 {
         if (p.1 / q.1 - v).abs() <= 1e-12 * v.abs().max(1e-3) {
-            return Some(Rational::new(
-                BigInt::from(p.1 as i64),
-                BigInt::from(q.1 as i64),
-            ));
+            let (p, q) = (Integer::from(p.1 as i64), UBig::from(q.1 as u64));
+            return Some(Rational::from_parts(p, q));
         }
         if rest <= 1e-12 {
             break;
@@ -85,20 +110,24 @@ pub(crate) fn nearby(v: f64) -> Option<Rational> {
         p = (p.1, next * p.1 + p.0);
         q = (q.1, next * q.1 + q.0);
     }
-    Some(shortened(&Rational::from_float(v)?, 32, false))
+    Some(shortened(&Rational::try_from(v).ok()?, 32, false))
 }
 
 /// Rounds, up or down, to a binary fraction of so many significant bits; numbers that are as short
 /// stay as they are.
-pub(crate) fn shortened(v: &Rational, bits: u64, up: bool) -> Rational {
-    if v.numer().bits() + v.denom().bits() <= bits {
+pub(crate) fn shortened(v: &Rational, bits: usize, up: bool) -> Rational {
+    let (above, below) = (v.numerator().bit_len(), v.denominator().bit_len());
+    if above + below <= bits {
         return v.clone();
     }
-    let exponent = v.numer().bits() as i64 - v.denom().bits() as i64 - bits as i64;
-    let unit = Rational::from_integer(BigInt::from(2)).pow(exponent as i32);
+    let power = UBig::ONE << above.abs_diff(below + bits);
+    let unit = match above >= below + bits {
+        true => Rational::from(power),
+        false => Rational::from_parts(Integer::ONE, power),
+    };
     let steps = v / &unit;
     let steps = if up { steps.ceil() } else { steps.floor() };
-    steps * unit
+    Rational::from(steps) * unit
 }
 
 /// The largest number of which all are multiples; zero for none.
@@ -107,7 +136,7 @@ pub(crate) fn common_step<'a>(numbers: impl Iterator<Item = &'a Rational>) -> Ra
     for n in numbers {
         let (mut a, mut b) = (step, n.abs());
         while !b.is_zero() {
-            let rest = &a - (&a / &b).floor() * &b;
+            let rest = &a - floor(&(&a / &b)) * &b;
             (a, b) = (b, rest);
         }
         step = a;
@@ -159,23 +188,13 @@ pub(crate) fn solve_square(
     Some(x)
 }
 
-/// The smallest integer not below it.
-pub(crate) fn ceiling(v: &Rational) -> Rational {
-    v.ceil()
-}
-
-/// One.
-pub(crate) fn one() -> Rational {
-    Rational::one()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
     fn q(a: i64, b: i64) -> Rational {
-        Rational::new(a.into(), b.into())
+        Rational::from_parts_signed(a.into(), b.into())
     }
 
     #[test]
@@ -185,8 +204,8 @@ mod tests {
         assert_eq!(decimal(3e-7), Some(q(3, 10_000_000)));
         assert_eq!(
             decimal(2.5e20),
-            Some(Rational::from_integer(
-                BigInt::from(25) * BigInt::from(10).pow(19)
+            Some(Rational::from(
+                Integer::from(25) * Integer::from(10).pow(19)
             ))
         );
         assert_eq!(decimal(f64::INFINITY), None);
@@ -213,7 +232,7 @@ mod tests {
         assert_eq!(nearby(f64::NAN), None);
         let pi = nearby(std::f64::consts::PI).unwrap();
         assert!(
-            pi.numer().bits() <= 33 && pi <= Rational::from_float(std::f64::consts::PI).unwrap()
+            pi.numerator().bit_len() <= 33 && pi <= binary(std::f64::consts::PI, None).unwrap()
         );
         for v in [
             q(1_000, 3),

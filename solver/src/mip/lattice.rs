@@ -8,21 +8,20 @@
 //! Aardal, Hurkens & Lenstra, *Solving a system of linear Diophantine equations with lower and upper
 //! bounds on the variables*, 2000.
 
-use crate::mip::exact::Rational;
-use num_bigint::BigInt;
-use num_integer::Integer;
-use num_traits::{One, Signed, ToPrimitive, Zero};
+use crate::mip::exact::{Integer, Rational, one};
+use dashu_int::ops::DivEuclid;
+use num_traits::{Signed, Zero};
 
 /// The integer points of equations over `n` columns: `base + multipliers . basis`, and back.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Lattice {
     /// One point, `n` long.
-    pub base: Vec<BigInt>,
+    pub base: Vec<Integer>,
     /// Vectors that the equations do not see, each `n` long.
-    pub basis: Vec<Vec<BigInt>>,
+    pub basis: Vec<Vec<Integer>>,
     /// Of each vector of the basis the row, `n` long, that gives its multiplier from a point less
     /// the base.
-    pub inverse: Vec<Vec<BigInt>>,
+    pub inverse: Vec<Vec<Integer>>,
 }
 
 /// Solution of equations over the integers.
@@ -64,7 +63,7 @@ pub(crate) fn connected<E>(
 }
 
 /// `target -= q * vector`.
-fn subtract(target: &mut [BigInt], vector: &[BigInt], q: &BigInt) {
+fn subtract(target: &mut [Integer], vector: &[Integer], q: &Integer) {
     for (t, v) in target.iter_mut().zip(vector) {
         if !v.is_zero() {
             *t -= q * v;
@@ -73,7 +72,11 @@ fn subtract(target: &mut [BigInt], vector: &[BigInt], q: &BigInt) {
 }
 
 /// The two vectors at different positions of a list: the first to change, the second to read.
-fn pair(list: &mut [Vec<BigInt>], change: usize, read: usize) -> (&mut Vec<BigInt>, &Vec<BigInt>) {
+fn pair(
+    list: &mut [Vec<Integer>],
+    change: usize,
+    read: usize,
+) -> (&mut Vec<Integer>, &Vec<Integer>) {
     if change < read {
         let (low, high) = list.split_at_mut(read);
         (&mut low[change], &high[0])
@@ -83,35 +86,35 @@ fn pair(list: &mut [Vec<BigInt>], change: usize, read: usize) -> (&mut Vec<BigIn
     }
 }
 
-/// The integer nearest to a quotient.
-fn nearest(a: &BigInt, b: &BigInt) -> BigInt {
-    (BigInt::from(2) * a + b).div_floor(&(BigInt::from(2) * b))
+/// The integer nearest to a quotient; the divisor is positive.
+fn nearest(a: &Integer, b: &Integer) -> Integer {
+    (Integer::from(2) * a + b).div_euclid(Integer::from(2) * b)
 }
 
-fn dot(a: &[BigInt], b: &[BigInt]) -> BigInt {
+fn dot(a: &[Integer], b: &[Integer]) -> Integer {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
 /// Columns of the matrix under unimodular operations, with the operations and their inverse.
 struct Columns {
     /// Each column of the matrix, over the equations.
-    image: Vec<Vec<BigInt>>,
+    image: Vec<Vec<Integer>>,
     /// Each column of the unimodular matrix.
-    unit: Vec<Vec<BigInt>>,
+    unit: Vec<Vec<Integer>>,
     /// Each row of its inverse.
-    inverse: Vec<Vec<BigInt>>,
+    inverse: Vec<Vec<Integer>>,
 }
 
 impl Columns {
-    fn new(rows: &[Vec<(usize, BigInt)>], n: usize) -> Columns {
-        let mut image = vec![vec![BigInt::zero(); rows.len()]; n];
+    fn new(rows: &[Vec<(usize, Integer)>], n: usize) -> Columns {
+        let mut image = vec![vec![Integer::zero(); rows.len()]; n];
         for (i, row) in rows.iter().enumerate() {
             for (j, a) in row {
                 image[*j][i] = a.clone();
             }
         }
-        let unit: Vec<Vec<BigInt>> = (0..n)
-            .map(|j| (0..n).map(|k| BigInt::from(u8::from(j == k))).collect())
+        let unit: Vec<Vec<Integer>> = (0..n)
+            .map(|j| (0..n).map(|k| Integer::from(u8::from(j == k))).collect())
             .collect();
         Columns {
             image,
@@ -121,7 +124,7 @@ impl Columns {
     }
 
     /// Takes `q` times column `b` off column `a`.
-    fn reduce(&mut self, a: usize, b: usize, q: &BigInt) {
+    fn reduce(&mut self, a: usize, b: usize, q: &Integer) {
         for list in [&mut self.image, &mut self.unit] {
             let (target, vector) = pair(list, a, b);
             subtract(target, vector, q);
@@ -151,7 +154,7 @@ impl Columns {
                     continue;
                 }
                 let pivot = self.image[first][i].clone();
-                let sign = BigInt::from(if pivot.is_negative() { -1 } else { 1 });
+                let sign = Integer::from(if pivot.is_negative() { -1 } else { 1 });
                 let q = nearest(&(&self.image[k][i] * &sign), &pivot.abs());
                 self.reduce(k, first, &q);
                 clean &= self.image[k][i].is_zero();
@@ -165,26 +168,26 @@ impl Columns {
 
 /// The integer points of `rows . x = sides` over `n` columns.
 pub(crate) fn integer_points(
-    rows: &[Vec<(usize, BigInt)>],
-    sides: &[BigInt],
+    rows: &[Vec<(usize, Integer)>],
+    sides: &[Integer],
     n: usize,
 ) -> IntegerPoints {
     let mut columns = Columns::new(rows, n);
     // Of each column of the echelon form its equation, and the combination of the equations that
     // sees this column alone, as 1.
     let mut seen: Vec<Vec<Rational>> = Vec::new();
-    let mut coordinates: Vec<BigInt> = Vec::new();
+    let mut coordinates: Vec<Integer> = Vec::new();
     for i in 0..rows.len() {
         let rank = coordinates.len();
         // What is left of the equation beside the columns before.
         let mut multipliers = vec![Rational::zero(); rows.len()];
-        multipliers[i] = Rational::one();
+        multipliers[i] = one();
         let mut rest = sides[i].clone();
         for k in 0..rank {
             let a = &columns.image[k][i];
             rest -= a * &coordinates[k];
             for (m, s) in multipliers.iter_mut().zip(&seen[k]) {
-                *m -= Rational::from_integer(a.clone()) * s;
+                *m -= Rational::from(a.clone()) * s;
             }
         }
         if !columns.echelon(i, rank) {
@@ -192,11 +195,11 @@ pub(crate) fn integer_points(
                 continue;
             }
             // No column is left, but a side: half of it is what no integer point gives.
-            let half = Rational::new(BigInt::one(), BigInt::from(2) * &rest);
+            let half = Rational::from_parts_signed(Integer::ONE, Integer::from(2) * &rest);
             return IntegerPoints::None(multipliers.into_iter().map(|m| m * &half).collect());
         }
         let pivot = columns.image[rank][i].clone();
-        let share = Rational::new(BigInt::one(), pivot.clone());
+        let share = Rational::from_parts_signed(Integer::ONE, pivot.clone());
         let multipliers: Vec<Rational> = multipliers.into_iter().map(|m| m * &share).collect();
         if !rest.is_multiple_of(&pivot) {
             return IntegerPoints::None(multipliers);
@@ -205,7 +208,7 @@ pub(crate) fn integer_points(
         seen.push(multipliers);
     }
     let rank = coordinates.len();
-    let mut base = vec![BigInt::zero(); n];
+    let mut base = vec![Integer::zero(); n];
     for (k, c) in coordinates.iter().enumerate() {
         subtract(&mut base, &columns.unit[k], &-c);
     }
@@ -222,8 +225,8 @@ impl Lattice {
         let n = self.basis.len();
         // Determinants of the leading Gram matrices, from 1 for none; and `lambda[k][j]`, the
         // Gram-Schmidt coefficients times `d[j + 1]`.
-        let mut d = vec![BigInt::one()];
-        let mut lambda = vec![vec![BigInt::zero(); n]; n];
+        let mut d = vec![Integer::ONE];
+        let mut lambda = vec![vec![Integer::zero(); n]; n];
         let mut k = 0;
         while k < n {
             if d.len() == k + 1 {
@@ -245,8 +248,8 @@ impl Lattice {
             }
             self.reduce(&mut lambda, &d, k, k - 1);
             let l = lambda[k][k - 1].clone();
-            let short = BigInt::from(4) * (&d[k + 1] * &d[k - 1] + &l * &l)
-                < BigInt::from(3) * &d[k] * &d[k];
+            let short = Integer::from(4) * (&d[k + 1] * &d[k - 1] + &l * &l)
+                < Integer::from(3) * &d[k] * &d[k];
             if !short {
                 for j in (0..k - 1).rev() {
                     self.reduce(&mut lambda, &d, k, j);
@@ -272,8 +275,8 @@ impl Lattice {
     }
 
     /// Size-reduces vector `k` by vector `j`.
-    fn reduce(&mut self, lambda: &mut [Vec<BigInt>], d: &[BigInt], k: usize, j: usize) {
-        if BigInt::from(2) * lambda[k][j].abs() <= d[j + 1] {
+    fn reduce(&mut self, lambda: &mut [Vec<Integer>], d: &[Integer], k: usize, j: usize) {
+        if Integer::from(2) * lambda[k][j].abs() <= d[j + 1] {
             return;
         }
         let q = nearest(&lambda[k][j], &d[j + 1]);
@@ -289,8 +292,7 @@ impl Lattice {
     /// Moves the base towards a point, by whole multiples of the basis: the nearest plane of the
     /// last vector first (Babai 1986). Floating point is good enough: any base is right.
     pub fn centre(&mut self, target: &[f64]) {
-        let float =
-            |v: &[BigInt]| -> Vec<f64> { v.iter().map(|x| x.to_f64().unwrap_or(0.0)).collect() };
+        let float = |v: &[Integer]| -> Vec<f64> { v.iter().map(|x| x.to_f64().value()).collect() };
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
         let mut orthogonal: Vec<Vec<f64>> = Vec::new();
         for v in &self.basis {
@@ -311,7 +313,7 @@ impl Lattice {
                 .collect();
             let steps = (dot(&off, o) / dot(o, o)).round();
             if steps.is_finite() && steps.abs() < 1e15 {
-                subtract(&mut self.base, v, &BigInt::from(steps as i64));
+                subtract(&mut self.base, v, &Integer::from(steps as i64));
             }
         }
     }
@@ -323,7 +325,7 @@ mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
     use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
-    type System = (Vec<Vec<(usize, BigInt)>>, Vec<BigInt>, usize);
+    type System = (Vec<Vec<(usize, Integer)>>, Vec<Integer>, usize);
 
     /// A number from `-most` to `most`.
     fn draw(rng: &mut Xoshiro256PlusPlus, most: i64) -> i64 {
@@ -340,16 +342,16 @@ mod tests {
                 (0..n)
                     .filter_map(|j| {
                         let a = draw(rng, 12);
-                        (a != 0).then(|| (j, BigInt::from(a)))
+                        (a != 0).then(|| (j, Integer::from(a)))
                     })
                     .collect()
             })
             .collect();
-        let sides = (0..m).map(|_| BigInt::from(draw(rng, 30))).collect();
+        let sides = (0..m).map(|_| Integer::from(draw(rng, 30))).collect();
         (rows, sides, n)
     }
 
-    fn activity(row: &[(usize, BigInt)], x: &[BigInt]) -> BigInt {
+    fn activity(row: &[(usize, Integer)], x: &[Integer]) -> Integer {
         row.iter().map(|(j, a)| a * &x[*j]).sum()
     }
 
@@ -365,16 +367,16 @@ mod tests {
                     let mut side = Rational::zero();
                     for ((row, s), y) in rows.iter().zip(&sides).zip(&y) {
                         row.iter()
-                            .for_each(|(j, a)| form[*j] += y * Rational::from_integer(a.clone()));
-                        side += y * Rational::from_integer(s.clone());
+                            .for_each(|(j, a)| form[*j] += y * Rational::from(a.clone()));
+                        side += y * Rational::from(s.clone());
                     }
-                    assert!(form.iter().all(|v| v.is_integer()) && !side.is_integer());
+                    assert!(form.iter().all(|v| v.is_int()) && !side.is_int());
                 }
                 IntegerPoints::Lattice(mut lattice) => {
                     solvable += 1;
-                    let long: BigInt = lattice.basis.iter().map(|v| dot(v, v)).sum();
+                    let long: Integer = lattice.basis.iter().map(|v| dot(v, v)).sum();
                     lattice.shorten();
-                    let short: BigInt = lattice.basis.iter().map(|v| dot(v, v)).sum();
+                    let short: Integer = lattice.basis.iter().map(|v| dot(v, v)).sum();
                     assert!(short <= long || lattice.basis.len() > 1);
                     let target: Vec<f64> = (0..n).map(|_| draw(&mut rng, 50) as f64).collect();
                     lattice.centre(&target);
@@ -385,7 +387,7 @@ mod tests {
                     // The way back, and with it that nothing is missing.
                     for (i, row) in lattice.inverse.iter().enumerate() {
                         for (k, v) in lattice.basis.iter().enumerate() {
-                            assert_eq!(dot(row, v), BigInt::from(u8::from(i == k)));
+                            assert_eq!(dot(row, v), Integer::from(u8::from(i == k)));
                         }
                     }
                 }
@@ -399,13 +401,13 @@ mod tests {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(2);
         for _ in 0..1000 {
             let (rows, _, n) = random(&mut rng);
-            let x: Vec<BigInt> = (0..n).map(|_| BigInt::from(draw(&mut rng, 99))).collect();
-            let sides: Vec<BigInt> = rows.iter().map(|r| activity(r, &x)).collect();
+            let x: Vec<Integer> = (0..n).map(|_| Integer::from(draw(&mut rng, 99))).collect();
+            let sides: Vec<Integer> = rows.iter().map(|r| activity(r, &x)).collect();
             let IntegerPoints::Lattice(mut lattice) = integer_points(&rows, &sides, n) else {
                 panic!("{rows:?} {sides:?}");
             };
             lattice.shorten();
-            let off: Vec<BigInt> = x.iter().zip(&lattice.base).map(|(a, b)| a - b).collect();
+            let off: Vec<Integer> = x.iter().zip(&lattice.base).map(|(a, b)| a - b).collect();
             let mut back = lattice.base.clone();
             for (v, row) in lattice.basis.iter().zip(&lattice.inverse) {
                 subtract(&mut back, v, &-dot(row, &off));

@@ -43,6 +43,11 @@ fn random_model(numbers: &mut Numbers) -> Model {
             _ => b.add_row(below, entries),
         };
     }
+    // A coefficient that is larger than it need be.
+    if columns.len() > 4 {
+        let entries = [(columns[0], 1.0), (columns[1], -20.0)];
+        b.add_row(Bounds::new(f64::NEG_INFINITY, 0.0), entries);
+    }
     b.build().unwrap()
 }
 
@@ -71,6 +76,9 @@ fn certificates_show_what_is_told() {
         let text = std::fs::read_to_string(&path).unwrap();
         let certificate = parse(&text).unwrap();
         check(&certificate).unwrap();
+        // Every line but the last is there for a later one.
+        let unused = text.lines().filter(|l| l.ends_with("} -1")).count();
+        assert_eq!(unused, 1, "seed {seed}");
         let mps = remat_lp::mps::to_string(&model);
         let stated = MpsModel::parse(&mps).unwrap();
         assert_eq!(stated.compare(&certificate), Ok(()), "seed {seed}");

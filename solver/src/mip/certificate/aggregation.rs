@@ -4,11 +4,15 @@
 
 use super::cuts::nearer;
 use super::tree::CertifiedTree;
-use num_traits::ToPrimitive;
+use crate::mip::exact::double;
 use remat_lp::{ColId, RowId, Solution};
 
 /// Most rows in a sum, variable bounds aside.
 const LENGTH: usize = 6;
+/// The same at the root.
+const ROOT_LENGTH: usize = 12;
+/// Integer columns that are tried from their other bound.
+const COMPLEMENTS: usize = 20;
 /// Divisors tried for a sum.
 const DIVISORS: usize = 8;
 /// Longer rows are left to the tableau.
@@ -26,6 +30,22 @@ enum DerivedArcs {
 /// Multipliers of rows, or coefficients of columns.
 type Sum = Vec<(usize, f64)>;
 
+/// Multipliers of rows, and the columns to be measured from the bound that is farther.
+pub(super) struct Candidate {
+    pub rows: Sum,
+    pub complemented: Vec<usize>,
+}
+
+/// A row of one continuous and one integer column as a bound of the former.
+#[derive(Clone, Copy)]
+struct VariableBound {
+    row: usize,
+    /// The continuous column's coefficient.
+    coefficient: f64,
+    /// Distance of the row from its side, in units of the column.
+    slack: f64,
+}
+
 /// A column or row as a distance from a bound or side: the sign, the bound, and whether it is
 /// integer.
 #[derive(Clone, Copy)]
@@ -36,10 +56,39 @@ struct Distance {
     integer: bool,
 }
 
+/// A column of a sum: its coefficient, its distance, and its value.
+struct SumColumn {
+    coefficient: f64,
+    distance: Option<Distance>,
+    value: f64,
+    integer: bool,
+}
+
+/// A sum of rows, ready to be rounded with many divisors.
+struct Prepared {
+    /// The sides.
+    side: f64,
+    /// Coefficient and value of each row's distance, and `true` if it is integer; equations have
+    /// none.
+    slacks: Vec<(f64, f64, bool)>,
+    columns: Vec<SumColumn>,
+}
+
+/// The largest integer not above a number of moderate size, without a call.
+#[inline]
+fn floor(v: f64) -> f64 {
+    let t = v as i64 as f64;
+    if t > v { t - 1.0 } else { t }
+}
+
 pub(super) struct Aggregation<'a> {
     tree: &'a CertifiedTree<'a>,
     solution: &'a Solution,
     cols: Vec<Option<Distance>>,
+    /// From the bound that is farther, of integer columns.
+    farther: Vec<Option<Distance>>,
+    /// The tightest of each column.
+    variable: Vec<Option<VariableBound>>,
     rows: Vec<Option<Distance>>,
     /// All kinds of paths and more divisors, as at the root.
     thorough: bool,
@@ -49,7 +98,7 @@ impl<'a> Aggregation<'a> {
     pub fn new(tree: &'a CertifiedTree<'a>, s: &'a Solution, thorough: bool) -> Self {
         let distance = |lower, upper, at: f64, integer| {
             let (side, sign) = nearer(lower, upper, at)?;
-            let (bound, sign) = (side.value.to_f64()?, f64::from(sign));
+            let (bound, sign) = (double(&side.value), f64::from(sign));
             Some(Distance {
                 sign,
                 bound,
@@ -64,25 +113,69 @@ impl<'a> Aggregation<'a> {
         let rows = (tree.rows.iter().zip(&s.row_activity))
             .map(|(r, &v)| {
                 let whole = |(j, a): &(usize, crate::mip::exact::Rational)| {
-                    tree.m.integer[*j] && a.is_integer()
+                    tree.m.integer[*j] && a.is_int()
                 };
                 let mut d = distance(&r.lower, &r.upper, v, false)?;
                 d.integer = d.bound.fract() == 0.0 && r.entries.iter().all(whole);
                 Some(d)
             })
             .collect();
-        Aggregation {
+        let columns = tree.lower.iter().zip(&tree.upper).zip(&tree.m.integer);
+        let farther = (columns.zip(&s.x))
+            .map(|(((l, u), &integer), &v)| {
+                let (Some(lower), Some(upper)) = (l, u) else {
+                    return None;
+                };
+                let near = nearer(l, u, v)?.1;
+                let (side, sign) = if near > 0 {
+                    (upper, -1.0)
+                } else {
+                    (lower, 1.0)
+                };
+                let bound = double(&side.value);
+                integer.then_some(Distance {
+                    sign,
+                    bound,
+                    value: (sign * (v - bound)).max(0.0),
+                    integer,
+                })
+            })
+            .collect();
+        let mut out = Aggregation {
             tree,
             solution: s,
             cols,
+            farther,
+            variable: Vec::new(),
             rows,
             thorough,
+        };
+        out.variable = (0..s.x.len()).map(|j| out.variable_bound(j)).collect();
+        out
+    }
+
+    fn variable_bound(&self, j: usize) -> Option<VariableBound> {
+        if self.tree.m.integer[j] {
+            return None;
         }
+        let model = self.tree.lp.model();
+        let bound = |(i, a): (RowId, f64)| {
+            let entries = &self.tree.rows[i.index()].entries;
+            let mixed = entries.len() == 2 && entries.iter().any(|e| self.tree.m.integer[e.0]);
+            let slack = self.rows[i.index()].filter(|_| mixed)?.value / a.abs();
+            Some(VariableBound {
+                row: i.index(),
+                coefficient: a,
+                slack,
+            })
+        };
+        let bounds = model.col(ColId(j as u32)).filter_map(bound);
+        bounds.min_by(|a, b| a.slack.total_cmp(&b.slack))
     }
 
     /// Multipliers of rows whose rounding cuts the point off, as far as doubles tell; the deepest
     /// first.
-    pub fn promising(&self, most: usize) -> Vec<Sum> {
+    pub fn promising(&self, most: usize) -> Vec<(f64, Candidate)> {
         let mut out = Vec::new();
         for start in 0..self.tree.rows.len() {
             if self.tree.rows[start].entries.len() > ROW_LENGTH_LIMIT {
@@ -95,38 +188,51 @@ impl<'a> Aggregation<'a> {
         }
         out.sort_by(|a, b| b.0.total_cmp(&a.0));
         out.truncate(most);
-        out.into_iter().map(|e| e.1).collect()
+        out
     }
 
-    fn path(&self, start: usize, arcs: DerivedArcs, out: &mut Vec<(f64, Sum)>) {
+    /// The roundings of a sum: with variable bounds where they are as tight as bounds, where they
+    /// are tighter, and nowhere.
+    pub fn roundings(&self, rows: &[(usize, f64)], out: &mut Vec<(f64, Candidate)>) {
+        let sum = self.sum(rows);
+        let mut before = usize::MAX;
+        for tie in [Some(1e-9), Some(-1e-6), None] {
+            let y = self.substituted(rows, &sum, tie);
+            if y.len() != before {
+                out.extend(self.best(&y));
+            }
+            before = y.len();
+        }
+    }
+
+    fn path(&self, start: usize, arcs: DerivedArcs, out: &mut Vec<(f64, Candidate)>) {
         let mut rows = vec![(start, 1.0)];
-        for length in 1..=LENGTH {
+        for length in 1..=if self.thorough { ROOT_LENGTH } else { LENGTH } {
             let sum = self.sum(&rows);
-            let (with_bounds, left) = self.substituted(&rows, &sum);
+            let mut found = false;
             // The start alone is the same for all kinds of paths.
             if length > 1 || arcs == DerivedArcs::Any {
-                let same = with_bounds.len() == rows.len();
-                for y in [&with_bounds, &rows].into_iter().skip(usize::from(same)) {
-                    if let Some((e, d)) = self.best_divisor(y) {
-                        out.push((e, y.iter().map(|&(i, v)| (i, v / d)).collect()));
-                    }
-                }
+                let before = out.len();
+                self.roundings(&rows, out);
+                found = out.len() > before;
             }
-            // The deepest continuous column goes next, one with a variable bound if there is no
-            // other.
+            if found && length > 1 {
+                return;
+            }
+            // The deepest continuous column goes next.
             let mut deepest: Vec<(f64, usize, f64)> = (sum.iter())
-                .filter(|e| !self.tree.m.integer[e.0] && self.depth(e.0) > 1e-6)
+                .filter(|e| !self.tree.m.integer[e.0])
                 .filter(|e| match arcs {
-                    DerivedArcs::Any => left.contains(e),
+                    DerivedArcs::Any => true,
                     DerivedArcs::In => e.1 > 0.0,
                     DerivedArcs::Out => e.1 < 0.0,
                 })
-                .map(|&(j, v)| (self.depth(j), j, v))
+                .map(|&(j, v)| (self.inner_depth(&rows, j), j, v))
+                .filter(|e| e.0 > 1e-6)
                 .collect();
             deepest.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            let Some(next) = deepest
-                .into_iter()
-                .find_map(|(_, j, a)| self.eliminating(&rows, j, a))
+            let Some(next) =
+                (deepest.into_iter().take(5)).find_map(|(_, j, a)| self.eliminating(&rows, j, a))
             else {
                 return;
             };
@@ -157,31 +263,32 @@ impl<'a> Aggregation<'a> {
         self.cols[j].map_or(f64::INFINITY, |d| d.value)
     }
 
-    /// The sum with variable bounds (rows of one continuous and one integer column) in place of the
-    /// continuous columns inside their bounds, and such columns that have none.
-    fn substituted(&self, rows: &[(usize, f64)], sum: &[(usize, f64)]) -> (Sum, Sum) {
-        let model = self.tree.lp.model();
-        let (mut out, mut left) = (rows.to_vec(), Vec::new());
+    /// The tightest variable bound of a column that is no part of a sum yet.
+    fn unused(&self, rows: &[(usize, f64)], j: usize) -> Option<VariableBound> {
+        self.variable[j].filter(|b| rows.iter().all(|r| r.0 != b.row))
+    }
+
+    /// Distance of a column to its nearest bound, variable bounds included.
+    fn inner_depth(&self, rows: &[(usize, f64)], j: usize) -> f64 {
+        let variable = self.unused(rows, j).map_or(f64::INFINITY, |b| b.slack);
+        self.depth(j).min(variable)
+    }
+
+    /// The sum with variable bounds in place of the continuous columns' bounds, where they are
+    /// farther by no more than `tie`.
+    fn substituted(&self, rows: &[(usize, f64)], sum: &[(usize, f64)], tie: Option<f64>) -> Sum {
+        let mut out = rows.to_vec();
+        let Some(tie) = tie else {
+            return out;
+        };
         for &(j, v) in sum {
-            if self.tree.m.integer[j] || self.depth(j) <= 1e-6 {
-                continue;
-            }
-            let variable_bound = model
-                .col(ColId(j as u32))
-                .filter_map(|(i, a)| {
-                    let row = &self.tree.rows[i.index()].entries;
-                    let mixed = row.len() == 2 && row.iter().any(|e| self.tree.m.integer[e.0]);
-                    let slack = self.rows[i.index()]?.value / a.abs();
-                    (mixed && slack < self.depth(j) && rows.iter().all(|r| r.0 != i.index()))
-                        .then_some((slack, i.index(), -v / a))
-                })
-                .min_by(|a, b| a.0.total_cmp(&b.0));
-            match variable_bound {
-                Some((_, i, factor)) => out.push((i, factor)),
-                None => left.push((j, v)),
+            if let Some(b) = self.unused(&out, j)
+                && b.slack <= self.depth(j) + tie
+            {
+                out.push((b.row, -v / b.coefficient));
             }
         }
-        (out, left)
+        out
     }
 
     /// The tight row that eliminates a column best, with its multiplier.
@@ -193,7 +300,8 @@ impl<'a> Aggregation<'a> {
                 let i = i.index();
                 let length = self.tree.rows[i].entries.len();
                 let factor = -v / a;
-                let usable = length <= ROW_LENGTH_LIMIT
+                let usable = i < self.tree.m.rows.len()
+                    && length <= ROW_LENGTH_LIMIT
                     && rows.iter().all(|r| r.0 != i)
                     && (1e-5..=1e5).contains(&factor.abs());
                 let slack = self.rows[i]?.value;
@@ -204,10 +312,11 @@ impl<'a> Aggregation<'a> {
             .map(|(_, i, factor)| (i, factor))
     }
 
-    /// The divisor, with a sign, by which a sum is rounded to the deepest cut, and how deep that
-    /// is.
-    fn best_divisor(&self, y: &[(usize, f64)]) -> Option<(f64, f64)> {
+    /// The divisor, with a sign, and the columns from their other bounds by which a sum is rounded
+    /// to the deepest cut, and how deep that is.
+    fn best(&self, y: &[(usize, f64)]) -> Option<(f64, Candidate)> {
         let sum = self.sum(y);
+        let mut prepared = self.prepared(y, &sum)?;
         let mut divisors: Vec<f64> = vec![1.0];
         for &(j, a) in &sum {
             let inside = self.tree.m.integer[j] && self.depth(j) > 1e-6;
@@ -216,44 +325,88 @@ impl<'a> Aggregation<'a> {
             }
         }
         divisors.truncate(DIVISORS);
-        for k in 0..if self.thorough { divisors.len() } else { 0 } {
-            divisors.extend([2.0, 4.0, 8.0].map(|part| divisors[k] / part));
-        }
         let mut best: Option<(f64, f64)> = None;
-        for d in divisors.into_iter().flat_map(|d| [d, -d]) {
-            if let Some(e) = self.efficacy(y, &sum, d)
-                && best.is_none_or(|b| e > b.0)
-            {
-                best = Some((e, d));
+        let mut terms = Vec::new();
+        let mut try_all = |divisors: &[f64], best: &mut Option<(f64, f64)>| {
+            for d in divisors.iter().flat_map(|&d| [d, -d]) {
+                if let Some(e) = prepared.efficacy(d, &mut terms)
+                    && best.is_none_or(|b| e > b.0)
+                {
+                    *best = Some((e, d));
+                }
+            }
+        };
+        try_all(&divisors, &mut best);
+        if let Some((_, d)) = best.filter(|_| self.thorough) {
+            try_all(&[2.0, 4.0, 8.0].map(|part| d / part), &mut best);
+        }
+        let (mut depth, divisor) = best.filter(|b| b.0 > -0.1)?;
+        // Columns from the other bound, those nearest to the middle first, while it helps.
+        let mut order: Vec<(f64, usize)> = (prepared.columns.iter().enumerate())
+            .filter_map(|(k, c)| {
+                let (near, far) = (c.distance?, self.farther[sum[k].0]?);
+                (near.value > 1e-6).then_some((far.value - near.value, k))
+            })
+            .collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let mut complemented = Vec::new();
+        for (_, k) in order.into_iter().take(COMPLEMENTS) {
+            let before = prepared.columns[k].distance;
+            prepared.columns[k].distance = self.farther[sum[k].0];
+            match prepared.efficacy(divisor, &mut terms) {
+                Some(e) if e > depth + 1e-9 => {
+                    depth = e;
+                    complemented.push(sum[k].0);
+                }
+                _ => prepared.columns[k].distance = before,
             }
         }
-        best.filter(|b| b.0 > 1e-3)
+        let rows = y.iter().map(|&(i, v)| (i, v / divisor)).collect();
+        (depth > 1e-3).then_some((depth, Candidate { rows, complemented }))
     }
 
-    /// Depth to which a rounding cuts, in distances.
-    fn efficacy(&self, y: &[(usize, f64)], sum: &[(usize, f64)], divisor: f64) -> Option<f64> {
-        let mut rhs = 0.0;
-        let mut terms: Vec<(f64, f64, bool)> = Vec::with_capacity(y.len() + sum.len());
+    fn prepared(&self, y: &[(usize, f64)], sum: &[(usize, f64)]) -> Option<Prepared> {
+        let mut side = 0.0;
+        let mut slacks = Vec::with_capacity(y.len());
         for &(i, v) in y {
             let d = self.rows[i]?;
-            let v = v / divisor;
-            rhs += v * d.bound;
+            side += v * d.bound;
             let r = &self.tree.rows[i];
             let equation = match (&r.lower, &r.upper) {
                 (Some(l), Some(u)) => l.line == u.line,
                 _ => false,
             };
             if !equation {
-                terms.push((-v * d.sign, d.value, d.integer));
+                slacks.push((-v * d.sign, d.value, d.integer));
             }
         }
-        for &(j, a) in sum {
-            let a = a / divisor;
-            if self.tree.m.integer[j] && (a - a.round()).abs() < 1e-9 {
-                terms.push((a, self.solution.x[j], true));
+        let column = |&(j, coefficient): &(usize, f64)| SumColumn {
+            coefficient,
+            distance: self.cols[j],
+            value: self.solution.x[j],
+            integer: self.tree.m.integer[j],
+        };
+        Some(Prepared {
+            side,
+            slacks,
+            columns: sum.iter().map(column).collect(),
+        })
+    }
+}
+
+impl Prepared {
+    /// Depth to which the rounding of the sum over a divisor cuts, in distances.
+    fn efficacy(&self, divisor: f64, terms: &mut Vec<(f64, f64, bool)>) -> Option<f64> {
+        let share = 1.0 / divisor;
+        let mut rhs = self.side * share;
+        terms.clear();
+        for c in &self.columns {
+            let a = c.coefficient * share;
+            if c.integer && (a - floor(a + 0.5)).abs() < 1e-9 {
+                terms.push((a, c.value, true));
                 continue;
             }
-            let d = self.cols[j]?;
+            let d = c.distance?;
             rhs -= a * d.bound;
             terms.push((a * d.sign, d.value, d.integer));
         }
@@ -262,9 +415,13 @@ impl<'a> Aggregation<'a> {
             return None;
         }
         let (mut activity, mut norm) = (0.0, 0.0);
-        for (a, value, integer) in terms {
+        let slacks = self
+            .slacks
+            .iter()
+            .map(|&(a, v, integer)| (a * share, v, integer));
+        for (a, value, integer) in slacks.chain(terms.iter().copied()) {
             let c = if integer {
-                let f = a - (a + 1e-9).floor();
+                let f = a - floor(a + 1e-9);
                 a - f + (f.max(0.0) / f0).min(1.0)
             } else {
                 a.max(0.0) / f0

@@ -4,7 +4,7 @@
 
 use super::ConstraintSense;
 use super::tree::{ActiveBound, CertifiedTree};
-use crate::mip::exact::{Rational, one, shortened};
+use crate::mip::exact::{Rational, ceiling, floor, one, shortened};
 use num_traits::Signed;
 use remat_lp::ModelError;
 
@@ -13,7 +13,7 @@ const PASSES: usize = 5;
 /// Rows with more columns only give bounds to columns without one.
 const ROW_LENGTH_LIMIT: usize = 60;
 /// Significant bits of a continuous column's bound.
-const BITS: u64 = 48;
+const BITS: usize = 48;
 
 impl CertifiedTree<'_> {
     /// Rounds the bounds of integer columns, and takes from the rows what they imply.
@@ -35,17 +35,17 @@ impl CertifiedTree<'_> {
             }
             let form = format!("1 {j} 1");
             if let Some(s) = &mut self.lower[j]
-                && !s.value.is_integer()
+                && !s.value.is_int()
             {
-                s.value = s.value.ceil();
+                s.value = ceiling(&s.value);
                 let part = [(s.line, one())];
                 s.line =
                     (self.proof).combine(ConstraintSense::AtLeast, &s.value, &form, &part, true);
             }
             if let Some(s) = &mut self.upper[j]
-                && !s.value.is_integer()
+                && !s.value.is_int()
             {
-                s.value = s.value.floor();
+                s.value = floor(&s.value);
                 let part = [(s.line, one())];
                 s.line =
                     (self.proof).combine(ConstraintSense::AtMost, &s.value, &form, &part, true);
@@ -69,10 +69,10 @@ impl CertifiedTree<'_> {
     fn imply_bounds(&mut self) -> bool {
         let mut moved = false;
         for i in 0..self.m.rows.len() {
-            for (j, a) in &self.m.rows[i] {
+            for (j, a) in &self.rows[i].entries.clone() {
                 for up in [false, true] {
                     let have = if up { &self.upper[*j] } else { &self.lower[*j] };
-                    if have.is_some() && self.m.rows[i].len() > ROW_LENGTH_LIMIT {
+                    if have.is_some() && self.rows[i].entries.len() > ROW_LENGTH_LIMIT {
                         continue;
                     }
                     // An upper bound comes from the row's upper side if the coefficient is
@@ -89,8 +89,8 @@ impl CertifiedTree<'_> {
                     let round = self.m.integer[*j];
                     let value = match (round, up) {
                         (false, _) => shortened(&value, BITS, up),
-                        (true, true) => value.floor(),
-                        (true, false) => value.ceil(),
+                        (true, true) => floor(&value),
+                        (true, false) => ceiling(&value),
                     };
                     if !self.is_worth_having(*j, up, &value) {
                         continue;
@@ -128,8 +128,7 @@ impl CertifiedTree<'_> {
             return gain.is_positive();
         };
         let range = ahead(&have.value, &other.value);
-        gain.is_positive()
-            && (self.m.integer[j] || gain * Rational::from_integer(20.into()) >= range)
+        gain.is_positive() && (self.m.integer[j] || gain * Rational::from(20) >= range)
     }
 
     /// Bound that a row leaves for one of its columns, and the constraints that say so.
@@ -143,7 +142,7 @@ impl CertifiedTree<'_> {
     ) -> Option<(Rational, Vec<(usize, Rational)>)> {
         let mut value = &side.value / a;
         let mut parts = vec![(side.line, one() / a)];
-        for (k, b) in self.m.rows[row].iter().filter(|(k, _)| *k != col) {
+        for (k, b) in self.rows[row].entries.iter().filter(|(k, _)| *k != col) {
             let ratio = b / a;
             let of = if ratio.is_positive() == up {
                 &self.lower[*k]

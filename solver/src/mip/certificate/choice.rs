@@ -4,7 +4,7 @@
 
 use super::tree::CertifiedTree;
 use crate::mip::branching::pseudocost::{Observation, score};
-use crate::mip::exact::{Rational, decimal, one};
+use crate::mip::exact::{Rational, decimal, floor, one};
 use remat_lp::{Bounds, ColId, Limits, LpOutcome, ModelError, Solution};
 
 /// Observations of a column in either direction that make probing unnecessary.
@@ -37,18 +37,22 @@ impl CertifiedTree<'_> {
 
     /// The fractional column from which most is to be expected.
     fn most_promising(&mut self, s: &Solution) -> Result<Option<usize>, ModelError> {
-        let mut candidates: Vec<(f64, usize)> = (0..s.x.len())
-            .filter(|&j| self.m.integer[j] && (s.x[j] - s.x[j].round()).abs() > 1e-6)
-            .filter(|&j| !self.is_fixed(j))
-            .map(|j| (self.expected(s, j), j))
-            .collect();
+        let fractional = |tolerance: f64| -> Vec<(f64, usize)> {
+            (0..s.x.len())
+                .filter(|&j| self.m.integer[j] && (s.x[j] - s.x[j].round()).abs() > tolerance)
+                .filter(|&j| !self.is_fixed(j))
+                .map(|j| (self.expected(s, j), j))
+                .collect()
+        };
+        let mut candidates = fractional(1e-6);
+        if candidates.is_empty() {
+            candidates = fractional(1e-9);
+        }
         candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut best: Option<(f64, usize)> = None;
         let mut failed = 0;
         for (guess, j) in candidates {
-            let probing = self.most_lines.is_none()
-                && self.pseudo.reliability(j) < RELIABLE
-                && failed < LOOKAHEAD;
+            let probing = self.pseudo.reliability(j) < RELIABLE && failed < LOOKAHEAD;
             let value = if probing {
                 let down = self.probe(s, j, false)?;
                 let up = self.probe(s, j, true)?;
@@ -117,9 +121,9 @@ impl CertifiedTree<'_> {
     /// nothing proven.
     fn any(&self, x: Option<&[f64]>) -> Option<(usize, Rational)> {
         let j = (0..self.m.cost.len()).find(|&j| self.m.integer[j] && !self.is_fixed(j))?;
-        let two = Rational::from_integer(2.into());
+        let two = Rational::from(2);
         let at = match (&self.lower[j], &self.upper[j], x) {
-            (Some(l), Some(u), None) => ((&l.value + &u.value) / two).floor(),
+            (Some(l), Some(u), None) => floor(&((&l.value + &u.value) / two)),
             (l, u, x) => {
                 let v = decimal(x.map_or(0.0, |x| x[j].round()))?;
                 let v = match l {

@@ -4,9 +4,8 @@
 use super::ExactModel;
 use super::settling::Settled;
 use super::solution::exact_point;
-use crate::mip::exact::{Rational, decimal};
+use crate::mip::exact::{Rational, decimal, double};
 use crate::mip::outcome::{ExactClaim, Solution, SolveResult, SolveStatus};
-use num_traits::ToPrimitive;
 use remat_lp::Model;
 
 /// Tells what was settled; where nothing was, the claim falls back to what is known, with the reason
@@ -76,9 +75,9 @@ impl Settled {
 
     /// Puts what is settled, in doubles, in the place of what was claimed.
     fn replace(&self, result: &mut SolveResult, model: &Model) {
-        let double = |v: &Rational| {
+        let objective = |v: &Rational| {
             let given = self.exact.given(model, v);
-            given.and_then(|v| v.to_f64()).unwrap_or(f64::NAN)
+            given.map_or(f64::NAN, |v| double(&v))
         };
         let (Some(point), Some(goal)) = (&self.point, &self.goal) else {
             result.status = SolveStatus::Infeasible;
@@ -87,14 +86,11 @@ impl Settled {
             result.pool.clear();
             return;
         };
-        let x: Vec<f64> = point
-            .iter()
-            .map(|v| v.to_f64().unwrap_or(f64::NAN))
-            .collect();
+        let x: Vec<f64> = point.iter().map(double).collect();
         let before = result.solution.take();
         let is_same = before.as_ref().is_some_and(|s| s.x == x);
         let solution = Solution {
-            objective: double(&goal.value),
+            objective: objective(&goal.value),
             x,
             found_by: match (&before, is_same) {
                 (Some(s), true) => s.found_by,
@@ -109,7 +105,7 @@ impl Settled {
         result.pool.push(solution.clone());
         result.pool.extend(others);
         result.status = SolveStatus::Optimal;
-        result.dual_bound = double(&goal.bound);
+        result.dual_bound = objective(&goal.bound);
         result.solution = Some(solution);
     }
 }

@@ -7,11 +7,11 @@
 //! the case and of multiples of `t_k >= 0`. The coefficients may be rounded up at will, the sums
 //! take up the rest; so numbers stay short, however many cuts rest on one another.
 
-use super::aggregation::Aggregation;
+use super::aggregation::{Aggregation, Candidate};
 use super::tree::{ActiveBound, CertifiedTree, RelaxationRow};
 use super::{ConstraintSense, entries};
-use crate::mip::exact::{Rational, nearby, one, shortened};
-use num_traits::{Signed, ToPrimitive, Zero};
+use crate::mip::exact::{Rational, double, floor, nearby, one, shortened};
+use num_traits::{Signed, Zero};
 use remat_lp::{Bounds, ColId, Limits, LpOutcome, ModelError, NewRow, RowId, Solution, VarStatus};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -19,6 +19,9 @@ use std::sync::atomic::Ordering;
 /// Most rounds, and rounds in which the bound has to gain a hundredth of the gap.
 const ROUNDS: usize = 40;
 const PATIENCE: usize = 6;
+/// The same after sides were closed.
+const LATER_ROUNDS: usize = 10;
+const LATER_PATIENCE: usize = 3;
 /// Rounds at a node of the tree.
 const NODE_ROUNDS: usize = 3;
 /// Most tableau rows tried in a round, at the root and at a node; of other sums three times as
@@ -28,7 +31,7 @@ const NODE_SOURCES: usize = 20;
 /// Most cuts taken in a round.
 const TAKEN: usize = 30;
 /// Significant bits of a cut's coefficients.
-const BITS: u64 = 18;
+const BITS: usize = 18;
 /// Right-hand sides with less of a fraction give steep cuts.
 const FRACTION: f64 = 0.02;
 /// Largest ratio of a cut's coefficients.
@@ -75,8 +78,8 @@ pub(super) fn nearer<'a>(
     at: f64,
 ) -> Option<(&'a ActiveBound, i32)> {
     let distance = |s: &Option<ActiveBound>| {
-        let value = s.as_ref().and_then(|s| s.value.to_f64());
-        value.map_or(f64::INFINITY, |v| (at - v).abs())
+        s.as_ref()
+            .map_or(f64::INFINITY, |s| (at - double(&s.value)).abs())
     };
     if distance(lower) <= distance(upper) {
         lower.as_ref().map(|s| (s, 1))
@@ -96,9 +99,14 @@ fn nonzero(sum: BTreeMap<usize, Rational>) -> Vec<(usize, Rational)> {
 impl CertifiedTree<'_> {
     /// Adds cuts to the relaxation until they gain nothing; those that are slack in the end are
     /// taken out again.
-    pub(super) fn strengthen(&mut self) -> Result<(), ModelError> {
+    pub(super) fn strengthen(&mut self, first: bool) -> Result<(), ModelError> {
+        let (rounds, patience) = if first {
+            (ROUNDS, PATIENCE)
+        } else {
+            (LATER_ROUNDS, LATER_PATIENCE)
+        };
         let mut reference: Option<(f64, usize)> = None;
-        for round in 0..ROUNDS {
+        for round in 0..rounds {
             let Some(s) = self.relaxed() else {
                 return Ok(());
             };
@@ -114,13 +122,13 @@ impl CertifiedTree<'_> {
                     };
                     if s.objective > before + 0.01 * gap {
                         reference = Some((s.objective, round));
-                    } else if round >= at + PATIENCE {
+                    } else if round >= at + patience {
                         break;
                     }
                 }
                 None => reference = Some((s.objective, round)),
             }
-            let cuts = self.separate(&s, SOURCES);
+            let cuts = self.separate(&s, true);
             if cuts.is_empty() {
                 break;
             }
@@ -144,7 +152,7 @@ impl CertifiedTree<'_> {
         let mut last = None;
         let mut point = s.clone();
         for _ in 0..NODE_ROUNDS {
-            let cuts = self.separate(&point, NODE_SOURCES);
+            let cuts = self.separate(&point, false);
             if cuts.is_empty() {
                 break;
             }
@@ -194,7 +202,13 @@ impl CertifiedTree<'_> {
     }
 
     /// The best roundings that differ from each other.
-    fn separate(&mut self, s: &Solution, most: usize) -> Vec<Rounding> {
+    fn separate(&mut self, s: &Solution, thorough: bool) -> Vec<Rounding> {
+        let most = if thorough { SOURCES } else { NODE_SOURCES };
+        let taken_limit = if thorough {
+            TAKEN + self.m.rows.len() / 6
+        } else {
+            TAKEN
+        };
         let mut sources: Vec<(f64, usize)> = (0..self.m.cost.len())
             .filter(|&j| self.m.integer[j] && s.basis.cols[j] == VarStatus::Basic)
             .map(|j| ((s.x[j] - s.x[j].floor() - 0.5).abs(), j))
@@ -202,7 +216,7 @@ impl CertifiedTree<'_> {
             .collect();
         sources.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         sources.truncate(most);
-        let mut found = Vec::new();
+        let mut tableau = Vec::new();
         for (_, j) in sources {
             if self.stop.load(Ordering::Relaxed) {
                 return Vec::new();
@@ -215,10 +229,17 @@ impl CertifiedTree<'_> {
             let y: Vec<(usize, f64)> = (y.into_iter().enumerate())
                 .filter(|(i, v)| v.abs() > 1e-9 * largest && s.basis.rows[*i] != VarStatus::Basic)
                 .collect();
-            found.extend(self.rounding(s, &y));
+            tableau.push(y);
         }
-        let sums = Aggregation::new(self, s, most == SOURCES).promising(3 * most);
-        found.extend(sums.iter().filter_map(|y| self.rounding(s, y)));
+        let sums = Aggregation::new(self, s, thorough);
+        let mut found = sums.promising(3 * most);
+        tableau.iter().for_each(|y| sums.roundings(y, &mut found));
+        // In doubles so far: rational numbers are for what is likely to be taken.
+        found.sort_by(|a, b| b.0.total_cmp(&a.0));
+        found.truncate(2 * taken_limit);
+        let mut found: Vec<Rounding> = (found.iter())
+            .filter_map(|(_, candidate)| self.rounding(s, candidate))
+            .collect();
         found.sort_by(|a, b| b.efficacy.total_cmp(&a.efficacy));
         let mut taken: Vec<Rounding> = Vec::new();
         let mut dense = vec![0.0; self.m.cost.len()];
@@ -233,7 +254,7 @@ impl CertifiedTree<'_> {
             for &(j, _) in &cut.row {
                 dense[j] = 0.0;
             }
-            if !parallel && taken.len() < TAKEN {
+            if !parallel && taken.len() < taken_limit {
                 taken.push(cut);
             }
         }
@@ -241,7 +262,11 @@ impl CertifiedTree<'_> {
     }
 
     /// The terms of the identity that multipliers of the rows make, and its right-hand side.
-    fn identity(&self, s: &Solution, y: &[(usize, f64)]) -> Option<(Vec<DistanceTerm>, Rational)> {
+    fn identity(
+        &self,
+        s: &Solution,
+        candidate: &Candidate,
+    ) -> Option<(Vec<DistanceTerm>, Rational)> {
         let mut rhs = Rational::zero();
         let mut alpha: BTreeMap<usize, Rational> = BTreeMap::new();
         let mut terms = Vec::new();
@@ -254,7 +279,7 @@ impl CertifiedTree<'_> {
             c: Rational::zero(),
             a,
         };
-        for &(i, v) in y {
+        for &(i, v) in &candidate.rows {
             let v = nearby(v)?;
             let row = &self.rows[i];
             let (side, sign) = nearer(&row.lower, &row.upper, s.row_activity[i])?;
@@ -265,11 +290,19 @@ impl CertifiedTree<'_> {
             terms.push(term(false, i, sign, Some(side.clone()), signed(-sign, &v)));
         }
         for (j, a) in nonzero(alpha) {
-            if self.m.integer[j] && a.is_integer() {
+            if self.m.integer[j] && a.is_int() {
                 terms.push(term(true, j, 1, None, a));
                 continue;
             }
-            let (side, sign) = nearer(&self.lower[j], &self.upper[j], s.x[j])?;
+            let (mut side, mut sign) = nearer(&self.lower[j], &self.upper[j], s.x[j])?;
+            if candidate.complemented.contains(&j) {
+                let other = if sign > 0 {
+                    &self.upper[j]
+                } else {
+                    &self.lower[j]
+                };
+                (side, sign) = (other.as_ref()?, -sign);
+            }
             rhs -= &a * &side.value;
             terms.push(term(true, j, sign, Some(side.clone()), signed(sign, &a)));
         }
@@ -291,9 +324,8 @@ impl CertifiedTree<'_> {
         if t.column {
             return self.m.integer[t.index];
         }
-        (t.side.as_ref()).is_some_and(|s| s.value.is_integer())
-            && (self.rows[t.index].entries.iter())
-                .all(|(j, a)| self.m.integer[*j] && a.is_integer())
+        (t.side.as_ref()).is_some_and(|s| s.value.is_int())
+            && (self.rows[t.index].entries.iter()).all(|(j, a)| self.m.integer[*j] && a.is_int())
     }
 
     fn is_equation(&self, t: &DistanceTerm) -> bool {
@@ -305,18 +337,18 @@ impl CertifiedTree<'_> {
     }
 
     /// Rounds a sum of rows; `None` if nothing comes of it.
-    fn rounding(&self, s: &Solution, y: &[(usize, f64)]) -> Option<Rounding> {
-        let (mut terms, rhs) = self.identity(s, y)?;
-        let floor = rhs.floor();
-        let f0 = &rhs - &floor;
-        let rest = f0.to_f64()?;
+    fn rounding(&self, s: &Solution, candidate: &Candidate) -> Option<Rounding> {
+        let (mut terms, rhs) = self.identity(s, candidate)?;
+        let whole = floor(&rhs);
+        let f0 = &rhs - &whole;
+        let rest = double(&f0);
         if !(FRACTION..=1.0 - FRACTION).contains(&rest) {
             return None;
         }
         let factor = (one() - &f0) / &f0;
         for t in &mut terms {
             if self.is_integer(t) {
-                t.pi = t.a.floor();
+                t.pi = floor(&t.a);
                 let f = &t.a - &t.pi;
                 if f > f0 {
                     t.pi += one();
@@ -330,8 +362,8 @@ impl CertifiedTree<'_> {
         }
         // Back to the columns.
         let (mut form, mut split) = (BTreeMap::new(), BTreeMap::new());
-        let mut side = &floor + one();
-        let mut below = floor;
+        let mut side = &whole + one();
+        let mut below = whole;
         let mut parts = [BTreeMap::new(), BTreeMap::new()];
         for t in &terms {
             for (j, v) in self.form(t) {
@@ -372,9 +404,7 @@ impl CertifiedTree<'_> {
             }
         }
         let side = shortened(&side, BITS + 24, false);
-        let row: Vec<(usize, f64)> = (short.iter())
-            .map(|(j, v)| Some((*j, v.to_f64()?)))
-            .collect::<Option<_>>()?;
+        let row: Vec<(usize, f64)> = (short.iter()).map(|(j, v)| (*j, double(v))).collect();
         // Continuous columns may be measured in anything, their present value tells.
         let unit = |j: usize| {
             if self.m.integer[j] {
@@ -386,7 +416,7 @@ impl CertifiedTree<'_> {
         let scaled: Vec<(usize, f64)> = row.iter().map(|&(j, a)| (j, a * unit(j))).collect();
         let norm = scaled.iter().map(|e| e.1 * e.1).sum::<f64>().sqrt();
         let activity: f64 = row.iter().map(|&(j, a)| a * s.x[j]).sum();
-        let efficacy = (side.to_f64()? - activity) / norm;
+        let efficacy = (double(&side) - activity) / norm;
         let sizes = || row.iter().map(|e| e.1.abs());
         let steep = sizes().fold(0.0, f64::max) > STEEPNESS * sizes().fold(f64::INFINITY, f64::min);
         // NaN if nothing is left of it.
@@ -433,7 +463,7 @@ impl CertifiedTree<'_> {
             (with_low, low),
             (with_high, high),
         );
-        let lower = cut.side.to_f64().unwrap_or(f64::NEG_INFINITY);
+        let lower = double(&cut.side);
         self.lp.add_rows(&[NewRow::new(
             Bounds::new(lower, f64::INFINITY),
             cut.row.iter().map(|&(j, a)| (ColId(j as u32), a)),

@@ -4,11 +4,11 @@
 
 use super::proof::Derivation;
 use super::{ConstraintSense, ExactModel, SidePositions, entries};
-use crate::mip::exact::{Rational, one};
+use crate::mip::exact::{Integer, Rational, ceiling, floor, one};
 use crate::mip::lattice::{IntegerPoints, connected, integer_points};
-use num_bigint::BigInt;
-use num_integer::Integer;
-use num_traits::{One, Zero};
+use dashu_int::UBig;
+use dashu_int::ops::Gcd;
+use num_traits::Zero;
 use std::collections::BTreeMap;
 
 /// Systems of more columns are left to the tree.
@@ -40,9 +40,9 @@ fn crossed(m: &ExactModel, proof: &mut Derivation) -> Option<usize> {
 /// An equation of the model times a number that makes it whole.
 struct Whole {
     row: usize,
-    factor: BigInt,
-    entries: Vec<(usize, BigInt)>,
-    side: BigInt,
+    factor: UBig,
+    entries: Vec<(usize, Integer)>,
+    side: Integer,
 }
 
 fn unsolvable(m: &ExactModel, proof: &mut Derivation) -> Option<usize> {
@@ -57,7 +57,7 @@ fn unsolvable(m: &ExactModel, proof: &mut Derivation) -> Option<usize> {
         if place.len() > MOST_COLUMNS {
             continue;
         }
-        let rows: Vec<Vec<(usize, BigInt)>> = system
+        let rows: Vec<Vec<(usize, Integer)>> = system
             .iter()
             .map(|e| {
                 e.entries
@@ -66,11 +66,11 @@ fn unsolvable(m: &ExactModel, proof: &mut Derivation) -> Option<usize> {
                     .collect()
             })
             .collect();
-        let sides: Vec<BigInt> = system.iter().map(|e| e.side.clone()).collect();
+        let sides: Vec<Integer> = system.iter().map(|e| e.side.clone()).collect();
         if let IntegerPoints::None(multipliers) = integer_points(&rows, &sides, place.len()) {
             let parts = (system.iter().zip(multipliers))
                 .filter(|(_, y)| !y.is_zero())
-                .map(|(e, y)| (e.row, y * Rational::from_integer(e.factor.clone())))
+                .map(|(e, y)| (e.row, y * Rational::from(e.factor.clone())))
                 .collect::<Vec<_>>();
             return refuse(m, proof, &parts);
         }
@@ -87,8 +87,11 @@ fn whole(m: &ExactModel, row: usize) -> Option<Whole> {
         return None;
     }
     let numbers = entries.iter().map(|e| &e.1).chain([l]);
-    let factor = numbers.fold(BigInt::one(), |f, v| f.lcm(v.denom()));
-    let times = |v: &Rational| (v * Rational::from_integer(factor.clone())).to_integer();
+    let factor = numbers.fold(UBig::ONE, |f, v| {
+        let d = v.denominator();
+        &f / (&f).gcd(d) * d
+    });
+    let times = |v: &Rational| (v * Rational::from(factor.clone())).trunc();
     Some(Whole {
         row,
         entries: entries.iter().map(|(j, a)| (*j, times(a))).collect(),
@@ -114,8 +117,8 @@ fn refuse(m: &ExactModel, proof: &mut Derivation, parts: &[(usize, Rational)]) -
         let plain = proof.combine(sense, &side, &form, &lines, false);
         proof.combine(sense, &to, &form, &[(plain, one())], true)
     };
-    let above = rounded(ConstraintSense::AtLeast, side.ceil());
-    let below = rounded(ConstraintSense::AtMost, side.floor());
+    let above = rounded(ConstraintSense::AtLeast, ceiling(&side));
+    let below = rounded(ConstraintSense::AtMost, floor(&side));
     let parts = [(above, one()), (below, -one())];
     Some(proof.combine(ConstraintSense::AtLeast, &one(), "0", &parts, false))
 }

@@ -11,6 +11,7 @@ mod aggregation;
 mod bounds;
 mod choice;
 pub(crate) mod claim;
+mod coefficients;
 mod cuts;
 mod duals;
 mod equations;
@@ -24,7 +25,7 @@ mod write;
 
 pub(crate) use settling::Settling;
 
-use crate::mip::exact::{Rational, decimal};
+use crate::mip::exact::{Rational, decimal, total};
 use remat_lp::{ColId, Model, RowId};
 use std::fmt::Write as _;
 
@@ -108,7 +109,7 @@ impl ExactModel {
 
     /// Objective of a point, minimised, without the offset.
     fn value(&self, point: &[Rational]) -> Rational {
-        self.cost.iter().zip(point).map(|(c, x)| c * x).sum()
+        total(self.cost.iter().zip(point).map(|(c, x)| c * x))
     }
 
     /// Costs as the model given has them.

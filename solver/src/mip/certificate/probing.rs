@@ -4,14 +4,15 @@
 
 use super::ConstraintSense;
 use super::tree::{ActiveBound, CertifiedTree};
-use crate::mip::exact::{Rational, decimal, one};
-use num_traits::ToPrimitive;
+use crate::mip::exact::{Rational, decimal, double, one};
 use remat_lp::{ColId, Limits, LpOutcome, ModelError, Solution};
 
 /// Most sides probed in one pass.
 const PROBES: usize = 400;
 /// Most passes: bounds, cuts, probes.
 const PASSES: usize = 10;
+/// Share of the gap that a pass has to close for another one.
+const PASS_GAIN: f64 = 0.1;
 /// Simplex iterations of a probe.
 const ITERATIONS: u64 = 500;
 
@@ -27,19 +28,24 @@ impl CertifiedTree<'_> {
     /// Bounds, cuts and probes in turn, until nothing more is closed.
     pub(super) fn prepare(&mut self) -> Result<Vec<Closed>, ModelError> {
         let mut closed = Vec::new();
-        if self.most_lines.is_some() {
+        let mut reached = f64::NEG_INFINITY;
+        for pass in 0..PASSES {
             self.tighten_bounds()?;
-            return Ok(closed);
-        }
-        for _ in 0..PASSES {
-            self.tighten_bounds()?;
-            self.strengthen()?;
+            self.tighten_coefficients()?;
+            self.strengthen(pass == 0)?;
             let before = closed.len();
-            if let Some(s) = self.relaxed()
-                && s.objective < self.cutoff
-            {
-                self.probe_sides(&s, &mut closed)?;
+            let Some(s) = self.relaxed() else {
+                break;
+            };
+            if s.objective >= self.cutoff {
+                break;
             }
+            let gained = s.objective - reached;
+            if self.cutoff.is_finite() && gained < PASS_GAIN * (self.cutoff - reached) {
+                break;
+            }
+            reached = s.objective;
+            self.probe_sides(&s, &mut closed)?;
             if closed.len() == before {
                 break;
             }
@@ -61,7 +67,7 @@ impl CertifiedTree<'_> {
         let mut sides: Vec<(f64, usize, bool)> = Vec::new();
         for j in (0..s.x.len()).filter(|&j| self.m.integer[j]) {
             let v = s.x[j];
-            let number = |b: &Option<ActiveBound>| b.as_ref().and_then(|b| b.value.to_f64());
+            let number = |b: &Option<ActiveBound>| b.as_ref().map(|b| double(&b.value));
             let f = (v - v.round()).abs();
             if f > 1e-6 {
                 sides.extend([(f, j, false), (f, j, true)]);

@@ -1,13 +1,38 @@
-//! The constraints of a proof: those of the model, then derived ones, each with the text of its
-//! line.
+//! The constraints of a proof: those of the model, then derived ones, each with its reason.
 
 use super::{ConstraintSense, ExactModel, SidePositions, entries};
 use crate::mip::exact::Rational;
 use std::collections::BTreeSet;
 
+/// Reason of a constraint; numbers are those of other constraints.
+enum Reason {
+    /// It is the model's, under this name.
+    Given(String),
+    Assumed,
+    /// A sum with multipliers, rounded or not.
+    Sum {
+        parts: Vec<(usize, Rational)>,
+        round: bool,
+    },
+    /// It holds in two cases: constraint and assumption, twice.
+    Split([usize; 4]),
+}
+
+impl Reason {
+    fn each(&self, mut see: impl FnMut(usize)) {
+        match self {
+            Reason::Given(_) | Reason::Assumed => {}
+            Reason::Sum { parts, .. } => parts.iter().for_each(|p| see(p.0)),
+            Reason::Split(all) => all.iter().for_each(|&k| see(k)),
+        }
+    }
+}
+
 /// A constraint of the proof.
 pub(crate) struct DerivedConstraint {
-    pub text: String,
+    /// Sense, side and form.
+    text: String,
+    reason: Reason,
     /// The assumptions it rests on.
     pub assumes: BTreeSet<usize>,
 }
@@ -76,7 +101,8 @@ impl Derivation {
 
     fn given(&mut self, name: &str, sense: ConstraintSense, side: &Rational, text: &str) -> usize {
         self.lines.push(DerivedConstraint {
-            text: format!("{name} {} {side} {text}", sense.letter()),
+            text: format!("{} {side} {text}", sense.letter()),
+            reason: Reason::Given(name.to_string()),
             assumes: BTreeSet::new(),
         });
         self.lines.len() - 1
@@ -88,12 +114,13 @@ impl Derivation {
         sense: ConstraintSense,
         side: &Rational,
         form: &str,
-        reason: &str,
+        reason: Reason,
         assumes: BTreeSet<usize>,
     ) -> usize {
         let k = self.lines.len();
         self.lines.push(DerivedConstraint {
-            text: format!("d{k} {} {side} {form} {{ {reason} }} -1", sense.letter()),
+            text: format!("{} {side} {form}", sense.letter()),
+            reason,
             assumes,
         });
         k
@@ -102,7 +129,7 @@ impl Derivation {
     /// `form <= value` or `form >= value`, for the sake of argument.
     pub fn assume(&mut self, sense: ConstraintSense, value: &Rational, form: &str) -> usize {
         let own = BTreeSet::from([self.lines.len()]);
-        self.derive(sense, value, form, "asm", own)
+        self.derive(sense, value, form, Reason::Assumed, own)
     }
 
     /// Derives what a sum of constraints with multipliers gives, rounded up if `round`.
@@ -118,9 +145,8 @@ impl Derivation {
         for (k, _) in parts {
             assumes.extend(self.lines[*k].assumes.iter().copied());
         }
-        let word = if round { "rnd" } else { "lin" };
-        let reason = format!("{word} {}", entries(parts.iter().map(|(k, v)| (*k, v))));
-        self.derive(sense, side, form, &reason, assumes)
+        let parts = parts.to_vec();
+        self.derive(sense, side, form, Reason::Sum { parts, round }, assumes)
     }
 
     /// Derives what holds in both of two cases that leave no third: (constraint, its assumption)
@@ -138,7 +164,58 @@ impl Derivation {
             let of = &self.lines[k].assumes;
             assumes.extend(of.iter().copied().filter(|&x| x != case));
         }
-        let reason = format!("uns {} {} {} {}", a.0, a.1, b.0, b.1);
-        self.derive(sense, side, form, &reason, assumes)
+        let reason = Reason::Split([a.0, a.1, b.0, b.1]);
+        self.derive(sense, side, form, reason, assumes)
+    }
+
+    /// The text of the model's constraints, then that of the derived ones that the last one rests
+    /// on, numbered anew, with the last place where each is used; and how many the latter are.
+    pub fn text(&self, constraints: usize) -> (String, String, usize) {
+        let last = self.lines.len().saturating_sub(1);
+        let mut last_use = vec![None; self.lines.len()];
+        if last >= constraints {
+            last_use[last] = Some(last);
+        }
+        for k in (constraints..self.lines.len()).rev() {
+            if last_use[k].is_some() {
+                let used = |of: usize| last_use[of] = last_use[of].max(Some(k));
+                self.lines[k].reason.each(used);
+            }
+        }
+        let mut place: Vec<usize> = (0..constraints).collect();
+        let mut next = constraints;
+        for used in &last_use[constraints..] {
+            place.push(next);
+            next += usize::from(used.is_some());
+        }
+        let (mut given, mut derived) = (String::new(), String::new());
+        for (k, line) in self.lines.iter().enumerate() {
+            let text = &line.text;
+            let reason = match &line.reason {
+                Reason::Given(name) => {
+                    given += &format!("{name} {text}\n");
+                    continue;
+                }
+                _ if last_use[k].is_none() => continue,
+                Reason::Assumed => "asm".to_string(),
+                Reason::Sum { parts, round } => {
+                    let word = if *round { "rnd" } else { "lin" };
+                    let parts = parts.iter().map(|(of, v)| (place[*of], v));
+                    format!("{word} {}", entries(parts))
+                }
+                Reason::Split([a, b, c, d]) => {
+                    format!(
+                        "uns {} {} {} {}",
+                        place[*a], place[*b], place[*c], place[*d]
+                    )
+                }
+            };
+            let until = match last_use[k] {
+                Some(of) if of > k => place[of].to_string(),
+                _ => "-1".to_string(),
+            };
+            derived += &format!("d{} {text} {{ {reason} }} {until}\n", place[k]);
+        }
+        (given, derived, next - constraints)
     }
 }

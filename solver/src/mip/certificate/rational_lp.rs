@@ -2,7 +2,7 @@
 //! a form in those that are not (Chvátal 1983), with bounds, two phases and Bland's rule. For leaves
 //! of a proof that doubles cannot decide; small ones, as every number grows.
 
-use crate::mip::exact::Rational;
+use crate::mip::exact::{Rational, one, total};
 use num_traits::{Signed, Zero};
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ impl RationalLp {
         let mut all = bounds;
         let mut basic = BTreeMap::new();
         for (i, (entries, sides)) in rows.iter().enumerate() {
-            value.push(entries.iter().map(|(j, a)| a * &value[*j]).sum());
+            value.push(total(entries.iter().map(|(j, a)| a * &value[*j])));
             all.push(sides.clone());
             basic.insert(columns + i, entries.iter().cloned().collect());
         }
@@ -217,7 +217,7 @@ impl RationalLp {
         for a in form.values_mut() {
             *a = -(&*a / &slope);
         }
-        form.insert(leaves, slope.recip());
+        form.insert(leaves, one() / &slope);
         let cost = std::iter::once(&mut self.cost);
         for other in self.basic.values_mut().chain(cost) {
             let Some(factor) = other.remove(&enters) else {
@@ -243,10 +243,9 @@ impl RationalLp {
         }
         if with_violated {
             for (&b, _) in self.basic.range(self.columns..) {
-                let one = Rational::from_integer(1.into());
                 match self.side_violated(b) {
-                    Some(true) => y[b - self.columns] -= one,
-                    Some(false) => y[b - self.columns] += one,
+                    Some(true) => y[b - self.columns] -= one(),
+                    Some(false) => y[b - self.columns] += one(),
                     None => {}
                 }
             }
@@ -260,7 +259,7 @@ mod tests {
     use super::*;
 
     fn q(a: i64, b: i64) -> Rational {
-        Rational::new(a.into(), b.into())
+        Rational::from_parts_signed(a.into(), b.into())
     }
 
     type WholeRow<'a> = (&'a [(usize, i64)], (Bound, Bound));
@@ -301,7 +300,7 @@ mod tests {
     #[test]
     fn tiny_contradictions_are_found() {
         // x + y <= 2 and x + y >= 2 + 1e-30, from a start that is far from both.
-        let tiny = Rational::new(1.into(), num_bigint::BigInt::from(10).pow(30));
+        let tiny = Rational::from_parts(1.into(), dashu_int::UBig::from(10u8).pow(30));
         let form = &[(0, 1), (1, 1)][..];
         let rows = [
             (form, (None, Some(q(2, 1)))),

@@ -2,7 +2,7 @@
 //! their linear program.
 
 use super::ExactModel;
-use crate::mip::exact::{Rational, decimal, solve_square};
+use crate::mip::exact::{Rational, decimal, solve_square, total};
 use remat_lp::{ColId, Model, VarStatus};
 use std::collections::BTreeMap;
 
@@ -25,9 +25,9 @@ fn holds(m: &ExactModel, x: &[Rational]) -> bool {
     let rows = m.rows.iter().zip(&m.row_sides);
     columns
         .into_iter()
-        .all(|((v, sides), &integer)| within(v, sides) && (!integer || v.is_integer()))
+        .all(|((v, sides), &integer)| within(v, sides) && (!integer || v.is_int()))
         && rows.into_iter().all(|(row, sides)| {
-            let activity = row.iter().map(|(j, a)| a * &x[*j]).sum();
+            let activity = total(row.iter().map(|(j, a)| a * &x[*j]));
             within(&activity, sides)
         })
 }

@@ -5,9 +5,9 @@ use super::settling::Attempt;
 use super::solution::exact_point;
 use super::{ConstraintSense, ExactModel, SidePositions, entries};
 use crate::mip::branching::pseudocost::{Observation, PseudoCosts};
-use crate::mip::exact::{Rational, binary, ceiling, common_step, one};
-use num_traits::{Signed, ToPrimitive, Zero};
-use remat_lp::{Bounds, ColId, Limits, LpOutcome, Model, ModelError, Solution, Solver};
+use crate::mip::exact::{Rational, binary, common_step, double, one};
+use num_traits::{Signed, Zero};
+use remat_lp::{Bounds, ColId, Limits, LpOutcome, Model, ModelError, RowId, Solution, Solver};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -43,12 +43,31 @@ impl Goal {
         let scale = if step.is_zero() { one() } else { step.clone() };
         let scaled: Vec<Rational> = m.cost.iter().map(|c| c / &scale).collect();
         let nonzero = scaled.iter().enumerate().filter(|(_, c)| !c.is_zero());
+        let own = scale == one() && !m.maximise;
         Goal {
-            form: entries(nonzero),
+            form: if own { "OBJ".into() } else { entries(nonzero) },
             value,
             bound,
             step,
         }
+    }
+
+    /// The side of the goal in steps.
+    fn side(&self) -> Rational {
+        &self.bound / self.scale()
+    }
+
+    /// The goal from a contradiction that rests on the assumption of something better.
+    fn without_assumption(&self, proof: &mut Derivation, better: (usize, usize)) -> usize {
+        let (side, form) = (self.side(), &self.form);
+        let other = proof.assume(ConstraintSense::AtLeast, &side, form);
+        proof.unsplit(
+            ConstraintSense::AtLeast,
+            &side,
+            form,
+            better,
+            (other, other),
+        )
     }
 
     fn scale(&self) -> Rational {
@@ -85,9 +104,10 @@ pub(super) struct CertifiedTree<'a> {
     pub pseudo: PseudoCosts,
     /// Value that the floating-point bound has to reach.
     pub cutoff: f64,
-    /// Of a plain tree: no cuts, no probing, and no more lines than these.
-    pub most_lines: Option<usize>,
     pub stop: Arc<AtomicBool>,
+    /// The assumption that the objective is better than the goal by a step, where there are steps:
+    /// what contradicts it needs no objective of its own.
+    assumed_better: Option<usize>,
     /// The model, where points better than the goal's are looked for, and the one that was found:
     /// the tree then ends.
     model: Option<&'a Model>,
@@ -96,9 +116,6 @@ pub(super) struct CertifiedTree<'a> {
 
 /// Column, upwards, distance, objective before.
 type Branched = (usize, bool, f64, f64);
-
-/// A plain tree is given up after so many lines: where it ends, it ends soon (docs/decisions/053).
-const PLAIN_LINES: usize = 60_000;
 
 /// Cuts are looked for at every so many levels.
 const CUT_DEPTH: usize = 3;
@@ -116,21 +133,15 @@ pub(super) fn prove(
     searches: bool,
     stop: &Arc<AtomicBool>,
 ) -> Result<Attempt, String> {
-    let constraints = proof.constraints();
-    let mut last = None;
-    for plain in [true, false] {
-        proof.lines.truncate(constraints);
-        let mut tree =
-            CertifiedTree::new(model, m, goal, proof, stop).map_err(|e| e.to_string())?;
-        tree.most_lines = plain.then_some(constraints + PLAIN_LINES);
-        tree.model = searches.then_some(model);
-        last = tree.run().map_err(|e| e.to_string())?;
-        if let Some(point) = tree.better {
-            return Ok(Attempt::Better(point));
-        }
-        if last.is_some() || stop.load(Ordering::Relaxed) {
-            break;
-        }
+    let mut tree = CertifiedTree::new(model, m, goal, proof, stop).map_err(|e| e.to_string())?;
+    tree.model = searches.then_some(model);
+    let mut last = tree.run().map_err(|e| e.to_string())?;
+    let assumed_better = tree.assumed_better;
+    if let Some(point) = tree.better {
+        return Ok(Attempt::Better(point));
+    }
+    if let (Some(goal), Some(contradiction), Some(better)) = (goal, last, assumed_better) {
+        last = Some(goal.without_assumption(proof, (contradiction, better)));
     }
     if last.is_none() && stop.load(Ordering::Relaxed) {
         return Err("a limit or an interrupt came first".into());
@@ -157,6 +168,15 @@ pub(super) fn prove(
     Ok(Attempt::Proven)
 }
 
+/// Settings of the relaxation: a point that meets a row of large numbers within the usual tolerance
+/// only may look like a solution where there is none.
+pub(super) fn relaxation_settings() -> remat_lp::Settings {
+    remat_lp::Settings {
+        primal_tolerance: 1e-9,
+        ..remat_lp::Settings::default()
+    }
+}
+
 impl<'a> CertifiedTree<'a> {
     /// A tree with probing and cuts that looks for no points.
     fn new(
@@ -173,9 +193,9 @@ impl<'a> CertifiedTree<'a> {
                 g.bound.clone()
             } else {
                 // More than one step below the value is rounded up to it.
-                &g.bound - &g.step + &g.step / Rational::from_integer(1000.into())
+                &g.bound - &g.step + &g.step / Rational::from(1000)
             };
-            least.to_f64().unwrap_or(f64::INFINITY) + offset
+            double(&least) + offset
         });
         type Values = (Option<Rational>, Option<Rational>);
         let with = |(lower, upper): &Values, lines: &SidePositions| {
@@ -200,17 +220,21 @@ impl<'a> CertifiedTree<'a> {
                 }
             })
             .collect();
+        let assumed_better = goal.filter(|g| !g.step.is_zero()).map(|g| {
+            let below = g.side() - one();
+            proof.assume(ConstraintSense::AtMost, &below, &g.form)
+        });
         Ok(CertifiedTree {
             m,
             goal,
             proof,
-            lp: Solver::new(relaxed, remat_lp::Settings::default()),
+            assumed_better,
+            lp: Solver::new(relaxed, relaxation_settings()),
             rows,
             lower,
             upper,
             pseudo: PseudoCosts::new(m.cost.len()),
             cutoff,
-            most_lines: None,
             stop: stop.clone(),
             model: None,
             better: None,
@@ -241,9 +265,8 @@ impl<'a> CertifiedTree<'a> {
         depth: usize,
         branched: Option<Branched>,
     ) -> Result<Option<usize>, ModelError> {
-        let long = (self.most_lines).is_some_and(|most| self.proof.lines.len() > most);
         let ended = self.better.is_some() || self.stop.load(Ordering::Relaxed);
-        if long || depth > DEPTH || ended {
+        if depth > DEPTH || ended {
             return Ok(None);
         }
         if let Some(line) = self.crossed() {
@@ -251,8 +274,7 @@ impl<'a> CertifiedTree<'a> {
         }
         self.limit_to_cutoff();
         let mut outcome = self.lp.solve();
-        if self.most_lines.is_none()
-            && depth > 0
+        if depth > 0
             && depth.is_multiple_of(CUT_DEPTH)
             && let LpOutcome::Optimal(s) = &outcome
             && s.objective < self.cutoff
@@ -382,10 +404,10 @@ impl<'a> CertifiedTree<'a> {
     /// Derives what both sides of a split prove: (line, assumption) twice.
     pub(super) fn unsplit(&mut self, a: (usize, usize), b: (usize, usize)) -> usize {
         let (side, form) = match self.goal {
-            Some(g) => (&g.bound / g.scale(), g.form.clone()),
-            None => (one(), "0".to_string()),
+            Some(g) if self.assumed_better.is_none() => (g.side(), g.form.as_str()),
+            _ => (one(), "0"),
         };
-        (self.proof).unsplit(ConstraintSense::AtLeast, &side, &form, a, b)
+        (self.proof).unsplit(ConstraintSense::AtLeast, &side, form, a, b)
     }
 
     /// The lower or upper bound of a column.
@@ -399,9 +421,8 @@ impl<'a> CertifiedTree<'a> {
 
     /// The relaxation's bounds of a column, as they are in force.
     pub(super) fn sync(&mut self, j: usize) -> Result<(), ModelError> {
-        let number = |s: &Option<ActiveBound>, none: f64| {
-            s.as_ref().and_then(|s| s.value.to_f64()).unwrap_or(none)
-        };
+        let number =
+            |s: &Option<ActiveBound>, none: f64| s.as_ref().map_or(none, |s| double(&s.value));
         let bounds = Bounds::new(
             number(&self.lower[j], f64::NEG_INFINITY),
             number(&self.upper[j], f64::INFINITY),
@@ -439,7 +460,49 @@ impl<'a> CertifiedTree<'a> {
     ) -> Option<usize> {
         let y = y.iter().map(|v| binary(v * norm, places));
         let y: Vec<Rational> = y.collect::<Option<_>>()?;
+        if !self.is_promising(&y, with_cost) {
+            return None;
+        }
         self.sum(&y, with_cost)
+    }
+
+    /// Returns whether a sum may reach what it has to, as far as doubles tell: rational numbers
+    /// take longer by much.
+    fn is_promising(&self, y: &[Rational], with_cost: bool) -> bool {
+        let model = self.lp.model();
+        let (mut total, mut size) = (0.0, 0.0);
+        let mut rest = match with_cost {
+            true => model.costs().to_vec(),
+            false => vec![0.0; model.num_cols()],
+        };
+        let mut count = |factor: f64, side: f64| {
+            total += factor * side;
+            size += (factor * side).abs();
+        };
+        for (i, v) in y.iter().enumerate().filter(|(_, v)| !v.is_zero()) {
+            let (row, v) = (RowId(i as u32), double(v));
+            let bounds = model.row_bounds(row);
+            let side = if v > 0.0 { bounds.lower } else { bounds.upper };
+            if side.is_finite() {
+                count(v, side);
+                model.row(row).for_each(|(j, a)| rest[j.index()] -= v * a);
+            }
+        }
+        for (j, d) in rest.into_iter().enumerate() {
+            let bounds = model.col_bounds(ColId(j as u32));
+            let side = if d > 0.0 { bounds.lower } else { bounds.upper };
+            if side.is_finite() {
+                count(d, side);
+            } else if d.abs() > 1e-6 {
+                return false;
+            }
+        }
+        let needed = if with_cost {
+            self.cutoff - model.offset()
+        } else {
+            0.0
+        };
+        total >= needed - 1e-9 * (size + needed.abs()).max(1.0)
     }
 
     /// A line by these multipliers of rows; those of the wrong sign are left out.
@@ -485,35 +548,29 @@ impl<'a> CertifiedTree<'a> {
             total += &d * &side.value;
             parts.push((side.line, d));
         }
-        if !with_cost {
-            if !total.is_positive() {
-                return None;
+        let goal = self.goal.filter(|_| with_cost);
+        match (goal, self.assumed_better) {
+            (Some(goal), None) => {
+                if total < goal.bound {
+                    return None;
+                }
+                let form = goal.form.as_str();
+                let sense = ConstraintSense::AtLeast;
+                Some((self.proof).combine(sense, &goal.bound, form, &parts, false))
             }
-            let scale = one() / total;
-            for p in &mut parts {
-                p.1 *= &scale;
+            (Some(goal), Some(better)) => {
+                total -= &goal.bound - &goal.step;
+                parts.push((better, -goal.step.clone()));
+                self.contradiction(&total, &parts)
             }
-            return Some((self.proof).combine(
-                ConstraintSense::AtLeast,
-                &one(),
-                "0",
-                &parts,
-                false,
-            ));
+            (None, _) => self.contradiction(&total, &parts),
         }
-        let goal = self.goal?;
-        let side = &goal.bound / goal.scale();
-        let round = !goal.step.is_zero();
-        if round {
-            total /= &goal.step;
-            for p in &mut parts {
-                p.1 /= &goal.step;
-            }
-        }
-        let reached = if round { ceiling(&total) } else { total };
-        if reached < side {
-            return None;
-        }
-        Some((self.proof).combine(ConstraintSense::AtLeast, &side, &goal.form, &parts, round))
+    }
+
+    /// A line that says that nothing is here, if a sum without columns has a positive side.
+    fn contradiction(&mut self, side: &Rational, parts: &[(usize, Rational)]) -> Option<usize> {
+        let sense = ConstraintSense::AtLeast;
+        side.is_positive()
+            .then(|| self.proof.combine(sense, &one(), "0", parts, false))
     }
 }

@@ -70,9 +70,8 @@ impl Settled {
             entries(costs)
         );
         let _ = writeln!(out, "CON {} {}", constraints, proof.bounds);
-        for line in &proof.lines[..constraints] {
-            let _ = writeln!(out, "{}", line.text);
-        }
+        let (given, derived, count) = proof.text(constraints);
+        out += &given;
         let _ = match (&goal, &point) {
             (Some(goal), Some(x)) => {
                 let (low, high) = if exact.maximise {
@@ -92,10 +91,8 @@ impl Settled {
             }
             _ => writeln!(out, "RTP infeas\nSOL 0"),
         };
-        let _ = writeln!(out, "DER {}", proof.lines.len() - constraints);
-        for line in &proof.lines[constraints..] {
-            let _ = writeln!(out, "{}", line.text);
-        }
+        let _ = writeln!(out, "DER {count}");
+        out += &derived;
         let packed = encode(path, &out).map_err(|e| fail(path, e))?;
         whole_file::write(path, &[&packed]).map_err(|e| fail(path, e))
     }

@@ -6,11 +6,10 @@
 //! the thin side of the program (Aardal, Hurkens & Lenstra 2000; `lattice.rs`).
 
 use super::{Infeasible, PostsolveStep, WorkingProblem};
-use crate::mip::exact::scaled;
+use crate::mip::exact::{Integer, scaled};
 use crate::mip::lattice::{IntegerPoints, Lattice, connected, integer_points};
-use num_bigint::BigInt;
-use num_integer::Integer;
-use num_traits::{One, Signed, ToPrimitive, Zero};
+use dashu_int::ops::Gcd;
+use num_traits::Signed;
 
 /// Largest systems that are looked at, in columns, and the coefficients that the new rows may have.
 const MOST_COLUMNS: usize = 50;
@@ -23,20 +22,20 @@ const FILL: usize = 4;
 /// An equation in whole numbers without a common factor.
 struct WholeEquation {
     row: usize,
-    entries: Vec<(usize, BigInt)>,
-    side: BigInt,
+    entries: Vec<(usize, Integer)>,
+    side: Integer,
 }
 
 /// The whole numbers of a row of decimals over integer columns and the side beside them.
-fn whole(w: &WorkingProblem, i: usize) -> Option<(Vec<(usize, BigInt)>, BigInt)> {
+fn whole(w: &WorkingProblem, i: usize) -> Option<(Vec<(usize, Integer)>, Integer)> {
     let side = w.row_lower[i];
     let row = &w.rows[i];
     if side != w.row_upper[i] {
         return None;
     }
     let scale = w.exact_scale(i)?;
-    let integer = |v: f64| Some(BigInt::from(scaled(v, scale)? as i64));
-    let entries: Option<Vec<(usize, BigInt)>> = row
+    let integer = |v: f64| Some(Integer::from(scaled(v, scale)? as i64));
+    let entries: Option<Vec<(usize, Integer)>> = row
         .iter()
         .map(|&(j, a)| Some((j as usize, integer(a)?)))
         .collect();
@@ -58,7 +57,9 @@ pub(super) fn reduce(w: &mut WorkingProblem) -> Result<(), Infeasible> {
         let Some((mut entries, side)) = whole(w, i) else {
             continue;
         };
-        let divisor = entries.iter().fold(BigInt::zero(), |g, e| g.gcd(&e.1));
+        let divisor = entries
+            .iter()
+            .fold(Integer::ZERO, |g, e| g.gcd(&e.1).into());
         if !side.is_multiple_of(&divisor) {
             return Err(Infeasible);
         }
@@ -90,7 +91,7 @@ fn replace(w: &mut WorkingProblem, system: &[WholeEquation]) -> Result<(), Infea
         return Ok(());
     }
     let place = |j: usize| columns.binary_search(&j).unwrap_or(0);
-    let rows: Vec<Vec<(usize, BigInt)>> = system
+    let rows: Vec<Vec<(usize, Integer)>> = system
         .iter()
         .map(|e| {
             e.entries
@@ -99,7 +100,7 @@ fn replace(w: &mut WorkingProblem, system: &[WholeEquation]) -> Result<(), Infea
                 .collect()
         })
         .collect();
-    let sides: Vec<BigInt> = system.iter().map(|e| e.side.clone()).collect();
+    let sides: Vec<Integer> = system.iter().map(|e| e.side.clone()).collect();
     let mut lattice = match integer_points(&rows, &sides, columns.len()) {
         IntegerPoints::None(_) => return Err(Infeasible),
         IntegerPoints::Lattice(lattice) => lattice,
@@ -143,7 +144,7 @@ struct Sums {
 impl Sums {
     /// `None` if the numbers are too large for floating point.
     fn new(lattice: &Lattice) -> Option<Sums> {
-        let small = |v: &BigInt, most: f64| v.to_f64().filter(|v| v.abs() <= most);
+        let small = |v: &Integer, most: f64| Some(v.to_f64().value()).filter(|v| v.abs() <= most);
         let constant: Vec<f64> = lattice
             .base
             .iter()
@@ -159,7 +160,7 @@ impl Sums {
             .inverse
             .iter()
             .map(|row| {
-                let shift: BigInt = row.iter().zip(&lattice.base).map(|(a, b)| a * b).sum();
+                let shift: Integer = row.iter().zip(&lattice.base).map(|(a, b)| a * b).sum();
                 let entries: Option<Vec<(usize, f64)>> = row
                     .iter()
                     .enumerate()
