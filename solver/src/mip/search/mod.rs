@@ -7,6 +7,7 @@ mod report;
 mod root_node;
 mod round;
 mod sub_mip;
+mod symmetry;
 
 use crate::mip::branching::pseudocost::PseudoCosts;
 use crate::mip::control::Control;
@@ -66,6 +67,8 @@ pub(crate) struct TreeSearch {
     /// Relaxation of a recent node.
     pub relaxed: Vec<f64>,
     pub may_restart: bool,
+    /// True once symmetry was looked for.
+    pub symmetry_done: bool,
     pub restarts: u32,
     pub first_root: Option<f64>,
     /// Largest step of the objective before restarts.
@@ -130,6 +133,7 @@ impl TreeSearch {
             rows: Vec::new(),
             conflicts: Vec::new(),
             clauses: Vec::new(),
+            symmetry: None,
             pseudo: PseudoCosts::new(n),
             incumbent: None,
             cutoff: base_cutoff,
@@ -162,6 +166,7 @@ impl TreeSearch {
             root_ticks: 0,
             relaxed: Vec::new(),
             may_restart: false,
+            symmetry_done: false,
             restarts: 0,
             first_root: None,
             step: 0.0,
@@ -188,6 +193,9 @@ impl TreeSearch {
             if let Some(status) = self.limit_reached() {
                 self.status = status;
                 return Ok(SearchEnd::Done);
+            }
+            if self.symmetry_is_due() {
+                self.find_symmetry();
             }
             if self.opportunistic_is_due() {
                 if self.run_opportunistically()? {

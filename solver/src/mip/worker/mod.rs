@@ -7,6 +7,7 @@ mod learn;
 mod local_cuts;
 mod node;
 mod shared;
+mod symmetry;
 mod tally;
 
 pub(crate) use candidate::Attempt;

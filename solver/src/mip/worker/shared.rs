@@ -12,6 +12,7 @@ use crate::mip::relaxation::ExtraRow;
 use crate::mip::settings::Settings;
 use crate::mip::solver::Extensions;
 use crate::mip::statistics::Statistics;
+use crate::mip::symmetry::Symmetry;
 use crate::mip::tree::TreeNode;
 use remat_lp::Model;
 use serde::{Deserialize, Serialize};
@@ -115,6 +116,8 @@ pub(crate) struct RoundShared {
     /// Rows for propagation only.
     pub conflicts: Vec<Conflict>,
     pub clauses: Vec<Learned>,
+    /// Set where there is any.
+    pub symmetry: Option<Arc<Symmetry>>,
     pub lower: Vec<f64>,
     pub upper: Vec<f64>,
     pub pseudo: PseudoCosts,
