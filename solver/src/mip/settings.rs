@@ -110,7 +110,7 @@ pub struct Settings {
     pub opportunistic: bool,
     /// Number of the best solutions found that are kept for [`crate::mip::SolveResult::pool`].
     pub pool_size: usize,
-    /// Most nodes of a parallel round. The tree does depend on it.
+    /// Most lanes of a parallel round. The tree does depend on it.
     pub round_width: usize,
     /// Points to start from, one number per column of the model; unusable ones are ignored.
     #[serde(skip)]

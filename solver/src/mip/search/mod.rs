@@ -62,6 +62,8 @@ pub(crate) struct TreeSearch {
     pub sub_mip_luck: u64,
     /// Most of the integer columns that a restricted program fixes.
     pub sub_mip_share: f64,
+    /// Ticks of a plunge, on average of late.
+    pub plunge_ticks: u64,
     /// Ticks of the root, which restricted programs may use in any case.
     pub root_ticks: u64,
     /// Relaxation of a recent node.
@@ -163,6 +165,7 @@ impl TreeSearch {
             sub_mip_turn: 0,
             sub_mip_luck: 0,
             sub_mip_share: 0.9,
+            plunge_ticks: 0,
             root_ticks: 0,
             relaxed: Vec::new(),
             may_restart: false,
@@ -214,7 +217,7 @@ impl TreeSearch {
                 return Ok(SearchEnd::Restart);
             }
             while self.sub_mip_is_due() {
-                self.run_sub_mip()?;
+                self.run_sub_mips()?;
             }
             if self.checkpoint_is_due() {
                 self.write_checkpoint()?;

@@ -193,6 +193,8 @@ pub(crate) struct WorkerReport {
     /// Changes of nodes, where somebody watches; bounds in minimised form.
     pub events: Vec<NodeEvent>,
     pub nodes: u64,
+    /// Nodes that it was given and began with.
+    pub plunges: u64,
     pub strong: u64,
     pub refused: u64,
     /// Least bound among leaves that could not be settled.
