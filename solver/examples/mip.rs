@@ -37,6 +37,7 @@ fn main() {
             "--no-conflicts" => settings.conflicts = false,
             "--no-local-cuts" => settings.local_cuts = false,
             "--no-clauses" => settings.clauses = false,
+            "--no-symmetry" => settings.symmetry = false,
             "--no-propagation" => settings.propagation = false,
             "--reference" => reference = std::fs::read_to_string(value).unwrap_or_default(),
             _ => files.push(arg),

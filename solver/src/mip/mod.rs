@@ -19,6 +19,7 @@
 //! |---|---|---|---|
 //! | `progress` | `INFO` | before the tree, at a new best solution, after five seconds of silence, at the end | those of [`Progress`]: `seconds`, `nodes`, `open`, `lp_iterations`, `bound`, `objective` if there is one; relative `gap` if there are both; `found_by` at a new solution |
 //! | `cuts` | `DEBUG` | after each round of cuts at the root | `round`, `new` rows, rows `kept` with them, `objective` (minimised form) |
+//! | `symmetry` | `DEBUG` | once the root is behind and a tree is ahead | `generators` found, `orbits` of integer columns, `ticks` used |
 //! | `restricted` | `DEBUG` | after each restricted program, unless the search is opportunistic | `kind`, `verdict`, `ticks` used, `ticks_limit`, largest `share` fixed |
 //! | `worker` | `DEBUG` | at the end, for each | `slot`, `lp_iterations` in all, `node_iterations` in `node_solves`, `strong_iterations`, `dive_iterations` |
 // Columns and rows index many parallel arrays; iterating over one of them would hide that.
@@ -56,6 +57,7 @@ mod spill;
 mod state_file;
 mod statistics;
 mod steps;
+mod symmetry;
 mod tree;
 mod watch;
 mod worker;

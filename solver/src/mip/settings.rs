@@ -85,6 +85,9 @@ pub struct Settings {
     pub conflicts: bool,
     /// Learn clauses over bounds from closed nodes, at the first unique implication point.
     pub clauses: bool,
+    /// Bounds at nodes that follow from symmetry of the program. Off where extensions branch,
+    /// separate or propagate: they may tell apart what the rows do not.
+    pub symmetry: bool,
     /// Cutting planes at the root.
     pub cuts: bool,
     /// Cutting planes at nodes of the tree, valid below them.
@@ -107,7 +110,7 @@ pub struct Settings {
     pub opportunistic: bool,
     /// Number of the best solutions found that are kept for [`crate::mip::SolveResult::pool`].
     pub pool_size: usize,
-    /// Most nodes of a parallel round. The tree does depend on it.
+    /// Most lanes of a parallel round. The tree does depend on it.
     pub round_width: usize,
     /// Points to start from, one number per column of the model; unusable ones are ignored.
     #[serde(skip)]
@@ -143,6 +146,7 @@ impl Default for Settings {
             reduced_cost_fixing: true,
             conflicts: true,
             clauses: true,
+            symmetry: true,
             cuts: true,
             local_cuts: true,
             cut_rounds: 60,

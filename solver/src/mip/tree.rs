@@ -52,6 +52,20 @@ impl TreeNode {
         (std::mem::size_of::<TreeNode>() + 128 + step + basis / 2) as u64
     }
 
+    /// The columns branched on above, each once, in the order of the first branching on it: a
+    /// step's own bound stands behind those that it hands down.
+    pub fn branched_columns(&self) -> Vec<u32> {
+        let mut columns: Vec<u32> = Vec::new();
+        for step in self.steps() {
+            if let Some((c, _)) = step.decision.bounds.last()
+                && !columns.contains(&c.0)
+            {
+                columns.push(c.0);
+            }
+        }
+        columns
+    }
+
     /// The steps from the root, first one first.
     pub fn steps(&self) -> Vec<&PathLink> {
         let mut steps = Vec::new();

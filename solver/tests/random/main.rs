@@ -2,6 +2,7 @@
 
 mod known;
 mod models;
+mod symmetric;
 mod truth;
 
 use models::{Dice, lattice_model, random_model};
@@ -24,6 +25,7 @@ fn random_settings(dice: &mut Dice) -> Settings {
         reduced_cost_fixing: dice.chance(70),
         conflicts: dice.chance(75),
         clauses: dice.chance(75),
+        symmetry: dice.chance(75),
         cuts: dice.chance(60),
         local_cuts: dice.chance(75),
         heuristics: dice.chance(60),

@@ -7,6 +7,7 @@ mod report;
 mod root_node;
 mod round;
 mod sub_mip;
+mod symmetry;
 
 use crate::mip::branching::pseudocost::PseudoCosts;
 use crate::mip::control::Control;
@@ -61,11 +62,15 @@ pub(crate) struct TreeSearch {
     pub sub_mip_luck: u64,
     /// Most of the integer columns that a restricted program fixes.
     pub sub_mip_share: f64,
+    /// Ticks of a plunge, on average of late.
+    pub plunge_ticks: u64,
     /// Ticks of the root, which restricted programs may use in any case.
     pub root_ticks: u64,
     /// Relaxation of a recent node.
     pub relaxed: Vec<f64>,
     pub may_restart: bool,
+    /// True once symmetry was looked for.
+    pub symmetry_done: bool,
     pub restarts: u32,
     pub first_root: Option<f64>,
     /// Largest step of the objective before restarts.
@@ -130,6 +135,7 @@ impl TreeSearch {
             rows: Vec::new(),
             conflicts: Vec::new(),
             clauses: Vec::new(),
+            symmetry: None,
             pseudo: PseudoCosts::new(n),
             incumbent: None,
             cutoff: base_cutoff,
@@ -159,9 +165,11 @@ impl TreeSearch {
             sub_mip_turn: 0,
             sub_mip_luck: 0,
             sub_mip_share: 0.9,
+            plunge_ticks: 0,
             root_ticks: 0,
             relaxed: Vec::new(),
             may_restart: false,
+            symmetry_done: false,
             restarts: 0,
             first_root: None,
             step: 0.0,
@@ -189,6 +197,9 @@ impl TreeSearch {
                 self.status = status;
                 return Ok(SearchEnd::Done);
             }
+            if self.symmetry_is_due() {
+                self.find_symmetry();
+            }
             if self.opportunistic_is_due() {
                 if self.run_opportunistically()? {
                     return Ok(SearchEnd::Done);
@@ -206,7 +217,7 @@ impl TreeSearch {
                 return Ok(SearchEnd::Restart);
             }
             while self.sub_mip_is_due() {
-                self.run_sub_mip()?;
+                self.run_sub_mips()?;
             }
             if self.checkpoint_is_due() {
                 self.write_checkpoint()?;

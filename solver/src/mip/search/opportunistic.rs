@@ -113,7 +113,7 @@ fn do_job(worker: &mut Worker, job: Job) -> Result<(WorkerReport, JobEnd), Solve
     let (mut side_ticks, mut side_iterations) = (0, 0);
     let mut verdict = None;
     let report = match job {
-        Job::Plunge(shared, node, limit) => worker.run(&shared, node, limit)?,
+        Job::Plunge(shared, node, limit) => worker.run(&shared, vec![node], limit, u64::MAX)?,
         Job::Neighbourhood(shared, around) => {
             worker.begin(&shared);
             worker.domain.reset(&shared.lower, &shared.upper);

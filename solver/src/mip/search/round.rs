@@ -1,4 +1,4 @@
-//! Parallel rounds: nodes go out to workers, what comes back is merged in order.
+//! Parallel rounds: lanes of nodes go out to workers, what comes back is merged in order.
 
 use super::TreeSearch;
 use crate::mip::clock::StopOnDrop;
@@ -11,18 +11,34 @@ use rayon::prelude::*;
 /// Most nodes of one plunge.
 pub(super) const PLUNGE: u64 = 100;
 
+/// Plunges of usual length that a lane of a round has ticks for: lanes end at about the same time
+/// then, however uneven plunges are.
+const PLUNGES_PER_LANE: u64 = 2;
+
+/// Most nodes that a lane is given, as most plunges are shorter than the usual one.
+const NODES_PER_LANE_LIMIT: usize = 4;
+
 impl TreeSearch {
-    /// The nodes of the next round: one while the tree is small, then more.
-    pub(super) fn next_round(&mut self) -> Vec<TreeNode> {
+    /// The lanes of the next round, the best node first in each: one while the tree is small, then
+    /// more.
+    pub(super) fn next_round(&mut self) -> Vec<Vec<TreeNode>> {
         self.queue.prune(self.shared.cutoff);
-        let width = (self.queue.len() / 8).clamp(1, self.shared.settings.round_width);
+        let open = self.queue.len();
+        let width = (open / 8).clamp(1, self.shared.settings.round_width);
         self.shared.lower_bound = self.queue.lowest_bound().unwrap_or(self.shared.cutoff);
-        (0..width).map_while(|_| self.queue.pop()).collect()
+        let count = (open / 2).clamp(width, width * NODES_PER_LANE_LIMIT);
+        let mut lanes: Vec<Vec<TreeNode>> = vec![Vec::new(); width];
+        for k in 0..count {
+            let Some(node) = self.queue.pop() else { break };
+            lanes[k % width].push(node);
+        }
+        lanes.retain(|lane| !lane.is_empty());
+        lanes
     }
 
-    /// Every node to a worker of its own; results are merged in order, so the number of threads
+    /// Every lane to a worker of its own; results are merged in order, so the number of threads
     /// does not matter.
-    pub(super) fn solve_round(&mut self, round: Vec<TreeNode>) -> Result<(), SolveError> {
+    pub(super) fn solve_round(&mut self, round: Vec<Vec<TreeNode>>) -> Result<(), SolveError> {
         while self.workers.len() < round.len() {
             self.workers
                 .push(Worker::new(&self.shared, self.workers.len() as u64)?);
@@ -33,10 +49,16 @@ impl TreeSearch {
             most.min((n.saturating_sub(self.info.nodes) / round.len() as u64).max(1))
         });
         let shared = &self.shared;
-        let plunge = |(worker, node): (&mut Worker, TreeNode)| {
+        let before: Vec<u64> = self.workers.iter().map(|w| w.ticks()).collect();
+        let lanes = round.len();
+        let allowance = match self.plunge_ticks {
+            0 => u64::MAX,
+            mean => mean * PLUNGES_PER_LANE,
+        };
+        let plunge = |(worker, nodes): (&mut Worker, Vec<TreeNode>)| {
             // Nobody waits to the end of what others do beside a panic.
             let stop = StopOnDrop::new(&shared.stop);
-            let report = worker.run(shared, node, limit);
+            let report = worker.run(shared, nodes, limit, allowance);
             stop.call_off();
             report
         };
@@ -49,6 +71,19 @@ impl TreeSearch {
             None => jobs.map(plunge).collect(),
         };
         let reports = reports.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let spent: Vec<u64> = (self.workers.iter().zip(&before))
+            .map(|(w, b)| w.ticks() - b)
+            .take(lanes)
+            .collect();
+        let total: u64 = spent.iter().sum();
+        let plunges: u64 = reports.iter().map(|r| r.plunges).sum();
+        if !self.may_restart && self.info.nodes > 0 {
+            let mean = total / plunges.max(1);
+            self.plunge_ticks = match self.plunge_ticks {
+                0 => mean,
+                before => (3 * before + mean) / 4,
+            };
+        }
         self.merge(reports);
         Ok(())
     }

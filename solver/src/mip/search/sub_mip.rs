@@ -1,10 +1,17 @@
 //! Schedule of the restricted programs that are searched for better solutions.
 
 use super::TreeSearch;
-use crate::mip::heuristics::neighbourhood::{self, Around, NeighbourhoodVerdict};
+use crate::mip::clock::StopOnDrop;
+use crate::mip::heuristics::neighbourhood::{
+    self, Around, NeighbourhoodFound, NeighbourhoodVerdict,
+};
 use crate::mip::outcome::SolveError;
 use crate::mip::worker::WorkerReport;
+use rayon::prelude::*;
 use std::time::Instant;
+
+/// Restricted programs that are solved side by side.
+const NEIGHBOURHOODS_TOGETHER: usize = 2;
 
 impl TreeSearch {
     pub(super) fn sub_mip_is_due(&self) -> bool {
@@ -90,13 +97,45 @@ impl TreeSearch {
         }
     }
 
-    pub(super) fn run_sub_mip(&mut self) -> Result<(), SolveError> {
-        let Some(around) = self.next_neighbourhood() else {
+    /// The next neighbourhoods, side by side: what one of them finds the others do not know.
+    pub(super) fn run_sub_mips(&mut self) -> Result<(), SolveError> {
+        let Some(first) = self.next_neighbourhood() else {
             return Ok(());
         };
-        let begun = Instant::now();
-        let found = neighbourhood::run(&self.shared, &around)?;
-        found.count(&self.shared, begun);
+        let mut batch = vec![first];
+        while batch.len() < NEIGHBOURHOODS_TOGETHER {
+            match self.next_neighbourhood() {
+                Some(around) => batch.push(around),
+                None => break,
+            }
+        }
+        let shared = &self.shared;
+        let run = |around: &Around| {
+            let stop = StopOnDrop::new(&shared.stop);
+            let begun = Instant::now();
+            let found = neighbourhood::run(shared, around);
+            if let Ok(found) = &found {
+                found.count(shared, begun);
+            }
+            stop.call_off();
+            found
+        };
+        let found: Vec<_> = match &self.pool {
+            Some(pool) => pool.install(|| batch.par_iter().map(run).collect()),
+            None => batch.iter().map(run).collect(),
+        };
+        let found = found.into_iter().collect::<Result<Vec<_>, _>>()?;
+        for (found, around) in found.into_iter().zip(&batch) {
+            self.take_neighbourhood(found, around)?;
+        }
+        Ok(())
+    }
+
+    fn take_neighbourhood(
+        &mut self,
+        found: NeighbourhoodFound,
+        around: &Around,
+    ) -> Result<(), SolveError> {
         self.side_ticks += found.ticks;
         self.side_iterations += found.iterations;
         if self.shared.emits_events {

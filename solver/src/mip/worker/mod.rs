@@ -7,6 +7,7 @@ mod learn;
 mod local_cuts;
 mod node;
 mod shared;
+mod symmetry;
 mod tally;
 
 pub(crate) use candidate::Attempt;
@@ -150,16 +151,42 @@ impl Worker {
         self.report = WorkerReport::new();
     }
 
-    /// Plunges from a node; at most `max_nodes` nodes.
+    /// Plunges from nodes, one after the other, until `ticks` are used; at most `max_nodes` nodes.
+    /// The last plunge may take half as many ticks more. Nodes that are not reached come back.
     pub fn run(
         &mut self,
         shared: &RoundShared,
-        node: TreeNode,
+        nodes: Vec<TreeNode>,
         max_nodes: u64,
+        ticks: u64,
     ) -> Result<WorkerReport, ModelError> {
         self.begin(shared);
+        let start = self.ticks();
+        let mut left = max_nodes;
+        for node in nodes {
+            let none_yet = self.report.plunges == 0;
+            let more = left > 0 && self.ticks() - start < ticks && !shared.paused();
+            if !none_yet && (!more || node.bound >= self.cutoff) {
+                self.report.open.push(node);
+                continue;
+            }
+            let end = start.saturating_add(ticks).saturating_add(ticks / 2);
+            left -= self.plunge(shared, node, left, end)?.min(left);
+            self.report_used_clauses();
+            self.report.plunges += 1;
+        }
+        Ok(std::mem::replace(&mut self.report, WorkerReport::new()))
+    }
+
+    /// Plunges from a node, for at most so many nodes and about to that tick; the number of nodes.
+    fn plunge(
+        &mut self,
+        shared: &RoundShared,
+        mut node: TreeNode,
+        max_nodes: u64,
+        last_tick: u64,
+    ) -> Result<u64, ModelError> {
         self.activate(shared, &node)?;
-        let mut node = node;
         let mut count = 0;
         loop {
             count += 1;
@@ -235,7 +262,8 @@ impl Worker {
                     let far = self.cutoff.is_finite()
                         && next.bound
                             > shared.lower_bound + 0.7 * (self.cutoff - shared.lower_bound);
-                    if count >= max_nodes || far || shared.paused() {
+                    let late = self.ticks() >= last_tick;
+                    if count >= max_nodes || far || late || shared.paused() {
                         self.report.open.push(next);
                         break;
                     }
@@ -245,8 +273,7 @@ impl Worker {
                 }
             }
         }
-        self.report_used_clauses();
-        Ok(std::mem::replace(&mut self.report, WorkerReport::new()))
+        Ok(count)
     }
 
     /// Notes a change of a node for those who watch.

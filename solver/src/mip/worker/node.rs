@@ -67,6 +67,9 @@ impl Worker {
                 self.learn_from_propagation(shared);
                 return Ok(Processed::Closed);
             }
+            if !self.reduce_by_symmetry(shared, node)? {
+                return Ok(Processed::Closed);
+            }
             // What the bounds say of the objective may be more than a weak relaxation does.
             bound = bound.max(p.round_bound(self.domain.floor()));
             if bound >= self.cutoff {

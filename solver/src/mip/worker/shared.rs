@@ -12,6 +12,7 @@ use crate::mip::relaxation::ExtraRow;
 use crate::mip::settings::Settings;
 use crate::mip::solver::Extensions;
 use crate::mip::statistics::Statistics;
+use crate::mip::symmetry::Symmetry;
 use crate::mip::tree::TreeNode;
 use remat_lp::Model;
 use serde::{Deserialize, Serialize};
@@ -115,6 +116,8 @@ pub(crate) struct RoundShared {
     /// Rows for propagation only.
     pub conflicts: Vec<Conflict>,
     pub clauses: Vec<Learned>,
+    /// Set where there is any.
+    pub symmetry: Option<Arc<Symmetry>>,
     pub lower: Vec<f64>,
     pub upper: Vec<f64>,
     pub pseudo: PseudoCosts,
@@ -190,6 +193,8 @@ pub(crate) struct WorkerReport {
     /// Changes of nodes, where somebody watches; bounds in minimised form.
     pub events: Vec<NodeEvent>,
     pub nodes: u64,
+    /// Nodes that it was given and began with.
+    pub plunges: u64,
     pub strong: u64,
     pub refused: u64,
     /// Least bound among leaves that could not be settled.
