@@ -267,6 +267,7 @@ enum Method {
     Auto,
     Dual,
     Primal,
+    Barrier,
 }
 
 #[derive(clap::Args)]
@@ -525,6 +526,7 @@ fn lp(args: Lp) -> Result<bool, Box<dyn std::error::Error>> {
             Method::Auto => Algorithm::Auto,
             Method::Dual => Algorithm::Dual,
             Method::Primal => Algorithm::Primal,
+            Method::Barrier => Algorithm::Barrier,
         },
         time_limit: Duration::from_secs_f64(args.time_limit.clamp(0.0, 1e6)),
     };

@@ -279,7 +279,7 @@ int remat_write(const RematModel *model, const char *path);
  *         recognise               published rematerialization programs are solved as such; 1
  *         opportunistic           faster on several threads, and not the same in every run; 0
  *         log                     lines go to the log callback, where there is one; 1
- * string  algorithm               of linear programs: auto, primal or dual
+ * string  algorithm               of linear programs: auto, primal, dual or barrier
  *         node_selection          best-estimate, best-bound or depth-first
  *
  * A value that makes no sense is REMAT_ERROR_ARGUMENT and changes nothing.

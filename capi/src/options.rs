@@ -220,7 +220,11 @@ impl Options {
             "auto" => Algorithm::Auto,
             "primal" => Algorithm::Primal,
             "dual" => Algorithm::Dual,
-            other => return Err(wrong("algorithm", other, "auto, primal or dual")),
+            "barrier" => Algorithm::Barrier,
+            other => {
+                let right = "auto, primal, dual or barrier";
+                return Err(wrong("algorithm", other, right));
+            }
         };
         if !self.presolve {
             linear.presolve = None;

@@ -29,7 +29,7 @@ pub use link::{
     LinkChoice, LinkOptions, OffloadOptions, OffloadPhase, OffloadRelease, parse_latency,
     parse_link, parse_size,
 };
-pub use lp::{LpArguments, Simplex, Switch};
+pub use lp::{LpArguments, LpMethod, Switch};
 pub use memory::{GraphOptions, OrderArguments, PlaceArguments, PlanMemoryArguments};
 pub use mip::{CheckArguments, MipArguments};
 pub use reduce::{ReduceArguments, ReduceKind};

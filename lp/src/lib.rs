@@ -1,6 +1,7 @@
 //! Sparse linear programming for branch and bound.
 //!
-//! A bounded dual simplex and a primal simplex on one factorised basis, made for warm starts:
+//! A bounded dual simplex and a primal simplex on one factorised basis, made for warm starts, and
+//! a barrier method with crossover to such a basis:
 //! bounds and costs change, rows and columns come and go, and the basis, its factorisation and its
 //! pricing weights are kept as far as they are valid. Every outcome carries its proof, and
 //! [`certificate`] checks it against the original model without sharing code with the simplex.
@@ -17,6 +18,7 @@
 //! - [`Solver::basis`] / [`Solver::set_basis`]: snapshot and restore a [`Basis`].
 //! - [`refine::refine`], or [`Settings::refine`]: residuals as small as double precision allows.
 //! - [`Limits`]: iterations, ticks, objective cutoff, interrupt flag.
+//! - [`Algorithm::Barrier`], or [`Barrier`] without crossover: central duals.
 //! - [`presolve::solve`]: the same with a presolve before and a postsolve, basis included, after.
 //! - [`certificate::check`], [`certificate::safe_bound`], [`proven_bound`]: trust nothing.
 //!
@@ -37,6 +39,17 @@
 //! | `primal_count`, `primal_sum` | basic variables outside the bounds worked with: number, and sum of violations in the scaled program |
 //! | `dual_count`, `dual_sum` | the same of reduced costs of the wrong sign: in phase 1 of the primal those of the sum of infeasibilities, otherwise those of the costs worked with (which may be perturbed) |
 //! | `last` | whether the solve is over |
+//!
+//! The barrier method emits one event named `barrier` an iteration, and one at its end:
+//!
+//! | field | meaning |
+//! |---|---|
+//! | `algorithm` | `"barrier"` |
+//! | `iterations` | of the method, so far |
+//! | `objective`, `dual_objective` | of the iterate, in the model's sense and units, offset included |
+//! | `primal_residual`, `dual_residual` | the largest of rows and bounds, and of reduced costs, relative to one plus the largest right-hand side and cost, in the scaled program |
+//! | `mu` | average product of a distance to a bound and its multiplier |
+//! | `last` | whether the method is over |
 //!
 //! ```
 //! use remat_lp::{LpOutcome, ModelBuilder, NewRow, Sense, Settings, Solver};
@@ -60,7 +73,9 @@
 #![deny(missing_docs)]
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
+mod barrier;
 pub mod certificate;
+mod crossover;
 mod dual;
 mod factor;
 mod ids;
@@ -86,6 +101,7 @@ mod sum2;
 mod text_file;
 pub mod whole_file;
 
+pub use barrier::{Barrier, BarrierEnd, BarrierPoint, BarrierSettings, BarrierTuning};
 pub use ids::{Bounds, ColId, RowId};
 pub use model::{
     CONTRADICTION, Crossed, Model, ModelBuilder, ModelError, NewCol, NewRow, Permutation, Sense,

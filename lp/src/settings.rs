@@ -4,7 +4,7 @@ use crate::model::CONTRADICTION;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Simplex method that leads.
+/// Method that leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Algorithm {
     /// Primal if the basis is primal but not dual feasible (columns arrived), dual otherwise.
@@ -14,6 +14,9 @@ pub enum Algorithm {
     Dual,
     /// Primal simplex, with a dual clean-up where needed.
     Primal,
+    /// Barrier method, crossover to a basis, and a clean-up by the simplex method. It starts afresh,
+    /// whatever the present basis.
+    Barrier,
 }
 
 /// Limits of one call of [`Solver::solve`](crate::Solver::solve). The default has none.
@@ -42,7 +45,7 @@ pub struct Settings {
     pub primal_tolerance: f64,
     /// Largest wrong-signed reduced cost, in the model's units, that counts as none.
     pub dual_tolerance: f64,
-    /// Simplex method that leads.
+    /// Method that leads.
     pub algorithm: Algorithm,
     /// Geometric scaling of rows and columns by powers of two.
     pub scaling: bool,

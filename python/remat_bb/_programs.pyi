@@ -234,7 +234,7 @@ class Program:
                 and in its unit.
             recognise: False leaves everything to the general search.
             stop: Ends the solve when it is set.
-            algorithm: For linear programs: ``auto``, ``primal`` or ``dual``.
+            algorithm: For linear programs: ``auto``, ``primal``, ``dual`` or ``barrier``.
             on_progress: Takes a look now and then.
             on_point: Takes objective and values of each better point, and holds the search up.
             separate: Takes values, objective, and True if all integers are whole; returns rows that

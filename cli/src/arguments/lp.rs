@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub(super) const LP_ABOUT: &str = "\
-Solve a linear program by the simplex method: MPS (fixed or free format) or CPLEX LP, plain or gzipped. Integer markers are \
-ignored: the relaxation is solved. The result is checked against the original model, without the simplex method's own \
+Solve a linear program by the simplex or the barrier method: MPS (fixed or free format) or CPLEX LP, plain or gzipped. Integer markers are \
+ignored: the relaxation is solved. The result is checked against the original model, without the solver's own \
 numbers, before it is shown.";
 
 /// On or off.
@@ -19,15 +19,18 @@ pub enum Switch {
     Off,
 }
 
-/// Which simplex method leads.
+/// Method that leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Simplex {
-    /// Dual, unless the starting basis is primal feasible and not dual feasible
+pub enum LpMethod {
+    /// Barrier where the program's size and structure make it faster; else dual, unless the
+    /// starting basis is primal feasible and not dual feasible
     Auto,
     /// Dual simplex
     Dual,
     /// Primal simplex
     Primal,
+    /// Barrier method, then crossover to a vertex
+    Barrier,
 }
 
 /// `remat-bb lp`
@@ -39,7 +42,7 @@ Examples:
 
 The object that --json prints has the fields status (optimal, infeasible, unbounded, limit or interrupted), version, objective, \
 bound (proven by the dual values, safe in floating point), model, rows, cols, nonzeros, relaxed_integers, presolved (rows, columns, \
-nonzeros), lp_iterations, factorisations, seconds, certificate (accepted, none, or why not), primal_violation, \
+nonzeros), lp_iterations, barrier_iterations, crossover_pushes (among lp_iterations), factorisations, seconds, certificate (accepted, none, or why not), primal_violation, \
 dual_violation, primal_residual and dual_residual (of the basic solution, in the model's units), and permuted (the seed of \
 --permute). What is not known is null.
 
@@ -53,16 +56,22 @@ pub struct LpArguments {
     /// Scale rows and columns
     #[arg(long, value_enum, value_name = "on|off", default_value = "on")]
     pub scaling: Switch,
-    /// Simplex method
-    #[arg(long, value_enum, value_name = "METHOD", default_value = "auto")]
-    pub algorithm: Simplex,
+    /// Simplex or barrier method
+    #[arg(
+        long,
+        alias = "method",
+        value_enum,
+        value_name = "METHOD",
+        default_value = "auto"
+    )]
+    pub algorithm: LpMethod,
     /// Refine an optimal solution until residuals are below 1e-9 in the model's own units
     #[arg(long)]
     pub refine: bool,
     /// End after this time: seconds, or with a unit (90s, 10m, 2h)
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
     pub time_limit: Option<Duration>,
-    /// End after so many simplex iterations
+    /// End after so many iterations, of the simplex and the barrier method together
     #[arg(long, value_name = "N")]
     pub iteration_limit: Option<u64>,
     /// Write the solution here (column names and values)

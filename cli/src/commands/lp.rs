@@ -162,12 +162,13 @@ fn is_lp(path: &Path, text: &str) -> bool {
     ["min", "max"].contains(&first.to_ascii_lowercase().as_str())
 }
 
-impl From<crate::arguments::Simplex> for Algorithm {
-    fn from(simplex: crate::arguments::Simplex) -> Self {
-        match simplex {
-            crate::arguments::Simplex::Auto => Algorithm::Auto,
-            crate::arguments::Simplex::Dual => Algorithm::Dual,
-            crate::arguments::Simplex::Primal => Algorithm::Primal,
+impl From<crate::arguments::LpMethod> for Algorithm {
+    fn from(method: crate::arguments::LpMethod) -> Self {
+        match method {
+            crate::arguments::LpMethod::Auto => Algorithm::Auto,
+            crate::arguments::LpMethod::Dual => Algorithm::Dual,
+            crate::arguments::LpMethod::Primal => Algorithm::Primal,
+            crate::arguments::LpMethod::Barrier => Algorithm::Barrier,
         }
     }
 }
@@ -205,6 +206,8 @@ struct LpJson<'a> {
     relaxed_integers: usize,
     presolved: Option<[usize; 3]>,
     lp_iterations: u64,
+    barrier_iterations: u64,
+    crossover_pushes: u64,
     factorisations: u64,
     seconds: f64,
     certificate: &'a str,
@@ -246,6 +249,8 @@ impl LpResult<'_> {
             relaxed_integers: super::integers(self.model),
             presolved: self.solved.reduced.map(|(r, c, n)| [r, c, n]),
             lp_iterations: stats.iterations(),
+            barrier_iterations: stats.barrier,
+            crossover_pushes: stats.crossover,
             factorisations: stats.factorisations,
             seconds: self.seconds.as_secs_f64(),
             certificate: match &self.checked {
@@ -300,6 +305,13 @@ impl LpResult<'_> {
             text += &format!(
                 "\n  residuals    {:.1e} primal, {:.1e} dual",
                 r.primal, r.dual
+            );
+        }
+        if stats.barrier > 0 {
+            text += &format!(
+                "\n  barrier      {}, {} pushed by the crossover",
+                counted(stats.barrier, "iteration"),
+                counted(stats.crossover, "variable")
             );
         }
         text += &format!(

@@ -39,6 +39,7 @@ use crate::model::{Model, by_columns};
 use crate::outcome::{Basis, FarkasRay, Solution, VarStatus};
 use crate::simplex::Compressed;
 use reduce::reduce;
+pub(crate) use solve::solve_with;
 pub use solve::{Solved, solve};
 use stack::{PostsolveState, Stack};
 use std::sync::Arc;

@@ -1,11 +1,12 @@
 //! Presolve, solve and postsolve in one go.
 
 use super::{PresolveOutcome, PresolveSettings, Presolved};
+use crate::barrier;
 use crate::certificate;
 use crate::model::Model;
 use crate::outcome::LpOutcome;
 use crate::refine::refine;
-use crate::settings::{Limits, Settings};
+use crate::settings::{Algorithm, Limits, Settings};
 use crate::solver::{Solver, Stats};
 use std::sync::Arc;
 
@@ -24,7 +25,8 @@ pub struct Solved {
 }
 
 /// Presolves, solves, postsolves. A restored solution that misses the tolerances is cleaned up on
-/// the original, from the restored basis. Without presolve, and always when an objective cutoff is
+/// the original, from the restored basis. With [`Algorithm::Auto`] the barrier method takes the
+/// programs that its factors make it faster on. Without presolve, and always when an objective cutoff is
 /// set, this is [`Solver::solve`].
 ///
 /// ```
@@ -43,15 +45,27 @@ pub fn solve(
     limits: &Limits,
     presolve: Option<&PresolveSettings>,
 ) -> Solved {
+    let choose = settings.algorithm == Algorithm::Auto;
+    solve_with(model, settings, limits, presolve, choose)
+}
+
+/// [`solve`]; `choose` lets the barrier method take programs that it is faster on.
+pub(crate) fn solve_with(
+    model: &Arc<Model>,
+    settings: &Settings,
+    limits: &Limits,
+    presolve: Option<&PresolveSettings>,
+    choose: bool,
+) -> Solved {
     if !settings.refine {
-        return solve_once(model, settings, limits, presolve);
+        return solve_once(model, settings, limits, presolve, choose);
     }
     // Only the original's residuals count.
     let plain = Settings {
         refine: false,
         ..settings.clone()
     };
-    let mut solved = solve_once(model, &plain, limits, presolve);
+    let mut solved = solve_once(model, &plain, limits, presolve, choose);
     if let LpOutcome::Optimal(s) = &mut solved.outcome {
         *s = refine(model, s, &plain);
     }
@@ -63,9 +77,11 @@ fn solve_once(
     settings: &Settings,
     limits: &Limits,
     presolve: Option<&PresolveSettings>,
+    choose: bool,
 ) -> Solved {
     let direct = |stats: Stats| {
-        let mut solver = Solver::new(model.clone(), settings.clone());
+        let chosen = chosen(model, settings, limits, choose);
+        let mut solver = Solver::new(model.clone(), chosen);
         solver.set_limits(remaining(limits, &stats));
         let outcome = solver.solve();
         Solved {
@@ -96,7 +112,7 @@ fn solve_once(
     };
     let small = presolved.model();
     let reduced = Some((small.num_rows(), small.num_cols(), small.num_nonzeros()));
-    let mut solver = Solver::new(small.clone(), settings.clone());
+    let mut solver = Solver::new(small.clone(), chosen(small, settings, limits, choose));
     solver.set_limits(limits.clone());
     let outcome = solver.solve();
     let stats = solver.stats();
@@ -150,6 +166,16 @@ fn solve_once(
     }
 }
 
+/// Settings with the method that this program is given to.
+fn chosen(model: &Model, settings: &Settings, limits: &Limits, choose: bool) -> Settings {
+    let mut out = settings.clone();
+    // A basis of the dual simplex proves a bound on the way, a point of the barrier method none.
+    if choose && limits.objective_cutoff.is_none() && barrier::pays(model) {
+        out.algorithm = Algorithm::Barrier;
+    }
+    out
+}
+
 /// Quality of a restored solution.
 #[derive(Clone, Copy, PartialEq)]
 enum Quality {
@@ -179,6 +205,11 @@ fn careful(settings: &Settings) -> Settings {
     Settings {
         scaling: false,
         perturbation: false,
+        algorithm: match settings.algorithm {
+            // The basis at hand is nearly optimal.
+            Algorithm::Barrier => Algorithm::Auto,
+            other => other,
+        },
         dual_tolerance: 1e-2 * settings.dual_tolerance,
         ..settings.clone()
     }

@@ -63,13 +63,19 @@ pub(crate) struct SimplexCounters {
     pub dual_phase2: u64,
     pub primal_phase1: u64,
     pub primal_phase2: u64,
+    /// Pushes of a crossover.
+    pub crossover: u64,
     pub flips: u64,
     pub factorisations: u64,
 }
 
 impl SimplexCounters {
     pub fn iterations(&self) -> u64 {
-        self.dual_phase1 + self.dual_phase2 + self.primal_phase1 + self.primal_phase2
+        self.dual_phase1
+            + self.dual_phase2
+            + self.primal_phase1
+            + self.primal_phase2
+            + self.crossover
     }
 }
 

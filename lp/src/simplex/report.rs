@@ -24,7 +24,7 @@ impl Core {
             target: "remat_lp",
             algorithm = match algorithm {
                 Algorithm::Primal => "primal",
-                Algorithm::Dual | Algorithm::Auto => "dual",
+                Algorithm::Dual | Algorithm::Auto | Algorithm::Barrier => "dual",
             },
             phase,
             iterations = self.count.iterations(),

@@ -42,11 +42,13 @@ impl Core {
             Algorithm::Dual => false,
             Algorithm::Primal => true,
             Algorithm::Auto => self.prefer_primal(),
+            Algorithm::Barrier => self.nearer_primal(),
         };
         let wanted = perturb;
         // A primal that goes on with new columns stalls rarely; perturbed bounds cost it more than
         // that.
-        let mut perturb = perturb && !(primal_turn && self.prefer_primal());
+        let mut perturb =
+            perturb && algorithm != Algorithm::Barrier && !(primal_turn && self.prefer_primal());
         let mut claims = 0;
         let mut round = 0;
         while round < MAX_ROUNDS {
@@ -199,6 +201,22 @@ impl Core {
             self.compute_primal();
         }
         self.primal_infeasibility().count == 0
+    }
+
+    /// Returns whether the basis is no further from primal than from dual feasibility, by number of
+    /// violations.
+    fn nearer_primal(&mut self) -> bool {
+        if !self.factored {
+            self.refactor();
+        }
+        self.settle_nonbasic();
+        if !self.dual_valid {
+            self.compute_dual();
+        }
+        if !self.primal_valid {
+            self.compute_primal();
+        }
+        self.primal_infeasibility().count <= self.dual_infeasibility().count
     }
 
     /// Returns whether the multipliers in `rho` combine the rows to something the bounds forbid, in

@@ -29,7 +29,8 @@ impl Solver {
     /// # Ok::<(), remat_lp::ModelError>(())
     /// ```
     pub fn solve_afresh(&mut self, presolve: &PresolveSettings) -> LpOutcome {
-        let solved = presolve::solve(&self.model, &self.settings, &self.limits, Some(presolve));
+        let (settings, limits) = (&self.settings, &self.limits);
+        let solved = presolve::solve_with(&self.model, settings, limits, Some(presolve), false);
         self.elsewhere = self.elsewhere.plus(&solved.stats);
         if let LpOutcome::Optimal(solution) = &solved.outcome
             && self.set_basis(&solution.basis).is_err()
@@ -49,6 +50,8 @@ impl Stats {
             dual_phase2: self.dual_phase2 + other.dual_phase2,
             primal_phase1: self.primal_phase1 + other.primal_phase1,
             primal_phase2: self.primal_phase2 + other.primal_phase2,
+            barrier: self.barrier + other.barrier,
+            crossover: self.crossover + other.crossover,
             bound_flips: self.bound_flips + other.bound_flips,
             factorisations: self.factorisations + other.factorisations,
             ticks: self.ticks + other.ticks,

@@ -3,12 +3,14 @@
 //! - `afresh.rs`: a fresh start by way of presolve.
 //! - `answer.rs`: from the scaled working state to outcomes in the model's units.
 //! - `basis.rs`: snapshots of the basis, and rows of its tableau.
+//! - `interior.rs`: the barrier method in the lead.
 //! - `change.rs`: bounds, costs, rows and columns that change between solves.
 
 mod afresh;
 mod answer;
 mod basis;
 mod change;
+mod interior;
 
 use crate::model::Model;
 use crate::outcome::{FarkasRay, LpOutcome};
@@ -16,6 +18,7 @@ use crate::refine::refine;
 use crate::scaling::Scaling;
 use crate::settings::{Algorithm, Limits, Settings};
 use crate::simplex::{Compressed, Core, CoreEnd, WorkBudget};
+use interior::InteriorEnd;
 use std::sync::Arc;
 
 /// Counters since the solver was made.
@@ -29,6 +32,10 @@ pub struct Stats {
     pub primal_phase1: u64,
     /// Pivots of the primal simplex.
     pub primal_phase2: u64,
+    /// Iterations of the barrier method.
+    pub barrier: u64,
+    /// Variables that a crossover pushed to a bound or into the basis.
+    pub crossover: u64,
     /// Variables moved from one bound to the other without a pivot.
     pub bound_flips: u64,
     /// Factorisations of the basis.
@@ -38,9 +45,13 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// All pivots.
+    /// All pivots, pushes of crossovers among them.
     pub fn iterations(&self) -> u64 {
-        self.dual_phase1 + self.dual_phase2 + self.primal_phase1 + self.primal_phase2
+        self.dual_phase1
+            + self.dual_phase2
+            + self.primal_phase1
+            + self.primal_phase2
+            + self.crossover
     }
 }
 
@@ -133,6 +144,8 @@ impl Solver {
             dual_phase2: c.dual_phase2,
             primal_phase1: c.primal_phase1,
             primal_phase2: c.primal_phase2,
+            barrier: 0,
+            crossover: c.crossover,
             bound_flips: c.flips,
             factorisations: c.factorisations,
             ticks: self.core.total_ticks(),
@@ -170,6 +183,13 @@ impl Solver {
         self.core.primal_tol = self.settings.primal_tolerance;
         self.core.dual_tol = self.settings.dual_tolerance;
         let mut algorithm = algorithm;
+        if algorithm == Algorithm::Barrier {
+            match self.cross_over(&mut budget) {
+                Ok(()) => {}
+                Err(InteriorEnd::Infeasible(ray)) => return LpOutcome::Infeasible(ray),
+                Err(InteriorEnd::Limit(kind)) => return LpOutcome::Limit(kind),
+            }
+        }
         let mut perturb = self.settings.perturbation;
         let mut attempt = 0;
         loop {

@@ -1,5 +1,6 @@
 //! Tests of the interface, in one binary: what they share is compiled once.
 
+mod barrier;
 mod changes;
 mod differential;
 mod endings;

@@ -107,7 +107,7 @@ class Solving(Callbacks):
             "presolve": values["Presolve"] != 0,
             "cuts": values["Cuts"] != 0,
             "heuristics": values["Heuristics"] > 0,
-            "algorithm": {0: "primal", 1: "dual"}.get(method, "auto"),
+            "algorithm": {0: "primal", 1: "dual", 2: "barrier"}.get(method, "auto"),
             "feasibility_tolerance": tolerance("FeasibilityTol"),
             "integrality_tolerance": tolerance("IntFeasTol"),
             "optimality_tolerance": tolerance("OptimalityTol"),

@@ -184,7 +184,7 @@ impl Program {
     ///         and in its unit.
     ///     recognise: False leaves everything to the general search.
     ///     stop: Ends the solve when it is set.
-    ///     algorithm: For linear programs: ``auto``, ``primal`` or ``dual``.
+    ///     algorithm: For linear programs: ``auto``, ``primal``, ``dual`` or ``barrier``.
     ///     on_progress: Takes a look now and then.
     ///     on_point: Takes objective and values of each better point, and holds the search up.
     ///     separate: Takes values, objective, and True if all integers are whole; returns rows that
@@ -280,8 +280,9 @@ impl Program {
             "auto" => Algorithm::Auto,
             "primal" => Algorithm::Primal,
             "dual" => Algorithm::Dual,
+            "barrier" => Algorithm::Barrier,
             _ => {
-                let words = format!("{algorithm:?} is none of auto, primal, dual");
+                let words = format!("{algorithm:?} is none of auto, primal, dual, barrier");
                 return Err(Trouble::argument("algorithm", words).into());
             }
         };

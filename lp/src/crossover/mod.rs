@@ -1,0 +1,56 @@
+//! From a point of the barrier method to a basis.
+//!
+//! - `crash.rs`: a basis of the variables that are furthest from their bounds, as measured by the
+//!   point's own complementarity.
+//! - `dual_push.rs`: basic variables that the duals price are pushed until they are not, or out of
+//!   the basis.
+//! - `primal_push.rs`: variables left between their bounds are pushed to one, or into the basis (Megiddo,
+//!   *On finding primal- and dual-optimal bases*, ORSA J. on Computing 3 (1991); Bixby & Saltzman,
+//!   *Recovering an optimal LP basis from an interior point solution*, Operations Research Letters
+//!   15 (1994)).
+//!
+//! The simplex method does the rest: the basis is primal feasible up to the point's residuals, and
+//! nearly dual feasible.
+
+mod crash;
+mod dual_push;
+mod primal_push;
+
+use crate::outcome::LimitKind;
+use crate::simplex::{Core, WorkBudget};
+
+/// Relative error of an updated factorisation that asks for a fresh one.
+const UPDATE_ERROR: f64 = 1e-6;
+
+/// A point in the units of a [`Core`]: values of structurals and logicals, and their reduced costs.
+pub(crate) struct CorePoint {
+    pub x: Vec<f64>,
+    pub d: Vec<f64>,
+}
+
+/// Goes to a basis near a point. `Err` is a limit that ended the pushes; the basis is then whatever
+/// they had come to.
+pub(crate) fn run(core: &mut Core, point: CorePoint, budget: &WorkBudget) -> Result<(), LimitKind> {
+    core.restore_bounds();
+    core.restore_costs();
+    let superbasic = crash::install(core, &point);
+    let mut d = reduced_costs(core, &point);
+    let end = dual_push::run(core, &mut d, &superbasic, budget)
+        .and_then(|()| primal_push::run(core, &superbasic, budget));
+    core.settle_nonbasic();
+    core.primal_valid = false;
+    core.dual_valid = false;
+    end
+}
+
+/// Reduced costs at the point's duals.
+fn reduced_costs(core: &Core, point: &CorePoint) -> Vec<f64> {
+    let (n, m) = (core.n, core.m);
+    // The cost of a logical is zero, its column a unit vector.
+    let y: Vec<f64> = point.d[n..n + m].iter().map(|d| -d).collect();
+    let structural = (0..n).map(|j| {
+        let product: f64 = core.a.iter(j).map(|(i, v)| v * y[i]).sum();
+        core.cost[j] - product
+    });
+    structural.chain(point.d[n..].iter().copied()).collect()
+}
