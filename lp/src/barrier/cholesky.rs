@@ -107,8 +107,9 @@ impl Cholesky {
             self.scale[j] = if d > 0.0 { 1.0 / d.sqrt() } else { 1.0 };
         }
         for j in 0..self.n {
-            for k in self.start[j]..self.start[j + 1] {
-                values[k] *= self.scale[j] * self.scale[self.index[k]];
+            let column = self.start[j]..self.start[j + 1];
+            for (value, &i) in values[column.clone()].iter_mut().zip(&self.index[column]) {
+                *value *= self.scale[j] * self.scale[i];
             }
         }
         let pattern =

@@ -129,8 +129,9 @@ impl NormalEquations {
                     self.work[k as usize] += scaled * w;
                 }
             }
-            for at in start[i]..start[i + 1] {
-                self.values[at] = std::mem::take(&mut self.work[index[at]]);
+            let entries = start[i]..start[i + 1];
+            for (value, &k) in self.values[entries.clone()].iter_mut().zip(&index[entries]) {
+                *value = std::mem::take(&mut self.work[k]);
             }
         }
     }
@@ -230,7 +231,9 @@ impl NormalEquations {
         let mut before = 0.0;
         let mut best: Option<(f64, Vec<f64>)> = None;
         for step in 0..=tuning.refine_steps {
-            if !(error > tuning.refine_residual) || step == tuning.refine_steps {
+            // What is no number ends it as well, here and below.
+            let is_worth = error > tuning.refine_residual && step < tuning.refine_steps;
+            if !is_worth {
                 break;
             }
             if best.as_ref().is_none_or(|b| error < b.0) {
@@ -239,7 +242,7 @@ impl NormalEquations {
             z.copy_from_slice(&r);
             self.precondition(p, &mut z);
             let rho: f64 = r.iter().zip(&z).map(|(a, b)| a * b).sum();
-            if !(rho > 0.0) {
+            if rho <= 0.0 || rho.is_nan() {
                 break;
             }
             let beta = if step == 0 { 0.0 } else { rho / before };
@@ -249,7 +252,7 @@ impl NormalEquations {
             }
             self.multiply(p, &q, &mut product);
             let curvature: f64 = q.iter().zip(&product).map(|(a, b)| a * b).sum();
-            if !(curvature > 0.0) {
+            if curvature <= 0.0 || curvature.is_nan() {
                 break;
             }
             let alpha = rho / curvature;
@@ -261,7 +264,7 @@ impl NormalEquations {
         }
         self.vectors = [r, z, q, product];
         if let Some((least, kept)) = best
-            && !(error <= least)
+            && (error > least || error.is_nan())
         {
             y.copy_from_slice(&kept);
             error = least;

@@ -145,7 +145,7 @@ impl Program {
 
     /// Columns of this program at the values of the model's columns; those of rows are at the rows'
     /// activities.
-    pub fn from_values(&self, x: &[f64]) -> Vec<f64> {
+    pub fn values_from(&self, x: &[f64]) -> Vec<f64> {
         let cols = self.cols.iter();
         let mut out: Vec<f64> = cols
             .map(|&j| x[j as usize] / self.scaling.col[j as usize])
@@ -161,7 +161,7 @@ impl Program {
     }
 
     /// Rows of this program at the duals of the model's rows.
-    pub fn from_duals(&self, y: &[f64]) -> Vec<f64> {
+    pub fn duals_from(&self, y: &[f64]) -> Vec<f64> {
         let rows = self.rows.iter().map(|&i| i as usize);
         rows.map(|i| self.sign * y[i] / self.scaling.row[i])
             .collect()

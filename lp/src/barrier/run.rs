@@ -185,7 +185,7 @@ impl<'a> Run<'a> {
         clean(&mut x);
         clean(&mut y);
         let mu = if given.mu.is_finite() { given.mu } else { 0.0 };
-        start::warm(self.p, self.p.from_values(&x), self.p.from_duals(&y), mu)
+        start::warm(self.p, self.p.values_from(&x), self.p.duals_from(&y), mu)
     }
 
     /// The present point in the model's units.

@@ -54,17 +54,17 @@ fn shifted(p: &Program, x: Vec<f64>, y: Vec<f64>, z: &[f64]) -> Iterate {
         y,
     };
     let (mut least_x, mut least_z) = (0.0f64, 0.0f64);
-    for j in 0..n {
+    for (j, &z) in z.iter().enumerate() {
         let (has_l, has_u) = (p.lower[j].is_finite(), p.upper[j].is_finite());
         if has_l {
             at.xl[j] = at.x[j] - p.lower[j];
-            at.zl[j] = if has_u { z[j].max(0.0) } else { z[j] };
+            at.zl[j] = if has_u { z.max(0.0) } else { z };
             least_x = least_x.min(at.xl[j]);
             least_z = least_z.min(at.zl[j]);
         }
         if has_u {
             at.xu[j] = p.upper[j] - at.x[j];
-            at.zu[j] = if has_l { (-z[j]).max(0.0) } else { -z[j] };
+            at.zu[j] = if has_l { (-z).max(0.0) } else { -z };
             least_x = least_x.min(at.xu[j]);
             least_z = least_z.min(at.zu[j]);
         }

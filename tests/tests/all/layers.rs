@@ -99,9 +99,7 @@ fn a_root_from_fewer_layers_ends_where_the_plain_one_ends() {
     // At 20% of Bert the value stands still for some rounds of eager cutting before it goes on.
     let networks = [
         ("zoo:gpt2?layers=16", 60),
-        ("zoo:bert?layers=14", 30),
         ("zoo:bert?layers=16", 20),
-        ("zoo:llama?layers=16", 80),
     ];
     for (spec, percent) in networks {
         meets_the_plain_root(&CheckmateFormulation::new(network(spec)), spec, percent);
