@@ -1,9 +1,9 @@
 //! Sparse linear programming for branch and bound.
 //!
-//! A bounded dual simplex and a primal simplex on one factorised basis, made for warm starts, and
-//! a barrier method with crossover to such a basis:
+//! A bounded dual simplex and a primal simplex on one factorised basis, made for warm starts:
 //! bounds and costs change, rows and columns come and go, and the basis, its factorisation and its
-//! pricing weights are kept as far as they are valid. Every outcome carries its proof, and
+//! pricing weights are kept as far as they are valid. Beside them a barrier method with crossover
+//! to such a basis. Every outcome carries its proof, and
 //! [`certificate`] checks it against the original model without sharing code with the simplex.
 //!
 //! # The interface in one place

@@ -17,7 +17,7 @@ pub(super) struct Iterate {
     pub zu: Vec<f64>,
 }
 
-/// What an iterate misses.
+/// Residuals of an iterate.
 #[derive(Clone, Default)]
 pub(super) struct Residuals {
     /// `b - A x`.

@@ -97,10 +97,7 @@ fn meets_the_plain_root<F: Formulation>(formulation: &F, spec: &str, percent: u6
 #[test]
 fn a_root_from_fewer_layers_ends_where_the_plain_one_ends() {
     // At 20% of Bert the value stands still for some rounds of eager cutting before it goes on.
-    let networks = [
-        ("zoo:gpt2?layers=16", 60),
-        ("zoo:bert?layers=16", 20),
-    ];
+    let networks = [("zoo:gpt2?layers=16", 60), ("zoo:bert?layers=16", 20)];
     for (spec, percent) in networks {
         meets_the_plain_root(&CheckmateFormulation::new(network(spec)), spec, percent);
     }

@@ -286,7 +286,7 @@ fn small() -> Vec<String> {
         .collect()
 }
 
-/// Whether it is a network, which has a backward pass in several layouts, and not a bare graph.
+/// Returns whether it is a network, which has a backward pass in several layouts, and not a bare graph.
 fn is_network(text: &str) -> bool {
     crate::zoo::network(&text.parse().unwrap())
         .unwrap()
