@@ -1,8 +1,8 @@
 //! Checkmate's program on random small graphs: every form of it, by every way to solve it, against
 //! enumeration and HiGHS.
 //!
-//! `cargo run --release -p remat-bench [--features highs] --example checkmate_differential --
-//! [--graphs 2000] [--first 1] [--least 4] [--most 8]`
+//! `cargo run --release -p remat-bench --features experiments[,highs]
+//! --example checkmate_differential -- [--graphs 2000] [--first 1] [--least 4] [--most 8]`
 //!
 //! Seeds count from `--first`; graphs have between `--least` and `--most` nodes, every second one a
 //! backward pass. Up to 9 nodes the truth is enumerated, beyond it is what HiGHS says. The general

@@ -1,6 +1,7 @@
 //! Large graphs of the zoo under short time limits: time asked and taken, cost, bound and memory.
 //!
-//! `cargo run --release -p remat-bench --example large_graphs -- path/to/remat-bb > bench/results/large-graphs.txt`
+//! `cargo run --release -p remat-bench --features experiments --example large_graphs --
+//! path/to/remat-bb > bench/results/large-graphs.txt`
 
 use std::error::Error;
 use std::process::Command;

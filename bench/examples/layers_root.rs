@@ -1,8 +1,8 @@
 //! The root of an interval form for networks of equal layers: plain, or carried over from a few of
 //! their layers; bound, size, time and memory.
 //!
-//! `cargo run --release -p remat-bench --example layers_root -- INSTANCE BUDGET [--monet] [--plain]
-//! [--plan SECONDS] [--time-limit SECONDS]`
+//! `cargo run --release -p remat-bench --features experiments --example layers_root --
+//! INSTANCE BUDGET [--monet] [--plain] [--plan SECONDS] [--time-limit SECONDS]`
 //!
 //! The form is that of Checkmate's program, or of MONeT's.
 //! INSTANCE is a file or `zoo:MODEL`. The intervals of a plan that was searched for so long are in

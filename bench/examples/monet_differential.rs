@@ -1,8 +1,8 @@
 //! MONeT's program on random small instances in every mode: the tree, the whole search, enumeration
 //! and, with the feature `highs`, HiGHS on the published form.
 //!
-//! `cargo run --release -p remat-bench --features highs --example monet_differential -- [--per-mode
-//! 300] [--first 1] [--mode K] [--search SECONDS]`
+//! `cargo run --release -p remat-bench --features highs,experiments --example monet_differential
+//! -- [--per-mode 300] [--first 1] [--mode K] [--search SECONDS]`
 //!
 //! Seeds count from `--first`; mode `K` has the bits 1 (in place), 2 (backward variants), 4
 //! (masks), 8 (algorithms). The published form lets a schedule read buffers after they were

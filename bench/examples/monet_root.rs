@@ -1,8 +1,8 @@
 //! The root of MONeT's interval form on the benchmark's instances: bound, size and time beside the
 //! published runs.
 //!
-//! `cargo run --release -p remat-bench --example monet_root -- ZOO [--only NAME] [--budget GIB]
-//! [--time-limit SECONDS] [--verbose] [--tree] [--pivots N]`
+//! `cargo run --release -p remat-bench --features experiments --example monet_root --
+//! ZOO [--only NAME] [--budget GIB] [--time-limit SECONDS] [--verbose] [--tree] [--pivots N]`
 //!
 //! With `--tree`, branch, price and cut follows the root; the objective of the logged run is the
 //! cost to beat; the tree ends after so many pivots, those of the root included.
