@@ -184,7 +184,7 @@ def test_mistakes_are_named() -> None:
         (lambda: program.add_rows([0], [1], [0, 1], [-1], [1.0]), "a number below 0"),
         (lambda: program.add_rows([0], [1], [0, 1], [7], [1.0]), "column 7 is not in the program"),
         (lambda: program.solve(gap=2.0), "relative_gap"),
-        (lambda: program.solve(algorithm="barrier"), "none of auto, primal, dual"),
+        (lambda: program.solve(algorithm="interior"), "none of auto, primal, dual, barrier"),
     ]:
         with pytest.raises(remat_bb.InvalidArgument, match=words):
             call()
