@@ -84,7 +84,11 @@ def child(code: str, *signals: float) -> tuple[int, str, str]:
     for wait in signals:
         time.sleep(wait)
         os.kill(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=50)
+    try:
+        out, err = process.communicate(timeout=50)
+    finally:
+        # One that does not end would compute on beside all that comes.
+        process.kill()
     return process.returncode, out, err
 
 
