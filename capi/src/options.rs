@@ -382,7 +382,7 @@ mod tests {
             ("seed", Value::Int(-1)),
             ("node_limit", Value::Int(-2)),
             ("pool_size", Value::Int(0)),
-            ("algorithm", Value::Text("barrier".into())),
+            ("algorithm", Value::Text("interior".into())),
             ("node_selection", Value::Text(String::new())),
             ("no_such_option", Value::Bool(true)),
         ];

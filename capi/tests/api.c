@@ -267,7 +267,7 @@ static void options(void) {
     OK(remat_set_string_option(model, "algorithm", "primal"));
     OK(remat_get_string_option(model, "algorithm", word, sizeof word, NULL));
     CHECK(strcmp(word, "primal") == 0);
-    FAILS(remat_set_string_option(model, "algorithm", "barrier"), REMAT_ERROR_ARGUMENT, "auto, primal or dual");
+    FAILS(remat_set_string_option(model, "algorithm", "interior"), REMAT_ERROR_ARGUMENT, "auto, primal, dual or barrier");
     FAILS(remat_set_double_option(model, "threads", 2), REMAT_ERROR_ARGUMENT, "remat_set_int_option");
     FAILS(remat_get_int_option(model, "presolve", &whole), REMAT_ERROR_ARGUMENT, "remat_get_bool_option");
     FAILS(remat_set_bool_option(model, "presolv", 1), REMAT_ERROR_ARGUMENT, "there is no option \"presolv\"");

@@ -364,6 +364,7 @@ fn results_about_other_files_say_by_which_version() {
             &["lp_iterations", "factorisations", "seconds", "certificate"],
             &["primal_violation", "dual_violation", "primal_residual"],
             &["dual_residual", "permuted"],
+            &["barrier_iterations", "crossover_pushes"],
         ],
     );
     fields_are(
