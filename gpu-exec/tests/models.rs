@@ -35,7 +35,7 @@ const MODELS: &[&str] = &[
     "llama?batch=1&layers=3&d_model=32&heads=4&ffn=48&seq=21&vocab=37",
     "mixtral?batch=3&layers=2&d_model=64&heads=4&kv_heads=2&ffn=96&seq=13&vocab=37&dtype=fp32",
     "mixtral?batch=1&layers=4&d_model=32&heads=4&kv_heads=2&ffn=48&seq=21&vocab=37&experts=5&top_k=1&every=2",
-    "randwire?batch=1&size=65x63&classes=3&nodes=9&channels=7",
+    "randwire?batch=2&size=95x97&classes=3&nodes=11&channels=20",
 ];
 
 #[test]
