@@ -39,6 +39,19 @@ pub(super) struct Residuals {
 }
 
 impl Iterate {
+    /// The iterate at a point no side of which is bounded yet.
+    pub fn without_bounds(x: Vec<f64>, y: Vec<f64>) -> Iterate {
+        let n = x.len();
+        Iterate {
+            xl: vec![f64::INFINITY; n],
+            xu: vec![f64::INFINITY; n],
+            zl: vec![0.0; n],
+            zu: vec![0.0; n],
+            x,
+            y,
+        }
+    }
+
     /// Number of products of distance and multiplier.
     pub fn num_products(p: &Program) -> usize {
         let finite = |v: &[f64]| v.iter().filter(|b| b.is_finite()).count();

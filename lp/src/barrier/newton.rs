@@ -15,8 +15,6 @@ pub(super) struct Newton {
     /// Scratch by column, and by row.
     h: Vec<f64>,
     rhs: Vec<f64>,
-    /// Relative residual of the worst solve since the factorisation.
-    pub error: f64,
 }
 
 /// Right-hand sides of the complementarity equations: `zl dxl + xl dzl = lower`, and the same above.
@@ -33,14 +31,12 @@ impl Newton {
             d: vec![0.0; p.num_cols()],
             h: vec![0.0; p.num_cols()],
             rhs: vec![0.0; p.num_rows()],
-            error: 0.0,
         })
     }
 
     /// Factorises with `D = 1`, for the starting point.
     pub fn factorise_unit(&mut self, p: &Program, tuning: &BarrierTuning) -> bool {
         self.d.fill(1.0);
-        self.error = 0.0;
         self.normal.factorise(p, &self.d, tuning.least_pivot)
     }
 
@@ -63,13 +59,12 @@ impl Newton {
             };
             self.d[j] = 1.0 / curvature.max(1.0 / LARGEST_DIAGONAL);
         }
-        self.error = 0.0;
         self.normal.factorise(p, &self.d, tuning.least_pivot)
     }
 
     /// Solves `A A^T y = rhs` of the factorised matrix.
     pub fn solve_rows(&mut self, p: &Program, rhs: &[f64], y: &mut [f64], tuning: &BarrierTuning) {
-        self.error = self.error.max(self.normal.solve(p, rhs, y, tuning));
+        self.normal.solve(p, rhs, y, tuning);
     }
 
     /// Direction that removes `r`, where it is given, and reaches the targets.
@@ -103,9 +98,7 @@ impl Newton {
                 *s += r;
             }
         }
-        self.error = self
-            .error
-            .max(self.normal.solve(p, &rhs, &mut out.y, tuning));
+        self.normal.solve(p, &rhs, &mut out.y, tuning);
         self.rhs = rhs;
         for j in 0..n {
             out.x[j] = self.d[j] * (p.transposed(j, &out.y) - self.h[j]);

@@ -208,18 +208,12 @@ impl NormalEquations {
         self.ticks += 2 * p.a.nnz() as u64;
     }
 
-    /// Solves for `rhs`; the answer is written to `y`. Returns the relative residual.
-    pub fn solve(
-        &mut self,
-        p: &Program,
-        rhs: &[f64],
-        y: &mut [f64],
-        tuning: &BarrierTuning,
-    ) -> f64 {
+    /// Solves for `rhs`; the answer is written to `y`.
+    pub fn solve(&mut self, p: &Program, rhs: &[f64], y: &mut [f64], tuning: &BarrierTuning) {
         let size = largest(rhs);
         y.copy_from_slice(rhs);
         if size == 0.0 {
-            return 0.0;
+            return;
         }
         let [mut r, mut z, mut q, mut product] = std::mem::take(&mut self.vectors);
         self.precondition(p, y);
@@ -267,8 +261,6 @@ impl NormalEquations {
             && (error > least || error.is_nan())
         {
             y.copy_from_slice(&kept);
-            error = least;
         }
-        error
     }
 }

@@ -45,14 +45,7 @@ pub(super) fn cold(p: &Program, newton: &mut Newton, tuning: &BarrierTuning) -> 
 
 fn shifted(p: &Program, x: Vec<f64>, y: Vec<f64>, z: &[f64]) -> Iterate {
     let n = p.num_cols();
-    let mut at = Iterate {
-        xl: vec![f64::INFINITY; n],
-        xu: vec![f64::INFINITY; n],
-        zl: vec![0.0; n],
-        zu: vec![0.0; n],
-        x,
-        y,
-    };
+    let mut at = Iterate::without_bounds(x, y);
     let (mut least_x, mut least_z) = (0.0f64, 0.0f64);
     for (j, &z) in z.iter().enumerate() {
         let (has_l, has_u) = (p.lower[j].is_finite(), p.upper[j].is_finite());
@@ -109,14 +102,7 @@ fn shifted(p: &Program, x: Vec<f64>, y: Vec<f64>, z: &[f64]) -> Iterate {
 pub(super) fn warm(p: &Program, x: Vec<f64>, y: Vec<f64>, mu: f64) -> Iterate {
     let n = p.num_cols();
     let z: Vec<f64> = (0..n).map(|j| p.cost[j] - p.transposed(j, &y)).collect();
-    let mut at = Iterate {
-        xl: vec![f64::INFINITY; n],
-        xu: vec![f64::INFINITY; n],
-        zl: vec![0.0; n],
-        zu: vec![0.0; n],
-        x,
-        y,
-    };
+    let mut at = Iterate::without_bounds(x, y);
     let typical = |v: &mut dyn Iterator<Item = f64>| {
         let (sum, count) = v.fold((0.0, 0usize), |(s, c), v| (s + v.abs(), c + 1));
         sum / count.max(1) as f64

@@ -1,6 +1,6 @@
 //! The first basis, from the ranks of the variables.
 
-use super::CorePoint;
+use super::{CorePoint, nearest};
 use crate::outcome::VarStatus;
 use crate::simplex::Core;
 
@@ -40,16 +40,7 @@ pub(super) fn install(core: &mut Core, point: &CorePoint) -> Vec<u32> {
             .then(b.cmp(&a))
     });
     let mut status: Vec<VarStatus> = (0..total)
-        .map(|j| {
-            let (l, u) = (core.lower[j], core.upper[j]);
-            match (l.is_finite(), u.is_finite()) {
-                (false, false) => VarStatus::Free,
-                (true, false) => VarStatus::AtLower,
-                (false, true) => VarStatus::AtUpper,
-                _ if point.x[j] - l <= u - point.x[j] => VarStatus::AtLower,
-                _ => VarStatus::AtUpper,
-            }
-        })
+        .map(|j| nearest(point.x[j], core.lower[j], core.upper[j]).1)
         .collect();
     for &j in &order[..core.m] {
         status[j as usize] = VarStatus::Basic;

@@ -4,8 +4,8 @@
 //! pushed until its price is zero, or until a nonbasic variable's price vanishes first: that one,
 //! free to be between its bounds then, takes its place. Values do not change.
 
-use super::UPDATE_ERROR;
 use super::primal_push::LIMIT_PAUSE;
+use super::{LEAST_PIVOT, UPDATE_ERROR};
 use crate::factor::UpdateCheck;
 use crate::outcome::{LimitKind, VarStatus};
 use crate::simplex::{Core, WorkBudget, observe};
@@ -14,8 +14,6 @@ use crate::simplex::{Core, WorkBudget, observe};
 const PRICE: f64 = 1e-9;
 /// Violation of a reduced cost that a push may leave.
 const SLACKNESS: f64 = 1e-9;
-/// Smallest pivot that a push takes.
-const LEAST_PIVOT: f64 = 1e-5;
 
 /// Pushes the price of each basic variable to zero. `d` has the reduced costs of all variables at
 /// the point's duals, `superbasic` are the nonbasic ones between their bounds, whose price must

@@ -16,11 +16,13 @@ mod crash;
 mod dual_push;
 mod primal_push;
 
-use crate::outcome::LimitKind;
+use crate::outcome::{LimitKind, VarStatus};
 use crate::simplex::{Core, WorkBudget};
 
 /// Relative error of an updated factorisation that asks for a fresh one.
 const UPDATE_ERROR: f64 = 1e-6;
+/// Smallest pivot that a push takes.
+const LEAST_PIVOT: f64 = 1e-5;
 
 /// A point in the units of a [`Core`]: values of structurals and logicals, and their reduced costs.
 pub(crate) struct CorePoint {
@@ -41,6 +43,17 @@ pub(crate) fn run(core: &mut Core, point: CorePoint, budget: &WorkBudget) -> Res
     core.primal_valid = false;
     core.dual_valid = false;
     end
+}
+
+/// The bound nearest to a value, and the status there; zero if there is none.
+fn nearest(x: f64, l: f64, u: f64) -> (f64, VarStatus) {
+    match (l.is_finite(), u.is_finite()) {
+        (false, false) => (0.0, VarStatus::Free),
+        (true, false) => (l, VarStatus::AtLower),
+        (false, true) => (u, VarStatus::AtUpper),
+        _ if x - l <= u - x => (l, VarStatus::AtLower),
+        _ => (u, VarStatus::AtUpper),
+    }
 }
 
 /// Reduced costs at the point's duals.

@@ -1,14 +1,12 @@
 //! Pushes of variables that are between their bounds.
 
-use super::UPDATE_ERROR;
+use super::{LEAST_PIVOT, UPDATE_ERROR, nearest};
 use crate::factor::UpdateCheck;
 use crate::outcome::{LimitKind, VarStatus};
 use crate::simplex::{Core, WorkBudget, observe};
 
 /// Violation of a basic variable's bounds that a push may leave, scaled.
 const SLACKNESS: f64 = 1e-9;
-/// Smallest pivot that a push takes.
-const LEAST_PIVOT: f64 = 1e-5;
 /// Pushes between two looks at the limits.
 pub(super) const LIMIT_PAUSE: usize = 20;
 
@@ -40,20 +38,8 @@ pub(super) fn run(
     Ok(())
 }
 
-/// The bound nearest to a value, and the status there; zero if there is none.
-fn nearest(core: &Core, j: usize) -> (f64, VarStatus) {
-    let (x, l, u) = (core.x[j], core.wl[j], core.wu[j]);
-    match (l.is_finite(), u.is_finite()) {
-        (false, false) => (0.0, VarStatus::Free),
-        (true, false) => (l, VarStatus::AtLower),
-        (false, true) => (u, VarStatus::AtUpper),
-        _ if x - l <= u - x => (l, VarStatus::AtLower),
-        _ => (u, VarStatus::AtUpper),
-    }
-}
-
 fn push(core: &mut Core, j: usize) {
-    let (target, status) = nearest(core, j);
+    let (target, status) = nearest(core.x[j], core.wl[j], core.wu[j]);
     let way = target - core.x[j];
     if way != 0.0 {
         core.load_entering(j);

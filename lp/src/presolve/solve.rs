@@ -26,8 +26,8 @@ pub struct Solved {
 
 /// Presolves, solves, postsolves. A restored solution that misses the tolerances is cleaned up on
 /// the original, from the restored basis. With [`Algorithm::Auto`] the barrier method takes the
-/// programs that its factors make it faster on. Without presolve, and always when an objective cutoff is
-/// set, this is [`Solver::solve`].
+/// programs that its factors make it faster on. Without presolve, and always when an objective
+/// cutoff is set, this is [`Solver::solve`].
 ///
 /// ```
 /// use remat_lp::{Limits, ModelBuilder, Sense, Settings, presolve};

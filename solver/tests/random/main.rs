@@ -153,16 +153,20 @@ fn compare(seed: u64) -> &'static str {
     kind
 }
 
-#[test]
-fn random_programs_match_enumeration() {
-    // REMAT_RANDOM=start,count runs others, or more.
+/// The first so many seeds; REMAT_RANDOM=start,count runs others, or more.
+fn seeds(count: u64) -> std::ops::Range<u64> {
     let range = std::env::var("REMAT_RANDOM").ok();
     let (start, count) = range
         .as_deref()
         .and_then(|r| r.split_once(','))
         .and_then(|(a, b)| Some((a.parse::<u64>().ok()?, b.parse::<u64>().ok()?)))
-        .unwrap_or((0, 2500));
-    for seed in start..start + count {
+        .unwrap_or((0, count));
+    start..start + count
+}
+
+#[test]
+fn random_programs_match_enumeration() {
+    for seed in seeds(2500) {
         compare(seed);
     }
 }

@@ -96,15 +96,10 @@ fn circle(dice: &mut Dice) -> Model {
 
 #[test]
 fn symmetric_programs_match_enumeration() {
-    // REMAT_RANDOM=start,count runs others, or more.
-    let range = std::env::var("REMAT_RANDOM").ok();
-    let (start, count) = range
-        .as_deref()
-        .and_then(|r| r.split_once(','))
-        .and_then(|(a, b)| Some((a.parse::<u64>().ok()?, b.parse::<u64>().ok()?)))
-        .unwrap_or((0, 300));
+    let seeds = super::seeds(300);
+    let count = seeds.end - seeds.start;
     let mut tightened = 0;
-    for seed in start..start + count {
+    for seed in seeds {
         let mut dice = Dice(Xoshiro256PlusPlus::seed_from_u64(seed));
         let model = if dice.chance(60) {
             machines(&mut dice)
