@@ -43,9 +43,9 @@ impl Example {
         let mut words: Vec<String> = self.line.split(' ').map(str::to_owned).collect();
         let limit = words.iter().position(|word| word == "--time-limit");
         match (limit, self.words().get(1)) {
-            (Some(at), _) => words[at + 1] = "1s".into(),
+            (Some(at), _) => words[at + 1] = "500ms".into(),
             (None, Some(&("solve" | "mip"))) => {
-                words.extend(["--time-limit", "1s"].map(Into::into))
+                words.extend(["--time-limit", "500ms"].map(Into::into))
             }
             (None, Some(&("sweep" | "max-batch" | "baselines"))) => {
                 words.extend(["--time-limit", "200ms"].map(Into::into));
@@ -130,7 +130,7 @@ fn stand_in(folder: &Path, example: &Example) {
         }
         if name.ends_with("placed.json") {
             let line = format!(
-                "remat-bb solve '{}' --budget 95% -t 1s --addresses --out {name}",
+                "remat-bb solve '{}' --budget 95% -t 500ms --addresses --out {name}",
                 words[2]
             );
             shell(folder, &line);
@@ -141,7 +141,7 @@ fn stand_in(folder: &Path, example: &Example) {
                 "--schedule-out"
             };
             let line = format!(
-                "remat-bb solve '{}' --budget 95% -t 1s {out} {name}",
+                "remat-bb solve '{}' --budget 95% -t 500ms {out} {name}",
                 words[2]
             );
             shell(folder, &line);

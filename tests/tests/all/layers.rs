@@ -262,7 +262,7 @@ fn schedules_of_monet_meet_the_rows_of_a_network_with_an_unequal_layer() {
 #[test]
 fn bounds_hold_at_the_least_budget() {
     let settings = Settings {
-        time_limit: Some(Duration::from_secs(6)),
+        time_limit: Some(Duration::from_secs(3)),
         threads: 2,
         ..Settings::default()
     };

@@ -19,6 +19,7 @@ use remat_tests::graphs::Numbers;
 use remat_tests::monet::{Mode, schedule, training};
 use remat_tests::{files, monet_optimum, shared_data};
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Every row that is not a cut; memory rows with a random part of the passing list charged by the
@@ -453,13 +454,16 @@ fn published_schedules_meet_the_rows_and_cuts_of_the_root() {
         return;
     };
     let (mut count, mut cuts) = (0, 0);
-    for path in files(&folder.join("solutions"), "json") {
-        let file = ScheduleFile::open(&path).unwrap();
-        // The large ones take minutes: one of ResNet-50, half of U-Net's.
+    // A root takes seconds: every third of the networks whose root does not take minutes.
+    let small = |path: &PathBuf| {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        let large = name.starts_with("resnet") && name != "resnet50_184_inplace_conv_normal__A__10"
-            || name.starts_with("unet") && ["_5", "_6", "_7"].iter().any(|b| name.ends_with(b));
-        if file.semantics() != Semantics::Monet || large {
+        let tight = ["_5", "_6", "_7"].iter().any(|b| name.ends_with(b));
+        !name.starts_with("resnet") && !(name.starts_with("unet") && tight)
+    };
+    let all = files(&folder.join("solutions"), "json");
+    for path in all.into_iter().filter(small).step_by(3) {
+        let file = ScheduleFile::open(&path).unwrap();
+        if file.semantics() != Semantics::Monet {
             continue;
         }
         let graph = folder
