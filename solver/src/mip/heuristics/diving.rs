@@ -8,7 +8,7 @@ use remat_lp::{ModelError, Solution};
 
 /// Rule by which a dive chooses its next column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rule {
+pub(super) enum Rule {
     /// Nearest to an integer.
     Fractional,
     /// Fewest rows that mind.
@@ -93,7 +93,8 @@ impl Worker {
         end
     }
 
-    fn dive_down(
+    /// Dives on from the present domain, at whose relaxation `x` is.
+    pub(super) fn dive_down(
         &mut self,
         shared: &RoundShared,
         mut x: Vec<f64>,

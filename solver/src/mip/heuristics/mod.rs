@@ -4,5 +4,6 @@ mod diving;
 mod fixing;
 mod jump;
 pub(crate) mod neighbourhood;
+mod paths;
 mod pump;
 mod rounding;

@@ -37,8 +37,11 @@ impl Worker {
         let integers = p.integer.iter().filter(|&&i| i).count() as f64;
         let mut blend = 1.0;
         let mut found = false;
+        // Half of what was spent before: one rounding may touch every nonzero some times.
+        let spent = |w: &Worker, lp: &remat_lp::Solver| w.domain.ticks + lp.stats().ticks;
+        let limit = spent(self, &lp) + self.ticks() / 2;
         for _ in 0..rounds {
-            if shared.stopped() {
+            if shared.stopped() || spent(self, &lp) > limit {
                 break;
             }
             let mut target = self.round_with_propagation(shared, &x);

@@ -404,6 +404,10 @@ impl Worker {
             }
             self.dives(shared, s, depth)?;
             if depth == 0 && shared.settings.nesting == 0 && self.is_poor(bound) {
+                let budget = 2 * self.ticks();
+                self.heuristic(shared, "paths", |w| w.paths(shared, &s.x, budget))?;
+            }
+            if depth == 0 && shared.settings.nesting == 0 && self.is_poor(bound) {
                 self.heuristic(shared, "feasibility pump", |w| w.pump(shared, s, 60))?;
             }
         }
