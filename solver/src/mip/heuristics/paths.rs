@@ -154,7 +154,7 @@ struct Fork {
 }
 
 impl Worker {
-    /// Looks for solutions along paths, for about so many ticks.
+    /// Looks for solutions along paths, for about so many ticks, where nothing flows in the best one.
     pub(crate) fn paths(
         &mut self,
         shared: &RoundShared,
@@ -165,6 +165,16 @@ impl Worker {
         let Some(network) = FlowNetwork::of(&p) else {
             return Ok(false);
         };
+        // Where something flows the neighbourhoods of the best solution do better.
+        let flows = |x: &[f64]| {
+            network
+                .entering
+                .iter()
+                .any(|&k| x[network.arcs[k].col] > 1e-3)
+        };
+        if self.best.as_ref().is_some_and(|best| flows(&best.x)) {
+            return Ok(false);
+        }
         let last = self.ticks() + budget;
         let snapshot = self.relax.snapshot();
         let first = self.domain.mark();
