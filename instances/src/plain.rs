@@ -97,7 +97,7 @@ impl<'a> Plain<'a> {
         let mut schedule = MonetSchedule::checkpoint_all(&narrowed)?;
         let columns = schedule.computed.columns();
         for i in 0..columns {
-            schedule.forward_choice[0][i] = implementation(i) as u16;
+            schedule.forward_choice.set(0, i, implementation(i) as u16);
             let in_place = self.ways[i].is_some_and(|way| way.in_place);
             schedule.in_place.set(0, i, in_place);
         }

@@ -6,7 +6,7 @@ use remat_instances::instance::{
     CostUnit, Gradient, Implementation, InPlace, Instance, InstanceData, Node, NodeId, NodeKind,
     passing_in_plain_order,
 };
-use remat_instances::schedule::{BitMatrix, MonetSchedule};
+use remat_instances::schedule::{BitMatrix, Choices, MonetSchedule};
 
 /// Which decisions an instance offers beside when to compute and how long to keep.
 #[derive(Clone, Copy, Debug)]
@@ -162,7 +162,7 @@ pub fn schedule(instance: &Instance, numbers: &mut Numbers) -> MonetSchedule {
         computed: BitMatrix::new(stages, columns),
         retained: BitMatrix::new(stages + 1, columns),
         in_place: BitMatrix::new(stages, columns),
-        forward_choice: vec![vec![0; columns]; stages],
+        forward_choice: Choices::new(stages, columns),
         backward_choice: vec![0; stages],
     };
     let keep = 1 + numbers.below(4);
@@ -173,7 +173,11 @@ pub fn schedule(instance: &Instance, numbers: &mut Numbers) -> MonetSchedule {
         let reads = &back.implementations[way].needs;
         let read = |i: usize| t > 0 && reads.contains(&NodeId::from(i));
         for i in (0..columns).rev() {
-            s.forward_choice[t][i] = numbers.below(node(i).implementations.len() as u64) as u16;
+            s.forward_choice.set(
+                t,
+                i,
+                numbers.below(node(i).implementations.len() as u64) as u16,
+            );
             let there = s.retained.get(t, i);
             if t + 1 < stages
                 && numbers.below(5) < keep

@@ -24,11 +24,11 @@ const FOLLOWERS: usize = 16;
 
 /// Result of a run.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct Found<S = BitMatrix> {
     /// Cost of the best schedule that fits.
     pub cost: u64,
     /// Its retained sets.
-    pub retained: BitMatrix,
+    pub retained: S,
 }
 
 /// Settings of a run.
@@ -56,7 +56,7 @@ pub struct Chain<'g, L: Landscape> {
     random: Xoshiro256,
     price: Price,
     evaluated: u64,
-    best: Option<Found>,
+    best: Option<Found<L::Sets>>,
     /// Cost of the current state when it is the best so far and not copied yet.
     unsaved: Option<u64>,
     /// Flips of the step at hand.
@@ -67,7 +67,7 @@ pub struct Chain<'g, L: Landscape> {
 
 impl<'g, L: Landscape> Chain<'g, L> {
     /// A run that starts from given retained sets.
-    pub fn new(landscape: &'g L, start: &BitMatrix, random: Xoshiro256) -> Self {
+    pub fn new(landscape: &'g L, start: &L::Sets, random: Xoshiro256) -> Self {
         let mut chain = Chain {
             landscape,
             walk: landscape.walk(start),
@@ -125,7 +125,7 @@ impl<'g, L: Landscape> Chain<'g, L> {
     }
 
     /// The best schedule that fits, at the end.
-    pub fn into_best(self) -> Option<Found> {
+    pub fn into_best(self) -> Option<Found<L::Sets>> {
         self.best
     }
 
@@ -135,7 +135,7 @@ impl<'g, L: Landscape> Chain<'g, L> {
     }
 
     /// The retained sets where the run stands.
-    pub fn retained(&self) -> BitMatrix {
+    pub fn retained(&self) -> L::Sets {
         self.walk.retained()
     }
 
@@ -154,7 +154,7 @@ impl<'g, L: Landscape> Chain<'g, L> {
             self.leave();
             self.walk.apply(flip);
             self.notice();
-        } else if self.random.one_in(COMPOUND) {
+        } else if delta.cost.is_finite() && self.random.one_in(COMPOUND) {
             if self.random.one_in(2) {
                 self.compound(flip, delta, threshold);
             } else {

@@ -4,8 +4,9 @@ use super::chain::{Chain, ChainSettings, Found};
 use super::graph::CheckmateLandscape;
 use super::moves::CheckmateProposer;
 use super::observer::Observer;
+use super::sparse::{StretchSettings, improve};
 use super::state::{CheckmateState, Delta, Flip};
-use remat_instances::schedule::BitMatrix;
+use remat_instances::schedule::{BitMatrix, StageRuns};
 use remat_lp::random::Xoshiro256;
 
 /// State of a run: retained sets with what follows from them, and ways to go on.
@@ -13,6 +14,8 @@ use remat_lp::random::Xoshiro256;
 /// Single flips are enough for a program: what has a default makes runs faster, or takes them
 /// further.
 pub trait Walk {
+    /// Retained sets, written down.
+    type Sets;
     /// One in so many steps is a [`leap`](Walk::leap), if any is.
     const LEAP: Option<u32> = None;
 
@@ -35,7 +38,7 @@ pub trait Walk {
     /// Cost of the schedule.
     fn cost(&self) -> u64;
     /// The retained sets.
-    fn retained(&self) -> BitMatrix;
+    fn retained(&self) -> Self::Sets;
     /// Is called after every block of steps.
     fn look_around(&mut self) {}
     /// Is called after every block of steps of a run that seeks and has found nothing yet: excess
@@ -80,8 +83,10 @@ pub trait Walk {
 
 /// A program whose schedules follow from their retained sets, and can be annealed.
 pub trait Landscape: Sync + Sized {
+    /// Retained sets, written down.
+    type Sets: Send;
     /// State of a run.
-    type Walk<'g>: Walk
+    type Walk<'g>: Walk<Sets = Self::Sets>
     where
         Self: 'g;
 
@@ -97,23 +102,38 @@ pub trait Landscape: Sync + Sized {
     /// Price of the absence of a byte for one stage.
     fn absence_price(&self) -> f64;
     /// Given retained sets.
-    fn walk<'g>(&'g self, start: &BitMatrix) -> Self::Walk<'g>;
+    fn walk<'g>(&'g self, start: &Self::Sets) -> Self::Walk<'g>;
 
     /// One annealing run from given retained sets: the best schedule it saw that fits, if any did.
     fn anneal(
         &self,
-        start: &BitMatrix,
+        start: &Self::Sets,
         random: Xoshiro256,
         run: ChainSettings,
         observer: &dyn Observer,
-    ) -> Option<Found> {
+    ) -> Option<Found<Self::Sets>> {
         let mut chain = Chain::new(self, start, random);
         chain.run(run, observer);
         chain.into_best()
     }
+
+    /// Improves a schedule stretch by stretch, where the graph is so large that runs over all of it
+    /// come to little; `None` where it is not, or nothing better was found.
+    fn stretched(
+        &self,
+        _from: &Found<Self::Sets>,
+        _settings: &StretchSettings,
+        _observer: &dyn Observer,
+    ) -> Option<Found<Self::Sets>> {
+        None
+    }
 }
 
+/// Nodes from which on schedules are improved stretch by stretch before whole graphs are annealed.
+const STRETCHED_FROM_NODES: usize = 5_000;
+
 impl Landscape for CheckmateLandscape {
+    type Sets = BitMatrix;
     type Walk<'g> = CheckmateWalk<'g>;
 
     fn nodes(&self) -> usize {
@@ -139,6 +159,23 @@ impl Landscape for CheckmateLandscape {
             proposer: CheckmateProposer::new(self),
         }
     }
+
+    fn stretched(
+        &self,
+        from: &Found,
+        settings: &StretchSettings,
+        observer: &dyn Observer,
+    ) -> Option<Found> {
+        if self.n < STRETCHED_FROM_NODES {
+            return None;
+        }
+        let retained = StageRuns::from(&from.retained);
+        let found = improve(self, &retained, settings, observer)?;
+        (found.cost < from.cost).then(|| Found {
+            cost: found.cost,
+            retained: found.retained.to_bits(),
+        })
+    }
 }
 
 /// State of a run over schedules of Checkmate's program.
@@ -149,6 +186,8 @@ pub struct CheckmateWalk<'g> {
 }
 
 impl Walk for CheckmateWalk<'_> {
+    type Sets = BitMatrix;
+
     #[inline]
     fn evaluate(&mut self, flip: Flip) -> Delta {
         self.state.evaluate(flip)

@@ -1,8 +1,26 @@
 //! Proposals: which tensor to keep or drop, over which stages.
 
 use super::graph::CheckmateLandscape;
-use super::state::{CheckmateState, Flip};
+use super::state::Flip;
 use remat_lp::random::Xoshiro256;
+
+/// Retained sets as proposals see them.
+pub(crate) trait RetainedSets {
+    /// Returns whether a tensor is retained at the start of a stage.
+    fn is_kept(&self, tensor: usize, stage: usize) -> bool;
+    /// Last stage up to `stage` that computes or reads `tensor`, `stage >= tensor`.
+    fn previous_touch(&self, tensor: usize, stage: usize) -> usize;
+    /// First stage from `stage` on that computes or reads `tensor`.
+    fn next_touch(&self, tensor: usize, stage: usize) -> Option<usize>;
+    /// Tensors that a stage computes or reads, ascending.
+    fn touched(&self, stage: usize) -> &[u32];
+    /// Peak memory of a stage in bytes, without fixed memory.
+    fn peak(&self, stage: usize) -> f64;
+    /// Last stage up to `stage` that starts with a tensor; there is one.
+    fn last_kept(&self, tensor: usize, stage: usize) -> usize;
+    /// First stage from `stage` on that does not start with a tensor.
+    fn first_free(&self, tensor: usize, stage: usize) -> usize;
+}
 
 /// Draws flips. The stages between two touches of a tensor (computations or reads) form a gap;
 /// inside a gap a tensor is either held throughout or useless, so flips go by gaps, whole or in
@@ -26,7 +44,7 @@ impl<'g> CheckmateProposer<'g> {
     }
 
     /// Takes note of the stages above capacity.
-    pub fn look(&mut self, state: &CheckmateState<'_>) {
+    pub fn look(&mut self, state: &impl RetainedSets) {
         let above = |t: &u32| state.peak(*t as usize) > self.graph.capacity;
         self.tight.clear();
         self.tight.extend((1..self.graph.n as u32).filter(above));
@@ -36,7 +54,7 @@ impl<'g> CheckmateProposer<'g> {
     ///
     /// Half of the draws choose a moment and a tensor that a stage touches there, which finds the
     /// short gaps; the others choose a moment and any tensor, which finds the long ones.
-    pub fn anywhere(&self, state: &CheckmateState<'_>, random: &mut Xoshiro256) -> Option<Flip> {
+    pub fn anywhere(&self, state: &impl RetainedSets, random: &mut Xoshiro256) -> Option<Flip> {
         let stage = match self.tight.len() {
             0 => 1 + random.below(self.stages),
             many if random.one_in(2) => self.tight[random.below(many as u32) as usize],
@@ -55,7 +73,7 @@ impl<'g> CheckmateProposer<'g> {
     /// A flip of an input or user of a flip's tensor, near one of its ends.
     pub fn beside(
         &self,
-        state: &CheckmateState<'_>,
+        state: &impl RetainedSets,
         flip: Flip,
         random: &mut Xoshiro256,
     ) -> Option<Flip> {
@@ -77,7 +95,7 @@ impl<'g> CheckmateProposer<'g> {
     /// A flip of any tensor somewhere in the stages of another flip.
     pub fn during(
         &self,
-        state: &CheckmateState<'_>,
+        state: &impl RetainedSets,
         flip: Flip,
         random: &mut Xoshiro256,
     ) -> Option<Flip> {
@@ -90,7 +108,7 @@ impl<'g> CheckmateProposer<'g> {
     /// let go where it is held for nothing (`release`), or held where it is computed.
     pub fn following(
         &self,
-        state: &CheckmateState<'_>,
+        state: &impl RetainedSets,
         tensor: usize,
         stage: usize,
         release: bool,
@@ -99,11 +117,8 @@ impl<'g> CheckmateProposer<'g> {
             return None;
         }
         if !release {
-            let mut from = state.previous_touch(tensor, stage - 1) + 1;
             // It may be held for nothing for a while.
-            while state.is_kept(tensor, from) {
-                from += 1;
-            }
+            let from = state.first_free(tensor, state.previous_touch(tensor, stage - 1) + 1);
             return Some(Flip {
                 tensor: tensor as u32,
                 from: from as u32,
@@ -112,19 +127,10 @@ impl<'g> CheckmateProposer<'g> {
             });
         }
         let before = state.previous_touch(tensor, stage);
-        let mut to = stage;
-        if before == stage
-            || state.next_touch(tensor, stage).is_some_and(|next| {
-                while to < next && state.is_kept(tensor, to + 1) {
-                    to += 1;
-                }
-                to == next
-            })
-        {
+        let to = state.first_free(tensor, stage) - 1;
+        let next = state.next_touch(tensor, stage);
+        if before == stage || next.is_some_and(|next| next <= to) {
             return None;
-        }
-        while to + 1 < self.graph.n && state.is_kept(tensor, to + 1) {
-            to += 1;
         }
         Some(Flip {
             tensor: tensor as u32,
@@ -135,9 +141,9 @@ impl<'g> CheckmateProposer<'g> {
     }
 
     /// A flip of `tensor` in the gap that holds `stage`, or `None` where there is nothing to flip.
-    fn at(
+    pub fn at(
         &self,
-        state: &CheckmateState<'_>,
+        state: &impl RetainedSets,
         tensor: usize,
         stage: usize,
         random: &mut Xoshiro256,
@@ -151,11 +157,8 @@ impl<'g> CheckmateProposer<'g> {
         let (mut from, mut to) = if keep {
             (before + 1, after?)
         } else {
-            let mut end = after.unwrap_or(self.graph.n - 1);
-            while !state.is_kept(tensor, end) {
-                end -= 1;
-            }
-            (before + 1, end)
+            let end = after.unwrap_or(self.graph.n - 1);
+            (before + 1, state.last_kept(tensor, end))
         };
         if to > from && random.one_in(3) {
             // Part of the gap: a later end of a drop is an earlier recomputation, a later start of

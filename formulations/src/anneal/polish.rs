@@ -37,7 +37,7 @@ pub struct PolishSettings {
 
 /// Anneals from each start (retained sets, whether they fit or not), at several low temperatures,
 /// in the current rayon pool. Returns what fits, in the order of starts and temperatures.
-pub fn polish<L: Landscape>(
+pub fn polish<L: Landscape<Sets = BitMatrix>>(
     graph: &L,
     starts: &[BitMatrix],
     settings: &PolishSettings,

@@ -6,6 +6,7 @@ use super::landscape::{Landscape, Walk};
 use super::observer::{Observer, Until};
 use super::polish::{POLISH_RUNS, PolishSettings, polish};
 use super::population::Population;
+use super::sparse::StretchSettings;
 use rayon::prelude::*;
 use remat_instances::schedule::BitMatrix;
 use remat_lp::random::Xoshiro256;
@@ -38,6 +39,9 @@ const HOPELESS: f64 = 1.25;
 const HOPELESS_AT_FIRST: f64 = 2.0;
 /// Moves of a run that polishes one, in those of a run in the first round.
 const POLISHING_RUN_FACTOR: u64 = 2;
+/// Rounds over stretches in a row, and bits by which their number is shifted in their seed.
+const STRETCH_ROUNDS: u64 = 64;
+const STRETCH_SEED_SHIFT: u32 = 40;
 /// Last temperature of every run.
 const LAST_TEMPERATURE: f64 = 0.001;
 
@@ -81,7 +85,7 @@ pub struct Annealed {
 /// retained sets that it has, rounded from a relaxation, are polished instead. As long as that
 /// finds nothing better, it takes turns with the rounds. What is still the best after another round
 /// is polished, too.
-pub fn search<L: Landscape>(
+pub fn search<L: Landscape<Sets = BitMatrix>>(
     graph: &L,
     start: &BitMatrix,
     population: &mut Population,
@@ -109,6 +113,7 @@ pub fn search<L: Landscape>(
     };
     let mut polishing = true;
     let (mut told, mut settled) = (u64::MAX, None);
+    let mut stretch_calls: u64 = 0;
     while rounds < settings.rounds && !runs.is_over() {
         if let Some(found) = population.best().filter(|found| found.cost < told) {
             told = found.cost;
@@ -138,6 +143,20 @@ pub fn search<L: Landscape>(
         let left = settings
             .time_limit
             .map(|l| l.saturating_sub(clock.elapsed()));
+        if let Some(from) = population.best() {
+            stretch_calls += 1;
+            let stretches = StretchSettings {
+                seed: settings.seed ^ (stretch_calls << STRETCH_SEED_SHIFT),
+                rounds: STRETCH_ROUNDS,
+                time: left.map(|left| settings.stretch_time(left)),
+                target: settings.target,
+            };
+            if let Some(found) = graph.stretched(from, &stretches, &runs) {
+                population.admit(found);
+                idle_rounds = 0;
+                continue;
+            }
+        }
         let round = Round {
             number: rounds as usize,
             // What fits first is worth more than eight that do not: fewer and longer runs, where
@@ -224,6 +243,14 @@ impl PortfolioSettings {
     }
 }
 
+impl PortfolioSettings {
+    /// Time for rounds over stretches, of what is left.
+    fn stretch_time(&self, left: Duration) -> Duration {
+        let limit = self.time_limit.unwrap_or(left);
+        limit.mul_f64(self.round_share).min(left)
+    }
+}
+
 /// Data that the runs of a round have in common.
 struct Round<'a> {
     number: usize,
@@ -239,7 +266,7 @@ struct Round<'a> {
 
 impl Round<'_> {
     /// One run: afresh, or from a child of the population.
-    fn run<L: Landscape>(
+    fn run<L: Landscape<Sets = BitMatrix>>(
         &self,
         lane: usize,
         graph: &L,

@@ -2,6 +2,7 @@
 //! it touches.
 
 use super::graph::CheckmateLandscape;
+use super::moves::RetainedSets;
 use super::price;
 use super::stage::{CheckmateStageScratch, CheckmateStageValue, evaluate};
 use super::undo::Undo;
@@ -437,6 +438,49 @@ fn relist(touch: &mut [u64], words: usize, t: usize, before: &[u32], now: &[u32]
     }
     for &i in now {
         touch[i as usize * words + tw] |= tb;
+    }
+}
+
+impl RetainedSets for CheckmateState<'_> {
+    #[inline]
+    fn is_kept(&self, tensor: usize, stage: usize) -> bool {
+        self.is_kept(tensor, stage)
+    }
+
+    #[inline]
+    fn previous_touch(&self, tensor: usize, stage: usize) -> usize {
+        self.previous_touch(tensor, stage)
+    }
+
+    #[inline]
+    fn next_touch(&self, tensor: usize, stage: usize) -> Option<usize> {
+        self.next_touch(tensor, stage)
+    }
+
+    #[inline]
+    fn touched(&self, stage: usize) -> &[u32] {
+        self.touched(stage)
+    }
+
+    #[inline]
+    fn peak(&self, stage: usize) -> f64 {
+        self.peak(stage)
+    }
+
+    fn last_kept(&self, tensor: usize, stage: usize) -> usize {
+        let mut last = stage;
+        while !self.is_kept(tensor, last) {
+            last -= 1;
+        }
+        last
+    }
+
+    fn first_free(&self, tensor: usize, stage: usize) -> usize {
+        let mut first = stage;
+        while first < self.graph.n && self.is_kept(tensor, first) {
+            first += 1;
+        }
+        first
     }
 }
 

@@ -58,6 +58,10 @@ pub fn run(
             if value.peak <= graph.capacity {
                 break;
             }
+            // Where much is computed again an eviction takes long.
+            if patience.is_over() {
+                return Err(NotApplicable::OutOfTime);
+            }
             // What the stage does not touch goes first: its memory is won in full, and nothing is
             // computed again here.
             touched.copy_from_slice(retained.row(t));

@@ -2,12 +2,15 @@
 
 use super::CheckmateGraph;
 use super::interval::{Interval, IntervalPoint, tree_proof};
-use super::starts::{Known, fitting, fitting_baselines, replayed};
+use super::large::LargeGraph;
+use super::starts::{fitting, known};
 use crate::anneal::{self, Found};
 use crate::bound;
 use crate::life::layers::{self, Layout, LazyLayout};
 use crate::life::proof;
-use crate::solve::{BoundProof, Formulation, Problem, SolveError, Start, Watch, planned};
+use crate::solve::{
+    BoundProof, Formulation, Heuristic, Problem, Settings, SolveError, Start, Watch, planned,
+};
 use remat_instances::instance::Instance;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule, Semantics};
 use remat_instances::simulate::{self, Replay, ReplayError};
@@ -15,13 +18,15 @@ use remat_solver::price::{Incumbents, RootStart, TreeProof};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Nodes up to which relaxations are solved: a point has an entry for each tensor and stage.
-const PROGRAM_NODE_LIMIT: usize = 5_000;
-/// Nodes up to which equal layers are looked for, which give relaxations a place to start from.
-const LAYERED_NODE_LIMIT: usize = 15_000;
-/// Nodes up to which the sets of schedules are annealed: a run has some bits for each tensor and
-/// stage.
+/// Nodes up to which a graph is searched: runs have some bits for each tensor and stage, and a
+/// relaxation rows of memory over all tensors.
 const SEARCH_NODE_LIMIT: usize = 20_000;
+/// Nodes up to which equal layers are looked for, which give relaxations a place to start from, and
+/// larger graphs a bound: moments have numbers of 32 bits, the square of the nodes.
+const LAYERED_NODE_LIMIT: usize = 65_535;
+/// Layers of a stack up to which roots and plans are carried over: cuts name tensors of all layers,
+/// and 5,000 layers take 2 GB.
+const CARRIED_LAYERS_LIMIT: u32 = 3_000;
 
 /// Checkmate's program (Jain et al., MLSys 2020) for an instance with one implementation of each
 /// node.
@@ -41,11 +46,21 @@ impl CheckmateFormulation {
         }
     }
 
-    /// The stacks of equal layers of the instance, where it has any and no more than 15,000 nodes:
-    /// they are looked for in time quadratic in the nodes.
+    /// The stacks of equal layers of the instance, where it has any and no more than 65,535 nodes.
     pub fn layers(&self) -> Option<&Arc<Layout>> {
         let (instance, semantics) = (&self.instance, Semantics::Checkmate);
         self.layout.of(instance, semantics, LAYERED_NODE_LIMIT)
+    }
+
+    /// The same, where there are not too many for anything to be carried over to them.
+    fn carried_layers(&self) -> Option<&Arc<Layout>> {
+        let has_few = |layout: &&Arc<Layout>| {
+            let stacks = layout.stacks().iter();
+            stacks
+                .max_by_key(|s| s.layers)
+                .is_some_and(|s| s.layers <= CARRIED_LAYERS_LIMIT)
+        };
+        self.layers().filter(has_few)
     }
 
     /// The instance.
@@ -101,7 +116,7 @@ impl Formulation for CheckmateFormulation {
             instance,
             budget_bytes,
             starts,
-            layout: self.layers().cloned(),
+            layout: self.carried_layers().cloned(),
             everything: everything.retained.to_bits(),
             landscape: anneal::CheckmateLandscape::new(instance, budget_bytes),
         };
@@ -111,27 +126,19 @@ impl Formulation for CheckmateFormulation {
     fn heuristic(
         &self,
         budget_bytes: u64,
+        bound: u64,
         starts: &[CheckmateSchedule],
+        settings: &Settings,
         watch: &Watch<'_>,
-    ) -> Option<(CheckmateSchedule, Replay)> {
-        let known = known(&self.instance, budget_bytes, starts, watch);
-        let best = known.into_iter().min_by_key(|known| known.replay.cost);
-        best.map(|known| (known.schedule, known.replay))
+    ) -> Result<Heuristic<CheckmateSchedule>, SolveError> {
+        let large = LargeGraph {
+            instance: &self.instance,
+            budget_bytes,
+            layout: self.carried_layers().map(|layout| &**layout),
+            starts,
+        };
+        large.solve(bound, settings, watch)
     }
-}
-
-/// Given schedules and baselines that fit.
-fn known(
-    instance: &Instance,
-    budget_bytes: u64,
-    starts: &[CheckmateSchedule],
-    watch: &Watch<'_>,
-) -> Vec<Known> {
-    let starts = starts.iter().cloned();
-    let given = starts.filter_map(|s| replayed(instance, budget_bytes, s));
-    let mut known: Vec<Known> = given.collect();
-    known.extend(fitting_baselines(instance, budget_bytes, watch));
-    known
 }
 
 /// Checkmate's program for a budget.
@@ -157,9 +164,6 @@ impl Problem for CheckmateProblem<'_> {
     }
 
     fn program(&self) -> Option<Arc<CheckmateGraph>> {
-        if self.layout.is_none() && self.instance.len() > PROGRAM_NODE_LIMIT {
-            return None;
-        }
         let graph = CheckmateGraph::new(self.instance, self.budget_bytes);
         graph.ok().map(Arc::new)
     }

@@ -4,7 +4,7 @@ use super::Gauge;
 use crate::bound::{TooSmall, check_budget};
 use crate::life::classes_of_tensors;
 use remat_instances::instance::{Instance, Node, NodeId};
-use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::schedule::{CheckmateSchedule, Demands};
 
 /// Costs, sizes and readers of a computation graph, and the memory its tensors may take together.
 ///
@@ -164,8 +164,38 @@ impl CheckmateGraph {
     ///
     /// Only what is retained counts, what is computed follows from it; shapes are `len x len`.
     pub fn cleaned(&self, schedule: &CheckmateSchedule) -> CheckmateSchedule {
-        let n = self.len();
-        let given = schedule.retained.to_bits();
+        CheckmateSchedule::tightest(self, schedule.retained.clone())
+    }
+}
+
+impl Demands for CheckmateGraph {
+    fn nodes(&self) -> usize {
+        self.len()
+    }
+
+    fn inputs(&self, node: u32) -> impl Iterator<Item = u32> {
+        self.needs[node as usize].iter().copied()
+    }
+
+    fn parent(&self, node: u32) -> Option<u32> {
+        self.parent[node as usize]
+    }
+
+    fn is_once(&self, node: u32) -> bool {
+        !self.recomputable[node as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::baselines::fixtures;
+    use proptest::prelude::*;
+    use remat_instances::schedule::{BitMatrix, StageRuns};
+
+    /// The schedule without what is of no use, by its definition.
+    fn plainly_cleaned(graph: &CheckmateGraph, given: &BitMatrix) -> CheckmateSchedule {
+        let n = graph.len();
         let mut computed = BitMatrix::new(n, n);
         let mut retained = BitMatrix::new(n, n);
         for t in (0..n).rev() {
@@ -173,26 +203,44 @@ impl CheckmateGraph {
             for k in (0..t).rev() {
                 let forced = computed.get(t, k);
                 let kept_on = t + 1 < n && retained.get(t + 1, k);
-                let read = self.users[k]
-                    .iter()
-                    .take_while(|&&q| q as usize <= t)
-                    .any(|&q| computed.get(t, q as usize));
-                if forced || kept_on || read {
-                    let is_kept = given.get(t, k) && !forced;
-                    if is_kept || !self.recomputable[k] {
-                        retained.set(t, k, true);
-                        continue;
-                    }
-                    computed.set(t, k, true);
-                    if let Some(parent) = self.parent[k] {
-                        computed.set(t, parent as usize, true);
-                    }
+                let mut readers = graph.users[k].iter().take_while(|q| **q as usize <= t);
+                let read = readers.any(|q| computed.get(t, *q as usize));
+                if !(forced || kept_on || read) {
+                    continue;
+                }
+                if given.get(t, k) && !forced || !graph.recomputable[k] {
+                    retained.set(t, k, true);
+                    continue;
+                }
+                computed.set(t, k, true);
+                if let Some(parent) = graph.parent[k] {
+                    computed.set(t, parent as usize, true);
                 }
             }
         }
         CheckmateSchedule {
             computed: computed.into(),
             retained: retained.into(),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_cleaned_is_as_defined(
+            instance in fixtures::small_dag(11),
+            kept in prop::collection::vec(any::<bool>(), 121),
+        ) {
+            let n = instance.len();
+            let graph = CheckmateGraph::with_capacity(&instance, u64::MAX >> 20);
+            let mut given = BitMatrix::new(n, n);
+            for t in 0..n {
+                (0..n).for_each(|i| given.set(t, i, kept[11 * t + i]));
+            }
+            let expected = plainly_cleaned(&graph, &given);
+            let computed = StageRuns::new(n, n);
+            let retained = given.into();
+            let schedule = CheckmateSchedule { computed, retained };
+            prop_assert_eq!(graph.cleaned(&schedule), expected);
         }
     }
 }

@@ -10,6 +10,7 @@
 //! | [`recognise`](recognise()) | the published program in a model from any file, by its structure |
 //! | [`compact`] | the retention-edge form: one column for each decision, memory rows at once or lazily |
 //! | [`interval`] | the interval form: columns priced over the whole space, rows and cuts lazily, safe bounds |
+//! | `large` | plans and bounds of graphs that are too large to be searched |
 //! | `carry` | rows and columns carried over from a few equal layers to many |
 //! | [`path_cuts`] | path cuts and path memory cuts, and their separation |
 //!
@@ -21,6 +22,7 @@ mod formulation;
 mod gauge;
 pub mod graph;
 pub mod interval;
+mod large;
 pub mod original;
 pub mod path_cuts;
 mod recognise;

@@ -45,6 +45,20 @@ impl From<&Known> for Found {
     }
 }
 
+/// Given schedules and baselines that fit.
+pub(super) fn known(
+    instance: &Instance,
+    budget_bytes: u64,
+    starts: &[CheckmateSchedule],
+    watch: &Watch<'_>,
+) -> Vec<Known> {
+    let starts = starts.iter().cloned();
+    let given = starts.filter_map(|s| replayed(instance, budget_bytes, s));
+    let mut known: Vec<Known> = given.collect();
+    known.extend(fitting_baselines(instance, budget_bytes, watch));
+    known
+}
+
 /// The schedules of quick baselines that fit.
 pub(crate) fn fitting_baselines(
     instance: &Instance,
@@ -79,11 +93,7 @@ pub(super) fn fitting(
 }
 
 /// A schedule with the cheapest computations for what it retains, if it executes and fits.
-pub(super) fn replayed(
-    instance: &Instance,
-    budget_bytes: u64,
-    schedule: CheckmateSchedule,
-) -> Option<Known> {
+fn replayed(instance: &Instance, budget_bytes: u64, schedule: CheckmateSchedule) -> Option<Known> {
     // What shape it has is checked by a replay, before its rows are used.
     simulate::checkmate(instance, &schedule).ok()?;
     let schedule = CheckmateSchedule::cheapest(instance, schedule.retained);

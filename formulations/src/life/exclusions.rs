@@ -7,7 +7,7 @@
 //! program, and no reader counts where it cannot run. (Fixing of arcs by reduced cost, as in column
 //! generation for vehicle routing: Irnich, Desaulniers, Desrosiers, Hadjar 2010.)
 
-use remat_instances::schedule::BitMatrix;
+use super::lazy_bits::LazyBits;
 
 /// The size of a program: the subject of [`Exclusions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +26,9 @@ pub struct Extent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exclusions {
     ways: usize,
-    no_start: BitMatrix,
-    no_hold: BitMatrix,
-    no_choice: BitMatrix,
+    no_start: LazyBits,
+    no_hold: LazyBits,
+    no_choice: LazyBits,
 }
 
 impl Exclusions {
@@ -42,9 +42,9 @@ impl Exclusions {
         } = extent;
         Exclusions {
             ways,
-            no_start: BitMatrix::new(tensors, stages * ways),
-            no_hold: BitMatrix::new(tensors, stages),
-            no_choice: BitMatrix::new(stages, choices),
+            no_start: LazyBits::new(tensors, stages * ways),
+            no_hold: LazyBits::new(tensors, stages),
+            no_choice: LazyBits::new(stages, choices),
         }
     }
 
@@ -88,15 +88,15 @@ impl Exclusions {
 
     pub(crate) fn exclude_start(&mut self, tensor: u32, stage: u32, way: usize) {
         let column = stage as usize * self.ways + way;
-        self.no_start.set(tensor as usize, column, true);
+        self.no_start.set(tensor as usize, column);
     }
 
     pub(crate) fn exclude_hold(&mut self, tensor: u32, stage: u32) {
-        self.no_hold.set(tensor as usize, stage as usize, true);
+        self.no_hold.set(tensor as usize, stage as usize);
     }
 
     pub(crate) fn exclude_choice(&mut self, stage: usize, way: usize) {
-        self.no_choice.set(stage, way, true);
+        self.no_choice.set(stage, way);
     }
 
     /// Excludes what another excludes, too.
@@ -109,6 +109,6 @@ impl Exclusions {
     /// Number of exclusions.
     pub fn excluded(&self) -> usize {
         let all = [&self.no_start, &self.no_hold, &self.no_choice];
-        all.map(BitMatrix::count_ones).iter().sum()
+        all.map(LazyBits::count_ones).iter().sum()
     }
 }

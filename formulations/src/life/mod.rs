@@ -12,7 +12,7 @@
 //! | `automaton` | the lives of a tensor, and the cheapest |
 //! | `lives` | traits of a program |
 //! | `bound` | pricing, bounds, and what they exclude |
-//! | `exclusions` | what no schedule that is better than the best known does |
+//! | `exclusions`, `lazy_bits` | what no schedule that is better than the best known does |
 //! | `classes` | like tensors, counted together |
 //! | `proof` | proofs of bounds, as text |
 //! | [`layers`] | equal layers: where they are, and roots and plans of many from those of a few |
@@ -24,6 +24,7 @@ mod byte_prices;
 mod classes;
 mod exclusions;
 pub mod layers;
+mod lazy_bits;
 mod lives;
 mod prices;
 pub(crate) mod proof;

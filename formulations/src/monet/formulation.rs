@@ -8,7 +8,9 @@ use crate::anneal::Found;
 use crate::baselines::{self, Patience};
 use crate::life::layers::{self, Layout, LazyLayout};
 use crate::life::proof;
-use crate::solve::{BoundProof, Formulation, Problem, SolveError, Start, Watch, planned};
+use crate::solve::{
+    BoundProof, Formulation, Heuristic, Problem, Settings, SolveError, Start, Watch, planned,
+};
 use rayon::prelude::*;
 use remat_instances::instance::Instance;
 use remat_instances::plain::Plain;
@@ -35,9 +37,9 @@ const ATTEMPTS: usize = 5;
 /// Share of the time left that baselines of larger graphs get at most.
 const TIME_SHARE: f64 = 0.3;
 /// Nodes up to which relaxations are solved: a point has entries for each tensor and stage.
-const PROGRAM_NODE_LIMIT: usize = 1_500;
+const PROGRAM_NODE_LIMIT: usize = 3_000;
 /// Nodes up to which equal layers are looked for, which give relaxations a place to start from.
-const LAYERED_NODE_LIMIT: usize = 3_000;
+const LAYERED_NODE_LIMIT: usize = 5_000;
 /// Nodes up to which the sets of schedules are annealed: a run has some bits for each tensor and
 /// stage.
 const SEARCH_NODE_LIMIT: usize = 20_000;
@@ -74,7 +76,7 @@ impl MonetFormulation {
         }
     }
 
-    /// The stacks of equal layers of the instance, where it has any and no more than 3,000 nodes.
+    /// The stacks of equal layers of the instance, where it has any and no more than 5,000 nodes.
     pub fn layers(&self) -> Option<&Arc<Layout>> {
         let (instance, semantics) = (&self.instance, Semantics::Monet);
         self.layout.of(instance, semantics, LAYERED_NODE_LIMIT)
@@ -155,9 +157,11 @@ impl Formulation for MonetFormulation {
     fn heuristic(
         &self,
         budget_bytes: u64,
+        bound: u64,
         starts: &[MonetSchedule],
+        _: &Settings,
         watch: &Watch<'_>,
-    ) -> Option<(MonetSchedule, Replay)> {
+    ) -> Result<Heuristic<MonetSchedule>, SolveError> {
         let instance = &*self.instance;
         let complete = |stored: &BitMatrix| complete(instance, budget_bytes, stored);
         let found = stored_by_baselines(instance, budget_bytes, watch);
@@ -167,7 +171,7 @@ impl Formulation for MonetFormulation {
             (replay.peak_bytes <= budget_bytes).then_some((schedule, replay))
         };
         let all = starts.iter().cloned().chain(found);
-        all.filter_map(fits).min_by_key(|(_, replay)| replay.cost)
+        Ok(Heuristic::cheapest(bound, all.filter_map(fits)))
     }
 }
 

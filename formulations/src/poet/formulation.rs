@@ -6,7 +6,7 @@ use super::{PoetInstance, PoetLandscape};
 use crate::anneal::Found;
 use crate::bound::check_budget;
 use crate::checkmate::fitting_baselines;
-use crate::solve::{Formulation, Problem, SolveError, Start, Watch};
+use crate::solve::{Formulation, Heuristic, Problem, Settings, SolveError, Start, Watch};
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule, PoetSchedule};
 use remat_instances::simulate::{Replay, ReplayError};
 use std::sync::Arc;
@@ -99,11 +99,13 @@ impl Formulation for PoetFormulation {
     fn heuristic(
         &self,
         budget_bytes: u64,
+        bound: u64,
         starts: &[PoetSchedule],
+        _: &Settings,
         watch: &Watch<'_>,
-    ) -> Option<(PoetSchedule, Replay)> {
+    ) -> Result<Heuristic<PoetSchedule>, SolveError> {
         let known = known(&self.instance, budget_bytes, starts, watch);
-        known.into_iter().min_by_key(|known| known.1.cost)
+        Ok(Heuristic::cheapest(bound, known))
     }
 }
 

@@ -84,6 +84,7 @@ impl PoetLandscape {
 }
 
 impl Landscape for PoetLandscape {
+    type Sets = BitMatrix;
     type Walk<'g> = PoetWalk<'g>;
 
     fn nodes(&self) -> usize {
@@ -174,6 +175,8 @@ impl PoetWalk<'_> {
 }
 
 impl Walk for PoetWalk<'_> {
+    type Sets = BitMatrix;
+
     const LEAP: Option<u32> = Some(TUNING.leap);
 
     fn evaluate(&mut self, flip: Flip) -> Delta {

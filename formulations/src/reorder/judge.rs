@@ -183,7 +183,7 @@ impl Judge<'_> {
     }
 
     /// The best of short runs from each start.
-    fn anneal<L: Landscape>(
+    fn anneal<L: Landscape<Sets = BitMatrix>>(
         &self,
         landscape: &L,
         starts: &[BitMatrix],

@@ -35,15 +35,50 @@ pub trait Formulation: Sync {
         starts: &'a [Self::Schedule],
     ) -> Result<Start<Self::Problem<'a>>, SolveError>;
 
-    /// The best of quick heuristics' schedules and of `starts` that fit, for programs that are
-    /// [too large](Start::TooLarge) to be searched.
+    /// Findings of heuristics and of `starts` that fit, for programs that are
+    /// [too large](Start::TooLarge) to be searched; `bound` is the lower bound that is known.
+    ///
+    /// # Errors
+    /// [`SolveError`] where there are no threads.
     fn heuristic(
         &self,
         _budget_bytes: u64,
+        bound: u64,
         _starts: &[Self::Schedule],
+        _settings: &Settings,
         _watch: &Watch<'_>,
-    ) -> Option<(Self::Schedule, Replay)> {
-        None
+    ) -> Result<Heuristic<Self::Schedule>, SolveError> {
+        Ok(Heuristic::new(bound))
+    }
+}
+
+/// Findings without a search.
+#[derive(Clone, Debug)]
+pub struct Heuristic<S> {
+    /// The best schedule that fits, with its replay.
+    pub best: Option<(S, Replay)>,
+    /// Lower bound on the cost of every schedule.
+    pub bound: u64,
+    /// Moves of an annealing.
+    pub moves: u64,
+}
+
+impl<S> Heuristic<S> {
+    /// A bound alone.
+    pub fn new(bound: u64) -> Self {
+        Heuristic {
+            best: None,
+            bound,
+            moves: 0,
+        }
+    }
+
+    /// A bound, and the cheapest of some schedules.
+    pub fn cheapest(bound: u64, all: impl IntoIterator<Item = (S, Replay)>) -> Self {
+        Heuristic {
+            best: all.into_iter().min_by_key(|(_, replay)| replay.cost),
+            ..Heuristic::new(bound)
+        }
     }
 }
 
@@ -74,7 +109,7 @@ pub enum Start<P: Problem> {
 /// A program for an instance and a budget: what is annealed, what is bounded, and the judge.
 pub trait Problem: Sync {
     /// Landscape that is annealed.
-    type Landscape: Landscape;
+    type Landscape: Landscape<Sets = BitMatrix>;
     /// Program that is bounded.
     type Program: Program;
     /// Schedule that is found.
@@ -202,10 +237,13 @@ impl<F: Formulation> Solvable for F {
                 search::run(&problem, budget_bytes, bound, settings, &watch)?
             }
             Start::TooLarge(bound) => {
-                let mut outcome = Outcome::new(bound);
-                if !watch.is_over()
-                    && let Some((schedule, replay)) = self.heuristic(budget_bytes, starts, &watch)
-                {
+                let found = match watch.is_over() {
+                    true => Heuristic::new(bound),
+                    false => self.heuristic(budget_bytes, bound, starts, settings, &watch)?,
+                };
+                let mut outcome = Outcome::new(found.bound);
+                outcome.moves = found.moves;
+                if let Some((schedule, replay)) = found.best {
                     outcome.take(schedule, replay);
                 }
                 outcome

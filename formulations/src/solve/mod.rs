@@ -38,7 +38,7 @@ mod watch;
 pub use any::AnyFormulation;
 pub use batch::{Answer, Largest, MaxBatch, ask_baseline, ask_compared, cost_cap};
 pub use compare::{Baselines, Compared};
-pub use formulation::{Formulation, Problem, Solvable, Start};
+pub use formulation::{Formulation, Heuristic, Problem, Solvable, Start};
 pub use front::{NoPlan, PlanError, Planned, Solution, Solve, planned};
 pub use frontier::{Frontier, FrontierPoint};
 pub use linkable::{AnyPlan, AnySolvable};
@@ -47,7 +47,7 @@ pub use model::{
     Answered, Linear, LinearSettings, ModelSettings, RecognisedAs, solve_integer, solve_linear,
     solve_model,
 };
-pub(crate) use ticker::ticking;
+pub(crate) use ticker::{StopOnPanic, ticking};
 
 pub(crate) use outcome::relative_gap;
 pub use outcome::{Outcome, SolveError, Status};

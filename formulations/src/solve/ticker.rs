@@ -9,7 +9,7 @@ use std::time::Duration;
 const TICK: Duration = Duration::from_millis(100);
 
 /// Sets a flag when the thread that holds it panics: who waits for that thread's work ends.
-pub(super) struct StopOnPanic<'a>(pub &'a AtomicBool);
+pub(crate) struct StopOnPanic<'a>(pub &'a AtomicBool);
 
 impl Drop for StopOnPanic<'_> {
     fn drop(&mut self) {

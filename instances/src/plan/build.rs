@@ -73,7 +73,7 @@ impl Plan {
             for i in schedule.computed.ones(stage) {
                 runs.push(Run {
                     node: NodeId::from(i),
-                    implementation: schedule.forward_choice[stage][i],
+                    implementation: schedule.forward_choice.get(stage, i),
                     in_place: schedule.in_place.get(stage, i),
                     stage,
                 });

@@ -4,6 +4,36 @@ use super::{Changes, CheckmateSchedule, StageRuns};
 use crate::instance::{Instance, NodeId};
 use std::collections::BinaryHeap;
 
+/// A graph as far as it decides what must be computed for given retained sets.
+pub trait Demands {
+    /// Number of nodes, and of stages.
+    fn nodes(&self) -> usize;
+    /// Inputs of a node.
+    fn inputs(&self, node: u32) -> impl Iterator<Item = u32>;
+    /// The node that is computed again wherever a by-product is.
+    fn parent(&self, node: u32) -> Option<u32>;
+    /// Returns whether a node is never computed again.
+    fn is_once(&self, node: u32) -> bool;
+}
+
+impl Demands for Instance {
+    fn nodes(&self) -> usize {
+        self.len()
+    }
+
+    fn inputs(&self, node: u32) -> impl Iterator<Item = u32> {
+        self.needs(NodeId(node)).iter().map(|j| j.0)
+    }
+
+    fn parent(&self, node: u32) -> Option<u32> {
+        self.node(NodeId(node)).parent().map(|p| p.0)
+    }
+
+    fn is_once(&self, node: u32) -> bool {
+        !self.may_recompute(NodeId(node))
+    }
+}
+
 impl CheckmateSchedule {
     /// The cheapest computations for given retained sets: per stage, the node of the stage, what
     /// the next stage retains and this one does not hold, and, backwards, every input that is not
@@ -28,8 +58,8 @@ impl CheckmateSchedule {
     ///
     /// The cost is at most that of [`CheckmateSchedule::cheapest`] for the same sets, and so is the
     /// peak; the time is of the same order.
-    pub fn tightest(instance: &Instance, retained: impl Into<StageRuns>) -> Self {
-        Sweep::new(instance, retained.into(), true).run()
+    pub fn tightest(graph: &impl Demands, retained: impl Into<StageRuns>) -> Self {
+        Sweep::new(graph, retained.into(), true).run()
     }
 }
 
@@ -38,8 +68,8 @@ const NOWHERE: u32 = u32::MAX;
 
 /// One sweep over the stages from the last to the first. Tensors that a stage neither computes nor
 /// reads, and whose given runs neither begin nor end there, go on as they are.
-struct Sweep<'a> {
-    instance: &'a Instance,
+struct Sweep<'a, G> {
+    graph: &'a G,
     /// Retentions without use are dropped.
     tight: bool,
     given: Changes,
@@ -59,12 +89,12 @@ struct Sweep<'a> {
     retained: Vec<(u32, [u32; 2])>,
 }
 
-impl<'a> Sweep<'a> {
-    fn new(instance: &'a Instance, mut retained: StageRuns, tight: bool) -> Self {
-        let n = instance.len();
+impl<'a, G: Demands> Sweep<'a, G> {
+    fn new(graph: &'a G, mut retained: StageRuns, tight: bool) -> Self {
+        let n = graph.nodes();
         (0..n).for_each(|i| retained.clear(i, 0, i));
         Sweep {
-            instance,
+            graph,
             tight,
             given: retained.changes(),
             is_given: vec![false; n],
@@ -79,7 +109,7 @@ impl<'a> Sweep<'a> {
     }
 
     fn run(mut self) -> CheckmateSchedule {
-        let n = self.instance.len();
+        let n = self.graph.nodes();
         for t in (0..n as u32).rev() {
             self.stage(t);
         }
@@ -131,7 +161,7 @@ impl<'a> Sweep<'a> {
     }
 
     fn is_once(&self, i: u32) -> bool {
-        !self.instance.may_recompute(NodeId(i))
+        self.graph.is_once(i)
     }
 
     /// Has a node computed in a stage, once.
@@ -147,12 +177,11 @@ impl<'a> Sweep<'a> {
 
     /// Has the inputs of a computation held or computed, and the parent computed beside it.
     fn read_inputs(&mut self, k: u32, t: u32) {
-        let node = self.instance.node(NodeId(k));
-        if let Some(parent) = node.parent().filter(|_| k < t) {
-            self.compute(parent.0, t);
+        let graph = self.graph;
+        if let Some(parent) = graph.parent(k).filter(|_| k < t) {
+            self.compute(parent, t);
         }
-        for need in node.needs() {
-            let i = need.0;
+        for i in graph.inputs(k) {
             self.read_in[i as usize] = t;
             self.touched.push(i);
             if !self.is_given[i as usize] && !self.is_once(i) {

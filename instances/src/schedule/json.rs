@@ -1,7 +1,9 @@
 //! Schedule files, `remat-schedule/1`: the published ones and our own. Described in
 //! `docs/formats.md`.
 
-use super::{BitMatrix, CheckmateSchedule, MonetSchedule, Semantics, StageRuns, algorithm_number};
+use super::{
+    BitMatrix, CheckmateSchedule, Choices, MonetSchedule, Semantics, StageRuns, algorithm_number,
+};
 use crate::document::{self, Document, Failure, FaultKind, Lines, ReadError, Spanned, Unread};
 use crate::instance::{Instance, NodeId};
 use serde::de::IgnoredAny;
@@ -322,7 +324,7 @@ fn monet(
             Some(in_place) => bits(document, in_place, stages, columns)?,
             None => BitMatrix::new(stages, columns),
         },
-        forward_choice: vec![vec![0; columns]; stages],
+        forward_choice: Choices::new(stages, columns),
         backward_choice: vec![0; stages],
     };
     if let Some(variants) = &text.variants {
@@ -356,7 +358,9 @@ fn monet(
         let i = node.index(columns, "forward node")?;
         let count = instance.node(NodeId::from(i)).implementations.len();
         let choice = implementation.index(count, "implementation of this node")?;
-        schedule.forward_choice[t][i] = u16::try_from(choice).unwrap_or(u16::MAX);
+        schedule
+            .forward_choice
+            .set(t, i, u16::try_from(choice).unwrap_or(u16::MAX));
     }
     Ok(schedule)
 }
@@ -392,7 +396,7 @@ fn algorithms(
         }
         chosen.set(t, k, true);
         if id.index() < columns {
-            schedule.forward_choice[t][id.index()] = p as u16;
+            schedule.forward_choice.set(t, id.index(), p as u16);
         } else {
             schedule.backward_choice[t] = p as u16;
         }
@@ -497,18 +501,22 @@ fn write_choices<C>(schedule: &MonetSchedule, instance: &Instance, text: &mut Sc
     text.variants = Some(variants.collect::<Vec<_>>().into());
     let mut triples = Vec::new();
     let mut choices = Vec::new();
-    for (t, row) in schedule.forward_choice.iter().enumerate() {
+    let (_, columns) = schedule.forward_choice.shape();
+    for (t, backward) in schedule.backward_choice.iter().enumerate() {
         for (k, id) in slots.iter().enumerate() {
-            let choice = row.get(id.index()).unwrap_or(&schedule.backward_choice[t]);
-            let chosen = instance.node(*id).implementations.get(usize::from(*choice));
+            let choice = match id.index() < columns {
+                true => schedule.forward_choice.get(t, id.index()),
+                false => *backward,
+            };
+            let chosen = instance.node(*id).implementations.get(usize::from(choice));
             if let Some(number) = chosen.and_then(algorithm_number)
                 && runs(schedule, instance, t, *id)
             {
                 triples.push(triple(t, k, number));
             }
         }
-        for (i, &p) in row.iter().enumerate() {
-            if p > 0 && !by_algorithm(&NodeId::from(i)) {
+        for (i, p) in schedule.forward_choice.of(t) {
+            if !by_algorithm(&NodeId::from(i)) {
                 choices.push(triple(t, i, p.into()));
             }
         }

@@ -1,6 +1,7 @@
 //! Schedules: which node is computed, and which tensor is kept, in which stage.
 
 mod bits;
+mod choices;
 mod demand;
 mod json;
 mod monet;
@@ -8,6 +9,8 @@ mod poet;
 mod runs;
 
 pub use bits::BitMatrix;
+pub use choices::Choices;
+pub use demand::Demands;
 pub use json::{Schedule, ScheduleDocument, ScheduleFile, write_schedule};
 pub use monet::MonetSchedule;
 pub use poet::{FreedAgain, PageCosts, PoetSchedule, PoetTerms};

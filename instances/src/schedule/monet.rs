@@ -1,6 +1,6 @@
 //! Schedules of MONeT's program.
 
-use super::BitMatrix;
+use super::{BitMatrix, Choices};
 use crate::instance::{Instance, NodeId, NodeKind};
 use crate::schedule::CheckmateSchedule;
 
@@ -17,9 +17,9 @@ pub struct MonetSchedule {
     pub retained: BitMatrix,
     /// `IP[t, i]`: `i` is computed into the buffer of its in-place input. Shape as `computed`.
     pub in_place: BitMatrix,
-    /// Implementation of each computed forward node: `forward_choice[t][i]`, an index into
-    /// [`crate::instance::Node::implementations`]; 0 where there is no choice.
-    pub forward_choice: Vec<Vec<u16>>,
+    /// Implementation of each computed forward node: an index into
+    /// [`crate::instance::Node::implementations`]. Shape as `computed`.
+    pub forward_choice: Choices,
     /// Implementation of the backward node of stage `t`; entry 0, the loss, is 0.
     pub backward_choice: Vec<u16>,
 }
@@ -109,7 +109,7 @@ impl MonetSchedule {
             computed: BitMatrix::new(stages, columns),
             retained: BitMatrix::new(stages + 1, columns),
             in_place: BitMatrix::new(stages, columns),
-            forward_choice: vec![vec![0; columns]; stages],
+            forward_choice: Choices::new(stages, columns),
             backward_choice: vec![0; stages],
         }
     }

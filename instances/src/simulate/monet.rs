@@ -80,14 +80,9 @@ fn check_shapes(
     same("the retained matrix S", retained, (stages + 1, columns))?;
     let in_place = size(&schedule.in_place);
     same("the in-place matrix IP", in_place, (stages, columns))?;
-    let choices = schedule.forward_choice.iter();
-    let width = choices.map(Vec::len).find(|w| *w != columns);
-    let found = (schedule.forward_choice.len(), width.unwrap_or(columns));
-    same(
-        "the choice of forward implementations",
-        found,
-        (stages, columns),
-    )?;
+    let found = schedule.forward_choice.shape();
+    let wanted = (stages, columns);
+    same("the choice of forward implementations", found, wanted)?;
     let found = (schedule.backward_choice.len(), 1);
     same("the choice of backward implementations", found, (stages, 1))
 }
@@ -271,7 +266,7 @@ impl MonetReplay<'_> {
     fn compute(&mut self, t: usize, j: usize, always: u64) -> Result<(), ReplayError> {
         let id = NodeId::from(j);
         let node = self.instance.node(id);
-        let choice = self.schedule.forward_choice[t][j] as usize;
+        let choice = self.schedule.forward_choice.get(t, j) as usize;
         let Some(implementation) = node.implementations.get(choice) else {
             return Err(self.no_choice(t, j, choice));
         };

@@ -27,6 +27,8 @@ impl KnapsackWalk<'_> {
 }
 
 impl Walk for KnapsackWalk<'_> {
+    type Sets = BitMatrix;
+
     fn evaluate(&mut self, flip: Flip) -> Delta {
         let (cost, bytes) = self.after(flip);
         Delta {
@@ -66,6 +68,7 @@ impl Walk for KnapsackWalk<'_> {
 }
 
 impl Landscape for Knapsack {
+    type Sets = BitMatrix;
     type Walk<'g> = KnapsackWalk<'g>;
 
     fn nodes(&self) -> usize {

@@ -38,6 +38,8 @@ struct Faulty<T> {
 }
 
 impl Walk for Faulty<KnapsackWalk<'_>> {
+    type Sets = BitMatrix;
+
     fn evaluate(&mut self, flip: Flip) -> Delta {
         self.fault.called("evaluate");
         self.inner.evaluate(flip)
@@ -67,6 +69,7 @@ impl Walk for Faulty<KnapsackWalk<'_>> {
 }
 
 impl Landscape for Faulty<Knapsack> {
+    type Sets = BitMatrix;
     type Walk<'g> = Faulty<KnapsackWalk<'g>>;
     fn nodes(&self) -> usize {
         self.inner.nodes()

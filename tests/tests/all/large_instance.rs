@@ -7,7 +7,7 @@ use remat_instances::instance::{
     CostUnit, Instance, InstanceData, Node, NodeId, passing_in_plain_order,
 };
 use remat_instances::schedule::{
-    BitMatrix, CheckmateSchedule, MonetSchedule, Schedule, ScheduleDocument, ScheduleFile,
+    BitMatrix, CheckmateSchedule, Choices, MonetSchedule, Schedule, ScheduleDocument, ScheduleFile,
     Semantics, write_schedule,
 };
 use remat_instances::{read_bytes, simulate, write_instance};
@@ -70,7 +70,7 @@ fn store_all(instance: &Instance) -> MonetSchedule {
         computed: BitMatrix::new(stages, columns),
         retained: BitMatrix::new(stages + 1, columns),
         in_place: BitMatrix::new(stages, columns),
-        forward_choice: vec![vec![0; columns]; stages],
+        forward_choice: Choices::new(stages, columns),
         backward_choice: vec![0; stages],
     };
     for i in 0..columns {

@@ -6,7 +6,9 @@ use remat_instances::instance::{
     CostUnit, Implementation, InPlace, Instance, InstanceData, Node, NodeId, NodeKind,
     passing_in_plain_order,
 };
-use remat_instances::schedule::{BitMatrix, MonetSchedule, Schedule, ScheduleFile, Semantics};
+use remat_instances::schedule::{
+    BitMatrix, Choices, MonetSchedule, Schedule, ScheduleFile, Semantics,
+};
 use remat_instances::simulate;
 use remat_tests::{files, shared_data};
 
@@ -49,7 +51,7 @@ fn rows(instance: &Instance, s: &MonetSchedule) -> Option<(i64, i64)> {
             .filter(|u| *u <= loss)
             .collect();
         for i in 0..=loss {
-            let how = s.forward_choice[t][i] as usize;
+            let how = s.forward_choice.get(t, i) as usize;
             let feasible = (t > 0 || st(0, i) == 0)
                 && (t > 0 || mask(i) || r(0, i) == 1)
                 && st(t + 1, i) <= st(t, i) + p(t, i)
@@ -94,7 +96,7 @@ fn rows(instance: &Instance, s: &MonetSchedule) -> Option<(i64, i64)> {
             if r(t, j) == 0 {
                 continue;
             }
-            let way = &node(j).implementations[s.forward_choice[t][j] as usize];
+            let way = &node(j).implementations[s.forward_choice.get(t, j) as usize];
             let (c, w) = match t {
                 0 => (way.cost, way.workspace_bytes),
                 _ => (way.recompute_cost, way.recompute_workspace_bytes),
@@ -230,7 +232,7 @@ fn random_schedule(random: &mut Random, instance: &Instance) -> MonetSchedule {
         computed: BitMatrix::new(stages, columns),
         retained: BitMatrix::new(stages + 1, columns),
         in_place: BitMatrix::new(stages, columns),
-        forward_choice: vec![vec![0; columns]; stages],
+        forward_choice: Choices::new(stages, columns),
         backward_choice: vec![0; stages],
     };
     for t in 0..stages {
@@ -242,7 +244,8 @@ fn random_schedule(random: &mut Random, instance: &Instance) -> MonetSchedule {
         for i in (0..columns).rev() {
             let id = NodeId::from(i);
             let node = instance.node(id);
-            s.forward_choice[t][i] = random.below(node.implementations.len()) as u16;
+            s.forward_choice
+                .set(t, i, random.below(node.implementations.len()) as u16);
             let by_product = matches!(node.kind, NodeKind::ByProduct { .. });
             let there = s.retained.get(t, i);
             let keep = there && (reads.contains(&id) || random.one_in(2));

@@ -84,10 +84,9 @@ impl Interval {
         for i in 0..n {
             let runs = clean.computed.runs(i).iter();
             for start in runs.flat_map(|[first, last]| *first as usize..=*last as usize) {
-                let mut end = start;
-                while end + 1 < n && clean.retained.get(end + 1, i) {
-                    end += 1;
-                }
+                let held = clean.retained.runs(i);
+                let at = held.binary_search_by_key(&(start as u32 + 1), |run| run[0]);
+                let end = at.map_or(start, |at| held[at][1] as usize);
                 // Cleaned: in the last stage it is there somebody reads it, unless nobody ever
                 // does.
                 let readers = graph.users[i].iter().rev();

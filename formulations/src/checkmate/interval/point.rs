@@ -159,8 +159,10 @@ impl IntervalPoint {
                 // Up to the next event that differs all are alike.
                 let next = [changes.peek(), scratch.peek()].into_iter().flatten();
                 let next = next.map(|c| c.0 - event(n, t, 0)).fold(t, u32::min);
-                let alike = (k + 1..next).filter(|k| is_news(load, *k));
-                stage.extend(alike.take(per_stage).map(|k| (load, t, k)));
+                if load > limit_bytes {
+                    let alike = (k + 1..next).filter(|k| is_news(load, *k));
+                    stage.extend(alike.take(per_stage).map(|k| (load, t, k)));
+                }
                 k = next;
             }
             stage.sort_by(|a: &(f64, u32, u32), b| b.0.total_cmp(&a.0).then(a.2.cmp(&b.2)));

@@ -1,13 +1,15 @@
 //! Stacks of equal layers, found by costs, sizes and inputs.
 
+use super::repeats::{LEAST_LAYERS, Run, runs};
 use super::signature::{kinds, references};
 use super::{ENDS, Kind, Layout, Place, Stack};
 use remat_instances::instance::{Instance, NodeId};
 use remat_instances::schedule::Semantics;
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 
-/// Layers that a stack has at least: fewer are no fewer in the small network.
-const LEAST_LAYERS: usize = 12;
+/// Stacks that may turn out not to hold, one after the other: each time all nodes are checked.
+const ATTEMPTS: usize = 100;
 
 /// The stacks of a graph, whose nodes are alike under some semantics, checked node by node; `None`
 /// where there is none.
@@ -15,19 +17,16 @@ pub fn find(instance: &Instance, semantics: Semantics) -> Option<Layout> {
     let n = instance.len();
     let kinds = kinds(instance, semantics);
     let split = instance.backward_start().map_or(n, NodeId::index);
-    let mut forward = Vec::new();
-    runs(&kinds, [0, split], &mut forward);
-    let mut backward = Vec::new();
-    runs(&kinds, [split, n], &mut backward);
-    let mut stacks: Vec<Found> = forward
-        .iter()
-        .filter_map(|run| match split == n {
-            true => Some(Found::alone(run)),
-            false => paired(instance, run, &backward),
-        })
-        .collect();
+    let forward = runs(&kinds, 0..split);
+    let mut stacks: Vec<Found> = match split == n {
+        true => forward.iter().map(Found::alone).collect(),
+        false => paired(instance, &forward, &runs(&kinds, split..n)),
+    };
     // One that does not hold is fixed nodes, which may save the others.
-    while !stacks.is_empty() {
+    for _ in 0..ATTEMPTS {
+        if stacks.is_empty() {
+            break;
+        }
         let layout = layout(&stacks, n);
         match wrong(instance, semantics, &layout) {
             None => return Some(layout),
@@ -35,43 +34,6 @@ pub fn find(instance: &Instance, semantics: Semantics) -> Option<Layout> {
         };
     }
     None
-}
-
-/// Nodes that repeat themselves.
-#[derive(Clone, Copy, Debug)]
-struct Run {
-    begin: usize,
-    period: usize,
-    layers: usize,
-}
-
-/// The runs of a range: the longest, then those before and behind it.
-fn runs(kinds: &[u32], [from, to]: [usize; 2], out: &mut Vec<Run>) {
-    let mut best: Option<(usize, Run)> = None;
-    for period in 1..=to.saturating_sub(from) / LEAST_LAYERS {
-        let mut begin = from;
-        for i in from..to - period + 1 {
-            if i + period < to && kinds[i] == kinds[i + period] {
-                continue;
-            }
-            let covered = i - begin + period;
-            let run = Run {
-                begin,
-                period,
-                layers: covered / period,
-            };
-            if run.layers >= LEAST_LAYERS && best.is_none_or(|(most, _)| covered > most) {
-                best = Some((covered, run));
-            }
-            begin = i + 1;
-        }
-    }
-    if let Some((_, run)) = best {
-        let end = run.begin + run.layers * run.period;
-        runs(kinds, [from, run.begin], out);
-        out.push(run);
-        runs(kinds, [end, to], out);
-    }
 }
 
 /// A stack and its first nodes in both passes.
@@ -97,45 +59,48 @@ impl Found {
     }
 }
 
-/// A run of the forward pass with the run of the backward pass that reads it, as far as their
+/// Runs of the forward pass with the runs of the backward pass that read them, as far as their
 /// layers belong together; the backward pass has them in reverse order.
-fn paired(instance: &Instance, run: &Run, backward: &[Run]) -> Option<Found> {
-    let end = run.begin + run.layers * run.period;
-    let mut best: Option<(usize, usize, &Run)> = None;
-    for back in backward {
-        // The turn of the backward layer and the forward layer that it reads come to one sum.
-        let mut sums = HashMap::new();
+fn paired(instance: &Instance, forward: &[Run], backward: &[Run]) -> Vec<Found> {
+    // The turn of the backward layer and the forward layer that it reads come to one sum: reads by
+    // forward run, backward run and sum.
+    let mut reads: BTreeMap<(usize, usize, usize), usize> = BTreeMap::new();
+    for (b, back) in backward.iter().enumerate() {
         for i in back.begin..back.begin + back.layers * back.period {
-            for need in instance.needs(NodeId::from(i)) {
-                if (run.begin..end).contains(&need.index()) {
+            for need in instance.needs(NodeId::from(i)).iter().map(|j| j.index()) {
+                let f = forward.partition_point(|run| run.begin <= need);
+                let Some(run) = forward[..f].last() else {
+                    continue;
+                };
+                let layer = (need - run.begin) / run.period;
+                if layer < run.layers {
                     let turn = (i - back.begin) / back.period;
-                    let layer = (need.index() - run.begin) / run.period;
-                    *sums.entry(turn + layer).or_insert(0usize) += 1;
+                    *reads.entry((f - 1, b, turn + layer)).or_insert(0) += 1;
                 }
             }
         }
-        let most = sums.into_iter().max_by_key(|&(sum, hits)| (hits, sum));
-        if let Some((sum, hits)) = most
-            && best.is_none_or(|(most, ..)| hits > most)
-        {
-            best = Some((hits, sum, back));
+    }
+    let pair = |(f, run): (usize, &Run)| {
+        let own = reads.range((f, 0, 0)..(f + 1, 0, 0));
+        let own = own.map(|(&(_, b, sum), hits)| (*hits, Reverse(b), sum));
+        let (_, Reverse(b), sum) = own.max()?;
+        let back = &backward[b];
+        let first = (sum + 1).saturating_sub(back.layers);
+        let last = sum.min(run.layers - 1);
+        if last < first || last - first + 1 < LEAST_LAYERS {
+            return None;
         }
-    }
-    let (_, sum, back) = best?;
-    let first = (sum + 1).saturating_sub(back.layers);
-    let last = sum.min(run.layers - 1);
-    if last < first || last - first + 1 < LEAST_LAYERS {
-        return None;
-    }
-    Some(Found {
-        stack: Stack {
-            layers: (last - first + 1) as u32,
-            forward: run.period as u32,
-            backward: back.period as u32,
-        },
-        forward: (run.begin + first * run.period) as u32,
-        backward: (back.begin + (sum - last) * back.period) as u32,
-    })
+        Some(Found {
+            stack: Stack {
+                layers: (last - first + 1) as u32,
+                forward: run.period as u32,
+                backward: back.period as u32,
+            },
+            forward: (run.begin + first * run.period) as u32,
+            backward: (back.begin + (sum - last) * back.period) as u32,
+        })
+    };
+    forward.iter().enumerate().filter_map(pair).collect()
 }
 
 /// The layout of stacks, in the order of the forward pass, in a graph of `n` nodes.

@@ -11,7 +11,7 @@ pub struct LazyLayout(OnceLock<Option<Arc<Layout>>>);
 
 impl LazyLayout {
     /// The layout of an instance, which is the same each time; `None` where it has no equal layers,
-    /// or more than `most_nodes`: they are looked for in time quadratic in the nodes.
+    /// or more than `most_nodes`.
     pub fn of(
         &self,
         instance: &Instance,

@@ -11,6 +11,7 @@
 //! | module | concept |
 //! |---|---|
 //! | `find` | the stacks of a graph, by costs, sizes and inputs alone |
+//! | `repeats` | stretches of a sequence that repeat themselves |
 //! | `signature` | all that a program sees of a node: nodes that have it in common are alike |
 //! | `lazy` | the layout of an instance, looked for when it is first asked for |
 //! | `cut` | the same network with fewer layers |
@@ -29,6 +30,7 @@ mod lazy;
 mod map;
 mod plans;
 mod program;
+mod repeats;
 mod root;
 mod signature;
 

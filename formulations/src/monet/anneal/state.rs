@@ -6,7 +6,7 @@ use super::stage::{
     MonetStageScratch, MonetStageValue, StageRecord, evaluate, evaluate_and_note, record,
 };
 use crate::anneal::{Delta, Flip, Undo, price};
-use remat_instances::schedule::{BitMatrix, MonetSchedule};
+use remat_instances::schedule::{BitMatrix, Choices, MonetSchedule};
 
 /// Retained sets with everything that follows from them.
 ///
@@ -162,7 +162,7 @@ impl<'g> MonetState<'g> {
             computed: BitMatrix::new(stages, columns),
             retained: self.retained(),
             in_place: BitMatrix::new(stages, columns),
-            forward_choice: vec![vec![0; columns]; stages],
+            forward_choice: Choices::new(stages, columns),
             backward_choice: vec![0; stages],
         };
         for t in 0..stages {
@@ -172,7 +172,7 @@ impl<'g> MonetState<'g> {
             for (j, implementation, in_place) in found.computed {
                 schedule.computed.set(t, j as usize, true);
                 schedule.in_place.set(t, j as usize, in_place);
-                schedule.forward_choice[t][j as usize] = implementation;
+                schedule.forward_choice.set(t, j as usize, implementation);
             }
             schedule.backward_choice[t] = found.backward;
         }

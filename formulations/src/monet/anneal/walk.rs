@@ -13,6 +13,7 @@ const SWITCH: u32 = 16;
 const SWITCHES: usize = 4;
 
 impl Landscape for MonetLandscape {
+    type Sets = BitMatrix;
     type Walk<'g> = MonetWalk<'g>;
 
     const MOVE_WEIGHT: u64 = 4;
@@ -60,6 +61,8 @@ pub struct MonetWalk<'g> {
 }
 
 impl Walk for MonetWalk<'_> {
+    type Sets = BitMatrix;
+
     const LEAP: Option<u32> = Some(SWITCH);
 
     fn evaluate(&mut self, flip: Flip) -> Delta {

@@ -141,7 +141,7 @@ fn way_of(graph: &MonetGraph, schedule: &MonetSchedule, t: usize, node: u32) -> 
     graph.way_of(
         node,
         t as u32,
-        schedule.forward_choice[t][i],
+        schedule.forward_choice.get(t, i),
         schedule.in_place.get(t, i),
     )
 }

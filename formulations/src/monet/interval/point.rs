@@ -3,7 +3,7 @@
 use super::{Interval, MonetGraph, Row};
 use crate::life::{Atom, Term, Which};
 use remat_instances::instance::Instance;
-use remat_instances::schedule::{BitMatrix, MonetSchedule};
+use remat_instances::schedule::{BitMatrix, Choices, MonetSchedule};
 
 /// Values below count as 0.
 const ZERO: f64 = 1e-9;
@@ -325,7 +325,7 @@ impl Point {
                     let way = self.way(graph, t, i);
                     s.computed.set(t, i, true);
                     s.in_place.set(t, i, way.in_place);
-                    s.forward_choice[t][i] = way.implementation;
+                    s.forward_choice.set(t, i, way.implementation);
                     cost += way.cost;
                 }
             }
@@ -376,7 +376,7 @@ impl Point {
                 }
                 s.computed.set(t, i, true);
                 let way = self.way(graph, t, i);
-                s.forward_choice[t][i] = way.implementation;
+                s.forward_choice.set(t, i, way.implementation);
                 s.in_place.set(t, i, way.in_place);
                 let implementation = &instance
                     .node(remat_instances::instance::NodeId(node))
@@ -446,7 +446,7 @@ fn blank(stages: usize, columns: usize) -> MonetSchedule {
         computed: BitMatrix::new(stages, columns),
         retained: BitMatrix::new(stages + 1, columns),
         in_place: BitMatrix::new(stages, columns),
-        forward_choice: vec![vec![0; columns]; stages],
+        forward_choice: Choices::new(stages, columns),
         backward_choice: vec![0; stages],
     }
 }

@@ -1,7 +1,7 @@
 //! Schedules as points of the published program, and back.
 
 use super::{MonetParts, Original};
-use remat_instances::schedule::{BitMatrix, MonetSchedule};
+use remat_instances::schedule::{BitMatrix, Choices, MonetSchedule};
 
 impl Original {
     /// The point of a schedule: `P` and `Z` follow from the rest. The schedule's matrices must have
@@ -45,7 +45,7 @@ impl MonetParts {
                 if p.in_place {
                     put(l.ip(t, i), in_place(t, i));
                 }
-                let chosen = usize::from(schedule.forward_choice[t][i]);
+                let chosen = usize::from(schedule.forward_choice.get(t, i));
                 if let (true, Some(k), Some(&c)) = (run, p.slot[i], p.choice[i].get(chosen)) {
                     put(l.f(t, k, c), true);
                 }
@@ -81,7 +81,7 @@ impl MonetParts {
             computed: BitMatrix::new(l.stages, l.columns),
             retained: BitMatrix::new(l.stages + 1, l.columns),
             in_place: BitMatrix::new(l.stages, l.columns),
-            forward_choice: vec![vec![0; l.columns]; l.stages],
+            forward_choice: Choices::new(l.stages, l.columns),
             backward_choice: vec![0; l.stages],
         };
         for t in 0..l.stages {
@@ -92,7 +92,7 @@ impl MonetParts {
                 schedule.retained.set(t + 1, i, on(l.s(t + 1, i)));
                 schedule.in_place.set(t, i, p.in_place && on(l.ip(t, i)));
                 if run {
-                    schedule.forward_choice[t][i] = self.algorithm(&on, t, i);
+                    schedule.forward_choice.set(t, i, self.algorithm(&on, t, i));
                 }
             }
             if t > 0 {

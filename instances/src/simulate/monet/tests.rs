@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::instance::{CostUnit, Gradient, InPlace, InstanceData, Node, passing_in_plain_order};
+use crate::schedule::Choices;
 
 /// conv, relu (in place on conv), its mask, loss, backward of relu, backward of conv; sizes are
 /// powers of two.
@@ -43,7 +44,7 @@ fn schedule() -> MonetSchedule {
         computed: BitMatrix::new(3, 4),
         retained: BitMatrix::new(4, 4),
         in_place: BitMatrix::new(3, 4),
-        forward_choice: vec![vec![0; 4]; 3],
+        forward_choice: Choices::new(3, 4),
         backward_choice: vec![0; 3],
     };
     for i in 0..4 {
@@ -126,7 +127,7 @@ fn what_cannot_be_executed_is_named() {
             "node 1 (relu) is marked in place",
         ),
         (
-            |s| s.forward_choice[0][1] = 1,
+            |s| s.forward_choice.set(0, 1, 1),
             "node 1 (relu) runs implementation 1, but it has only 1",
         ),
         (

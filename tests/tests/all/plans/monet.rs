@@ -3,7 +3,7 @@
 use super::graphs::{ids, instance};
 use remat_instances::instance::{Implementation, InPlace, Instance, Node, NodeId, NodeKind};
 use remat_instances::plan::Plan;
-use remat_instances::schedule::{BitMatrix, MonetSchedule};
+use remat_instances::schedule::{BitMatrix, Choices, MonetSchedule};
 use remat_instances::simulate::{self, ReplayError};
 
 /// Forward a, b (may overwrite a), m (mask of b, made with b), loss; backward of b (from b's output
@@ -72,7 +72,7 @@ pub fn monet_schedule() -> MonetSchedule {
         computed: BitMatrix::new(3, 4),
         retained: BitMatrix::new(4, 4),
         in_place: BitMatrix::new(3, 4),
-        forward_choice: vec![vec![0; 4]; 3],
+        forward_choice: Choices::new(3, 4),
         backward_choice: vec![0, 1, 0],
     };
     (0..4).for_each(|i| s.computed.set(0, i, true));
@@ -84,7 +84,7 @@ pub fn monet_schedule() -> MonetSchedule {
         s.retained.set(stage, 3, true);
     }
     s.computed.set(2, 0, true);
-    s.forward_choice[2][0] = 1;
+    s.forward_choice.set(2, 0, 1);
     s
 }
 
@@ -178,7 +178,7 @@ fn monet_schedules_that_cannot_be_executed_are_refused() {
             &|s| s.retained.set(2, 1, true),
         ),
         ("node 0 (a) runs implementation 2", &|s| {
-            s.forward_choice[2][0] = 2
+            s.forward_choice.set(2, 0, 2);
         }),
         ("node 3 (loss) is marked in place", &|s| {
             s.in_place.set(0, 3, true);

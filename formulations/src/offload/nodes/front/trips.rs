@@ -60,7 +60,8 @@ impl Searching<'_> {
         let schedules = match self.asked.formulation.semantics() {
             Semantics::Checkmate => {
                 vec![Schedule::Checkmate(CheckmateSchedule::tightest(
-                    instance, kept,
+                    &**instance,
+                    kept,
                 ))]
             }
             Semantics::Monet => self.stored_of(kept).map_or(Vec::new(), |stored| {
