@@ -78,6 +78,7 @@ pub mod certificate;
 mod crossover;
 mod dual;
 mod factor;
+mod first_order;
 mod ids;
 #[doc(hidden)]
 pub mod kernels;
@@ -102,6 +103,7 @@ mod text_file;
 pub mod whole_file;
 
 pub use barrier::{Barrier, BarrierEnd, BarrierPoint, BarrierSettings, BarrierTuning};
+pub use first_order::{FirstOrder, FirstOrderPoint, RowOrder};
 pub use ids::{Bounds, ColId, RowId};
 pub use model::{
     CONTRADICTION, Crossed, Model, ModelBuilder, ModelError, NewCol, NewRow, Permutation, Sense,

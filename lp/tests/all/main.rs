@@ -5,6 +5,7 @@ mod changes;
 mod differential;
 mod endings;
 mod files;
+mod first_order;
 mod netlib;
 mod presolve;
 mod refine;

@@ -45,7 +45,7 @@ pub use program::{
     Branching, Columns, Pricing, Program, RowLimits, RowTraits, Rows, Sense, Separation,
     SeparationSettings,
 };
-pub use relaxation::{RelaxEnd, Tail};
+pub use relaxation::{ApproachSettings, RelaxEnd, Tail};
 pub use root::{Root, RootBound, RootSettings, RootStart, RootStatus};
 pub use rounding::Rounding;
 pub use solve::{PriceError, SolveSettings, Solved, solve};

@@ -202,6 +202,8 @@ impl Default for SeparationSettings {
 pub struct RowLimits<'a, R> {
     /// Units of the resource that count as there, beside the capacity.
     pub overflow: f64,
+    /// Violation below which a row of counts is left alone.
+    pub tolerance: f64,
     /// Resource rows at most for one group (a stage).
     pub per_group: usize,
     /// Resource rows at most.

@@ -1,7 +1,7 @@
 //! The root: how it is worked on, and what it finds.
 
 use super::master::Basics;
-use super::relaxation::{CutEffort, RelaxEnd, Relaxation, Tail, Until};
+use super::relaxation::{ApproachSettings, CutEffort, RelaxEnd, Relaxation, Tail, Until};
 use super::tree::proof::Recorder;
 use super::tree::warm::Warm;
 use super::{Incumbents, Journal, Program, SeparationSettings, TreeProof};
@@ -54,6 +54,8 @@ pub struct RootSettings {
     /// Cuts are separated after every solve until they are idle, and not only where nothing is
     /// violated and nothing pays. The last rounds always wait for that.
     pub eager_cuts: bool,
+    /// Approach by a first-order method, once the simplex method has been slow; `None` for never.
+    pub approach: Option<ApproachSettings>,
 }
 
 impl Default for RootSettings {
@@ -83,6 +85,7 @@ impl Default for RootSettings {
             stop: None,
             dense_cuts: true,
             eager_cuts: true,
+            approach: None,
         }
     }
 }
@@ -244,19 +247,31 @@ impl<P: Program> Root<P> {
             (false, 0) => Until::Converged,
             (false, _) => Until::Stalled,
         };
-        let mut end = relax.converge(until, Some(incumbents))?;
-        let plain = relax.bound;
-        relax.publish(Some(incumbents));
-        if end == RelaxEnd::Converged {
-            let effort = CutEffort {
-                rounds: settings.cut_rounds,
-                eager: eager.then_some(settings.eager_tail),
-                inside: true,
-                tail: settings.tail,
-            };
-            end = relax.cut_rounds(effort, Some(incumbents))?;
-            end = try_dense_cuts(&mut relax, effort, end, plain, incumbents)?;
+        relax.slow = settings.approach.clone();
+        let work = |relax: &mut Relaxation<P>| {
+            let mut end = relax.converge(until, Some(incumbents))?;
+            let plain = relax.bound;
+            relax.publish(Some(incumbents));
+            if end == RelaxEnd::Converged {
+                let effort = CutEffort {
+                    rounds: settings.cut_rounds,
+                    eager: eager.then_some(settings.eager_tail),
+                    inside: true,
+                    tail: settings.tail,
+                };
+                end = relax.cut_rounds(effort, Some(incumbents))?;
+                end = try_dense_cuts(relax, effort, end, plain, incumbents)?;
+            }
+            Ok((end, plain))
+        };
+        let (mut end, plain) = work(&mut relax)?;
+        if let (RelaxEnd::Slow, Some(approach)) = (end, &settings.approach) {
+            end = relax.approach(approach, Some(incumbents))?;
+            if end == RelaxEnd::Converged {
+                (end, _) = work(&mut relax)?;
+            }
         }
+        relax.slow = None;
         Ok(Root { relax, end, plain })
     }
 
@@ -268,7 +283,7 @@ impl<P: Program> Root<P> {
                 RelaxEnd::Converged | RelaxEnd::Cutoff => RootStatus::Converged,
                 RelaxEnd::Infeasible => RootStatus::Infeasible,
                 RelaxEnd::Late => RootStatus::TimeLimit,
-                RelaxEnd::Trouble => RootStatus::Trouble,
+                RelaxEnd::Slow | RelaxEnd::Trouble => RootStatus::Trouble,
             },
             lp_value: relax.value,
             safe_bound: relax.bound,

@@ -214,7 +214,7 @@ impl Separation for CheckmateGraph {
     }
 
     fn violated(&self, point: &IntervalPoint, limits: &RowLimits<'_, Row>) -> Vec<Row> {
-        let mut rows = point.violated_inputs(self, 1e-6);
+        let mut rows = point.violated_inputs(self, limits.tolerance);
         rows.retain(|r| !(limits.known)(r));
         let most = (self.capacity as f64 + limits.overflow) * (1.0 + 1e-6);
         let memory = point.violated_memory(self, 0, most, limits.per_group, limits.known);

@@ -16,12 +16,12 @@ pub enum Row {
     },
     /// `input` is there when `node` is recomputed in `stage`.
     Input {
+        /// The input.
+        input: u32,
         /// The stage.
         stage: u32,
         /// The node that is recomputed.
         node: u32,
-        /// Its input.
-        input: u32,
     },
     /// The parent of a by-product is recomputed where that is.
     Parent {
@@ -32,13 +32,13 @@ pub enum Row {
     },
     /// Memory at an event.
     Memory {
+        /// Gauge by which it is measured: index into [`CheckmateGraph::gauges`], 0 for sizes as
+        /// they are.
+        gauge: u32,
         /// The stage.
         stage: u32,
         /// The node whose turn it is.
         node: u32,
-        /// Gauge by which it is measured: index into [`CheckmateGraph::gauges`], 0 for sizes as
-        /// they are.
-        gauge: u32,
     },
     /// Cover of an event: what fits there, as integers see it.
     Cover(EventCover),

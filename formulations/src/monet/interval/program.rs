@@ -239,7 +239,7 @@ impl Separation for MonetGraph {
     }
 
     fn violated(&self, point: &Point, limits: &RowLimits<'_, Row>) -> Vec<Row> {
-        let mut rows = point.violated_links(self, 1e-6);
+        let mut rows = point.violated_links(self, limits.tolerance);
         rows.retain(|r| !(limits.known)(r));
         let overflow = limits.overflow;
         let memory = point.violated_memory(self, overflow, limits.per_group, limits.known);

@@ -99,7 +99,7 @@ impl TripPoint {
         link: &LinkGraph,
         limits: &RowLimits<'_, LinkRow>,
     ) -> Vec<LinkRow> {
-        let mut rows = self.violated_inputs(link);
+        let mut rows = self.violated_inputs(link, limits.tolerance);
         rows.extend(self.violated_windows(link));
         rows.extend(self.violated_host(link));
         rows.retain(|row| !(limits.known)(row));
@@ -110,7 +110,7 @@ impl TripPoint {
     }
 
     /// Rows of recomputations whose inputs are not all there, or that come without their parents.
-    fn violated_inputs(&self, link: &LinkGraph) -> Vec<LinkRow> {
+    fn violated_inputs(&self, link: &LinkGraph, tolerance: f64) -> Vec<LinkRow> {
         let graph = &link.graph;
         let tensors = self.by_tensor(link);
         let mut found = Vec::new();
@@ -127,7 +127,7 @@ impl TripPoint {
                 if let Some(parent) = graph.parent[node as usize] {
                     let with = self.trips[tensors[parent as usize].clone()].iter();
                     let with = with.filter(|(t, _)| t.is_recomputed() && t.start() == stage);
-                    if with.map(|t| t.1).sum::<f64>() < made - TOLERANCE {
+                    if with.map(|t| t.1).sum::<f64>() < made - tolerance {
                         found.push(LinkRow::Base(Row::Parent { stage, node }));
                     }
                 }
@@ -138,7 +138,7 @@ impl TripPoint {
                         let all = trip.stretches.iter();
                         x * all.filter(|s| s.is_readable(event)).count() as f64
                     });
-                    if there.sum::<f64>() < made - TOLERANCE {
+                    if there.sum::<f64>() < made - tolerance {
                         found.push(LinkRow::Base(Row::Input { stage, node, input }));
                     }
                 }

@@ -88,7 +88,7 @@ impl TripPoint {
         poet: &PoetGraph,
         limits: &RowLimits<'_, PoetRow>,
     ) -> Vec<PoetRow> {
-        let mut rows = self.violated_inputs(poet);
+        let mut rows = self.violated_inputs(poet, limits.tolerance);
         rows.extend(self.violated_once());
         rows.extend(self.violated_ends(poet));
         rows.retain(|row| !(limits.known)(row));
@@ -112,7 +112,7 @@ impl TripPoint {
     }
 
     /// Rows of recomputations whose inputs are not all there, or that come without their parents.
-    fn violated_inputs(&self, poet: &PoetGraph) -> Vec<PoetRow> {
+    fn violated_inputs(&self, poet: &PoetGraph, tolerance: f64) -> Vec<PoetRow> {
         let (graph, n) = (&poet.graph, poet.len());
         let tensors = self.by_tensor(poet);
         let made = self.made();
@@ -120,7 +120,7 @@ impl TripPoint {
         for (&(node, stage), &share) in &made {
             if let Some(parent) = graph.parent[node as usize] {
                 let with = made.get(&(parent, stage)).copied().unwrap_or(0.0);
-                if with < share - TOLERANCE {
+                if with < share - tolerance {
                     found.push(PoetRow::Base(Row::Parent { stage, node }));
                 }
             }
@@ -131,7 +131,7 @@ impl TripPoint {
                     let all = trip.stretches.iter();
                     x * all.filter(|s| s.is_at(n, input, event)).count() as f64
                 });
-                if there.sum::<f64>() < share - TOLERANCE {
+                if there.sum::<f64>() < share - tolerance {
                     found.push(PoetRow::Base(Row::Input { stage, node, input }));
                 }
             }

@@ -8,7 +8,9 @@ use crate::solve::{Problem, SolveError};
 use rayon::ThreadPool;
 use remat_instances::schedule::BitMatrix;
 use remat_solver::beside::joined;
-use remat_solver::price::{self, Root, RootSettings, TreeEnd, TreeProof, TreeSettings};
+use remat_solver::price::{
+    self, ApproachSettings, Root, RootSettings, TreeEnd, TreeProof, TreeSettings,
+};
 use remat_solver::threads;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -102,12 +104,16 @@ fn root<P: Problem>(
     program: Arc<P::Program>,
     shared: &SearchShared<'_, P>,
 ) -> Option<Root<P::Program>> {
-    let settings = RootSettings {
+    let mut settings = RootSettings {
         stop: Some(shared.stop.clone()),
         ..RootSettings::default()
     };
     let incumbents = &shared.incumbents;
     let start = (shared.problem).root_start(&program, &shared.stop, &shared.incumbents);
+    // Of equal layers a few say more.
+    if start.is_none() {
+        settings.approach = Some(ApproachSettings::default());
+    }
     let root = match start {
         // Its bound was told already, and nobody asks for the proof.
         Some(_) if shared.is_stopped() && !shared.settings.prove => return None,

@@ -1,6 +1,7 @@
 //! The restricted master: some columns, some rows, every static column, and the LP solver that
 //! holds them.
 
+mod approach;
 mod basis;
 mod columns;
 mod purge;
@@ -274,13 +275,23 @@ impl<P: Program> Master<P> {
     /// The duals of a solution in the program's unit of cost, per unit of the resource for
     /// [`Sense::AtMost`].
     pub fn duals(&self, solution: &Solution) -> Vec<f64> {
+        self.duals_of(&solution.y)
+    }
+
+    /// The same from duals of the LP.
+    pub(super) fn duals_of(&self, y: &[f64]) -> Vec<f64> {
+        let rows = self.rows.iter().zip(y);
+        rows.map(|(row, y)| y * self.dual_unit(row)).collect()
+    }
+
+    /// A dual of 1 in the LP, in the program's unit of cost, per unit of the resource for
+    /// [`Sense::AtMost`].
+    fn dual_unit(&self, row: &P::Row) -> f64 {
         let unit = self.program.cost_unit();
-        let per_resource = unit / self.program.resource_unit();
-        let dual = |(row, y): (&P::Row, &f64)| match self.program.row_traits(row).sense {
-            Sense::AtMost => y * per_resource,
-            Sense::AtLeast | Sense::Equal => y * unit,
-        };
-        self.rows.iter().zip(&solution.y).map(dual).collect()
+        match self.program.row_traits(row).sense {
+            Sense::AtMost => unit / self.program.resource_unit(),
+            Sense::AtLeast | Sense::Equal => unit,
+        }
     }
 
     /// Prices all columns under the duals of a solution.

@@ -81,12 +81,17 @@ impl<P: Program> Relaxation<P> {
                 proof = between;
             }
         }
+        self.take(proof);
+        self.spent.pricing += clock.elapsed();
+    }
+
+    /// Takes over a bound, and its proof where none is better.
+    pub(super) fn take(&mut self, mut proof: Proof<P>) {
         // Exclusions hold below the cutoff, so no bound is above it.
         proof.bound = proof.bound.min(self.cutoff);
         self.bound = self.bound.max(proof.bound);
         if proof.bound >= self.proof.bound {
             self.proof = proof;
         }
-        self.spent.pricing += clock.elapsed();
     }
 }

@@ -26,6 +26,9 @@ const ROUNDS_PER_PATIENCE: u32 = 32;
 /// Reduced cost below which a column pays, in units of the LP solver.
 const REDUCED_COST_TOLERANCE: f64 = 1e-4;
 
+/// Violation below which a row of counts counts as met.
+const ROW_TOLERANCE: f64 = 1e-6;
+
 /// Extent to which a relaxation is solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::price) enum Until {
@@ -237,6 +240,9 @@ impl<P: Program> Relaxation<P> {
         progress: &Progress,
     ) -> Result<Option<RelaxEnd>, ModelError> {
         let Judged { late, met, .. } = *judged;
+        if !self.complete && !late && self.is_slow() {
+            return Ok(Some(RelaxEnd::Slow));
+        }
         if !self.complete && !late && !judged.enough {
             if judged.stalled && !met && progress.round.is_multiple_of(ROUNDS_PER_PATIENCE) {
                 self.raise_penalties()?;
@@ -302,6 +308,7 @@ impl<P: Program> Relaxation<P> {
         let limits = RowLimits {
             // Overflow is as good as the resource: only what exceeds both is news.
             overflow: overflow * program.resource_unit(),
+            tolerance: ROW_TOLERANCE,
             per_group: self.settings.resource_rows_per_group,
             resource_rows: self.settings.resource_rows_per_round,
             known: &|row| self.master.contains(row),
@@ -311,7 +318,7 @@ impl<P: Program> Relaxation<P> {
         rows
     }
 
-    fn trace_round(&self, rows: usize, columns: usize, overflow: f64) {
+    pub(super) fn trace_round(&self, rows: usize, columns: usize, overflow: f64) {
         tracing::trace!(
             rows,
             columns,

@@ -2,16 +2,19 @@
 //!
 //! | file | concept |
 //! |---|---|
+//! | `approach` | a first-order method, where pivots are too many |
 //! | `converge` | rows and columns until nothing is violated and nothing pays |
 //! | `cuts` | cut rounds, and where they end |
 //! | `bound` | bounds from duals |
 //! | `values` | a solution, and points between solutions |
 
+mod approach;
 mod bound;
 mod converge;
 mod cuts;
 mod values;
 
+pub use approach::ApproachSettings;
 pub(super) use bound::Proof;
 pub(super) use converge::Until;
 pub(super) use cuts::CutEffort;
@@ -40,6 +43,8 @@ pub enum RelaxEnd {
     Infeasible,
     /// Time is over or the flag is set.
     Late,
+    /// The simplex method takes so many pivots that something else is to have a try.
+    Slow,
     /// The LP solver gave up.
     Trouble,
 }
@@ -80,6 +85,8 @@ pub(super) struct Relaxation<P: Program> {
     pub cutoff: u64,
     /// Bounds from here on end a convergence.
     pub target: u64,
+    /// Pivots that count as slow, as long as something else may have a try.
+    pub slow: Option<ApproachSettings>,
     begin: Instant,
     penalties: usize,
     fresh_starts: usize,
@@ -108,6 +115,7 @@ impl<P: Program> Relaxation<P> {
             complete: false,
             cutoff: u64::MAX,
             target: u64::MAX,
+            slow: None,
             begin: Instant::now(),
             penalties: 0,
             fresh_starts: 0,

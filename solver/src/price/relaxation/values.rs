@@ -44,6 +44,17 @@ impl<C: Clone + Ord> Values<C> {
         }
     }
 
+    /// The value of a column.
+    pub fn of(&self, column: &C) -> f64 {
+        let at = self.columns.binary_search_by(|c| c.0.cmp(column));
+        at.map_or(0.0, |k| self.columns[k].1)
+    }
+
+    /// The values of static columns.
+    pub fn statics(&self) -> &[f64] {
+        &self.statics
+    }
+
     /// The columns.
     pub fn list(&self) -> Vec<C> {
         self.columns.iter().map(|c| c.0.clone()).collect()

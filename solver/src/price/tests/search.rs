@@ -40,6 +40,13 @@ fn switched(k: u64) -> SolveSettings {
     settings.root.cut_rounds = if on(2) { 20 } else { 0 };
     settings.root.purge_age = if on(3) { 1 } else { 0 };
     settings.root.alternate = on(4);
+    settings.root.approach = on(7).then(|| ApproachSettings {
+        pivots: 0,
+        pivots_per_solve: 0,
+        tail_rounds: 5,
+        rounds: 60,
+        ..ApproachSettings::default()
+    });
     settings.tree.node_cut_rounds = if on(5) { 3 } else { 0 };
     settings.tree.dive_every = if on(6) { 2 } else { 0 };
     settings.tree.lanes = 1 + k as usize % 3;
