@@ -132,6 +132,7 @@ fn what_is_too_large_for_the_search_gets_a_plan_and_a_bound_under_both_programs(
     let instance = network(11_000);
     for semantics in [Semantics::Checkmate, Semantics::Monet] {
         let solve = Solve::by(&instance, semantics, Budget::Percent(75.0)).unwrap();
+        let solve = solve.time_limit(Duration::from_secs(10));
         let solution = solve.run().unwrap();
         let plan = solution.plan().unwrap();
         let replay = simulate::plan(&instance, &plan.document.plan).unwrap();
