@@ -1,5 +1,6 @@
 //! The instance as flat arrays, laid out for the inner loop.
 
+use super::state::Flip;
 use remat_instances::instance::{Instance, NodeId};
 
 /// Stands for the parent of a node that is no by-product.
@@ -42,6 +43,13 @@ pub struct CheckmateLandscape {
 }
 
 impl CheckmateLandscape {
+    /// Bytes by which the stages of a flip change.
+    #[inline]
+    pub(super) fn shift(&self, flip: Flip) -> f64 {
+        let bytes = self.bytes[flip.tensor as usize];
+        if flip.keep { bytes } else { -bytes }
+    }
+
     /// Flattens `instance` for a budget in bytes.
     pub fn new(instance: &Instance, budget_bytes: u64) -> Self {
         let n = instance.len();

@@ -243,18 +243,11 @@ impl<'g> CheckmateState<'g> {
         }
     }
 
-    /// By how many bytes the stages of a flip change.
-    #[inline]
-    fn shift(&self, flip: Flip) -> f64 {
-        let bytes = self.graph.bytes[flip.tensor as usize];
-        if flip.keep { bytes } else { -bytes }
-    }
-
     /// Computes the change by a flip. Exact as long as no stage was
     /// [pressed](CheckmateState::press): all quantities are integers.
     pub fn evaluate(&mut self, flip: Flip) -> Delta {
         let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
-        let shift = self.shift(flip);
+        let shift = self.graph.shift(flip);
         let mut delta = Delta::default();
         self.evaluate_stage(flip, from - 1, 0.0, &mut delta);
         let mut t = from;
@@ -335,7 +328,7 @@ impl<'g> CheckmateState<'g> {
     /// Holds a tensor where a flip says so, or not; returns by how many bytes its stages change.
     fn hold(&mut self, flip: Flip) -> f64 {
         let (i, words) = (flip.tensor as usize, self.graph.words);
-        let shift = self.shift(flip);
+        let shift = self.graph.shift(flip);
         for t in flip.from as usize..=flip.to as usize {
             self.kept[t * words + i / 64] ^= 1 << (i % 64);
             self.held_bytes[t] += shift;

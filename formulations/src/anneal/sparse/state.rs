@@ -139,15 +139,10 @@ impl<'g> SparseState<'g> {
         }
     }
 
-    fn shift(&self, flip: Flip) -> f64 {
-        let bytes = self.graph.bytes[flip.tensor as usize];
-        if flip.keep { bytes } else { -bytes }
-    }
-
     /// Computes the change by a flip; infinite where a stage would compute hundreds of nodes.
     pub fn evaluate(&mut self, flip: Flip) -> Delta {
         let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
-        let shift = self.shift(flip);
+        let shift = self.graph.shift(flip);
         let mut delta = Delta::default();
         let mut change = |state: &mut Self, t: usize, shift: f64| {
             let (cost, peak) = state.stage(t, Some(flip), shift);
@@ -176,7 +171,7 @@ impl<'g> SparseState<'g> {
     /// Carries out a flip.
     pub fn apply(&mut self, flip: Flip) {
         let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
-        let shift = self.shift(flip);
+        let shift = self.graph.shift(flip);
         self.hold(flip);
         self.held.shift(from..to + 1, shift);
         // What is touched there may change.
