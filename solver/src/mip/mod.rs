@@ -47,6 +47,7 @@ mod outcome;
 mod packed;
 mod presolve;
 mod problem;
+mod race;
 mod relaxation;
 mod root;
 mod safe;

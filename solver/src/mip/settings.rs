@@ -112,6 +112,12 @@ pub struct Settings {
     pub pool_size: usize,
     /// Most lanes of a parallel round. The tree does depend on it.
     pub round_width: usize,
+    /// Searches under different settings that start side by side, each with the same work; the best
+    /// goes on. 1 is none. The tree depends on it, not on the threads. Ignored in a search that goes
+    /// on from a state, and where nodes are watched.
+    pub race: usize,
+    /// Ticks of a search in the first leg of a race; every further leg is twice as long.
+    pub race_ticks: u64,
     /// Points to start from, one number per column of the model; unusable ones are ignored.
     #[serde(skip)]
     pub starts: Vec<Vec<f64>>,
@@ -158,6 +164,8 @@ impl Default for Settings {
             opportunistic: false,
             pool_size: 1,
             round_width: 4,
+            race: 1,
+            race_ticks: 200_000_000,
             starts: Vec::new(),
             debug_solution: None,
             nesting: 0,
@@ -168,6 +176,9 @@ impl Default for Settings {
 
 /// Largest number of threads, in every command.
 pub const MOST_THREADS: usize = 1024;
+
+/// Most searches of a race: each holds the whole program.
+const MOST_RACERS: usize = 64;
 
 impl Settings {
     /// Checks every value, wherever it comes from: [`Solver::run`](crate::mip::Solver::run) does
@@ -186,7 +197,7 @@ impl Settings {
         let tolerance = |v: f64| (1e-10..=1e-3).contains(&v);
         let count = |high: usize| move |v: f64| (1.0..=high as f64).contains(&v);
         type Check<'a> = (&'static str, f64, &'a dyn Fn(f64) -> bool, &'static str);
-        let checks: [Check<'_>; 9] = [
+        let checks: [Check<'_>; 10] = [
             (
                 "relative_gap",
                 self.relative_gap,
@@ -240,6 +251,12 @@ impl Settings {
                 self.round_width as f64,
                 &count(255),
                 "a number from 1 to 255",
+            ),
+            (
+                "race",
+                self.race as f64,
+                &count(MOST_RACERS),
+                "a number from 1 to 64",
             ),
         ];
         for (name, value, is_right, expected) in checks {

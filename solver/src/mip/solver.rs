@@ -9,6 +9,7 @@ use crate::mip::extend::{
 use crate::mip::outcome::{Info, SolveError, SolveResult, SolveStatus};
 use crate::mip::presolve::{self, PresolveContext, PresolveEnd};
 use crate::mip::problem::Problem;
+use crate::mip::race;
 use crate::mip::search::{SearchEnd, TreeSearch};
 use crate::mip::settings::Settings;
 use crate::mip::steps;
@@ -202,6 +203,30 @@ impl Solver {
         };
         // A file that cannot be written is better noticed now than in an hour.
         search.write_checkpoint()?;
+        search = match self.races() {
+            true => race::run(self, search, stop, start)?,
+            false => self.advance(search, stop, start)?,
+        };
+        search.write_checkpoint()?;
+        Ok(search.result())
+    }
+
+    /// Returns whether searches under several settings come first.
+    fn races(&self) -> bool {
+        let s = &self.settings;
+        s.race > 1
+            && s.nesting == 0
+            && self.control.resume.is_none()
+            && !self.control.observers.iter().any(|o| o.watches_nodes())
+    }
+
+    /// Searches to the end, with presolve and root anew where much got fixed.
+    pub(crate) fn advance(
+        &self,
+        mut search: TreeSearch,
+        stop: &Arc<AtomicBool>,
+        start: Instant,
+    ) -> Result<TreeSearch, SolveError> {
         while search.run()? == SearchEnd::Restart {
             let mut p = (*search.shared.problem).clone();
             for j in 0..p.num_cols() {
@@ -254,8 +279,7 @@ impl Solver {
                 }
             }
         }
-        search.write_checkpoint()?;
-        Ok(search.result())
+        Ok(search)
     }
 
     /// Surroundings of the presolve of a problem that has these columns of the model.

@@ -1,6 +1,7 @@
 //! The search of one presolved problem: root, then rounds of plunges until no node is open.
 
 mod checkpoint;
+mod hand_over;
 mod memory;
 mod opportunistic;
 mod report;
