@@ -12,7 +12,8 @@ use remat_instances::schedule::BitMatrix;
 use remat_lp::random::Xoshiro256;
 use std::time::{Duration, Instant};
 
-/// Runs in a round: fixed, so that the answer does not depend on the number of threads.
+/// Runs in a round: fixed, so that the answer does not depend on the number of threads. Where time
+/// decides it anyway, there is one for each thread.
 const LANES: usize = 8;
 /// First temperatures of runs that start afresh, in mean node costs.
 const FRESH_HOT: [f64; LANES] = [1.0, 0.3, 3.0, 0.5, 0.7, 0.2, 2.0, 0.4];
@@ -162,8 +163,8 @@ pub fn search<L: Landscape<Sets = BitMatrix>>(
             // What fits first is worth more than eight that do not: fewer and longer runs, where
             // time cuts them.
             lanes: match settings.time_limit {
-                Some(_) if seeking => rayon::current_num_threads().min(LANES),
-                _ => LANES,
+                Some(_) if seeking => rayon::current_num_threads().min(settings.lanes()),
+                _ => settings.lanes(),
             },
             every: match settings.time_limit {
                 Some(_) if seeking => 1,
@@ -233,7 +234,7 @@ impl PortfolioSettings {
     /// Time for a run, of what is left: the temperature of every run gets down within it, so that
     /// no round is in vain.
     fn lane_time(&self, left: Duration, seeking: bool) -> Duration {
-        let waves = LANES.div_ceil(rayon::current_num_threads()) as f64;
+        let waves = self.lanes().div_ceil(rayon::current_num_threads()) as f64;
         let limit = self.time_limit.unwrap_or(left);
         match seeking {
             // A slow rise of the price comes further than several fast ones.
@@ -244,6 +245,14 @@ impl PortfolioSettings {
 }
 
 impl PortfolioSettings {
+    /// Runs in a round.
+    fn lanes(&self) -> usize {
+        match self.time_limit {
+            Some(_) => LANES.max(rayon::current_num_threads()),
+            None => LANES,
+        }
+    }
+
     /// Time for rounds over stretches, of what is left.
     fn stretch_time(&self, left: Duration) -> Duration {
         let limit = self.time_limit.unwrap_or(left);
@@ -274,7 +283,8 @@ impl Round<'_> {
         population: &Population,
         observer: &dyn Observer,
     ) -> Option<Found> {
-        let mut random = Xoshiro256::new(self.settings.seed, (self.number * LANES + lane) as u64);
+        let stream = self.number * self.settings.lanes() + lane;
+        let mut random = Xoshiro256::new(self.settings.seed, stream as u64);
         // Alternately afresh, and from what is known.
         let child = match lane % 2 == 1 || (lane > 0 && population.is_full()) {
             true => population.child(&mut random),

@@ -114,6 +114,12 @@ pub struct TreeOutcome<P: Program> {
     pub nodes: u64,
     /// Simplex iterations.
     pub iterations: u64,
+    /// Work of the tree, without that of the root.
+    pub work: Work,
+    /// Ticks of the longest way through it: of each round the longest lane, of each batch of trials
+    /// the longest. That is its time where every lane, and every trial of a batch, has a thread of
+    /// its own.
+    pub span: u64,
     /// Cuts added.
     pub cuts: usize,
     /// Proof of the bound, if one was asked for. Bounds that were learned elsewhere
@@ -175,6 +181,8 @@ struct Tree<'a, P: Program> {
     root_work: Work,
     /// Work of trials.
     trial_work: Work,
+    /// Ticks of the longest lane of each round.
+    span: u64,
     trial_length: Length,
     /// The rows that open nodes rest on.
     pool: RowPool<P>,
@@ -195,6 +203,7 @@ impl<'a, P: Program> Tree<'a, P> {
         let mut tree = Tree {
             root_work: relax.master.work(),
             trial_work: Work::default(),
+            span: 0,
             trial_length: Length::default(),
             lanes: (0..lanes).map(|_| relax.clone()).collect(),
             settings,
@@ -274,6 +283,8 @@ impl<'a, P: Program> Tree<'a, P> {
             root_bound: self.root_bound,
             nodes: self.nodes,
             iterations: self.work().iterations,
+            work: self.work() - self.root_work,
+            span: self.span,
             cuts: self.lanes.iter().map(|l| l.spent.cuts).sum(),
             proof: self.recorder.map(Recorder::finish),
         })
@@ -416,6 +427,8 @@ impl<'a, P: Program> Tree<'a, P> {
             dives,
         };
         let exclusions = &self.exclusions.0;
+        let ticks = |l: &Relaxation<P>| l.master.work().ticks;
+        let before: Vec<u64> = self.lanes.iter().map(ticks).collect();
         let solved: Vec<Option<Result<Solved<P>, ModelError>>> = self
             .lanes
             .par_iter_mut()
@@ -432,12 +445,15 @@ impl<'a, P: Program> Tree<'a, P> {
         let mut visited = Vec::new();
         let (mut solves, mut limited) = (0, 0);
         let time = self.share.is_due();
+        let mut longest = 0;
         for (lane, solved) in solved.into_iter().enumerate() {
             let Some(mut solved) = solved.transpose()? else {
                 continue;
             };
             self.nodes += 1;
             self.trial_work = self.trial_work + solved.trials.work;
+            let alone = ticks(&self.lanes[lane]) - before[lane];
+            longest = longest.max(alone + solved.trials.span);
             solves += 2 * solved.trials.made.len() as u64;
             limited += solved.trials.limited;
             for (open, gains) in &solved.trials.made {
@@ -478,6 +494,7 @@ impl<'a, P: Program> Tree<'a, P> {
                 self.push(first);
             }
         }
+        self.span += longest;
         let over = self.trial_work.ticks > FIRST_TRIALS_WORK * self.root_work.ticks;
         self.trial_length.note(solves, limited, over);
         self.pool.forget();

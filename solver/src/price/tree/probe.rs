@@ -88,6 +88,8 @@ impl Length {
 pub(super) struct Trials<Q> {
     pub made: Vec<(Open<Q>, [f64; 2])>,
     pub work: Work,
+    /// Ticks of the longest trial of each batch.
+    pub span: u64,
     /// Solves that the limit of iterations has ended, of two for each trial.
     pub limited: u64,
 }
@@ -97,6 +99,7 @@ impl<Q> Default for Trials<Q> {
         Trials {
             made: Vec::new(),
             work: Work::default(),
+            span: 0,
             limited: 0,
         }
     }
@@ -140,6 +143,8 @@ pub(super) fn choose<P: Program>(
             .par_iter()
             .map(|(_, candidate)| try_out(relax, candidate, enough, effort))
             .collect::<Result<_, _>>()?;
+        let ticks = tried.iter().flatten().map(|t| t.work.ticks);
+        trials.span += ticks.max().unwrap_or(0);
         for ((_, candidate), tried) in batch.iter().zip(tried) {
             let mut gains = pseudocosts.expect::<P>(candidate);
             if let Some(Trial {
