@@ -40,6 +40,8 @@ pub struct CheckmateLandscape {
     /// Memory for activations: the budget less the fixed memory, in bytes. Negative where nothing
     /// fits.
     pub capacity: f64,
+    /// True if there is no backward pass.
+    pub is_general: bool,
 }
 
 impl CheckmateLandscape {
@@ -74,7 +76,9 @@ impl CheckmateLandscape {
         let frees = needs
             .iter()
             .map(|d| instance.node(NodeId(*d)).output_bytes as f64);
+        let is_general = instance.backward_start().is_none_or(|f| f.index() >= n);
         CheckmateLandscape {
+            is_general,
             n,
             frees: frees.collect(),
             once,

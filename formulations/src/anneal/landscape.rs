@@ -99,6 +99,12 @@ pub trait Landscape: Sync + Sized {
     fn mean_cost(&self) -> f64;
     /// Initial price of a byte of excess.
     fn byte_price(&self) -> f64;
+    /// First temperatures of long runs, in mean node costs, with few moves and with many: runs that
+    /// take a large share of the time where the best schedule is far from the bound. `None` where
+    /// there are none.
+    fn long_run_hot(&self) -> Option<[f64; 2]> {
+        None
+    }
     /// Price of the absence of a byte for one stage.
     fn absence_price(&self) -> f64;
     /// Given retained sets.
@@ -146,6 +152,12 @@ impl Landscape for CheckmateLandscape {
 
     fn byte_price(&self) -> f64 {
         self.byte_price()
+    }
+
+    /// Of graphs without a backward pass alone: with one, relaxations lead to better plans
+    /// (docs/decisions/094).
+    fn long_run_hot(&self) -> Option<[f64; 2]> {
+        self.is_general.then_some([0.3, 3.0])
     }
 
     fn absence_price(&self) -> f64 {

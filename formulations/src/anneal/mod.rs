@@ -4,6 +4,7 @@
 mod chain;
 mod graph;
 mod landscape;
+mod long;
 mod moves;
 mod observer;
 mod polish;

@@ -11,6 +11,11 @@ pub trait Observer: Sync {
     fn is_over(&self) -> bool {
         false
     }
+    /// Returns whether the best schedule costs so much more than is proven that long runs are worth
+    /// their time; asked often.
+    fn is_far(&self) -> bool {
+        false
+    }
     /// Takes a report: moves evaluated since the last one, and the cost of the best schedule of the
     /// run that fits.
     fn report(&self, _moves: u64, _best: Option<u64>) {}
@@ -34,6 +39,10 @@ pub(super) struct Until<'a> {
 impl Observer for Until<'_> {
     fn is_over(&self) -> bool {
         self.observer.is_over() || self.deadline.is_some_and(|d| Instant::now() >= d)
+    }
+
+    fn is_far(&self) -> bool {
+        self.observer.is_far()
     }
 
     fn report(&self, moves: u64, best: Option<u64>) {

@@ -3,6 +3,7 @@
 
 use super::chain::{ChainSettings, Found, SEEK_FROM};
 use super::landscape::{Landscape, Walk};
+use super::long::LongRuns;
 use super::observer::{Observer, Until};
 use super::polish::{POLISH_RUNS, PolishSettings, polish};
 use super::population::Population;
@@ -84,8 +85,9 @@ pub struct Annealed {
 /// full; the others from its [children](Population::child). Of those that start afresh some
 /// [seek](ChainSettings::seek). `observer` is told of better schedules and asked before each round:
 /// retained sets that it has, rounded from a relaxation, are polished instead. As long as that
-/// finds nothing better, it takes turns with the rounds. What is still the best after another round
-/// is polished, too.
+/// finds nothing better, it takes turns with the rounds. Where time cuts the runs of a round short
+/// and the best schedule is far from the bound, long runs follow. What is still the best after
+/// another round is polished, too.
 pub fn search<L: Landscape<Sets = BitMatrix>>(
     graph: &L,
     start: &BitMatrix,
@@ -115,6 +117,7 @@ pub fn search<L: Landscape<Sets = BitMatrix>>(
     let mut polishing = true;
     let (mut told, mut settled) = (u64::MAX, None);
     let mut stretch_calls: u64 = 0;
+    let mut long = LongRuns::new(&runs);
     while rounds < settings.rounds && !runs.is_over() {
         if let Some(found) = population.best().filter(|found| found.cost < told) {
             told = found.cost;
@@ -158,6 +161,17 @@ pub fn search<L: Landscape<Sets = BitMatrix>>(
                 continue;
             }
         }
+        let limits = settings.time_limit.zip(left);
+        if let (Some(from), Some((limit, left)), true) =
+            (population.best(), limits, long.is_due(graph))
+        {
+            let limits = [limit, left];
+            let (found, moves) = long.run(graph, &from.retained, settings.seed, limits);
+            given += moves;
+            found.into_iter().for_each(|f| population.admit(f));
+            long.note(best(population) != before);
+            continue;
+        }
         let round = Round {
             number: rounds as usize,
             // What fits first is worth more than eight that do not: fewer and longer runs, where
@@ -176,10 +190,10 @@ pub fn search<L: Landscape<Sets = BitMatrix>>(
             seeking,
             settings,
         };
-        let found: Vec<Option<Found>> = (0..round.lanes)
-            .into_par_iter()
-            .map(|lane| round.run(lane, graph, start, population, &runs))
-            .collect();
+        let found = long.round(round.lanes, round.time, |runs| -> Vec<Option<Found>> {
+            let run = |lane| round.run(lane, graph, start, population, runs);
+            (0..round.lanes).into_par_iter().map(run).collect()
+        });
         given += round.lanes as u64 * round_moves;
         found
             .into_iter()

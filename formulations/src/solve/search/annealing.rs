@@ -128,6 +128,10 @@ impl<P: Problem> Observer for Beside<'_, '_, P> {
         self.0.is_over()
     }
 
+    fn is_far(&self) -> bool {
+        self.0.is_very_far()
+    }
+
     fn report(&self, moves: u64, best: Option<u64>) {
         self.0.report(moves, best);
     }
@@ -151,6 +155,10 @@ impl<P: Problem> Observer for BesideRoot<'_, '_, P> {
         // bound arrives.
         let ended = || shared.is_closed() || self.root_done.load(Ordering::Relaxed);
         shared.is_stopped() || (shared.is_timed() && ended())
+    }
+
+    fn is_far(&self) -> bool {
+        self.shared.is_very_far()
     }
 
     fn report(&self, moves: u64, best: Option<u64>) {

@@ -12,6 +12,9 @@ use std::time::Duration;
 /// large general graphs moves are slow, and the tree must have its turn.
 const TURN_SHARE: f64 = 1.0 / 16.0;
 
+/// Gap beyond which long runs of the annealing are worth their time (docs/decisions/094).
+const LONG_RUN_GAP: f64 = 0.04;
+
 /// State shared by both phases.
 pub(super) struct SearchShared<'a, P: Problem> {
     pub problem: &'a P,
@@ -136,6 +139,12 @@ impl<'a, P: Problem> SearchShared<'a, P> {
     pub fn is_far(&self) -> bool {
         let (best, bound) = (self.incumbents.best(), self.incumbents.bound());
         best.is_some_and(|best| price::is_far(best, bound))
+    }
+
+    /// Returns whether there is a schedule, and the gap is worth long runs.
+    pub fn is_very_far(&self) -> bool {
+        let (best, bound) = (self.incumbents.best(), self.incumbents.bound());
+        best.is_some_and(|best| best.saturating_sub(bound) as f64 > LONG_RUN_GAP * best as f64)
     }
 
     fn progress(&self) -> Progress {
