@@ -3,7 +3,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use remat_lp::{ColId, Model, ModelBuilder, Sense};
-use remat_solver::mip::{Checkpoint, Control, Limits, Settings, SolveStatus, Solver};
+use remat_solver::mip::{Checkpoint, Control, Info, Limits, Settings, SolveStatus, Solver};
 
 struct Dice(Xoshiro256PlusPlus);
 
@@ -36,6 +36,31 @@ fn hard_model(seed: u64) -> Model {
     b.build().unwrap()
 }
 
+/// All of a result that the number of threads must not change.
+#[derive(Debug, PartialEq)]
+struct End {
+    status: SolveStatus,
+    objective: f64,
+    x: Vec<f64>,
+    bound: f64,
+    info: Info,
+}
+
+fn end(seed: u64, settings: Settings) -> End {
+    let r = Solver::new(hard_model(seed), settings).run().unwrap();
+    let s = r.solution.unwrap();
+    End {
+        status: r.status,
+        objective: s.objective,
+        x: s.x,
+        bound: r.dual_bound,
+        info: Info {
+            seconds: 0.0,
+            ..r.info
+        },
+    }
+}
+
 #[test]
 fn the_tree_does_not_depend_on_the_number_of_threads() {
     for seed in 0..4 {
@@ -45,19 +70,10 @@ fn the_tree_does_not_depend_on_the_number_of_threads() {
                 cuts: false,
                 ..Settings::default()
             };
-            let r = Solver::new(hard_model(seed), settings).run().unwrap();
-            let s = r.solution.unwrap();
-            (
-                r.status,
-                s.objective,
-                s.x,
-                r.info.nodes,
-                r.info.lp_iterations,
-                r.info.ticks,
-            )
+            end(seed, settings)
         };
         let one = run(1);
-        assert!(one.3 > 300, "{} nodes", one.3);
+        assert!(one.info.nodes > 300, "{} nodes", one.info.nodes);
         assert_eq!(one, run(2));
         assert_eq!(one, run(8));
     }
@@ -80,25 +96,19 @@ fn a_race_ends_the_same_on_any_number_of_threads() {
                 },
                 ..Settings::default()
             };
-            let r = Solver::new(hard_model(seed), settings).run().unwrap();
-            let s = r.solution.unwrap();
-            (
-                r.status,
-                s.objective,
-                s.x,
-                r.dual_bound,
-                r.info.nodes,
-                r.info.ticks,
-            )
+            end(seed, settings)
         };
         let one = run(1, None);
-        assert_eq!((one.0, one.1), (SolveStatus::Optimal, plain));
+        assert_eq!((one.status, one.objective), (SolveStatus::Optimal, plain));
         assert_eq!(one, run(3, None));
         // Within a leg, or behind the race.
-        let limit = if race == 2 { 50_000 } else { one.5 - one.5 / 8 };
+        let limit = match race {
+            2 => 50_000,
+            _ => one.info.ticks - one.info.ticks / 8,
+        };
         let short = run(1, Some(limit));
-        assert_eq!(short.0, SolveStatus::TickLimit);
-        assert!(short.1 <= plain && short.3 >= plain);
+        assert_eq!(short.status, SolveStatus::TickLimit);
+        assert!(short.objective <= plain && short.bound >= plain);
         assert_eq!(short, run(2, Some(limit)));
     }
 }
