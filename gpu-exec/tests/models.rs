@@ -10,8 +10,8 @@ use remat_instances::zoo;
 
 /// Small, of odd shapes, with every layout of the backward pass and kind of attention among them.
 const MODELS: &[&str] = &[
-    "vgg16?batch=1&size=67x81&classes=3&dropout=false",
-    "vgg19?batch=1&size=65x64&classes=3&gradients=split",
+    "vgg16?batch=1&size=35x49&classes=3&dropout=false",
+    "vgg19?batch=1&size=33x32&classes=3&gradients=split",
     "resnet18?batch=1&size=95x97&classes=3&relu_saves=input",
     "resnet50?batch=2&size=63x65&classes=3&grad_add=implicit",
     "resnet101?batch=1&size=64x65&classes=3",
