@@ -177,7 +177,7 @@ pub fn search<L: Landscape<Sets = BitMatrix>>(
             // What fits first is worth more than eight that do not: fewer and longer runs, where
             // time cuts them.
             lanes: match settings.time_limit {
-                Some(_) if seeking => rayon::current_num_threads().min(settings.lanes()),
+                Some(_) if seeking => rayon::current_num_threads(),
                 _ => settings.lanes(),
             },
             every: match settings.time_limit {
@@ -256,9 +256,7 @@ impl PortfolioSettings {
             false => limit.mul_f64(self.round_share).min(left).div_f64(waves),
         }
     }
-}
 
-impl PortfolioSettings {
     /// Runs in a round.
     fn lanes(&self) -> usize {
         match self.time_limit {

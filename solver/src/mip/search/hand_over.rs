@@ -25,8 +25,10 @@ impl TreeSearch {
     /// Goes on for this solver, which the events are now told to, beyond what others have spent and
     /// proven.
     pub fn go_on_as(&mut self, solver: &Solver, others: Gone) {
-        let own = self.control.observers.len();
-        debug_assert_eq!(own, 0, "solutions are told twice");
+        debug_assert!(
+            self.control.observers.is_empty(),
+            "solutions are told twice"
+        );
         self.control = solver.control.clone();
         self.shared.settings.limits = solver.settings.limits.clone();
         self.shared.settings.threads = solver.settings.threads;
@@ -39,10 +41,7 @@ impl TreeSearch {
         self.next_sub_mip += others.nodes;
         self.proven_bound = self.proven_bound.max(others.bound);
         if let Some(best) = &self.shared.incumbent {
-            let solution = self.solution(best);
-            for o in &self.control.observers {
-                o.incumbent(&solution);
-            }
+            self.tell(best);
         }
     }
 }

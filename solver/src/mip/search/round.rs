@@ -165,13 +165,19 @@ impl TreeSearch {
         }
         self.shared.cutoff = self.shared.cutoff.min(self.shared.cutoff_for(s.objective));
         self.keep(s.clone());
-        if !self.control.observers.is_empty() {
-            let solution = self.solution(&s);
-            for o in &self.control.observers {
-                o.incumbent(&solution);
-            }
-        }
+        self.tell(&s);
         self.shared.incumbent = Some(s);
         true
+    }
+
+    /// Tells the observers of a new best solution.
+    pub(super) fn tell(&self, best: &Incumbent) {
+        if self.control.observers.is_empty() {
+            return;
+        }
+        let solution = self.solution(best);
+        for o in &self.control.observers {
+            o.incumbent(&solution);
+        }
     }
 }
