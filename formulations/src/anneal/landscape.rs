@@ -99,10 +99,9 @@ pub trait Landscape: Sync + Sized {
     fn mean_cost(&self) -> f64;
     /// Initial price of a byte of excess.
     fn byte_price(&self) -> f64;
-    /// First temperatures of long runs, in mean node costs, with few moves and with many: runs that
-    /// take a large share of the time where the best schedule is far from the bound. `None` where
-    /// there are none.
-    fn long_run_hot(&self) -> Option<[f64; 2]> {
+    /// First temperature of long runs, in mean node costs: runs that take a large share of the time
+    /// where the best schedule is far from the bound. `None` where there are none.
+    fn long_run_hot(&self) -> Option<f64> {
         None
     }
     /// Price of the absence of a byte for one stage.
@@ -156,8 +155,8 @@ impl Landscape for CheckmateLandscape {
 
     /// Of graphs without a backward pass alone: with one, relaxations lead to better plans
     /// (docs/decisions/094).
-    fn long_run_hot(&self) -> Option<[f64; 2]> {
-        self.is_general.then_some([0.3, 3.0])
+    fn long_run_hot(&self) -> Option<f64> {
+        self.is_general.then_some(1.0)
     }
 
     fn absence_price(&self) -> f64 {

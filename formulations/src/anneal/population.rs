@@ -27,6 +27,11 @@ impl Population {
         self.members.first()
     }
 
+    /// One of the cheapest, counted from 0; the dearest where there are not so many.
+    pub fn member(&self, number: usize) -> Option<&Found> {
+        self.members.get(number).or(self.members.last())
+    }
+
     /// Returns whether nothing fits.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()

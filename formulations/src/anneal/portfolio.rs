@@ -25,15 +25,16 @@ const SEEKERS_AT_FIRST: usize = 2;
 /// One in so many seeks later, if it starts afresh.
 const SEEKERS: usize = 4;
 /// First temperature of runs that seek.
-const SEEK_HOT: f64 = 0.3;
-/// Moves for each node of the graph in which a run with a time limit may raise the price.
+pub(super) const SEEK_HOT: f64 = 0.3;
+/// Moves for each node of a graph with a backward pass in which a run with a time limit may raise
+/// the price. Of other graphs many short runs find more (docs/decisions/095).
 const SEEK_MOVES_PER_NODE: u64 = 1 << 14;
 /// Without a time limit: moves of the longest such run, in those of a run in the first round.
 const LONGEST_RUN_FACTOR: u64 = 64;
 /// Share of the time left that such a run gets.
 const SEEK_SHARE: f64 = 0.45;
 /// Their last temperature.
-const SEEK_COLD: f64 = 0.05;
+pub(super) const SEEK_COLD: f64 = 0.05;
 /// A rounded relaxation that costs this much more than what is known is too far from a good
 /// schedule.
 const HOPELESS: f64 = 1.25;
@@ -162,11 +163,9 @@ pub fn search<L: Landscape<Sets = BitMatrix>>(
             }
         }
         let limits = settings.time_limit.zip(left);
-        if let (Some(from), Some((limit, left)), true) =
-            (population.best(), limits, long.is_due(graph))
-        {
+        if let (Some((limit, left)), true) = (limits, !seeking && long.is_due(graph)) {
             let limits = [limit, left];
-            let (found, moves) = long.run(graph, &from.retained, settings.seed, limits);
+            let (found, moves) = long.run(graph, start, population, settings.seed, limits);
             given += moves;
             found.into_iter().for_each(|f| population.admit(f));
             long.note(best(population) != before);
@@ -190,10 +189,12 @@ pub fn search<L: Landscape<Sets = BitMatrix>>(
             seeking,
             settings,
         };
-        let found = long.round(round.lanes, round.time, |runs| -> Vec<Option<Found>> {
-            let run = |lane| round.run(lane, graph, start, population, runs);
-            (0..round.lanes).into_par_iter().map(run).collect()
-        });
+        let began = Instant::now();
+        let run = |lane| round.run(lane, graph, start, population, &runs);
+        let found: Vec<Option<Found>> = (0..round.lanes).into_par_iter().map(run).collect();
+        // A run that seeks takes as long as another one with as many moves.
+        let lane_time = left.map(|left| settings.lane_time(left, false));
+        long.note_round(round.lanes, lane_time, began.elapsed());
         given += round.lanes as u64 * round_moves;
         found
             .into_iter()
@@ -314,7 +315,7 @@ impl Round<'_> {
         let run = ChainSettings {
             // Where time ends a run that seeks, nothing else does before it has come far.
             moves: match self.time {
-                Some(_) if self.seeking && seeks => {
+                Some(_) if self.seeking && seeks && graph.long_run_hot().is_none() => {
                     let least = SEEK_MOVES_PER_NODE * graph.nodes() as u64;
                     self.moves.max(least)
                 }
