@@ -6,7 +6,7 @@
 //! first schedule that fits was found: some threads start afresh again and again, the others go on
 //! from the best ([095](../../../docs/decisions/095-starts-near-the-least-budget.md)).
 
-use super::chain::{Chain, ChainSettings, Found, SEEK_FROM};
+use super::chain::{ChainSettings, Found, SEEK_FROM};
 use super::landscape::Landscape;
 use super::observer::Observer;
 use super::population::Population;
@@ -168,9 +168,7 @@ impl<L: Landscape<Sets = BitMatrix>> Lane<'_, L> {
                 SEEK_COLD,
                 Some(SEEK_FROM),
             );
-            let mut chain = Chain::new(self.graph, everything, random);
-            chain.run(seek, self.observer);
-            let Some(first) = chain.into_best() else {
+            let Some(first) = self.graph.anneal(everything, random, seek, self.observer) else {
                 continue;
             };
             let random = Xoshiro256::new(self.seed ^ 1, self.stream + number);
