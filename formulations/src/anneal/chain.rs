@@ -16,6 +16,11 @@ const BLOCK: u64 = 1024;
 /// then drags its inputs' with it.
 pub(super) const SEEK_FROM: f64 = 0.03;
 const SEEK_TO: f64 = 100.0;
+/// First and last temperature of such a run from everything, in mean node costs.
+pub(super) const SEEK_HOT: f64 = 0.3;
+pub(super) const SEEK_COLD: f64 = 0.05;
+/// Last temperature of other runs.
+pub(super) const LAST_TEMPERATURE: f64 = 0.001;
 /// One in so many rejected flips is tried again together with a second one. Fewer (16) loses 2% on
 /// U-Net at 5 GiB.
 const COMPOUND: u32 = 2;

@@ -6,11 +6,10 @@
 //! first schedule that fits was found: some threads start afresh again and again, the others go on
 //! from the best ([095](../../../docs/decisions/095-starts-near-the-least-budget.md)).
 
-use super::chain::{ChainSettings, Found, SEEK_FROM};
+use super::chain::{ChainSettings, Found, LAST_TEMPERATURE, SEEK_COLD, SEEK_FROM, SEEK_HOT};
 use super::landscape::Landscape;
 use super::observer::Observer;
 use super::population::Population;
-use super::portfolio::{SEEK_COLD, SEEK_HOT};
 use rayon::prelude::*;
 use remat_instances::schedule::BitMatrix;
 use remat_lp::random::Xoshiro256;
@@ -32,8 +31,6 @@ const SEEK_MOVES_PER_NODE: u64 = 640;
 const RUN_MOVES_PER_NODE: u64 = 3_000;
 /// Factor on the first temperature of every second run.
 const COOLER: f64 = 0.3;
-/// Last temperature, in mean node costs.
-const LAST_TEMPERATURE: f64 = 0.001;
 /// Random streams of long runs begin here, apart from those of rounds.
 const FIRST_STREAM: u64 = 1 << 48;
 /// Bits by which the number of a call is shifted in them, and that of a lane.

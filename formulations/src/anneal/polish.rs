@@ -1,6 +1,6 @@
 //! Short cold runs from schedules that are nearly good: rounded relaxations.
 
-use super::chain::{ChainSettings, Found, SEEK_FROM};
+use super::chain::{ChainSettings, Found, LAST_TEMPERATURE, SEEK_FROM};
 use super::landscape::Landscape;
 use super::observer::Observer;
 use rayon::prelude::*;
@@ -12,7 +12,6 @@ use std::time::Duration;
 /// others leave it to repair what rounding broke; which of them wins differs from instance to
 /// instance.
 const FIRST_TEMPERATURES: [f64; 4] = [0.001, 0.01, 0.03, 0.1];
-const LAST_TEMPERATURE: f64 = 0.001;
 
 /// Moves of a run, for each node of the graph.
 pub const POLISH_MOVES_PER_NODE: u64 = 1 << 11;

@@ -1,7 +1,7 @@
 //! Rounds of annealing runs side by side: some start afresh, the others from what two of the best
 //! schedules make together.
 
-use super::chain::{ChainSettings, Found, SEEK_FROM};
+use super::chain::{ChainSettings, Found, LAST_TEMPERATURE, SEEK_COLD, SEEK_FROM, SEEK_HOT};
 use super::landscape::{Landscape, Walk};
 use super::long::LongRuns;
 use super::observer::{Observer, Until};
@@ -24,8 +24,6 @@ const CHILD_HOT: [f64; 3] = [0.03, 0.1, 0.3];
 const SEEKERS_AT_FIRST: usize = 2;
 /// One in so many seeks later, if it starts afresh.
 const SEEKERS: usize = 4;
-/// First temperature of runs that seek.
-pub(super) const SEEK_HOT: f64 = 0.3;
 /// Moves for each node of a graph with a backward pass in which a run with a time limit may raise
 /// the price. Of other graphs many short runs find more (docs/decisions/095).
 const SEEK_MOVES_PER_NODE: u64 = 1 << 14;
@@ -33,8 +31,6 @@ const SEEK_MOVES_PER_NODE: u64 = 1 << 14;
 const LONGEST_RUN_FACTOR: u64 = 64;
 /// Share of the time left that such a run gets.
 const SEEK_SHARE: f64 = 0.45;
-/// Their last temperature.
-pub(super) const SEEK_COLD: f64 = 0.05;
 /// A rounded relaxation that costs this much more than what is known is too far from a good
 /// schedule.
 const HOPELESS: f64 = 1.25;
@@ -45,8 +41,6 @@ const POLISHING_RUN_FACTOR: u64 = 2;
 /// Rounds over stretches in a row, and bits by which their number is shifted in their seed.
 const STRETCH_ROUNDS: u64 = 64;
 const STRETCH_SEED_SHIFT: u32 = 40;
-/// Last temperature of every run.
-const LAST_TEMPERATURE: f64 = 0.001;
 
 /// Settings of the search: seed, work and limits.
 #[derive(Clone, Copy, Debug)]
