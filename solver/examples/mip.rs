@@ -1,9 +1,11 @@
 //! Solves MPS files and prints one line each: `cargo run --release -p remat-solver --example mip --
 //! [--seconds=60] [--ticks=N] [--threads=1] [--opportunistic] [--no-cuts] [--no-presolve]
-//! [--no-heuristics] [--no-safe] [--reference=CSV] FILE...`.
+//! [--no-heuristics] [--no-safe] [--statistics=PARTS]
+//! [--reference=CSV] FILE...`.
 
-use remat_solver::mip::{Settings, Solver};
+use remat_solver::mip::{Control, Settings, Solver, Statistics};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Processor time of the main thread so far (Linux), in seconds: the machine may be busy with other
 /// things.
@@ -20,6 +22,8 @@ fn main() {
     let mut settings = Settings::default();
     let mut files = Vec::new();
     let mut reference = String::new();
+    // Parts to show, those that took longest.
+    let mut parts = 0;
     for arg in std::env::args().skip(1) {
         let (name, value) = arg.split_once('=').unwrap_or((&arg, ""));
         match name {
@@ -39,6 +43,7 @@ fn main() {
             "--no-clauses" => settings.clauses = false,
             "--no-symmetry" => settings.symmetry = false,
             "--no-propagation" => settings.propagation = false,
+            "--statistics" => parts = value.parse().unwrap_or(12),
             "--reference" => reference = std::fs::read_to_string(value).unwrap_or_default(),
             _ => files.push(arg),
         }
@@ -75,7 +80,15 @@ fn main() {
             .find(|l| l.starts_with(&format!("{name},")));
         let known: Vec<&str> = line.map(|l| l.split(',').collect()).unwrap_or_default();
         let start = cpu_seconds();
-        let result = match Solver::new(model, settings.clone()).run() {
+        let statistics = Arc::new(Statistics::default());
+        let mut solver = Solver::new(model, settings.clone());
+        if parts > 0 {
+            solver = solver.with_control(Control {
+                statistics: Some(statistics.clone()),
+                ..Control::default()
+            });
+        }
+        let result = match solver.run() {
             Ok(r) => r,
             Err(e) => {
                 println!("{name}: {e}");
@@ -102,5 +115,14 @@ fn main() {
             known.get(5).unwrap_or(&""),
             known.get(6).unwrap_or(&""),
         );
+        let mut rows = statistics.rows();
+        rows.sort_by(|a, b| b.tally.seconds.total_cmp(&a.tally.seconds));
+        for row in rows.iter().take(parts) {
+            let t = &row.tally;
+            println!(
+                "  {:<24} {:>7} calls {:>9} LP it {:>8.3} s",
+                row.name, t.calls, t.lp_iterations, t.seconds
+            );
+        }
     }
 }

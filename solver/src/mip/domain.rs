@@ -2,12 +2,14 @@
 //! strong branching and dives can go back. Rows wait in a queue until a bound of theirs changes
 //! (`propagation`).
 
+mod activity;
 mod objective;
 mod propagation;
 
 use crate::mip::clauses::Clause;
 use crate::mip::clauses::watch::{Says, Watched};
 use crate::mip::problem::{Problem, ceil_tol, contradiction, floor_tol};
+use activity::Activities;
 use objective::ObjectiveRow;
 use std::sync::Arc;
 
@@ -65,6 +67,7 @@ pub(crate) struct Domain {
     /// Contradiction that made it infeasible, where that is known.
     pub conflict: Option<Contradiction>,
     pub clauses: Watched,
+    activities: Activities,
     objective: Arc<ObjectiveRow>,
     /// Points with an objective above this are not wanted.
     cutoff: f64,
@@ -93,6 +96,7 @@ impl Domain {
             ticks: 0,
             conflict: None,
             clauses: Watched::default(),
+            activities: Activities::new(p, &p.lower, &p.upper),
             objective: Arc::new(ObjectiveRow::new(p)),
             cutoff: f64::INFINITY,
             objective_due: false,
@@ -107,9 +111,22 @@ impl Domain {
     }
 
     /// Forgets everything and takes over bounds.
-    pub fn reset(&mut self, lower: &[f64], upper: &[f64]) {
-        self.lower.copy_from_slice(lower);
-        self.upper.copy_from_slice(upper);
+    pub fn reset(&mut self, p: &Problem, lower: &[f64], upper: &[f64]) {
+        let sides = [
+            (false, &mut self.lower, lower),
+            (true, &mut self.upper, upper),
+        ];
+        for (is_upper, side, new) in sides {
+            for (j, (v, &to)) in side.iter_mut().zip(new).enumerate() {
+                if *v != to {
+                    self.activities.revert(p, j, is_upper, (*v, to));
+                    *v = to;
+                }
+            }
+        }
+        if self.activities.have_drifted() {
+            self.activities = Activities::new(p, &self.lower, &self.upper);
+        }
         self.infeasible = false;
         self.conflict = None;
         for c in &self.trail {
@@ -193,6 +210,29 @@ impl Domain {
         }
     }
 
+    /// Returns whether the lower or the upper side of a row holds wherever the columns are.
+    pub fn always_meets(&mut self, p: &Problem, i: usize, lower: bool) -> bool {
+        self.activities.settle(p, i, lower).unwrap_or_else(|| {
+            let (index, value) = p.rows.vector(i);
+            self.ticks += index.len() as u64;
+            let sum: f64 = (index.iter().zip(value))
+                .map(|(&j, &a)| {
+                    let j = j as usize;
+                    a * if (a > 0.0) == lower {
+                        self.lower[j]
+                    } else {
+                        self.upper[j]
+                    }
+                })
+                .sum();
+            if lower {
+                sum >= p.row_lower[i]
+            } else {
+                sum <= p.row_upper[i]
+            }
+        })
+    }
+
     fn clear_queue(&mut self) {
         for &i in &self.queue {
             self.queued[i as usize] = false;
@@ -205,7 +245,7 @@ impl Domain {
     }
 
     /// Goes back to a mark.
-    pub fn undo(&mut self, mark: usize) {
+    pub fn undo(&mut self, p: &Problem, mark: usize) {
         while self.trail.len() > mark {
             let Some(c) = self.trail.pop() else { break };
             let side = if c.upper {
@@ -214,6 +254,8 @@ impl Domain {
                 &mut self.lower
             };
             side[c.col as usize] = c.old;
+            let moved = (c.new, c.old);
+            self.activities.revert(p, c.col as usize, c.upper, moved);
             self.last[usize::from(c.upper)][c.col as usize] = c.previous;
         }
         while self.levels.last().is_some_and(|&l| l as usize >= mark) {
@@ -231,21 +273,20 @@ impl Domain {
 
     pub fn enqueue_all(&mut self, p: &Problem) {
         for i in 0..p.num_rows() {
-            self.enqueue(i);
+            if !std::mem::replace(&mut self.queued[i], true) {
+                self.queue.push(i as u32);
+            }
         }
     }
 
-    fn enqueue(&mut self, i: usize) {
-        if !self.queued[i] {
-            self.queued[i] = true;
-            self.queue.push(i as u32);
-        }
-    }
-
-    fn touch(&mut self, p: &Problem, j: usize) {
-        for &i in p.cols.vector(j).0 {
-            self.enqueue(i as usize);
-        }
+    /// Rows from which something may follow of a bound that has moved wait to be looked at.
+    fn touch(&mut self, p: &Problem, j: usize, upper: bool, moved: (f64, f64)) {
+        let (queue, queued) = (&mut self.queue, &mut self.queued);
+        self.activities.change(p, j, upper, moved, |i| {
+            if !std::mem::replace(&mut queued[i], true) {
+                queue.push(i as u32);
+            }
+        });
         self.ticks += p.cols.len(j) as u64;
         self.objective_due |= p.cost[j] != 0.0;
     }
@@ -307,7 +348,7 @@ impl Domain {
         }
         self.record(j, false, l, value);
         self.lower[j] = value;
-        self.touch(p, j);
+        self.touch(p, j, false, (l, value));
         true
     }
 
@@ -335,7 +376,7 @@ impl Domain {
         }
         self.record(j, true, u, value);
         self.upper[j] = value;
-        self.touch(p, j);
+        self.touch(p, j, true, (u, value));
         true
     }
 

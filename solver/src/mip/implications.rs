@@ -33,7 +33,7 @@ pub(crate) fn probe(
     stop: &AtomicBool,
 ) -> Vec<Implication> {
     let mut d = Domain::new(p);
-    d.reset(lower, upper);
+    d.reset(p, lower, upper);
     let limit = 5_000_000 + 10 * p.rows.index.len() as u64;
     let mut found = Vec::new();
     for j in p.binaries_by_rows(lower, upper) {
@@ -46,7 +46,7 @@ pub(crate) fn probe(
             if d.propagate(p) {
                 read(p, &d, (j, value), &mut found);
             }
-            d.undo(0);
+            d.undo(p, 0);
         }
     }
     found

@@ -59,6 +59,8 @@ pub(crate) struct Relaxation {
     extra: Vec<Arc<ExtraRow>>,
     safe: bool,
     interrupt: Option<Arc<AtomicBool>>,
+    /// Most ticks of all solves together.
+    hard_ticks: Option<u64>,
     base_ticks: u64,
     base_iterations: u64,
     pub unproven: u64,
@@ -84,6 +86,7 @@ impl Relaxation {
             extra: Vec::new(),
             safe: settings.safe_bounds,
             interrupt: settings.limits.interrupt.clone(),
+            hard_ticks: settings.hard_ticks(),
             base_ticks: 0,
             base_iterations: 0,
             unproven: 0,
@@ -208,7 +211,7 @@ impl Relaxation {
     fn limits(&mut self, cutoff: f64, iterations: Option<u64>) {
         self.lp.set_limits(Limits {
             iterations,
-            ticks: None,
+            ticks: self.hard_ticks.map(|t| t.saturating_sub(self.ticks())),
             objective_cutoff: cutoff.is_finite().then_some(cutoff),
             interrupt: self.interrupt.clone(),
         });
@@ -226,7 +229,7 @@ impl Relaxation {
         if let Some(r) = self.accept(outcome, cutoff, domain, true) {
             return Ok(r);
         }
-        if self.interrupted() {
+        if self.interrupted() || self.hard_ticks.is_some_and(|t| self.ticks() >= t) {
             return Ok(Relaxed::Failed);
         }
         // Once more from scratch, without the history and the scaling.

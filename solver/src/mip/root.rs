@@ -32,7 +32,7 @@ impl RootData {
     /// Fixes what the root's reduced costs rule out, for the whole tree.
     pub fn tighten(&self, shared: &mut RoundShared) {
         let mut domain = Domain::new(&shared.problem);
-        domain.reset(&shared.lower, &shared.upper);
+        domain.reset(&shared.problem, &shared.lower, &shared.upper);
         domain.set_cutoff(shared.cutoff);
         reduced_cost_fixing(
             &mut domain,
@@ -54,7 +54,9 @@ const ROWS_BEFORE_RELAXATION: usize = 10_000;
 
 /// Solves the root's relaxation and strengthens it.
 pub(crate) fn solve(shared: &mut RoundShared, worker: &mut Worker) -> Result<RootEnd, ModelError> {
-    worker.domain.reset(&shared.lower, &shared.upper);
+    worker
+        .domain
+        .reset(&shared.problem, &shared.lower, &shared.upper);
     worker.domain.enqueue_all(&shared.problem);
     let feasible = worker.propagate(shared);
     if let (true, Some(d)) = (feasible, &shared.debug) {
@@ -132,7 +134,7 @@ fn cut_loop(
     };
     let mut ages: Vec<(u64, u32)> = Vec::new();
     for round in 0..shared.settings.cut_rounds {
-        if shared.stopped() || worker.relax.iterations() > budget {
+        if worker.is_spent(shared) || worker.relax.iterations() > budget {
             break;
         }
         worker.heuristic(shared, "rounding", |w| {
@@ -227,7 +229,7 @@ fn cut_loop(
             });
         }
         let total = solution.objective - first;
-        if gain > 0.003 * total && gain > 3e-5 * solution.objective.abs().max(1e-2) {
+        if gain > 0.01 * total && gain > 3e-5 * solution.objective.abs().max(1e-2) {
             stalled = 0;
         } else {
             stalled += 1;

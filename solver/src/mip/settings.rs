@@ -181,6 +181,11 @@ pub const MOST_THREADS: usize = 1024;
 const MOST_RACERS: usize = 64;
 
 impl Settings {
+    /// Ticks at which a restricted program ends wherever it is; other searches end between plunges.
+    pub(crate) fn hard_ticks(&self) -> Option<u64> {
+        self.limits.ticks.filter(|_| self.nesting > 0)
+    }
+
     /// Checks every value, wherever it comes from: [`Solver::run`](crate::mip::Solver::run) does
     /// it, programs that read settings may do it sooner.
     ///

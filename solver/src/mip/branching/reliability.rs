@@ -68,7 +68,7 @@ impl Worker {
                 && failed < LOOKAHEAD
                 && probes < 60
                 && self.strong_iterations < budget
-                && !shared.stopped();
+                && !self.is_spent(shared);
             let value = if try_it {
                 probes += 1;
                 let v = s.x[j];
@@ -276,14 +276,14 @@ impl Probe<'_> {
             },
         );
         if self.domain.infeasible || (shared.settings.propagation && !self.domain.propagate(p)) {
-            self.domain.undo(mark);
+            self.domain.undo(&shared.problem, mark);
             return Ok(BranchSide::Closed);
         }
         self.relax
             .set_col(j, self.domain.lower[j], self.domain.upper[j])?;
         let result = self.relax.probe(self.cutoff, self.limit, self.domain);
         let floor = self.domain.floor();
-        self.domain.undo(mark);
+        self.domain.undo(&shared.problem, mark);
         self.relax
             .set_col(j, self.domain.lower[j], self.domain.upper[j])?;
         Ok(match result {

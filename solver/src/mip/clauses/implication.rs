@@ -340,7 +340,7 @@ mod tests {
         let reason = other.trail.iter().find(|c| c.col == 1).map(|c| c.reason);
         assert_eq!(reason, Some(Reason::Clause(0)));
         // Back, and the other way round.
-        other.undo(0);
+        other.undo(&p, 0);
         assert!(branch(&mut other, &p, 1));
         assert_eq!(other.upper[2], 0.0);
     }

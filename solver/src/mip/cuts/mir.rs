@@ -85,9 +85,13 @@ fn rounding(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Option<Cut> {
     }
     // Terms at zero count for nothing in the search.
     let inside: Vec<usize> = (0..terms.len())
-        .filter(|&k| terms[k].value > 1e-9)
+        .filter(|&k| terms[k].integer && terms[k].value > 1e-9)
         .collect();
     let mut active: Vec<ShiftedTerm> = inside.iter().map(|&k| terms[k]).collect();
+    let continuous = Continuous::new(&terms);
+    let efficacy = |active: &[ShiftedTerm], rhs: f64, divisor: f64| {
+        efficacy(active, &continuous, rhs, divisor)
+    };
     let mut best: Option<(f64, f64)> = None;
     for &d in &divisors {
         if let Some(e) = efficacy(&active, rhs, d)
@@ -105,14 +109,15 @@ fn rounding(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Option<Cut> {
         }
     }
     let (divisor, mut value) = best?;
-    if value < -0.1 {
+    // Complements better a cut, they seldom make one.
+    if value < 0.0 {
         return None;
     }
     // Complement integer terms inside their range, nearest to the middle first, while it helps.
     let mut order: Vec<usize> = (0..active.len())
         .filter(|&k| {
             let t = &active[k];
-            t.integer && !t.slack && t.range.is_finite() && t.value > 1e-6
+            !t.slack && t.range.is_finite() && t.value > 1e-6
         })
         .collect();
     order.sort_by(|&a, &b| {
@@ -163,21 +168,38 @@ fn rounded(a: f64, f0: f64) -> f64 {
     }
 }
 
-/// Violation over norm of the rounded inequality in shifted space; `None` if the right side has no
-/// useful fraction.
-fn efficacy(terms: &[ShiftedTerm], rhs: f64, divisor: f64) -> Option<f64> {
+/// Sums over the continuous terms with negative coefficients, the only ones that count: of
+/// coefficient times value, and of squares of coefficients. They are the same for every divisor.
+struct Continuous {
+    activity: f64,
+    square: f64,
+}
+
+impl Continuous {
+    fn new(terms: &[ShiftedTerm]) -> Continuous {
+        let (mut activity, mut square) = (0.0, 0.0);
+        for t in terms {
+            if !t.integer && t.value > 1e-9 && t.coef < 0.0 {
+                activity += t.coef * t.value;
+                square += t.coef * t.coef;
+            }
+        }
+        Continuous { activity, square }
+    }
+}
+
+/// Violation over norm of the rounded inequality in shifted space, of the integer `terms` and the
+/// continuous ones; `None` if the right side has no useful fraction.
+fn efficacy(terms: &[ShiftedTerm], continuous: &Continuous, rhs: f64, divisor: f64) -> Option<f64> {
     let f0 = fractional(rhs / divisor);
     if !(0.02..=0.98).contains(&f0) || divisor < 1e-6 || (rhs / divisor).abs() > 1e12 {
         return None;
     }
-    let (mut activity, mut norm) = (0.0, 0.0);
+    let scale = 1.0 / (divisor * (1.0 - f0));
+    let mut activity = continuous.activity * scale;
+    let mut norm = continuous.square * scale * scale;
     for t in terms {
-        let a = t.coef / divisor;
-        let r = if t.integer {
-            rounded(a, f0)
-        } else {
-            a.min(0.0) / (1.0 - f0)
-        };
+        let r = rounded(t.coef / divisor, f0);
         activity += r * t.value;
         norm += r * r;
     }

@@ -32,19 +32,19 @@ pub(crate) fn separate(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Optio
     }
     let mut best: Option<Cut> = None;
     for by_weight in [false, true] {
-        let mut order = items.clone();
-        let rank = |k: usize| {
+        let rank = |&k: &usize| {
             let t = &terms[k];
             if by_weight {
-                -t.value * t.coef
+                (-t.value * t.coef, k)
             } else {
-                (1.0 - t.value) / t.coef
+                ((1.0 - t.value) / t.coef, k)
             }
         };
-        order.sort_by(|&a, &b| rank(a).total_cmp(&rank(b)).then(a.cmp(&b)));
+        let mut order: Vec<(f64, usize)> = items.iter().map(rank).collect();
+        order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let mut weight = 0.0;
         let mut cover = Vec::new();
-        for k in order {
+        for (_, k) in order {
             if weight > rhs + margin {
                 break;
             }

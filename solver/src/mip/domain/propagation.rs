@@ -106,7 +106,9 @@ impl Domain {
     ) {
         self.ticks += 2 * index.len() as u64 + 1;
         // Finite parts and numbers of infinite contributions of the least and the largest activity.
-        let (mut min, mut max, mut min_inf, mut max_inf, mut size) = (0.0, 0.0, 0u32, 0u32, 0.0f64);
+        let (mut min, mut max, mut min_inf, mut max_inf) = (0.0, 0.0, 0u32, 0u32);
+        let finite = |side: f64| if side.is_finite() { side.abs() } else { 0.0 };
+        let (mut min_size, mut max_size) = (finite(row_u), finite(row_l));
         for (&j, &a) in index.iter().zip(value) {
             let (l, u) = (self.lower[j as usize], self.upper[j as usize]);
             let (low, high) = if a > 0.0 {
@@ -116,28 +118,29 @@ impl Domain {
             };
             if low.is_finite() {
                 min += low;
-                size = size.max(low.abs());
+                min_size = min_size.max(low.abs());
             } else {
                 min_inf += 1;
             }
             if high.is_finite() {
                 max += high;
-                size = size.max(high.abs());
+                max_size = max_size.max(high.abs());
             } else {
                 max_inf += 1;
             }
         }
         // Summation error of the activities; what is derived has to be worse than that.
-        let noise = 1e-13 * size * index.len() as f64;
-        let tol = |side: f64| {
+        let rounding = 1e-13 * index.len() as f64;
+        let (min_noise, max_noise) = (rounding * min_size, rounding * max_size);
+        let tol = |side: f64, noise: f64| {
             if exact {
                 noise
             } else {
                 contradiction(side) + noise
             }
         };
-        let over = min_inf == 0 && min > row_u + tol(row_u);
-        if over || (max_inf == 0 && max < row_l - tol(row_l)) {
+        let over = min_inf == 0 && min > row_u + tol(row_u, min_noise);
+        if over || (max_inf == 0 && max < row_l - tol(row_l, max_noise)) {
             self.infeasible = true;
             self.conflict = Some(Contradiction {
                 reason: Reason::Row {
@@ -176,7 +179,7 @@ impl Domain {
                     row: i as u32,
                     least: true,
                 };
-                let value = Derived::new((row_u - rest + noise) / a, a > 0.0, exact);
+                let value = Derived::new((row_u - rest + min_noise) / a, a > 0.0, exact);
                 self.derive(p, j, value, (l, u));
                 self.reason = Reason::None;
             }
@@ -189,7 +192,7 @@ impl Domain {
                     row: i as u32,
                     least: false,
                 };
-                let value = Derived::new((row_l - rest - noise) / a, a < 0.0, exact);
+                let value = Derived::new((row_l - rest - max_noise) / a, a < 0.0, exact);
                 self.derive(p, j, value, (l, u));
                 self.reason = Reason::None;
             }
@@ -274,7 +277,13 @@ impl Domain {
             1e-3 * value.abs().max(0.1)
         };
         let worth = |gain: f64| !gain.is_finite() || gain > least;
-        if upper {
+        // A bound that leaves no room at all needs no margin: rounding is in it.
+        let meets = |other: f64| (value - other).abs() <= contradiction(other);
+        if upper && value <= l && meets(l) {
+            self.tighten_upper(p, j, l);
+        } else if !upper && value >= u && meets(u) {
+            self.tighten_lower(p, j, u);
+        } else if upper {
             if value + margin < u && worth(u - value) {
                 self.tighten_upper(p, j, value + margin);
             }
@@ -311,7 +320,7 @@ mod tests {
         d.fix(&p, 0, 1.0);
         // Nothing else fits beside item 0, but one of the others is needed.
         assert!(!d.propagate(&p));
-        d.undo(mark);
+        d.undo(&p, mark);
         assert_eq!(
             (d.lower.clone(), d.upper.clone()),
             (vec![0.0; 3], vec![1.0; 3])
@@ -320,6 +329,25 @@ mod tests {
         assert!(d.propagate(&p));
         assert_eq!(d.lower, vec![0.0, 0.0, 1.0]);
         assert_eq!(d.upper[0], 0.0);
+    }
+
+    #[test]
+    fn continuous_columns_without_room_are_fixed() {
+        // 3 x + y <= 7 z, and w is 0.3 x: with z at 0 nothing is left of them, to the last digit.
+        let mut b = ModelBuilder::new(Sense::Minimise);
+        let z = b.add_col(1.0, 0.0..=1.0);
+        b.set_integer(z, true);
+        let [x, y, w] = [10.0, 20.0, 1e6].map(|u| b.add_col(-1.0, 0.0..=u));
+        b.add_row(..=0.0, [(x, 3.0), (y, 1.0), (z, -7.0)]);
+        b.add_row(0.0..=0.0, [(w, 1.0), (x, -0.3)]);
+        let p = Problem::from_model(&b.build().unwrap());
+        let mut d = Domain::new(&p);
+        d.enqueue_all(&p);
+        assert!(d.propagate(&p));
+        assert!(d.upper[y.index()] >= 7.0);
+        d.fix(&p, z.index(), 0.0);
+        assert!(d.propagate(&p));
+        assert_eq!(d.upper, vec![0.0; 4]);
     }
 
     #[test]

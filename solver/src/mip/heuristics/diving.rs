@@ -61,7 +61,7 @@ impl Worker {
         let due = root || self.processed % 10 == 1;
         let share = if self.best.is_none() { 2 } else { 5 };
         let mut turns = if root { RULES.len() } else { 1 };
-        while due && turns > 0 && !shared.stopped() {
+        while due && turns > 0 && !self.is_spent(shared) {
             turns -= 1;
             let budget = self.node_iterations / share + 6 * shared.root_iterations + 2_000;
             if self.dive_iterations > budget {
@@ -87,7 +87,7 @@ impl Worker {
         let snapshot = self.relax.snapshot();
         let mark = self.domain.mark();
         let end = self.dive_down(shared, s.x.clone(), rule);
-        self.domain.undo(mark);
+        self.domain.undo(&shared.problem, mark);
         self.sync_bounds(shared)?;
         self.relax.restore(&snapshot)?;
         end
@@ -112,7 +112,7 @@ impl Worker {
             }
             // What rounding finds on the way is seldom as good as the end of the dive.
             self.simple_rounding(shared, &x)?;
-            if self.relax.iterations() - start > allowed || shared.stopped() {
+            if self.relax.iterations() - start > allowed || self.is_spent(shared) {
                 return Ok(());
             }
             let mut order: Vec<(f64, usize, bool)> = fractional
@@ -133,12 +133,12 @@ impl Worker {
                 if self.step(&p, j, x[j], up) {
                     continue;
                 }
-                self.domain.undo(mark);
+                self.domain.undo(&shared.problem, mark);
                 if k > 0 || !self.step(&p, j, x[j], !up) {
                     if k == 0 {
                         return Ok(());
                     }
-                    self.domain.undo(mark);
+                    self.domain.undo(&shared.problem, mark);
                     break;
                 }
             }
@@ -148,7 +148,7 @@ impl Worker {
                 Relaxed::Infeasible | Relaxed::Cutoff => {
                     self.learn_conflict(shared);
                     // Once the other way for the first column.
-                    self.domain.undo(before);
+                    self.domain.undo(&shared.problem, before);
                     let (_, j, up) = order[0];
                     if !self.step(&p, j, x[j], !up) {
                         return Ok(());

@@ -24,7 +24,7 @@ impl Worker {
             .map(|j| nearest_to_zero(self.domain.lower[j], self.domain.upper[j]))
             .collect();
         let found = all && self.try_integral(shared, &x, "fixing")? == Attempt::Accepted;
-        self.domain.undo(mark);
+        self.domain.undo(&shared.problem, mark);
         self.sync_bounds(shared)?;
         Ok(found)
     }
@@ -94,7 +94,7 @@ impl Worker {
         if self.propagate(shared) {
             return true;
         }
-        self.domain.undo(mark);
+        self.domain.undo(&shared.problem, mark);
         *contradictions += 1;
         let [l, u] = [self.domain.lower[j], self.domain.upper[j]];
         if *contradictions > CONTRADICTION_LIMIT || (value > l && value < u) {

@@ -283,7 +283,7 @@ fn restrict(
         let mark = d.mark();
         d.fix(p, j, v);
         if !d.propagate(p) {
-            d.undo(mark);
+            d.undo(p, mark);
         }
     }
     for j in 0..n {

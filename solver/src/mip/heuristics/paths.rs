@@ -210,10 +210,10 @@ impl Worker {
                     (failures, mark) = (0, first);
                 }
             }
-            self.domain.undo(mark);
+            self.domain.undo(&shared.problem, mark);
             self.relax.restore(&snapshot)?;
         }
-        self.domain.undo(first);
+        self.domain.undo(&shared.problem, first);
         self.sync_bounds(shared)?;
         Ok(found)
     }
@@ -272,7 +272,7 @@ impl Worker {
             new: false,
         }];
         while let Some(fork) = forks.last_mut() {
-            self.domain.undo(fork.mark);
+            self.domain.undo(&shared.problem, fork.mark);
             let Some(k) = fork.arcs.pop() else {
                 if let Some(i) = fork.node {
                     visited[i] = false;

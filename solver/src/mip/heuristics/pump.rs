@@ -41,7 +41,7 @@ impl Worker {
         let spent = |w: &Worker, lp: &remat_lp::Solver| w.domain.ticks + lp.stats().ticks;
         let limit = spent(self, &lp) + self.ticks() / 2;
         for _ in 0..rounds {
-            if shared.stopped() || spent(self, &lp) > limit {
+            if self.is_spent(shared) || spent(self, &lp) > limit {
                 break;
             }
             let mut target = self.round_with_propagation(shared, &x);
@@ -120,12 +120,12 @@ impl Worker {
             let before = self.domain.mark();
             self.domain.fix(&p, j, v);
             if !self.domain.propagate(&p) {
-                self.domain.undo(before);
+                self.domain.undo(&shared.problem, before);
                 conflicts += 1;
             }
             open = conflicts < 20 && !shared.stopped();
         }
-        self.domain.undo(mark);
+        self.domain.undo(&shared.problem, mark);
         out
     }
 }

@@ -18,6 +18,7 @@ mod products;
 mod recurrences;
 mod rows;
 mod sparsify;
+mod unlocked;
 
 pub(crate) use postsolve::{Postsolve, PostsolveStep};
 
@@ -360,7 +361,9 @@ fn rounds(
             work.step("probing", |work| {
                 let (p, kept, mut domain) = work.propagated()?;
                 let plain = [domain.lower.clone(), domain.upper.clone()];
-                let affine = probing::run(&p, &mut domain, stop)?;
+                let movable: Vec<bool> =
+                    kept.iter().map(|&j| !work.is_needed(j as usize)).collect();
+                let affine = probing::run(&p, &mut domain, &movable, stop)?;
                 work.take_bounds(&p, &kept, &domain);
                 work.take_probed(&p, &kept, &domain, &plain);
                 work.take_affine(&kept, &affine);

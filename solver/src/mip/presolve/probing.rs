@@ -2,8 +2,10 @@
 //! A column that both ways fix is an affine function of the binary.
 
 use super::Infeasible;
+use super::unlocked::Unlocked;
 use crate::mip::domain::Domain;
 use crate::mip::problem::Problem;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A column that is `constant + factor * x[binary]`.
@@ -20,6 +22,9 @@ pub(crate) struct Affine {
 const PATIENCE: u64 = 20_000_000;
 const MOST_PATIENCE: u64 = 20;
 
+/// Most implications that are kept.
+const IMPLICATIONS: usize = 1_000_000;
+
 /// Passes over the rows of which one column is 1.
 const CHOICE_PASSES: u32 = 4;
 
@@ -28,12 +33,13 @@ const CHOICE_PASSES: u32 = 4;
 pub(crate) fn run(
     p: &Problem,
     d: &mut Domain,
+    movable: &[bool],
     stop: &AtomicBool,
 ) -> Result<Vec<Affine>, Infeasible> {
-    let mut found: Vec<Affine> = Vec::new();
-    // Columns that are functions of others, or that others are functions of.
-    let mut taken = vec![false; p.num_cols()];
-    let mut base = vec![false; p.num_cols()];
+    let mut found = Found::new(p);
+    let mut unlocked = Unlocked::new(p);
+    // Without a least objective there may be no optimum to speak of.
+    let moves = d.floor() > f64::NEG_INFINITY;
     let patience = PATIENCE + 20 * p.rows.index.len() as u64;
     let most = d.ticks + MOST_PATIENCE * patience;
     let mut limit = d.ticks + patience;
@@ -44,17 +50,27 @@ pub(crate) fn run(
         if d.is_fixed(j) {
             continue;
         }
-        let gains = (found.len(), d.mark());
+        let gains = (found.all.len(), d.mark());
         let mark = d.mark();
-        d.fix(p, j, 0.0);
-        let zero = d.propagate(p);
+        let mut side = |d: &mut Domain, found: &mut Found, value: f64| {
+            d.fix(p, j, value);
+            let mut open = d.propagate(p);
+            let plain = d.mark();
+            if open && moves {
+                open = unlocked.fix(p, d, mark, movable);
+            }
+            if open && d.mark() > plain {
+                found.note(p, d, (j, value), mark);
+            }
+            open
+        };
+        let zero = side(d, &mut found, 0.0);
         let implied: Vec<(u32, f64, f64)> = d.trail[mark..]
             .iter()
             .map(|c| (c.col, d.lower[c.col as usize], d.upper[c.col as usize]))
             .collect();
-        d.undo(mark);
-        d.fix(p, j, 1.0);
-        let one = d.propagate(p);
+        d.undo(p, mark);
+        let one = side(d, &mut found, 1.0);
         let mut common: Vec<(usize, f64, f64)> = Vec::new();
         if zero && one {
             for &(k, l0, u0) in &implied {
@@ -65,19 +81,12 @@ pub(crate) fn run(
                 if p.integer[k] || p.cost[k] != 0.0 {
                     common.push((k, l0.min(d.lower[k]), u0.max(d.upper[k])));
                 }
-                let is_fixed = l0 == u0 && d.lower[k] == d.upper[k];
-                if is_fixed && l0 != d.lower[k] && !taken[j] && !taken[k] && !base[k] {
-                    (taken[k], base[j]) = (true, true);
-                    found.push(Affine {
-                        col: k as u32,
-                        binary: j as u32,
-                        constant: l0,
-                        factor: d.lower[k] - l0,
-                    });
+                if l0 == u0 && d.lower[k] == d.upper[k] {
+                    found.affine(k, j, l0, d.lower[k]);
                 }
             }
         }
-        d.undo(mark);
+        d.undo(p, mark);
         match (zero, one) {
             (false, false) => return Err(Infeasible),
             (false, true) => d.fix(p, j, 1.0),
@@ -92,7 +101,7 @@ pub(crate) fn run(
         if d.infeasible || !d.propagate(p) {
             return Err(Infeasible);
         }
-        if gains != (found.len(), d.mark()) {
+        if gains != (found.all.len(), d.mark()) {
             limit = most.min(d.ticks + patience);
         }
     }
@@ -104,7 +113,65 @@ pub(crate) fn run(
             break;
         }
     }
-    Ok(found)
+    Ok(found.all)
+}
+
+/// Columns that are functions of binaries, and the implications that more may come of.
+struct Found {
+    all: Vec<Affine>,
+    /// Columns that are functions of others, and those that others are functions of.
+    taken: Vec<bool>,
+    base: Vec<bool>,
+    /// Pairs of literals, twice the column plus the value, the second of which follows from the
+    /// first by a move that pays.
+    implied: HashSet<(u32, u32)>,
+}
+
+impl Found {
+    fn new(p: &Problem) -> Found {
+        Found {
+            all: Vec::new(),
+            taken: vec![false; p.num_cols()],
+            base: vec![false; p.num_cols()],
+            implied: HashSet::new(),
+        }
+    }
+
+    /// Takes a column that has one value where a binary is 0 and another where it is 1.
+    fn affine(&mut self, col: usize, binary: usize, zero: f64, one: f64) {
+        if zero == one || self.taken[binary] || self.taken[col] || self.base[col] {
+            return;
+        }
+        (self.taken[col], self.base[binary]) = (true, true);
+        self.all.push(Affine {
+            col: col as u32,
+            binary: binary as u32,
+            constant: zero,
+            factor: one - zero,
+        });
+    }
+
+    /// Notes the binaries that are fixed since a probe; two that follow from each other are one.
+    fn note(&mut self, p: &Problem, d: &Domain, (j, value): (usize, f64), mark: usize) {
+        let literal = |j: usize, value: f64| 2 * j as u32 + u32::from(value == 1.0);
+        for c in &d.trail[mark..] {
+            let k = c.col as usize;
+            let binary = p.integer[k] && p.lower[k] == 0.0 && p.upper[k] == 1.0;
+            if k == j || !binary || !d.is_fixed(k) || self.implied.len() >= IMPLICATIONS {
+                continue;
+            }
+            let (from, to) = (literal(j, value), literal(k, d.lower[k]));
+            self.implied.insert((from, to));
+            if self.implied.contains(&(to, from)) {
+                let here = d.lower[k];
+                let (zero, one) = match value == 0.0 {
+                    true => (here, 1.0 - here),
+                    false => (1.0 - here, here),
+                };
+                self.affine(k, j, zero, one);
+            }
+        }
+    }
 }
 
 /// Probes rows of which at least one column is 1: bounds that hold whichever it is hold. Of a
@@ -152,9 +219,9 @@ fn choices(
                         common = Some(changed.map(bounds).collect());
                     }
                 }
-                d.undo(mark);
+                d.undo(p, mark);
             } else {
-                d.undo(mark);
+                d.undo(p, mark);
                 d.tighten_upper(p, j, 0.0);
                 if d.infeasible {
                     return Err(Infeasible);
@@ -200,7 +267,9 @@ mod tests {
         let model = remat_lp::lp_format::parse(text, "case").unwrap();
         let p = Problem::from_model(&model);
         let mut d = Domain::new(&p);
-        let found = run(&p, &mut d, &AtomicBool::new(false)).ok().unwrap();
+        let found = run(&p, &mut d, &[true; 4], &AtomicBool::new(false))
+            .ok()
+            .unwrap();
         let of = |col: u32| found.iter().find(|one| one.col == col || one.binary == col);
         // z is x; which stands for which is the order of the probes.
         let z = of(2).expect("z follows x");

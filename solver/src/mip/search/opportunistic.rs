@@ -116,7 +116,9 @@ fn do_job(worker: &mut Worker, job: Job) -> Result<(WorkerReport, JobEnd), Solve
         Job::Plunge(shared, node, limit) => worker.run(&shared, vec![node], limit, u64::MAX)?,
         Job::Neighbourhood(shared, around) => {
             worker.begin(&shared);
-            worker.domain.reset(&shared.lower, &shared.upper);
+            worker
+                .domain
+                .reset(&shared.problem, &shared.lower, &shared.upper);
             let begun = Instant::now();
             let found = neighbourhood::run(&shared, &around)?;
             found.count(&shared, begun);

@@ -47,8 +47,10 @@ impl TreeSearch {
         }
         let turn = self.sub_mip_turn;
         self.sub_mip_turn += 1;
-        self.next_sub_mip = if turn < 4 {
+        self.next_sub_mip = if turn < 4 && poor || turn < 1 {
             self.info.nodes
+        } else if turn < 6 {
+            self.info.nodes + 10 * turn
         } else {
             self.info.nodes + 100 + self.info.nodes / 10
         };

@@ -259,7 +259,7 @@ impl Worker {
             self.polished += 1;
             attempt = self.polish(shared, &rounded, found_by)?;
         }
-        self.domain.undo(mark);
+        self.domain.undo(&shared.problem, mark);
         self.domain.set_cutoff(self.cutoff);
         self.sync_bounds(shared)?;
         self.relax.restore(&snapshot)?;

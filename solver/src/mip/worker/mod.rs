@@ -137,6 +137,12 @@ impl Worker {
         self.relax.ticks() + self.domain.ticks
     }
 
+    /// True if nothing more is to be begun.
+    pub fn is_spent(&self, shared: &RoundShared) -> bool {
+        let limit = shared.settings.hard_ticks();
+        shared.stopped() || limit.is_some_and(|t| self.ticks() >= t)
+    }
+
     /// A number no other node or row of the search has.
     pub fn fresh_id(&mut self) -> u64 {
         self.serial += 1;
@@ -300,7 +306,8 @@ impl Worker {
         self.extra_bounds.clear();
         self.local.clear();
         self.local_cuts.rows.clear();
-        self.domain.reset(&shared.lower, &shared.upper);
+        self.domain
+            .reset(&shared.problem, &shared.lower, &shared.upper);
         let learning = shared.settings.clauses && shared.settings.propagation;
         if learning {
             let clauses = shared.clauses.iter().map(|c| c.clause.clone());

@@ -39,7 +39,7 @@ impl Worker {
         node: &TreeNode,
     ) -> Result<Processed, ModelError> {
         let p = shared.problem.clone();
-        if shared.stopped() {
+        if self.is_spent(shared) {
             return Ok(Processed::Stopped);
         }
         if let Some(live) = &shared.live {
@@ -98,7 +98,7 @@ impl Worker {
                 }
                 // A bounded root has no unbounded nodes: numerical trouble.
                 Relaxed::Unbounded | Relaxed::Failed => {
-                    if shared.stopped() {
+                    if self.is_spent(shared) {
                         self.report.nodes -= 1;
                         return Ok(Processed::Stopped);
                     }
