@@ -1,5 +1,6 @@
 //! Random small programs against enumeration of all integer points, with switches drawn at random.
 
+mod gated;
 mod known;
 mod models;
 mod symmetric;
