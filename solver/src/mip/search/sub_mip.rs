@@ -45,6 +45,14 @@ impl TreeSearch {
             self.next_sub_mip = self.info.nodes + 50;
             return None;
         }
+        let ticks = if poor {
+            (main / 5).max(self.root_ticks)
+        } else {
+            (main / 10).max(self.root_ticks / 2)
+        };
+        // What a restricted program spends on others is its own.
+        let hard = self.shared.settings.hard_ticks();
+        let left = hard.map_or(u64::MAX, |t| t.saturating_sub(self.ticks()));
         let turn = self.sub_mip_turn;
         self.sub_mip_turn += 1;
         self.next_sub_mip = if turn < 4 && poor || turn < 1 {
@@ -60,11 +68,7 @@ impl TreeSearch {
             best: self.best.clone(),
             share: self.sub_mip_share,
             turn,
-            ticks: if poor {
-                (main / 5).max(self.root_ticks)
-            } else {
-                (main / 10).max(self.root_ticks / 2)
-            },
+            ticks: ticks.min(left),
         })
     }
 
