@@ -202,7 +202,7 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
         present: vec![false; n],
     };
     let mut work = 0usize;
-    let mut tried = HashMap::new();
+    let mut tried = Tried::new();
     let allowed = c.effort.aggregation_limit(c.problem.rows.index.len());
     let mut failures = 0;
     for &(_, start) in &starts {
@@ -227,10 +227,13 @@ fn slack(c: &Context<'_>, i: usize) -> f64 {
     (b.upper - a).min(a - b.lower)
 }
 
+/// Aggregations that were rounded, and whether cuts came of them.
+type Tried = HashMap<Vec<(u32, i64)>, bool>;
+
 /// Identity of an aggregation: its rows, and their factors as multiples of the first one's, to nine
 /// digits. Paths from different starts often meet in one.
-fn key(factors: &[(u32, f64)]) -> Vec<(u32, i64)> {
-    let mut sorted = factors.to_vec();
+fn identity(used: &[(u32, f64)]) -> Vec<(u32, i64)> {
+    let mut sorted = used.to_vec();
     sorted.sort_by_key(|f| f.0);
     let first = sorted[0].1;
     let digits = |f: f64| (f / first * 1e9).round() as i64;
@@ -252,21 +255,21 @@ fn path(
     c: &Context<'_>,
     start: usize,
     arcs: Arcs,
-    (acc, tried): (&mut Accumulator, &mut HashMap<Vec<(u32, i64)>, bool>),
+    (acc, tried): (&mut Accumulator, &mut Tried),
     work: &mut usize,
     out: &mut Vec<Cut>,
 ) -> bool {
     acc.clear();
     let (mut slacks, mut rhs) = (Vec::new(), 0.0);
     add_row(c, acc, &mut slacks, &mut rhs, start, 1.0);
-    let mut used = vec![start];
-    let mut factors = vec![(start as u32, 1.0)];
+    // Rows so far, and their factors.
+    let mut used = vec![(start as u32, 1.0)];
     loop {
         *work += 2 * acc.index.len();
         let mut found = false;
         // The start alone is the same for every kind of path.
         if arcs == Arcs::In || used.len() > 1 {
-            match tried.entry(key(&factors)) {
+            match tried.entry(identity(&used)) {
                 Entry::Occupied(before) => found = *before.get(),
                 Entry::Vacant(new) => {
                     *work += 20 * acc.index.len();
@@ -301,7 +304,10 @@ fn path(
             let mut best: Option<(f64, usize, f64)> = None;
             for (i, a) in c.model.col(ColId(j as u32)) {
                 let i = i.index();
-                if used.contains(&i) || a.abs() < 1e-6 || i >= c.problem.num_rows() {
+                if used.iter().any(|u| u.0 as usize == i)
+                    || a.abs() < 1e-6
+                    || i >= c.problem.num_rows()
+                {
                     continue;
                 }
                 let s = slack(c, i).max(0.0);
@@ -332,7 +338,6 @@ fn path(
         }
         add_row(c, acc, &mut slacks, &mut rhs, i, factor);
         acc.value[j] = 0.0;
-        used.push(i);
-        factors.push((i as u32, factor));
+        used.push((i as u32, factor));
     }
 }

@@ -203,7 +203,7 @@ mod tests {
                     }
                     _ => {
                         marks.push(d.mark());
-                        let j = random.below(8) as usize;
+                        let j = random.below(8);
                         let top = d.upper[j].min(d.lower[j] + 3.0);
                         let value =
                             d.lower[j] + random.below((top - d.lower[j]) as usize + 1) as f64;
