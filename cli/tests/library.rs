@@ -138,6 +138,27 @@ fn runs_are_checked_kept_and_gone_on_with() {
     assert!(read(&picture).contains("<svg"));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_program_of_another_name_runs_itself() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let [own, decoy, model, out] =
+        ["newer", "remat-bb", "own.lp", "results.csv"].map(|n| folder.path().join(n));
+    std::fs::copy(env!("CARGO_BIN_EXE_remat-bb"), &own).unwrap();
+    // An older build that lies beside it has no say.
+    std::fs::write(&decoy, "#!/bin/sh\nexit 1\n").unwrap();
+    std::fs::set_permissions(&decoy, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::write(&model, "maximize x\nst\n c: 2 x <= 3\ngenerals\n x\nend\n").unwrap();
+    let mut command = std::process::Command::new(&own);
+    command.args(["library", "run", text(&model), "--solvers", "remat-bb"]);
+    let done = command.args(["--out", text(&out)]).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let rows = results::parse("results.csv", &read(&out)).unwrap();
+    assert_eq!((rows.len(), rows[0].status), (1, Status::Optimal));
+    assert_eq!(rows[0].checked, Some(1.0));
+}
+
 #[test]
 fn a_program_for_miplib_has_a_solution_and_metadata() {
     let folder = tempfile::tempdir().unwrap();

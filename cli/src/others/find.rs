@@ -3,6 +3,7 @@
 use super::{Limits, Run, Solver, Task, process, programs};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
 /// A solver that is asked for and not there.
@@ -34,10 +35,19 @@ fn on_path(name: &str) -> Option<PathBuf> {
     folders.map(|d| d.join(name)).find(|p| p.is_file())
 }
 
+/// Set where the running program is `remat-bb`, whatever the name of its file.
+static IS_THIS: AtomicBool = AtomicBool::new(false);
+
+/// Notes that the running program is `remat-bb`, not a test or Python: runs of it are runs of this
+/// file, and not of another build that lies beside it.
+pub fn note_own_program() {
+    IS_THIS.store(true, Ordering::Relaxed);
+}
+
 /// The program `remat-bb`: this one, one beside it, or one on the path.
 fn own_program() -> Option<PathBuf> {
     let this = std::env::current_exe().ok()?;
-    if this.file_stem().is_some_and(|name| name == "remat-bb") {
+    if IS_THIS.load(Ordering::Relaxed) {
         return Some(this);
     }
     // Tests are a folder deeper than programs.

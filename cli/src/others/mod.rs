@@ -14,7 +14,7 @@ mod find;
 mod process;
 mod programs;
 
-pub use find::{Installed, NotInstalled};
+pub use find::{Installed, NotInstalled, note_own_program};
 
 use clap::ValueEnum;
 use remat_lp::Sense;

@@ -2,8 +2,8 @@
 //! at again only if there is something to say (Achterberg 2007, section 7.1). A column of a long
 //! row of which one is 1 so costs a step, not a pass over the row.
 //!
-//! They carry the rounding of all changes since they were summed, and decide nothing else:
-//! propagation itself sums anew.
+//! They carry the rounding of all changes since they were summed: propagation itself sums anew, and
+//! so does who asks about a side that is near.
 
 use crate::mip::problem::Problem;
 
@@ -77,7 +77,7 @@ impl Activities {
         }
     }
 
-    /// Whether a side of a row holds wherever the columns are; near a side, that is not known.
+    /// Tells whether a side of a row holds wherever the columns are; near a side, that is not known.
     pub fn settle(&self, p: &Problem, i: usize, lower: bool) -> Option<bool> {
         let row = &self.rows[i];
         let (sum, room) = if lower {

@@ -55,6 +55,7 @@ impl TreeSearch {
         let left = hard.map_or(u64::MAX, |t| t.saturating_sub(self.ticks()));
         let turn = self.sub_mip_turn;
         self.sub_mip_turn += 1;
+        // Beside a good solution the tree may end soon: the first turns come after some nodes each.
         self.next_sub_mip = if turn < 4 && poor || turn < 1 {
             self.info.nodes
         } else if turn < 6 {
