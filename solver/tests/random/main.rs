@@ -149,12 +149,8 @@ fn compare(seed: u64) -> &'static str {
         };
         Solver::new(model.clone(), settings).run().unwrap();
     }
-    let same = match (&found, &truth) {
-        (Truth::Optimal(a), Truth::Optimal(b)) => (a - b).abs() <= 1e-5 * (1.0 + b.abs()),
-        (a, b) => a == b,
-    };
     assert!(
-        same,
+        found.agrees(&truth),
         "seed {seed} ({kind}): {found:?}, {truth:?} expected; {settings:?}"
     );
     kind

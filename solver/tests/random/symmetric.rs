@@ -7,7 +7,7 @@ use crate::truth::{Truth, enumerate};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, Sense};
-use remat_solver::mip::{Control, Settings, SolveStatus, Solver, Statistics};
+use remat_solver::mip::{Control, Settings, Solver, Statistics};
 use std::sync::Arc;
 
 fn sides(dice: &mut Dice, low: i64, high: i64) -> Bounds {
@@ -122,18 +122,11 @@ fn symmetric_programs_match_enumeration() {
         };
         let solver = Solver::new(model, settings.clone()).with_control(control);
         let result = solver.run().unwrap();
-        let found = match (result.status, &result.solution) {
-            (SolveStatus::Infeasible, None) => Truth::Infeasible,
-            (SolveStatus::Optimal, Some(s)) => Truth::Optimal(s.objective),
-            other => panic!("seed {seed}: ended with {other:?}, {truth:?} expected; {settings:?}"),
-        };
-        let same = match (&found, &truth) {
-            (Truth::Optimal(a), Truth::Optimal(b)) => (a - b).abs() <= 1e-5 * (1.0 + b.abs()),
-            (a, b) => a == b,
-        };
+        let found = Truth::told(&result);
         assert!(
-            same,
-            "seed {seed}: {found:?}, {truth:?} expected; {settings:?}"
+            found.is_some_and(|found| found.agrees(&truth)),
+            "seed {seed}: {:?}, {truth:?} expected; {settings:?}",
+            (result.status, &result.solution)
         );
         let rows = statistics.rows();
         let fixings = rows

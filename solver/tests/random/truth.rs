@@ -1,13 +1,33 @@
 //! What a small program's answer is, by enumeration.
 
 use remat_lp::{ColId, Model};
-use remat_solver::mip::check_point;
+use remat_solver::mip::{SolveResult, SolveStatus, check_point};
 
 #[derive(Debug, PartialEq)]
 pub enum Truth {
     Infeasible,
     Unbounded,
     Optimal(f64),
+}
+
+impl Truth {
+    /// The answer that a search ended with, if it is one.
+    pub fn told(result: &SolveResult) -> Option<Truth> {
+        match (result.status, &result.solution) {
+            (SolveStatus::Infeasible, None) => Some(Truth::Infeasible),
+            (SolveStatus::Unbounded, Some(_)) => Some(Truth::Unbounded),
+            (SolveStatus::Optimal, Some(s)) => Some(Truth::Optimal(s.objective)),
+            _ => None,
+        }
+    }
+
+    /// Returns whether two answers are the same within the tolerance of objectives.
+    pub fn agrees(&self, other: &Truth) -> bool {
+        match (self, other) {
+            (Truth::Optimal(a), Truth::Optimal(b)) => (a - b).abs() <= 1e-5 * (1.0 + b.abs()),
+            (a, b) => a == b,
+        }
+    }
 }
 
 /// Every integer point; the continuous rest by the linear programming solver.
