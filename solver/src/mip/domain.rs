@@ -86,6 +86,13 @@ pub(crate) struct Domain {
     queued: Vec<bool>,
 }
 
+/// Has a row wait, once.
+fn enqueue(queue: &mut Vec<u32>, queued: &mut [bool], i: usize) {
+    if !std::mem::replace(&mut queued[i], true) {
+        queue.push(i as u32);
+    }
+}
+
 impl Domain {
     pub fn new(p: &Problem) -> Domain {
         Domain {
@@ -273,20 +280,15 @@ impl Domain {
 
     pub fn enqueue_all(&mut self, p: &Problem) {
         for i in 0..p.num_rows() {
-            if !std::mem::replace(&mut self.queued[i], true) {
-                self.queue.push(i as u32);
-            }
+            enqueue(&mut self.queue, &mut self.queued, i);
         }
     }
 
     /// Rows from which something may follow of a bound that has moved wait to be looked at.
     fn touch(&mut self, p: &Problem, j: usize, upper: bool, moved: (f64, f64)) {
         let (queue, queued) = (&mut self.queue, &mut self.queued);
-        self.activities.change(p, j, upper, moved, |i| {
-            if !std::mem::replace(&mut queued[i], true) {
-                queue.push(i as u32);
-            }
-        });
+        self.activities
+            .change(p, j, upper, moved, |i| enqueue(queue, queued, i));
         self.ticks += p.cols.len(j) as u64;
         self.objective_due |= p.cost[j] != 0.0;
     }

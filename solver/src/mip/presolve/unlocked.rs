@@ -41,9 +41,12 @@ impl Unlocked {
                 if d.ticks > limit {
                     return true;
                 }
+                if self.seen[i] == self.probe {
+                    continue;
+                }
                 // A row may hold only after a later change: it is looked at again then.
                 let sides = [true, false].map(|lower| d.always_meets(p, i, lower));
-                if sides == [false, false] || self.seen[i] == self.probe {
+                if sides == [false, false] {
                     continue;
                 }
                 if sides == [true, true] {
