@@ -1,8 +1,9 @@
 //! Solves MPS files and prints one line each: `cargo run --release -p remat-solver --example mip --
 //! [--seconds=60] [--ticks=N] [--threads=1] [--opportunistic] [--no-cuts] [--no-presolve]
-//! [--no-heuristics] [--no-safe] [--statistics=PARTS]
+//! [--no-heuristics] [--no-safe] [--statistics=PARTS] [--known=SOLUTION]
 //! [--reference=CSV] FILE...`.
 
+use remat_lp::solution_file::SolutionFile;
 use remat_solver::mip::{Control, Settings, Solver, Statistics};
 use std::path::Path;
 use std::sync::Arc;
@@ -22,6 +23,8 @@ fn main() {
     let mut settings = Settings::default();
     let mut files = Vec::new();
     let mut reference = String::new();
+    // A solution that builds with debug assertions carry along.
+    let mut known_solution = None;
     // Parts to show, those that took longest.
     let mut parts = 0;
     for arg in std::env::args().skip(1) {
@@ -44,6 +47,7 @@ fn main() {
             "--no-symmetry" => settings.symmetry = false,
             "--no-propagation" => settings.propagation = false,
             "--statistics" => parts = value.parse().unwrap_or(12),
+            "--known" => known_solution = Some(value.to_string()),
             "--reference" => reference = std::fs::read_to_string(value).unwrap_or_default(),
             _ => files.push(arg),
         }
@@ -79,6 +83,16 @@ fn main() {
             .lines()
             .find(|l| l.starts_with(&format!("{name},")));
         let known: Vec<&str> = line.map(|l| l.split(',').collect()).unwrap_or_default();
+        settings.debug_solution = match &known_solution {
+            Some(file) => match SolutionFile::read(file).and_then(|s| s.point(&model)) {
+                Ok(point) => Some(point),
+                Err(e) => {
+                    println!("{file}: {e}");
+                    continue;
+                }
+            },
+            None => None,
+        };
         let start = cpu_seconds();
         let statistics = Arc::new(Statistics::default());
         let mut solver = Solver::new(model, settings.clone());

@@ -4,7 +4,7 @@ use super::{PresolveOutcome, PresolveSettings, Presolved};
 use crate::barrier;
 use crate::certificate;
 use crate::model::Model;
-use crate::outcome::LpOutcome;
+use crate::outcome::{LimitKind, LpOutcome};
 use crate::refine::refine;
 use crate::settings::{Algorithm, Limits, Settings};
 use crate::solver::{Solver, Stats};
@@ -156,7 +156,9 @@ fn solve_once(
             },
             None => direct(stats),
         },
-        LpOutcome::Unbounded(_) | LpOutcome::CutoffReached { .. } => direct(stats),
+        LpOutcome::Unbounded(_)
+        | LpOutcome::CutoffReached { .. }
+        | LpOutcome::Limit(LimitKind::Numerical) => direct(stats),
         LpOutcome::Limit(kind) => Solved {
             outcome: LpOutcome::Limit(kind),
             stats,

@@ -7,6 +7,7 @@
 mod basis;
 mod edit;
 mod matrix;
+mod polish;
 mod price;
 mod report;
 mod sleep;

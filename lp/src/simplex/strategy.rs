@@ -17,10 +17,6 @@ pub(crate) enum CoreEnd {
     Limit(LimitKind),
 }
 
-/// Dual tolerance of the last touch.
-const POLISHED: f64 = 1e-11;
-/// Relative error of the objective that calls for it.
-const POLISH_GATE: f64 = 1e-10;
 /// After so many changes of method the problem is given up as numerically hopeless.
 const MAX_ROUNDS: usize = 14;
 
@@ -49,6 +45,7 @@ impl Core {
         // that.
         let mut perturb =
             perturb && algorithm != Algorithm::Barrier && !(primal_turn && self.prefer_primal());
+        let mut polished = false;
         let mut claims = 0;
         let mut round = 0;
         while round < MAX_ROUNDS {
@@ -111,14 +108,7 @@ impl Core {
                     continue;
                 }
                 SimplexEnd::Done => {
-                    self.restore_costs();
-                    self.restore_bounds();
-                    if !self.primal_valid {
-                        self.compute_primal();
-                    }
-                    if !self.dual_valid {
-                        self.compute_dual();
-                    }
+                    self.true_values();
                     let (p, d) = (self.primal_infeasibility(), self.dual_infeasibility());
                     perturb = false;
                     match (p.count, d.count) {
@@ -128,7 +118,12 @@ impl Core {
                             continue;
                         }
                         (0, 0) => {
-                            self.polish(budget, started);
+                            if !polished && !self.polish(budget, started) {
+                                // Once more from the basis before, which is optimal.
+                                polished = true;
+                                primal_turn = false;
+                                continue;
+                            }
                             self.keep_values();
                             return CoreEnd::Optimal;
                         }
@@ -144,42 +139,6 @@ impl Core {
             round += 1;
         }
         CoreEnd::Limit(LimitKind::Numerical)
-    }
-
-    /// Reduced costs within tolerance can still hide a relative error of the objective that users
-    /// would see, where steps are long (Netlib's pilot: 4e-8). If their sum allows for one, the
-    /// primal goes on with a tighter tolerance.
-    fn polish(&mut self, budget: &WorkBudget, started: u64) {
-        let tol = self.dual_tol;
-        if tol <= POLISHED {
-            return;
-        }
-        self.dual_tol = POLISHED;
-        let rest = self.dual_infeasibility();
-        let longest = self.xb.iter().fold(1.0f64, |a, x| a.max(x.abs()));
-        let objective = self.working_objective().abs().max(1.0);
-        if rest.count > 0 && rest.sum * longest > POLISH_GATE * objective {
-            let cap = self.count.iterations() + 20 + (self.count.iterations() - started) / 10;
-            let mut budget = budget.clone();
-            budget.iterations = Some(budget.iterations.map_or(cap, |l| l.min(cap)));
-            crate::primal::run(self, &budget, false);
-            self.restore_bounds();
-            if !self.primal_valid {
-                self.compute_primal();
-            }
-            if !self.dual_valid {
-                self.compute_dual();
-            }
-            if self.primal_infeasibility().count > 0 {
-                // Rare: the polish ended on shifted bounds. The dual puts it right with the old
-                // tolerance.
-                self.dual_tol = tol;
-                crate::dual::run(self, &budget, false);
-                self.restore_costs();
-                self.restore_bounds();
-            }
-        }
-        self.dual_tol = tol;
     }
 
     /// Returns whether the basis is primal feasible but not dual feasible.

@@ -80,6 +80,18 @@ impl Core {
         }
     }
 
+    /// Values and reduced costs of the true bounds and costs, once a method has ended.
+    pub fn true_values(&mut self) {
+        self.restore_costs();
+        self.restore_bounds();
+        if !self.primal_valid {
+            self.compute_primal();
+        }
+        if !self.dual_valid {
+            self.compute_dual();
+        }
+    }
+
     /// `xb = -B^-1 N x_N`.
     pub fn compute_primal(&mut self) {
         self.work.clear();

@@ -13,13 +13,18 @@ mod change;
 mod interior;
 
 use crate::model::Model;
-use crate::outcome::{FarkasRay, LpOutcome};
+use crate::outcome::{FarkasRay, LimitKind, LpOutcome};
 use crate::refine::refine;
 use crate::scaling::Scaling;
 use crate::settings::{Algorithm, Limits, Settings};
 use crate::simplex::{Compressed, Core, CoreEnd, WorkBudget};
 use interior::InteriorEnd;
 use std::sync::Arc;
+
+/// Times that an optimum outside the tolerances in the model's units is looked at again.
+const ATTEMPTS: usize = 3;
+/// Multiple of the tolerances beyond which a solution is none.
+const NEAR: f64 = 1e3;
 
 /// Counters since the solver was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -202,8 +207,16 @@ impl Solver {
                         self.settings.primal_tolerance * 1.001,
                         self.settings.dual_tolerance * 1.001,
                     );
-                    if (primal <= primal_goal && dual <= dual_goal) || attempt > 3 {
+                    if primal <= primal_goal && dual <= dual_goal {
                         return LpOutcome::Optimal(solution);
+                    }
+                    if attempt > ATTEMPTS {
+                        let near = primal <= NEAR * primal_goal && dual <= NEAR * dual_goal;
+                        return if near {
+                            LpOutcome::Optimal(solution)
+                        } else {
+                            LpOutcome::Limit(LimitKind::Numerical)
+                        };
                     }
                     // Feasible when scaled, not quite when unscaled: fresh factors first, then
                     // tighter tolerances.

@@ -6,6 +6,7 @@ mod differential;
 mod endings;
 mod files;
 mod first_order;
+mod gated;
 mod netlib;
 mod presolve;
 mod refine;

@@ -58,7 +58,8 @@ pub struct Info {
     pub root_lp: f64,
     /// Dual bound after the root, in the model's sense.
     pub root_bound: f64,
-    /// Bounds taken from the simplex because no safe bound of use could be computed.
+    /// Bounds in which reduced costs within the tolerance were overlooked on columns without
+    /// bounds, because no safe bound of use could be computed.
     pub unproven_bounds: u64,
     /// Candidates refused by the check against the original model.
     pub refused: u64,

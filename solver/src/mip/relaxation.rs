@@ -226,7 +226,7 @@ impl Relaxation {
         self.solved = true;
         self.limits(cutoff, warm);
         let outcome = self.lp.solve();
-        if let Some(r) = self.accept(outcome, cutoff, domain, true) {
+        if let Some(r) = self.accept(outcome, cutoff, domain, true, false) {
             return Ok(r);
         }
         if self.interrupted() || self.hard_ticks.is_some_and(|t| self.ticks() >= t) {
@@ -243,7 +243,7 @@ impl Relaxation {
         self.limits(f64::INFINITY, Some(20_000 + 100 * size));
         let outcome = self.lp.solve();
         Ok(self
-            .accept(outcome, cutoff, domain, true)
+            .accept(outcome, cutoff, domain, true, true)
             .unwrap_or(Relaxed::Failed))
     }
 
@@ -258,16 +258,19 @@ impl Relaxation {
     pub fn probe(&mut self, cutoff: f64, iterations: u64, domain: &Domain) -> Relaxed {
         self.limits(cutoff, Some(iterations));
         let outcome = self.lp.solve();
-        self.accept(outcome, cutoff, domain, false)
+        self.accept(outcome, cutoff, domain, false, false)
             .unwrap_or(Relaxed::Failed)
     }
 
+    /// What an outcome says of the node, if it can be believed. An optimum without the proof of a
+    /// bound near it can, where nothing is `last` to be tried; the bound is what is proven.
     fn accept(
         &mut self,
         outcome: LpOutcome,
         cutoff: f64,
         domain: &Domain,
         need_bound: bool,
+        last: bool,
     ) -> Option<Relaxed> {
         self.proof = None;
         match outcome {
@@ -277,6 +280,9 @@ impl Relaxation {
                     return Some(Relaxed::Solved(s, f64::NEG_INFINITY));
                 }
                 let bound = self.bound(&s, domain);
+                if !last && !is_near(bound, &s) {
+                    return None;
+                }
                 Some(if bound >= cutoff {
                     self.proof = Some((s.y, true));
                     Relaxed::Cutoff
@@ -300,21 +306,32 @@ impl Relaxation {
         }
     }
 
+    /// The bound that a solution's duals prove, as near as rounding lets it be. Only noise on
+    /// columns without bounds is overlooked, and counted: what the linear program says of its
+    /// optimum is no bound.
     fn bound(&mut self, s: &Solution, domain: &Domain) -> f64 {
-        let plain = s.objective - 1e-9 * s.objective.abs().max(1.0);
         if !self.safe {
-            return plain;
+            return s.objective - 1e-9 * s.objective.abs().max(1.0);
         }
-        let close = |b: f64| b >= s.objective - 1e-5 * s.objective.abs().max(1.0);
         let first = certificate::safe_bound(self.lp.model(), &s.y);
-        if close(first) {
+        if is_near(first, s) {
             return first;
         }
-        let second = safe::bound(self.lp.model(), &s.y, &domain.lower, &domain.upper).max(first);
-        if close(second) {
+        let (model, l, u) = (self.lp.model(), &domain.lower, &domain.upper);
+        let second = safe::bound(model, &s.y, l, u).max(first);
+        if is_near(second, s) {
             return second;
         }
-        self.unproven += 1;
-        plain.max(second)
+        let noise = self.lp.settings().dual_tolerance;
+        let third = safe::bound_but_for_noise(model, &s.y, l, u, noise);
+        if third > second {
+            self.unproven += 1;
+        }
+        third.max(second)
     }
+}
+
+/// Returns whether a bound is as good as the objective that its linear program claims.
+pub(crate) fn is_near(bound: f64, s: &Solution) -> bool {
+    bound >= s.objective - 1e-5 * s.objective.abs().max(1.0)
 }

@@ -28,8 +28,15 @@ impl Guarded {
 }
 
 /// `min (c - A^T y) x` over the box, plus `y . side`, with usable multipliers only. Costs count if
-/// `with_cost`.
-fn combine(model: &Model, y: &[f64], lower: &[f64], upper: &[f64], with_cost: bool) -> f64 {
+/// `with_cost`; a reduced cost up to `noise` towards a bound that is infinite does not.
+fn combine(
+    model: &Model,
+    y: &[f64],
+    lower: &[f64],
+    upper: &[f64],
+    with_cost: bool,
+    noise: f64,
+) -> f64 {
     let mut total = Guarded::default();
     let mut usable = y.to_vec();
     for (i, v) in usable.iter_mut().enumerate() {
@@ -70,6 +77,9 @@ fn combine(model: &Model, y: &[f64], lower: &[f64], upper: &[f64], with_cost: bo
             .map(|(d, x)| if d == 0.0 { 0.0 } else { d * x })
             .fold(f64::INFINITY, f64::min);
         if least == f64::NEG_INFINITY || least.is_nan() {
+            if d.sum.abs() <= noise {
+                continue;
+            }
             return f64::NEG_INFINITY;
         }
         total.add(least);
@@ -144,7 +154,23 @@ pub(crate) fn bound(model: &Model, y: &[f64], lower: &[f64], upper: &[f64]) -> f
     if y.len() != model.num_rows() || y.iter().any(|v| !v.is_finite()) {
         return f64::NEG_INFINITY;
     }
-    combine(model, y, lower, upper, true)
+    combine(model, y, lower, upper, true, 0.0)
+}
+
+/// What [`bound`] would be if reduced costs up to `noise`, times the largest cost, were none where
+/// a bound is infinite. Everything else counts.
+pub(crate) fn bound_but_for_noise(
+    model: &Model,
+    y: &[f64],
+    lower: &[f64],
+    upper: &[f64],
+    noise: f64,
+) -> f64 {
+    if y.len() != model.num_rows() || y.iter().any(|v| !v.is_finite()) {
+        return f64::NEG_INFINITY;
+    }
+    let largest = model.costs().iter().fold(1.0f64, |a, c| a.max(c.abs()));
+    combine(model, y, lower, upper, true, noise * largest)
 }
 
 /// Returns whether the multipliers prove that no point satisfies all rows within the bounds.
@@ -152,11 +178,11 @@ pub(crate) fn farkas_holds(model: &Model, y: &[f64], lower: &[f64], upper: &[f64
     if y.len() != model.num_rows() || y.iter().any(|v| !v.is_finite()) {
         return false;
     }
-    if combine(model, y, lower, upper, false) > 0.0 {
+    if combine(model, y, lower, upper, false, 0.0) > 0.0 {
         return true;
     }
     let opposite: Vec<f64> = y.iter().map(|v| -v).collect();
-    combine(model, &opposite, lower, upper, false) > 0.0
+    combine(model, &opposite, lower, upper, false, 0.0) > 0.0
 }
 
 #[cfg(test)]

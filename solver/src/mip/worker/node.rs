@@ -8,7 +8,7 @@ use crate::mip::branching::reliability::ColumnChoice;
 use crate::mip::domain::Domain;
 use crate::mip::extend::{CutSink, SolutionSink};
 use crate::mip::problem::Problem;
-use crate::mip::relaxation::{ExtraRow, Relaxed};
+use crate::mip::relaxation::{ExtraRow, Relaxed, is_near};
 use crate::mip::statistics::{Component, ComponentTally};
 use crate::mip::tree::{Branched, TreeNode};
 use remat_lp::{Bounds, ColId, ModelError, Solution};
@@ -165,6 +165,10 @@ impl Worker {
                 // With all integers fixed an accepted point is the best that is left, also where the
                 // cutoff of the settings is no worse and it is not kept.
                 if all_fixed && attempt != Attempt::Refused {
+                    if !is_near(bound, &s) {
+                        // The linear program says so, its duals do not.
+                        self.leave_unresolved(bound);
+                    }
                     return Ok(Processed::Closed);
                 }
                 return Ok(self.split_blindly(shared, bound, Some(&s.x)));
@@ -233,7 +237,7 @@ impl Worker {
             }
         }
         let Some((_, j)) = best else {
-            self.report.unresolved_bound = self.report.unresolved_bound.min(bound);
+            self.leave_unresolved(bound);
             return Processed::Closed;
         };
         let (l, u) = (self.domain.lower[j], self.domain.upper[j]);
@@ -275,6 +279,11 @@ impl Worker {
                 })
                 .collect(),
         )
+    }
+
+    /// Closes a leaf of which no more is known than a bound.
+    fn leave_unresolved(&mut self, bound: f64) {
+        self.report.unresolved_bound = self.report.unresolved_bound.min(bound);
     }
 
     pub fn learn(&mut self, col: usize, up: bool, gain_per_unit: f64) {
