@@ -15,8 +15,10 @@ use remat_lp::random::SplitMix64;
 const MOST_PATHS: usize = 100;
 const MOST_FAILURES: usize = 4;
 
-/// Contradictions after which a walk is given up.
+/// Contradictions after which a walk is given up, and the part of all ticks that it may take: one
+/// that began the wrong way is long at its end.
 const MOST_CONTRADICTIONS: usize = 200;
+const WALK_SHARE: u64 = 3;
 
 /// A column of flow between two rows that conserve it; none is the world outside.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -192,7 +194,8 @@ impl Worker {
                 _ => (1e-3 + flow) * random.unit(),
             };
             let mut end = mark;
-            if let Some(x) = self.walk(shared, &network, x, last, &mut chance)? {
+            let late = last.min(self.ticks() + budget / WALK_SHARE);
+            if let Some(x) = self.walk(shared, &network, x, late, &mut chance)? {
                 end = self.domain.mark();
                 let rule = [Rule::Fractional, Rule::Up, Rule::Coefficient][turn % 3];
                 let x = self.only_these(shared, &network)?.unwrap_or(x);
@@ -203,7 +206,7 @@ impl Worker {
                 (found, failures, mark) = (true, 0, end);
             } else {
                 failures += 1;
-                if failures == MOST_FAILURES && mark == first {
+                if failures == MOST_FAILURES && mark == first && found {
                     break;
                 }
                 if failures == MOST_FAILURES {
@@ -265,6 +268,7 @@ impl Worker {
         let limit = 200 + 2 * shared.root_iterations;
         let mut visited = vec![false; network.leaving.len()];
         let mut contradictions = 0;
+        let mut point = x.to_vec();
         let mut forks = vec![Fork {
             arcs: sorted(&network.entering, x),
             mark: self.domain.mark(),
@@ -300,16 +304,21 @@ impl Worker {
                 }
                 false => Relaxed::Infeasible,
             };
-            let Relaxed::Solved(s, _) = relaxed else {
-                contradictions += 1;
-                continue;
-            };
+            match relaxed {
+                Relaxed::Solved(s, _) => point = s.x,
+                // Too long for a step: the next ones go on from where it ended.
+                Relaxed::Failed => {}
+                _ => {
+                    contradictions += 1;
+                    continue;
+                }
+            }
             let Some(i) = arc.head else {
-                return Ok(Some(s.x));
+                return Ok(Some(point));
             };
             visited[i] = true;
             forks.push(Fork {
-                arcs: sorted(&network.leaving[i], &s.x),
+                arcs: sorted(&network.leaving[i], &point),
                 mark: self.domain.mark(),
                 node: Some(i),
                 new,
