@@ -136,6 +136,13 @@ fn runs_are_checked_kept_and_gone_on_with() {
         "{page}"
     );
     assert!(read(&picture).contains("<svg"));
+    // Had somebody a point of the program without one, both were wrong.
+    assert!(!page.contains("is known"), "{page}");
+    let solu = folder.path().join("known.solu");
+    std::fs::write(&solu, "=best= own 1\n").unwrap();
+    run_to(0, &[&made[..], &["--known", text(&solu)]].concat());
+    let wrong = "it claims that there is no solution; a solution of 1 is known";
+    assert_eq!(read(&tables).matches(wrong).count(), 2);
 }
 
 #[cfg(unix)]

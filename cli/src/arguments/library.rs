@@ -115,6 +115,9 @@ pub struct LibraryRunArguments {
     /// Folder that keeps the best solution of every program
     #[arg(long, value_name = "DIR")]
     pub solutions: Option<PathBuf>,
+    /// Values known beforehand: MIPLIB's .solu, or a table with columns name and best
+    #[arg(long, value_name = "FILE")]
+    pub known: Option<PathBuf>,
 }
 
 /// `remat-bb library table`
@@ -128,6 +131,9 @@ pub struct LibraryTableArguments {
     /// Page whose generated part is replaced, in place of standard output
     #[arg(long, value_name = "PAGE.md")]
     pub page: Option<PathBuf>,
+    /// Values known beforehand: MIPLIB's .solu, or a table with columns name and best
+    #[arg(long, value_name = "FILE")]
+    pub known: Option<PathBuf>,
     /// Draw the performance profile here
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,

@@ -2,6 +2,7 @@
 
 use super::catalogue::{Catalogue, Program};
 use super::csv;
+use super::known::Known;
 use super::results::Row;
 use super::verdict;
 use crate::failure::Failure;
@@ -195,7 +196,7 @@ pub fn measured(
 /// The table with the values of runs whose answers nothing contradicts. Better values and bounds
 /// from before stay.
 pub fn with_results(mut entries: Vec<Entry>, rows: &[Row]) -> Vec<Entry> {
-    let wrongs = verdict::wrongs(rows);
+    let wrongs = verdict::wrongs(rows, &best_values(&entries));
     let is_right = |r: &&Row| {
         let mut all = wrongs.iter();
         !all.any(|w| (w.solver, w.seed, &w.program) == (r.solver, r.seed, &r.program))
@@ -237,7 +238,7 @@ fn provers(own: &[&Row]) -> String {
 }
 
 /// Objectives of the best solutions, by program.
-pub fn best_values(entries: &[Entry]) -> BTreeMap<String, f64> {
+pub fn best_values(entries: &[Entry]) -> Known {
     let known = entries.iter();
     known
         .filter_map(|e| Some((e.name.clone(), e.best?)))

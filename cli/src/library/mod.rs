@@ -10,6 +10,7 @@
 //! | [`verdict`] | answers that contradict each other |
 //! | [`summary`] | counts, means, primal integrals, performance profiles |
 //! | [`page`] | the generated part of a page |
+//! | [`known`] | values that are known beforehand |
 //! | [`miplib`] | programs in the form in which MIPLIB takes them |
 //!
 //! Catalogue and index lie in `bench/library` and are built in.
@@ -18,6 +19,7 @@ pub mod catalogue;
 pub mod check;
 mod csv;
 pub mod index;
+pub mod known;
 pub mod miplib;
 pub mod page;
 pub mod results;

@@ -2,12 +2,12 @@
 
 use super::catalogue::{Catalogue, Size};
 use super::index::{self, Entry};
+use super::known::Known;
 use super::results::Row;
 use super::summary::{Line, Summary};
 use crate::failure::Failure;
 use crate::others::Solver;
 use crate::report::{counted, number};
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Line in front of the generated part.
@@ -30,8 +30,11 @@ pub struct Page {
 }
 
 /// The tables of runs and of an index.
-pub fn tables(rows: &[Row], catalogue: &Catalogue, entries: &[Entry]) -> Page {
-    let best: BTreeMap<String, f64> = index::best_values(entries);
+///
+/// `known` has values from elsewhere beside those of the index.
+pub fn tables(rows: &[Row], catalogue: &Catalogue, entries: &[Entry], known: Known) -> Page {
+    let mut best = index::best_values(entries);
+    best.extend(known);
     let summary = Summary::new(rows, catalogue, &best);
     let mut text = settings(rows);
     text += &solvers(&summary);
@@ -252,7 +255,7 @@ mod tests {
             ..Entry::default()
         };
         let entries = index::with_results(vec![entry], &rows);
-        let text = tables(&rows, &catalogue, &entries).text;
+        let text = tables(&rows, &catalogue, &entries, Known::new()).text;
         for line in [
             "Limit 30 s, gap 1e-6, threads 1, 1 seed; commit abc; a machine. Half of the runs of a second or more got 50% of their cores or less: the machine had other work.".to_owned(),
             "| HiGHS | 1.0 | 1 / 1 | 1 / 1 | 1 | 1.25 | 0.62 | 0 |".to_owned(),
@@ -271,7 +274,7 @@ mod tests {
         let rows = results::parse("library.csv", &read("bench/results/library.csv"));
         let catalogue = Catalogue::built_in().expect("a catalogue");
         let entries = index::built_in().expect("an index");
-        let made = tables(&rows.expect("a table"), &catalogue, &entries);
+        let made = tables(&rows.expect("a table"), &catalogue, &entries, Known::new());
         let page = read("docs/library.md");
         let again = replaced("docs/library.md", &page, &made.text).expect("a page");
         let remedy = "remat-bb library table bench/results/library.csv --page docs/library.md --svg docs/library.svg";

@@ -1,6 +1,7 @@
 //! Counts, means, primal integrals and performance profiles of runs.
 
 use super::catalogue::{Catalogue, Size};
+use super::known::Known;
 use super::results::Row;
 use super::verdict::{self, Wrong};
 use crate::others::{Solver, Status};
@@ -102,8 +103,8 @@ pub struct Summary {
 
 impl Summary {
     /// The numbers of runs. `best` knows objectives of programs from elsewhere.
-    pub fn new(rows: &[Row], catalogue: &Catalogue, best: &BTreeMap<String, f64>) -> Self {
-        let wrongs = verdict::wrongs(rows);
+    pub fn new(rows: &[Row], catalogue: &Catalogue, best: &Known) -> Self {
+        let wrongs = verdict::wrongs(rows, best);
         let is_wrong = |r: &Row| {
             let mut all = wrongs.iter();
             all.any(|w| (w.solver, w.seed, &w.program) == (r.solver, r.seed, &r.program))
@@ -139,7 +140,7 @@ impl Summary {
 }
 
 /// The best objective of each program, of solutions that hold.
-fn best_of(rows: &[Row], wrongs: &[Wrong], known: &BTreeMap<String, f64>) -> BTreeMap<String, f64> {
+fn best_of(rows: &[Row], wrongs: &[Wrong], known: &Known) -> Known {
     let mut best = known.clone();
     for row in rows {
         let refused = wrongs.iter().any(|w| {
@@ -161,7 +162,7 @@ fn line(
     solver: Solver,
     own: &[&Row],
     catalogue: &Catalogue,
-    best: &BTreeMap<String, f64>,
+    best: &Known,
     is_ended: &dyn Fn(&Row) -> bool,
     is_wrong: &dyn Fn(&Row) -> bool,
 ) -> Line {
@@ -263,7 +264,7 @@ mod tests {
             slow,
             wrong,
         ];
-        let summary = Summary::new(&rows, &catalogue, &BTreeMap::new());
+        let summary = Summary::new(&rows, &catalogue, &Known::new());
         let [highs, cbc] = &summary.lines[..] else {
             panic!("two solvers");
         };

@@ -1,5 +1,6 @@
 //! Answers that contradict each other, or themselves.
 
+use super::known::Known;
 use super::results::Row;
 use crate::others::{Solver, Status};
 use crate::report::number;
@@ -34,15 +35,20 @@ fn best<'a>(rows: &[&'a Row]) -> Option<(&'a Row, f64)> {
     })
 }
 
-/// Wrong answers among all runs, in their order.
+/// Wrong answers among all runs, in their order; `known` has values of solutions from elsewhere.
 ///
 /// A solution must hold when it is read back, and have the objective that was claimed; nobody's
 /// solution may be better than somebody's bound, or exist where a program was called infeasible.
-pub fn wrongs(rows: &[Row]) -> Vec<Wrong> {
+pub fn wrongs(rows: &[Row], known: &Known) -> Vec<Wrong> {
     let mut found = Vec::new();
     for row in rows {
         let same: Vec<&Row> = rows.iter().filter(|r| r.program == row.program).collect();
-        if let Some(reason) = reason(row, best(&same)) {
+        let sign = row.sense.sign();
+        let found_by = best(&same).map(|(other, v)| (Some(other.solver), v));
+        let beforehand = known.get(&row.program).map(|v| (None, *v));
+        let all = found_by.into_iter().chain(beforehand);
+        let best = all.min_by(|(_, v), (_, w)| (sign * v).total_cmp(&(sign * w)));
+        if let Some(reason) = reason(row, best) {
             found.push(Wrong {
                 program: row.program.clone(),
                 solver: row.solver,
@@ -54,7 +60,8 @@ pub fn wrongs(rows: &[Row]) -> Vec<Wrong> {
     found
 }
 
-fn reason(row: &Row, best: Option<(&Row, f64)>) -> Option<String> {
+/// What is wrong with a run, where a solver, or somebody before, has a solution of some value.
+fn reason(row: &Row, best: Option<(Option<Solver>, f64)>) -> Option<String> {
     let sign = row.sense.sign();
     if row.check.starts_with("refused") {
         return Some(format!("its solution is {}", row.check));
@@ -71,11 +78,10 @@ fn reason(row: &Row, best: Option<(&Row, f64)>) -> Option<String> {
         ));
     }
     let (other, value) = best?;
-    let by = format!(
-        "{} has a solution of {}",
-        other.solver.name(),
-        number(value)
-    );
+    let by = match other {
+        Some(solver) => format!("{} has a solution of {}", solver.name(), number(value)),
+        None => format!("a solution of {} is known", number(value)),
+    };
     if row.status == Status::Infeasible {
         return Some(format!("it claims that there is no solution; {by}"));
     }
@@ -100,7 +106,7 @@ mod tests {
         let with = |change: &dyn Fn(&mut Row)| {
             let mut row = solved("p", Solver::Highs, 10.0, 1.0);
             change(&mut row);
-            let found = wrongs(&[good.clone(), row]);
+            let found = wrongs(&[good.clone(), row], &Known::new());
             assert!(found.len() <= 1 && found.iter().all(|w| w.solver == Solver::Highs));
             found.into_iter().next().map_or(String::new(), |w| w.reason)
         };
@@ -137,5 +143,19 @@ mod tests {
             "it calls 11 optimal; remat-bb has a solution of 10"
         );
         assert_eq!(with(&|r| r.bound = Some(10.000_001)), "");
+    }
+
+    #[test]
+    fn what_is_known_counts_as_a_solution() {
+        let row = [solved("p", Solver::RematBb, 10.0, 1.0)];
+        let found = |value: f64| {
+            let known = Known::from([("p".to_owned(), value)]);
+            let mut found = wrongs(&row, &known).into_iter();
+            found.next().map_or(String::new(), |w| w.reason)
+        };
+        assert_eq!(found(10.0), "");
+        // A worse one says nothing.
+        assert_eq!(found(11.0), "");
+        assert_eq!(found(9.0), "its bound is 10; a solution of 9 is known");
     }
 }

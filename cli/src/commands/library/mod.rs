@@ -11,6 +11,7 @@ use crate::failure::{Exit, Failure};
 use crate::files::{self, Files};
 use crate::library::catalogue::Catalogue;
 use crate::library::index::{self, Entry};
+use crate::library::known::{self, Known};
 use crate::library::{page, results};
 use std::path::Path;
 
@@ -50,13 +51,23 @@ fn entries(path: Option<&Path>) -> Result<Vec<Entry>, Failure> {
     }
 }
 
+/// Values known beforehand; none without a file.
+fn known(path: Option<&Path>) -> Result<Known, Failure> {
+    let Some(path) = path else {
+        return Ok(Known::new());
+    };
+    let (name, text) = text(path)?;
+    known::parse(&name, &text)
+}
+
 fn table(arguments: &LibraryTableArguments) -> Result<Exit, Failure> {
     let svg = arguments.svg.as_deref();
     let files = Files::tried(false, &[&arguments.results], &[("--svg", svg)])?;
     let (name, rows) = text(&arguments.results)?;
     let rows = results::parse(&name, &rows)?;
     let entries = entries(arguments.index.as_deref())?;
-    let made = page::tables(&rows, &Catalogue::built_in()?, &entries);
+    let known = known(arguments.known.as_deref())?;
+    let made = page::tables(&rows, &Catalogue::built_in()?, &entries, known);
     if let Some(path) = svg {
         let (heading, explanation) = page::PICTURE;
         let picture = draw::profile::draw(heading, explanation, &made.summary.profiles())?;

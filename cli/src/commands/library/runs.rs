@@ -9,7 +9,7 @@ use crate::files::Files;
 use crate::library::catalogue::{Catalogue, Program};
 use crate::library::check::check_file;
 use crate::library::results::{self, Row};
-use crate::library::{miplib, verdict};
+use crate::library::{index, miplib, verdict};
 use crate::others::{Installed, Limits, Run, Status, Task};
 use crate::report::number;
 use remat_lp::solution_file::SolutionFile;
@@ -34,6 +34,8 @@ pub(super) fn run(arguments: &LibraryRunArguments) -> Result<Exit, Failure> {
         }
         false => Vec::new(),
     };
+    let mut known = index::best_values(&entries(None)?);
+    known.extend(super::known(arguments.known.as_deref())?);
     if let Some(folder) = &arguments.solutions {
         made(folder)?;
     }
@@ -69,7 +71,7 @@ pub(super) fn run(arguments: &LibraryRunArguments) -> Result<Exit, Failure> {
             files.write(&arguments.out, &(results::heading() + &table))?;
         }
     }
-    let wrongs = verdict::wrongs(&rows);
+    let wrongs = verdict::wrongs(&rows, &known);
     for w in &wrongs {
         let name = w.solver.name();
         files.print(&format!("WRONG: {name} on {}: {}\n", w.program, w.reason))?;
