@@ -17,6 +17,8 @@ pub(crate) enum CoreEnd {
     Limit(LimitKind),
 }
 
+/// Last touches of a basis; one that its limit of pivots ends is gone on from.
+const POLISHES: usize = 4;
 /// After so many changes of method the problem is given up as numerically hopeless.
 const MAX_ROUNDS: usize = 14;
 
@@ -45,7 +47,7 @@ impl Core {
         // that.
         let mut perturb =
             perturb && algorithm != Algorithm::Barrier && !(primal_turn && self.prefer_primal());
-        let mut polished = false;
+        let mut polishes = 0;
         let mut claims = 0;
         let mut round = 0;
         while round < MAX_ROUNDS {
@@ -109,21 +111,22 @@ impl Core {
                 }
                 SimplexEnd::Done => {
                     self.true_values();
-                    let (p, d) = (self.primal_infeasibility(), self.dual_infeasibility());
+                    let mut left = self.violations();
+                    let mut woken = left == (0, 0) && self.wake_violated();
+                    if left == (0, 0) && !woken && polishes < POLISHES {
+                        polishes += 1;
+                        self.polish(budget, started);
+                        left = self.violations();
+                        woken = left == (0, 0) && self.wake_violated();
+                    }
                     perturb = false;
-                    match (p.count, d.count) {
-                        (0, 0) if self.wake_violated() => {
+                    match left {
+                        (0, 0) if woken => {
                             primal_turn = false;
                             perturb = wanted;
                             continue;
                         }
                         (0, 0) => {
-                            if !polished && !self.polish(budget, started) {
-                                // Once more from the basis before, which is optimal.
-                                polished = true;
-                                primal_turn = false;
-                                continue;
-                            }
                             self.keep_values();
                             return CoreEnd::Optimal;
                         }
@@ -139,6 +142,12 @@ impl Core {
             round += 1;
         }
         CoreEnd::Limit(LimitKind::Numerical)
+    }
+
+    /// The number of primal and of dual violations.
+    fn violations(&self) -> (usize, usize) {
+        let (primal, dual) = (self.primal_infeasibility(), self.dual_infeasibility());
+        (primal.count, dual.count)
     }
 
     /// Returns whether the basis is primal feasible but not dual feasible.
