@@ -10,6 +10,9 @@ use crate::mip::relaxation::ExtraRow;
 use crate::mip::tree::TreeNode;
 use std::sync::Arc;
 
+/// Relative difference of two objectives that rows met within 1e-6 can make.
+const MARGIN: f64 = 1e-5;
+
 #[derive(Clone, Debug)]
 pub(crate) struct DebugSolution {
     x: Vec<f64>,
@@ -38,6 +41,12 @@ impl DebugSolution {
         (columns && rows).then_some(DebugSolution { x, objective })
     }
 
+    /// Returns whether the solution is better than a cutoff by more than tolerances of the rows can
+    /// make it: costs may be several times the coefficients there.
+    fn is_better(&self, cutoff: f64) -> bool {
+        self.objective < cutoff - MARGIN * cutoff.abs().max(1.0)
+    }
+
     /// Panics if a globally valid inequality `entries . x <= rhs` cuts the solution off.
     pub fn check_cut(&self, entries: &[(u32, f64)], rhs: f64, what: &str) {
         let activity: f64 = entries.iter().map(|&(j, a)| a * self.x[j as usize]).sum();
@@ -55,7 +64,7 @@ impl DebugSolution {
     /// Panics if a row that holds for every solution better than the cutoff cuts this one off
     /// although it is better.
     pub fn check_conflict(&self, entries: &[(u32, f64)], rhs: f64, cutoff: f64) {
-        if self.objective < cutoff - 1e-6 * cutoff.abs().max(1.0) {
+        if self.is_better(cutoff) {
             self.check_cut(entries, rhs, "conflict");
         }
     }
@@ -86,7 +95,7 @@ impl DebugSolution {
     /// Panics if a clause that holds for every solution better than the cutoff excludes this one
     /// although it is better.
     pub fn check_clause(&self, literals: &[Literal], cutoff: f64) {
-        if self.objective >= cutoff - 1e-6 * cutoff.abs().max(1.0) {
+        if !self.is_better(cutoff) {
             return;
         }
         let excluded = literals.iter().all(|l| {
@@ -102,7 +111,7 @@ impl DebugSolution {
 
     /// Panics if global bounds exclude the solution although it is better than the cutoff.
     pub fn check_bounds(&self, p: &Problem, lower: &[f64], upper: &[f64], cutoff: f64, what: &str) {
-        if self.objective >= cutoff - 1e-6 * cutoff.abs().max(1.0) {
+        if !self.is_better(cutoff) {
             return;
         }
         for j in 0..p.num_cols() {
@@ -121,7 +130,7 @@ impl DebugSolution {
     /// Panics if a node that contains the solution is closed although the solution is better than
     /// the cutoff.
     pub fn check_closed(&self, node: &TreeNode, cutoff: f64) {
-        if self.objective >= cutoff - 1e-6 * cutoff.abs().max(1.0) {
+        if !self.is_better(cutoff) {
             return;
         }
         let contains = node.steps().iter().all(|s| {
