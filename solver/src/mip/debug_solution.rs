@@ -8,6 +8,7 @@ use crate::mip::presolve::Postsolve;
 use crate::mip::problem::Problem;
 use crate::mip::relaxation::ExtraRow;
 use crate::mip::tree::TreeNode;
+use remat_lp::Model;
 use std::sync::Arc;
 
 /// Relative difference of two objectives that rows met within 1e-6 can make.
@@ -22,8 +23,13 @@ pub(crate) struct DebugSolution {
 
 impl DebugSolution {
     /// The solution in the columns of the problem; `None` if presolve chose others that are as
-    /// good.
-    pub fn new(p: &Problem, postsolve: &Postsolve, original: &[f64]) -> Option<DebugSolution> {
+    /// good: then its image violates the problem, or has another objective.
+    pub fn new(
+        model: &Model,
+        p: &Problem,
+        postsolve: &Postsolve,
+        original: &[f64],
+    ) -> Option<DebugSolution> {
         if !cfg!(debug_assertions) || original.len() != postsolve.original {
             return None;
         }
@@ -38,7 +44,9 @@ impl DebugSolution {
             inside(activity, p.row_lower[i], p.row_upper[i])
         });
         let objective = p.objective(&x);
-        (columns && rows).then_some(DebugSolution { x, objective })
+        let own = model.sense().sign() * model.objective(original);
+        let same = (objective - own).abs() <= MARGIN * own.abs().max(1.0);
+        (columns && rows && same).then_some(DebugSolution { x, objective })
     }
 
     /// Returns whether the solution is better than a cutoff by more than tolerances of the rows can

@@ -117,7 +117,7 @@ impl TreeSearch {
         let debug = settings
             .debug_solution
             .as_ref()
-            .and_then(|x| DebugSolution::new(&problem, &postsolve, x));
+            .and_then(|x| DebugSolution::new(&solver.model, &problem, &postsolve, x));
         let postsolve = Arc::new(postsolve);
         let shared = RoundShared {
             debug,
