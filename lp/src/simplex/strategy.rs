@@ -178,13 +178,9 @@ impl Core {
             self.refactor();
         }
         self.settle_nonbasic();
-        if !self.dual_valid {
-            self.compute_dual();
-        }
-        if !self.primal_valid {
-            self.compute_primal();
-        }
-        self.primal_infeasibility().count <= self.dual_infeasibility().count
+        self.compute_outdated();
+        let (primal, dual) = self.violations();
+        primal <= dual
     }
 
     /// Returns whether the multipliers in `rho` combine the rows to something the bounds forbid, in

@@ -84,6 +84,11 @@ impl Core {
     pub fn true_values(&mut self) {
         self.restore_costs();
         self.restore_bounds();
+        self.compute_outdated();
+    }
+
+    /// Values and reduced costs, where they are out of date.
+    pub fn compute_outdated(&mut self) {
         if !self.primal_valid {
             self.compute_primal();
         }

@@ -206,10 +206,10 @@ impl Worker {
                 (found, failures, mark) = (true, 0, end);
             } else {
                 failures += 1;
-                if failures == MOST_FAILURES && mark == first && found {
-                    break;
-                }
                 if failures == MOST_FAILURES {
+                    if found && mark == first {
+                        break;
+                    }
                     (failures, mark) = (0, first);
                 }
             }
