@@ -1,11 +1,12 @@
 //! One storage that a plan runs from: every tensor of it is a view at the offset that the plan's
 //! addresses say.
 
+use super::parts::{Part, Taken, places};
 use crate::error::ExecError;
 use crate::kernels::Gradients;
 use crate::shim;
 use crate::training::{Slot, Training, bytes_of};
-use remat_instances::instance::Instance;
+use remat_instances::instance::{Instance, NodeId};
 use remat_instances::plan::{Plan, PlanAddresses, Register, Semantics};
 use remat_instances::simulate::{PieceOf, PlanLives};
 use std::collections::BTreeMap;
@@ -24,13 +25,6 @@ pub struct ArenaUse {
     /// Allocated at most outside of the arena: what is beside it, and what kernels took beyond the
     /// plan's workspaces.
     pub outside_bytes: u64,
-}
-
-/// A part of the arena.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part {
-    pub offset: u64,
-    pub bytes: u64,
 }
 
 /// Fixed memory: what is free of it, from either end.
@@ -54,7 +48,9 @@ pub(super) struct Arena {
     workspaces: BTreeMap<usize, Part>,
     fixed: Vec<Fixed>,
     /// Parts of the registers that are allocated.
-    registers: BTreeMap<Register, Part>,
+    registers: BTreeMap<Register, Taken>,
+    /// Size of each node's output, for which the plan's pieces are.
+    output_bytes: Vec<u64>,
     /// Places of parameter gradients.
     gradients: Vec<Option<Part>>,
     /// Places of statistics and the like, by operation and number.
@@ -101,6 +97,7 @@ impl Arena {
             workspaces: BTreeMap::new(),
             fixed: Vec::new(),
             registers: BTreeMap::new(),
+            output_bytes: instance.nodes().iter().map(|n| n.output_bytes).collect(),
             gradients: training.parameters.iter().map(|_| None).collect(),
             aside: BTreeMap::new(),
             high: 0,
@@ -235,14 +232,20 @@ impl Arena {
         parts.iter().any(shares)
     }
 
-    /// Gives a register the part of the statement that allocates it.
-    pub fn allocate(&mut self, register: Register, statement: usize) {
+    /// Gives a register the part of the statement that allocates it for a node.
+    pub fn allocate(&mut self, register: Register, statement: usize, node: NodeId) {
         let nothing = Part {
             offset: 0,
             bytes: 0,
         };
-        let part = self.tensors.get(&statement).copied();
-        self.registers.insert(register, part.unwrap_or(nothing));
+        let whole = self.tensors.get(&statement).copied().unwrap_or(nothing);
+        let bytes = self.taken_bytes(whole, node);
+        self.registers.insert(register, Taken { whole, bytes });
+    }
+
+    /// Bytes of a part that a node's output takes.
+    fn taken_bytes(&self, whole: Part, node: NodeId) -> u64 {
+        self.output_bytes[node.index()].min(whole.bytes)
     }
 
     /// Places in a register's part for tensors that are copied back into it.
@@ -253,7 +256,7 @@ impl Arena {
         like: &[Tensor],
     ) -> Result<Vec<Tensor>, ExecError> {
         let whole = self.registers.get(&register).copied();
-        let (mut at, room) = whole.map_or((0, 0), |part| (part.offset, part.bytes));
+        let (mut at, room) = whole.map_or((0, 0), |taken| (taken.whole.offset, taken.bytes));
         let end = at + room;
         let mut views = Vec::with_capacity(like.len());
         for tensor in like {
@@ -272,7 +275,8 @@ impl Arena {
 
     /// The content of a register has come: it stays as it is from here on.
     pub fn arrived(&mut self, register: Register) {
-        if let (Some(checks), Some(part)) = (&mut self.checks, self.registers.get(&register)) {
+        if let (Some(checks), Some(taken)) = (&mut self.checks, self.registers.get(&register)) {
+            let part = taken.held();
             let sum = shim::checksum(&self.storage, part.offset, part.bytes);
             checks.registers.insert(register, sum);
         }
@@ -280,12 +284,12 @@ impl Arena {
 
     /// A register is freed.
     pub fn free(&mut self, register: Register) -> Result<(), ExecError> {
-        let part = self.registers.remove(&register);
+        let taken = self.registers.remove(&register);
         let Some(checks) = &mut self.checks else {
             return Ok(());
         };
         checks.registers.remove(&register);
-        part.map_or(Ok(()), |part| self.poison(part))
+        taken.map_or(Ok(()), |taken| self.poison(taken.held()))
     }
 
     /// Fills a part with ones: no number, for whoever reads it.
@@ -324,9 +328,9 @@ impl Arena {
             ]
         };
         let mut all: Vec<[i64; 3]> = Vec::new();
-        if let (Some(whole), Some(slots)) = (self.registers.get(&register), slots) {
+        if let (Some(taken), Some(slots)) = (self.registers.get(&register), slots) {
             let known = slots.iter().map(Some).chain(std::iter::repeat(None));
-            let outputs = places(*whole, slots).into_iter().zip(known);
+            let outputs = places(taken.whole, slots).into_iter().zip(known);
             all.extend(outputs.map(|(part, slot)| place(part, slot)));
         }
         let gradients = parameters.iter();
@@ -420,7 +424,7 @@ impl Arena {
         if outputs.is_empty() {
             return Ok(outputs);
         }
-        let Some(&whole) = self.registers.get(&register) else {
+        let Some(&Taken { whole, .. }) = self.registers.get(&register) else {
             let problem = format!("{node} is computed into {register}, which has no address");
             return Err(ExecError::Mismatch(problem));
         };
@@ -466,18 +470,26 @@ impl Arena {
         Ok(settled)
     }
 
-    /// Ends a computation: nothing that kernels took may be left, and with checks nothing else may
-    /// have changed.
+    /// Ends a computation: its register takes what the node's output does, nothing that kernels took
+    /// may be left, and with checks nothing else may have changed.
     pub fn close(
         &mut self,
         statement: usize,
         register: Register,
-        node: &str,
+        node: NodeId,
+        name: &str,
     ) -> Result<(), ExecError> {
+        let mut rest = None;
+        if let Some(&Taken { whole, .. }) = self.registers.get(&register) {
+            let bytes = self.taken_bytes(whole, node);
+            let taken = Taken { whole, bytes };
+            rest = Some(taken.rest());
+            self.registers.insert(register, taken);
+        }
         if self.on_cpu {
             let left = shim::arena_left();
             if left > 0 {
-                let problem = format!("{node}: {left} pieces of memory were left in the arena");
+                let problem = format!("{name}: {left} pieces of memory were left in the arena");
                 return Err(ExecError::Mismatch(problem));
             }
             self.high = self.high.max(shim::arena_high());
@@ -488,14 +500,18 @@ impl Arena {
         if let Some(workspace) = self.workspaces.get(&statement) {
             self.poison(*workspace)?;
         }
-        let sum = |part: Part| shim::checksum(&self.storage, part.offset, part.bytes);
-        for (other, part) in &self.registers {
+        if let Some(rest) = rest {
+            self.poison(rest)?;
+        }
+        for (other, taken) in &self.registers {
+            let part = taken.held();
+            let sum = shim::checksum(&self.storage, part.offset, part.bytes);
             let before = checks.registers.get(other).copied();
             if *other == register {
-                checks.registers.insert(*other, sum(*part));
-            } else if before.is_some_and(|before| before != sum(*part)) {
+                checks.registers.insert(*other, sum);
+            } else if before.is_some_and(|before| before != sum) {
                 return Err(ExecError::Mismatch(format!(
-                    "step {statement}: {node} changed what {other} holds"
+                    "step {statement}: {name} changed what {other} holds"
                 )));
             }
         }
@@ -546,25 +562,4 @@ impl Drop for Arena {
             shim::arena_end();
         }
     }
-}
-
-/// Places of outputs of these sizes, one behind the other; one place where they are not known.
-fn places(whole: Part, slots: &[Slot]) -> Vec<Part> {
-    let sizes = slots.iter().map(|slot| slot.bytes);
-    if slots.len() <= 1 || sizes.clone().sum::<u64>() > whole.bytes {
-        let bytes = sizes.clone().next().unwrap_or(whole.bytes);
-        return vec![Part {
-            bytes: bytes.min(whole.bytes),
-            ..whole
-        }];
-    }
-    let mut offset = whole.offset;
-    let place = |bytes: u64| {
-        offset += bytes;
-        Part {
-            offset: offset - bytes,
-            bytes,
-        }
-    };
-    sizes.map(place).collect()
 }

@@ -190,7 +190,7 @@ impl<'a> Machine<'a> {
         match &mut self.arena {
             Some(arena) => {
                 let name = &self.training.program.instance.node(node).name;
-                arena.close(self.step, register, name)
+                arena.close(self.step, register, node, name)
             }
             None => Ok(()),
         }

@@ -6,12 +6,14 @@
 //! | `read.rs` | what a computation reads: outputs, views of them, sums of gradients |
 //! | `copies` | copies to the host and back |
 //! | `arena.rs` | one storage for all of it, at the plan's addresses |
+//! | `parts.rs` | parts of it, and which bytes of them a tensor takes |
 //! | `isolated.rs` | every way to compute every node, alone, for a profile |
 
 mod arena;
 mod copies;
 mod isolated;
 mod machine;
+mod parts;
 mod read;
 
 pub use arena::ArenaUse;
@@ -176,9 +178,9 @@ fn statements(machine: &mut Machine<'_>, plan: &Plan, foreign: u64) -> Result<Ru
     for (k, step) in plan.steps.iter().enumerate() {
         machine.step = k;
         match *step {
-            Step::Allocate { register, .. } => {
+            Step::Allocate { register, node } => {
                 if let Some(arena) = &mut machine.arena {
-                    arena.allocate(register, k);
+                    arena.allocate(register, k, node);
                 }
             }
             Step::Deallocate { register } => machine.free(register)?,
