@@ -57,7 +57,7 @@ impl DualScratch {
     }
 }
 
-/// Steps after which a run from an advanced basis counts as long.
+/// A run from an advanced basis counts as long after so many steps and as many as there are rows.
 const SHORT_RUN_LIMIT: u64 = 50;
 
 /// Program that the method is working on.
@@ -98,8 +98,9 @@ enum IterationEnd {
 }
 
 /// Runs the dual simplex from the present basis. With `perturb`, costs are perturbed: at once from
-/// a slack basis or when phase 1 is needed, and otherwise after [`SHORT_RUN_LIMIT`] steps, so that
-/// the short runs of branch and bound need no clean-up. (Waiting for signs of stalling instead was
+/// a slack basis or when phase 1 is needed, and otherwise once the run is a long one
+/// ([`SHORT_RUN_LIMIT`]), so that the short runs of branch and bound and of rounds of cuts need no
+/// clean-up, and end where they would have: what is optimal for perturbed costs may be far away. (Waiting for signs of stalling instead was
 /// measured: it stalls for minutes on the compact rematerialization program with path cuts.) On
 /// [`SimplexEnd::Done`] the working costs may differ from the true ones (`costs_changed`).
 pub(crate) fn run(core: &mut Core, budget: &WorkBudget, perturb: bool) -> SimplexEnd {
@@ -224,7 +225,8 @@ impl Dual<'_> {
                         if self.core.refactor_due() {
                             break DualRebuild::UpdateLimit;
                         }
-                        if self.may_perturb && self.steps > SHORT_RUN_LIMIT {
+                        let short = SHORT_RUN_LIMIT + self.core.m as u64;
+                        if self.may_perturb && self.steps > short {
                             self.may_perturb = false;
                             self.core.perturb_costs();
                             break DualRebuild::Perturbed;

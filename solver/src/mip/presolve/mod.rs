@@ -2,9 +2,9 @@
 //!
 //! Rounds over working lists of rows until nothing changes: bound propagation, redundant and
 //! singleton rows, coefficient tightening (Savelsbergh 1994), dual fixing, slack columns, doubleton
-//! equations, implied integers, parallel rows and columns, dominated columns (Achterberg et al.
-//! 2020, *Presolve reductions in mixed integer programming*), probing; then products and their
-//! recurrences, and equations added to other rows where that cancels entries.
+//! equations, implied free columns, implied integers, parallel rows and columns, dominated columns
+//! (Achterberg et al. 2020, *Presolve reductions in mixed integer programming*), probing; then
+//! products and their recurrences, and equations added to other rows where that cancels entries.
 
 mod coefficients;
 mod columns;
@@ -18,6 +18,7 @@ mod products;
 mod recurrences;
 mod rows;
 mod sparsify;
+mod substitution;
 mod unlocked;
 
 pub(crate) use postsolve::{Postsolve, PostsolveStep};
@@ -355,6 +356,7 @@ fn rounds(
         work.step("dominated columns", dominance::fix_dominated);
         work.step("slacks", columns::slacks)?;
         work.step("doubletons", columns::doubletons)?;
+        work.step("implied free columns", substitution::run);
         let quiet = work.changes - before < 1 + work.cost.len() / 200;
         if quiet && settings.probing && round < 11 {
             let before = work.changes;
