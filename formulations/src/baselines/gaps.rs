@@ -7,6 +7,7 @@
 //! searched for. All of it is linear in the edges up to a logarithm, on any graph: what graphs of
 //! 100,000 nodes are planned with.
 
+use super::idle;
 use super::profile::Profile;
 use super::retention::recompute_at_first_need;
 use super::training::TrainingGraph;
@@ -21,16 +22,19 @@ const ATTEMPTS: usize = 6;
 const WALK: usize = 32;
 
 /// Segments of twice the bytes each time, until one fits and the next is no cheaper; or the one
-/// with the least peak.
+/// with the least peak. Graphs without a backward pass have the gaps between any two uses.
 ///
 /// # Errors
-/// [`NotApplicable`] without a backward pass, or if the time ends before the first schedule.
+/// [`NotApplicable`] without a forward pass, or if the time ends before the first schedule.
 pub fn run(
     instance: &Instance,
     budget_bytes: u64,
     patience: Patience<'_>,
 ) -> Result<CheckmateSchedule, NotApplicable> {
-    let graph = TrainingGraph::new(instance)?;
+    let graph = match TrainingGraph::new(instance) {
+        Err(NotApplicable::NoBackwardPass) => return idle::run(instance, budget_bytes, patience),
+        graph => graph?,
+    };
     let gaps = Gaps::new(&graph);
     let total: u64 = gaps.candidates.iter().map(|c| c.segment_bytes).sum();
     let largest = gaps.candidates.iter().map(|c| c.segment_bytes).max();
@@ -189,7 +193,7 @@ impl<'a> Gaps<'a> {
 }
 
 /// Bytes in memory at each stage of the plain execution.
-fn plain_bytes(instance: &Instance) -> Vec<u64> {
+pub(super) fn plain_bytes(instance: &Instance) -> Vec<u64> {
     let mut frees = vec![0; instance.len()];
     let mut alive = instance.static_bytes();
     let stages = instance.ids().map(|i| {

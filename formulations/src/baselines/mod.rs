@@ -13,6 +13,7 @@
 //! | [`articulation`] | Chen's segments with articulation points as the candidates |
 //! | [`dtr`] | greedy eviction, stage by stage, on any graph |
 //! | [`gaps`] | what is cheapest for its bytes, dropped between forward and backward pass |
+//! | `idle` | the same between any two uses, on graphs without a backward pass |
 //! | [`linearised`] | Chen's segments on the topological order |
 //! | [`pytorch`] | the minimum cut and the knapsack of PyTorch's compiler |
 //! | [`rotor`] | optimal persistent checkpointing of a chain of blocks |
@@ -30,6 +31,7 @@ pub mod chen;
 pub mod dtr;
 pub mod gaps;
 pub mod hong;
+mod idle;
 pub mod knapsack;
 pub mod linearised;
 pub mod max_flow;
@@ -192,7 +194,7 @@ static ALL: [Baseline; 16] = [
     },
     Baseline {
         name: "gap-greedy",
-        description: "drops what is cheapest for its bytes between its forward and its backward use, in segments",
+        description: "drops what is cheapest for its bytes between its forward and its backward use, or any two uses",
         source: "remat-bb; a knapsack as in torch.compile, with the segments of Chen et al.",
         solves_program: false,
         heuristic: gaps::run,
