@@ -51,7 +51,7 @@ pub(super) fn run(
     best.schedule().ok_or(NotApplicable::OutOfTime)
 }
 
-/// What is computed again so that a tensor comes back.
+/// Computations that bring a tensor back.
 struct Again {
     /// The tensor first, then those that are not held where it comes back.
     nodes: Vec<usize>,
@@ -137,7 +137,7 @@ impl<'a> Stretches<'a> {
         true
     }
 
-    /// What each stage retains.
+    /// Tensors that each stage retains.
     fn retained(&self) -> StageRuns {
         let n = self.instance.len();
         let mut retained = StageRuns::new(n, n);
@@ -231,8 +231,8 @@ impl<'a> Stretches<'a> {
         best
     }
 
-    /// What has to be computed again for a tensor in a stage; `None` where that is not possible, or
-    /// too much.
+    /// Computations that bring a tensor back in a stage; `None` where that is not possible, or too
+    /// much.
     fn again(&self, i: usize, t: usize) -> Option<Again> {
         let mut all = Again {
             nodes: vec![i],
@@ -266,6 +266,7 @@ impl<'a> Stretches<'a> {
         Some(all)
     }
 
+    /// Drops a tensor: memory, and uses of what brings it back.
     fn take(&mut self, drop: Drop) {
         let (from, to) = drop.stretch;
         let i = drop.again.nodes[0];

@@ -18,7 +18,7 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// What the tensor takes.
+    /// The part that the tensor takes.
     pub fn held(self) -> Part {
         Part {
             bytes: self.bytes,
@@ -26,7 +26,7 @@ impl Taken {
         }
     }
 
-    /// What the tensor leaves of the whole.
+    /// The part that the tensor leaves of the whole.
     pub fn rest(self) -> Part {
         Part {
             offset: self.whole.offset + self.bytes,

@@ -100,9 +100,10 @@ enum IterationEnd {
 /// Runs the dual simplex from the present basis. With `perturb`, costs are perturbed: at once from
 /// a slack basis or when phase 1 is needed, and otherwise once the run is a long one
 /// ([`SHORT_RUN_LIMIT`]), so that the short runs of branch and bound and of rounds of cuts need no
-/// clean-up, and end where they would have: what is optimal for perturbed costs may be far away. (Waiting for signs of stalling instead was
-/// measured: it stalls for minutes on the compact rematerialization program with path cuts.) On
-/// [`SimplexEnd::Done`] the working costs may differ from the true ones (`costs_changed`).
+/// clean-up, and end where they would have: what is optimal for perturbed costs may be far away.
+/// (Waiting for signs of stalling instead was measured: it stalls for minutes on the compact
+/// rematerialization program with path cuts.) On [`SimplexEnd::Done`] the working costs may differ
+/// from the true ones (`costs_changed`).
 pub(crate) fn run(core: &mut Core, budget: &WorkBudget, perturb: bool) -> SimplexEnd {
     let mut dual = Dual {
         core,
