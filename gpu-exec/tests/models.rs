@@ -10,8 +10,8 @@ use remat_instances::zoo;
 
 /// Small, of odd shapes, with every layout of the backward pass and kind of attention among them.
 const MODELS: &[&str] = &[
-    "vgg16?batch=1&size=35x49&classes=3&dropout=false",
-    "vgg19?batch=1&size=33x32&classes=3&gradients=split",
+    "vgg16?batch=1&size=35x49&classes=3&hidden=50&dropout=false",
+    "vgg19?batch=1&size=33x32&classes=3&hidden=64&gradients=split",
     "resnet18?batch=1&size=95x97&classes=3&relu_saves=input",
     "resnet50?batch=2&size=63x65&classes=3&grad_add=implicit",
     "resnet101?batch=1&size=64x65&classes=3",
@@ -23,7 +23,7 @@ const MODELS: &[&str] = &[
     "densenet121?batch=1&size=65x63&classes=3&grad_add=implicit",
     "unet?batch=1&size=80x48&up=transposed",
     "unet?batch=3&size=33x31",
-    "fcn8?batch=1&size=64x96&classes=3",
+    "fcn8?batch=1&size=64x96&classes=3&hidden=64",
     "segnet?batch=1&size=32x64&classes=3",
     "unet3d?batch=1&size=8x16x24",
     "gpt2?batch=1&layers=2&d_model=48&heads=3&seq=17&vocab=101&positions=31",

@@ -166,20 +166,30 @@ mod tests {
     use super::*;
     use crate::baselines::fixtures::residual;
     use crate::bound::knapsack_bound;
+    use crate::solve::Listener;
     use remat_instances::simulate;
 
-    #[test]
-    fn what_is_not_searched_has_a_plan_that_is_the_same_on_any_number_of_threads() {
+    /// A graph, and four fifths of what it takes when nothing is recomputed.
+    fn graph() -> (Instance, u64) {
         let instance = residual(60);
         let everything = CheckmateSchedule::checkpoint_all(&instance);
         let plain = simulate::checkmate(&instance, &everything).unwrap();
-        let budget_bytes = plain.peak_bytes * 8 / 10;
-        let large = LargeGraph {
-            instance: &instance,
+        (instance, plain.peak_bytes * 8 / 10)
+    }
+
+    fn large(instance: &Instance, budget_bytes: u64) -> LargeGraph<'_> {
+        LargeGraph {
+            instance,
             budget_bytes,
             layout: None,
             starts: &[],
-        };
+        }
+    }
+
+    #[test]
+    fn what_is_not_searched_has_a_plan_that_is_the_same_on_any_number_of_threads() {
+        let (instance, budget_bytes) = graph();
+        let large = large(&instance, budget_bytes);
         let bound = knapsack_bound(&instance, budget_bytes).unwrap().cost;
         let solved = [1, 3].map(|threads| {
             let settings = Settings {
@@ -193,5 +203,33 @@ mod tests {
             schedule
         });
         assert_eq!(solved[0], solved[1]);
+    }
+
+    /// Ends the solve once there is a plan.
+    struct Satisfied(AtomicBool);
+
+    impl Listener for Satisfied {
+        fn is_interrupted(&self) -> bool {
+            self.0.load(Ordering::Relaxed)
+        }
+
+        fn progress(&self, look: &Progress) {
+            self.0.fetch_or(look.objective.is_some(), Ordering::Relaxed);
+        }
+    }
+
+    /// It would go on for a very long time.
+    #[test]
+    fn an_interrupt_ends_with_the_best_plan_so_far() {
+        let (instance, budget_bytes) = graph();
+        let settings = Settings {
+            rounds: u32::MAX,
+            ..Settings::default()
+        };
+        let listener = Satisfied(AtomicBool::new(false));
+        let watch = Watch::new(&settings, &listener);
+        let found = large(&instance, budget_bytes).solve(0, &settings, &watch);
+        let (_, replay) = found.unwrap().best.unwrap();
+        assert!(listener.is_interrupted() && replay.peak_bytes <= budget_bytes);
     }
 }

@@ -24,9 +24,8 @@ const QUICK: [&str; 8] = [
     "pytorch-min-cut",
     "pytorch-budget",
 ];
-/// Those for large graphs, where annealing alone takes long to come down to the budget: the first
-/// three, and the first two, in time linear in the edges.
-const FOR_LARGE: [usize; 2] = [3, 2];
+/// The first of them, for large graphs, where annealing alone takes long to come down to the budget.
+const FOR_LARGE: usize = 2;
 /// Share of the time left that baselines get at most: the rest is the search's.
 const TIME_SHARE: f64 = 0.3;
 
@@ -65,10 +64,11 @@ pub(crate) fn fitting_baselines(
     budget_bytes: u64,
     watch: &Watch<'_>,
 ) -> Vec<Known> {
-    let (names, share) = match instance.len() {
-        0..=ALL_QUICK_UP_TO => (&QUICK[..], 1.0),
-        n if n <= BITS_UP_TO => (&QUICK[..FOR_LARGE[0]], TIME_SHARE),
-        _ => (&QUICK[..FOR_LARGE[1]], 1.0),
+    // What takes long has its turn where nothing else fits.
+    let (names, otherwise, share) = match instance.len() {
+        0..=ALL_QUICK_UP_TO => (&QUICK[..], None, 1.0),
+        n if n <= BITS_UP_TO => (&QUICK[..FOR_LARGE], Some("dtr"), TIME_SHARE),
+        _ => (&QUICK[..FOR_LARGE], None, 1.0),
     };
     let run = |name: &&str, patience: Patience<'_>| {
         let baseline = baselines::by_name(name)?;
@@ -77,7 +77,11 @@ pub(crate) fn fitting_baselines(
     };
     watch.within(share, |patience| {
         let known = names.par_iter().filter_map(|name| run(name, patience));
-        known.collect()
+        let known: Vec<Known> = known.collect();
+        match otherwise {
+            Some(name) if known.is_empty() => run(&name, patience).into_iter().collect(),
+            _ => known,
+        }
     })
 }
 

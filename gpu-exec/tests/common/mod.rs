@@ -17,7 +17,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Small relatives of the models, with their operators. VGG with joint gradients has its peak where
 /// the second convolution's run, and nothing there but what they read, make and need as workspace:
 /// with split ones there is memory to save.
-pub const VGG: &str = "zoo:vgg16?batch=2&size=64x64&classes=10&gradients=split";
+pub const VGG: &str = "zoo:vgg16?batch=2&size=64x64&classes=10&hidden=64&gradients=split";
 pub const RESNET: &str = "zoo:resnet18?batch=2&size=64x64&classes=10";
 pub const MOBILENET: &str = "zoo:mobilenet_v2?batch=2&size=64x64&classes=10";
 pub const UNET: &str = "zoo:unet?batch=1&size=64x64";

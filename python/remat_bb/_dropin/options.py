@@ -14,6 +14,9 @@ LONGEST_SECONDS = 1e8
 SMALLEST_TOLERANCE, LARGEST_TOLERANCE = 1e-10, 1e-3
 """Range of the feasibility and integrality tolerances; others are moved into it."""
 
+MOST_RACERS = 64
+"""Most searches that start side by side."""
+
 _TABLE = {
     "time_limit": "timelimit seconds sec maxseconds maximumseconds maxtime tilim",
     "gap": "gap miprelgap mipgap ratiogap ratio gaprel relgap allowablefractiongap miprelstop",
@@ -24,6 +27,7 @@ _TABLE = {
     "iteration_limit": "iterationlimit simplexiterationlimit maxiter maxiterations maxnumiteration",
     "work_limit": "worklimit",
     "cutoff": "cutoff",
+    "race": "race concurrentmip",
     "presolve": "presolve preprocess",
     "cuts": "cuts",
     "heuristics": "heuristics heuristicsonoff mipheuristiceffort",
@@ -48,7 +52,7 @@ _IGNORED = frozenset(
     "simplexdualedgeweightstrategy ipmoptimalitytolerance ipmiterationlimit runcrossover "
     "mipdetectsymmetry timemode keepfiles path strong warmstart mipstart startnodelimit "
     "branch printingoptions env envoptions manageenv savefile usequadobj scaling "
-    "automaticscaling concurrentmip premiqcpmethod prepasses aggregate prefeasibility "
+    "automaticscaling premiqcpmethod prepasses aggregate prefeasibility "
     "objectivebound objectivetarget lazyconstraints precrush outputsolution "
     "writesolutiontofile".split()
 )
@@ -85,6 +89,7 @@ class Settings:
     iteration_limit: int | None = None
     work_limit: int | None = None
     cutoff: float | None = None
+    race: int | None = None
     presolve: Any = None
     cuts: Any = None
     heuristics: Any = None
@@ -144,6 +149,8 @@ class Settings:
                 given[name] = int(float(value))
         if self.cutoff is not None and math.isfinite(float(self.cutoff)):
             given["cutoff"] = float(self.cutoff)
+        if self.race is not None:
+            given["race"] = min(max(1, int(self.race)), MOST_RACERS)
         for name in ("presolve", "cuts", "heuristics", "recognise"):
             value = getattr(self, name)
             if value is not None:

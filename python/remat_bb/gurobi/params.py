@@ -74,13 +74,14 @@ WLSTokenRefresh float 0.9 0 1
 """
 
 _USED = {
-    *("BestBdStop", "BestObjStop", "Cutoff", "Cuts", "DualReductions", "FeasibilityTol"),
-    *("Heuristics", "InfUnbdInfo", "IntFeasTol", "IterationLimit", "LazyConstraints", "LogFile"),
-    *("LogToConsole", "MemLimit", "Method", "MIPGap", "MIPGapAbs", "NodeLimit", "ObjNumber"),
-    *("OptimalityTol", "OutputFlag", "PoolGap", "PoolGapAbs", "PoolSearchMode", "PoolSolutions"),
-    *("PreCrush", "Presolve", "QCPDual", "ResultFile", "Seed", "SoftMemLimit", "SolutionLimit"),
-    *("SolutionNumber", "StartNumber", "Threads", "ThreadLimit", "TimeLimit", "UpdateMode"),
-    *("WorkLimit", "DisplayInterval", "IISMethod", "LPMethod", "NonConvex"),
+    *("BestBdStop", "BestObjStop", "ConcurrentMIP", "Cutoff", "Cuts", "DualReductions"),
+    *("FeasibilityTol", "Heuristics", "InfUnbdInfo", "IntFeasTol", "IterationLimit"),
+    *("LazyConstraints", "LogFile", "LogToConsole", "MemLimit", "Method", "MIPGap"),
+    *("MIPGapAbs", "NodeLimit", "ObjNumber", "OptimalityTol", "OutputFlag", "PoolGap"),
+    *("PoolGapAbs", "PoolSearchMode", "PoolSolutions", "PreCrush", "Presolve", "QCPDual"),
+    *("ResultFile", "Seed", "SoftMemLimit", "SolutionLimit", "SolutionNumber", "StartNumber"),
+    *("Threads", "ThreadLimit", "TimeLimit", "UpdateMode", "WorkLimit", "DisplayInterval"),
+    *("IISMethod", "LPMethod", "NonConvex"),
 }
 
 

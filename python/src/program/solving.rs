@@ -172,6 +172,8 @@ impl Program {
     ///         programs, of both in deterministic units, and in bytes of open nodes.
     ///     cutoff: Only better points are wanted.
     ///     pool_size: Number of points found that are kept.
+    ///     race: Searches under different settings that start side by side, each with the same work;
+    ///         the best goes on. Up to 64.
     ///     starts: Points by handle to start from.
     ///     hints: A point as a start that is tried after those. Of starts and hints that have NaN,
     ///         the rest is searched for with the numbers fixed.
@@ -202,7 +204,7 @@ impl Program {
     ///     InvalidArgument: names the setting.
     #[pyo3(signature = (*, time_limit = None, gap = None, absolute_gap = None, threads = None, seed = 0,
         node_limit = None, iteration_limit = None, work_limit = None, memory_limit = None, cutoff = None,
-        pool_size = 1, starts = None, hints = None, objectives = None, best_points = false,
+        pool_size = 1, race = 1, starts = None, hints = None, objectives = None, best_points = false,
         pool_gap = None, pool_absolute_gap = None, presolve = true, cuts = true, heuristics = true, recognise = true,
         algorithm = "auto", feasibility_tolerance = None, integrality_tolerance = None,
         optimality_tolerance = None, stop = None, on_progress = None, on_point = None,
@@ -222,6 +224,7 @@ impl Program {
         memory_limit: Option<u64>,
         cutoff: Option<f64>,
         pool_size: usize,
+        race: usize,
         starts: Option<Vec<Bound<'_, PyAny>>>,
         hints: Option<Bound<'_, PyAny>>,
         objectives: Option<Vec<Given>>,
@@ -263,6 +266,7 @@ impl Program {
         mip.absolute_gap = absolute_gap.unwrap_or(mip.absolute_gap);
         mip.cutoff = cutoff;
         mip.pool_size = pool_size;
+        mip.race = race;
         (mip.presolve, mip.cuts, mip.heuristics) = (presolve, cuts, heuristics);
         let feasibility = feasibility_tolerance.unwrap_or(mip.feasibility_tolerance);
         mip.feasibility_tolerance = feasibility;

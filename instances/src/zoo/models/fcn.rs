@@ -1,13 +1,18 @@
 //! FCN-8s on VGG-16 (Long, Shelhamer, Darrell, "Fully convolutional networks for semantic
 //! segmentation", CVPR 2015).
 
-use super::{ModelBuild, ZooModel, classes, dropout, images, size, vgg};
+use super::{ModelBuild, ZooModel, classes, dropout, hidden, images, size, vgg};
 use crate::zoo::{Convolution, ModelSpec, Network, Pooling, Tensor, ZooError};
 
 pub(super) const FCN8: ZooModel = ZooModel {
     name: "fcn8",
     description: "FCN-8s with a VGG-16 backbone, sides a multiple of 32 (Long et al., CVPR 2015)",
-    own: &[size("416x608"), classes("21"), dropout("true")],
+    own: &[
+        size("416x608"),
+        classes("21"),
+        hidden("4096"),
+        dropout("true"),
+    ],
     defaults: &[("batch", "8")],
     builder: ModelBuild::Network(fcn8),
 };
@@ -26,6 +31,7 @@ fn fcn8(spec: &ModelSpec) -> Result<Network, ZooError> {
         ));
     }
     let classes = spec.integer("classes");
+    let hidden = spec.integer("hidden");
     let (mut net, mut x) = images(spec)?;
     let mut pools = Vec::new();
     for (b, depth) in [2, 2, 3, 3, 3].into_iter().enumerate() {
@@ -34,8 +40,8 @@ fn fcn8(spec: &ModelSpec) -> Result<Network, ZooError> {
         pools.push(x);
     }
     for (layer, convolution) in [
-        (6, Convolution::new(4096, 7).padding(3)),
-        (7, Convolution::new(4096, 1)),
+        (6, Convolution::new(hidden, 7).padding(3)),
+        (7, Convolution::new(hidden, 1)),
     ] {
         x = net.conv(&format!("fc{layer}"), x, convolution)?;
         x = net.relu(&format!("relu{layer}"), x)?;

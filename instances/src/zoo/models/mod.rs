@@ -102,6 +102,16 @@ const fn classes(default: &'static str) -> ParameterInfo {
     integer("classes", [1, 1 << 24], default, "number of classes")
 }
 
+/// Width of the two fully connected layers of VGG and its relatives.
+const fn hidden(default: &'static str) -> ParameterInfo {
+    integer(
+        "hidden",
+        [1, 1 << 20],
+        default,
+        "width of the fully connected layers",
+    )
+}
+
 const fn dropout(default: &'static str) -> ParameterInfo {
     parameter(
         "dropout",

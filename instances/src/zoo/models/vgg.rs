@@ -1,13 +1,20 @@
 //! VGG (Simonyan and Zisserman, "Very deep convolutional networks for large-scale image
 //! recognition", ICLR 2015).
 
-use super::{ModelBuild, ZooModel, classes, dropout, flatten, images, size};
-use crate::zoo::{Convolution, ModelSpec, Network, Pooling, Tensor, ZooError};
+use super::{ModelBuild, ZooModel, classes, dropout, flatten, hidden, images, size};
+use crate::zoo::{Convolution, ModelSpec, Network, ParameterInfo, Pooling, Tensor, ZooError};
+
+const PARAMETERS: &[ParameterInfo] = &[
+    size("224"),
+    classes("1000"),
+    hidden("4096"),
+    dropout("true"),
+];
 
 pub(super) const VGG16: ZooModel = ZooModel {
     name: "vgg16",
     description: "VGG-16, configuration D, without batch norm (Simonyan and Zisserman, ICLR 2015)",
-    own: &[size("224"), classes("1000"), dropout("true")],
+    own: PARAMETERS,
     defaults: &[],
     builder: ModelBuild::Network(|spec| vgg(spec, [2, 2, 3, 3, 3])),
 };
@@ -15,7 +22,7 @@ pub(super) const VGG16: ZooModel = ZooModel {
 pub(super) const VGG19: ZooModel = ZooModel {
     name: "vgg19",
     description: "VGG-19, configuration E, without batch norm (Simonyan and Zisserman, ICLR 2015)",
-    own: &[size("224"), classes("1000"), dropout("true")],
+    own: PARAMETERS,
     defaults: &[],
     builder: ModelBuild::Network(|spec| vgg(spec, [2, 2, 4, 4, 4])),
 };
@@ -52,7 +59,7 @@ fn vgg(spec: &ModelSpec, depths: [usize; 5]) -> Result<Network, ZooError> {
     x = net.adaptive_average_pool("avgpool", x, 7)?;
     x = flatten(&mut net, "flatten", x)?;
     for layer in [6, 7] {
-        x = net.linear(&format!("fc{layer}"), x, 4096, true)?;
+        x = net.linear(&format!("fc{layer}"), x, spec.integer("hidden"), true)?;
         x = net.relu(&format!("relu{layer}"), x)?;
         if spec.flag("dropout") {
             x = net.dropout(&format!("dropout{layer}"), x)?;
