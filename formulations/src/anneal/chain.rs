@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 /// Moves between two adjustments of temperature and price.
 const BLOCK: u64 = 1024;
+/// Moves between two questions whether to end: on large graphs a block takes seconds.
+const ASKED_EVERY: u64 = 64;
 /// First and last price of excess of a run that seeks, in units of [`Landscape::absence_price`].
 /// From the common price on, large general graphs freeze far above capacity: every recomputation
 /// then drags its inputs' with it.
@@ -94,17 +96,22 @@ impl<'g, L: Landscape> Chain<'g, L> {
         let absence_price = self.landscape.absence_price();
         let clock = Instant::now();
         let (mut done, mut before) = (0, 0.0);
-        loop {
+        'run: loop {
             let by_time = settings.time.map_or(0.0, |time| {
                 clock.elapsed().as_secs_f64() / time.as_secs_f64().max(1e-9)
             });
             let progress = by_time.max(done as f64 / settings.moves as f64);
-            if progress >= 1.0 || observer.is_over() {
+            if progress >= 1.0 {
                 break;
             }
             let temperature = scale * settings.hot * (settings.cold / settings.hot).powf(progress);
-            for _ in 0..BLOCK {
-                self.step(temperature);
+            for _ in 0..BLOCK / ASKED_EVERY {
+                if observer.is_over() {
+                    break 'run;
+                }
+                for _ in 0..ASKED_EVERY {
+                    self.step(temperature);
+                }
             }
             done += BLOCK;
             self.walk.look_around();
@@ -120,6 +127,9 @@ impl<'g, L: Landscape> Chain<'g, L> {
             if self.best_cost().is_some_and(|cost| cost <= settings.target) {
                 break;
             }
+        }
+        if self.evaluated > 0 {
+            observer.report(std::mem::take(&mut self.evaluated), self.best_cost());
         }
         self.save();
     }

@@ -25,7 +25,7 @@ pub use polish::{POLISH_MOVES_PER_NODE, POLISH_RUNS, PolishSettings, polish};
 pub use population::Population;
 pub use portfolio::{Annealed, PortfolioSettings, search};
 pub use remat_lp::random::Xoshiro256;
-pub use sparse::{StretchSettings, Stretched, improve};
+pub use sparse::{StretchSettings, Stretched, improve, seek};
 pub(crate) use stage::{CheckmateStageScratch, evaluate};
 pub use state::{CheckmateState, Delta, Flip};
 pub(crate) use undo::Undo;

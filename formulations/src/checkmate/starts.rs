@@ -1,6 +1,6 @@
 //! First schedules: baselines that fit.
 
-use crate::anneal::Found;
+use crate::anneal::{self, CheckmateLandscape, Found, Observer};
 use crate::baselines::{self, Patience};
 use crate::solve::Watch;
 use rayon::prelude::*;
@@ -26,8 +26,16 @@ const QUICK: [&str; 8] = [
 ];
 /// The first of them, for large graphs, where annealing alone takes long to come down to the budget.
 const FOR_LARGE: usize = 2;
+/// Nodes from which on annealing from everything takes long to come down to the budget.
+const SOUGHT_FROM: usize = 1_500;
+/// Cost of a schedule that leaves little to a search from one that does not fit, in that of computing
+/// every node once.
+const DECENT: f64 = 1.25;
 /// Share of the time left that baselines get at most: the rest is the search's.
 const TIME_SHARE: f64 = 0.3;
+/// The same for a search from a schedule that does not fit, and the seed of that.
+const SEEK_SHARE: f64 = 0.5;
+const SEED: u64 = 0;
 
 /// A schedule that fits, replayed.
 pub(crate) struct Known {
@@ -58,31 +66,70 @@ pub(super) fn known(
     known
 }
 
-/// The schedules of quick baselines that fit.
+/// The schedules of quick baselines that fit; on large graphs where none does at a decent cost, what
+/// a search from the one with the least peak finds.
 pub(crate) fn fitting_baselines(
     instance: &Instance,
     budget_bytes: u64,
     watch: &Watch<'_>,
 ) -> Vec<Known> {
-    // What takes long has its turn where nothing else fits.
-    let (names, otherwise, share) = match instance.len() {
-        0..=ALL_QUICK_UP_TO => (&QUICK[..], None, 1.0),
-        n if n <= BITS_UP_TO => (&QUICK[..FOR_LARGE], Some("dtr"), TIME_SHARE),
-        _ => (&QUICK[..FOR_LARGE], None, 1.0),
+    let n = instance.len();
+    let (names, share) = match n {
+        0..=ALL_QUICK_UP_TO => (&QUICK[..], 1.0),
+        n if n <= BITS_UP_TO => (&QUICK[..FOR_LARGE], TIME_SHARE),
+        _ => (&QUICK[..FOR_LARGE], 1.0),
     };
-    let run = |name: &&str, patience: Patience<'_>| {
+    let run = |name: &str, patience: Patience<'_>| {
         let baseline = baselines::by_name(name)?;
         let schedule = baseline.run_until(instance, budget_bytes, patience).ok()?;
-        fitting(instance, budget_bytes, schedule)
+        let replay = simulate::checkmate(instance, &schedule).ok()?;
+        Some(Known { schedule, replay })
     };
-    watch.within(share, |patience| {
-        let known = names.par_iter().filter_map(|name| run(name, patience));
-        let known: Vec<Known> = known.collect();
-        match otherwise {
-            Some(name) if known.is_empty() => run(&name, patience).into_iter().collect(),
-            _ => known,
-        }
-    })
+    let tried: Vec<Known> = watch.within(share, |patience| {
+        let tried = names.par_iter().filter_map(|name| run(name, patience));
+        tried.collect()
+    });
+    let fits = |known: &Known| known.replay.peak_bytes <= budget_bytes;
+    let (mut known, others): (Vec<_>, Vec<_>) = tried.into_iter().partition(fits);
+    let decent = DECENT * instance.base_cost() as f64;
+    if n >= SOUGHT_FROM && known.iter().all(|k| k.replay.cost as f64 > decent) {
+        let nearest = others.iter().min_by_key(|k| k.replay.peak_bytes);
+        let (sought, evicted) = watch.within(SEEK_SHARE, |patience| {
+            let evicted = || match n {
+                ALL_QUICK_UP_TO..=BITS_UP_TO => run("dtr", patience).filter(fits),
+                _ => None,
+            };
+            let sought = || sought(instance, budget_bytes, nearest?, watch, patience);
+            rayon::join(sought, evicted)
+        });
+        known.extend(sought.into_iter().chain(evicted));
+    }
+    known
+}
+
+/// A schedule that fits, found from one that nearly does.
+fn sought(
+    instance: &Instance,
+    budget_bytes: u64,
+    from: &Known,
+    watch: &Watch<'_>,
+    patience: Patience<'_>,
+) -> Option<Known> {
+    let graph = CheckmateLandscape::new(instance, budget_bytes);
+    let time = watch.left().map(|left| left.mul_f64(SEEK_SHARE));
+    let retained = &from.schedule.retained;
+    let found = anneal::seek(&graph, retained, SEED, time, &Waiting(patience))?;
+    let schedule = CheckmateSchedule::cheapest(instance, found.retained);
+    fitting(instance, budget_bytes, schedule)
+}
+
+/// Somebody who waits.
+struct Waiting<'a>(Patience<'a>);
+
+impl Observer for Waiting<'_> {
+    fn is_over(&self) -> bool {
+        self.0.is_over()
+    }
 }
 
 /// A schedule, if it executes and fits.

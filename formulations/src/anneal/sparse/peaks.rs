@@ -1,5 +1,6 @@
 //! Peak memory of all stages, shifted over ranges and asked for what exceeds the capacity.
 
+use super::super::price;
 use std::ops::Range;
 
 /// Stages of a block: a shift or a question over a range looks at blocks, and at the stages of no
@@ -12,6 +13,8 @@ pub(super) struct Peaks {
     /// Peaks, without the shift of the block.
     own: Vec<f64>,
     blocks: Vec<Block>,
+    /// What excess weighs in each stage; empty as long as it weighs the same in all.
+    weights: Vec<f64>,
     capacity: f64,
 }
 
@@ -32,6 +35,7 @@ impl Peaks {
         let mut all = Peaks {
             blocks: vec![empty; peaks.len().div_ceil(BLOCK)],
             own: peaks,
+            weights: Vec::new(),
             capacity,
         };
         (0..all.blocks.len()).for_each(|b| all.look_at(b));
@@ -53,6 +57,22 @@ impl Peaks {
     #[inline]
     pub fn over(&self, peak: f64) -> f64 {
         (peak - self.capacity).max(0.0)
+    }
+
+    /// Weight of excess in a stage.
+    #[inline]
+    pub fn weight(&self, stage: usize) -> f64 {
+        self.weights.get(stage).copied().unwrap_or(1.0)
+    }
+
+    /// Makes excess weigh more in the stages that have some, and less in the others, after a share
+    /// of a run.
+    pub fn press(&mut self, share: f64) {
+        let mut weights = std::mem::take(&mut self.weights);
+        weights.resize(self.own.len(), 1.0);
+        let above = (0..self.own.len()).map(|t| self.at(t) > self.capacity);
+        price::press(&mut weights, above, share);
+        self.weights = weights;
     }
 
     /// Bytes above the capacity in all stages together.
@@ -83,6 +103,23 @@ impl Peaks {
             let base = block.shift;
             let one = |own: &f64| self.over(own + base + shift) - self.over(own + base);
             change += self.own[part].iter().map(one).sum::<f64>();
+        }
+        change
+    }
+
+    /// The same with each stage's weight.
+    pub fn weighted_change(&self, stages: Range<usize>, shift: f64) -> f64 {
+        if self.weights.is_empty() {
+            return self.excess_change(stages, shift);
+        }
+        let mut change = 0.0;
+        for (b, part) in blocks(stages) {
+            let block = &self.blocks[b];
+            if block.most.max(block.most + shift) <= self.capacity {
+                continue;
+            }
+            let one = |t: usize| self.over(self.at(t) + shift) - self.excess(t);
+            change += part.map(|t| self.weights[t] * one(t)).sum::<f64>();
         }
         change
     }

@@ -139,7 +139,13 @@ impl<'g> SparseState<'g> {
         }
     }
 
-    /// Computes the change by a flip; infinite where a stage would compute hundreds of nodes.
+    /// Makes excess weigh more in the stages that have some, and less in the others, after a share
+    /// of a run.
+    pub fn press(&mut self, share: f64) {
+        self.peaks.press(share);
+    }
+
+    /// Computes the change by a flip, excess by weight; infinite where a stage would compute hundreds of nodes.
     pub fn evaluate(&mut self, flip: Flip) -> Delta {
         let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
         let shift = self.graph.shift(flip);
@@ -147,7 +153,8 @@ impl<'g> SparseState<'g> {
         let mut change = |state: &mut Self, t: usize, shift: f64| {
             let (cost, peak) = state.stage(t, Some(flip), shift);
             delta.cost += cost - state.cost[t];
-            delta.excess += state.peaks.over(peak) - state.peaks.excess(t);
+            let more = state.peaks.over(peak) - state.peaks.excess(t);
+            delta.excess += state.peaks.weight(t) * more;
             cost.is_finite()
         };
         let mut is_finite = change(self, from - 1, 0.0) && change(self, to, shift);
@@ -158,7 +165,7 @@ impl<'g> SparseState<'g> {
             let next = self.touches[i]
                 .get(at)
                 .map_or(to, |s| (*s as usize).min(to));
-            moved += self.peaks.excess_change(t..next, shift);
+            moved += self.peaks.weighted_change(t..next, shift);
             if next < to {
                 is_finite = change(self, next, shift);
             }
