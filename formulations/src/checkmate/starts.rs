@@ -24,12 +24,13 @@ const QUICK: [&str; 8] = [
     "pytorch-min-cut",
     "pytorch-budget",
 ];
-/// The first of them, for large graphs, where annealing alone takes long to come down to the budget.
+/// The first of them, for large graphs, where annealing alone takes long to come down to the
+/// budget.
 const FOR_LARGE: usize = 2;
 /// Nodes from which on annealing from everything takes long to come down to the budget.
 const SOUGHT_FROM: usize = 1_500;
-/// Cost of a schedule that leaves little to a search from one that does not fit, in that of computing
-/// every node once.
+/// Cost of a schedule that leaves little to a search from one that does not fit, in that of
+/// computing every node once.
 const DECENT: f64 = 1.25;
 /// Share of the time left that baselines get at most: the rest is the search's.
 const TIME_SHARE: f64 = 0.3;
@@ -66,8 +67,8 @@ pub(super) fn known(
     known
 }
 
-/// The schedules of quick baselines that fit; on large graphs where none does at a decent cost, what
-/// a search from the one with the least peak finds.
+/// The schedules of quick baselines that fit; on large graphs where none does at a decent cost,
+/// what a search from the one with the least peak finds.
 pub(crate) fn fitting_baselines(
     instance: &Instance,
     budget_bytes: u64,

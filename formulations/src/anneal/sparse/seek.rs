@@ -24,8 +24,8 @@ const COLD: f64 = 0.01;
 const FIRST_STREAM: u64 = 1 << 52;
 
 /// The cheapest sets found that fit, from sets that nearly do: runs over all of the graph in which
-/// excess gets dearer at a steady rate. With `time` they take that long, and the answer is as good as
-/// the machine is fast. `None` where nothing was found.
+/// excess gets dearer at a steady rate. With `time` they take that long, and the answer is as good
+/// as the machine is fast. `None` where nothing was found.
 pub fn seek(
     graph: &CheckmateLandscape,
     retained: &StageRuns,

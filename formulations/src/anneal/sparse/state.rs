@@ -145,7 +145,8 @@ impl<'g> SparseState<'g> {
         self.peaks.press(share);
     }
 
-    /// Computes the change by a flip, excess by weight; infinite where a stage would compute hundreds of nodes.
+    /// Computes the change by a flip, excess by weight; infinite where a stage would compute
+    /// hundreds of nodes.
     pub fn evaluate(&mut self, flip: Flip) -> Delta {
         let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
         let shift = self.graph.shift(flip);
