@@ -223,8 +223,8 @@ class Program:
                 programs, of both in deterministic units, and in bytes of open nodes.
             cutoff: Only better points are wanted.
             pool_size: Number of points found that are kept.
-            race: Searches under different settings that start side by side, each with the same work;
-                the best goes on. Up to 64.
+            race: Searches under different settings that start side by side, each with the same
+                work; the best goes on. Up to 64.
             starts: Points by handle to start from.
             hints: A point as a start that is tried after those. Of starts and hints that have NaN,
                 the rest is searched for with the numbers fixed.
