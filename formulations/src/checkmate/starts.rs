@@ -96,9 +96,11 @@ pub(crate) fn fitting_baselines(
     if n >= SOUGHT_FROM && known.iter().all(|k| k.replay.cost as f64 > decent) {
         let nearest = others.iter().min_by_key(|k| k.replay.peak_bytes);
         let (sought, evicted) = watch.within(SEEK_SHARE, |patience| {
-            let evicted = || match n {
-                ALL_QUICK_UP_TO..=BITS_UP_TO => run("dtr", patience).filter(fits),
-                _ => None,
+            // Among the quick ones up to there.
+            let has_turn = n > ALL_QUICK_UP_TO && n <= BITS_UP_TO;
+            let evicted = || {
+                let found = has_turn.then(|| run("dtr", patience)).flatten();
+                found.filter(fits)
             };
             let sought = || sought(instance, budget_bytes, nearest?, watch, patience);
             rayon::join(sought, evicted)
