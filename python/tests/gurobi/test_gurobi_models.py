@@ -246,7 +246,8 @@ def test_parameters() -> None:
     assert caught.value.errno == GRB.Error.VALUE_OUT_OF_RANGE
     model.Params.NodefileStart = 0.5
     model.Params.ConcurrentMIP = 2
-    assert "NodefileStart" in gp.ignored() and "ConcurrentMIP" not in gp.ignored()
+    assert "NodefileStart" in gp.ignored() and "TimeLimit" not in gp.ignored()
+    assert "ConcurrentMIP" not in gp.ignored()
     with gp.Env(params={"OutputFlag": 0, "Threads": 1}) as env:
         inner = gp.Model("inner", env=env)
     inner.addVar(obj=1, lb=2)
