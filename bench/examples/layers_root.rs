@@ -2,11 +2,12 @@
 //! their layers; bound, size, time and memory.
 //!
 //! `cargo run --release -p remat-bench --features experiments --example layers_root --
-//! INSTANCE BUDGET [--monet] [--plain] [--plan SECONDS] [--time-limit SECONDS]`
+//! INSTANCE BUDGET [--monet] [--plain] [--approach] [--plan SECONDS] [--time-limit SECONDS]`
 //!
 //! The form is that of Checkmate's program, or of MONeT's.
 //! INSTANCE is a file or `zoo:MODEL`. The intervals of a plan that was searched for so long are in
-//! the restricted master from the start.
+//! the restricted master from the start. With `--approach` the first-order method has the root from
+//! the second solve on, without it never.
 
 use remat_formulations::checkmate::CheckmateFormulation;
 use remat_formulations::life::layers::Layered;
@@ -14,7 +15,7 @@ use remat_formulations::monet::MonetFormulation;
 use remat_formulations::solve::{Formulation, Problem, Settings, Solvable, Start};
 use remat_formulations::{Budget, Instance};
 use remat_instances::zoo;
-use remat_solver::price::{Incumbents, Root, RootSettings};
+use remat_solver::price::{ApproachSettings, Incumbents, Root, RootSettings};
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -39,6 +40,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         match arg.as_str() {
             "--plain" => plain = true,
             "--monet" => monet = true,
+            "--approach" => {
+                root.approach = Some(ApproachSettings {
+                    pivots: 0,
+                    pivots_per_solve: 0,
+                    ..ApproachSettings::default()
+                });
+            }
             "--plan" => plan = Some(Duration::from_secs_f64(value()?.parse()?)),
             "--time-limit" => {
                 root.time_limit = Some(Duration::from_secs_f64(value()?.parse()?));
