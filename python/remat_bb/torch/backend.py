@@ -484,6 +484,8 @@ def measure(step: Callable[..., Any], *arguments: Any, repeats: int = 3) -> tupl
     for _ in range(repeats):
         start = time.perf_counter()
         run()
+        if device is not None:
+            torch.cuda.synchronize(device)
         best = min(best, time.perf_counter() - start)
     restore()
     if report is not None:
