@@ -6,7 +6,7 @@
 #
 # Needs Python 3 with torch 2.11.0 (its libtorch is used) and a GPU; no toolchain: a stripped release binary from another
 # machine will do. What can be set in the environment, with defaults:
-#   DEVICE=cuda   BUDGETS="100 80 60 40"   LIMIT=16GiB   TIME=60s   REPEAT=5
+#   DEVICE=cuda   BUDGETS="100 80 60 40"   LIMIT=16GiB   TIME=60s   REPEAT=5   PARTS="budgets batches timelines"
 #   MODELS="zoo:resnet50?batch=96 zoo:unet?batch=8 zoo:vgg19?batch=64 zoo:gpt2?batch=8"
 set -euo pipefail
 
@@ -17,6 +17,7 @@ budgets=${BUDGETS:-100 80 60 40}
 limit=${LIMIT:-16GiB}
 time=${TIME:-60s}
 repeat=${REPEAT:-5}
+parts=${PARTS:-budgets batches timelines}
 models=${MODELS:-zoo:resnet50?batch=96 zoo:unet?batch=8 zoo:vgg19?batch=64 zoo:gpt2?batch=8}
 
 mkdir -p "$folder"
@@ -42,17 +43,18 @@ bytes() { python3 -c 'import re, sys
 number, unit = re.fullmatch(r"([0-9.]+)([KMG]?i?B?)", sys.argv[1]).groups()
 print(int(float(number) * {"": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}[unit]))' "$1"; }
 
-# 1. Budgets.
-for model in $models; do
-    for budget in $budgets; do
-        out=$folder/$(word "$model")-$budget.json
-        code=0
-        "$program" train-check "$model" --budget "$budget%" --device "$device" --time-limit "$time" \
-            --repeat "$repeat" --json >"$out" 2>"${out%.json}.log" || code=$?
-        [ "$code" = 0 ] || echo "$model at $budget%: exit code $code, see ${out%.json}.log"
+# 1. Plans for several budgets, and the known heuristics' plans.
+budgets() {
+    for model in $models; do
+        for budget in $budgets; do
+            out=$folder/$(word "$model")-$budget.json
+            code=0
+            "$program" train-check "$model" --budget "$budget%" --device "$device" --time-limit "$time" \
+                --repeat "$repeat" --json >"$out" 2>"${out%.json}.log" || code=$?
+            [ "$code" = 0 ] || echo "$model at $budget%: exit code $code, see ${out%.json}.log"
+        done
     done
-done
-python3 - "$folder" <<'PYTHON' | tee "$folder/plans.txt"
+    python3 - "$folder" <<'PYTHON' | tee "$folder/plans.txt"
 import glob, json, sys
 
 print(f"{'instance':44} {'budget':>12} {'strategy':20} {'predicted s':>11} {'measured s':>10} {'off':>7} "
@@ -87,6 +89,7 @@ for path in sorted(glob.glob(sys.argv[1] + "/*.json")):
 print(f"\n{len(misses)} beyond 3% of memory, the budget, or 5% of time")
 print("\n".join(misses))
 PYTHON
+}
 
 # 2. The largest batch within a fixed amount of memory.
 allowed=$(bytes "$limit")
@@ -99,36 +102,51 @@ fits() {
     found=$("$program" exec "$profile" "$plan" --device "$device" --repeat 1 --json 2>/dev/null) || return 1
     [ "$(echo "$found" | field measured.peak_memory_bytes)" -le "$allowed" ]
 }
+# From the batch that the model names, if it names one.
 largest() {
-    local low=0 high=1
+    local low=0 high
+    high=$(echo "$1" | sed -n 's/.*[?&]batch=\([0-9]*\).*/\1/p')
+    high=${high:-1}
     while fits "$1" "$high" "$2"; do low=$high; high=$((2 * high)); done
+    while [ "$low" = 0 ] && [ "$high" -gt 1 ]; do
+        local half=$((high / 2))
+        if fits "$1" "$half" "$2"; then low=$half; else high=$half; fi
+    done
     while [ $((high - low)) -gt $((1 + low / 50)) ]; do
         local middle=$(((low + high) / 2))
         if fits "$1" "$middle" "$2"; then low=$middle; else high=$middle; fi
     done
     echo "$low"
 }
-echo "largest batch within $limit, to 2%:" | tee "$folder/batches.txt"
-for model in $models; do
-    # A budget that asks for nothing gives the plan without recomputation.
-    plain=$(largest "$model" 100TiB)
-    with=$(largest "$model" "$limit")
-    echo "${model%%\?*}: $plain without recomputation, $with with" | tee -a "$folder/batches.txt"
-done
-rm -f "$folder/batch-profile.json" "$folder/batch-plan.json"
+batches() {
+    echo "largest batch within $limit, to 2%:" | tee "$folder/batches.txt"
+    for model in $models; do
+        # A budget that asks for nothing gives the plan without recomputation.
+        plain=$(largest "$model" 100TiB)
+        with=$(largest "$model" "$limit")
+        echo "${model%%\?*}: $plain without recomputation, $with with" | tee -a "$folder/batches.txt"
+    done
+    rm -f "$folder/batch-profile.json" "$folder/batch-plan.json"
+}
 
 # 3. Memory over time, predicted and measured.
-for model in $models; do
-    profile=$folder/profile-$(word "$model").json
-    plan=$folder/plan-$(word "$model").json
-    "$program" profile "$model" --device "$device" --repeat "$repeat" --out "$profile" >/dev/null
-    if "$program" solve "$profile" --budget 60% --time-limit "$time" --out "$plan" --quiet >/dev/null; then
-        "$program" exec "$profile" "$plan" --device "$device" --check --tolerance 3% --repeat "$repeat" \
-            --svg "$folder/$(word "$model").svg" | tee -a "$folder/timelines.txt" || true
-    fi
-    # 4. The same with copies over the link that the profile measured.
-    if "$program" solve "$profile" --budget 60% --offload on --time-limit "$time" --out "$plan" --quiet >/dev/null; then
-        "$program" exec "$profile" "$plan" --device "$device" --check --tolerance 3% --repeat "$repeat" \
-            | tee -a "$folder/copies.txt" || true
-    fi
+timelines() {
+    for model in $models; do
+        profile=$folder/profile-$(word "$model").json
+        plan=$folder/plan-$(word "$model").json
+        "$program" profile "$model" --device "$device" --repeat "$repeat" --out "$profile" >/dev/null
+        if "$program" solve "$profile" --budget 60% --time-limit "$time" --out "$plan" --quiet >/dev/null; then
+            "$program" exec "$profile" "$plan" --device "$device" --check --tolerance 3% --repeat "$repeat" \
+                --svg "$folder/$(word "$model").svg" | tee -a "$folder/timelines.txt" || true
+        fi
+        # 4. The same with copies over the link that the profile measured.
+        if "$program" solve "$profile" --budget 60% --offload on --time-limit "$time" --out "$plan" --quiet >/dev/null; then
+            "$program" exec "$profile" "$plan" --device "$device" --check --tolerance 3% --repeat "$repeat" \
+                | tee -a "$folder/copies.txt" || true
+        fi
+    done
+}
+
+for part in $parts; do
+    "$part"
 done

@@ -433,25 +433,29 @@ int remat_layer_norm_backward(Tensor **out, const Tensor *dy, const Tensor *x, i
   });
 }
 
-// Queries, keys and values [batch, heads, positions, features] on CUDA: output, log-sum-exp, and the generator's state.
+// Queries, keys and values [batch, heads, positions, features] on CUDA: output and log-sum-exp. Without dropout nobody
+// reads the generator's state.
 int remat_attention(Tensor **out, const Tensor *q, const Tensor *k, const Tensor *v, bool causal) {
   return guarded([&] {
     auto [y, lse, seed, offset] = at::_scaled_dot_product_efficient_attention(*q, *k, *v, {}, true, 0.0, causal);
     out[0] = boxed(y);
     out[1] = boxed(lse);
-    // Without dropout nobody reads the generator's state, and it may be left out.
-    auto state = [](Tensor &t) { return new Tensor(t.defined() ? t : at::zeros({}, at::kLong)); };
-    out[2] = state(seed);
-    out[3] = state(offset);
   });
 }
 
 int remat_attention_backward(Tensor **out, const Tensor *dy, const Tensor *q, const Tensor *k, const Tensor *v,
-                             const Tensor *y, const Tensor *lse, const Tensor *seed, const Tensor *offset,
-                             bool causal) {
+                             const Tensor *y, const Tensor *lse, bool causal) {
   return guarded([&] {
+    // This kernel takes "deterministic, or else a warning" for no wish.
+    struct Strict {
+      at::Context &context = at::globalContext();
+      bool deterministic = context.deterministicAlgorithms();
+      Strict() { context.setDeterministicAlgorithms(deterministic, false); }
+      ~Strict() { context.setDeterministicAlgorithms(deterministic, true); }
+    } strict;
+    Tensor state = at::zeros({}, at::kLong);
     auto [dq, dk, dv, db] = at::_scaled_dot_product_efficient_attention_backward(
-        *dy, *q, *k, *v, {}, *y, *lse, *seed, *offset, 0.0, {true, true, true, false}, causal);
+        *dy, *q, *k, *v, {}, *y, *lse, state, state, 0.0, {true, true, true, false}, causal);
     out[0] = boxed(dq);
     out[1] = boxed(dk);
     out[2] = boxed(dv);

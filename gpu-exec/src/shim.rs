@@ -95,8 +95,6 @@ unsafe extern "C" {
         v: *const C_tensor,
         y: *const C_tensor,
         lse: *const C_tensor,
-        seed: *const C_tensor,
-        offset: *const C_tensor,
         causal: bool,
     ) -> i32;
 }
@@ -432,8 +430,8 @@ pub fn layer_norm_backward(
     })
 }
 
-/// Attention on CUDA: output, log-sum-exp, and two tensors of the generator's state.
-pub fn attention([q, k, v]: [&Tensor; 3], causal: bool) -> Result<[Option<Tensor>; 4], ExecError> {
+/// Attention on CUDA: output and log-sum-exp.
+pub fn attention([q, k, v]: [&Tensor; 3], causal: bool) -> Result<[Option<Tensor>; 2], ExecError> {
     // SAFETY: live tensors.
     tensors(|out| unsafe { remat_attention(out, q.as_ptr(), k.as_ptr(), v.as_ptr(), causal) })
 }
@@ -442,10 +440,9 @@ pub fn attention([q, k, v]: [&Tensor; 3], causal: bool) -> Result<[Option<Tensor
 pub fn attention_backward(
     dy: &Tensor,
     [q, k, v]: [&Tensor; 3],
-    output: [&Tensor; 4],
+    [y, lse]: [&Tensor; 2],
     causal: bool,
 ) -> Result<[Option<Tensor>; 3], ExecError> {
-    let [y, lse, seed, offset] = output.map(Tensor::as_ptr);
     // SAFETY: live tensors.
     tensors(|out| unsafe {
         remat_attention_backward(
@@ -454,10 +451,8 @@ pub fn attention_backward(
             q.as_ptr(),
             k.as_ptr(),
             v.as_ptr(),
-            y,
-            lse,
-            seed,
-            offset,
+            y.as_ptr(),
+            lse.as_ptr(),
             causal,
         )
     })

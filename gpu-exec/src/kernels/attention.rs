@@ -121,7 +121,7 @@ fn by_heads(call: &Call<'_>, heads: &Heads) -> Result<[Tensor; 3], ExecError> {
     ])
 }
 
-/// Output, log-sum-exp, and on CUDA the generator's state.
+/// Output and log-sum-exp.
 pub fn fused(call: &Call<'_>, heads: &Heads) -> Result<Vec<Tensor>, ExecError> {
     let [q, k, v] = by_heads(call, heads)?;
     let mut output: Vec<Tensor> = match q.device() {
@@ -156,8 +156,7 @@ pub fn fused_backward(call: &Call<'_>, heads: &Heads, dy: &Tensor) -> Result<Gra
     let lse = call.saved(1)?;
     let gradients = match q.device() {
         tch::Device::Cuda(_) => {
-            let output = [&y, lse, call.saved(2)?, call.saved(3)?];
-            shim::attention_backward(&dy, [&q, &k, &v], output, heads.causal)?
+            shim::attention_backward(&dy, [&q, &k, &v], [&y, lse], heads.causal)?
         }
         _ => {
             let none: Option<&Tensor> = None;

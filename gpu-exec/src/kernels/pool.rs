@@ -82,6 +82,14 @@ pub fn adaptive(call: &Call<'_>) -> Result<Tensor, ExecError> {
 }
 
 pub fn adaptive_backward(call: &Call<'_>, dy: &Tensor) -> Result<Tensor, ExecError> {
+    if call.spatial().iter().all(|&size| size == 1) {
+        // A mean gives every element the same share; libtorch's kernel adds in any order on a GPU.
+        let mut share = dy.shallow_clone();
+        for &size in &call.input_shape(0)[2..] {
+            share = share.f_div_scalar(size)?;
+        }
+        return Ok(share.f_expand(call.input_shape(0), false)?.f_contiguous()?);
+    }
     let x = shaped(call, dy)?;
     Ok(match x.dim() {
         4 => x.f_internal_adaptive_avg_pool2d_backward(dy)?,

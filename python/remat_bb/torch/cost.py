@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import time
 from typing import Any
 
@@ -15,6 +16,10 @@ from ._compat import fx
 from .partition import Call, storage_bytes
 
 _MEASURED: dict[tuple[Any, ...], tuple[int, int]] = {}
+_ELSEWHERE: dict[tuple[Any, ...], dict[int, torch.device]] = {}
+"""Devices of results, by call and place, that are on another one than the trace says. Seed and
+offset of fused attention are on the processor in a run and on the GPU in a trace, and its backward
+kernel reads them there (torch, ``_meta_registrations.py``, Note [Seed and Offset])."""
 
 
 class Costs:
@@ -133,13 +138,47 @@ def _key(node: fx.Node) -> tuple[Any, ...]:
     return (str(node.target), str(spec), *map(word, leaves))
 
 
-def _materialised(leaf: Any) -> Any:
+def _device_of(part: Any) -> torch.device | None:
+    """The device of a value, where it is not that of the trace."""
+    if isinstance(part, fx.Node) and part.target is operator.getitem:
+        return _ELSEWHERE.get(_key(part.args[0]), {}).get(part.args[1])
+    return None
+
+
+def _note_devices(node: fx.Node, results: Any) -> None:
+    """Notes results that are on another device than the trace says."""
+    traced = node.meta.get("val")
+    if not isinstance(results, (tuple, list)) or not isinstance(traced, (tuple, list)):
+        return
+    elsewhere = {
+        k: real.device
+        for k, (real, fake) in enumerate(zip(results, traced))
+        if isinstance(real, torch.Tensor)
+        and isinstance(fake, torch.Tensor)
+        and real.device.type != fake.device.type
+    }
+    if elsewhere:
+        _ELSEWHERE[_key(node)] = elsewhere
+
+
+def _real_arguments(node: fx.Node) -> tuple[Any, Any]:
+    """Real values for the arguments of a call."""
+
+    def real(part: Any) -> Any:
+        value = part.meta.get("val") if isinstance(part, fx.Node) else part
+        device = _device_of(part)
+        return tree_map(lambda leaf: _materialised(leaf, device), value)
+
+    return tree_map(real, node.args), tree_map(real, dict(node.kwargs))
+
+
+def _materialised(leaf: Any, device: torch.device | None = None) -> Any:
     """A real tensor with the layout of a fake one; whatever else, as it is."""
     if not isinstance(leaf, torch.Tensor):
         return leaf
     span = 1 + sum((n - 1) * s for n, s in zip(leaf.shape, leaf.stride()))
     span = 0 if leaf.numel() == 0 else span
-    storage = torch.zeros(span, dtype=leaf.dtype, device=leaf.device)
+    storage = torch.zeros(span, dtype=leaf.dtype, device=device or leaf.device)
     if leaf.dtype.is_floating_point and span:
         storage.uniform_(0.1, 1.0)
     elif leaf.dtype == torch.bool:
@@ -150,7 +189,7 @@ def _materialised(leaf: Any) -> Any:
 def _run(node: fx.Node, repeats: int) -> tuple[int, int]:
     """Runs a call on its own: time in nanoseconds and workspace in bytes."""
     with _compat.unset_fake_temporarily(), torch.no_grad():
-        arguments, options = tree_map(_materialised, _values(node))
+        arguments, options = _real_arguments(node)
         leaves = tree_flatten((arguments, options))[0]
         devices = {x.device for x in leaves if isinstance(x, torch.Tensor)}
         value = node.meta.get("val")
@@ -160,7 +199,7 @@ def _run(node: fx.Node, repeats: int) -> tuple[int, int]:
         with torch.random.fork_rng(devices=[cuda] if cuda else []):
             made = sum(storage_bytes(x) for x in _storages(outputs))
             if cuda is not None:
-                return _run_cuda(node.target, arguments, options, repeats, cuda, made)
+                return _run_cuda(node, arguments, options, repeats, cuda, made)
             return _run_cpu(node.target, arguments, options, repeats, made)
 
 
@@ -185,9 +224,10 @@ def _run_cpu(target: Any, arguments: Any, options: Any, repeats: int, made: int)
 
 
 def _run_cuda(
-    target: Any, arguments: Any, options: Any, repeats: int, device: torch.device, made: int
+    node: fx.Node, arguments: Any, options: Any, repeats: int, device: torch.device, made: int
 ) -> tuple[int, int]:
-    target(*arguments, **options)
+    target: Any = node.target
+    _note_devices(node, target(*arguments, **options))
     torch.cuda.synchronize(device)
     torch.cuda.reset_peak_memory_stats(device)
     before = torch.cuda.memory_allocated(device)

@@ -144,7 +144,9 @@ class Host:
         try:
             with _compat.unset_fake_temporarily():
                 # Filled once: the first step finds its pages.
-                arena = torch.zeros(self.arena_bytes, dtype=torch.uint8, pin_memory=pinned)
+                arena = torch.zeros(
+                    self.arena_bytes, dtype=torch.uint8, device="cpu", pin_memory=pinned
+                )
         except RuntimeError as error:
             words = str(error).strip().partition("\n")[0]
             raise RematError(

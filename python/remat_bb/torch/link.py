@@ -129,7 +129,9 @@ def measure_link(device: torch.device | str | int | None = None) -> Link:
 def _measured_on(device: torch.device) -> Link:
     most = SIZES[-1]
     on_device = [torch.empty(most, dtype=torch.uint8, device=device) for _ in range(2)]
-    on_host = [torch.empty(most, dtype=torch.uint8, pin_memory=True) for _ in range(2)]
+    on_host = [
+        torch.empty(most, dtype=torch.uint8, device="cpu", pin_memory=True) for _ in range(2)
+    ]
     streams = [torch.cuda.Stream(device) for _ in range(2)]
     ways = ((on_device[0], on_host[0]), (on_host[1], on_device[1]))
 

@@ -425,7 +425,7 @@ def ticket_value(graph: fx.Graph) -> torch.Tensor:
     values = (part for node in graph.nodes for part in tree_leaves(node.meta.get("val")))
     mode = next(value.fake_mode for value in values if isinstance(value, _compat.FakeTensor))
     with mode:
-        return torch.empty(1, dtype=torch.int64)
+        return torch.empty(1, dtype=torch.int64, device="cpu")
 
 
 def state_value(node: fx.Node) -> torch.Tensor:

@@ -37,7 +37,7 @@ class Attention(nn.Module):
             mixed = F.scaled_dot_product_attention(query, key, value, is_causal=True)
         else:
             scores = query @ key.transpose(-2, -1) / (width // self.heads) ** 0.5
-            mask = torch.ones(length, length, dtype=torch.bool).tril()
+            mask = torch.ones(length, length, dtype=torch.bool, device=x.device).tril()
             weights = scores.masked_fill(~mask, float("-inf")).softmax(-1)
             mixed = F.dropout(weights, self.dropout, self.training) @ value
         return self.out(mixed.transpose(1, 2).reshape(batch, length, width))
@@ -87,8 +87,8 @@ class Gpt(nn.Module):
 def rotate(x: Tensor) -> Tensor:
     """Rotary embedding of the places (Su et al., 2021)."""
     half = x.shape[-1] // 2
-    rates = 10000.0 ** (-torch.arange(half) / half)
-    angle = torch.arange(x.shape[-2])[:, None] * rates
+    rates = 10000.0 ** (-torch.arange(half, device=x.device) / half)
+    angle = torch.arange(x.shape[-2], device=x.device)[:, None] * rates
     first, second = x[..., :half], x[..., half:]
     cosine, sine = angle.cos(), angle.sin()
     return torch.cat((first * cosine - second * sine, first * sine + second * cosine), -1)
