@@ -237,15 +237,15 @@ int64_t remat_arena_left() {
 // Bytes from the begin of the arena up to the largest end of what was given.
 int64_t remat_arena_high() { return Arena::high - Arena::base.load(); }
 
-// A view of a storage, a tensor of bytes, from an offset in bytes: of the type and shape of another tensor, and laid out
-// as that one where it has no holes.
+// A view of a storage, a tensor of bytes, from an offset in bytes: of the type and shape of another tensor, which may be on
+// another device, and laid out as that one where it has no holes.
 int remat_view_like(Tensor **out, const Tensor *storage, int64_t offset, const Tensor *like) {
   return guarded([&] {
     auto size = static_cast<int64_t>(like->element_size());
     auto strides = like->strides().vec();
     if (!like->is_non_overlapping_and_dense())
       strides = like->sizes().empty() ? strides : at::empty(like->sizes(), at::kMeta).strides().vec();
-    Tensor view = at::empty({0}, like->options());
+    Tensor view = at::empty({0}, like->options().device(storage->device()));
     view.set_(storage->storage(), offset / size, like->sizes(), strides);
     out[0] = boxed(view);
   });

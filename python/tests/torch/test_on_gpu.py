@@ -53,12 +53,18 @@ MODELS = {
 """Model, batch and a budget that forces recomputation, by name."""
 
 
+LOOSE = ("unet",)
+"""Models with an operator that has no deterministic algorithm."""
+
+
 @pytest.fixture(autouse=True)
-def deterministic():
+def deterministic(request):
     """The same computation has the same bits."""
     assert os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     before = torch.utils.deterministic.fill_uninitialized_memory
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    parameters = getattr(request.node, "callspec", None)
+    loose = parameters is not None and parameters.params.get("name") in LOOSE
+    torch.use_deterministic_algorithms(True, warn_only=loose)
     torch.utils.deterministic.fill_uninitialized_memory = False
     yield
     torch.use_deterministic_algorithms(False)
@@ -69,6 +75,19 @@ def deterministic():
 def made(name):
     make, batch_of, budget = MODELS[name]
     return make().to(GPU), batch_of(), budget
+
+
+def reference(model, batch):
+    """A step of the same graphs without recomputation: on a GPU, eager torch has kernels for batch
+    norms that its own traces do not use."""
+    start = {name: value.clone() for name, value in model.state_dict().items()}
+    step = rt.compile(model, budget="100%", costs="roofline", time_limit=3.0)
+    found = planned_step(model, step, batch)
+    assert step.report.plan.recomputed == {}
+    model.load_state_dict(start)
+    model.zero_grad()
+    torch._dynamo.reset()
+    return found
 
 
 def allocated_peak(model, step, batch):
@@ -84,20 +103,18 @@ def allocated_peak(model, step, batch):
 @pytest.mark.parametrize("name", MODELS)
 def test_results_and_peak(name):
     model, batch, budget = made(name)
-    expected = eager_step(model, batch)
-    kept = sum(x.untyped_storage().nbytes() for x in expected.gradients.values())
-    again = eager_step(model, batch).differences(expected)
+    expected = reference(model, batch)
     step = rt.compile(model, budget=budget, time_limit=5.0)
     start = {name: value.clone() for name, value in model.state_dict().items()}
     differences = planned_step(model, step, batch).differences(expected)
-    # What is not the same twice without a plan is nothing to compare with.
-    assert set(differences) <= set(again)
-    assert again == [] or name in ("unet", "vit"), again
+    assert differences == [] or name in LOOSE
+    if name != "resnet":
+        assert expected.differences(eager_step(model, batch)) == [] or name in LOOSE
     model.load_state_dict(start)
 
     report = step.report
     peak = allocated_peak(model, step, batch)
-    print(name, report, "allocated", peak, "gradients to compare", kept, "not twice", again)
+    print(name, report, "allocated", peak, differences)
     assert report.plan.recomputed, "the budget is to force a recomputation"
     assert report.measured_bytes <= report.budget_bytes * 1.01
     assert peak <= report.budget_bytes * 1.01
@@ -119,7 +136,7 @@ def test_the_link_is_measured():
 @pytest.mark.parametrize("name", ["mlp dropout", "gpt dropout", "resnet", "llama"])
 def test_copies_to_the_host(name):
     model, batch, budget = made(name)
-    expected = eager_step(model, batch)
+    expected = reference(model, batch)
     step = rt.compile(model, budget=budget, time_limit=5.0, offload="25GB/s")
     start = {name: value.clone() for name, value in model.state_dict().items()}
     for _ in range(3):
