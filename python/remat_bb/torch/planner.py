@@ -330,9 +330,11 @@ class Planner(_compat.CustomPartitionerFn):
             found = peak(graphs, costs, inputs)
             return graphs, Peak(found.bytes + fixed, found.at)
 
-        # Graphs need more than their plan says where they keep states of generators.
+        # Graphs need more than their plan says where they keep states of generators: never where
+        # nothing is computed again.
         states = _state_bytes(joint)
-        spare = states if states <= SPARE_SHARE * budget else 0
+        needed = budget < instance.peak_memory_bytes
+        spare = states if needed and states <= SPARE_SHARE * budget else 0
         allowed = budget - spare
         share = PROBE_SHARE if states > spare else 1.0
         for doubling in range(1 + TIGHTENINGS):
