@@ -2,6 +2,7 @@
 //! stages.
 
 mod chain;
+mod generations;
 mod graph;
 mod landscape;
 mod long;
@@ -17,6 +18,7 @@ mod state;
 mod undo;
 
 pub use chain::{Chain, ChainSettings, Found};
+pub use generations::Generations;
 pub use graph::CheckmateLandscape;
 pub use landscape::{CheckmateWalk, Landscape, Walk};
 pub(crate) use moves::CheckmateProposer;

@@ -58,6 +58,11 @@ impl Population {
         }
     }
 
+    /// The schedules, the cheapest first.
+    pub fn into_members(self) -> impl Iterator<Item = Found> {
+        self.members.into_iter()
+    }
+
     /// Crosses two members; a single one gives its own retained sets, none gives `None`.
     pub fn child(&self, random: &mut Xoshiro256) -> Option<BitMatrix> {
         if self.is_empty() {

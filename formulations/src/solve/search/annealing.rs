@@ -2,8 +2,8 @@
 
 use super::state::{SearchShared, locked};
 use crate::anneal::{
-    self, Found, Landscape, Observer, POLISH_MOVES_PER_NODE, POLISH_RUNS, PolishSettings,
-    Population, PortfolioSettings,
+    self, Found, Generations, Landscape, Observer, POLISH_MOVES_PER_NODE, POLISH_RUNS,
+    PolishSettings, PortfolioSettings,
 };
 use crate::solve::Problem;
 use remat_instances::schedule::BitMatrix;
@@ -17,6 +17,8 @@ pub(super) const FIRST_MOVES_PER_NODE: u64 = 1 << 10;
 const RENEWED_ROUNDS: u64 = 4;
 /// Length of a run during the tree at most, in first ones.
 const RENEWED_LENGTH_LIMIT: u64 = 16;
+/// Moves without success after which a generation may end, in runs of the first length.
+const LEAST_OF_A_GENERATION: u64 = 128;
 /// Length of runs as long as nothing fits, in first ones: only long runs come near.
 const LENGTH_WITHOUT_SCHEDULE: u64 = 4;
 /// Share from which on a retained tensor of a node's relaxation counts as retained.
@@ -45,15 +47,15 @@ impl<P: Problem> SearchShared<'_, P> {
             stream,
         };
         let found = anneal::polish(landscape, starts, &settings, &Beside(self));
-        let mut population = locked(&self.population);
-        found.into_iter().for_each(|f| population.admit(f));
+        let mut generations = locked(&self.generations);
+        found.into_iter().for_each(|f| generations.admit(f));
         let spent = P::Landscape::MOVE_WEIGHT * moves * (starts.len() * POLISH_RUNS) as u64;
         self.turns.polishing.fetch_add(spent, Ordering::Relaxed);
         spent
     }
 
-    /// A few more rounds of annealing from the best schedules; returns the work in moves of
-    /// Checkmate's annealing.
+    /// A few more rounds of annealing, of the best schedules or of a generation of its own; returns
+    /// the work in moves of Checkmate's annealing.
     fn renew(&self) -> u64 {
         let stream = self.calls.fetch_add(1, Ordering::Relaxed);
         let longer = match self.incumbents.best() {
@@ -74,8 +76,10 @@ impl<P: Problem> SearchShared<'_, P> {
             round_share: 1.0,
             target: 0,
         };
-        let mut population = locked(&self.population);
-        let moves = self.anneal(&mut population, &portfolio, &Beside(self));
+        let mut generations = locked(&self.generations);
+        let moves = self.anneal(&mut generations, &portfolio, &Beside(self));
+        let nodes = self.problem.landscape().nodes() as u64;
+        generations.note(moves, LEAST_OF_A_GENERATION * first * nodes);
         let spent = P::Landscape::MOVE_WEIGHT * moves;
         self.turns.renewing.fetch_add(spent, Ordering::Relaxed);
         spent
@@ -84,11 +88,12 @@ impl<P: Problem> SearchShared<'_, P> {
     /// Rounds of annealing; returns the moves.
     pub fn anneal(
         &self,
-        population: &mut Population,
+        generations: &mut Generations,
         portfolio: &PortfolioSettings,
         observer: &dyn Observer,
     ) -> u64 {
         let (landscape, start) = (self.problem.landscape(), self.problem.everything());
+        let population = generations.at_work();
         let annealed = anneal::search(landscape, start, population, portfolio, observer);
         let pace = annealed.moves_per_node;
         self.turns.pace.store(pace, Ordering::Relaxed);

@@ -60,11 +60,11 @@ pub(super) fn run<P: Problem>(
             format_bytes(budget_bytes)
         ));
     }
-    let population = shared
-        .population
+    let generations = shared
+        .generations
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
-    if let Some(found) = population.best() {
+    if let Some(found) = generations.best() {
         let (schedule, replay) = problem.judge(found.clone())?;
         if replay.peak_bytes > budget_bytes {
             return Err(SolveError::OverBudget {

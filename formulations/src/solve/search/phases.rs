@@ -71,10 +71,10 @@ pub(super) fn root_and_annealing<P: Problem>(
         // Without a program nobody waits for it.
         let _ = begin.send(());
         pool.install(|| {
-            let mut population = locked(&shared.population);
+            let mut generations = locked(&shared.generations);
             let known = first.unwrap_or_else(|| shared.problem.known(shared.watch));
             known.iter().for_each(|found| shared.keep(found));
-            known.into_iter().for_each(|found| population.admit(found));
+            generations.begin(known);
             let beside = BesideRoot {
                 shared,
                 root_done: &root_done,
@@ -83,9 +83,9 @@ pub(super) fn root_and_annealing<P: Problem>(
                 time_limit: shared.watch.left(),
                 ..portfolio
             };
-            shared.anneal(&mut population, &portfolio, &beside);
+            shared.anneal(&mut generations, &portfolio, &beside);
             // Nothing is better than what meets the bound.
-            if population
+            if generations
                 .best()
                 .is_some_and(|best| best.cost <= portfolio.target)
             {

@@ -1,6 +1,6 @@
 //! State shared by both phases of a solve: what is known, the time, and when to end.
 
-use crate::anneal::{Found, Population};
+use crate::anneal::{Found, Generations};
 use crate::solve::{Problem, Progress, Settings, Watch};
 use remat_instances::schedule::BitMatrix;
 use remat_solver::price::{self, Incumbents};
@@ -24,8 +24,8 @@ pub(super) struct SearchShared<'a, P: Problem> {
     /// Time at which the gap was met.
     met: OnceLock<Duration>,
     pub incumbents: Incumbents<P::Program>,
-    pub population: Mutex<Population>,
-    /// The best schedule that an annealing told of: nobody waits for the population's lock.
+    pub generations: Mutex<Generations>,
+    /// The best schedule that an annealing told of: nobody waits for the generations' lock.
     best: Mutex<Option<Arc<Found>>>,
     /// Retained sets near a relaxation that nobody has polished yet.
     pub starts: Mutex<Vec<BitMatrix>>,
@@ -62,7 +62,7 @@ impl<'a, P: Problem> SearchShared<'a, P> {
             met: OnceLock::new(),
             // Without a time limit nobody listens: the answer must not depend on who is faster.
             incumbents: Incumbents::new(bound, settings.time_limit.is_some()),
-            population: Mutex::new(Population::default()),
+            generations: Mutex::new(Generations::default()),
             best: Mutex::new(None),
             starts: Mutex::new(Vec::new()),
             stop: Arc::new(AtomicBool::new(false)),

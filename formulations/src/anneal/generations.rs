@@ -1,0 +1,149 @@
+//! Generations of schedules: where one has come to its end, the next begins without what it found.
+
+use super::chain::Found;
+use super::population::Population;
+
+/// The best schedules of a search, and those of a generation that knows nothing of them.
+///
+/// A population that has found its valley has members of that valley alone, and crosses them for
+/// ever. What another seed would find is then found by a generation of its own, by turns with the
+/// elder ones: it begins with what the first one began with, and joins them once it has come to its
+/// end, too.
+#[derive(Clone, Debug, Default)]
+pub struct Generations {
+    /// What each generation begins with.
+    ancestors: Population,
+    elder: Aged,
+    young: Option<Aged>,
+    /// True if the young ones are at work.
+    turn: bool,
+}
+
+impl Generations {
+    /// Those at work.
+    pub fn at_work(&mut self) -> &mut Population {
+        &mut self.aged().population
+    }
+
+    fn aged(&mut self) -> &mut Aged {
+        match &mut self.young {
+            Some(young) if self.turn => young,
+            _ => &mut self.elder,
+        }
+    }
+
+    /// Takes in what every generation is to begin with.
+    pub fn begin(&mut self, known: impl IntoIterator<Item = Found>) {
+        known.into_iter().for_each(|f| self.ancestors.admit(f));
+        self.elder.population = self.ancestors.clone();
+    }
+
+    /// Takes in what nobody of those at work has found.
+    pub fn admit(&mut self, found: Found) {
+        self.elder.population.admit(found);
+    }
+
+    /// The cheapest of all.
+    pub fn best(&self) -> Option<&Found> {
+        let both = std::iter::once(&self.elder).chain(&self.young);
+        let best = both.filter_map(|aged| aged.population.best());
+        best.min_by_key(|found| found.cost)
+    }
+
+    /// Takes note of so many moves of those at work; others are at work next. A generation has come
+    /// to its end where it has found nothing better for as long as it took to its best, and for
+    /// `least` moves.
+    pub fn note(&mut self, moves: u64, least: u64) {
+        let is_old = self.aged().note(moves, least);
+        self.turn = !self.turn;
+        match self.young.take() {
+            // It was at work.
+            Some(young) if is_old && !self.turn => {
+                let members = young.population.into_members();
+                members.for_each(|f| self.elder.population.admit(f));
+                self.elder.moves = 0;
+                self.elder.found_at = 0;
+            }
+            None if is_old => {
+                self.young = Some(Aged {
+                    population: self.ancestors.clone(),
+                    ..Aged::default()
+                });
+                self.turn = true;
+            }
+            young => self.young = young,
+        }
+    }
+}
+
+/// A population, and its age.
+#[derive(Clone, Debug, Default)]
+struct Aged {
+    population: Population,
+    /// Moves, and how many there were when the best was found.
+    moves: u64,
+    found_at: u64,
+    best: Option<u64>,
+}
+
+impl Aged {
+    /// Takes note of moves; returns whether nothing has been found for long.
+    fn note(&mut self, moves: u64, least: u64) -> bool {
+        self.moves += moves;
+        let best = self.population.best().map(|found| found.cost);
+        if best != self.best {
+            (self.best, self.found_at) = (best, self.moves);
+        }
+        self.moves - self.found_at > self.found_at.max(least)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use remat_instances::schedule::BitMatrix;
+
+    /// Schedules of the same mark are alike.
+    fn found(cost: u64, mark: usize) -> Found {
+        let mut retained = BitMatrix::new(4, 64);
+        (0..4).for_each(|t| (0..8).for_each(|j| retained.set(t, 8 * mark + j, true)));
+        Found { cost, retained }
+    }
+
+    fn at_work(generations: &mut Generations) -> Vec<u64> {
+        let members = generations.at_work().clone().into_members();
+        members.map(|found| found.cost).collect()
+    }
+
+    #[test]
+    fn a_generation_of_its_own_begins_where_the_elder_find_nothing_and_joins_them() {
+        let mut generations = Generations::default();
+        generations.begin([found(100, 0)]);
+        // As long as something is found, and for as long as that took, nothing changes.
+        generations.note(50, 10);
+        generations.at_work().admit(found(90, 1));
+        generations.note(30, 10);
+        generations.note(80, 10);
+        assert_eq!(at_work(&mut generations), [90, 100]);
+        generations.note(1, 10);
+        assert_eq!(at_work(&mut generations), [100], "without what was found");
+        assert_eq!(generations.best().map(|f| f.cost), Some(90));
+        generations.at_work().admit(found(80, 2));
+        assert_eq!(generations.best().map(|f| f.cost), Some(80));
+        // By turns. What others find is not the young ones'.
+        generations.note(20, 10);
+        generations.admit(found(89, 4));
+        assert_eq!(at_work(&mut generations), [89, 90, 100]);
+        generations.note(20, 10);
+        assert_eq!(at_work(&mut generations), [80, 100]);
+        // The young ones have found nothing for longer than it took them.
+        generations.note(21, 10);
+        assert_eq!(at_work(&mut generations), [80, 89, 90, 100]);
+        // The least counts where nothing was found since.
+        generations.note(10, 10);
+        generations.note(11, 10);
+        assert_eq!(at_work(&mut generations), [80, 89, 90, 100]);
+        generations.note(11, 10);
+        assert_eq!(at_work(&mut generations), [100]);
+    }
+}
