@@ -35,7 +35,7 @@ impl Generations {
     /// Takes in what every generation is to begin with.
     pub fn begin(&mut self, known: impl IntoIterator<Item = Found>) {
         known.into_iter().for_each(|f| self.ancestors.admit(f));
-        self.elder.population = self.ancestors.clone();
+        self.elder = Aged::of(self.ancestors.clone());
     }
 
     /// Takes in what nobody of those at work has found.
@@ -61,14 +61,11 @@ impl Generations {
             Some(young) if is_old && !self.turn => {
                 let members = young.population.into_members();
                 members.for_each(|f| self.elder.population.admit(f));
-                self.elder.moves = 0;
-                self.elder.found_at = 0;
+                let population = std::mem::take(&mut self.elder.population);
+                self.elder = Aged::of(population);
             }
             None if is_old => {
-                self.young = Some(Aged {
-                    population: self.ancestors.clone(),
-                    ..Aged::default()
-                });
+                self.young = Some(Aged::of(self.ancestors.clone()));
                 self.turn = true;
             }
             young => self.young = young,
@@ -87,6 +84,14 @@ struct Aged {
 }
 
 impl Aged {
+    fn of(population: Population) -> Self {
+        Aged {
+            best: population.best().map(|found| found.cost),
+            population,
+            ..Aged::default()
+        }
+    }
+
     /// Takes note of moves; returns whether nothing has been found for long.
     fn note(&mut self, moves: u64, least: u64) -> bool {
         self.moves += moves;
@@ -120,10 +125,10 @@ mod tests {
         let mut generations = Generations::default();
         generations.begin([found(100, 0)]);
         // As long as something is found, and for as long as that took, nothing changes.
-        generations.note(50, 10);
+        generations.note(5, 10);
         generations.at_work().admit(found(90, 1));
         generations.note(30, 10);
-        generations.note(80, 10);
+        generations.note(35, 10);
         assert_eq!(at_work(&mut generations), [90, 100]);
         generations.note(1, 10);
         assert_eq!(at_work(&mut generations), [100], "without what was found");
@@ -141,9 +146,8 @@ mod tests {
         assert_eq!(at_work(&mut generations), [80, 89, 90, 100]);
         // The least counts where nothing was found since.
         generations.note(10, 10);
-        generations.note(11, 10);
         assert_eq!(at_work(&mut generations), [80, 89, 90, 100]);
-        generations.note(11, 10);
+        generations.note(1, 10);
         assert_eq!(at_work(&mut generations), [100]);
     }
 }
