@@ -66,7 +66,7 @@ class Case:
     blocks: str | None = None
 
 
-def _stages(counts: Sequence[int], width: int) -> list[tuple[int, int, int]]:
+def stages(counts: Sequence[int], width: int) -> list[tuple[int, int, int]]:
     """Blocks of a residual network: each stage doubles the width and halves the size."""
     found, last = [], width
     for stage, count in enumerate(counts):
@@ -102,10 +102,10 @@ CASES = {
     "llama": Case(lambda: models.Llama(4, 128), lambda: (torch.randn(8, 64, 128),), "blocks"),
     "vit": Case(lambda: models.Vit(128, 4), lambda: _pictures(8, 32), "encoder.layers"),
     "resnet18": Case(
-        lambda: models.Resnet(_stages((2, 2, 2, 2), 16)), lambda: _pictures(16, 32), "blocks"
+        lambda: models.Resnet(stages((2, 2, 2, 2), 16)), lambda: _pictures(16, 32), "blocks"
     ),
     "resnet50": Case(
-        lambda: models.Resnet(_stages((3, 4, 6, 3), 32), models.Bottleneck),
+        lambda: models.Resnet(stages((3, 4, 6, 3), 32), models.Bottleneck),
         lambda: _pictures(16, 32),
         "blocks",
     ),

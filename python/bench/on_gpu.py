@@ -34,9 +34,10 @@ from typing import Any
 # Products of matrices have the same bits each time with a workspace of fixed size alone.
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 
+import against_torch  # noqa: E402
 import torch  # noqa: E402
+from against_torch import stages  # noqa: E402
 from measuring import Outcome, Step, header, outcome  # noqa: E402
-from torch import nn  # noqa: E402
 from torch._functorch import config  # noqa: E402
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 
@@ -54,23 +55,10 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Case:
-    """A model with its batch, and its blocks by name."""
+class Case(against_torch.Case):
+    """A model with its batch, its blocks by name, and its type of elements."""
 
-    make: Callable[[], nn.Module]
-    batch: Callable[[], tuple[Any, ...]]
-    blocks: str | None
     dtype: torch.dtype = torch.bfloat16
-
-
-def _bottlenecks(width: int) -> list[tuple[int, int, int]]:
-    """Blocks of a ResNet-50: each stage doubles the width and halves the size."""
-    found, last = [], width
-    for stage, count in enumerate((3, 4, 6, 3)):
-        for place in range(count):
-            found.append((last, width << stage, 2 if stage and not place else 1))
-            last = width << stage
-    return found
 
 
 def _pictures(batch: int, size: int, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
@@ -101,7 +89,7 @@ CASES = {
         lambda: models.Vit(768, 12), lambda: _pictures(16, 128, torch.bfloat16), "encoder.layers"
     ),
     "resnet50": Case(
-        lambda: models.Resnet(_bottlenecks(256), models.Bottleneck),
+        lambda: models.Resnet(stages((3, 4, 6, 3), 256), models.Bottleneck),
         lambda: _pictures(32, 64, torch.float32),
         "blocks",
         torch.float32,
