@@ -2,6 +2,7 @@
 
 import copy
 import logging
+import operator
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from torch import nn
 
 import remat_bb
 import remat_bb.torch as rt
+from remat_bb.torch import cost
 
 OPTIONS = {"costs": "roofline", "time_limit": 2.0}
 LOG = logging.getLogger("remat_tests")
@@ -211,6 +213,22 @@ def test_measured_costs(batch):
     step = compiled(model, costs="measured")
     assert planned_step(model, step, batch).differences(expected) == []
     assert step.report.instance.base_cost > 0
+
+
+def test_results_are_measured_where_they_are():
+    """Not where the trace says: seeds of fused attention are on the processor in a run on a GPU."""
+    graph = torch.fx.Graph()
+    made = graph.call_function(torch.ops.aten.var_mean.default, (1,))
+    parts = [graph.call_function(operator.getitem, (made, k)) for k in range(2)]
+    traced = [torch.empty(3, device="meta") for _ in range(2)]
+    made.meta["val"] = tuple(traced)
+    for part, value in zip(parts, traced):
+        part.meta["val"] = value
+    reader = graph.call_function(torch.ops.aten.add.Tensor, tuple(parts))
+    cost._note_devices(made, (traced[0], torch.zeros(3)))
+    first, second = cost._real_arguments(reader)[0]
+    assert [first.device.type, second.device.type] == ["meta", "cpu"]
+    assert second.shape == (3,)
 
 
 def test_logging_does_not_break_the_step(batch, caplog):
