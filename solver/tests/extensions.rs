@@ -3,11 +3,12 @@
 
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, Sense};
 use remat_solver::mip::{
-    BranchingRule, CutSink, Decision, Heuristic, IntegerExpressions, NodeSelector, NodeSummary,
-    NodeView, OrderedGroups, Propagator, Separator, Settings, SolutionSink, SolveStatus, Solver,
+    BranchingRule, Control, CutSink, Decision, Heuristic, IntegerExpressions, NodeSelector,
+    NodeSummary, NodeView, Observer, OrderedGroups, Propagator, Separator, Settings, Solution,
+    SolutionSink, SolveStatus, Solver,
 };
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Cities at pseudo-random places; columns are the edges (i < j).
 struct Tour {
@@ -349,4 +350,51 @@ fn groups_of_continuous_columns_are_split_by_rows() {
     assert_eq!(children[0].rows, [(vec![(ColId(3), 1.0)], zero)]);
     assert_eq!(children[1].bounds, [(ColId(0), zero)]);
     assert_eq!(children[1].rows, [(vec![(ColId(1), 1.0)], zero)]);
+}
+
+/// Objectives that an observer was told, and how many they were at every branching.
+#[derive(Default)]
+struct Told {
+    objectives: Mutex<Vec<f64>>,
+    at_branchings: Mutex<Vec<usize>>,
+}
+
+impl Observer for Told {
+    fn incumbent(&self, solution: &Solution) {
+        self.objectives.lock().unwrap().push(solution.objective);
+    }
+}
+
+impl BranchingRule for Told {
+    fn branch(&self, _node: &NodeView<'_>) -> Option<Vec<Decision>> {
+        let told = self.objectives.lock().unwrap().len();
+        self.at_branchings.lock().unwrap().push(told);
+        None
+    }
+}
+
+#[test]
+fn a_solution_is_told_of_once_and_as_soon_as_it_is_found_at_the_root() {
+    for threads in [1, 2, 4] {
+        let told = Arc::new(Told::default());
+        let settings = Settings { threads, ..plain() };
+        let result = Solver::new(knapsack(14), settings)
+            .with_heuristic(Arc::new(Greedy(AtomicU64::new(0))))
+            .with_branching(told.clone())
+            .with_control(Control {
+                observers: vec![told.clone()],
+                ..Control::default()
+            })
+            .run()
+            .unwrap();
+        // The point of the heuristic, before the root is split.
+        assert!(told.at_branchings.lock().unwrap()[0] >= 1, "{threads}");
+        let objectives = told.objectives.lock().unwrap();
+        assert_eq!(objectives[0], 0.0);
+        assert!(objectives.windows(2).all(|w| w[0] < w[1]), "{objectives:?}");
+        assert_eq!(
+            *objectives.last().unwrap(),
+            result.solution.unwrap().objective
+        );
+    }
 }

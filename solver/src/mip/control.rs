@@ -55,8 +55,10 @@ pub struct NodeEvent {
     pub change: NodeChange,
 }
 
-/// Watches a search. Called between rounds by one thread at a time; what takes long here holds the
-/// search up.
+/// Watches a search. Called by one thread at a time; what takes long here holds the search up.
+///
+/// A solution is told of when it is found while one worker searches alone, as it does at the root; all
+/// else between rounds.
 pub trait Observer: Send + Sync {
     /// A new best solution, checked against the model.
     fn incumbent(&self, _solution: &Solution) {}

@@ -48,10 +48,6 @@ impl RootData {
     }
 }
 
-/// Rows from which a solution is looked for before the first relaxation, which may take all the
-/// time there is.
-const ROWS_BEFORE_RELAXATION: usize = 10_000;
-
 /// Solves the root's relaxation and strengthens it.
 pub(crate) fn solve(shared: &mut RoundShared, worker: &mut Worker) -> Result<RootEnd, ModelError> {
     worker
@@ -71,12 +67,8 @@ pub(crate) fn solve(shared: &mut RoundShared, worker: &mut Worker) -> Result<Roo
     shared.lower.copy_from_slice(&worker.domain.lower);
     shared.upper.copy_from_slice(&worker.domain.upper);
     worker.sync_bounds(shared)?;
-    let large = shared.problem.num_rows() >= ROWS_BEFORE_RELAXATION;
-    if large && shared.settings.heuristics && worker.best.is_none() {
-        let size = shared.problem.rows.index.len() as u64;
-        worker.heuristic(shared, "fix and propagate", |w| {
-            w.fix_and_propagate(shared, 50_000_000 + 2_000 * size)
-        })?;
+    if shared.settings.heuristics && worker.best.is_none() {
+        worker.early_solution(shared)?;
     }
     let before = worker.relax.iterations();
     let (mut solution, mut lp_bound) = match worker.relax.solve(worker.cutoff, &worker.domain)? {

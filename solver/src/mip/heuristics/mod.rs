@@ -7,3 +7,4 @@ pub(crate) mod neighbourhood;
 mod paths;
 mod pump;
 mod rounding;
+mod starts;

@@ -40,8 +40,8 @@ impl TreeSearch {
         self.info.nodes += others.nodes;
         self.next_sub_mip += others.nodes;
         self.proven_bound = self.proven_bound.max(others.bound);
-        if let Some(best) = &self.shared.incumbent {
-            self.tell(best);
+        if let Some(best) = &mut self.shared.incumbent {
+            best.tell(&self.shared.original, &self.control.observers);
         }
     }
 }

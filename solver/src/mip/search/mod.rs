@@ -14,7 +14,7 @@ use crate::mip::branching::pseudocost::PseudoCosts;
 use crate::mip::control::Control;
 use crate::mip::debug_solution::DebugSolution;
 use crate::mip::extend::{BestBound, BestEstimate, DepthFirst, NodeSelector};
-use crate::mip::outcome::{Info, Solution, SolveError, SolveResult, SolveStatus};
+use crate::mip::outcome::{Info, SolveError, SolveResult, SolveStatus};
 use crate::mip::presolve;
 use crate::mip::problem::Problem;
 use crate::mip::root::RootData;
@@ -144,6 +144,7 @@ impl TreeSearch {
             stop,
             root_iterations: 0,
             live: None,
+            audience: Vec::new(),
         };
         let first = Worker::new(&shared, 0)?;
         Ok(TreeSearch {
@@ -345,27 +346,18 @@ impl TreeSearch {
             (SolveStatus::Optimal, None) => SolveStatus::Infeasible,
             (status, _) => status,
         };
+        let model = &self.shared.original;
         SolveResult {
             status,
-            solution: self.shared.incumbent.as_ref().map(|i| self.solution(i)),
-            pool: self
-                .best
-                .iter()
+            solution: (self.shared.incumbent.as_ref()).map(|i| i.solution(model)),
+            pool: (self.best.iter())
                 .take(self.shared.settings.pool_size.max(1))
-                .map(|i| self.solution(i))
+                .map(|i| i.solution(model))
                 .collect(),
             certificate_problem: None,
             exact: None,
             dual_bound: sign * bound,
             info: self.info,
-        }
-    }
-
-    fn solution(&self, i: &Incumbent) -> Solution {
-        Solution {
-            objective: self.shared.original.objective(&i.original),
-            x: i.original.clone(),
-            found_by: i.found_by,
         }
     }
 }

@@ -48,6 +48,7 @@ impl TreeSearch {
         let limit = self.shared.settings.limits.nodes.map_or(most, |n| {
             most.min((n.saturating_sub(self.info.nodes) / round.len() as u64).max(1))
         });
+        self.tell_at_once(round.len() == 1);
         let shared = &self.shared;
         let before: Vec<u64> = self.workers.iter().map(|w| w.ticks()).collect();
         let lanes = round.len();
@@ -70,6 +71,7 @@ impl TreeSearch {
             }
             None => jobs.map(plunge).collect(),
         };
+        self.tell_at_once(false);
         let reports = reports.into_iter().collect::<Result<Vec<_>, _>>()?;
         let spent: Vec<u64> = (self.workers.iter().zip(&before))
             .map(|(w, b)| w.ticks() - b)
@@ -86,6 +88,14 @@ impl TreeSearch {
         }
         self.merge(reports);
         Ok(())
+    }
+
+    /// Has the observers told of solutions as a worker finds them, or when its report is merged.
+    pub(super) fn tell_at_once(&mut self, at_once: bool) {
+        self.shared.audience.clear();
+        if at_once {
+            self.shared.audience.clone_from(&self.control.observers);
+        }
     }
 
     pub(super) fn merge(&mut self, reports: Vec<WorkerReport>) {
@@ -154,7 +164,7 @@ impl TreeSearch {
         self.best.truncate(size);
     }
 
-    pub(super) fn accept(&mut self, s: Incumbent) -> bool {
+    pub(super) fn accept(&mut self, mut s: Incumbent) -> bool {
         if self
             .shared
             .incumbent
@@ -164,20 +174,9 @@ impl TreeSearch {
             return false;
         }
         self.shared.cutoff = self.shared.cutoff.min(self.shared.cutoff_for(s.objective));
+        s.tell(&self.shared.original, &self.control.observers);
         self.keep(s.clone());
-        self.tell(&s);
         self.shared.incumbent = Some(s);
         true
-    }
-
-    /// Tells the observers of a new best solution.
-    pub(super) fn tell(&self, best: &Incumbent) {
-        if self.control.observers.is_empty() {
-            return;
-        }
-        let solution = self.solution(best);
-        for o in &self.control.observers {
-            o.incumbent(&solution);
-        }
     }
 }

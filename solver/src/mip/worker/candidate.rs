@@ -91,13 +91,15 @@ impl Worker {
         if objective >= wanted || !(better || shared.settings.pool_size > 1) {
             return Ok(true);
         }
-        let found = Incumbent {
+        let mut found = Incumbent {
             objective,
             x: x.to_vec(),
             original,
             found_by,
+            is_told: false,
         };
         if better {
+            found.tell(&shared.original, &shared.audience);
             self.cutoff = self.cutoff.min(shared.cutoff_for(objective));
             self.best = Some(found.clone());
             self.report.solutions.push(found);

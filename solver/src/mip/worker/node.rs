@@ -409,7 +409,7 @@ impl Worker {
         if shared.settings.heuristics {
             self.heuristic(shared, "rounding", |w| w.simple_rounding(shared, &s.x))?;
             if depth == 0 && self.best.is_none() {
-                self.start_heuristics(shared, s)?;
+                self.first_solution(shared, &s.x)?;
             }
             self.dives(shared, s, depth)?;
             if depth == 0 && shared.settings.nesting == 0 && self.is_poor(bound) {
@@ -427,35 +427,6 @@ impl Worker {
     fn is_poor(&self, bound: f64) -> bool {
         let far = |o: f64| o - bound > 0.05 * o.abs();
         self.best.as_ref().is_none_or(|b| far(b.objective))
-    }
-
-    /// Walks from the relaxation's point and from the bound where the objective is best.
-    fn start_heuristics(&mut self, shared: &RoundShared, s: &Solution) -> Result<(), ModelError> {
-        let p = shared.problem.clone();
-        let size = p.rows.index.len() as u64;
-        let budget = (20_000 + 500 * size).min(5_000_000 + 50 * size);
-        let seed = shared.settings.first_seed();
-        let jumped = |w: &mut Worker, x: &[f64], seed| w.jump(shared, x, budget, seed);
-        if self.heuristic(shared, "jump", |w| jumped(w, &s.x, seed))? {
-            return Ok(());
-        }
-        let cheap: Vec<f64> = (0..p.num_cols())
-            .map(|j| {
-                let (l, u) = (shared.lower[j], shared.upper[j]);
-                match p.cost[j] {
-                    c if c < 0.0 && u.is_finite() => u,
-                    _ if l.is_finite() => l,
-                    _ if u.is_finite() => u,
-                    _ => 0.0,
-                }
-            })
-            .collect();
-        if !self.heuristic(shared, "jump", |w| jumped(w, &cheap, seed + 1))? {
-            self.heuristic(shared, "fix and propagate", |w| {
-                w.fix_and_propagate(shared, budget)
-            })?;
-        }
-        Ok(())
     }
 }
 

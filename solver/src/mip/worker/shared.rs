@@ -3,9 +3,10 @@
 use crate::mip::branching::pseudocost::{Observation, PseudoCosts};
 use crate::mip::clauses::{Clause, Learned};
 use crate::mip::conflict::Conflict;
-use crate::mip::control::NodeEvent;
+use crate::mip::control::{NodeEvent, Observer};
 use crate::mip::cuts::Tables;
 use crate::mip::debug_solution::DebugSolution;
+use crate::mip::outcome::Solution;
 use crate::mip::presolve::Postsolve;
 use crate::mip::problem::Problem;
 use crate::mip::relaxation::ExtraRow;
@@ -33,6 +34,32 @@ pub(crate) struct Incumbent {
     pub original: Vec<f64>,
     #[serde(with = "finder")]
     pub found_by: Finder,
+    /// True if the observers know of it.
+    #[serde(skip)]
+    pub is_told: bool,
+}
+
+impl Incumbent {
+    /// The solution in terms of the model given.
+    pub fn solution(&self, model: &Model) -> Solution {
+        Solution {
+            objective: model.objective(&self.original),
+            x: self.original.clone(),
+            found_by: self.found_by,
+        }
+    }
+
+    /// Tells observers, if there are any and nobody was told yet.
+    pub fn tell(&mut self, model: &Model, observers: &[Arc<dyn Observer>]) {
+        if self.is_told || observers.is_empty() {
+            return;
+        }
+        let solution = self.solution(model);
+        for o in observers {
+            o.incumbent(&solution);
+        }
+        self.is_told = true;
+    }
 }
 
 /// Names of finders outlive the process in state files.
@@ -134,6 +161,9 @@ pub(crate) struct RoundShared {
     pub root_iterations: u64,
     /// Set in an opportunistic search.
     pub live: Option<Arc<Live>>,
+    /// Told of solutions as they are found: the observers while one worker searches alone, or
+    /// nobody, as the order of what several find is known at the end of their round.
+    pub audience: Vec<Arc<dyn Observer>>,
 }
 
 impl RoundShared {
