@@ -1,40 +1,115 @@
 //! A local search of jump moves: take a violated row, move the column of it that lowers the
 //! weighted violation most to the value that suits the row; where nothing helps, violated rows gain
-//! weight (after Luteberget & Sartor 2023, *Feasibility Jump*; weights as in Thornton 2005).
+//! weight (after Luteberget & Sartor 2023, *Feasibility Jump*; weights as in Thornton 2005). Once all
+//! rows hold, a better objective is one row more (after Lin, Zou & Cai 2024, *Local-MIP*).
 
 use crate::mip::problem::Problem;
 use crate::mip::worker::{Attempt, RoundShared, Worker};
 use remat_lp::ModelError;
 use remat_lp::random::SplitMix64;
 
+/// Part of the objective that a solution must be better by than the one before.
+const LEAST_GAIN: f64 = 1e-2;
+
+/// Part of its ticks that a walk goes on for after the last better objective.
+const PATIENCE: u64 = 10;
+
 struct JumpWalk<'a> {
     p: &'a Problem,
     lower: &'a [f64],
     upper: &'a [f64],
     x: Vec<f64>,
+    /// Of the rows, and of the objective behind them.
     activity: Vec<f64>,
     weight: Vec<f64>,
     /// Violated rows, and the place of each row among them.
     violated: Vec<u32>,
     place: Vec<u32>,
+    /// The row of the objective: columns, costs, what it may be, and how much less that is than it
+    /// was.
+    priced: (Vec<u32>, Vec<f64>),
+    most: f64,
+    gain: f64,
+    random: SplitMix64,
+    /// Moves so far, and the one up to which each column stays.
+    step: u64,
+    taboo: Vec<u64>,
     ticks: u64,
 }
+
+const NOWHERE: u32 = u32::MAX;
 
 fn violation(a: f64, l: f64, u: f64) -> f64 {
     (l - a).max(a - u).max(0.0)
 }
 
-const NOWHERE: u32 = u32::MAX;
+impl<'a> JumpWalk<'a> {
+    /// A walk from a point within the bounds.
+    fn new(p: &'a Problem, lower: &'a [f64], upper: &'a [f64], x: Vec<f64>, seed: u64) -> Self {
+        let rows = p.num_rows();
+        let priced: Vec<u32> = (0..p.num_cols() as u32)
+            .filter(|&j| p.cost[j as usize] != 0.0)
+            .collect();
+        let costs = priced.iter().map(|&j| p.cost[j as usize]).collect();
+        let mut walk = JumpWalk {
+            p,
+            lower,
+            upper,
+            x,
+            activity: vec![0.0; rows + 1],
+            weight: vec![1.0; rows + 1],
+            violated: Vec::new(),
+            place: vec![NOWHERE; rows + 1],
+            priced: (priced, costs),
+            most: f64::INFINITY,
+            gain: f64::INFINITY,
+            random: SplitMix64::new(seed),
+            step: 0,
+            taboo: vec![0; p.num_cols()],
+            ticks: p.rows.index.len() as u64,
+        };
+        for i in 0..=rows {
+            let (index, value) = walk.row(i);
+            let terms = index.iter().zip(value);
+            walk.activity[i] = terms.map(|(&j, a)| a * walk.x[j as usize]).sum();
+            walk.refresh(i);
+        }
+        walk
+    }
 
-impl JumpWalk<'_> {
+    /// Columns and coefficients of a row, or of the objective.
+    fn row(&self, i: usize) -> (&[u32], &[f64]) {
+        match i < self.p.num_rows() {
+            true => self.p.rows.vector(i),
+            false => (&self.priced.0, &self.priced.1),
+        }
+    }
+
+    fn sides(&self, i: usize) -> (f64, f64) {
+        match i < self.p.num_rows() {
+            true => (self.p.row_lower[i], self.p.row_upper[i]),
+            false => (f64::NEG_INFINITY, self.most),
+        }
+    }
+
     fn row_violation(&self, i: usize, activity: f64) -> f64 {
-        let (l, u) = (self.p.row_lower[i], self.p.row_upper[i]);
+        let (l, u) = self.sides(i);
         let v = violation(activity, l, u);
         if v <= 1e-7 * activity.abs().max(1.0) {
             0.0
         } else {
             v
         }
+    }
+
+    /// Asks for an objective that is better than that of the point.
+    fn ask_for_more(&mut self) {
+        let last = self.p.num_rows();
+        let objective = self.activity[last];
+        let step = self.p.objective_step.max(1e-6);
+        self.gain = step.max(LEAST_GAIN * objective.abs());
+        self.most = objective - self.gain;
+        self.refresh(last);
     }
 
     fn refresh(&mut self, i: usize) {
@@ -55,25 +130,28 @@ impl JumpWalk<'_> {
     /// Change of the weighted violation if a column takes a value.
     fn change(&mut self, j: usize, value: f64) -> f64 {
         let d = value - self.x[j];
-        let mut sum = 0.0;
-        for (i, a) in self.p.cols.iter(j) {
-            let now = self.activity[i];
-            // Every row counts by whether it is violated, and a little by how much.
-            let (before, after) = (
-                self.row_violation(i, now),
-                self.row_violation(i, now + a * d),
-            );
+        // Every row counts by whether it is violated, and a little by how much.
+        let change = |i: usize, a: f64, unit: f64| {
             let cost = |v: f64| {
                 if v > 0.0 {
-                    1.0 + (v / a.abs()).min(10.0)
+                    1.0 + (v / unit).min(10.0)
                 } else {
                     0.0
                 }
             };
-            sum += self.weight[i] * (cost(after) - cost(before));
-        }
+            let now = self.activity[i];
+            let after = self.row_violation(i, now + a * d);
+            self.weight[i] * (cost(after) - cost(self.row_violation(i, now)))
+        };
+        let rows: f64 = (self.p.cols.iter(j))
+            .map(|(i, a)| change(i, a, a.abs()))
+            .sum();
+        let objective = match self.p.cost[j] {
+            0.0 => 0.0,
+            c => change(self.p.num_rows(), c, self.gain),
+        };
         self.ticks += self.p.cols.len(j) as u64 + 1;
-        sum
+        rows + objective
     }
 
     fn set(&mut self, j: usize, value: f64) {
@@ -83,12 +161,15 @@ impl JumpWalk<'_> {
             self.activity[i] += a * d;
             self.refresh(i);
         }
+        let last = self.p.num_rows();
+        self.activity[last] += self.p.cost[j] * d;
+        self.refresh(last);
         self.ticks += 2 * self.p.cols.len(j) as u64;
     }
 
     /// The value of column `j` that just satisfies row `i`, as far as its bounds allow.
     fn suiting(&self, i: usize, j: usize, a: f64) -> Option<f64> {
-        let (l, u) = (self.p.row_lower[i], self.p.row_upper[i]);
+        let (l, u) = self.sides(i);
         let side = if self.activity[i] > u { u } else { l };
         let mut v = self.x[j] + (side - self.activity[i]) / a;
         if self.p.integer[j] {
@@ -105,7 +186,8 @@ impl JumpWalk<'_> {
 }
 
 impl Worker {
-    /// Walks from the rounded point given until every row holds or the ticks are spent.
+    /// Walks from the rounded point given until every row holds, then on to better objectives while
+    /// they come, until the ticks are spent.
     pub(crate) fn jump(
         &mut self,
         shared: &RoundShared,
@@ -115,82 +197,96 @@ impl Worker {
     ) -> Result<bool, ModelError> {
         let p = shared.problem.clone();
         let (lower, upper) = (self.domain.lower.clone(), self.domain.upper.clone());
-        let mut walk = JumpWalk {
-            p: &p,
-            lower: &lower,
-            upper: &upper,
-            x: (0..p.num_cols())
-                .map(|j| {
-                    let v = if p.integer[j] {
-                        start[j].round()
-                    } else {
-                        start[j]
-                    };
-                    v.clamp(lower[j], upper[j])
-                })
-                .collect(),
-            activity: vec![0.0; p.num_rows()],
-            weight: vec![1.0; p.num_rows()],
-            violated: Vec::new(),
-            place: vec![NOWHERE; p.num_rows()],
-            ticks: p.rows.index.len() as u64,
+        let rounded = |j: usize| match p.integer[j] {
+            true => start[j].round(),
+            false => start[j],
         };
-        if walk.x.iter().any(|v| !v.is_finite()) {
+        let x: Vec<f64> = (0..p.num_cols())
+            .map(|j| rounded(j).clamp(lower[j], upper[j]))
+            .collect();
+        if x.iter().any(|v| !v.is_finite()) {
             return Ok(false);
         }
-        for i in 0..p.num_rows() {
-            walk.activity[i] = p.rows.iter(i).map(|(j, a)| a * walk.x[j]).sum();
-            walk.refresh(i);
+        let mut walk = JumpWalk::new(&p, &lower, &upper, x, seed);
+        let stopped = || shared.stopped();
+        let mut accepted = false;
+        if let Some(first) = walk.next_point(budget, stopped) {
+            accepted = self.try_integral(shared, &first, "jump")? == Attempt::Accepted;
+            let mut best = None;
+            let patience = budget / PATIENCE;
+            while let Some(x) = walk.next_point(budget.min(walk.ticks + patience), stopped) {
+                best = Some(x);
+            }
+            if let Some(x) = best {
+                accepted |= self.try_integral(shared, &x, "jump")? == Attempt::Accepted;
+            }
         }
-        let mut random = SplitMix64::new(seed);
-        let mut taboo = vec![0u64; p.num_cols()];
-        let mut step = 0u64;
-        while !walk.violated.is_empty() && walk.ticks < budget {
-            step += 1;
-            if step.is_multiple_of(1000) && shared.stopped() {
+        self.domain.ticks += walk.ticks;
+        Ok(accepted)
+    }
+}
+
+impl JumpWalk<'_> {
+    /// Walks until all rows hold, at most to that tick; asks for a better objective from there on.
+    fn next_point(&mut self, last_tick: u64, stopped: impl Fn() -> bool) -> Option<Vec<f64>> {
+        while self.ticks < last_tick {
+            if self.violated.is_empty() {
+                self.ticks += self.x.len() as u64;
+                let x = self.x.clone();
+                self.ask_for_more();
+                return Some(x);
+            }
+            self.step += 1;
+            if self.step.is_multiple_of(1000) && stopped() {
                 break;
             }
-            let i = walk.violated[random.below(walk.violated.len())] as usize;
-            let (index, value) = p.rows.vector(i);
-            let offset = random.below(index.len());
-            let mut best: Option<(f64, usize, f64)> = None;
-            for k in 0..index.len().min(40) {
-                let at = (offset + k) % index.len();
-                let j = index[at] as usize;
-                if taboo[j] > step {
-                    continue;
-                }
-                if let Some(v) = walk.suiting(i, j, value[at]) {
-                    // Costs break ties between moves that are as good for the rows.
-                    let price = 1e-6 * p.cost[j] * (v - walk.x[j]);
-                    let change = walk.change(j, v) + price.clamp(-1e-3, 1e-3);
-                    if best.is_none_or(|b| change < b.0) {
-                        best = Some((change, j, v));
-                    }
-                }
+            let i = self.violated[self.random.below(self.violated.len())] as usize;
+            if self.row(i).0.is_empty() {
+                break;
             }
-            match best {
-                Some((change, j, v)) if change < 0.0 || random.below(100) < 2 => {
-                    walk.set(j, v);
-                    taboo[j] = step + 3 + random.below(8) as u64;
-                }
-                other => {
-                    for k in 0..walk.violated.len() {
-                        walk.weight[walk.violated[k] as usize] += 1.0;
-                    }
-                    walk.ticks += walk.violated.len() as u64;
-                    if let (Some((_, j, v)), true) = (other, random.below(10) == 0) {
-                        walk.set(j, v);
-                        taboo[j] = step + 3 + random.below(8) as u64;
-                    }
+            self.move_for(i);
+        }
+        None
+    }
+
+    /// Moves a column of a violated row, or has the violated rows gain weight.
+    fn move_for(&mut self, i: usize) {
+        let length = self.row(i).0.len();
+        let offset = self.random.below(length);
+        let mut best: Option<(f64, usize, f64)> = None;
+        for k in 0..length.min(40) {
+            let (index, value) = self.row(i);
+            let at = (offset + k) % length;
+            let (j, a) = (index[at] as usize, value[at]);
+            if self.taboo[j] > self.step {
+                continue;
+            }
+            if let Some(v) = self.suiting(i, j, a) {
+                // Costs break ties between moves that are as good for the rows.
+                let price = 1e-6 * self.p.cost[j] * (v - self.x[j]);
+                let change = self.change(j, v) + price.clamp(-1e-3, 1e-3);
+                if best.is_none_or(|b| change < b.0) {
+                    best = Some((change, j, v));
                 }
             }
         }
-        let (done, ticks, x) = (walk.violated.is_empty(), walk.ticks, walk.x);
-        self.domain.ticks += ticks;
-        if !done {
-            return Ok(false);
+        match best {
+            Some((change, j, v)) if change < 0.0 || self.random.below(100) < 2 => self.go(j, v),
+            other => {
+                for k in 0..self.violated.len() {
+                    self.weight[self.violated[k] as usize] += 1.0;
+                }
+                self.ticks += self.violated.len() as u64;
+                if let (Some((_, j, v)), true) = (other, self.random.below(10) == 0) {
+                    self.go(j, v);
+                }
+            }
         }
-        Ok(self.try_integral(shared, &x, "jump")? == Attempt::Accepted)
+    }
+
+    /// Sets a column, which then stays for some steps.
+    fn go(&mut self, j: usize, value: f64) {
+        self.set(j, value);
+        self.taboo[j] = self.step + 3 + self.random.below(8) as u64;
     }
 }

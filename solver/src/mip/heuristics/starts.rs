@@ -11,41 +11,54 @@ impl Worker {
     /// Looks for a solution before the first relaxation: briefly where that one is small.
     pub(crate) fn early_solution(&mut self, shared: &RoundShared) -> Result<(), ModelError> {
         let size = shared.problem.rows.index.len() as u64;
-        if shared.problem.num_rows() >= ROWS_BEFORE_RELAXATION {
+        let is_large = shared.problem.num_rows() >= ROWS_BEFORE_RELAXATION;
+        if is_large {
             self.heuristic(shared, "fix and propagate", |w| {
                 w.fix_and_propagate(shared, 50_000_000 + 2_000 * size)
             })?;
-        } else if shared.settings.nesting == 0 {
-            let budget = (20_000 + 100 * size).min(2_000_000 + 20 * size);
-            let corner = cheapest_corner(shared);
-            let seed = shared.settings.first_seed() + 1;
-            self.heuristic(shared, "jump", |w| w.jump(shared, &corner, budget, seed))?;
         }
+        if shared.settings.nesting > 0 {
+            return Ok(());
+        }
+        let budget = jump_budget(size);
+        let seed = shared.settings.first_seed() + 1;
+        let start = match &self.best {
+            Some(best) => best.x.clone(),
+            None => cheapest_corner(shared),
+        };
+        self.heuristic(shared, "jump", |w| w.jump(shared, &start, budget, seed))?;
         Ok(())
     }
 
-    /// Looks for a solution from the point of the root's relaxation, and from where the objective
-    /// is best.
+    /// Looks for a solution behind the root's relaxation, whose point is given.
     pub(crate) fn first_solution(
         &mut self,
         shared: &RoundShared,
         relaxed: &[f64],
     ) -> Result<(), ModelError> {
-        let size = shared.problem.rows.index.len() as u64;
-        let budget = (20_000 + 500 * size).min(5_000_000 + 50 * size);
+        let budget = jump_budget(shared.problem.rows.index.len() as u64);
         let seed = shared.settings.first_seed();
         let jumped = |w: &mut Worker, x: &[f64], seed| w.jump(shared, x, budget, seed);
         if self.heuristic(shared, "jump", |w| jumped(w, relaxed, seed))? {
             return Ok(());
         }
-        let corner = cheapest_corner(shared);
-        if !self.heuristic(shared, "jump", |w| jumped(w, &corner, seed + 1))? {
-            self.heuristic(shared, "fix and propagate", |w| {
-                w.fix_and_propagate(shared, budget)
-            })?;
+        // A program of its own was walked on from there before.
+        if shared.settings.nesting > 0 {
+            let corner = cheapest_corner(shared);
+            if self.heuristic(shared, "jump", |w| jumped(w, &corner, seed + 1))? {
+                return Ok(());
+            }
         }
+        self.heuristic(shared, "fix and propagate", |w| {
+            w.fix_and_propagate(shared, budget)
+        })?;
         Ok(())
     }
+}
+
+/// Ticks of a walk on a program with so many nonzeros.
+fn jump_budget(nonzeros: u64) -> u64 {
+    (20_000 + 500 * nonzeros).min(5_000_000 + 50 * nonzeros)
 }
 
 /// The point at which the objective is best, as far as bounds are finite.
