@@ -3,7 +3,10 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use remat_lp::{ColId, Model, ModelBuilder, Sense};
-use remat_solver::mip::{Checkpoint, Control, Info, Limits, Settings, SolveStatus, Solver};
+use remat_solver::mip::{
+    Checkpoint, Control, Info, Limits, Observer, Settings, Solution, SolveStatus, Solver,
+};
+use std::sync::{Arc, Mutex};
 
 struct Dice(Xoshiro256PlusPlus);
 
@@ -270,19 +273,46 @@ fn tasks_on_machines(tasks: usize, machines: usize) -> Model {
     b.build().unwrap()
 }
 
+/// Finders and objectives of the solutions that an observer was told of.
+#[derive(Default)]
+struct Told(Mutex<Vec<(&'static str, f64)>>);
+
+impl Observer for Told {
+    fn incumbent(&self, solution: &Solution) {
+        let told = (solution.found_by, solution.objective);
+        self.0.lock().unwrap().push(told);
+    }
+}
+
 #[test]
-fn large_programs_have_a_solution_before_the_first_relaxation() {
-    let model = tasks_on_machines(2_600, 3);
-    assert!(model.num_rows() > 10_000);
-    let settings = Settings {
-        limits: Limits {
-            ticks: Some(150_000_000),
-            ..Default::default()
-        },
-        presolve: false,
-        ..Settings::default()
-    };
-    let r = Solver::new(model, settings).run().unwrap();
-    let found = r.solution.map(|s| s.found_by);
-    assert_eq!((r.status, found), (SolveStatus::TickLimit, Some("fixing")));
+fn programs_have_a_solution_before_the_first_relaxation() {
+    for (tasks, ticks, finders) in [
+        (2_600, 150_000_000, &["fixing", "jump"][..]),
+        (300, 8_000_000, &["jump", "jump"]),
+    ] {
+        let model = tasks_on_machines(tasks, 3);
+        assert_eq!(model.num_rows() > 10_000, finders[0] == "fixing");
+        let settings = Settings {
+            limits: Limits {
+                ticks: Some(ticks),
+                ..Default::default()
+            },
+            presolve: false,
+            ..Settings::default()
+        };
+        let told = Arc::new(Told::default());
+        let control = Control {
+            observers: vec![told.clone()],
+            ..Control::default()
+        };
+        let r = Solver::new(model, settings).with_control(control);
+        let r = r.run().unwrap();
+        assert_eq!(r.status, SolveStatus::TickLimit);
+        // The walk betters what it begins with.
+        let told = told.0.lock().unwrap();
+        let found: Vec<_> = told.iter().map(|t| t.0).collect();
+        assert_eq!(found, finders, "{told:?}");
+        assert!(told[1].1 < told[0].1, "{told:?}");
+        assert_eq!(told[1].1, r.solution.unwrap().objective);
+    }
 }
