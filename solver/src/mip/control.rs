@@ -57,8 +57,8 @@ pub struct NodeEvent {
 
 /// Watches a search. Called by one thread at a time; what takes long here holds the search up.
 ///
-/// A solution is told of when it is found while one worker searches alone, as it does at the root; all
-/// else between rounds.
+/// A solution is told of when it is found while one worker searches alone, as it does at the root;
+/// all else between rounds.
 pub trait Observer: Send + Sync {
     /// A new best solution, checked against the model.
     fn incumbent(&self, _solution: &Solution) {}

@@ -1,7 +1,7 @@
 //! A local search of jump moves: take a violated row, move the column of it that lowers the
 //! weighted violation most to the value that suits the row; where nothing helps, violated rows gain
-//! weight (after Luteberget & Sartor 2023, *Feasibility Jump*; weights as in Thornton 2005). Once all
-//! rows hold, a better objective is one row more (after Lin, Zou & Cai 2024, *Local-MIP*).
+//! weight (after Luteberget & Sartor 2023, *Feasibility Jump*; weights as in Thornton 2005). Once
+//! all rows hold, a better objective is one row more (after Lin, Zou & Cai 2024, *Local-MIP*).
 
 use crate::mip::problem::Problem;
 use crate::mip::worker::{Attempt, RoundShared, Worker};

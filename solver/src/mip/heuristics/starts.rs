@@ -8,11 +8,10 @@ use remat_lp::ModelError;
 const ROWS_BEFORE_RELAXATION: usize = 10_000;
 
 impl Worker {
-    /// Looks for a solution before the first relaxation: briefly where that one is small.
+    /// Looks for a solution before the first relaxation: at length where that one is large.
     pub(crate) fn early_solution(&mut self, shared: &RoundShared) -> Result<(), ModelError> {
         let size = shared.problem.rows.index.len() as u64;
-        let is_large = shared.problem.num_rows() >= ROWS_BEFORE_RELAXATION;
-        if is_large {
+        if shared.problem.num_rows() >= ROWS_BEFORE_RELAXATION {
             self.heuristic(shared, "fix and propagate", |w| {
                 w.fix_and_propagate(shared, 50_000_000 + 2_000 * size)
             })?;

@@ -162,8 +162,8 @@ impl Worker {
                 if bound >= self.cutoff {
                     return Ok(Processed::Closed);
                 }
-                // With all integers fixed an accepted point is the best that is left, also where the
-                // cutoff of the settings is no worse and it is not kept.
+                // With all integers fixed an accepted point is the best that is left, also where
+                // the cutoff of the settings is no worse and it is not kept.
                 if all_fixed && attempt != Attempt::Refused {
                     if !is_near(bound, &s) {
                         // The linear program says so, its duals do not.
