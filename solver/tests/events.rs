@@ -132,6 +132,45 @@ fn events_tell_the_whole_story_from_the_callers_thread() {
     }
 }
 
+#[test]
+fn solutions_of_a_root_under_way_are_told_of_at_once() {
+    let settings = Settings {
+        presolve: false,
+        symmetry: false,
+        limits: Limits {
+            nodes: Some(1),
+            ..Limits::default()
+        },
+        ..Settings::default()
+    };
+    for threads in [1, 2] {
+        let settings = Settings {
+            threads,
+            ..settings.clone()
+        };
+        let seen = Seen::default();
+        let recorder = Recorder(seen.clone());
+        let solver = Solver::new(points_on_every_line(), settings);
+        tracing::subscriber::with_default(recorder, || solver.run()).unwrap();
+        let seen = seen.lock().unwrap();
+        let first = |name| seen.iter().position(|(n, ..)| *n == name).unwrap();
+        let (_, _, fields) = &seen[first("progress")];
+        assert!(fields.0.contains_key("found_by"), "{fields:?}");
+        assert!(fields.number("objective") >= 18.0);
+        assert_eq!(fields.number("nodes"), 0.0);
+        // The relaxation was not solved, so that nothing is known of its iterations or its bound.
+        assert!(!fields.0.contains_key("lp_iterations"));
+        assert_eq!(fields.number("bound"), f64::NEG_INFINITY);
+        assert!(first("progress") < first("cuts"));
+        // Each solution is told of once, each better than the one before.
+        let found: Vec<f64> = (seen.iter())
+            .filter(|(.., fields)| fields.0.contains_key("found_by"))
+            .map(|(.., fields)| fields.number("objective"))
+            .collect();
+        assert!(found.is_sorted_by(|a, b| a > b), "{found:?}");
+    }
+}
+
 /// A covering program with dear and cheap columns, of which the root fixes many: a restart is due.
 fn dear_and_cheap(
     sense: Sense,

@@ -91,7 +91,9 @@ impl SearchLog {
             " {:>8} {:>9} {:>11} {:>12} {:>12} {:>8} {:>9} {:>8.1}s\n",
             event.count("nodes"),
             event.count("open"),
-            event.count("lp_iterations"),
+            event
+                .counted("lp_iterations")
+                .map_or("-".into(), |n| n.to_string()),
             short(event.number("bound")),
             short(event.number("objective")),
             percent(event.number("gap")),

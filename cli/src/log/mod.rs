@@ -66,12 +66,16 @@ impl EventFields {
         found.map(|(_, value)| value)
     }
 
+    fn counted(&self, name: &str) -> Option<u64> {
+        match self.value(name) {
+            Some(FieldValue::Count(count)) => Some(*count),
+            _ => None,
+        }
+    }
+
     /// A count; 0 where it is missing.
     fn count(&self, name: &str) -> u64 {
-        match self.value(name) {
-            Some(FieldValue::Count(count)) => *count,
-            _ => 0,
-        }
+        self.counted(name).unwrap_or(0)
     }
 
     fn number(&self, name: &str) -> Option<f64> {

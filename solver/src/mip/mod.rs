@@ -17,7 +17,7 @@
 //!
 //! | name | level | when | fields |
 //! |---|---|---|---|
-//! | `progress` | `INFO` | before the tree, at a new best solution, after five seconds of silence, at the end | those of [`Progress`]: `seconds`, `nodes`, `open`, `lp_iterations`, `bound`, `objective` if there is one; relative `gap` if there are both; `found_by` at a new solution |
+//! | `progress` | `INFO` | before the tree, at a new best solution, after five seconds of silence, at the end | those of [`Progress`]: `seconds`, `nodes`, `open`, `lp_iterations`, `bound`, `objective` if there is one; relative `gap` if there are both; `found_by` at a new solution. One found while a single worker is at work, as at the root, is told of at once: the rest is as it was before that work, without `lp_iterations` |
 //! | `cuts` | `DEBUG` | after each round of cuts at the root | `round`, `new` rows, rows `kept` with them, `objective` (minimised form) |
 //! | `symmetry` | `DEBUG` | once the root is behind and a tree is ahead | `generators` found, `orbits` of integer columns, `ticks` used |
 //! | `restricted` | `DEBUG` | after each restricted program, unless the search is opportunistic | `kind`, `verdict`, `ticks` used, `ticks_limit`, largest `share` fixed |

@@ -77,16 +77,21 @@ impl<'a> JumpWalk<'a> {
         walk
     }
 
+    /// The number of the row of the objective, behind all others.
+    fn objective_row(&self) -> usize {
+        self.p.num_rows()
+    }
+
     /// Columns and coefficients of a row, or of the objective.
     fn row(&self, i: usize) -> (&[u32], &[f64]) {
-        match i < self.p.num_rows() {
+        match i < self.objective_row() {
             true => self.p.rows.vector(i),
             false => (&self.priced.0, &self.priced.1),
         }
     }
 
     fn sides(&self, i: usize) -> (f64, f64) {
-        match i < self.p.num_rows() {
+        match i < self.objective_row() {
             true => (self.p.row_lower[i], self.p.row_upper[i]),
             false => (f64::NEG_INFINITY, self.most),
         }
@@ -104,12 +109,12 @@ impl<'a> JumpWalk<'a> {
 
     /// Asks for an objective that is better than that of the point.
     fn ask_for_more(&mut self) {
-        let last = self.p.num_rows();
-        let objective = self.activity[last];
+        let priced = self.objective_row();
+        let objective = self.activity[priced];
         let step = self.p.objective_step.max(1e-6);
         self.gain = step.max(LEAST_GAIN * objective.abs());
         self.most = objective - self.gain;
-        self.refresh(last);
+        self.refresh(priced);
     }
 
     fn refresh(&mut self, i: usize) {
@@ -148,7 +153,7 @@ impl<'a> JumpWalk<'a> {
             .sum();
         let objective = match self.p.cost[j] {
             0.0 => 0.0,
-            c => change(self.p.num_rows(), c, self.gain),
+            c => change(self.objective_row(), c, self.gain),
         };
         self.ticks += self.p.cols.len(j) as u64 + 1;
         rows + objective
@@ -161,9 +166,9 @@ impl<'a> JumpWalk<'a> {
             self.activity[i] += a * d;
             self.refresh(i);
         }
-        let last = self.p.num_rows();
-        self.activity[last] += self.p.cost[j] * d;
-        self.refresh(last);
+        let priced = self.objective_row();
+        self.activity[priced] += self.p.cost[j] * d;
+        self.refresh(priced);
         self.ticks += 2 * self.p.cols.len(j) as u64;
     }
 
@@ -183,50 +188,7 @@ impl<'a> JumpWalk<'a> {
         let v = v.clamp(self.lower[j], self.upper[j]);
         (v.is_finite() && (v - self.x[j]).abs() > 1e-9).then_some(v)
     }
-}
 
-impl Worker {
-    /// Walks from the rounded point given until every row holds, then on to better objectives while
-    /// they come, until the ticks are spent.
-    pub(crate) fn jump(
-        &mut self,
-        shared: &RoundShared,
-        start: &[f64],
-        budget: u64,
-        seed: u64,
-    ) -> Result<bool, ModelError> {
-        let p = shared.problem.clone();
-        let (lower, upper) = (self.domain.lower.clone(), self.domain.upper.clone());
-        let rounded = |j: usize| match p.integer[j] {
-            true => start[j].round(),
-            false => start[j],
-        };
-        let x: Vec<f64> = (0..p.num_cols())
-            .map(|j| rounded(j).clamp(lower[j], upper[j]))
-            .collect();
-        if x.iter().any(|v| !v.is_finite()) {
-            return Ok(false);
-        }
-        let mut walk = JumpWalk::new(&p, &lower, &upper, x, seed);
-        let stopped = || shared.stopped();
-        let mut accepted = false;
-        if let Some(first) = walk.next_point(budget, stopped) {
-            accepted = self.try_integral(shared, &first, "jump")? == Attempt::Accepted;
-            let mut best = None;
-            let patience = budget / PATIENCE;
-            while let Some(x) = walk.next_point(budget.min(walk.ticks + patience), stopped) {
-                best = Some(x);
-            }
-            if let Some(x) = best {
-                accepted |= self.try_integral(shared, &x, "jump")? == Attempt::Accepted;
-            }
-        }
-        self.domain.ticks += walk.ticks;
-        Ok(accepted)
-    }
-}
-
-impl JumpWalk<'_> {
     /// Walks until all rows hold, at most to that tick; asks for a better objective from there on.
     fn next_point(&mut self, last_tick: u64, stopped: impl Fn() -> bool) -> Option<Vec<f64>> {
         while self.ticks < last_tick {
@@ -288,5 +250,46 @@ impl JumpWalk<'_> {
     fn go(&mut self, j: usize, value: f64) {
         self.set(j, value);
         self.taboo[j] = self.step + 3 + self.random.below(8) as u64;
+    }
+}
+
+impl Worker {
+    /// Walks from the rounded point given until every row holds, then on to better objectives while
+    /// they come, until the ticks are spent.
+    pub(crate) fn jump(
+        &mut self,
+        shared: &RoundShared,
+        start: &[f64],
+        budget: u64,
+        seed: u64,
+    ) -> Result<bool, ModelError> {
+        let p = shared.problem.clone();
+        let (lower, upper) = (self.domain.lower.clone(), self.domain.upper.clone());
+        let rounded = |j: usize| match p.integer[j] {
+            true => start[j].round(),
+            false => start[j],
+        };
+        let x: Vec<f64> = (0..p.num_cols())
+            .map(|j| rounded(j).clamp(lower[j], upper[j]))
+            .collect();
+        if x.iter().any(|v| !v.is_finite()) {
+            return Ok(false);
+        }
+        let mut walk = JumpWalk::new(&p, &lower, &upper, x, seed);
+        let stopped = || shared.stopped();
+        let mut accepted = false;
+        if let Some(first) = walk.next_point(budget, stopped) {
+            accepted = self.try_integral(shared, &first, "jump")? == Attempt::Accepted;
+            let mut best = None;
+            let patience = budget / PATIENCE;
+            while let Some(x) = walk.next_point(budget.min(walk.ticks + patience), stopped) {
+                best = Some(x);
+            }
+            if let Some(x) = best {
+                accepted |= self.try_integral(shared, &x, "jump")? == Attempt::Accepted;
+            }
+        }
+        self.domain.ticks += walk.ticks;
+        Ok(accepted)
     }
 }

@@ -1,8 +1,11 @@
 //! Reports of a search in progress: to observers, and as events.
 
 use super::TreeSearch;
-use crate::mip::control::{NodeChange, NodeEvent, Progress};
+use crate::mip::control::{NodeChange, NodeEvent, Observer, Progress};
+use crate::mip::outcome::Solution;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 use tracing::Level;
 
 /// Longest silence between two progress events, in seconds.
@@ -65,19 +68,24 @@ impl TreeSearch {
         }
         let p = self.progress();
         self.last_report = p.seconds;
-        tracing::info!(
-            name: "progress",
-            target: "remat_solver::mip",
-            seconds = p.seconds,
-            nodes = p.nodes,
-            open = p.open,
-            lp_iterations = p.lp_iterations,
-            bound = p.dual_bound,
-            objective = p.objective,
-            gap = p.gap(),
-            found_by,
-            "progress"
-        );
+        emit(&p, Some(p.lp_iterations), found_by);
+    }
+
+    /// Emits events for solutions told of at once, unless the search emits none.
+    pub(super) fn events_at_once(&self, taken: u64) -> Option<Arc<dyn Observer>> {
+        let progress = self.progress();
+        let before = Progress {
+            open: progress.open + taken,
+            // The nodes taken are not among those that are open, whose bound may be better.
+            dual_bound: self.sense.sign() * self.proven_bound,
+            ..progress
+        };
+        let events = EventsAtOnce {
+            start: self.start,
+            sign: self.sense.sign(),
+            before,
+        };
+        (self.shared.emits_events).then(|| Arc::new(events) as Arc<dyn Observer>)
     }
 
     /// Emits the last progress event, and what each worker did.
@@ -100,6 +108,45 @@ impl TreeSearch {
             );
         }
     }
+}
+
+/// Emits events of the solutions that a worker finds while it is at work.
+struct EventsAtOnce {
+    start: Instant,
+    /// 1 to minimise, -1 to maximise.
+    sign: f64,
+    /// What was known when it began.
+    before: Progress,
+}
+
+impl Observer for EventsAtOnce {
+    fn incumbent(&self, solution: &Solution) {
+        let proven = self.sign * self.before.dual_bound;
+        let now = Progress {
+            seconds: self.start.elapsed().as_secs_f64(),
+            // A solution may be better than what was proven by a tolerance.
+            dual_bound: self.sign * proven.min(self.sign * solution.objective),
+            objective: Some(solution.objective),
+            ..self.before
+        };
+        emit(&now, None, Some(solution.found_by));
+    }
+}
+
+fn emit(p: &Progress, lp_iterations: Option<u64>, found_by: Option<&str>) {
+    tracing::info!(
+        name: "progress",
+        target: "remat_solver::mip",
+        seconds = p.seconds,
+        nodes = p.nodes,
+        open = p.open,
+        lp_iterations,
+        bound = p.dual_bound,
+        objective = p.objective,
+        gap = p.gap(),
+        found_by,
+        "progress"
+    );
 }
 
 #[cfg(test)]

@@ -48,7 +48,9 @@ impl TreeSearch {
         let limit = self.shared.settings.limits.nodes.map_or(most, |n| {
             most.min((n.saturating_sub(self.info.nodes) / round.len() as u64).max(1))
         });
-        self.tell_at_once(round.len() == 1);
+        if let [lane] = &round[..] {
+            self.tell_at_once(lane.len() as u64);
+        }
         let shared = &self.shared;
         let before: Vec<u64> = self.workers.iter().map(|w| w.ticks()).collect();
         let lanes = round.len();
@@ -65,13 +67,13 @@ impl TreeSearch {
         };
         let jobs = self.workers.iter_mut().zip(round);
         let reports: Vec<Result<WorkerReport, remat_lp::ModelError>> = match &self.pool {
-            Some(pool) => {
+            Some(pool) if lanes > 1 => {
                 let jobs: Vec<_> = jobs.collect();
                 pool.install(|| jobs.into_par_iter().map(plunge).collect())
             }
-            None => jobs.map(plunge).collect(),
+            _ => jobs.map(plunge).collect(),
         };
-        self.tell_at_once(false);
+        self.tell_when_merged();
         let reports = reports.into_iter().collect::<Result<Vec<_>, _>>()?;
         let spent: Vec<u64> = (self.workers.iter().zip(&before))
             .map(|(w, b)| w.ticks() - b)
@@ -90,12 +92,15 @@ impl TreeSearch {
         Ok(())
     }
 
-    /// Has the observers told of solutions as a worker finds them, or when its report is merged.
-    pub(super) fn tell_at_once(&mut self, at_once: bool) {
+    /// Has solutions told of as a worker on this thread finds them, which took nodes for that.
+    pub(super) fn tell_at_once(&mut self, taken: u64) {
+        self.shared.audience.clone_from(&self.control.observers);
+        self.shared.audience.extend(self.events_at_once(taken));
+    }
+
+    /// Has solutions told of when the report of a worker is merged.
+    pub(super) fn tell_when_merged(&mut self) {
         self.shared.audience.clear();
-        if at_once {
-            self.shared.audience.clone_from(&self.control.observers);
-        }
     }
 
     pub(super) fn merge(&mut self, reports: Vec<WorkerReport>) {
@@ -123,9 +128,9 @@ impl TreeSearch {
                 }
             }
             for s in r.solutions {
-                let found_by = s.found_by;
+                let news = (!s.is_told).then_some(s.found_by);
                 if self.accept(s) {
-                    improved = Some(found_by);
+                    improved = Some(news);
                 }
             }
             for s in r.others {
@@ -141,14 +146,14 @@ impl TreeSearch {
         self.proven_bound = self.bound();
         conflict::merge(&mut self.shared.conflicts, learned, used);
         clauses::merge(&mut self.shared.clauses, new_clauses, used_clauses);
-        if let Some(found_by) = improved {
+        if let Some(news) = improved {
             self.queue.prune(self.shared.cutoff);
             if self.shared.settings.reduced_cost_fixing
                 && let Some(root) = &self.root
             {
                 root.tighten(&mut self.shared);
             }
-            self.report(Some(found_by));
+            self.report(news);
         }
     }
 
