@@ -288,6 +288,6 @@ impl Settings {
 const MOST_SECONDS: f64 = 1e12;
 
 /// Threads for the rounds of a search; none where one is enough, or more cannot be had.
-pub(crate) fn thread_pool(threads: usize) -> Option<rayon::ThreadPool> {
-    (threads > 1).then(|| pool(threads))?.ok()
+pub(crate) fn thread_pool(threads: usize) -> Option<Arc<rayon::ThreadPool>> {
+    (threads > 1).then(|| pool(threads))?.ok().map(Arc::new)
 }

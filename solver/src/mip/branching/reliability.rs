@@ -224,12 +224,11 @@ impl Worker {
             let ticks = relax.ticks() + domain.ticks - before.1;
             Ok(((j, down, up), iterations, ticks))
         };
-        // Outside of the rounds' threads there is one.
-        let many = shared.settings.threads > 1 && rayon::current_thread_index().is_some();
-        let probed: Vec<_> = if many {
-            columns.par_iter().map(probe).collect()
-        } else {
-            columns.iter().map(probe).collect()
+        let among_threads = shared.settings.threads > 1 && rayon::current_thread_index().is_some();
+        let probed: Vec<_> = match &shared.idle {
+            Some(threads) => threads.install(|| columns.par_iter().map(probe).collect()),
+            None if among_threads => columns.par_iter().map(probe).collect(),
+            None => columns.iter().map(probe).collect(),
         };
         let mut out = Vec::with_capacity(columns.len());
         for p in probed {

@@ -42,7 +42,7 @@ pub(crate) struct TreeSearch {
     pub shared: RoundShared,
     pub queue: NodeQueue,
     pub workers: Vec<Worker>,
-    pub pool: Option<rayon::ThreadPool>,
+    pub pool: Option<Arc<rayon::ThreadPool>>,
     pub root: Option<Arc<RootData>>,
     pub info: Info,
     pub start: Instant,
@@ -145,6 +145,7 @@ impl TreeSearch {
             root_iterations: 0,
             live: None,
             audience: Vec::new(),
+            idle: None,
         };
         let first = Worker::new(&shared, 0)?;
         Ok(TreeSearch {

@@ -35,9 +35,9 @@ impl TreeSearch {
     pub(super) fn solve_root(&mut self) -> Result<bool, SolveError> {
         let mut worker = self.workers.remove(0);
         worker.begin(&self.shared);
-        self.tell_at_once(0);
+        self.begin_alone(0);
         let end = root::solve(&mut self.shared, &mut worker)?;
-        self.tell_when_merged();
+        self.end_alone();
         let report = std::mem::replace(&mut worker.report, WorkerReport::new());
         self.workers.insert(0, worker);
         // What a run that goes on from a state has to do again.

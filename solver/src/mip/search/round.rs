@@ -49,7 +49,7 @@ impl TreeSearch {
             most.min((n.saturating_sub(self.info.nodes) / round.len() as u64).max(1))
         });
         if let [lane] = &round[..] {
-            self.tell_at_once(lane.len() as u64);
+            self.begin_alone(lane.len() as u64);
         }
         let shared = &self.shared;
         let before: Vec<u64> = self.workers.iter().map(|w| w.ticks()).collect();
@@ -73,7 +73,7 @@ impl TreeSearch {
             }
             _ => jobs.map(plunge).collect(),
         };
-        self.tell_when_merged();
+        self.end_alone();
         let reports = reports.into_iter().collect::<Result<Vec<_>, _>>()?;
         let spent: Vec<u64> = (self.workers.iter().zip(&before))
             .map(|(w, b)| w.ticks() - b)
@@ -92,15 +92,18 @@ impl TreeSearch {
         Ok(())
     }
 
-    /// Has solutions told of as a worker on this thread finds them, which took nodes for that.
-    pub(super) fn tell_at_once(&mut self, taken: u64) {
+    /// Has solutions told of as the only worker finds them, which is on this thread and took so
+    /// many nodes, and leaves it the other threads.
+    pub(super) fn begin_alone(&mut self, taken: u64) {
         self.shared.audience.clone_from(&self.control.observers);
         self.shared.audience.extend(self.events_at_once(taken));
+        self.shared.idle.clone_from(&self.pool);
     }
 
-    /// Has solutions told of when the report of a worker is merged.
-    pub(super) fn tell_when_merged(&mut self) {
+    /// Has solutions told of when the reports of workers are merged.
+    pub(super) fn end_alone(&mut self) {
         self.shared.audience.clear();
+        self.shared.idle = None;
     }
 
     pub(super) fn merge(&mut self, reports: Vec<WorkerReport>) {

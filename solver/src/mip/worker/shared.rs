@@ -164,6 +164,8 @@ pub(crate) struct RoundShared {
     /// Told of solutions as they are found: the observers while one worker searches alone, or
     /// nobody, as the order of what several find is known at the end of their round.
     pub audience: Vec<Arc<dyn Observer>>,
+    /// Threads of the search that have nothing to do while one worker searches alone.
+    pub idle: Option<Arc<rayon::ThreadPool>>,
 }
 
 impl RoundShared {
