@@ -73,19 +73,20 @@ impl TreeSearch {
 
     /// Emits events for solutions told of at once, unless the search emits none.
     pub(super) fn events_at_once(&self, taken: u64) -> Option<Arc<dyn Observer>> {
+        if !self.shared.emits_events {
+            return None;
+        }
         let progress = self.progress();
-        let before = Progress {
-            open: progress.open + taken,
-            // The nodes taken are not among those that are open, whose bound may be better.
-            dual_bound: self.sense.sign() * self.proven_bound,
-            ..progress
-        };
-        let events = EventsAtOnce {
+        Some(Arc::new(EventsAtOnce {
             start: self.start,
             sign: self.sense.sign(),
-            before,
-        };
-        (self.shared.emits_events).then(|| Arc::new(events) as Arc<dyn Observer>)
+            before: Progress {
+                open: progress.open + taken,
+                // The nodes taken are not among those that are open, whose bound may be better.
+                dual_bound: self.sense.sign() * self.proven_bound,
+                ..progress
+            },
+        }))
     }
 
     /// Emits the last progress event, and what each worker did.
