@@ -3,6 +3,7 @@
 
 use super::mir;
 use super::shift::{Base, BoundSubstitution};
+use super::sum::Sum;
 use super::{Context, Cut};
 use crate::mip::implications::Implication;
 use crate::mip::problem::Problem;
@@ -85,6 +86,8 @@ struct Accumulator {
     value: Vec<f64>,
     index: Vec<u32>,
     present: Vec<bool>,
+    /// The side, with the summands of `value`.
+    side: Sum,
 }
 
 impl Accumulator {
@@ -94,6 +97,7 @@ impl Accumulator {
             self.index.push(j as u32);
         }
         self.value[j] += v;
+        self.side.see(v);
     }
 
     fn clear(&mut self) {
@@ -102,9 +106,10 @@ impl Accumulator {
             self.present[j as usize] = false;
         }
         self.index.clear();
+        self.side = Sum::default();
     }
 
-    fn base(&self, slacks: &[(u32, f64, bool)], rhs: f64, sign: f64) -> Base {
+    fn base(&self, slacks: &[(u32, f64, bool)], sign: f64) -> Base {
         Base {
             entries: self
                 .index
@@ -113,7 +118,7 @@ impl Accumulator {
                 .filter(|e| e.1 != 0.0)
                 .collect(),
             slacks: slacks.iter().map(|&(r, f, u)| (r, sign * f, u)).collect(),
-            rhs: sign * rhs,
+            rhs: self.side.scaled(sign),
         }
     }
 }
@@ -129,7 +134,6 @@ fn add_row(
     c: &Context<'_>,
     acc: &mut Accumulator,
     slacks: &mut Vec<(u32, f64, bool)>,
-    rhs: &mut f64,
     row: usize,
     factor: f64,
 ) {
@@ -140,12 +144,12 @@ fn add_row(
         acc.add(j.index(), factor * a);
     }
     if upper {
-        *rhs += factor * b.upper;
+        acc.side.add(factor * b.upper);
         if b.lower != b.upper {
             slacks.push((row as u32, factor, true));
         }
     } else {
-        *rhs += factor * b.lower;
+        acc.side.add(factor * b.lower);
         if b.lower != b.upper {
             slacks.push((row as u32, -factor, false));
         }
@@ -200,6 +204,7 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
         value: vec![0.0; n],
         index: Vec::new(),
         present: vec![false; n],
+        side: Sum::default(),
     };
     let mut work = 0usize;
     let mut tried = Tried::new();
@@ -260,8 +265,8 @@ fn path(
     out: &mut Vec<Cut>,
 ) -> bool {
     acc.clear();
-    let (mut slacks, mut rhs) = (Vec::new(), 0.0);
-    add_row(c, acc, &mut slacks, &mut rhs, start, 1.0);
+    let mut slacks = Vec::new();
+    add_row(c, acc, &mut slacks, start, 1.0);
     // Rows so far, and their factors.
     let mut used = vec![(start as u32, 1.0)];
     loop {
@@ -274,7 +279,7 @@ fn path(
                 Entry::Vacant(new) => {
                     *work += 20 * acc.index.len();
                     for sign in [1.0, -1.0] {
-                        let base = acc.base(&slacks, rhs, sign);
+                        let base = acc.base(&slacks, sign);
                         found |= mir::separate(c, &base, &BoundSubstitution::ALL, out);
                     }
                     new.insert(found);
@@ -336,7 +341,7 @@ fn path(
         if !(1e-5..=1e5).contains(&factor.abs()) {
             return true;
         }
-        add_row(c, acc, &mut slacks, &mut rhs, i, factor);
+        add_row(c, acc, &mut slacks, i, factor);
         acc.value[j] = 0.0;
         used.push((i as u32, factor));
     }

@@ -2,6 +2,7 @@
 //! 1973). Heavy cliques among the fractional literals are found by a depth-first search with a
 //! limit, then lifted with literals at zero.
 
+use super::sum::Sum;
 use super::{Context, Cut};
 use crate::mip::cliques::{Literal, column, is_complement, value};
 
@@ -220,5 +221,5 @@ fn cut(c: &Context<'_>, clique: &[Literal]) -> Option<Cut> {
             }
         })
         .collect();
-    c.finish(entries, rhs)
+    c.finish(entries, Sum::exact(rhs))
 }

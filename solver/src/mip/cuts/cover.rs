@@ -9,6 +9,7 @@
 //! stands for its group weighs at least as much as the cover's; so choices that count for as many
 //! as the cover has weigh as much as the cover, more than fits.
 
+use super::sum::Sum;
 use super::{Context, Cut};
 use crate::mip::cliques::{Literal, literal};
 use std::collections::HashMap;
@@ -230,5 +231,5 @@ fn lifted(c: &Context<'_>, items: &[CoverItem], cover: &[Part<'_>]) -> Option<Cu
             entries.push((item.col, coef));
         }
     }
-    c.finish(entries, rhs)
+    c.finish(entries, Sum::exact(rhs))
 }

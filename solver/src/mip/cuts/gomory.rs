@@ -48,8 +48,10 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
             };
             for (k, a) in c.model.row(RowId(i as u32)) {
                 dense[k.index()] += y * a;
+                base.rhs.see(y * a);
             }
-            base.rhs += y * if upper { sides.upper } else { sides.lower };
+            base.rhs
+                .add(y * if upper { sides.upper } else { sides.lower });
             if sides.lower != sides.upper {
                 base.slacks
                     .push((i as u32, if upper { y } else { -y }, upper));
@@ -69,7 +71,7 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
             out,
         );
         let mut opposite = base;
-        opposite.rhs = -opposite.rhs;
+        opposite.rhs = opposite.rhs.scaled(-1.0);
         for e in &mut opposite.entries {
             e.1 = -e.1;
         }

@@ -1,6 +1,7 @@
 //! Complemented mixed-integer rounding of one inequality (Marchand & Wolsey 2001).
 
 use super::shift::{self, Base, BoundSubstitution, Shifted, ShiftedTerm};
+use super::sum::Sum;
 use super::{Context, Cut, mixed_cover};
 
 /// The largest integer not above a number of moderate size: without a call, this is the innermost
@@ -89,8 +90,8 @@ fn rounding(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Option<Cut> {
         .collect();
     let mut active: Vec<ShiftedTerm> = inside.iter().map(|&k| terms[k]).collect();
     let continuous = Continuous::new(&terms);
-    let efficacy = |active: &[ShiftedTerm], rhs: f64, divisor: f64| {
-        efficacy(active, &continuous, rhs, divisor)
+    let efficacy = |active: &[ShiftedTerm], rhs: Sum, divisor: f64| {
+        efficacy(active, &continuous, rhs.value, divisor)
     };
     let mut best: Option<(f64, f64)> = None;
     for &d in &divisors {
@@ -138,7 +139,7 @@ fn rounding(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Option<Cut> {
     if value < 1e-5 {
         return None;
     }
-    let f0 = fractional(rhs / divisor);
+    let f0 = fractional(rhs.value / divisor);
     let coefficients: Vec<f64> = terms
         .iter()
         .map(|t| {
@@ -150,7 +151,11 @@ fn rounding(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Option<Cut> {
             }
         })
         .collect();
-    shift::unshift(c, base, &terms, &coefficients, floor(rhs / divisor))
+    let side = Sum {
+        value: floor(rhs.value / divisor),
+        largest: rhs.largest / (divisor * (1.0 - f0)),
+    };
+    shift::unshift(c, base, &terms, &coefficients, side)
 }
 
 /// The rounding function of an integer coefficient.

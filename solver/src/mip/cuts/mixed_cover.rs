@@ -3,6 +3,7 @@
 //! lifted flow covers (Gu, Nemhauser & Savelsbergh 1999).
 
 use super::shift::{self, Base, Shifted, ShiftedTerm};
+use super::sum::Sum;
 use super::{Context, Cut};
 
 fn is_binary(t: &ShiftedTerm) -> bool {
@@ -26,6 +27,7 @@ pub(crate) fn separate(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Optio
         .filter(|&k| is_binary(&terms[k]) && terms[k].coef > 0.0)
         .collect();
     let size: f64 = items.iter().map(|&k| terms[k].coef).sum();
+    let (known, rhs) = (rhs, rhs.value);
     let margin = 1e-5 * rhs.abs().max(1.0);
     if items.is_empty() || rhs < 0.0 || size <= rhs + margin || !size.is_finite() {
         return None;
@@ -62,7 +64,7 @@ pub(crate) fn separate(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Optio
                 cover.remove(k);
             }
         }
-        let cut = lift(c, base, &terms, &cover, weight - rhs);
+        let cut = lift(c, base, &terms, (&cover, weight - rhs), known);
         if let Some(cut) = cut
             && best.as_ref().is_none_or(|b| cut.efficacy > b.efficacy)
         {
@@ -77,8 +79,8 @@ fn lift(
     c: &Context<'_>,
     base: &Base,
     terms: &[ShiftedTerm],
-    cover: &[usize],
-    excess: f64,
+    (cover, excess): (&[usize], f64),
+    known: Sum,
 ) -> Option<Cut> {
     let mut large: Vec<f64> = cover
         .iter()
@@ -120,6 +122,10 @@ fn lift(
     if activity <= side + 1e-9 * excess {
         return None;
     }
+    let side = Sum {
+        value: side,
+        largest: known.largest,
+    };
     shift::unshift(c, base, terms, &coefficients, side)
 }
 

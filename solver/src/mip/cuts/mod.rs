@@ -10,6 +10,7 @@ mod mir;
 mod mixed_cover;
 mod pool;
 mod shift;
+mod sum;
 #[cfg(test)]
 mod tests;
 mod zerohalf;
@@ -25,6 +26,7 @@ use std::time::Instant;
 
 use aggregate::VariableBounds;
 pub(crate) use pool::CutPool;
+use sum::Sum;
 
 /// A valid inequality `entries . x <= rhs`.
 #[derive(Clone, Debug)]
@@ -101,6 +103,9 @@ impl SeparationEffort {
     }
 }
 
+/// Most rounding in a coefficient of a cut whose largest is 1.
+const NOISE_LIMIT: f64 = 1e-7;
+
 impl<'a> Context<'a> {
     pub fn new(
         problem: &'a Problem,
@@ -159,7 +164,8 @@ impl<'a> Context<'a> {
 
     /// Cleans a candidate, measures it, and returns it if it cuts enough and is numerically
     /// harmless.
-    pub fn finish(&self, mut entries: Vec<(u32, f64)>, mut rhs: f64) -> Option<Cut> {
+    pub fn finish(&self, mut entries: Vec<(u32, f64)>, side: Sum) -> Option<Cut> {
+        let mut rhs = side.value;
         let largest = entries.iter().fold(0.0f64, |m, e| m.max(e.1.abs()));
         if !(largest > 1e-9 && largest < 1e12 && rhs.is_finite()) {
             return None;
@@ -191,24 +197,27 @@ impl<'a> Context<'a> {
         }
         entries.sort_unstable_by_key(|e| e.0);
         let scale = 1.0 / largest;
+        // What is left of larger numbers is rounding, not a cut.
+        let noise = scale * side.noise();
+        if noise > NOISE_LIMIT {
+            return None;
+        }
         for e in &mut entries {
             e.1 *= scale;
         }
         rhs *= scale;
         // Rounding in the making of the cut, generously.
-        let size = entries
-            .iter()
-            .map(|&(j, a)| {
-                let (l, u) = (self.lower[j as usize], self.upper[j as usize]);
-                let reach = if l.is_finite() && u.is_finite() {
-                    l.abs().max(u.abs())
-                } else {
-                    1.0
-                };
-                a.abs() * reach.min(1e6)
-            })
-            .sum::<f64>();
-        rhs += 1e-12 * size + 1e-9 * rhs.abs().max(1e-1);
+        let reach = |j: u32| {
+            let (l, u) = (self.lower[j as usize], self.upper[j as usize]);
+            if l.is_finite() && u.is_finite() {
+                l.abs().max(u.abs()).min(1e6)
+            } else {
+                1.0
+            }
+        };
+        let off = |&(j, a): &(u32, f64)| (1e-12 * a.abs() + noise) * reach(j);
+        let margin: f64 = noise + entries.iter().map(off).sum::<f64>();
+        rhs += margin + 1e-9 * rhs.abs().max(1e-1);
         let efficacy = self.efficacy(&entries, rhs);
         (efficacy > 1e-4).then_some(Cut {
             entries,

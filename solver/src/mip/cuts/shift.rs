@@ -1,6 +1,7 @@
 //! An aggregated row in nonnegative variables: every column is replaced by its distance to a bound
 //! or a variable bound (Marchand & Wolsey 2001, section 2), and the way back for a cut found there.
 
+use super::sum::Sum;
 use super::{Context, Cut};
 
 /// An equation `sum coef * x + sum factor * slack = rhs` made from rows of the relaxation. A slack
@@ -10,7 +11,8 @@ pub(crate) struct Base {
     pub entries: Vec<(u32, f64)>,
     /// Row, factor, whether it is the distance to the upper side.
     pub slacks: Vec<(u32, f64, bool)>,
-    pub rhs: f64,
+    /// With the summands of the coefficients.
+    pub rhs: Sum,
 }
 
 /// Way in which a column is replaced by a nonnegative one.
@@ -47,8 +49,8 @@ pub(crate) struct ShiftedTerm {
 
 impl ShiftedTerm {
     /// Counts an integer column from its other bound; `rhs` is the side of the row it is in.
-    pub fn complement(&mut self, rhs: &mut f64) {
-        *rhs -= self.coef * self.range;
+    pub fn complement(&mut self, rhs: &mut Sum) {
+        rhs.add(-self.coef * self.range);
         self.coef = -self.coef;
         self.value = self.range - self.value;
         self.shift = if self.shift == Shift::Lower {
@@ -62,7 +64,7 @@ impl ShiftedTerm {
 /// `sum coef * variable = rhs` over nonnegative variables.
 pub(crate) struct Shifted {
     pub terms: Vec<ShiftedTerm>,
-    pub rhs: f64,
+    pub rhs: Sum,
     /// Columns replaced by variable bounds, and those of them with a bound that is as tight.
     pub substituted: usize,
     pub ties: usize,
@@ -105,7 +107,7 @@ pub(crate) fn shift(
             if c.upper[k] - c.lower[k] > 1e3 {
                 return None;
             }
-            rhs += 1e-12 * (c.upper[k] - c.lower[k]).max(0.0) + (-a * c.lower[k]);
+            rhs.add(1e-12 * (c.upper[k] - c.lower[k]).max(0.0) + (-a * c.lower[k]));
             continue;
         }
         if c.problem.integer[k] {
@@ -159,11 +161,11 @@ pub(crate) fn shift(
         }
         let coef = match shift {
             Shift::Lower => {
-                rhs -= a * l;
+                rhs.add(-a * l);
                 a
             }
             Shift::Upper => {
-                rhs -= a * u;
+                rhs.add(-a * u);
                 -a
             }
             Shift::VariableUpper {
@@ -171,7 +173,8 @@ pub(crate) fn shift(
                 factor,
                 constant,
             } => {
-                rhs -= a * constant;
+                rhs.add(-a * constant);
+                rhs.see(a * factor);
                 integer.push((y, a * factor));
                 -a
             }
@@ -180,7 +183,8 @@ pub(crate) fn shift(
                 factor,
                 constant,
             } => {
-                rhs -= a * constant;
+                rhs.add(-a * constant);
+                rhs.see(a * factor);
                 integer.push((y, a * factor));
                 a
             }
@@ -207,14 +211,14 @@ pub(crate) fn shift(
         let i = j as usize;
         let (l, u) = (c.lower[i], c.upper[i]);
         if l == u {
-            rhs -= a * l;
+            rhs.add(-a * l);
             continue;
         }
         if a.abs() < 1e-11 {
             if u - l > 1e3 {
                 return None;
             }
-            rhs += a.abs() * (u - l) - a * l;
+            rhs.add(a.abs() * (u - l) - a * l);
             continue;
         }
         let (to_l, to_u) = (x[i] - l, u - x[i]);
@@ -222,10 +226,10 @@ pub(crate) fn shift(
             return None;
         }
         let (shift, coef) = if to_l <= to_u {
-            rhs -= a * l;
+            rhs.add(-a * l);
             (Shift::Lower, a)
         } else {
-            rhs -= a * u;
+            rhs.add(-a * u);
             (Shift::Upper, -a)
         };
         terms.push(ShiftedTerm {
@@ -267,13 +271,14 @@ pub(crate) fn shift(
     })
 }
 
-/// The inequality `sum coefficient * variable <= side` in the columns of the problem.
+/// The inequality `sum coefficient * variable <= side` in the columns of the problem. `side` knows the summands that
+/// the coefficients are of.
 pub(crate) fn unshift(
     c: &Context<'_>,
     base: &Base,
     terms: &[ShiftedTerm],
     coefficients: &[f64],
-    side: f64,
+    side: Sum,
 ) -> Option<Cut> {
     let mut side = side;
     let mut entries: Vec<(u32, f64)> = Vec::with_capacity(terms.len());
@@ -286,10 +291,10 @@ pub(crate) fn unshift(
             let (row, _, upper) = base.slacks[t.id as usize];
             let b = c.model.row_bounds(remat_lp::RowId(row));
             let sign = if upper {
-                side -= r * b.upper;
+                side.add(-r * b.upper);
                 -1.0
             } else {
-                side += r * b.lower;
+                side.add(r * b.lower);
                 1.0
             };
             for (j, v) in c.model.row(remat_lp::RowId(row)) {
@@ -301,11 +306,11 @@ pub(crate) fn unshift(
         match t.shift {
             Shift::Lower => {
                 entries.push((t.id, r));
-                side += r * c.lower[j];
+                side.add(r * c.lower[j]);
             }
             Shift::Upper => {
                 entries.push((t.id, -r));
-                side -= r * c.upper[j];
+                side.add(-r * c.upper[j]);
             }
             Shift::VariableUpper {
                 y,
@@ -315,7 +320,7 @@ pub(crate) fn unshift(
                 // t = factor * y + constant - x
                 entries.push((t.id, -r));
                 entries.push((y, r * factor));
-                side -= r * constant;
+                side.add(-r * constant);
             }
             Shift::VariableLower {
                 y,
@@ -324,13 +329,14 @@ pub(crate) fn unshift(
             } => {
                 entries.push((t.id, r));
                 entries.push((y, -r * factor));
-                side += r * constant;
+                side.add(r * constant);
             }
         }
     }
     entries.sort_unstable_by_key(|e| e.0);
     let mut merged: Vec<(u32, f64)> = Vec::with_capacity(entries.len());
     for (j, a) in entries {
+        side.see(a);
         match merged.last_mut() {
             Some(last) if last.0 == j => last.1 += a,
             _ => merged.push((j, a)),

@@ -119,3 +119,44 @@ fn every_integer_point_meets_every_cut() {
     assert!(by_groups > 20, "{by_groups} covers that use groups");
     assert!(implied_bounds > 20, "{implied_bounds} implied bounds");
 }
+
+#[test]
+fn what_is_left_of_larger_numbers_is_no_cut() {
+    let mut b = ModelBuilder::new(Sense::Maximise);
+    let cols = [2.0, 1.0].map(|cost| b.add_col(cost, 0.0..=1.0));
+    cols.iter().for_each(|&c| b.set_integer(c, true));
+    b.add_row(..=1.5, cols.map(|c| (c, 1.0)));
+    let model = b.build().unwrap();
+    let p = Problem::from_model(&model);
+    let relaxation = p.to_model().unwrap();
+    let LpOutcome::Optimal(solution) = Solver::new(relaxation.clone(), Settings::default()).solve()
+    else {
+        panic!("feasible and bounded");
+    };
+    let bounds = (p.lower.as_slice(), p.upper.as_slice());
+    let tables = Tables::new(&p, bounds, false, &AtomicBool::new(false));
+    let effort = SeparationEffort::Root;
+    let c = Context::new(
+        &p,
+        &relaxation,
+        &solution,
+        bounds,
+        &tables,
+        Vec::new(),
+        effort,
+    );
+    // x + y <= 1, in units of 4e-9.
+    let made_of = |largest: f64| {
+        let side = Sum {
+            value: 4e-9,
+            largest,
+        };
+        c.finish(vec![(0, 4e-9), (1, 4e-9)], side)
+    };
+    let exact = made_of(4e-9).expect("a cut").rhs;
+    assert!((1.0..1.0 + 1e-8).contains(&exact), "{exact}");
+    // Rounding of 0.1 is 1e-16: 2.5e-8 of the coefficients, and of the side.
+    let rounded = made_of(0.1).expect("a cut").rhs;
+    assert!((exact + 7e-8..exact + 8e-8).contains(&rounded), "{rounded}");
+    assert!(made_of(98.0).is_none());
+}

@@ -154,8 +154,9 @@ fn round(c: &Context<'_>, r: &Parity, out: &mut Vec<Cut>) {
         let sign = if upper { 0.5 } else { -0.5 };
         for (j, v) in c.model.row(RowId(row)) {
             entries.push((j.0, sign * v));
+            base.rhs.see(sign * v);
         }
-        base.rhs += sign * if upper { b.upper } else { b.lower };
+        base.rhs.add(sign * if upper { b.upper } else { b.lower });
         if b.lower != b.upper {
             base.slacks.push((row, 0.5, upper));
         }
