@@ -36,13 +36,14 @@ pub use reduce::{ReduceArguments, ReduceKind};
 pub use show::ShowArguments;
 pub use values::{parse_alignment, parse_duration, parse_gap, parse_overhead, parse_setting};
 
+use crate::report::FULL_VERSION;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// The command line.
 #[derive(Parser, Debug)]
-#[command(name = "remat-bb", version, about, long_about = LONG_ABOUT, after_long_help = EXAMPLES)]
+#[command(name = "remat-bb", version = FULL_VERSION, about, long_about = LONG_ABOUT, after_long_help = EXAMPLES)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]

@@ -135,6 +135,7 @@ fn runs_are_checked_kept_and_gone_on_with() {
         page.contains("| remat-bb | 0.1.0 | 4 / 4 | 3 / 3 |"),
         "{page}"
     );
+    assert!(page.contains("| `own` | -, 0."), "{page}");
     assert!(read(&picture).contains("<svg"));
     // Had somebody a point of the program without one, both were wrong.
     assert!(!page.contains("is known"), "{page}");

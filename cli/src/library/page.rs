@@ -4,7 +4,7 @@ use super::catalogue::{Catalogue, Size};
 use super::index::{self, Entry};
 use super::known::Known;
 use super::results::Row;
-use super::summary::{Line, Summary};
+use super::summary::{Line, ProgramRuns, Summary};
 use crate::failure::Failure;
 use crate::others::Solver;
 use crate::report::{counted, number};
@@ -15,11 +15,8 @@ pub const BEGIN: &str = "<!-- made by `remat-bb library table`: begin -->";
 /// Line behind it.
 pub const END: &str = "<!-- made by `remat-bb library table`: end -->";
 
-/// Heading and explanation of the performance profile.
-pub const PICTURE: (&str, &str) = (
-    "Programs of the benchmark library",
-    "share of runs that were ended, with a right answer, within a factor of the fastest solver's time",
-);
+/// What the performance profile shows.
+pub const PROFILE: &str = "share of runs that were ended, with a right answer, within a factor of the fastest solver's time";
 
 /// Tables and the numbers that they show.
 pub struct Page {
@@ -27,21 +24,40 @@ pub struct Page {
     pub summary: Summary,
     /// The tables as Markdown.
     pub text: String,
+    /// Heading of the performance profile.
+    pub heading: &'static str,
 }
 
-/// The tables of runs and of an index.
+/// The tables of runs, and of an index where runs are of its programs.
 ///
 /// `known` has values from elsewhere beside those of the index.
 pub fn tables(rows: &[Row], catalogue: &Catalogue, entries: &[Entry], known: Known) -> Page {
     let mut best = index::best_values(entries);
     best.extend(known);
     let summary = Summary::new(rows, catalogue, &best);
+    let own = |name: &&String| catalogue.program(name).is_some();
+    let owned = summary.by_program.keys().filter(own).count();
     let mut text = settings(rows);
     text += &solvers(&summary);
-    text += &families(&summary, catalogue);
+    if owned > 0 {
+        text += &families(&summary, catalogue);
+    }
     text += &wrongs(&summary);
-    text += &programs(catalogue, entries);
-    Page { summary, text }
+    if owned < summary.by_program.len() {
+        text += &others(&summary, catalogue);
+    }
+    if owned > 0 {
+        text += &programs(catalogue, entries);
+    }
+    let heading = match owned < summary.by_program.len() {
+        true => "Programs side by side",
+        false => "Programs of the benchmark library",
+    };
+    Page {
+        summary,
+        text,
+        heading,
+    }
 }
 
 /// A page with its generated part replaced; `file` is what errors call it.
@@ -183,6 +199,42 @@ fn wrongs(summary: &Summary) -> String {
     text + "\n"
 }
 
+/// The runs on programs that are not of the library.
+fn others(summary: &Summary, catalogue: &Catalogue) -> String {
+    let mut text = String::from(
+        "Programs: the best solution, with the mean of seconds where all runs are solved, else \
+         with the best bound in brackets and the number of runs that are:\n\n| program |",
+    );
+    for l in &summary.lines {
+        let _ = write!(text, " {} |", l.solver.name());
+    }
+    let _ = writeln!(text, "\n|---|{}", "---|".repeat(summary.lines.len()));
+    for (name, runs) in &summary.by_program {
+        if catalogue.program(name).is_some() {
+            continue;
+        }
+        let _ = write!(text, "| `{name}` |");
+        for l in &summary.lines {
+            let _ = write!(text, " {} |", runs.get(&l.solver).map_or("-".into(), cell));
+        }
+        text.push('\n');
+    }
+    text + "\n"
+}
+
+/// A solver's runs on a program in few words.
+fn cell(runs: &ProgramRuns) -> String {
+    let best = runs.best.map_or("-".into(), number);
+    let bound = runs
+        .bound
+        .map_or(String::new(), |b| format!(" ({})", number(b)));
+    match runs.ended {
+        0 => best + &bound,
+        n if n == runs.all => format!("{best}, {:.2} s", runs.mean_seconds),
+        n => format!("{best}{bound}, {}", share((n, runs.all))),
+    }
+}
+
 fn programs(catalogue: &Catalogue, entries: &[Entry]) -> String {
     let mut text = String::from(
         "Programs; the columns behind nonzeros are the values of the relaxation, of the best solution \
@@ -229,6 +281,7 @@ mod tests {
     use super::super::results::tests::solved;
     use super::*;
     use crate::draw;
+    use crate::others::Status;
     use std::path::Path;
 
     #[test]
@@ -268,6 +321,38 @@ mod tests {
     }
 
     #[test]
+    fn programs_of_others_have_a_line_each_and_no_index() {
+        let catalogue = Catalogue::built_in().expect("a catalogue");
+        let open = |objective: Option<f64>, bound| {
+            let mut row = solved("mine", Solver::Scip, 0.0, 30.0);
+            (row.status, row.seed) = (Status::Limit, 1);
+            (row.objective, row.checked, row.bound) = (objective, objective, Some(bound));
+            row
+        };
+        let mut slow = solved("mine", Solver::Highs, 10.0, 7.0);
+        slow.seed = 1;
+        let rows = [
+            solved("mine", Solver::Highs, 10.0, 1.0),
+            slow,
+            solved("mine", Solver::Scip, 10.0, 1.0),
+            open(Some(11.5), 9.5),
+            Row {
+                solver: Solver::Cbc,
+                ..open(None, 3.0)
+            },
+        ];
+        let entries = index::built_in().expect("an index");
+        let text = tables(&rows, &catalogue, &entries, Known::new()).text;
+        // The shifted mean of 1 and 7 s is 3 s.
+        let line = "| `mine` | 10, 3.00 s | 10 (10), 1 / 2 | - (3) |";
+        assert!(text.lines().any(|l| l == line), "{line}\n{text}");
+        assert!(
+            !text.contains("family") && !text.contains("proven by"),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn the_page_is_what_the_recorded_runs_give() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let read = |name: &str| std::fs::read_to_string(root.join(name)).expect(name);
@@ -279,7 +364,7 @@ mod tests {
         let again = replaced("docs/library.md", &page, &made.text).expect("a page");
         let remedy = "remat-bb library table bench/results/library.csv --page docs/library.md --svg docs/library.svg";
         assert!(again == page, "docs/library.md is stale: {remedy}");
-        let svg = draw::profile::draw(PICTURE.0, PICTURE.1, &made.summary.profiles());
+        let svg = draw::profile::draw(made.heading, PROFILE, &made.summary.profiles());
         let is_same = svg.expect("a picture") == read("docs/library.svg");
         assert!(is_same, "docs/library.svg is stale: {remedy}");
     }

@@ -46,7 +46,7 @@ pub struct Row {
     pub cpu_seconds: Option<f64>,
     /// Times (seconds) and objectives of its solutions, where it tells.
     pub incumbents: Vec<(f64, f64)>,
-    /// Commit of this program.
+    /// Commit that this program was built from; `unknown` in builds for tests and from a package.
     pub commit: String,
     /// The machine.
     pub machine: String,

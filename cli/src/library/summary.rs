@@ -89,11 +89,28 @@ pub struct Line {
     pub wrong: usize,
 }
 
+/// One solver's runs on a program in numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProgramRuns {
+    /// Runs that it ended with a proof and a right answer.
+    pub ended: usize,
+    /// All runs.
+    pub all: usize,
+    /// Objective of the best solution that holds, in the program's sense.
+    pub best: Option<f64>,
+    /// The best bound of runs that are not wrong.
+    pub bound: Option<f64>,
+    /// Shifted geometric mean of the seconds of the runs that were ended (shift 1 s).
+    pub mean_seconds: f64,
+}
+
 /// All runs in numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     /// One for each solver with runs.
     pub lines: Vec<Line>,
+    /// Runs by program and solver.
+    pub by_program: BTreeMap<String, BTreeMap<Solver, ProgramRuns>>,
     /// Wrong answers.
     pub wrongs: Vec<Wrong>,
     /// Seconds of each solver's runs, in the order of `lines`, infinite where not ended; of the
@@ -127,6 +144,7 @@ impl Summary {
         });
         Summary {
             lines: lines.collect(),
+            by_program: by_program(rows, &is_ended, &is_wrong),
             times: times(rows, &solvers, &is_ended),
             wrongs,
         }
@@ -203,6 +221,42 @@ fn line(
         mean_integral: tells.then(|| shifted_mean(&integrals, SHIFT_SECONDS)),
         wrong: own.iter().filter(|r| is_wrong(r)).count(),
     }
+}
+
+/// Each solver's runs on each program.
+fn by_program(
+    rows: &[Row],
+    is_ended: &dyn Fn(&Row) -> bool,
+    is_wrong: &dyn Fn(&Row) -> bool,
+) -> BTreeMap<String, BTreeMap<Solver, ProgramRuns>> {
+    let mut groups: BTreeMap<(&str, Solver), Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        let group = groups.entry((&row.program, row.solver)).or_default();
+        group.push(row);
+    }
+    let mut found: BTreeMap<String, BTreeMap<Solver, ProgramRuns>> = BTreeMap::new();
+    for ((program, solver), own) in groups {
+        let least = |a: f64, b: f64| if a <= b { a } else { b };
+        let sign = own[0].sense.sign();
+        let solutions = own.iter().filter_map(|r| r.checked);
+        let right = own.iter().filter(|r| !is_wrong(r));
+        let seconds = own.iter().filter(|r| is_ended(r)).map(|r| r.seconds);
+        let seconds: Vec<f64> = seconds.collect();
+        let runs = ProgramRuns {
+            ended: seconds.len(),
+            all: own.len(),
+            best: solutions.map(|v| sign * v).reduce(least).map(|v| sign * v),
+            bound: right
+                .filter_map(|r| r.bound)
+                .map(|v| -sign * v)
+                .reduce(least)
+                .map(|v| -sign * v),
+            mean_seconds: shifted_mean(&seconds, SHIFT_SECONDS),
+        };
+        let of_program = found.entry(program.to_owned()).or_default();
+        of_program.insert(solver, runs);
+    }
+    found
 }
 
 /// Seconds of the programs and seeds that all solvers were given.

@@ -162,7 +162,8 @@ fn own(solver: Solver) -> Result<Installed, String> {
     let version = said(Command::new(&program).arg("--version"))?;
     Ok(Installed {
         solver,
-        version: version.trim_start_matches("remat-bb").trim().to_owned(),
+        // The name is in front, the commit behind.
+        version: version.split_whitespace().nth(1).unwrap_or("-").to_owned(),
         program,
         script: None,
     })

@@ -69,8 +69,8 @@ fn table(arguments: &LibraryTableArguments) -> Result<Exit, Failure> {
     let known = known(arguments.known.as_deref())?;
     let made = page::tables(&rows, &Catalogue::built_in()?, &entries, known);
     if let Some(path) = svg {
-        let (heading, explanation) = page::PICTURE;
-        let picture = draw::profile::draw(heading, explanation, &made.summary.profiles())?;
+        let profiles = made.summary.profiles();
+        let picture = draw::profile::draw(made.heading, page::PROFILE, &profiles)?;
         files.write(path, &picture)?;
     }
     match &arguments.page {

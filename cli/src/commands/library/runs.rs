@@ -11,11 +11,10 @@ use crate::library::check::check_file;
 use crate::library::results::{self, Row};
 use crate::library::{index, miplib, verdict};
 use crate::others::{Installed, Limits, Run, Status, Task};
-use crate::report::number;
+use crate::report::{COMMIT, number};
 use remat_lp::solution_file::SolutionFile;
 use remat_lp::{Model, mps};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Runs solvers.
 ///
@@ -39,7 +38,7 @@ pub(super) fn run(arguments: &LibraryRunArguments) -> Result<Exit, Failure> {
     if let Some(folder) = &arguments.solutions {
         made(folder)?;
     }
-    let (commit, machine) = (commit(), machine());
+    let machine = machine();
     let folder = tempfile::tempdir().map_err(|e| unwritten("a temporary folder", &e))?;
     for source in &sources {
         let jobs = || (0..arguments.seeds).flat_map(|seed| solvers.iter().map(move |s| (seed, s)));
@@ -63,7 +62,7 @@ pub(super) fn run(arguments: &LibraryRunArguments) -> Result<Exit, Failure> {
                 solutions: arguments.solutions.as_deref(),
             };
             let mut row = case.run(there, arguments, seed, &files)?;
-            row.commit.clone_from(&commit);
+            COMMIT.unwrap_or("unknown").clone_into(&mut row.commit);
             row.machine.clone_from(&machine);
             files.print(&shown(&row))?;
             rows.push(row);
@@ -299,16 +298,6 @@ fn shown(row: &Row) -> String {
             _ => &row.check,
         }
     )
-}
-
-/// The commit of the working directory; `unknown` outside of one.
-fn commit() -> String {
-    let output = Command::new("git")
-        .args(["describe", "--always", "--dirty"])
-        .output();
-    let text = output.ok().filter(|o| o.status.success());
-    let text = text.map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned());
-    text.unwrap_or_else(|| "unknown".into())
 }
 
 /// Processor and cores.
