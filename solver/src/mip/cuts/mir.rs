@@ -151,6 +151,7 @@ fn rounding(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Option<Cut> {
             }
         })
         .collect();
+    // What is off goes with the slope of the rounding function.
     let side = Sum {
         value: floor(rhs.value / divisor),
         largest: rhs.largest / (divisor * (1.0 - f0)),
