@@ -64,6 +64,18 @@ fn holds(cut: &Cut, x: &[f64]) -> bool {
     activity <= cut.rhs
 }
 
+/// What separators see at the root.
+fn context<'a>(
+    p: &'a Problem,
+    relaxation: &'a Model,
+    solution: &'a Solution,
+    tables: &'a Tables,
+) -> Context<'a> {
+    let bounds = (p.lower.as_slice(), p.upper.as_slice());
+    let effort = SeparationEffort::Root;
+    Context::new(p, relaxation, solution, bounds, tables, Vec::new(), effort)
+}
+
 #[test]
 fn every_integer_point_meets_every_cut() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
@@ -78,16 +90,7 @@ fn every_integer_point_meets_every_cut() {
         };
         let bounds = (p.lower.as_slice(), p.upper.as_slice());
         let tables = Tables::new(&p, bounds, true, &AtomicBool::new(false));
-        let effort = SeparationEffort::Root;
-        let c = Context::new(
-            &p,
-            &relaxation,
-            &solution,
-            bounds,
-            &tables,
-            Vec::new(),
-            effort,
-        );
+        let c = context(&p, &relaxation, &solution, &tables);
         let points = points(&p);
         let rows = 0..p.num_rows();
         let feasible_points: Vec<_> = points
@@ -135,16 +138,7 @@ fn what_is_left_of_larger_numbers_is_no_cut() {
     };
     let bounds = (p.lower.as_slice(), p.upper.as_slice());
     let tables = Tables::new(&p, bounds, false, &AtomicBool::new(false));
-    let effort = SeparationEffort::Root;
-    let c = Context::new(
-        &p,
-        &relaxation,
-        &solution,
-        bounds,
-        &tables,
-        Vec::new(),
-        effort,
-    );
+    let c = context(&p, &relaxation, &solution, &tables);
     // x + y <= 1, in units of 4e-9.
     let made_of = |largest: f64| {
         let side = Sum {
