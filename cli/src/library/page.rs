@@ -35,21 +35,22 @@ pub fn tables(rows: &[Row], catalogue: &Catalogue, entries: &[Entry], known: Kno
     let mut best = index::best_values(entries);
     best.extend(known);
     let summary = Summary::new(rows, catalogue, &best);
-    let own = |name: &&String| catalogue.program(name).is_some();
-    let owned = summary.by_program.keys().filter(own).count();
+    let is_of_library = |name: &String| catalogue.program(name).is_some();
+    let has_own = summary.by_program.keys().any(is_of_library);
+    let has_others = !summary.by_program.keys().all(is_of_library);
     let mut text = settings(rows);
     text += &solvers(&summary);
-    if owned > 0 {
+    if has_own {
         text += &families(&summary, catalogue);
     }
     text += &wrongs(&summary);
-    if owned < summary.by_program.len() {
+    if has_others {
         text += &others(&summary, catalogue);
     }
-    if owned > 0 {
+    if has_own {
         text += &programs(catalogue, entries);
     }
-    let heading = match owned < summary.by_program.len() {
+    let heading = match has_others {
         true => "Programs side by side",
         false => "Programs of the benchmark library",
     };
@@ -166,19 +167,31 @@ fn solvers(summary: &Summary) -> String {
 }
 
 fn families(summary: &Summary, catalogue: &Catalogue) -> String {
-    let mut text = String::from("Solved, by family:\n\n| family |");
+    let names = catalogue.families.iter().map(|f| &f.name);
+    let names = names.filter(|name| {
+        let mut lines = summary.lines.iter();
+        lines.any(|l| l.by_family.contains_key(*name))
+    });
+    let cell = |l: &Line, name: &String| l.by_family.get(name).map(|s| share(*s));
+    "Solved, by family:\n\n".to_owned() + &by_solver(summary, "family", names, cell)
+}
+
+/// A table with a column for every solver, whose cells have what a solver has of a name.
+fn by_solver<'a>(
+    summary: &Summary,
+    heading: &str,
+    names: impl Iterator<Item = &'a String>,
+    cell: impl Fn(&Line, &String) -> Option<String>,
+) -> String {
+    let mut text = format!("| {heading} |");
     for l in &summary.lines {
         let _ = write!(text, " {} |", l.solver.name());
     }
     let _ = writeln!(text, "\n|---|{}", "---|".repeat(summary.lines.len()));
-    let has = |l: &Line, name: &String| l.by_family.contains_key(name);
-    let there = catalogue.families.iter();
-    for family in there.filter(|f| summary.lines.iter().any(|l| has(l, &f.name))) {
-        let _ = write!(text, "| `{}` |", family.name);
+    for name in names {
+        let _ = write!(text, "| `{name}` |");
         for l in &summary.lines {
-            let cell = l.by_family.get(&family.name);
-            let cell = cell.map_or("-".into(), |s| share(*s));
-            let _ = write!(text, " {cell} |");
+            let _ = write!(text, " {} |", cell(l, name).unwrap_or_else(|| "-".into()));
         }
         text.push('\n');
     }
@@ -201,25 +214,13 @@ fn wrongs(summary: &Summary) -> String {
 
 /// The runs on programs that are not of the library.
 fn others(summary: &Summary, catalogue: &Catalogue) -> String {
-    let mut text = String::from(
-        "Programs: the best solution, with the mean of seconds where all runs are solved, else \
-         with the best bound in brackets and the number of runs that are:\n\n| program |",
-    );
-    for l in &summary.lines {
-        let _ = write!(text, " {} |", l.solver.name());
-    }
-    let _ = writeln!(text, "\n|---|{}", "---|".repeat(summary.lines.len()));
-    for (name, runs) in &summary.by_program {
-        if catalogue.program(name).is_some() {
-            continue;
-        }
-        let _ = write!(text, "| `{name}` |");
-        for l in &summary.lines {
-            let _ = write!(text, " {} |", runs.get(&l.solver).map_or("-".into(), cell));
-        }
-        text.push('\n');
-    }
-    text + "\n"
+    let names = summary.by_program.keys();
+    let names = names.filter(|name| catalogue.program(name).is_none());
+    let runs = |l: &Line, name: &String| summary.by_program[name].get(&l.solver).map(cell);
+    "Programs: the best solution, with the mean of seconds where all runs are solved, else \
+     with the best bound in brackets and the number of runs that are:\n\n"
+        .to_owned()
+        + &by_solver(summary, "program", names, runs)
 }
 
 /// A solver's runs on a program in few words.
