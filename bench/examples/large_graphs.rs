@@ -27,7 +27,8 @@ const ASKED: [(&str, &str, f64); 14] = [
 
 fn main() -> Result<(), Box<dyn Error>> {
     let program = std::env::args().nth(1).unwrap_or("remat-bb".into());
-    let plan = std::env::temp_dir().join(format!("large-graphs-{}.json", std::process::id()));
+    let folder = tempfile::tempdir()?;
+    let plan = folder.path().join("plan.json");
     println!(
         "{:20} {:>9} {:>7} {:>6} {:>7} {:>10} {:>8} {:>8}",
         "model", "nodes", "budget", "asked", "taken", "status", "overhead", "gap"
@@ -60,6 +61,5 @@ fn main() -> Result<(), Box<dyn Error>> {
             percent(&json["gap"], 100.0),
         );
     }
-    std::fs::remove_file(plan)?;
     Ok(())
 }

@@ -3,7 +3,6 @@
 use crate::clock::Stopwatch;
 use remat_lp::{ColId, Model, Sense};
 use std::num::NonZeroU32;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// How HiGHS is to work.
@@ -106,12 +105,8 @@ pub fn solve_mip(model: &Model, time_limit: f64, threads: usize, gap: f64) -> cr
         Sense::Minimise => highs::Sense::Minimise,
         Sense::Maximise => highs::Sense::Maximise,
     };
-    // Several may run side by side.
-    static RUNS: AtomicU64 = AtomicU64::new(0);
-    let run = RUNS.fetch_add(1, Ordering::Relaxed);
-    let name = format!("remat-bench-highs-{}-{run}.log", std::process::id());
-    let log = std::env::temp_dir().join(name);
-    let _ = std::fs::remove_file(&log);
+    let folder = tempfile::tempdir().expect("a folder among the temporary files");
+    let log = folder.path().join("highs.log");
     let mut h = problem.optimise(sense);
     h.set_option("output_flag", true);
     h.set_option("log_to_console", false);
@@ -133,7 +128,6 @@ pub fn solve_mip(model: &Model, time_limit: f64, threads: usize, gap: f64) -> cr
     // The log is complete when its writer is gone.
     drop(solved);
     let text = std::fs::read_to_string(&log).unwrap_or_default();
-    let _ = std::fs::remove_file(&log);
     let report = |name: &str| -> Option<f64> {
         let line = text
             .lines()

@@ -15,6 +15,7 @@ pub mod offload;
 pub mod optimum;
 pub mod order;
 pub mod place;
+pub mod planted;
 mod random;
 pub mod reorder;
 pub mod sequences;

@@ -5,7 +5,9 @@ use clap::{Parser, Subcommand, ValueEnum};
 use remat_bb::arguments::LibraryArguments;
 use remat_bb::commands::library;
 use remat_bb::others::Solver;
-use remat_bench::{checkmate, mip, monet, netlib, offload, order, place, reorder, sequences};
+use remat_bench::{
+    checkmate, mip, monet, netlib, offload, order, place, planted, reorder, sequences,
+};
 use remat_instances::order::Variant;
 use remat_instances::plan::Semantics;
 use remat_lp::Algorithm;
@@ -49,6 +51,9 @@ enum Command {
     /// Plans with copies to the host: chains, graphs beside the best known strategy, small graphs
     /// beside the compact program in other solvers
     Offload(Offload),
+    /// Models drawn around planted points in fractions, solved and judged without another solver;
+    /// exit code 1 if an answer is wrong
+    Planted(planted::Arguments),
     /// The benchmark library, as `remat-bb library`
     Library(LibraryArguments),
 }
@@ -351,6 +356,7 @@ fn main() -> ExitCode {
         Command::Place(args) => places(args),
         Command::Offload(args) => offloads(args),
         Command::Reorder(args) => reorders(args),
+        Command::Planted(args) => planted::run(&args, |line| println!("{line}")),
         Command::Library(args) => library::run(&args).map(|_| true).map_err(Into::into),
     };
     match done {

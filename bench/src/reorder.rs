@@ -174,7 +174,7 @@ fn line(
         over(before),
         cost(after),
         over(after),
-        with.orders,
+        with.choice.orders,
         with.outcome.bound_scope,
     ))
 }
@@ -249,7 +249,7 @@ fn pairs(instance: &Instance) -> Result<Vec<Pair>, ReorderBenchError> {
         let solve = Reorder::new(formulation.clone(), budget);
         let answer = solve.settings(settings).run()?;
         pairs.push(Pair {
-            given: answer.given_cost,
+            given: answer.choice.given_cost,
             found: answer.objective().ok(),
             best,
         });
@@ -278,7 +278,7 @@ fn general(seed: u64) -> Result<Instance, StructureError> {
         Node::forward(format!("n{k}"), needs, cost, bytes)
     });
     Instance::new(InstanceData {
-        name: format!("general {seed}"),
+        name: format!("general {seed}").into(),
         cost_unit: CostUnit::arbitrary(),
         host_link: None,
         nodes: nodes.collect(),

@@ -20,5 +20,7 @@ mod options;
 mod pointers;
 #[path = "../src/registry.rs"]
 mod registry;
+#[path = "../src/roomy.rs"]
+mod roomy;
 #[path = "../src/trouble.rs"]
 mod trouble;

@@ -29,7 +29,9 @@
  * Threads
  *   Every function may be called from any thread. Calls with one model take turns. While a model is being solved,
  *   whatever is called with it is REMAT_ERROR_BUSY, but for remat_interrupt, remat_get_error and remat_free (which
- *   lets the solve end). Callbacks come one at a time, from any thread. None of this may be called in a signal handler.
+ *   lets the solve end). Solves, reads and writes run on threads of the library's own: the calling one needs 64 KiB of
+ *   stack. Callbacks come one at a time, on the thread that called remat_solve. None of this may be called in a signal
+ *   handler.
  *
  * Safety
  *   The caller promises: an array has as many entries as are said, a text ends with a NUL, an output or a buffer can
@@ -75,7 +77,8 @@ enum {
     REMAT_STATUS_INTERRUPTED = 10,     /* by remat_interrupt or by a callback */
     REMAT_STATUS_NUMERIC = 11,         /* numerical trouble that no remedy cured */
     REMAT_STATUS_FEASIBLE = 12,        /* of plans: one that is not proven best */
-    REMAT_STATUS_LIMIT = 13            /* of plans: a limit, and none was found */
+    REMAT_STATUS_LIMIT = 13,           /* of plans: a limit, and none was found */
+    REMAT_STATUS_INFEASIBLE_OR_UNBOUNDED = 14 /* the relaxation has no limit, and no point was found */
 };
 
 enum { REMAT_MINIMISE = 1, REMAT_MAXIMISE = -1 };
@@ -255,9 +258,13 @@ int remat_row_by_name(RematModel *model, const char *name, int32_t *row);
  * start), or an MPS file (any other name); LP and MPS files may be gzipped. Options and callbacks stay, starts go. */
 int remat_read(RematModel *model, const char *path);
 
-/* Writes the program as an LP file (.lp) or an MPS file, gzipped where the name ends in .gz. Handles are not kept:
- * columns and rows are in order. */
+/* Writes the program as an LP file (.lp) or an MPS file, gzipped where the name ends in .gz; names with the ending of
+ * another compression are refused. Handles are not kept: columns and rows are in order. */
 int remat_write(const RematModel *model, const char *path);
+
+/* The first number of the file that was read that has more digits than a double holds, and was rounded, with its place;
+ * an empty text without one. */
+int remat_get_rounded(const RematModel *model, char *buffer, size_t room, size_t *needed);
 
 /* ---- Options ----------------------------------------------------------------------------------------------------
  *
@@ -280,6 +287,8 @@ int remat_write(const RematModel *model, const char *path);
  * bool    presolve, cuts, heuristics   1
  *         recognise               published rematerialization programs are solved as such; 1
  *         opportunistic           faster on several threads, and not the same in every run; 0
+ *         exact                   the answer is settled in rational numbers, and gaps with their defaults are 0; 0.
+ *                                 Programs of files whose numbers were rounded are refused
  *         log                     lines go to the log callback, where there is one; 1
  * string  algorithm               of linear programs: auto, primal, dual or barrier
  *         node_selection          best-estimate, best-bound or depth-first
@@ -374,6 +383,10 @@ int remat_get_iterations(const RematModel *model, int64_t *value);
 
 /* Nodes of the training graph, where the program was recognised and solved as a rematerialization program; else 0. */
 int remat_get_recognised(const RematModel *model, int64_t *value);
+
+/* Objective and bound as fractions, p/q or p, with the option exact. */
+int remat_get_exact_objective(const RematModel *model, char *buffer, size_t room, size_t *needed);
+int remat_get_exact_bound(const RematModel *model, char *buffer, size_t room, size_t *needed);
 
 /* Values of the best point by handle. Those of integer columns are integers. */
 int remat_get_values(const RematModel *model, int32_t count, double *values);

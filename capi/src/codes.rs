@@ -51,6 +51,8 @@ pub const REMAT_STATUS_NUMERIC: c_int = 11;
 pub const REMAT_STATUS_FEASIBLE: c_int = 12;
 /// A limit without a plan; of plans alone.
 pub const REMAT_STATUS_LIMIT: c_int = 13;
+/// The relaxation is unbounded and no point was found.
+pub const REMAT_STATUS_INFEASIBLE_OR_UNBOUNDED: c_int = 14;
 
 /// The objective is to be as small as it can.
 pub const REMAT_MINIMISE: c_int = 1;
@@ -68,6 +70,7 @@ pub fn of_ending(ending: Ending) -> c_int {
         Ending::Optimal => REMAT_STATUS_OPTIMAL,
         Ending::Infeasible => REMAT_STATUS_INFEASIBLE,
         Ending::Unbounded => REMAT_STATUS_UNBOUNDED,
+        Ending::InfeasibleOrUnbounded => REMAT_STATUS_INFEASIBLE_OR_UNBOUNDED,
         Ending::Cutoff => REMAT_STATUS_CUTOFF,
         Ending::TimeLimit => REMAT_STATUS_TIME_LIMIT,
         Ending::NodeLimit => REMAT_STATUS_NODE_LIMIT,
@@ -107,6 +110,7 @@ pub fn words(status: c_int) -> Option<&'static std::ffi::CStr> {
         REMAT_STATUS_NUMERIC => c"numeric",
         REMAT_STATUS_FEASIBLE => c"feasible",
         REMAT_STATUS_LIMIT => c"limit",
+        REMAT_STATUS_INFEASIBLE_OR_UNBOUNDED => c"infeasible or unbounded",
         _ => return None,
     })
 }

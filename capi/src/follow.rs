@@ -1,6 +1,7 @@
-//! Callbacks and log lines of a solve.
+//! Callbacks and log lines of a solve. They run on the thread that called.
 
 use crate::codes;
+use crate::roomy::Caller;
 use remat_formulations::program::{Answer, Col, Kind, Point, Program, Watcher};
 use remat_lp::Sense;
 use remat_solver::mip::Progress;
@@ -49,13 +50,20 @@ pub type RematLogCallback = Option<unsafe extern "C" fn(line: *const c_char, use
 #[derive(Clone, Copy)]
 pub struct User(pub *mut c_void);
 
+impl User {
+    /// The pointer. (A closure that names the field alone would not be sent.)
+    fn pointer(self) -> *mut c_void {
+        self.0
+    }
+}
+
 impl Default for User {
     fn default() -> Self {
         User(std::ptr::null_mut())
     }
 }
 
-// SAFETY: it is never read through here; the header says that callbacks come from any thread.
+// SAFETY: it is never read through here; the functions that get it run on the caller's thread.
 unsafe impl Send for User {}
 // SAFETY: likewise.
 unsafe impl Sync for User {}
@@ -74,6 +82,8 @@ pub struct Callbacks {
 /// Passes on what a solve tells.
 pub struct Follower {
     callbacks: Callbacks,
+    /// The thread that runs them.
+    caller: Caller,
     stop: Arc<AtomicBool>,
     /// Seconds at the last log line of the search.
     logged: Mutex<f64>,
@@ -81,24 +91,35 @@ pub struct Follower {
 
 impl Follower {
     /// A follower of one solve, which `stop` ends.
-    pub fn new(mut callbacks: Callbacks, log: bool, stop: Arc<AtomicBool>) -> Self {
+    pub fn new(mut callbacks: Callbacks, log: bool, stop: Arc<AtomicBool>, caller: Caller) -> Self {
         if !log {
             callbacks.log = Default::default();
         }
         Follower {
             callbacks,
+            caller,
             stop,
             logged: Mutex::new(0.0),
         }
     }
 
     fn line(&self, line: impl FnOnce() -> String) {
-        let (Some(log), User(user)) = self.callbacks.log else {
+        let (Some(log), user) = self.callbacks.log else {
             return;
         };
         let line = CString::new(line().replace('\0', " ")).unwrap_or_default();
-        // SAFETY: the user's function, with the user's pointer and a text that outlives the call.
-        unsafe { log(line.as_ptr(), user) };
+        self.caller.run(move || {
+            // SAFETY: the user's function, with the user's pointer and a text that outlives the
+            // call.
+            unsafe { log(line.as_ptr(), user.pointer()) };
+        });
+    }
+
+    /// Ends the solve where a callback says so.
+    fn told(&self, answer: Option<c_int>) {
+        if answer.is_some_and(|number| number != 0) {
+            self.stop.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Logs the program's size.
@@ -156,7 +177,7 @@ impl Watcher for Follower {
                 });
             }
         }
-        if let (Some(callback), User(user)) = self.callbacks.progress {
+        if let (Some(callback), user) = self.callbacks.progress {
             let look = RematProgress {
                 seconds: look.seconds,
                 objective: look.objective.unwrap_or(f64::NAN),
@@ -167,23 +188,25 @@ impl Watcher for Follower {
             };
             // SAFETY: the user's function, with the user's pointer and a look that outlives the
             // call.
-            if unsafe { callback(&look, user) } != 0 {
-                self.stop.store(true, Ordering::Relaxed);
-            }
+            let call = move || unsafe { callback(&look, user.pointer()) };
+            self.told(self.caller.run(call));
         }
         !self.stop.load(Ordering::Relaxed)
     }
 
     fn incumbent(&self, point: &Point) {
         self.line(|| format!("new point: objective {}", point.objective));
-        let (Some(callback), User(user)) = self.callbacks.incumbent else {
+        let (Some(callback), user) = self.callbacks.incumbent else {
             return;
         };
-        let (count, values) = (point.x.len() as i32, point.x.as_ptr());
-        // SAFETY: the user's function, with the user's pointer and values that outlive the call.
-        if unsafe { callback(point.objective, count, values, user) } != 0 {
-            self.stop.store(true, Ordering::Relaxed);
-        }
+        let (objective, x) = (point.objective, point.x.clone());
+        let call = move || {
+            let count = x.len() as i32;
+            // SAFETY: the user's function, with the user's pointer and values that outlive the
+            // call.
+            unsafe { callback(objective, count, x.as_ptr(), user.pointer()) }
+        };
+        self.told(self.caller.run(call));
     }
 }
 

@@ -9,6 +9,7 @@
 //! | [`model`] | a program with its options, starts, callbacks and answer |
 //! | [`names`] | handles by name |
 //! | [`options`] | settings by name |
+//! | [`roomy`] | work on a thread with room, beside the caller's |
 //! | [`follow`] | callbacks and log lines of a solve |
 //! | [`entry`] | the functions of the header |
 //!
@@ -29,4 +30,5 @@ mod options;
 #[allow(unsafe_code)]
 mod pointers;
 mod registry;
+mod roomy;
 mod trouble;

@@ -4,6 +4,7 @@ use crate::codes::REMAT_ERROR_BUSY;
 use crate::follow::{Callbacks, Follower};
 use crate::names::Names;
 use crate::options::Options;
+use crate::roomy::on_roomy_thread;
 use crate::trouble::Trouble;
 use remat_formulations::program::{Answer, Program, ProgramError, ProgramSettings, solve_program};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -100,7 +101,7 @@ impl Model {
         }
     }
 
-    /// Solves the program and keeps its answer.
+    /// Solves the program and keeps its answer. Callbacks run on this thread.
     ///
     /// # Errors
     /// Those of the program, the settings and the solve.
@@ -120,12 +121,14 @@ impl Model {
             (program, settings, state.callbacks, state.options.log)
         };
         let running = Running { model: self };
-        let follower = Arc::new(Follower::new(callbacks, log, stop.clone()));
-        follower.begin(&program);
-        settings.model.mip.limits.interrupt = Some(stop);
-        let answer = solve_program(&program, &settings, follower.clone());
-        follower.end(answer.as_ref().ok());
-        let mut answer = answer?;
+        settings.model.mip.limits.interrupt = Some(stop.clone());
+        let mut answer = on_roomy_thread(|caller| {
+            let follower = Arc::new(Follower::new(callbacks, log, stop, caller));
+            follower.begin(&program);
+            let answer = solve_program(&program, &settings, follower.clone());
+            follower.end(answer.as_ref().ok());
+            answer
+        })??;
         answer.info.seconds = begun.elapsed().as_secs_f64();
         drop(running);
         self.lock().answer = Some(answer);

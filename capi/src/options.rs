@@ -32,6 +32,7 @@ pub struct Options {
     heuristics: bool,
     recognise: bool,
     opportunistic: bool,
+    exact: bool,
     /// True if lines go to the callback for the log.
     pub log: bool,
     algorithm: String,
@@ -63,6 +64,7 @@ impl Default for Options {
             heuristics: mip.heuristics,
             recognise: model.recognise,
             opportunistic: mip.opportunistic,
+            exact: mip.exact,
             log: true,
             algorithm: "auto".into(),
             node_selection: "best-estimate".into(),
@@ -125,6 +127,7 @@ impl Options {
             "heuristics" => Bool(&mut self.heuristics),
             "recognise" => Bool(&mut self.recognise),
             "opportunistic" => Bool(&mut self.opportunistic),
+            "exact" => Bool(&mut self.exact),
             "log" => Bool(&mut self.log),
             "algorithm" => Text(&mut self.algorithm),
             "node_selection" => Text(&mut self.node_selection),
@@ -199,6 +202,9 @@ impl Options {
             }
         };
         mip.validate()?;
+        if self.exact {
+            model.ask_exact();
+        }
         model.recognise = self.recognise;
         let linear = &mut model.linear;
         linear.iterations = limit("iteration_limit", self.iteration_limit)?;
@@ -211,15 +217,8 @@ impl Options {
             }
             other => other,
         };
-        if !(1e-10..=1e-3).contains(&self.optimality_tolerance) {
-            let right = "a number from 1e-10 to 1e-3";
-            return Err(wrong(
-                "optimality_tolerance",
-                self.optimality_tolerance,
-                right,
-            ));
-        }
         linear.lp.dual_tolerance = self.optimality_tolerance;
+        linear.validate()?;
         linear.lp.algorithm = match self.algorithm.as_str() {
             "auto" => Algorithm::Auto,
             "primal" => Algorithm::Primal,
@@ -305,7 +304,7 @@ fn limit(name: &str, value: i64) -> Result<Option<u64>, Trouble> {
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 23] = [
+    const NAMES: [&str; 24] = [
         "time_limit",
         "relative_gap",
         "absolute_gap",
@@ -326,6 +325,7 @@ mod tests {
         "heuristics",
         "recognise",
         "opportunistic",
+        "exact",
         "log",
         "algorithm",
         "node_selection",

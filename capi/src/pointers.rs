@@ -134,6 +134,17 @@ pub unsafe fn texts<'a>(
     }
 }
 
+/// Checks that an output can be written to where it is wanted, before anything is done.
+///
+/// # Errors
+/// `REMAT_ERROR_ARGUMENT`.
+pub fn output<T>(name: &str, pointer: *mut T) -> Result<(), Trouble> {
+    match pointer.is_null() {
+        true => Ok(()),
+        false => check(name, pointer, 1),
+    }
+}
+
 /// Writes one value.
 ///
 /// # Errors

@@ -4,20 +4,6 @@
 
 #include <pthread.h>
 
-const double COST[] = {3, 2}, LOWER[] = {0, 0}, UPPER[] = {3, 1e30};
-const double SIDES_LOWER[] = {-INFINITY, -1e20}, SIDES_UPPER[] = {4, 6};
-const double WORTH[] = {10, 13, 7, 8}, WEIGHT[] = {3, 4, 2, 3};
-const double ZEROS[] = {0, 0, 0, 0}, ONES[] = {1, 1, 1, 1};
-const int32_t FOUR[] = {0, 1, 2, 3};
-
-RematModel *knapsack(void) {
-    RematModel *model = remat_create();
-    OK(remat_set_sense(model, REMAT_MAXIMISE));
-    OK(remat_add_cols(model, 4, ZEROS, ONES, WORTH, "BBBI", NULL, NULL));
-    OK(remat_add_row(model, -INFINITY, 7, 4, FOUR, WEIGHT, "weight", NULL));
-    return model;
-}
-
 static void linear_with_edits(void) {
     RematModel *model = remat_create();
     CHECK(model != NULL);
@@ -173,6 +159,35 @@ static void proofs(void) {
     OK(remat_free(model));
 }
 
+/* min x, 3 x >= a number, with the option exact. */
+static void exact(RematModel *model, const char *folder) {
+    static const char *const sides[] = {"1", "0.1234567890123456789"};
+    char path[1024], text[128];
+    for (int k = 0; k < 2; k++) {
+        CHECK(snprintf(path, sizeof path, "%s/exact.lp", folder) < (int)sizeof path);
+        FILE *file = fopen(path, "w");
+        CHECK(file != NULL && fprintf(file, "Min\n x\nSubject To\n low: 3 x >= %s\nEnd\n", sides[k]) >= 0);
+        CHECK(fclose(file) == 0);
+        OK(remat_read(model, path));
+        OK(remat_get_rounded(model, text, sizeof text, NULL));
+        OK(remat_set_bool_option(model, "exact", 0));
+        OK(remat_solve(model));
+        FAILS(remat_get_exact_bound(model, text, sizeof text, NULL), REMAT_ERROR_NO_RESULT, "option exact");
+        OK(remat_set_bool_option(model, "exact", 1));
+        if (k == 0) {
+            OK(remat_solve(model));
+            OK(remat_get_exact_objective(model, text, sizeof text, NULL));
+            CHECK(strcmp(text, "1/3") == 0);
+            OK(remat_get_exact_bound(model, text, sizeof text, NULL));
+            CHECK(strcmp(text, "1/3") == 0);
+        } else {
+            CHECK(strstr(text, "line 4: row low") != NULL);
+            FAILS(remat_solve(model), REMAT_ERROR_ARGUMENT, "more digits than a double holds");
+        }
+    }
+    OK(remat_set_bool_option(model, "exact", 0));
+}
+
 static void names_and_files(const char *folder) {
     RematModel *model = knapsack(), *copy = remat_create();
     char text[64], path[1024];
@@ -239,6 +254,7 @@ static void names_and_files(const char *folder) {
     OK(remat_get_error(copy, longer, needed, NULL));
     CHECK(strstr(longer, "not-there.mps") != NULL);
     free(longer);
+    exact(copy, folder);
     OK(remat_free(model));
     OK(remat_free(copy));
 }

@@ -39,6 +39,9 @@ extern const int32_t FOUR[4];
 /* A model of the bag. */
 RematModel *knapsack(void);
 
+/* A market split (Cornuejols and Dawande) from a seed: far more nodes than a test has time for. */
+RematModel *market_split(int rows, int cols, uint64_t state);
+
 /* Programs and plans in one call (calls.c). */
 void calls(void);
 

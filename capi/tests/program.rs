@@ -98,36 +98,53 @@ fn text(out: &Output) -> String {
     String::from_utf8(out.stdout.clone()).unwrap()
 }
 
-/// The program that calls every function.
-fn api() -> [PathBuf; 3] {
-    ["tests/api.c", "tests/calls.c", "tests/search.c"].map(here)
-}
+/// Files of the program that calls every function.
+const API: [&str; 4] = [
+    "tests/api.c",
+    "tests/calls.c",
+    "tests/check.c",
+    "tests/search.c",
+];
+/// Files of the program that calls them wrongly.
+const HOSTILE: [&str; 3] = [
+    "tests/check.c",
+    "tests/hostile.c",
+    "tests/hostile_threads.c",
+];
 
-fn runs_against(form: Form) {
+fn runs_against(files: &[&str], form: Form) {
     let Some(cc) = tool("CC", "cc") else { return };
     let folder = tempfile::tempdir().unwrap();
-    let program = compiled(&cc, &api(), form, folder.path(), "api");
+    let program = compiled(&cc, &sources(files), form, folder.path(), "program");
     let out = done(Command::new(program).arg(folder.path()));
     assert_eq!(text(&out), "all right\n");
 }
 
+fn sources(files: &[&str]) -> Vec<PathBuf> {
+    files.iter().map(|name| here(name)).collect()
+}
+
 #[test]
 fn every_function_answers_right_from_the_shared_library() {
-    runs_against(Form::Shared);
+    runs_against(&API, Form::Shared);
 }
 
 #[test]
 fn every_function_answers_right_from_the_static_library() {
-    runs_against(Form::Static);
+    runs_against(&API, Form::Static);
 }
 
 #[test]
-fn nothing_is_read_or_written_where_it_must_not_be() {
+fn wrong_calls_and_calls_at_a_bad_time_are_errors() {
+    runs_against(&HOSTILE, Form::Shared);
+}
+
+fn runs_under_valgrind(files: &[&str]) {
     let (Some(cc), Some(valgrind)) = (tool("CC", "cc"), tool("VALGRIND", "valgrind")) else {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    let program = compiled(&cc, &api(), Form::Shared, folder.path(), "api");
+    let program = compiled(&cc, &sources(files), Form::Shared, folder.path(), "program");
     let mut command = Command::new(valgrind);
     command.args(["--quiet", "--error-exitcode=9", "--leak-check=full"]);
     command.args([
@@ -136,6 +153,16 @@ fn nothing_is_read_or_written_where_it_must_not_be() {
     ]);
     let out = done(command.arg(program).arg(folder.path()));
     assert_eq!(text(&out), "all right\n");
+}
+
+#[test]
+fn nothing_is_read_or_written_where_it_must_not_be() {
+    runs_under_valgrind(&API);
+}
+
+#[test]
+fn wrong_calls_read_and_write_nothing_where_they_must_not() {
+    runs_under_valgrind(&HOSTILE);
 }
 
 #[test]

@@ -110,33 +110,6 @@ static void starts(void) {
     OK(remat_free(model));
 }
 
-/* A market split of Cornuejols and Dawande: far more nodes than a test has time for. */
-static RematModel *hard(void) {
-    enum { ROWS = 5, COLS = 40 };
-    RematModel *model = remat_create();
-    uint64_t state = 12345;
-    for (int j = 0; j < COLS; j++) {
-        OK(remat_add_col(model, 0, 1, 0, 'B', NULL, NULL));
-    }
-    for (int i = 0; i < ROWS; i++) {
-        int32_t cols[COLS + 2];
-        double values[COLS + 2], sum = 0;
-        for (int j = 0; j < COLS; j++) {
-            state = state * 6364136223846793005u + 1442695040888963407u;
-            cols[j] = j;
-            values[j] = (double)((state >> 33) % 100);
-            sum += values[j];
-        }
-        /* Over and under the half, at a cost. */
-        for (int side = 0; side < 2; side++) {
-            OK(remat_add_col(model, 0, INFINITY, 1, 'C', NULL, &cols[COLS + side]));
-            values[COLS + side] = side ? 1 : -1;
-        }
-        OK(remat_add_row(model, floor(sum / 2), floor(sum / 2), COLS + 2, cols, values, NULL, NULL));
-    }
-    return model;
-}
-
 struct watch {
     RematModel *model;
     int looks, busy, from_thread, frees;
@@ -176,7 +149,7 @@ static int first_point_ends(double objective, int32_t count, const double *value
 
 static void ends(void) {
     for (int from_thread = 0; from_thread < 2; from_thread++) {
-        RematModel *model = hard();
+        RematModel *model = market_split(5, 40, 12345);
         struct watch watch;
         memset(&watch, 0, sizeof watch);
         watch.model = model;
@@ -193,13 +166,13 @@ static void ends(void) {
     /* A model that is freed while it is solved. */
     struct watch watch;
     memset(&watch, 0, sizeof watch);
-    watch.model = hard();
+    watch.model = market_split(5, 40, 12345);
     watch.frees = 1;
     OK(remat_set_progress_callback(watch.model, on_look, &watch));
     OK(remat_solve(watch.model));
     CHECK(watch.looks == 1);
     FAILS(remat_solve(watch.model), REMAT_ERROR_HANDLE, "freed");
-    RematModel *model = hard();
+    RematModel *model = market_split(5, 40, 12345);
     int points = 0;
     OK(remat_set_incumbent_callback(model, first_point_ends, &points));
     OK(remat_solve(model));

@@ -26,8 +26,8 @@ pub use library::{
     LibraryRunArguments, LibraryTableArguments,
 };
 pub use link::{
-    LinkChoice, LinkOptions, OffloadOptions, OffloadPhase, OffloadRelease, parse_latency,
-    parse_link, parse_size,
+    LinkOptions, OffloadOptions, OffloadPhase, OffloadRelease, parse_latency, parse_link,
+    parse_size,
 };
 pub use lp::{LpArguments, LpMethod, Switch};
 pub use memory::{GraphOptions, OrderArguments, PlaceArguments, PlanMemoryArguments};
@@ -223,7 +223,7 @@ Exit codes: 0 solved or a plan found, 2 bad usage or input, 3 proven: no stage s
 plan.")]
 pub struct SolveArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...
-    pub instance: String,
+    pub instance: PathBuf,
     /// Memory budget, everything included: bytes, an amount (6GiB, 5.5GB), or a share of the peak
     /// without recomputation (60%)
     #[arg(short, long, value_name = "B")]
@@ -237,6 +237,9 @@ pub struct SolveArguments {
     /// The order of first computations
     #[command(flatten)]
     pub order: ReorderOptions,
+    /// Start from this plan or schedule of the instance, too; may be given more than once
+    #[arg(long = "start", value_name = "PLAN.json")]
+    pub starts: Vec<PathBuf>,
     /// Copies to host memory
     #[command(flatten)]
     pub offload: OffloadOptions,
@@ -294,7 +297,7 @@ Exit codes: 0 a plan for at least one budget, 2 bad usage or input, 3 proven: no
 budgets, 4 no plan.")]
 pub struct SweepArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...
-    pub instance: String,
+    pub instance: PathBuf,
     /// Budgets: FROM..TO:COUNT (evenly spaced, both ends included) or a list with commas; each as
     /// for `solve`
     #[arg(short, long, value_name = "BUDGETS", default_value = "40%..100%:20")]
@@ -394,7 +397,7 @@ node, bytes, begin, end, idle (time that computations wait for the copy) and ret
 computations, fullest_bytes, fullest_at, could_have_stayed).")]
 pub struct ExplainArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...
-    pub instance: String,
+    pub instance: PathBuf,
     /// Plan or schedule file
     pub plan: PathBuf,
     /// Budget to judge by, in place of the one that the file records
@@ -429,7 +432,7 @@ and placements verified, version, instance, instance_sha256, file, kind, variant
 and budget_bytes. What is not known is null.")]
 pub struct VerifyArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...; graph, or table of lives
-    pub instance: String,
+    pub instance: PathBuf,
     /// Plan, schedule, order or placement, plain or gzipped; which of them is seen from its content
     pub plan: PathBuf,
     /// Budget to check against, in place of the one that the file records

@@ -1,11 +1,12 @@
 //! Errors of the commands, how they are shown, and the exit codes.
 
-use crate::visible::visible;
+use crate::visible::{visible, visible_error};
 use crate::{files, report};
 use miette::Diagnostic;
-use remat_formulations::solve::{PlanError, SolveError};
+use remat_formulations::solve::SolveError;
 use remat_instances::budget::BudgetError;
 use remat_instances::instance::InstanceError;
+use remat_instances::name::Name;
 use remat_instances::replayed::ReplayedError;
 use remat_instances::simulate::ReplayError;
 use remat_instances::zoo::ZooError;
@@ -73,9 +74,9 @@ pub enum Failure {
         /// The file.
         file: String,
         /// The instance it names.
-        made_for: String,
+        made_for: Name,
         /// The instance at hand.
-        found: String,
+        found: Name,
     },
     /// A plan or schedule cannot be executed.
     #[error("{file} cannot be executed: {problem}")]
@@ -102,12 +103,12 @@ pub enum Failure {
     Exec(#[from] remat_gpu_exec::ExecError),
     /// The plan of what was found could not be made: a defect.
     #[error("{0}")]
-    Plan(Box<PlanError>),
+    Plan(Box<ReplayError>),
     /// The solver failed.
     #[error("{0}")]
     Solve(Box<SolveError>),
     /// A file could not be written.
-    #[error("cannot write {}: {problem}", .file.display())]
+    #[error("cannot write {}: {problem}", files::shown(.file))]
     Write {
         /// The file.
         file: PathBuf,
@@ -190,15 +191,33 @@ impl From<ReplayedError> for Failure {
     }
 }
 
-impl From<PlanError> for Failure {
-    fn from(error: PlanError) -> Self {
+impl From<ReplayError> for Failure {
+    fn from(error: ReplayError) -> Self {
         Failure::Plan(Box::new(error))
     }
 }
 
 impl From<SolveError> for Failure {
     fn from(error: SolveError) -> Self {
-        Failure::Solve(Box::new(error))
+        match error {
+            SolveError::Together {
+                first,
+                second,
+                because,
+            } => Failure::Usage {
+                problem: format!("--{first} with --{second}: {because}"),
+                remedy: match first {
+                    "certificate" => "leave out one of them, or solve Checkmate's program: --formulation checkmate".into(),
+                    _ => format!("leave out --{first} or --{second}"),
+                },
+            },
+            SolveError::Start { because, .. } => Failure::Usage {
+                problem: format!("--start: {because}"),
+                remedy: "give plans of the same instance and formulation, or leave out --start"
+                    .into(),
+            },
+            error => Failure::Solve(Box::new(error)),
+        }
     }
 }
 
@@ -266,7 +285,7 @@ impl Failure {
             | Failure::HostTooSmall { file, .. }
             | Failure::Mismatch { file, .. } => Some(file.clone()),
             Failure::Zoo { source_text, .. } => Some(source_text.clone()),
-            Failure::Write { file, .. } => Some(file.display().to_string()),
+            Failure::Write { file, .. } => Some(files::shown(file)),
             Failure::Budget(_) => Some("--budget".into()),
             _ => None,
         }
@@ -276,7 +295,7 @@ impl Failure {
 /// Shows a failure on standard error.
 pub fn show(failure: Failure) {
     let report = format!("{:?}", miette::Report::new(failure));
-    let _ = writeln!(std::io::stderr(), "{}", visible(&report));
+    let _ = writeln!(std::io::stderr(), "{}", visible_error(&report));
 }
 
 /// Shows a note on standard error, unless `quiet`.

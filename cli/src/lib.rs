@@ -61,6 +61,7 @@ static IS_PROGRAM: AtomicBool = AtomicBool::new(false);
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     IS_PROGRAM.store(true, Ordering::Relaxed);
     failure::install_handler();
+    interrupt::outlive_size_limits();
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     if let Some(exit) = stand_in::answered(&arguments) {
         return exit;
@@ -112,7 +113,7 @@ pub fn end_without_memory() -> ! {
         }
         None => say(b"out of memory: the program ends, and its result is lost\n"),
     }
-    remat_lp::whole_file::discard();
+    remat_lp::temporary::discard();
     std::process::exit(Exit::NoMemory as i32)
 }
 

@@ -2,10 +2,12 @@
 
 use crate::arguments::WorkerOptions;
 use remat_formulations::life::layers::Stack;
+use remat_formulations::place::PlacedPlan;
 use remat_formulations::solve::Settings;
 use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::CostUnit;
+use remat_instances::name::Name;
 use remat_instances::order::{OrderGraph, Variant};
 use remat_instances::simulate::Replay;
 use serde::Serialize;
@@ -92,20 +94,20 @@ pub fn gib(bytes: u64) -> f64 {
 }
 
 /// The moment of a replay's peak, by name.
-pub fn moment(instance: &Instance, replay: &Replay) -> String {
+pub fn moment(instance: &Instance, replay: &Replay) -> Name {
     if let Some(node) = replay.peak_at.node {
         return instance.node(node).name.clone();
     }
     let mut copies = replay.transfers.moments.iter();
     let Some(peak) = copies.find(|moment| moment.bytes == replay.peak_bytes) else {
-        return format!("the start of stage {}", replay.peak_at.stage);
+        return format!("the start of stage {}", replay.peak_at.stage).into();
     };
     match replay
         .timeline
         .get(peak.after)
         .and_then(|next| next.at.node)
     {
-        Some(next) => format!("a copy before {}", instance.node(next).name),
+        Some(next) => format!("a copy before {}", instance.node(next).name.as_str()).into(),
         None => "a copy at the end".into(),
     }
 }
@@ -304,6 +306,16 @@ pub struct Arena {
 }
 
 impl Arena {
+    /// The arena of a plan that was placed.
+    pub fn of(placed: &PlacedPlan) -> Self {
+        Arena {
+            bytes: placed.arena_bytes(),
+            bound_bytes: placed.bound_bytes,
+            peak_bytes: placed.peak_bytes,
+            alignment_bytes: placed.addresses.alignment_bytes,
+        }
+    }
+
     /// Size above the plan's peak, as a fraction of it.
     pub fn fragmentation(&self) -> f64 {
         match self.peak_bytes {
@@ -390,7 +402,7 @@ pub struct ReplayJson<'a> {
     overhead_percent: f64,
     cost_unit: &'a str,
     peak_memory_bytes: u64,
-    peak_at: String,
+    peak_at: Name,
     to_host_bytes: u64,
     from_host_bytes: u64,
     host_peak_bytes: u64,

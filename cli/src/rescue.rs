@@ -1,5 +1,6 @@
 //! The best plan so far, kept as text: what an end without memory still writes.
 
+use crate::files;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -57,7 +58,7 @@ pub fn write() -> Option<PathBuf> {
     let plain = path.extension().is_none_or(|e| e != "gz") && path != Path::new("-");
     let path = match plain {
         true => path,
-        false => std::env::temp_dir().join(format!("remat-bb-{}.json", std::process::id())),
+        false => files::temporary_folder().ok()?.keep().join("plan.json"),
     };
     std::fs::write(&path, text).ok()?;
     Some(path)

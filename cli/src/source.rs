@@ -8,6 +8,7 @@ use remat_formulations::order::OrderSearchError;
 use remat_formulations::solve::{AnyFormulation, Solvable};
 use remat_instances::budget::{Budget, format_bytes};
 use remat_instances::document;
+use remat_instances::name::visible;
 use remat_instances::order::{self, ORDER_SCHEMA, OrderGraph, Variant};
 use remat_instances::place::{self, Lives};
 use remat_instances::replayed::{self, Replayed};
@@ -20,17 +21,22 @@ use std::path::Path;
 ///
 /// # Errors
 /// [`Failure`] names the file or model and what is wrong with it.
-pub fn instance(text: &str) -> Result<Instance, Failure> {
-    if text.starts_with("zoo:") {
+pub fn instance(source: &Path) -> Result<Instance, Failure> {
+    if let Some(text) = zoo_text(source) {
         let fail = |problem| Failure::Zoo {
-            source_text: text.into(),
+            source_text: visible(text).into_owned(),
             problem: Box::new(problem),
         };
         let spec: ModelSpec = text.parse().map_err(fail)?;
         return zoo::build(&spec).map_err(fail);
     }
-    let input = files::document(Path::new(text)).map_err(|e| guess(e, text))?;
+    let input = files::document(source).map_err(|e| guess(e, source))?;
     Ok(remat_instances::read_bytes(&input.name, &input.bytes)?)
+}
+
+/// The text of a model of the zoo, where one is named.
+pub fn zoo_text(source: &Path) -> Option<&str> {
+    source.to_str().filter(|text| text.starts_with("zoo:"))
 }
 
 /// Reads a graph whose operators may run in another order: a `remat-order/1` file, or an instance,
@@ -38,17 +44,17 @@ pub fn instance(text: &str) -> Result<Instance, Failure> {
 ///
 /// # Errors
 /// As [`instance`].
-pub fn order_graph(text: &str) -> Result<OrderGraph, Failure> {
+pub fn order_graph(source: &Path) -> Result<OrderGraph, Failure> {
     let of = |instance: &Instance| {
         OrderGraph::of_instance(instance).map_err(|e| Failure::Usage {
-            problem: format!("{text}: {e}"),
+            problem: format!("{}: {e}", files::input_name(source)),
             remedy: "give a graph whose sizes add up to less".into(),
         })
     };
-    if text.starts_with("zoo:") {
-        return of(&instance(text)?);
+    if zoo_text(source).is_some() {
+        return of(&instance(source)?);
     }
-    let input = files::document(Path::new(text)).map_err(|e| guess(e, text))?;
+    let input = files::document(source).map_err(|e| guess(e, source))?;
     match document::schema(&input.name, &input.bytes)?.as_deref() {
         Some(ORDER_SCHEMA) => Ok(order::read_order_graph_bytes(&input.name, &input.bytes)?),
         _ => of(&remat_instances::read_bytes(&input.name, &input.bytes)?),
@@ -69,9 +75,8 @@ pub enum MemorySubject {
 ///
 /// # Errors
 /// [`Failure::Open`] for a file that cannot be read.
-pub fn memory_subject(text: &str) -> Result<Option<MemorySubject>, Failure> {
-    let path = Path::new(text);
-    if text.starts_with("zoo:") || !path.is_file() {
+pub fn memory_subject(path: &Path) -> Result<Option<MemorySubject>, Failure> {
+    if zoo_text(path).is_some() || !path.is_file() {
         return Ok(None);
     }
     let input = files::document(path)?;
@@ -138,10 +143,10 @@ pub fn memory_failure(problem: MemoryPlanSearchError) -> Failure {
 /// # Errors
 /// As [`instance`], and [`Failure::Usage`] for an instance to which the formulation does not apply.
 pub fn formulation(
-    text: &str,
+    source: &Path,
     wanted: Option<Semantics>,
 ) -> Result<(AnyFormulation, Option<String>), Failure> {
-    let instance = instance(text)?;
+    let instance = instance(source)?;
     match wanted {
         Some(semantics) => Ok((of(&instance, semantics)?, None)),
         None => {
@@ -210,7 +215,7 @@ pub fn share_of_plain(budget_bytes: u64, plain: &Replay, semantics: Semantics) -
 /// A failed replay of a file.
 pub fn replay_failure(file: &str, problem: ReplayError) -> Failure {
     Failure::Replay {
-        file: file.into(),
+        file: visible(file).into_owned(),
         problem: Box::new(problem),
     }
 }
@@ -228,10 +233,17 @@ pub fn budget(text: &str, plain_peak_bytes: u64) -> Result<u64, Failure> {
 ///
 /// # Errors
 /// [`Failure`] names the file and what is wrong with it.
-pub fn replayed(instance_text: &str, path: &Path) -> Result<Replayed, Failure> {
-    let instance = instance(instance_text)?;
+pub fn replayed(source: &Path, path: &Path) -> Result<Replayed, Failure> {
+    replayed_in(&instance(source)?, path)
+}
+
+/// The same of an instance that was read already.
+///
+/// # Errors
+/// As [`replayed()`].
+pub fn replayed_in(instance: &Instance, path: &Path) -> Result<Replayed, Failure> {
     let input = files::document(path)?;
-    Ok(replayed::replayed(&instance, &input.name, &input.bytes)?)
+    Ok(replayed::replayed(instance, &input.name, &input.bytes)?)
 }
 
 /// The same over another link where one is asked for, whatever link the plan records; with whether
@@ -240,11 +252,11 @@ pub fn replayed(instance_text: &str, path: &Path) -> Result<Replayed, Failure> {
 /// # Errors
 /// As [`replayed()`], and those of [`LinkOptions::applied`].
 pub fn replayed_over(
-    instance_text: &str,
+    source: &Path,
     path: &Path,
     link: &LinkOptions,
 ) -> Result<(Replayed, bool), Failure> {
-    let instance = instance(instance_text)?;
+    let instance = instance(source)?;
     let linked = link.applied(&instance)?;
     let input = files::document(path)?;
     let Some(linked) = linked else {
@@ -264,18 +276,19 @@ pub fn replayed_over(
 ///
 /// # Errors
 /// As [`replayed()`].
-pub fn executed(instance_text: &str, path: &Path) -> Result<Replayed, Failure> {
-    let instance = instance(instance_text)?;
+pub fn executed(source: &Path, path: &Path) -> Result<Replayed, Failure> {
+    let instance = instance(source)?;
     let input = files::document(path)?;
     Ok(replayed::executed(&instance, &input.name, &input.bytes)?)
 }
 
 /// A failure to open an instance, with the model of the zoo that may have been meant.
-fn guess(failure: Failure, text: &str) -> Failure {
+fn guess(failure: Failure, source: &Path) -> Failure {
     match failure {
         Failure::Open { file, problem, .. } => Failure::Open {
-            remedy: (text.parse::<ModelSpec>().is_ok())
-                .then(|| format!("did you mean the model zoo:{text}?")),
+            remedy: (source.to_str())
+                .filter(|text| text.parse::<ModelSpec>().is_ok())
+                .map(|text| format!("did you mean the model zoo:{text}?")),
             file,
             problem,
         },

@@ -1,27 +1,41 @@
-//! Text for a terminal that may hold names out of files.
+//! Text for a terminal, as a whole: a net under names, which are escaped where they are formatted
+//! ([`remat_instances::name`]).
 
+use remat_instances::name::is_obeyed;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Escapes what a terminal would obey instead of show: control characters other than line ends and
-/// tabs, and marks that change the direction of text. Colours, which errors have, are left.
+/// tabs, and marks that change the direction of text.
 ///
 /// ```
 /// use remat_bb::visible::visible;
 /// assert_eq!(visible("a\u{1b}[2J\u{7}\n"), "a\\u{1b}[2J\\u{7}\n");
-/// assert_eq!(visible("\u{1b}[31mred\u{1b}[0m"), "\u{1b}[31mred\u{1b}[0m");
+/// assert_eq!(visible("\u{1b}[8mhidden"), "\\u{1b}[8mhidden");
 /// ```
 pub fn visible(text: &str) -> Cow<'_, str> {
-    let obeyed = |c: char| {
-        c.is_control() && !matches!(c, '\n' | '\t')
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
+    escaped(text, |_| false)
+}
+
+/// The same of errors, which have colours of their own.
+///
+/// ```
+/// use remat_bb::visible::visible_error;
+/// assert_eq!(visible_error("\u{1b}[31mred\u{1b}[0m\u{7}"), "\u{1b}[31mred\u{1b}[0m\\u{7}");
+/// ```
+pub fn visible_error(text: &str) -> Cow<'_, str> {
+    escaped(text, is_colour)
+}
+
+/// Escapes what is obeyed, but where the text from there on is kept.
+fn escaped(text: &str, is_kept: impl Fn(&str) -> bool) -> Cow<'_, str> {
+    let obeyed = |c: char| is_obeyed(c) && !matches!(c, '\n' | '\t');
     if !text.contains(obeyed) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
     for (k, c) in text.char_indices() {
-        if obeyed(c) && !is_colour(&text[k..]) {
+        if obeyed(c) && !is_kept(&text[k..]) {
             // Writing to a string cannot fail.
             let _ = write!(out, "{}", c.escape_unicode());
         } else {

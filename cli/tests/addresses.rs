@@ -128,6 +128,33 @@ fn plans_that_exist_are_placed_and_large_alignments_told() {
 }
 
 #[test]
+fn an_arena_above_the_budget_is_no_success() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = chain(folder.path(), 6);
+    let (graph, plan) = (text(&graph), folder.path().join("plan.json"));
+    let solve = ["solve", graph, "--budget", "450", "--threads", "1"];
+    let addresses = ["--addresses", "--alignment", "256", "--out", text(&plan)];
+    let found = json_of(4, &[&solve[..], &addresses].concat());
+    assert_eq!(found["status"], "limit");
+    assert!(found["plan_peak_bytes"].as_u64() <= Some(450));
+    assert!(found["arena_bytes"].as_u64() > Some(450));
+    let (words, _) = run_to(4, &[&solve[..], &addresses].concat());
+    let wanted = [
+        "status    limit: a plan, but its addresses need",
+        "ABOVE THE BUDGET",
+    ];
+    assert!(wanted.iter().all(|part| words.contains(part)), "{words}");
+    assert!(!words.contains("proven best"), "{words}");
+    // The same plan at an alignment of 0, which is none, fits.
+    let fits = [&solve[..], &["--addresses", "--alignment", "0"]].concat();
+    let found = json_of(0, &fits);
+    assert_eq!(
+        (&found["status"], &found["alignment_bytes"]),
+        (&json!("optimal"), &json!(1))
+    );
+}
+
+#[test]
 fn addresses_that_are_wrong_are_refused_everywhere() {
     let folder = tempfile::tempdir().unwrap();
     let graph = chain(folder.path(), 6);
@@ -164,7 +191,10 @@ fn addresses_that_are_wrong_are_refused_everywhere() {
             |plan| plan["arena_bytes"] = json!(1 << 20),
             "records an arena of 1048576 bytes",
         ),
-        (|plan| plan["alignment_bytes"] = json!(0), "alignment is 0"),
+        (
+            |plan| plan["alignment_bytes"] = json!(1 << 20),
+            "give a multiple of 1048576",
+        ),
     ];
     for (change, words) in cases {
         changed(&placed, &wrong, change);

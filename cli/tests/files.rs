@@ -303,8 +303,8 @@ fn what_cannot_be_written_is_told_before_the_search_or_put_elsewhere() {
     let (out, err) = run(&temporary);
     assert!(out.contains("optimal"), "{out}");
     assert_eq!(err.matches("instead").count(), 2, "{err}");
-    for found in std::fs::read_dir(&temporary).unwrap() {
-        let found = found.unwrap().path();
+    for own in std::fs::read_dir(&temporary).unwrap() {
+        let found = own.unwrap().path().join("full");
         assert!(err.contains(text(&found)), "{err}");
         run_to(0, &["verify", text(&graph), text(&found)]);
     }

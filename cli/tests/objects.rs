@@ -352,7 +352,13 @@ fn results_about_other_files_say_by_which_version() {
             &["model", "rows", "cols", "nonzeros"],
             &["integers", "presolved", "cuts", "restarts"],
             &["strong_branchings", "unproven_bounds", "spilled_nodes"],
-            &["certificate", "exact", "permuted", "statistics"],
+            &[
+                "certificate",
+                "checkpoint",
+                "exact",
+                "permuted",
+                "statistics",
+            ],
         ],
     );
     assert_eq!(solved["seed"], 5);

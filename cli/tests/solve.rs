@@ -361,3 +361,42 @@ fn verify_tells_stage_schedules_from_other_plans() {
         "{err}"
     );
 }
+
+#[test]
+fn plans_and_schedules_are_started_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let (graph, other) = (chain(folder.path(), 8), folder.path().join("other.json"));
+    let [plan, schedule] = ["plan.json", "s.json"].map(|name| folder.path().join(name));
+    let solve = ["solve", text(&graph), "--budget", "600", "--json"];
+    let out = ["--out", text(&plan), "--schedule-out", text(&schedule)];
+    let (first, _) = run_to(0, &[&solve[..], &out].concat());
+    let (again, _) = {
+        let starts = ["--start", text(&plan), "--start", text(&schedule)];
+        run_to(0, &[&solve[..], &starts].concat())
+    };
+    assert_eq!(object(&again)["objective"], object(&first)["objective"]);
+    let copies = ["solve", "zoo:chain?n=6", "--budget", "70%", "--json"];
+    let cost = |more: &[&str]| {
+        let (out, _) = run_to(0, &[&copies[..], more].concat());
+        object(&out)["objective"].as_u64().unwrap()
+    };
+    let plain = cost(&["--out", text(&plan)]);
+    assert!(cost(&["--offload", "pcie4", "--start", text(&plan)]) < plain);
+    let data = InstanceData {
+        name: "chain".into(),
+        cost_unit: CostUnit::nanoseconds(),
+        host_link: None,
+        nodes: vec![Node::forward("alone", vec![], 1, 1)],
+    };
+    std::fs::write(&other, write_instance(&Instance::new(data).unwrap())).unwrap();
+    let foreign = [
+        "solve",
+        text(&other),
+        "--budget",
+        "60",
+        "--start",
+        text(&plan),
+    ];
+    let (_, err) = run_to(2, &foreign);
+    assert!(err.contains("plan.json"), "{err}");
+}

@@ -23,6 +23,27 @@ fn lines(path: &Path) -> Vec<Vec<String>> {
     text.lines().map(words).collect()
 }
 
+/// `min |x| + 2 y` with `<<3; -1, 2>> x + y >= 2`, `x` from -9 to 9: the function falls to -3 at 3 and rises behind.
+const PIECES: &str = "g3 1 1 0\n 2 1 1 0 0\n 1 1\n 0 0\n 1 1 1\n 0 0 0 1\n 0 0 0 0 0\n 2 2\n 0 0\n 0 0 0 0 0\n\
+                      C0\no64\n2\nn-1\nn3\nn2\nv0\nO0 0\no15\nv0\nr\n2 2\nb\n0 -9 9\n2 0\nk1\n1\nJ0 2\n0 0\n1 \
+                      1\nG0 2\n0 0\n1 2\n";
+
+#[test]
+fn ampl_gives_terms_by_pieces() {
+    let folder = tempfile::tempdir().unwrap();
+    let stub = written(folder.path(), "a.nl", PIECES);
+    // At x = -2 the function is 2, so y is 0.
+    let (out, _) = run_to(0, &[text(&stub), "-AMPL", "mipgap=0"]);
+    assert!(out.contains("optimal solution; objective 2"), "{out}");
+    let solution = lines(&folder.path().join("a.sol"));
+    let words: Vec<_> = solution.iter().map(|l| l.join(" ")).collect();
+    let options = words.iter().position(|l| l == "Options").unwrap();
+    assert_eq!(
+        words[options + 1..].join(" "),
+        "3 1 1 0 1 0 2 2 -2 0 objno 0 0"
+    );
+}
+
 /// Solves a model under the name `cbc` with some options; the solution file.
 fn cbc(folder: &Path, model: &str, options: &[&str]) -> Vec<Vec<String>> {
     let model = written(folder, "model.lp", model);

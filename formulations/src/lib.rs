@@ -8,7 +8,8 @@
 //! use remat_formulations::{Budget, Solve};
 //! use std::time::Duration;
 //!
-//! # let file = std::env::temp_dir().join(format!("remat-doc-{}.json", std::process::id()));
+//! # let folder = tempfile::tempdir()?;
+//! # let file = folder.path().join("graph.json");
 //! # std::fs::write(&file, remat_instances::write_instance(&remat_formulations::zoo::build(&"zoo:chain?n=9".parse()?)?))?;
 //! # let path = &file;
 //! let instance = remat_formulations::read(path)?;
@@ -16,8 +17,6 @@
 //! let solution = Solve::new(&instance, Budget::Percent(70.0)).time_limit(limit).run()?;
 //! println!("{} >= {}", solution.objective()?, solution.bound);
 //! solution.plan()?.write(path.with_extension("plan"))?;
-//! # std::fs::remove_file(path.with_extension("plan"))?;
-//! # std::fs::remove_file(path)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

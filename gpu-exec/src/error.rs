@@ -1,5 +1,6 @@
 //! Errors of the executor.
 
+use remat_instances::name::Name;
 use remat_instances::plan::{HostBuffer, Register};
 use thiserror::Error;
 
@@ -54,9 +55,9 @@ pub enum ExecError {
         /// Index of the statement in the plan.
         step: usize,
         /// The node that is computed.
-        node: String,
+        node: Name,
         /// The node whose output it reads.
-        missing: String,
+        missing: Name,
         /// Reason why that output is not there.
         problem: &'static str,
     },
@@ -76,7 +77,7 @@ pub enum ExecError {
         /// Index of the statement in the plan.
         step: usize,
         /// The node.
-        node: String,
+        node: Name,
         /// Problem, in words.
         problem: String,
     },

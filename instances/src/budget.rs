@@ -49,6 +49,20 @@ const UNITS: [(&str, f64); 13] = [
     ("tib", 1099511627776.0),
 ];
 
+/// Amounts up to which a percentage may have been meant, in bytes.
+const PERCENT_LIMIT: u64 = 100;
+
+/// Returns whether whoever gave an amount in bytes may have meant a percentage of a peak.
+///
+/// ```
+/// use remat_instances::budget::may_mean_percent;
+/// assert!(may_mean_percent(60, 1 << 30));
+/// assert!(!may_mean_percent(60, 100));
+/// ```
+pub fn may_mean_percent(budget_bytes: u64, peak_bytes: u64) -> bool {
+    budget_bytes <= PERCENT_LIMIT && peak_bytes > 100 * budget_bytes.max(1)
+}
+
 impl Budget {
     /// The budget in bytes, given the peak without recomputation; percentages are rounded down.
     pub fn bytes(self, peak_bytes: u64) -> u64 {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`document`] | JSON files, and errors that point into them |
 //! | [`instance`] | a training graph with costs and sizes |
+//! | [`name`] | names out of files, which stay on their line wherever they are shown |
 //! | [`formats`] | files of instances: readers and the writer |
 //! | [`zoo`] | training graphs of well-known networks, built by code from shapes and a roofline model |
 //! | [`place`] | buffers with given lives, their addresses, and the replay of these |
@@ -37,6 +38,7 @@ pub mod document;
 pub mod explain;
 pub mod formats;
 pub mod instance;
+pub mod name;
 pub mod order;
 pub mod place;
 pub mod plain;

@@ -2,6 +2,7 @@
 
 use crate::document::{self, ReadError};
 use crate::instance::{HostLink, Instance};
+use crate::name::Name;
 use crate::plan::{AddressesError, Plan, PlanAddresses, PlanDocument, PlanFile};
 use crate::schedule::{Schedule, ScheduleFile, Semantics};
 use crate::simulate::{self, Replay, ReplayError};
@@ -37,6 +38,8 @@ pub struct Replayed {
     pub given_link: Option<HostLink>,
     /// The plan, or the one made from the schedule.
     pub plan: Plan,
+    /// The schedule, where the file holds one.
+    pub schedule: Option<Schedule>,
     /// The replay of what the file holds.
     pub replay: Replay,
     /// Recorded cost; of a plan that copies to the host, its makespan.
@@ -77,9 +80,9 @@ pub enum ReplayedError {
         /// The file.
         file: String,
         /// The instance it names.
-        made_for: String,
+        made_for: Name,
         /// The instance at hand.
-        found: String,
+        found: Name,
     },
     /// It cannot be executed.
     #[error("{file} cannot be executed: {problem}")]
@@ -227,6 +230,7 @@ fn plan_file(
         instance,
         given_link,
         plan,
+        schedule: None,
         replay,
         objective,
         peak_bytes: Some(peak_bytes),
@@ -255,6 +259,7 @@ fn schedule_file(instance: &Instance, name: &str, bytes: &[u8]) -> Result<Replay
         given_link: instance.host_link().cloned(),
         instance,
         plan,
+        schedule: Some(document.schedule),
         replay,
         objective: document.objective,
         peak_bytes: None,

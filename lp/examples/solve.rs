@@ -1,5 +1,6 @@
 //! Solves MPS files and prints one line each: `cargo run --release -p remat-lp --example solve --
-//! [--no-scale] [--primal] [--presolve] [--no-perturb] [--seed=N] [--iterations=N] FILE...`.
+//! [--no-scale] [--primal] [--presolve] [--no-perturb] [--seed=N] [--iterations=N]
+//! [--dual-tolerance=X] FILE...`.
 
 use remat_lp::presolve::{self, PresolveSettings};
 use remat_lp::{Algorithm, Limits, LpOutcome, Settings, certificate, mps};
@@ -33,6 +34,8 @@ fn main() {
                     limits.iterations = n.parse().ok();
                 } else if let Some(n) = other.strip_prefix("--seed=") {
                     settings.seed = n.parse().unwrap_or_default();
+                } else if let Some(v) = other.strip_prefix("--dual-tolerance=") {
+                    settings.dual_tolerance = v.parse().unwrap_or(settings.dual_tolerance);
                 } else {
                     files.push(arg);
                 }

@@ -60,6 +60,18 @@ impl Bounds {
         Bounds { lower, upper }
     }
 
+    /// The value in the interval that is nearest to `v`; the upper end where the ends cross.
+    ///
+    /// ```
+    /// use remat_lp::Bounds;
+    /// assert_eq!([-1.0, 1.5, 9.0].map(|v| Bounds::new(0.0, 2.0).nearest(v)), [0.0, 1.5, 2.0]);
+    /// assert_eq!(Bounds::new(2.0, 1.0).nearest(0.0), 1.0);
+    /// ```
+    #[inline]
+    pub fn nearest(self, v: f64) -> f64 {
+        v.max(self.lower).min(self.upper)
+    }
+
     /// Returns whether the interval is a single point.
     pub fn is_fixed(self) -> bool {
         self.lower == self.upper

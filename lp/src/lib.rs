@@ -76,6 +76,7 @@
 mod barrier;
 pub mod certificate;
 mod crossover;
+mod decimal;
 mod dual;
 mod factor;
 mod first_order;
@@ -84,6 +85,7 @@ mod ids;
 pub mod kernels;
 pub mod lp_format;
 mod model;
+pub mod model_file;
 pub mod mps;
 pub mod nl;
 mod outcome;
@@ -91,6 +93,7 @@ pub mod presolve;
 mod primal;
 mod proven;
 pub mod random;
+pub mod rational;
 pub mod refine;
 mod scaling;
 mod settings;
@@ -99,16 +102,20 @@ pub mod solution_file;
 mod solver;
 mod sparse_vec;
 mod sum2;
+pub mod temporary;
 mod text_file;
+pub mod waiting;
 pub mod whole_file;
 
 pub use barrier::{Barrier, BarrierEnd, BarrierPoint, BarrierSettings, BarrierTuning};
+pub use decimal::RoundedNumber;
 pub use first_order::{FirstOrder, FirstOrderPoint, RowOrder};
 pub use ids::{Bounds, ColId, RowId};
 pub use model::{
     CONTRADICTION, Crossed, Model, ModelBuilder, ModelError, NewCol, NewRow, Permutation, Sense,
     SparseMatrix,
 };
+pub use model_file::{Implication, ModelFile, NotLinear, OrderedSet, Specials};
 pub use outcome::{Basis, FarkasRay, LimitKind, LpOutcome, Ray, Solution, VarStatus};
 pub use proven::proven_bound;
 pub use settings::{Algorithm, Limits, Settings};

@@ -2,9 +2,10 @@
 
 use crate::ids::{ColId, RowId};
 use crate::model::{Crossed, Model};
+use serde::{Deserialize, Serialize};
 
 /// Status of a variable (column, or row activity) with respect to a basis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum VarStatus {
     /// Its value is determined by the others.
     Basic,

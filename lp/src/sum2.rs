@@ -41,12 +41,6 @@ impl Sum2 {
         }
     }
 
-    /// Adds an infinite term: the sum is infinite from then on, and NaN once both infinities met.
-    pub fn add_infinite(&mut self, v: f64) {
-        self.high += v;
-        self.low = 0.0;
-    }
-
     /// Changes the sign.
     pub fn negate(&mut self) {
         self.high = -self.high;

@@ -3,15 +3,10 @@
 //! A link is followed to the file that it names, an existing file keeps its permissions, and what
 //! is no regular file (a device, a pipe) is written to as it is.
 
-use std::ffi::OsString;
+use crate::temporary::Temporary;
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{Error, ErrorKind, Result, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-
-/// Files that are being written, under the names that they have until they are whole.
-static PARTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Links that are followed from one to the next before they count as a circle, as in Linux.
 const LINKS: usize = 40;
@@ -19,12 +14,12 @@ const LINKS: usize = 40;
 /// Writes a file of so many parts, one after the other.
 ///
 /// ```
-/// use remat_lp::whole_file;
-/// let path = std::env::temp_dir().join(format!("whole-file-{}", std::process::id()));
+/// use remat_lp::{temporary::Temporary, whole_file};
+/// let folder = Temporary::folder(&std::env::temp_dir(), "remat-example-")?;
+/// let path = folder.path().join("file");
 /// whole_file::attempt(&path)?;
 /// whole_file::write(&path, &[b"one", b" two"])?;
 /// assert_eq!(std::fs::read(&path)?, b"one two");
-/// # std::fs::remove_file(&path)?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
@@ -41,20 +36,10 @@ pub fn write(path: &Path, parts: &[&[u8]]) -> Result<()> {
 /// no permission.
 pub fn attempt(path: &Path) -> Result<()> {
     match place(path)? {
-        Place::Beside { part, .. } => Part::create(part).map(drop),
+        Place::Beside { target, .. } => part(&target).map(drop),
         Place::Within(target) => OpenOptions::new().append(true).open(target).map(drop),
         // A pipe whose reader is not there yet would block.
         Place::Device(_) => Ok(()),
-    }
-}
-
-/// Removes what is left of files that are being written, for a program that ends at once.
-pub fn discard() {
-    // Whoever holds the list may be the one who cannot go on.
-    if let Ok(parts) = PARTS.try_lock() {
-        for part in parts.iter() {
-            let _ = std::fs::remove_file(part);
-        }
     }
 }
 
@@ -90,7 +75,6 @@ fn folder(path: &Path) -> &Path {
 enum Place {
     /// Beside its place, then moved there.
     Beside {
-        part: PathBuf,
         target: PathBuf,
         permissions: Option<Permissions>,
     },
@@ -118,20 +102,11 @@ fn place(path: &Path) -> Result<Place> {
     if found.as_ref().is_some_and(Permissions::readonly) {
         return Err(Error::other("it is write-protected"));
     }
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    // Short, as the name of the file may be as long as the system lets it be.
-    let name = format!(
-        ".{}.{}.part",
-        std::process::id(),
-        COUNT.fetch_add(1, Ordering::Relaxed)
-    );
-    let part = folder(&target).join(OsString::from(name));
-    let refused = || Part::create(part.clone()).err().map(|e| e.kind());
+    let refused = || part(&target).err().map(|e| e.kind());
     if found.is_some() && refused() == Some(ErrorKind::PermissionDenied) {
         return Ok(Place::Within(target));
     }
     Ok(Place::Beside {
-        part,
         target,
         permissions: found,
     })
@@ -146,11 +121,10 @@ impl Place {
                 (options.write(true).truncate(true).open(target)?, None)
             }
             Place::Beside {
-                part,
                 target,
                 permissions,
             } => {
-                let (part, file) = Part::create(part)?;
+                let (part, file) = part(&target)?;
                 if let Some(permissions) = permissions {
                     file.set_permissions(permissions)?;
                 }
@@ -164,43 +138,22 @@ impl Place {
             return file.flush();
         };
         file.sync_all()?;
-        std::fs::rename(&part.0, target)
+        part.persist(&target)
     }
 }
 
-/// A file under its name for the time being, which is removed unless it was moved.
-struct Part(PathBuf);
-
-impl Part {
-    fn create(path: PathBuf) -> Result<(Part, File)> {
-        parts().push(path.clone());
-        let part = Part(path);
-        let file = File::create_new(&part.0)?;
-        Ok((part, file))
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-        parts().retain(|part| *part != self.0);
-    }
-}
-
-fn parts() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
-    PARTS.lock().unwrap_or_else(PoisonError::into_inner)
+/// A file beside its place. Its name is short, as that of the place may be as long as the system
+/// lets it be.
+fn part(target: &Path) -> Result<(Temporary, File)> {
+    Temporary::file(folder(target), ".")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A folder of its own for a test.
-    fn folder_of(test: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("whole-file-{test}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir(&folder).unwrap();
-        folder
+    fn new_folder() -> Temporary {
+        Temporary::folder(&std::env::temp_dir(), "remat-whole-file-").unwrap()
     }
 
     fn names(folder: &Path) -> Vec<String> {
@@ -212,16 +165,17 @@ mod tests {
 
     #[test]
     fn a_file_is_replaced_and_nothing_else_is_left() {
-        let folder = folder_of("replaced");
+        let temporary = new_folder();
+        let folder = temporary.path();
         let path = folder.join("x".repeat(250));
         for text in ["one", "two"] {
             attempt(&path).unwrap();
             write(&path, &[text.as_bytes()]).unwrap();
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
-            assert_eq!(names(&folder).len(), 1);
+            assert_eq!(names(folder).len(), 1);
         }
         for bad in [
-            folder.clone(),
+            folder.to_path_buf(),
             folder.join("none/file"),
             folder.join("x".repeat(300)),
             path.join("file"),
@@ -229,15 +183,15 @@ mod tests {
             assert!(attempt(&bad).is_err(), "{}", bad.display());
             assert!(write(&bad, &[b"three"]).is_err(), "{}", bad.display());
         }
-        assert_eq!(names(&folder).len(), 1);
-        std::fs::remove_dir_all(folder).unwrap();
+        assert_eq!(names(folder).len(), 1);
     }
 
     #[cfg(unix)]
     #[test]
     fn links_are_followed_and_permissions_kept() {
         use std::os::unix::fs::{PermissionsExt, symlink};
-        let folder = folder_of("links");
+        let temporary = new_folder();
+        let folder = temporary.path();
         let [file, link, dangling, circle] =
             ["file", "link", "dangling", "circle"].map(|n| folder.join(n));
         std::fs::write(&file, "old").unwrap();
@@ -252,10 +206,7 @@ mod tests {
         assert_eq!(std::fs::read(folder.join("new")).unwrap(), b"two");
         let mode = std::fs::metadata(&file).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        assert_eq!(
-            names(&folder),
-            ["circle", "dangling", "file", "link", "new"]
-        );
+        assert_eq!(names(folder), ["circle", "dangling", "file", "link", "new"]);
         std::fs::set_permissions(&file, Permissions::from_mode(0o400)).unwrap();
         assert!(
             attempt(&file)
@@ -264,6 +215,5 @@ mod tests {
                 .contains("write-protected")
         );
         write(Path::new("/dev/null"), &[b"four"]).unwrap();
-        std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -2,8 +2,10 @@
 seconds."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+
+from typing_extensions import Unpack
 
 from ._modelling import Constr as Constr
 from ._modelling import Core as Core
@@ -17,7 +19,14 @@ from ._programs import Iis as Iis
 from ._programs import Program as Program
 from ._programs import ProgramProgress as ProgramProgress
 from ._programs import Stop as Stop
-from ._types import Budget, Duration, InstanceSource, PlanSource
+from ._types import (
+    Budget,
+    Duration,
+    InstanceSource,
+    LinkOptions,
+    PlanSource,
+    SolveLinkOptions,
+)
 
 __version__: str
 
@@ -680,19 +689,17 @@ def solve(
     budget: Budget,
     *,
     time_limit: Duration | None = None,
+    effort: str | None = None,
     formulation: str | None = None,
     threads: int | None = None,
     seed: int = 0,
     gap: float | str | None = None,
-    starts: list[Plan] = ...,
+    starts: Iterable[Plan] | None = None,
     reorder: bool = False,
-    offload: str | None = None,
-    host_memory: Budget | None = None,
-    offload_phase: str = "any",
-    offload_release: str = "at-once",
     on_progress: Callable[[Progress], object] | None = None,
     addresses: bool = False,
     alignment: int | None = None,
+    **link: Unpack[SolveLinkOptions],
 ) -> Plan: ...
 def improve(
     instance: InstanceSource,
@@ -713,9 +720,7 @@ def frontier(
     seed: int = 0,
     gap: float | str | None = None,
     on_progress: Callable[[Progress], object] | None = None,
-    offload: str | None = None,
-    host_memory: Budget | None = None,
-    offload_phase: str = "any",
+    **link: Unpack[LinkOptions],
 ) -> Frontier: ...
 def baselines(
     instance: InstanceSource,
@@ -723,23 +728,19 @@ def baselines(
     *,
     formulation: str | None = None,
     threads: int | None = None,
-    offload: str | None = None,
-    host_memory: Budget | None = None,
-    offload_phase: str = "any",
+    **link: Unpack[LinkOptions],
 ) -> list[Baseline]: ...
 def max_batch(
     model: str | Callable[[int], Any],
     budget: Budget,
     *,
-    overhead: float = 1.0,
-    start: int = 32,
-    most: int = 65536,
+    overhead: float,
+    start: int,
+    most: int,
     time_limit: Duration | None = None,
     threads: int | None = None,
     seed: int = 0,
-    offload: str | None = None,
-    host_memory: Budget | None = None,
-    offload_phase: str = "any",
+    **link: Unpack[LinkOptions],
 ) -> MaxBatch: ...
 def verify(
     instance: InstanceSource, plan: PlanSource, *, budget: Budget | None = None

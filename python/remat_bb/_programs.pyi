@@ -128,6 +128,11 @@ class Program:
         """Handles of the rows."""
 
     @property
+    def rounded(self) -> str | None:
+        """The first number of the file that it was read from that has more digits than a double
+        holds, and was rounded, with its place; ``None`` without one."""
+
+    @property
     def num_cols(self) -> int:
         """Number of columns."""
 
@@ -171,7 +176,7 @@ class Program:
             Objective and values; ``None`` where nothing is found.
 
         Raises:
-            InvalidArgument: ``start`` is no vector of numbers.
+            InvalidArgument: ``start`` is no vector of finite numbers and NaN, or is too long.
         """
 
     def solve(
@@ -200,6 +205,7 @@ class Program:
         cuts: bool = True,
         heuristics: bool = True,
         recognise: bool = True,
+        exact: bool = False,
         algorithm: str = "auto",
         feasibility_tolerance: float | None = None,
         integrality_tolerance: float | None = None,
@@ -236,6 +242,8 @@ class Program:
             pool_gap, pool_absolute_gap: Largest difference of those to the best, as a share of it
                 and in its unit.
             recognise: False leaves everything to the general search.
+            exact: True settles the answer in rational numbers (``Answer.exact``); gaps that are
+                not given are then 0.
             stop: Ends the solve when it is set.
             algorithm: For linear programs: ``auto``, ``primal``, ``dual`` or ``barrier``.
             on_progress: Takes a look now and then.
@@ -334,8 +342,9 @@ class Answer:
 
     @property
     def status(self) -> str:
-        """``optimal``, ``infeasible``, ``unbounded``, ``cutoff`` (nothing is better),
-        ``time limit``, ``node limit``, ``iteration limit``, ``memory limit``, ``work limit``,
+        """``optimal``, ``infeasible``, ``unbounded``, ``infeasible or unbounded`` (the relaxation
+        has no limit, no point was found), ``cutoff`` (nothing is better), ``time limit``,
+        ``node limit``, ``iteration limit``, ``memory limit``, ``work limit``,
         ``interrupted`` or ``numeric`` (trouble that no remedy cured)."""
 
     @property
@@ -381,6 +390,11 @@ class Answer:
     @property
     def ray(self) -> Any:
         """By column, a direction in which a linear program's objective improves without end."""
+
+    @property
+    def exact(self) -> tuple[str | None, str | None, str | None] | None:
+        """Objective and bound as fractions, and the reason why they could not be settled, each
+        ``None`` where there is none; ``None`` unless ``exact`` was asked for."""
 
     @property
     def nodes(self) -> int:

@@ -11,7 +11,16 @@ from ._native import Baseline, Frontier, Instance, MaxBatch, Plan, Verified
 from ._progress import Callback, shown
 
 if TYPE_CHECKING:
-    from ._types import Budget, Duration, InstanceSource, PlanSource
+    from typing_extensions import Unpack
+
+    from ._types import (
+        Budget,
+        Duration,
+        InstanceSource,
+        LinkOptions,
+        PlanSource,
+        SolveLinkOptions,
+    )
 
 
 def _subject(source: InstanceSource, formulation: str | None) -> Instance:
@@ -32,20 +41,18 @@ def solve(
     budget: Budget,
     *,
     time_limit: Duration | None = None,
+    effort: str = "full",
     formulation: str | None = None,
     threads: int | None = None,
     seed: int = 0,
     gap: float | str | None = None,
     starts: Iterable[Plan] = (),
     reorder: bool = False,
-    offload: str | None = None,
-    host_memory: Budget | None = None,
-    offload_phase: str = "any",
-    offload_release: str = "at-once",
     on_progress: Callback | None = None,
     progress: bool = False,
     addresses: bool = False,
     alignment: int | None = None,
+    **link: Unpack[SolveLinkOptions],
 ) -> Plan:
     """Finds a plan within a memory budget, as cheap as it can, and a lower bound on such costs.
 
@@ -64,6 +71,9 @@ def solve(
             recomputation such as ``"60%"``.
         time_limit: Seconds, a time such as ``"10m"``, or a ``timedelta``, after which the search
             ends with the best plan so far. Without it the work is fixed.
+        effort: Work where there is no time limit: ``"full"`` takes minutes, ``"quick"`` seconds for
+            graphs of some hundred nodes. It ends with the root of the tree, whose bound may leave a
+            gap.
         formulation: ``"checkmate"`` (one implementation of each operator; Jain et al., MLSys 2020)
             or ``"monet"`` (implementations, masks and in-place operators are chosen too; Shah et
             al., ICLR 2021). By default ``"monet"`` where the instance offers such choices and has a
@@ -76,28 +86,19 @@ def solve(
         starts: Plans to start from.
         reorder: True chooses the order of first computations, too, where the graph leaves a choice;
             ``bound_scope`` tells what the bound is over. Without a time limit the work is up to
-            three times that of a solve, beside the search of orders. Not together with ``starts``.
-        offload: A link over which tensors may be copied to host memory and back: ``"on"`` for the
-            instance's own ``host_link``, ``"pcie3"``, ``"pcie4"``, ``"pcie5"``, ``"gh200"``,
-            ``"gb300"``, a speed such as ``"12GB/s"``, or one each way, ``"24GB/s,50GB/s"``. The
-            cost of the plan is then its makespan. ``starts`` may copy as well, over whatever link
-            they were made for. Not together with ``reorder``.
-        host_memory: Host memory for the copies: bytes or an amount such as ``"64GiB"``; by default
-            that of the link, where it has a limit.
-        offload_phase: ``"any"``, or ``"loss"`` for copies to the host before the loss and copies
-            back after it.
-        offload_release: ``"continuous"`` for a bound over plans whose memory is free byte by byte
-            as it is sent; the plan is always one of a machine, which frees it when the copy is
-            complete.
+            three times that of a solve, beside the search of orders.
         on_progress: Called with a :class:`Progress` about ten times a second, in the calling
             thread, and once with the plan that is returned. What it raises ends the search and is
             raised here.
         progress: True for a bar (``tqdm``, if installed) or lines on standard error.
         addresses: True to give everything that the plan takes an offset in one arena
-            (``plan.addresses``, ``plan.arena_bytes``), as :meth:`Plan.place` does; a tenth of the
-            time limit is added for that.
+            (``plan.addresses``, ``plan.arena_bytes``), as :meth:`Plan.place` does; the last tenth
+            of the time limit is for that.
         alignment: Number of bytes that offsets are multiples of, a power of two; by default as the
             sizes suggest. Implies ``addresses``.
+        link: A link for copies to host memory, and how it is used: :class:`SolveLinkOptions`. The
+            cost of the plan is then its makespan. ``starts`` may copy as well, over whatever link
+            they were made for. Not together with ``reorder``.
 
     Returns:
         The plan, replayed, with cost, peak, status, bound and gap.
@@ -114,19 +115,17 @@ def solve(
             subject,
             budget,
             time_limit=time_limit,
+            effort=effort,
             formulation=formulation,
             threads=threads,
             seed=seed,
             gap=gap,
-            starts=list(starts),
+            starts=starts,
             reorder=reorder,
-            offload=offload,
-            host_memory=host_memory,
-            offload_phase=offload_phase,
-            offload_release=offload_release,
             on_progress=callback,
             addresses=addresses,
             alignment=alignment,
+            **link,
         )
 
 
@@ -169,11 +168,9 @@ def frontier(
     threads: int | None = None,
     seed: int = 0,
     gap: float | str | None = None,
-    offload: str | None = None,
-    host_memory: Budget | None = None,
-    offload_phase: str = "any",
     on_progress: Callback | None = None,
     progress: bool = False,
+    **link: Unpack[LinkOptions],
 ) -> Frontier:
     """Solves one budget after another: cost against memory, with lower bounds.
 
@@ -184,7 +181,7 @@ def frontier(
         budgets: Budgets as for :func:`solve`, or text: ``"FROM..TO:COUNT"`` such as
             ``"40%..100%:20"``, or a list such as ``"5GiB,6GiB"``.
         time_limit: Time for each budget.
-        offload, host_memory, offload_phase: As for :func:`solve`: costs are makespans of plans that
+        link: As for :func:`solve`: costs are makespans of plans that
             may copy to the host.
         on_progress: As for :func:`solve`; ``done`` and ``total`` count budgets.
 
@@ -206,10 +203,8 @@ def frontier(
             threads=threads,
             seed=seed,
             gap=gap,
-            offload=offload,
-            host_memory=host_memory,
-            offload_phase=offload_phase,
             on_progress=callback,
+            **link,
         )
 
 
@@ -219,9 +214,7 @@ def baselines(
     *,
     formulation: str | None = None,
     threads: int | None = None,
-    offload: str | None = None,
-    host_memory: Budget | None = None,
-    offload_phase: str = "any",
+    **link: Unpack[LinkOptions],
 ) -> list[Baseline]:
     """Runs the known strategies (Chen's, REVOLVE, PyTorch's, DTR, ...) at a budget.
 
@@ -242,9 +235,7 @@ def baselines(
         budget,
         formulation=formulation,
         threads=threads,
-        offload=offload,
-        host_memory=host_memory,
-        offload_phase=offload_phase,
+        **link,
     )
 
 
@@ -258,9 +249,7 @@ def max_batch(
     time_limit: Duration | None = 30.0,
     threads: int | None = None,
     seed: int = 0,
-    offload: str | None = None,
-    host_memory: Budget | None = None,
-    offload_phase: str = "any",
+    **link: Unpack[LinkOptions],
 ) -> MaxBatch:
     """Searches for the largest batch that can be trained within a budget.
 
@@ -276,7 +265,7 @@ def max_batch(
         most: Largest batch size to be considered.
         time_limit: Time for each batch size; one that is undecided then counts as too large, but
             not as proven.
-        offload, host_memory, offload_phase: As for :func:`solve`: plans may copy to the host, and
+        link: As for :func:`solve`: plans may copy to the host, and
             waiting for copies costs as recomputation does.
 
     That what can be trained with a larger batch can be trained with a smaller one is taken for
@@ -292,9 +281,7 @@ def max_batch(
         time_limit=time_limit,
         threads=threads,
         seed=seed,
-        offload=offload,
-        host_memory=host_memory,
-        offload_phase=offload_phase,
+        **link,
     )
 
 

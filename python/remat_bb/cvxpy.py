@@ -8,7 +8,8 @@
 4.0
 
 Options of ``problem.solve`` are those of :meth:`remat_bb.Program.solve`, or of CBC, Gurobi and
-HiGHS by their names. :func:`install` lets ``cp.GUROBI`` and ``cp.CBC`` be answered as well.
+HiGHS by their names. :func:`install` lets ``cp.GUROBI``, ``cp.CBC``, ``cp.GLPK_MI``, ``cp.SCIP``,
+``cp.HIGHS`` and others be answered as well.
 """
 
 from __future__ import annotations
@@ -31,6 +32,12 @@ from .errors import RematError
 
 GUROBI_GAP = 1e-4
 """Relative gap of ``cp.GUROBI`` where none is asked for: that solver's default."""
+
+HIGHS_GAP = 1e-4
+"""Relative gap of ``cp.HIGHS`` where none is asked for."""
+
+INTERIOR = ("ECOS", "ECOS_BB", "OSQP")
+"""Solvers of other kinds, whose linear problems are solved where they are not installed."""
 
 _INF = math.inf
 
@@ -84,7 +91,7 @@ class REMAT(ConicSolver):
         """
         settings = Settings(verbose=verbose)
         self._defaults(settings)
-        options = dict(solver_opts)
+        options = self._options(solver_opts)
         options.update(options.pop("highs_options", None) or {})
         settings.update(options, self.name())
         start = None
@@ -107,6 +114,10 @@ class REMAT(ConicSolver):
 
     def _defaults(self, settings: Settings) -> None:
         """Settings that hold where the user says nothing."""
+
+    def _options(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Options in names that :class:`Settings` knows."""
+        return dict(given)
 
     def invert(self, solution: dict[str, Any], inverse_data: dict[str, Any]) -> Solution:
         """The solution of the problem as it was."""
@@ -138,17 +149,47 @@ class REMAT(ConicSolver):
         return "@misc{remat-bb, title = {remat-bb}, howpublished = {github.com/remat-bb/remat-bb}}"
 
 
-class _Gurobi(REMAT):
+class _Named(REMAT):
+    """The solver under the name of another one, with the gap and the options of that."""
+
+    def __init__(self, name: str, gap: float | None = None, interior: bool = False) -> None:
+        super().__init__()
+        self._name, self._gap, self._interior = name, gap, interior
+
     def name(self) -> str:
-        return s.GUROBI
+        return self._name
 
     def _defaults(self, settings: Settings) -> None:
-        settings.gap = GUROBI_GAP
+        if self._gap is not None:
+            settings.gap = self._gap
+
+    def _options(self, given: dict[str, Any]) -> dict[str, Any]:
+        if self._interior:  # tolerances and iterations of another kind of method
+            return {name: given[name] for name in ("time_limit", "verbose") if name in given}
+        options = dict(given)
+        for inner in ("glpk", "scip_params"):
+            options.update(options.pop(inner, None) or {})
+        if "tm_lim" in options:  # milliseconds
+            options["time_limit"] = options.pop("tm_lim") / 1000.0
+        options.pop("msg_lev", None)
+        return options
 
 
-class _Cbc(REMAT):
-    def name(self) -> str:
-        return s.CBC
+def _taken() -> list[_Named]:
+    """Solvers whose place is taken. Those of other kinds of methods keep theirs where they are
+    installed."""
+    names: list[tuple[str, float | None]] = [
+        (s.GUROBI, GUROBI_GAP),
+        (s.CBC, None),
+        (s.GLPK, None),
+        (s.GLPK_MI, None),
+        (s.SCIP, None),
+        (s.HIGHS, HIGHS_GAP),
+    ]
+    taken = [_Named(name, gap) for name, gap in names]
+    installed = defines.installed_solvers()
+    absent = [name for name in INTERIOR if name not in installed]
+    return taken + [_Named(name, interior=True) for name in absent]
 
 
 def _program(data: dict[str, Any]) -> Program:
@@ -175,7 +216,12 @@ def _program(data: dict[str, Any]) -> Program:
 
 def _status(answer: Answer) -> str:
     """The status of CVXPY."""
-    known = {"optimal": s.OPTIMAL, "infeasible": s.INFEASIBLE, "unbounded": s.UNBOUNDED}
+    known = {
+        "optimal": s.OPTIMAL,
+        "infeasible": s.INFEASIBLE,
+        "unbounded": s.UNBOUNDED,
+        "infeasible or unbounded": s.INFEASIBLE_OR_UNBOUNDED,
+    }
     if answer.status in known:
         return known[answer.status]
     if answer.objective is not None:
@@ -184,33 +230,43 @@ def _status(answer: Answer) -> str:
 
 
 _LISTS = ("INSTALLED_SOLVERS", "INSTALLED_CONIC_SOLVERS", "INSTALLED_MI_SOLVERS")
-_saved: list[tuple[str, Any, Any]] = []
+_saved: list[tuple[dict[str, Any], str, Any]] = []
+
+
+def _put(solvers: dict[str, Any], name: str, solver: Any) -> None:
+    _saved.append((solvers, name, solvers.get(name)))
+    solvers[name] = solver
 
 
 def install() -> None:
-    """Lets remat-bb answer for ``cp.GUROBI`` and ``cp.CBC``, which ``cp.installed_solvers()``
-    lists then. A second call does nothing."""
+    """Lets remat-bb answer for ``cp.GUROBI``, ``cp.CBC``, ``cp.GLPK``, ``cp.GLPK_MI``, ``cp.SCIP``
+    and ``cp.HIGHS``, which ``cp.installed_solvers()`` lists then; for ``cp.ECOS``, ``cp.ECOS_BB``
+    and ``cp.OSQP`` where they are not installed. A solver that is installed goes on to solve what
+    is not linear. A second call does nothing."""
     if _saved:
         return
     conic: dict[str, Any] = defines.SOLVER_MAP_CONIC
     quadratic: dict[str, Any] = defines.SOLVER_MAP_QP
-    for solver in (_Gurobi(), _Cbc()):
+    for solver in _taken():
         name = solver.name()
-        _saved.append((name, conic.get(name), quadratic.get(name)))
-        conic[name] = solver
-        if name in quadratic:
-            quadratic[name] = solver
+        own = conic.get(name)
+        if name not in quadratic or not quadratic[name].is_installed():
+            if own is not None and own.is_installed():
+                _put(quadratic, name, own)
+            elif name in quadratic:
+                _put(quadratic, name, solver)
+        _put(conic, name, solver)
     _renew()
 
 
 def uninstall() -> None:
     """Takes :func:`install` back."""
     while _saved:
-        name, conic, quadratic = _saved.pop()
-        if conic is not None:
-            defines.SOLVER_MAP_CONIC[name] = conic
-        if quadratic is not None:
-            defines.SOLVER_MAP_QP[name] = quadratic
+        solvers, name, own = _saved.pop()
+        if own is None:
+            del solvers[name]
+        else:
+            solvers[name] = own
     _renew()
 
 

@@ -48,8 +48,16 @@ class InvalidArgument(RematError, ValueError):
     """Any other argument that is not what it should be, or does not apply to the instance."""
 
 
+class InvalidType(InvalidArgument, TypeError):
+    """An argument of a wrong type."""
+
+
 class NoExactForm(InvalidArgument):
     """A constraint or product of variables that has no exact form with rows and integers."""
+
+
+class InternalError(RematError, RuntimeError):
+    """A fault of this package, as its message says."""
 
 
 class FileError(RematError, OSError):

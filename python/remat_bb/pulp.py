@@ -1,4 +1,4 @@
-"""remat-bb as a solver of PuLP, 3 and 4.
+"""remat-bb as a solver of PuLP, from 2.4 on.
 
 >>> import pulp
 >>> from remat_bb.pulp import REMAT
@@ -42,6 +42,10 @@ PATCHED = ("PULP_CBC_CMD", "COIN_CMD", "GUROBI", "GUROBI_CMD")
 CHECKED = ("PULP_CBC_CMD", "COIN_CMD", "GUROBI_CMD")
 """Classes that refuse two variables of one name, as PuLP 3 has it where models go through files;
 PuLP 4 has it for all but ``GUROBI``."""
+
+SECOND_SECONDS = 10.0
+"""Longest time that the linear program after a search may take: with the integers fixed for duals,
+or with rows that may be violated for the values of an infeasible problem."""
 
 _V4 = hasattr(pulp.LpProblem, "add_sos_group")
 _INF = math.inf
@@ -152,13 +156,13 @@ def _finite(bound: float | None, otherwise: float) -> float:
 
 class _Built:
     """A problem of PuLP as a program: its columns are ``variables``, its rows ``rows``, both in
-    order; columns of ordered sets follow."""
+    order; columns of ordered sets follow. ``sides`` and ``entries`` are those of the rows."""
 
     def __init__(self, lp: Any, mip: bool) -> None:
         self.variables = list(lp.variables())
         if mip and not _V4:
             self.variables += _set_members(lp, {hash(v) for v in self.variables})
-        self.rows = list(lp.constraints() if _V4 else lp._constraints.values())
+        self.rows = rows_of(lp)
         index = {hash(v): j for j, v in enumerate(self.variables)}
         self.program = Program(str(lp.name), maximise=lp.sense == const.LpMaximize)
         objective = lp.objective
@@ -189,8 +193,10 @@ class _Built:
                 indices.append(index[hash(variable)])
                 values.append(float(value))
             starts.append(len(indices))
+        self.sides = lower, upper
+        self.entries = starts, indices, values
         if self.rows:
-            self.program.add_rows(lower, upper, starts, indices, values)
+            self.program.add_rows(*self.sides, *self.entries)
 
     def _add_sets(self, lp: Any, index: dict[int, int]) -> None:
         sets: list[tuple[int, list[tuple[float, int]]]] = []
@@ -213,10 +219,51 @@ class _Built:
     def _by_id(self, number: int) -> Any:
         return next(v for v in self.variables if v.id == number)
 
+    def fixed(self, x: Any) -> Answer:
+        """The linear program that is left with the integers of a point, solved: CBC's duals."""
+        for col in self.program.cols:
+            if self.program.kind(col) != "C":
+                self.program.set_kind(col, "C")
+                self.program.set_bounds(col, x[col], x[col])
+        return self.program.solve(time_limit=SECOND_SECONDS)
+
+    def least_violating(self) -> Answer:
+        """A point without integrality whose rows are violated least, in their sum."""
+        cols, rows = len(self.variables), len(self.rows)
+        bounds = [self.program.bounds(col) for col in range(cols)]
+        program = Program()
+        # Bounds that cross leave the lower one.
+        program.add_cols(
+            [low for low, _ in bounds],
+            [max(low, high) for low, high in bounds],
+            [0.0] * cols,
+            "C" * cols,
+        )
+        program.add_cols([0.0] * 2 * rows, [_INF] * 2 * rows, [1.0] * 2 * rows, "C" * 2 * rows)
+        starts, indices, values = self.entries
+        wide_starts, wide_indices, wide_values = [0], [], []
+        for i in range(rows):
+            row = slice(starts[i], starts[i + 1])
+            wide_indices += [*indices[row], cols + 2 * i, cols + 2 * i + 1]
+            wide_values += [*values[row], 1.0, -1.0]
+            wide_starts.append(len(wide_indices))
+        if rows:
+            program.add_rows(*self.sides, wide_starts, wide_indices, wide_values)
+        return program.solve(time_limit=SECOND_SECONDS)
+
     def start(self) -> list[float]:
         """Values of the variables, NaN where there is none."""
         values = [v.value() for v in self.variables]
         return [math.nan if value is None else float(value) for value in values]
+
+
+def rows_of(lp: Any) -> list[Any]:
+    """The constraints of a problem, in order: 4 has a method for them, 3.3 a dictionary under
+    another name, to say that ``constraints`` goes, and those before ``constraints`` alone."""
+    if _V4:
+        return list(lp.constraints())
+    held = getattr(lp, "_constraints", None)
+    return list((lp.constraints if held is None else held).values())
 
 
 def _set_members(lp: Any, known: set[int]) -> list[Any]:
@@ -248,7 +295,10 @@ def _solve(solver: Any, lp: Any, callback: Any = None, **kwargs: Any) -> Any:
     }
     solver.report["gap"] = running.relative_gap(answer)
     found = answer.objective is not None and answer.status != "unbounded"
-    _assign(built, answer, found)
+    shown = answer if found else None
+    if answer.status == "infeasible" and not _V4:  # CBC leaves the point where it stopped
+        shown = built.least_violating()
+    _assign(built, shown)
     if _V4:
         bound = answer.bound if math.isfinite(answer.bound) else None
         return solver.buildStats(
@@ -263,12 +313,18 @@ def _solve(solver: Any, lp: Any, callback: Any = None, **kwargs: Any) -> Any:
     return status
 
 
-def _assign(built: _Built, answer: Answer, found: bool) -> None:
+def _assign(built: _Built, answer: Answer | None) -> None:
     """Values, reduced costs, slacks and duals, as CBC has their signs: a slack is the side less
-    the activity, a dual the change of the objective per unit of the side."""
-    x = reform.snap(answer.x(), built.switched).tolist() if found else None
-    duals = running.clean(answer.duals).tolist() if found and answer.duals is not None else None
-    reduced = running.clean(answer.reduced_costs).tolist() if duals is not None else None
+    the activity, a dual the change of the objective per unit of the side. With integers, duals are
+    those of the linear program with the integers fixed."""
+    point = None if answer is None else answer.x()
+    x = duals = reduced = None
+    if answer is not None and point is not None:
+        x = reform.snap(point, built.switched).tolist()
+        linear = built.fixed(x) if built.program.has_integers and answer.duals is None else answer
+        if linear.duals is not None:
+            duals = running.clean(linear.duals).tolist()
+            reduced = running.clean(linear.reduced_costs).tolist()
     for j, variable in enumerate(built.variables):
         variable.varValue = None if x is None else x[j]
         variable.dj = None if reduced is None else reduced[j]
@@ -315,7 +371,7 @@ def _status_of_4(answer: Answer, gap: float) -> int:
         "interrupted": "Interrupted",
         "numeric": "NumericalError",
     }
-    return getattr(const.LpSolveStatus, names[answer.status])
+    return getattr(const.LpSolveStatus, names.get(answer.status, "NumericalError"))
 
 
 def register() -> None:

@@ -58,6 +58,7 @@ _ENDINGS = {
     "optimal": TerminationCondition.convergenceCriteriaSatisfied,
     "infeasible": TerminationCondition.provenInfeasible,
     "unbounded": TerminationCondition.unbounded,
+    "infeasible or unbounded": TerminationCondition.infeasibleOrUnbounded,
     "cutoff": TerminationCondition.objectiveLimit,
     "time limit": TerminationCondition.maxTimeLimit,
     "work limit": TerminationCondition.maxTimeLimit,

@@ -52,6 +52,7 @@ _WORDS = {
     "interrupted": (1, "Interrupted. "),
     "infeasible": (2, "The problem is infeasible. "),
     "unbounded": (3, "The problem is unbounded. "),
+    "infeasible or unbounded": (4, "The problem is infeasible or unbounded. "),
 }
 
 

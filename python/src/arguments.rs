@@ -1,10 +1,11 @@
 //! Budgets, times, gaps and other arguments, as Python gives them.
 
+use crate::numbers::{whole_if_given, whole_to};
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 use remat_bb::arguments::{parse_duration, parse_gap};
-use remat_formulations::solve::Settings;
+use remat_formulations::solve::{Effort, Settings};
 use remat_instances::{Budget, Semantics};
 use std::time::Duration;
 
@@ -85,10 +86,12 @@ pub fn semantics(name: Option<&str>) -> PyResult<Option<Semantics>> {
 pub struct Limits<'py> {
     /// Time after which it ends.
     pub time_limit: Option<Bound<'py, PyAny>>,
+    /// Work where there is no time limit; the full one by default.
+    pub effort: Option<&'py str>,
     /// Worker threads; nothing or 0 for one per core.
-    pub threads: Option<i64>,
-    /// Seed of all random choices.
-    pub seed: u64,
+    pub threads: Option<Bound<'py, PyAny>>,
+    /// Seed of all random choices; nothing for 0.
+    pub seed: Option<Bound<'py, PyAny>>,
     /// Gap at which it ends.
     pub gap: Option<Bound<'py, PyAny>>,
 }
@@ -99,17 +102,20 @@ impl Limits<'_> {
     /// # Errors
     /// `InvalidArgument` names the argument.
     pub fn settings(&self) -> PyResult<Settings> {
-        const MOST_THREADS: i64 = 1024;
-        let threads = self.threads.unwrap_or(0);
-        if !(0..=MOST_THREADS).contains(&threads) {
-            let words = format!("{threads} is not from 0 (one per core) to {MOST_THREADS}");
-            return Err(Trouble::argument("threads", words).into());
-        }
+        const MOST_THREADS: u64 = 1024;
+        let right = format!("a whole number from 0 (one per core) to {MOST_THREADS}");
+        let threads = self.threads.as_ref();
+        let threads = threads.map(|t| whole_to("threads", t, MOST_THREADS, &right));
+        let threads = threads.transpose()?.unwrap_or(0) as usize;
         let limit = self.time_limit.as_ref();
+        let effort = self.effort.map(str::parse::<Effort>).transpose();
         let settings = Settings {
             time_limit: limit.map(|t| duration("time_limit", t)).transpose()?,
-            threads: threads as usize,
-            seed: self.seed,
+            effort: effort
+                .map_err(|e| Trouble::argument("effort", e))?
+                .unwrap_or_default(),
+            threads,
+            seed: whole_if_given("seed", self.seed.as_ref())?.unwrap_or(0),
             ..Settings::default()
         };
         Ok(match &self.gap {

@@ -2,9 +2,11 @@
 
 use crate::arguments::{self, Limits};
 use crate::linking::{self, LinkArguments};
+use crate::numbers::{number, whole};
 use crate::relay::{self, Ended};
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use pyo3::types::PyString;
 use remat_formulations::solve::{
     Answer, AnyFormulation, AnySolvable, Largest, MaxBatch as Search, SolveError, cost_cap,
@@ -104,24 +106,22 @@ impl Model {
 #[allow(clippy::too_many_arguments)]
 #[pyfunction]
 #[pyo3(signature = (
-    model, budget, *, overhead = 1.0, start = 32, most = 65536, time_limit = None, threads = None,
-    seed = 0, offload = None, host_memory = None, offload_phase = "any"
+    model, budget, *, overhead, start, most, time_limit = None, threads = None,
+    seed = None, **link
 ))]
 pub fn max_batch(
     py: Python<'_>,
     model: &Bound<'_, PyAny>,
     budget: &Bound<'_, PyAny>,
-    overhead: f64,
-    start: u64,
-    most: u64,
+    overhead: &Bound<'_, PyAny>,
+    start: &Bound<'_, PyAny>,
+    most: &Bound<'_, PyAny>,
     time_limit: Option<Bound<'_, PyAny>>,
-    threads: Option<i64>,
-    seed: u64,
-    offload: Option<&str>,
-    host_memory: Option<Bound<'_, PyAny>>,
-    offload_phase: &str,
+    threads: Option<Bound<'_, PyAny>>,
+    seed: Option<Bound<'_, PyAny>>,
+    link: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<MaxBatch> {
-    let link = LinkArguments::of(offload, host_memory, offload_phase)?;
+    let link = LinkArguments::of("max_batch", link, false)?;
     let model = match model.cast::<PyString>() {
         Ok(text) => {
             let text = text.to_string();
@@ -145,6 +145,8 @@ pub fn max_batch(
                 .into());
         }
     };
+    let overhead = number("overhead", overhead)?;
+    let (start, most) = (whole("start", start)?, whole("most", most)?);
     if !(0.0..=1000.0).contains(&overhead) {
         let words = format!("{overhead} is not a number of forward passes from 0 to 1000");
         return Err(Trouble::argument("overhead", words).into());

@@ -7,6 +7,7 @@ use crate::relay::{self, Ended, Relay};
 use crate::solving;
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use remat_bb::arguments::WorkerOptions;
 use remat_formulations::Baselines;
 use remat_formulations::solve::Solvable;
@@ -50,21 +51,18 @@ impl Baseline {
 #[allow(clippy::too_many_arguments)]
 #[pyfunction]
 #[pyo3(signature = (
-    instance, budget, *, formulation = None, threads = None, offload = None, host_memory = None,
-    offload_phase = "any"
+    instance, budget, *, formulation = None, threads = None, **link
 ))]
 pub fn baselines(
     py: Python<'_>,
     instance: &Bound<'_, PyAny>,
     budget: &Bound<'_, PyAny>,
     formulation: Option<&str>,
-    threads: Option<i64>,
-    offload: Option<&str>,
-    host_memory: Option<Bound<'_, PyAny>>,
-    offload_phase: &str,
+    threads: Option<Bound<'_, PyAny>>,
+    link: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Vec<Baseline>> {
     let source = crate::instance::of(instance)?;
-    let link = LinkArguments::of(offload, host_memory, offload_phase)?;
+    let link = LinkArguments::of("baselines", link, false)?;
     let source = match &link {
         Some(link) => link.applied(&source)?,
         None => source,
@@ -77,7 +75,7 @@ pub fn baselines(
     };
     let settings = limits.settings()?;
     let Ended { value, interrupt } =
-        relay::work(py, None, |_: &Arc<Relay>| -> Result<_, Trouble> {
+        relay::work(py, None, |relay: &Arc<Relay>| -> Result<_, Trouble> {
             let formulation = solving::formulation(&source, wanted)?;
             let plain = formulation.plain()?;
             let bytes = budget.bytes(plain.peak_bytes);
@@ -85,7 +83,8 @@ pub fn baselines(
                 threads: settings.threads as u16,
                 seed: 0,
             };
-            let known = Baselines::of(linking::solvable(formulation.clone(), link.as_ref()));
+            let known = Baselines::of(linking::solvable(formulation.clone(), link.as_ref()))
+                .until_set(relay.stop().clone());
             let mut compared = workers.pool()?.install(|| known.run(bytes));
             compared.sort_by_key(|one| one.rank(bytes));
             let view = formulation.instance();

@@ -1,8 +1,10 @@
 //! The frontier of time against memory: one budget after another.
 
 use crate::arguments::{self, Limits};
+use crate::copied_as_itself;
 use crate::instance::Instance;
 use crate::linking::{self, LinkArguments};
+use crate::pickled::{Reduced, reduced};
 use crate::plan::{Found, Plan};
 use crate::relay::{self, Ended};
 use crate::solving;
@@ -13,7 +15,7 @@ use pyo3::types::{PyDict, PyString};
 use remat_bb::commands::sweep;
 use remat_bb::draw::tradeoff;
 use remat_formulations::Frontier as Walk;
-use remat_formulations::solve::{AnyPlan, AnySolvable, FrontierPoint as Point, Solvable, Status};
+use remat_formulations::solve::{AnyPlan, FrontierPoint as Point, Solvable, Status};
 use remat_instances::Budget;
 use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
@@ -22,12 +24,12 @@ use remat_instances::simulate::Replay;
 type Place = Point<AnyPlan>;
 
 /// One budget's place on the frontier. Immutable.
-#[pyclass(frozen, get_all, module = "remat_bb")]
+#[pyclass(frozen, get_all, weakref, module = "remat_bb")]
 pub struct FrontierPoint {
     /// The budget.
     budget_bytes: u64,
     /// `optimal`, `feasible`, `infeasible`, `limit` or `interrupted`.
-    status: &'static str,
+    status: String,
     /// The best plan, of this budget or of a smaller one.
     plan: Option<Py<Plan>>,
     /// Cost of the plan; with a link its makespan.
@@ -49,7 +51,7 @@ pub struct FrontierPoint {
     /// `(objective - bound) / objective`.
     gap: Option<f64>,
     /// Schedules that the bound covers.
-    bound_scope: &'static str,
+    bound_scope: String,
     /// Time of its own solve; 0 where other budgets settled it.
     seconds: f64,
     /// Reason why nothing fits, where that was proven.
@@ -58,6 +60,62 @@ pub struct FrontierPoint {
 
 #[pymethods]
 impl FrontierPoint {
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<Reduced<'py, (PlanPart, MemoryPart, BoundPart)>> {
+        let plan = self.plan.as_ref().map(|plan| plan.clone_ref(py));
+        let state = (
+            (
+                self.budget_bytes,
+                self.status.clone(),
+                plan,
+                self.objective,
+                self.overhead,
+            ),
+            (
+                self.peak_memory_bytes,
+                self.idle,
+                self.to_host_bytes,
+                self.from_host_bytes,
+                self.host_peak_bytes,
+            ),
+            (
+                self.bound,
+                self.gap,
+                self.bound_scope.clone(),
+                self.seconds,
+                self.infeasible_because.clone(),
+            ),
+        );
+        reduced(py, "FrontierPoint", state)
+    }
+
+    /// The point of a pickle.
+    #[staticmethod]
+    fn __restored__(plan: PlanPart, memory: MemoryPart, bound: BoundPart) -> Self {
+        let (budget_bytes, status, plan, objective, overhead) = plan;
+        let (peak_memory_bytes, idle, to_host_bytes, from_host_bytes, host_peak_bytes) = memory;
+        let (bound, gap, bound_scope, seconds, infeasible_because) = bound;
+        FrontierPoint {
+            budget_bytes,
+            status,
+            plan,
+            objective,
+            overhead,
+            peak_memory_bytes,
+            idle,
+            to_host_bytes,
+            from_host_bytes,
+            host_peak_bytes,
+            bound,
+            gap,
+            bound_scope,
+            seconds,
+            infeasible_because,
+        }
+    }
+
     fn __repr__(&self) -> String {
         let overhead = match self.overhead {
             Some(share) => format!(", {:.2}% over no recomputation", share * 100.0),
@@ -71,7 +129,7 @@ impl FrontierPoint {
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let entry = PyDict::new(py);
         entry.set_item("budget_bytes", self.budget_bytes)?;
-        entry.set_item("status", self.status)?;
+        entry.set_item("status", &self.status)?;
         entry.set_item("objective", self.objective)?;
         entry.set_item("overhead", self.overhead)?;
         entry.set_item("peak_memory_bytes", self.peak_memory_bytes)?;
@@ -81,7 +139,7 @@ impl FrontierPoint {
         entry.set_item("host_peak_bytes", self.host_peak_bytes)?;
         entry.set_item("bound", self.bound)?;
         entry.set_item("gap", self.gap)?;
-        entry.set_item("bound_scope", self.bound_scope)?;
+        entry.set_item("bound_scope", &self.bound_scope)?;
         entry.set_item("seconds", self.seconds)?;
         entry.set_item("infeasible_because", &self.infeasible_because)?;
         Ok(entry)
@@ -89,15 +147,35 @@ impl FrontierPoint {
 }
 
 /// The frontier of an instance: points in ascending order of budgets. Immutable.
-#[pyclass(frozen, sequence, module = "remat_bb")]
+#[pyclass(frozen, sequence, weakref, module = "remat_bb")]
 pub struct Frontier {
     source: remat_instances::Instance,
-    solvable: AnySolvable,
-    plain: Replay,
-    places: Vec<Place>,
+    /// Peak and cost of the step without recomputation.
+    plain: (u64, u64),
+    /// The picture.
+    svg: String,
     points: Vec<Py<FrontierPoint>>,
     interrupted: bool,
 }
+
+copied_as_itself!(Frontier);
+copied_as_itself!(FrontierPoint);
+
+/// The first fields of a point, in order.
+type PlanPart = (u64, String, Option<Py<Plan>>, Option<u64>, Option<f64>);
+/// The fields of a point about memory, in order.
+type MemoryPart = (
+    Option<u64>,
+    Option<u64>,
+    Option<u64>,
+    Option<u64>,
+    Option<u64>,
+);
+/// The last fields of a point, in order.
+type BoundPart = (Option<u64>, Option<f64>, String, f64, Option<String>);
+
+/// State of a frontier: its fields in order.
+type FrontierState = (Instance, (u64, u64), String, Vec<Py<FrontierPoint>>, bool);
 
 #[pymethods]
 impl Frontier {
@@ -117,13 +195,13 @@ impl Frontier {
     /// Peak of the step without recomputation.
     #[getter]
     fn plain_peak_memory_bytes(&self) -> u64 {
-        self.plain.peak_bytes
+        self.plain.0
     }
 
     /// Cost of the step without recomputation.
     #[getter]
     fn base_cost(&self) -> u64 {
-        self.plain.base_cost
+        self.plain.1
     }
 
     fn __len__(&self) -> usize {
@@ -151,21 +229,42 @@ impl Frontier {
     }
 
     /// Cost against memory with the lower bounds, as SVG text.
-    fn svg(&self, py: Python<'_>) -> PyResult<String> {
-        let draw = || {
-            let none: Vec<Vec<_>> = self.places.iter().map(|_| Vec::new()).collect();
-            tradeoff::draw(&sweep::picture(
-                &self.solvable,
-                &self.plain,
-                &self.places,
-                &none,
-            ))
-        };
-        Ok(py.detach(draw).map_err(Trouble::from)?)
+    fn svg(&self) -> &str {
+        &self.svg
     }
 
-    fn _repr_svg_(&self, py: Python<'_>) -> PyResult<String> {
-        self.svg(py)
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, FrontierState>> {
+        let points = self.points.iter().map(|point| point.clone_ref(py));
+        let state = (
+            self.instance(),
+            self.plain,
+            self.svg.clone(),
+            points.collect(),
+            self.interrupted,
+        );
+        reduced(py, "Frontier", state)
+    }
+
+    /// The frontier of a pickle.
+    #[staticmethod]
+    fn __restored__(
+        instance: &Instance,
+        plain: (u64, u64),
+        svg: String,
+        points: Vec<Py<FrontierPoint>>,
+        interrupted: bool,
+    ) -> Self {
+        Frontier {
+            source: instance.inner.clone(),
+            plain,
+            svg,
+            points,
+            interrupted,
+        }
+    }
+
+    fn _repr_svg_(&self) -> &str {
+        &self.svg
     }
 
     fn __repr__(&self) -> String {
@@ -221,8 +320,8 @@ impl Budgets {
 #[allow(clippy::too_many_arguments)]
 #[pyfunction]
 #[pyo3(signature = (
-    instance, budgets, *, time_limit = None, formulation = None, threads = None, seed = 0,
-    gap = None, on_progress = None, offload = None, host_memory = None, offload_phase = "any"
+    instance, budgets, *, time_limit = None, formulation = None, threads = None, seed = None,
+    gap = None, on_progress = None, **link
 ))]
 pub fn frontier(
     py: Python<'_>,
@@ -230,16 +329,14 @@ pub fn frontier(
     budgets: &Bound<'_, PyAny>,
     time_limit: Option<Bound<'_, PyAny>>,
     formulation: Option<&str>,
-    threads: Option<i64>,
-    seed: u64,
+    threads: Option<Bound<'_, PyAny>>,
+    seed: Option<Bound<'_, PyAny>>,
     gap: Option<Bound<'_, PyAny>>,
     on_progress: Option<Py<PyAny>>,
-    offload: Option<&str>,
-    host_memory: Option<Bound<'_, PyAny>>,
-    offload_phase: &str,
+    link: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Frontier> {
     let source = crate::instance::of(instance)?;
-    let link = LinkArguments::of(offload, host_memory, offload_phase)?;
+    let link = LinkArguments::of("frontier", link, false)?;
     let source = match &link {
         Some(link) => link.applied(&source)?,
         None => source,
@@ -248,18 +345,19 @@ pub fn frontier(
     let budgets = Budgets::of(budgets)?;
     let limits = Limits {
         time_limit,
+        effort: None,
         threads,
         seed,
         gap,
     };
     let settings = limits.settings()?;
-    let (solvable, plain, budgets) = py.detach(|| -> Result<_, Trouble> {
+    let (solvable, plain, budgets) = relay::apart(py, || -> Result<_, Trouble> {
         let formulation = solving::formulation(&source, wanted)?;
         let solvable = linking::solvable(formulation, link.as_ref());
         let plain = solvable.plain()?;
         let budgets = budgets.list(plain.peak_bytes)?;
         Ok((solvable, plain, budgets))
-    })?;
+    })??;
     let Ended { value, interrupt } = relay::work(py, on_progress, |relay| {
         let mut bytes: Vec<u64> = budgets.iter().map(|b| b.bytes(plain.peak_bytes)).collect();
         bytes.sort_unstable();
@@ -279,13 +377,13 @@ pub fn frontier(
     }
     let interrupted = interrupt.is_some();
     let view = solvable.instance().clone();
-    let plans = py.detach(|| {
+    let plans = relay::apart(py, || {
         let plan = |place: &Place| {
             let plan = place.schedule.clone()?;
             let found = Found {
                 status: place.status,
                 bound: place.bound,
-                bound_scope: place.bound_scope,
+                bound_scope: place.bound_scope.into(),
                 seconds: place.seconds,
                 nodes: None,
                 lp_iterations: None,
@@ -297,12 +395,12 @@ pub fn frontier(
         };
         let plans = places.iter().map(|place| plan(place).transpose());
         plans.collect::<Result<Vec<Option<Plan>>, Trouble>>()
-    })?;
+    })??;
     let points = places.iter().zip(plans).map(|(place, plan)| {
         let known = plan.as_ref().map(|plan| &plan.replay);
         let point = FrontierPoint {
             budget_bytes: place.budget_bytes,
-            status: place.status.as_str(),
+            status: place.status.as_str().into(),
             objective: known.map(|replay| replay.makespan),
             overhead: known.map(|replay| replay.overhead_percent() / 100.0),
             peak_memory_bytes: known.map(|replay| replay.peak_bytes),
@@ -312,7 +410,7 @@ pub fn frontier(
             host_peak_bytes: known.map(|replay| replay.transfers.host_peak_bytes),
             bound: (place.status != Status::Infeasible).then_some(place.bound),
             gap: plan.as_ref().and_then(Plan::gap),
-            bound_scope: place.bound_scope,
+            bound_scope: place.bound_scope.into(),
             seconds: place.seconds,
             infeasible_because: place.infeasible_because.clone(),
             plan: plan.map(|plan| Py::new(py, plan)).transpose()?,
@@ -320,11 +418,14 @@ pub fn frontier(
         Py::new(py, point)
     });
     let points = points.collect::<PyResult<_>>()?;
+    let svg = relay::apart(py, || {
+        let none: Vec<Vec<_>> = places.iter().map(|_| Vec::new()).collect();
+        tradeoff::draw(&sweep::picture(&solvable, &plain, &places, &none))
+    })?;
     Ok(Frontier {
         source,
-        solvable,
-        plain,
-        places,
+        plain: (plain.peak_bytes, plain.base_cost),
+        svg: svg.map_err(Trouble::from)?,
         points,
         interrupted,
     })

@@ -12,21 +12,22 @@ use std::sync::Arc;
 /// Puts the steps of a plan in a better order, and leaves out recomputations that it then has room
 /// for.
 #[pyfunction]
-#[pyo3(signature = (instance, plan, *, budget = None, time_limit = None, threads = None, seed = 0))]
+#[pyo3(signature = (instance, plan, *, budget = None, time_limit = None, threads = None, seed = None))]
 pub fn improve(
     py: Python<'_>,
     instance: &Bound<'_, PyAny>,
     plan: &Bound<'_, PyAny>,
     budget: Option<&Bound<'_, PyAny>>,
     time_limit: Option<Bound<'_, PyAny>>,
-    threads: Option<i64>,
-    seed: u64,
+    threads: Option<Bound<'_, PyAny>>,
+    seed: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Plan> {
     let source = crate::instance::of(instance)?;
     let given = Given::of(plan)?;
     let budget = budget.map(arguments::budget).transpose()?;
     let settings = Limits {
         time_limit,
+        effort: None,
         threads,
         seed,
         gap: None,
@@ -41,7 +42,7 @@ pub fn improve(
         };
         let mut improve = Improve::new(&found.instance, &found.plan)
             .threads(settings.threads)
-            .seed(seed)
+            .seed(settings.seed)
             .listener(&**relay);
         if let Some(bytes) = budget {
             improve = improve.budget(bytes);

@@ -1,5 +1,8 @@
 //! Training graphs: from files, models of the zoo, dictionaries and NetworkX.
 
+use crate::copied_as_itself;
+use crate::pickled::{Reduced, reduced};
+use crate::relay::apart;
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
@@ -8,13 +11,15 @@ use remat_bb::{files, report};
 use remat_formulations::solve::{AnyFormulation, Solvable};
 use remat_instances::zoo::{self, ModelSpec};
 use remat_instances::{budget, write_instance};
+use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 /// Name in errors of a graph that came as a Python object.
 const OBJECT: &str = "instance";
 
 /// A training graph: operators in execution order, with costs and sizes. Immutable.
-#[pyclass(frozen, eq, module = "remat_bb")]
+#[pyclass(frozen, eq, weakref, module = "remat_bb")]
 #[derive(PartialEq)]
 pub struct Instance {
     /// The graph.
@@ -33,13 +38,14 @@ pub fn of(source: &Bound<'_, PyAny>) -> PyResult<remat_instances::Instance> {
         && let Ok(text) = text.to_str()
         && text.starts_with("zoo:")
     {
-        return Ok(of_zoo(text)?);
+        return Ok(apart(source.py(), || of_zoo(text))??);
     }
     if let Ok(bytes) = source.cast::<PyBytes>() {
-        return Ok(parsed("bytes", bytes.as_bytes(), false)?);
+        let bytes = bytes.as_bytes();
+        return Ok(apart(source.py(), || parsed("bytes", bytes, false))??);
     }
     if let Ok(path) = source.extract::<PathBuf>() {
-        return Ok(source.py().detach(|| of_file(&path))?);
+        return Ok(apart(source.py(), || of_file(&path))??);
     }
     let py = source.py();
     let document = match source.hasattr("is_directed")? {
@@ -118,6 +124,8 @@ pub fn save(path: &Path, text: &str) -> Result<(), Trouble> {
     written.map_err(|e| Trouble::file(path, e))
 }
 
+copied_as_itself!(Instance);
+
 impl Instance {
     fn suiting(&self) -> AnyFormulation {
         AnyFormulation::suiting(&self.inner)
@@ -126,6 +134,24 @@ impl Instance {
 
 #[pymethods]
 impl Instance {
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        write_instance(&self.inner).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (Cow<'static, [u8]>,)>> {
+        let text = write_instance(&self.inner).into_bytes();
+        reduced(py, "Instance", (text.into(),))
+    }
+
+    /// The instance of a pickle.
+    #[staticmethod]
+    fn __restored__(bytes: &[u8]) -> PyResult<Self> {
+        let inner = parsed("pickle", bytes, true)?;
+        Ok(Instance { inner })
+    }
+
     /// Makes an instance.
     ///
     /// Args:
@@ -154,7 +180,7 @@ impl Instance {
             true => model.to_owned(),
             false => format!("zoo:{model}"),
         };
-        let inner = py.detach(|| of_zoo(&text))?;
+        let inner = apart(py, || of_zoo(&text))??;
         Ok(Instance { inner })
     }
 
@@ -215,18 +241,14 @@ impl Instance {
     /// Cost of the step without recomputation, under the program that suits the instance.
     #[getter]
     fn base_cost(&self, py: Python<'_>) -> PyResult<u64> {
-        let plain = py
-            .detach(|| self.suiting().plain())
-            .map_err(Trouble::from)?;
+        let plain = apart(py, || self.suiting().plain())?.map_err(Trouble::from)?;
         Ok(plain.cost)
     }
 
     /// Peak without recomputation, which percentages of budgets are of, under that program.
     #[getter]
     fn peak_memory_bytes(&self, py: Python<'_>) -> PyResult<u64> {
-        let plain = py
-            .detach(|| self.suiting().plain())
-            .map_err(Trouble::from)?;
+        let plain = apart(py, || self.suiting().plain())?.map_err(Trouble::from)?;
         Ok(plain.peak_bytes)
     }
 
@@ -261,7 +283,7 @@ impl Instance {
     ///     FileError: in the words of the system.
     #[pyo3(signature = (path, /))]
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        Ok(py.detach(|| save(&path, &write_instance(&self.inner)))?)
+        Ok(apart(py, || save(&path, &write_instance(&self.inner)))??)
     }
 
     /// A cost in words: as a time where the unit is one (``1.228 s``), else with its unit.

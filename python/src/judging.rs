@@ -2,6 +2,7 @@
 
 use crate::instance::json_text;
 use crate::plan::Plan;
+use crate::relay::apart;
 use crate::trouble::{Detail, Trouble};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -10,8 +11,34 @@ use remat_bb::{files, report};
 use remat_instances::Instance;
 use remat_instances::budget::{Budget, format_bytes};
 use remat_instances::document::ReadError;
+use remat_instances::plan::PlanDocument;
 use remat_instances::replayed::{self, Replayed};
+use remat_instances::simulate;
 use std::path::PathBuf;
+
+/// The plan of a document, replayed: all its numbers are those of the replay.
+///
+/// # Errors
+/// As [`replayed()`].
+pub fn loaded(source: Instance, given: &Given) -> Result<Plan, Trouble> {
+    let found = replayed(&source, given)?;
+    // A schedule's replay counts moments of stages; those of its plan are statements.
+    let replay = simulate::plan(&found.instance, &found.plan)?;
+    let plain = found.instance.plain_replay(found.plan.semantics)?;
+    Ok(Plan {
+        source,
+        document: PlanDocument {
+            addresses: found.addresses,
+            ..PlanDocument::of(&found.instance, found.plan, &replay, found.budget_bytes)
+        },
+        view: found.instance,
+        replay,
+        plain,
+        schedule: found.schedule,
+        found: None,
+        arena_bound_bytes: None,
+    })
+}
 
 /// A plan or schedule as it was given: a name for errors, and the bytes of its document.
 pub struct Given {
@@ -29,16 +56,11 @@ impl Given {
     /// # Errors
     /// `InvalidPlan` for anything else, `FileError` for a file that cannot be opened.
     pub fn of(source: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let object = |text: String| Given {
-            name: "plan".into(),
-            bytes: text.into_bytes(),
-            is_object: true,
-        };
         if let Ok(plan) = source.cast::<Plan>() {
-            return Ok(object(plan.get().text()));
+            return Ok(Given::of_text(&plan.get().text()));
         }
         if source.is_instance_of::<PyDict>() {
-            return Ok(object(json_text(source, "plan", "InvalidPlan")?));
+            return Ok(Given::of_text(&json_text(source, "plan", "InvalidPlan")?));
         }
         let Ok(path) = source.extract::<PathBuf>() else {
             let kind = source.get_type().name()?;
@@ -52,6 +74,15 @@ impl Given {
             bytes: input.bytes,
             is_object: false,
         })
+    }
+
+    /// From the text of a document that was written by a plan.
+    pub fn of_text(text: &str) -> Self {
+        Given {
+            name: "plan".into(),
+            bytes: text.as_bytes().to_vec(),
+            is_object: true,
+        }
     }
 
     /// The error of a document that cannot be read.
@@ -131,7 +162,7 @@ pub fn verify(
     let given = Given::of(plan)?;
     let budget = budget.map(crate::arguments::budget).transpose()?;
     let judge = || judged(&subject, &given, budget);
-    Ok(instance.py().detach(judge)?)
+    Ok(apart(instance.py(), judge)??)
 }
 
 fn judged(instance: &Instance, given: &Given, budget: Option<Budget>) -> Result<Verified, Trouble> {
@@ -180,7 +211,7 @@ fn judged(instance: &Instance, given: &Given, budget: Option<Budget>) -> Result<
         base_cost: replay.base_cost,
         overhead: replay.overhead_percent() / 100.0,
         peak_memory_bytes: replay.peak_bytes,
-        peak_at: report::moment(&found.instance, replay),
+        peak_at: report::moment(&found.instance, replay).into(),
         budget_bytes,
         computations: replay.computations,
         stage_schedule: stages.is_ok(),

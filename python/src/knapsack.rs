@@ -1,5 +1,8 @@
 //! Exact 0/1 knapsacks, for torch's own choice of what to save.
 
+use crate::numbers::whole;
+use crate::program::arrays::indices;
+use crate::relay::apart;
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
 
@@ -172,10 +175,13 @@ impl<'a> Search<'a> {
 #[pyfunction]
 pub fn knapsack(
     py: Python<'_>,
-    weights: Vec<u64>,
-    profits: Vec<u64>,
-    capacity: u64,
+    weights: &Bound<'_, PyAny>,
+    profits: &Bound<'_, PyAny>,
+    capacity: &Bound<'_, PyAny>,
 ) -> PyResult<(Vec<usize>, bool)> {
+    let weights: Vec<u64> = indices("weights", weights)?;
+    let profits: Vec<u64> = indices("profits", profits)?;
+    let capacity: u64 = whole("capacity", capacity)?;
     if weights.len() != profits.len() {
         let words = format!("{} items have {} profits", weights.len(), profits.len());
         return Err(Trouble::argument("profits", words).into());
@@ -186,7 +192,7 @@ pub fn knapsack(
         let words = "sums of weights, profits or capacity are above 2^64";
         return Err(Trouble::argument("weights", words).into());
     }
-    Ok(py.detach(|| {
+    Ok(apart(py, || {
         // What weighs nothing is taken in any case.
         let free = |k: &usize| weights[*k] == 0;
         let mut search = Search::new(&weights, &profits, capacity);
@@ -195,5 +201,5 @@ pub fn knapsack(
         found.extend((0..weights.len()).filter(free));
         found.sort_unstable();
         (found, exact)
-    }))
+    })?)
 }

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`instance`] | training graphs |
 //! | [`arguments`] | budgets, times, gaps and starts as Python gives them |
+//! | [`numbers`] | numbers out of arguments, and the errors of those that are none |
 //! | [`relay`] | work beside the interpreter: signals, looks at a solve, its end |
 //! | [`solving`] | from an instance and a budget to a plan |
 //! | [`plan`] | plans, solved or read |
@@ -38,7 +39,9 @@ pub mod linking;
 pub mod memory;
 pub mod memory_baselines;
 pub mod modelling;
-pub mod plan;
+pub mod numbers;
+pub mod pickled;
+mod plan;
 pub mod program;
 pub mod relay;
 pub mod solving;

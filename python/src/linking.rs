@@ -1,96 +1,142 @@
 //! The link to host memory, as Python's arguments give it.
 
 use crate::arguments;
+use crate::numbers::wrong_type;
 use crate::trouble::Trouble;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use remat_bb::arguments::parse_latency;
 use remat_formulations::offload::{CopyPhase, Release};
 use remat_formulations::solve::{AnyFormulation, AnySolvable};
-use remat_instances::instance::HostLink;
+use remat_instances::instance::{Duplex, HostLink, LinkChoice, LinkRequest};
 use remat_instances::{Budget, Instance};
 
-/// A link that was asked for, and when it is used.
+/// A link that was asked for, and how it is used.
 #[derive(Clone, Debug)]
 pub struct LinkArguments {
-    /// The link; nothing for the instance's own.
-    link: Option<HostLink>,
-    /// Host memory in bytes, where it was given.
-    host_memory_bytes: Option<u64>,
-    /// Times at which copies are made.
+    request: LinkRequest,
     phase: CopyPhase,
+    release: Release,
 }
 
-/// The argument `offload_release`.
-///
-/// # Errors
-/// `InvalidArgument`: a word that is none, or one without a link.
-pub fn release(offload_release: &str, link: Option<&LinkArguments>) -> Result<Release, Trouble> {
-    let of = |problem: String| Trouble::argument("offload_release", problem);
-    match (offload_release, link) {
-        ("at-once", _) => Ok(Release::AtOnce),
-        ("continuous", Some(_)) => Ok(Release::Continuous),
-        ("continuous", None) => {
-            Err(of("there is no link".into()).remedy("name one, for example offload=\"pcie4\""))
-        }
-        (other, _) => Err(of(format!(
-            "{other:?} is no assumption on memory: give \"at-once\" or \"continuous\""
-        ))),
+/// Words of an argument that takes one of them, in the order of its values.
+fn chosen<T: Copy>(name: &str, value: &Bound<'_, PyAny>, words: [(&str, T); 2]) -> PyResult<T> {
+    let [(one, _), (other, _)] = words;
+    let right = format!("{one:?} or {other:?}");
+    let Ok(word) = value.extract::<String>() else {
+        return Err(wrong_type(name, value, right));
+    };
+    let found = words.into_iter().find(|(known, _)| *known == word);
+    found.map(|(_, value)| value).ok_or_else(|| {
+        let problem = format!("{word:?} is none of its values");
+        Trouble::argument(name, problem)
+            .remedy(format!("give {right}"))
+            .into()
+    })
+}
+
+/// Time of a copy in nanoseconds, from a duration.
+fn latency(value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    match value.extract::<String>() {
+        Ok(text) => parse_latency(&text).map_err(|e| Trouble::argument("link_latency", e).into()),
+        Err(_) => Ok(arguments::duration("link_latency", value)?.as_nanos() as u64),
     }
 }
 
 impl LinkArguments {
-    /// The arguments `offload`, `host_memory` and `offload_phase`; nothing where no link was asked
-    /// for.
+    /// The keyword arguments of a function that may use a link; `None` where no link was asked for.
+    /// `has_release` says whether the function bounds plans under an assumption on memory.
     ///
     /// # Errors
-    /// `InvalidArgument` and `InvalidBudget` name the argument.
+    /// `InvalidType`, `InvalidArgument` and `InvalidBudget` name the argument; `TypeError` for one
+    /// that the function does not have.
     pub fn of(
-        offload: Option<&str>,
-        host_memory: Option<Bound<'_, PyAny>>,
-        offload_phase: &str,
+        function: &str,
+        options: Option<&Bound<'_, PyDict>>,
+        has_release: bool,
     ) -> PyResult<Option<Self>> {
-        let phase = match offload_phase {
-            "any" => CopyPhase::Any,
-            "loss" => CopyPhase::Loss,
-            other => {
-                let problem = format!("{other:?} is no time for copies: give \"any\" or \"loss\"");
-                return Err(Trouble::argument("offload_phase", problem).into());
-            }
-        };
-        let Some(text) = offload else {
-            let asked = [
-                ("host_memory", host_memory.is_some()),
-                ("offload_phase", phase != CopyPhase::Any),
-            ];
-            return match asked.iter().find(|(_, asked)| *asked) {
-                None => Ok(None),
-                Some((name, _)) => Err(Trouble::argument(name, "there is no link")
-                    .remedy("name one, for example offload=\"pcie4\"")
-                    .into()),
-            };
-        };
-        let link = match text.trim().eq_ignore_ascii_case("on") {
-            true => None,
-            false => Some(
-                text.parse::<HostLink>()
-                    .map_err(|e| Trouble::argument("offload", e))?,
-            ),
-        };
-        let host_memory_bytes = match host_memory {
-            None => None,
-            Some(size) => match arguments::budget(&size)? {
-                Budget::Bytes(bytes) => Some(bytes),
-                Budget::Percent(_) => {
-                    let words = "a share of host memory is not known: give bytes or an amount";
-                    return Err(Trouble::argument("host_memory", words).into());
+        let mut choice: Option<LinkChoice> = None;
+        let mut host_memory_bytes = None;
+        let mut latency_ns = None;
+        let mut duplex = None;
+        let mut phase = CopyPhase::Any;
+        let mut release = Release::AtOnce;
+        // The first one that says more than its default does: it needs a link.
+        let mut needs: Option<String> = None;
+        for (name, value) in options.into_iter().flatten() {
+            let name: String = name.extract()?;
+            let mut is_default = value.is_none();
+            match name.as_str() {
+                "offload" if value.is_none() => (),
+                "offload" => {
+                    let Ok(text) = value.extract::<String>() else {
+                        return Err(wrong_type("offload", &value, "a link such as \"pcie4\""));
+                    };
+                    let link = text.parse().map_err(|e| Trouble::argument("offload", e))?;
+                    choice = Some(link);
+                    is_default = true;
                 }
-            },
-        };
-        Ok(Some(LinkArguments {
-            link,
-            host_memory_bytes,
-            phase,
-        }))
+                "host_memory" if !value.is_none() => {
+                    host_memory_bytes = match arguments::budget(&value)? {
+                        Budget::Bytes(bytes) => Some(bytes),
+                        Budget::Percent(_) => {
+                            let words =
+                                "a share of host memory is not known: give bytes or an amount";
+                            return Err(Trouble::argument("host_memory", words).into());
+                        }
+                    };
+                }
+                "link_latency" if !value.is_none() => latency_ns = Some(latency(&value)?),
+                "duplex" if !value.is_none() => {
+                    let words = [("full", Duplex::Full), ("half", Duplex::Half)];
+                    duplex = Some(chosen("duplex", &value, words)?);
+                }
+                "host_memory" | "link_latency" | "duplex" => (),
+                "offload_phase" => {
+                    let words = [("any", CopyPhase::Any), ("loss", CopyPhase::Loss)];
+                    phase = chosen("offload_phase", &value, words)?;
+                    is_default = phase == CopyPhase::Any;
+                }
+                "offload_release" if has_release => {
+                    let words = [
+                        ("at-once", Release::AtOnce),
+                        ("continuous", Release::Continuous),
+                    ];
+                    release = chosen("offload_release", &value, words)?;
+                    is_default = release == Release::AtOnce;
+                }
+                other => {
+                    let words =
+                        format!("{function}() got an unexpected keyword argument '{other}'");
+                    return Err(PyTypeError::new_err(words));
+                }
+            }
+            if !is_default {
+                needs.get_or_insert(name);
+            }
+        }
+        match (choice, needs) {
+            (None, None) => Ok(None),
+            (None, Some(name)) => Err(Trouble::argument(&name, "there is no link")
+                .remedy("name one, for example offload=\"pcie4\"")
+                .into()),
+            (Some(choice), _) => Ok(Some(LinkArguments {
+                request: LinkRequest {
+                    choice,
+                    host_memory_bytes,
+                    latency_ns,
+                    duplex,
+                },
+                phase,
+                release,
+            })),
+        }
+    }
+
+    /// Memory of what is being copied, as the bound assumes it.
+    pub fn release(&self) -> Release {
+        self.release
     }
 
     /// Times at which copies are made.
@@ -104,27 +150,8 @@ impl LinkArguments {
     /// `InvalidArgument` for an instance that has none of its own where that was asked for, one
     /// whose costs are no times, and a link with a value beyond 2^53.
     pub fn applied(&self, instance: &Instance) -> Result<Instance, Trouble> {
-        let link = self.link.clone().or_else(|| instance.host_link().cloned());
-        let link = link.ok_or_else(|| {
-            let words = format!("the instance {:?} has no host_link", instance.name());
-            Trouble::argument("offload", words).remedy("name a link, for example offload=\"pcie4\"")
-        })?;
-        let unit = instance.cost_unit();
-        if unit.nanoseconds.is_none() {
-            let words = format!(
-                "the cost unit {:?} of the instance {:?} is no time, and copies take time",
-                unit.name,
-                instance.name()
-            );
-            return Err(Trouble::argument("offload", words)
-                .remedy("give costs in a unit of time, for example \"ns\""));
-        }
-        let link = HostLink {
-            host_memory_bytes: self.host_memory_bytes.or(link.host_memory_bytes),
-            ..link
-        };
-        let linked = instance.with_host_link(Some(link));
-        linked.map_err(|e| Trouble::argument("offload", e))
+        let linked = self.request.applied(instance);
+        linked.map_err(|e| Trouble::argument("offload", &e).remedy(e.remedy()))
     }
 }
 

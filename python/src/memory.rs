@@ -1,7 +1,10 @@
 //! Orders of graphs, addresses of buffers, and both together.
 
 use crate::arguments::{self, Limits};
+use crate::copied_as_itself;
 use crate::instance::{self, json_object, json_text, save};
+use crate::numbers::wrong_type;
+use crate::pickled::{self, Reduced, reduced};
 use crate::relay::{self, Ended, Relay};
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
@@ -19,7 +22,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// An order of a graph's operators and what is proven of its peak. Immutable.
-#[pyclass(frozen, module = "remat_bb")]
+#[pyclass(frozen, weakref, module = "remat_bb")]
 pub struct Order {
     plan: OrderPlan,
     /// `optimal`, `feasible`, `infeasible` or `interrupted`.
@@ -45,8 +48,53 @@ pub struct Order {
     seconds: f64,
 }
 
+copied_as_itself!(Order);
+copied_as_itself!(MemoryPlan);
+copied_as_itself!(Placement);
+
+/// Numbers of an order or a memory plan beside its document: peak, bound, gap, resident memory, peak
+/// of the program's own order, seconds.
+type Numbers = (u64, u64, f64, u64, Option<u64>, f64);
+
+/// State of a memory plan: document, status, numbers, height and load of its arena.
+type MemoryPlanState = (String, &'static str, Numbers, (u64, u64));
+
 #[pymethods]
 impl Order {
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<Reduced<'py, (String, &'static str, Numbers)>> {
+        let numbers = (
+            self.peak_memory_bytes,
+            self.bound,
+            self.gap,
+            self.base_memory_bytes,
+            self.program_peak_bytes,
+            self.seconds,
+        );
+        reduced(py, "Order", (self.plan.write(), self.status, numbers))
+    }
+
+    /// The order of a pickle.
+    #[staticmethod]
+    fn __restored__(text: &str, status: &str, numbers: Numbers) -> PyResult<Self> {
+        let plan = OrderPlan::parse("pickle", text.as_bytes());
+        let plan = plan.map_err(|e| Trouble::read("InvalidPlan", &e, true))?;
+        let (peak_memory_bytes, bound, gap, base_memory_bytes, program_peak_bytes, seconds) =
+            numbers;
+        Ok(Order {
+            plan,
+            status: pickled::status(status)?.as_str(),
+            peak_memory_bytes,
+            bound,
+            gap,
+            base_memory_bytes,
+            program_peak_bytes,
+            seconds,
+        })
+    }
+
     /// Operators in the order in which they run.
     #[getter]
     fn order(&self) -> Vec<u32> {
@@ -66,7 +114,7 @@ impl Order {
 
     /// Writes the order to a file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        Ok(py.detach(|| save(&path, &self.plan.write()))?)
+        Ok(relay::apart(py, || save(&path, &self.plan.write()))??)
     }
 
     fn __repr__(&self) -> String {
@@ -79,7 +127,7 @@ impl Order {
 }
 
 /// An order with an address for everything that it takes. Immutable.
-#[pyclass(frozen, module = "remat_bb")]
+#[pyclass(frozen, weakref, module = "remat_bb")]
 pub struct MemoryPlan {
     plan: Written,
     /// `optimal`, `feasible`, `infeasible` or `interrupted`.
@@ -113,6 +161,50 @@ pub struct MemoryPlan {
 
 #[pymethods]
 impl MemoryPlan {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, MemoryPlanState>> {
+        let numbers = (
+            self.peak_memory_bytes,
+            self.bound,
+            self.gap,
+            self.base_memory_bytes,
+            self.program_peak_bytes,
+            self.seconds,
+        );
+        let arena = (self.height_bytes, self.load_bytes);
+        reduced(
+            py,
+            "MemoryPlan",
+            (self.plan.write(), self.status, numbers, arena),
+        )
+    }
+
+    /// The memory plan of a pickle.
+    #[staticmethod]
+    fn __restored__(
+        text: &str,
+        status: &str,
+        numbers: Numbers,
+        arena: (u64, u64),
+    ) -> PyResult<Self> {
+        let plan = Written::parse("pickle", text.as_bytes());
+        let plan = plan.map_err(|e| Trouble::read("InvalidPlan", &e, true))?;
+        let (peak_memory_bytes, bound, gap, base_memory_bytes, program_peak_bytes, seconds) =
+            numbers;
+        let (height_bytes, load_bytes) = arena;
+        Ok(MemoryPlan {
+            plan,
+            status: pickled::status(status)?.as_str(),
+            peak_memory_bytes,
+            bound,
+            gap,
+            base_memory_bytes,
+            height_bytes,
+            load_bytes,
+            program_peak_bytes,
+            seconds,
+        })
+    }
+
     /// Operators in the order in which they run.
     #[getter]
     fn order(&self) -> Vec<u32> {
@@ -136,7 +228,7 @@ impl MemoryPlan {
 
     /// Writes the plan to a file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        Ok(py.detach(|| save(&path, &self.plan.write()))?)
+        Ok(relay::apart(py, || save(&path, &self.plan.write()))??)
     }
 
     fn __repr__(&self) -> String {
@@ -149,7 +241,7 @@ impl MemoryPlan {
 }
 
 /// Addresses of buffers, and what is proven of their height. Immutable.
-#[pyclass(frozen, get_all, module = "remat_bb")]
+#[pyclass(frozen, get_all, weakref, module = "remat_bb")]
 pub struct Placement {
     /// `optimal`, `feasible`, `infeasible`, `limit` or `interrupted`.
     status: &'static str,
@@ -169,6 +261,45 @@ pub struct Placement {
 
 #[pymethods]
 impl Placement {
+    #[expect(clippy::type_complexity, reason = "the fields in order")]
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<Reduced<'py, (&'static str, Vec<u64>, u64, u64, f64, u64, f64)>> {
+        let state = (
+            self.status,
+            self.offsets.clone(),
+            self.height_bytes,
+            self.bound,
+            self.gap,
+            self.load_bytes,
+            self.seconds,
+        );
+        reduced(py, "Placement", state)
+    }
+
+    /// The placement of a pickle.
+    #[staticmethod]
+    fn __restored__(
+        status: &str,
+        offsets: Vec<u64>,
+        height_bytes: u64,
+        bound: u64,
+        gap: f64,
+        load_bytes: u64,
+        seconds: f64,
+    ) -> PyResult<Self> {
+        Ok(Placement {
+            status: pickled::status(status)?.as_str(),
+            offsets,
+            height_bytes,
+            bound,
+            gap,
+            load_bytes,
+            seconds,
+        })
+    }
+
     fn __repr__(&self) -> String {
         let (height, bound) = (self.height_bytes, self.bound);
         format!(
@@ -190,8 +321,8 @@ pub(crate) fn graph_of(source: &Bound<'_, PyAny>) -> PyResult<OrderGraph> {
     }
     let is_text = source.is_instance_of::<PyString>() || source.hasattr("__fspath__")?;
     if is_text && !source.is_instance_of::<PyBytes>() {
-        let text = source.str()?.to_string();
-        let read = source.py().detach(|| source::order_graph(&text));
+        let path: PathBuf = source.extract()?;
+        let read = relay::apart(source.py(), || source::order_graph(&path))?;
         return Ok(read.map_err(Trouble::from)?);
     }
     let graph = OrderGraph::of_instance(&instance::of(source)?);
@@ -233,7 +364,7 @@ fn word(status: Status, interrupted: bool) -> &'static str {
 #[allow(clippy::too_many_arguments)]
 #[pyfunction]
 #[pyo3(signature = (
-    graph, *, variant = "sound+rng", budget = None, time_limit = None, threads = None, seed = 0
+    graph, *, variant = "sound+rng", budget = None, time_limit = None, threads = None, seed = None
 ))]
 pub fn order(
     py: Python<'_>,
@@ -241,8 +372,8 @@ pub fn order(
     variant: &str,
     budget: Option<Bound<'_, PyAny>>,
     time_limit: Option<Bound<'_, PyAny>>,
-    threads: Option<i64>,
-    seed: u64,
+    threads: Option<Bound<'_, PyAny>>,
+    seed: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Order> {
     let (graph, variant) = (graph_of(graph)?, variant_of(variant)?);
     let program = source::program_peak(&graph, variant);
@@ -274,14 +405,14 @@ pub fn order(
 
 /// Searches for an order and addresses together.
 #[pyfunction]
-#[pyo3(signature = (graph, *, variant = "sound+rng", time_limit = None, threads = None, seed = 0))]
+#[pyo3(signature = (graph, *, variant = "sound+rng", time_limit = None, threads = None, seed = None))]
 pub fn plan_memory(
     py: Python<'_>,
     graph: &Bound<'_, PyAny>,
     variant: &str,
     time_limit: Option<Bound<'_, PyAny>>,
-    threads: Option<i64>,
-    seed: u64,
+    threads: Option<Bound<'_, PyAny>>,
+    seed: Option<Bound<'_, PyAny>>,
 ) -> PyResult<MemoryPlan> {
     let (graph, variant) = (graph_of(graph)?, variant_of(variant)?);
     let limits = Limits {
@@ -313,41 +444,54 @@ pub fn plan_memory(
 /// A buffer as Python gives it: begin and end of its life, its size, and its alignment.
 #[derive(FromPyObject)]
 enum BufferTuple {
-    Aligned(u64, u64, u64, u64),
-    Plain(u64, u64, u64),
+    Aligned(i64, i64, u64, u64),
+    Plain(i64, i64, u64),
 }
 
 /// Lives from a table, or from tuples.
 pub(crate) fn lives_of(source: &Bound<'_, PyAny>) -> PyResult<Lives> {
     if source.is_instance_of::<PyString>() || source.hasattr("__fspath__")? {
-        let path = PathBuf::from(source.str()?.to_string());
-        let read = source.py().detach(|| source::lives(&path));
+        let path: PathBuf = source.extract()?;
+        let read = relay::apart(source.py(), || source::lives(&path))?;
         return Ok(read.map_err(Trouble::from)?);
     }
-    let mut buffers = Vec::new();
+    let mut given = Vec::new();
     for (k, one) in source.try_iter()?.enumerate() {
-        let name = k.to_string();
-        buffers.push(match one?.extract()? {
-            BufferTuple::Plain(lower, upper, size) => Buffer::new(name, lower, upper, size),
-            BufferTuple::Aligned(lower, upper, size, alignment) => Buffer {
-                alignment,
-                ..Buffer::new(name, lower, upper, size)
-            },
+        let one = one?;
+        let wrong = |_| {
+            let right = "(lower, upper, size) or (lower, upper, size, alignment)";
+            wrong_type(&format!("lives[{k}]"), &one, right)
+        };
+        given.push(match one.extract().map_err(wrong)? {
+            BufferTuple::Plain(lower, upper, size) => (lower, upper, size, 1),
+            BufferTuple::Aligned(lower, upper, size, alignment) => (lower, upper, size, alignment),
         });
     }
-    Ok(Lives::new(buffers).map_err(|e| Trouble::argument("lives", e))?)
+    let times = given.iter().flat_map(|(lower, upper, ..)| [*lower, *upper]);
+    let origin = times.min().unwrap_or(0).min(0);
+    let buffer = |(k, (lower, upper, size, alignment)): (usize, (i64, i64, u64, u64))| Buffer {
+        alignment,
+        ..Buffer::new(
+            k.to_string(),
+            lower.abs_diff(origin),
+            upper.abs_diff(origin),
+            size,
+        )
+    };
+    let buffers = given.into_iter().enumerate().map(buffer).collect();
+    Ok(Lives::counted_from(origin, buffers).map_err(|e| Trouble::argument("lives", e))?)
 }
 
 /// Searches for addresses of buffers.
 #[pyfunction]
-#[pyo3(signature = (lives, *, capacity = None, time_limit = None, threads = None, seed = 0))]
+#[pyo3(signature = (lives, *, capacity = None, time_limit = None, threads = None, seed = None))]
 pub fn place(
     py: Python<'_>,
     lives: &Bound<'_, PyAny>,
     capacity: Option<Bound<'_, PyAny>>,
     time_limit: Option<Bound<'_, PyAny>>,
-    threads: Option<i64>,
-    seed: u64,
+    threads: Option<Bound<'_, PyAny>>,
+    seed: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Placement> {
     let lives = lives_of(lives)?;
     let capacity = capacity.map(|c| arguments::budget(&c)).transpose()?;
@@ -365,7 +509,7 @@ pub fn place(
             time_limit: settings.time_limit,
             nodes: None,
             threads: settings.threads,
-            seed,
+            seed: settings.seed,
             interrupt: Some(relay.stop().clone()),
         };
         place_buffers(&lives, &settings)

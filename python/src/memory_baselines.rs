@@ -1,6 +1,7 @@
 //! Rules for the order of a graph, and known ways to place buffers.
 
 use crate::memory::{graph_of, lives_of, variant_of};
+use crate::numbers::whole_if_given;
 use crate::relay::{self, Ended, Relay};
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
@@ -76,12 +77,13 @@ pub fn order_baselines(
 
 /// The addresses of all known ways, each replayed.
 #[pyfunction]
-#[pyo3(signature = (lives, *, seed = 0))]
+#[pyo3(signature = (lives, *, seed = None))]
 pub fn place_baselines(
     py: Python<'_>,
     lives: &Bound<'_, PyAny>,
-    seed: u64,
+    seed: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<PlaceBaseline>> {
+    let seed = whole_if_given("seed", seed)?.unwrap_or(0);
     let lives = lives_of(lives)?;
     let of = |way: Way| {
         let placed = way.place(&lives, seed).map_err(|e| e.to_string());

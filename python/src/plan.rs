@@ -1,23 +1,26 @@
 //! Plans: found by a search, or read from a file.
 
 use crate::arguments::Limits;
+use crate::copied_as_itself;
 use crate::instance::{Instance, json_object, save};
-use crate::judging::{Given, replayed};
+use crate::judging::{Given, loaded};
+use crate::numbers::whole_if_given;
+use crate::relay::apart;
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use remat_bb::commands::explain;
 use remat_bb::draw::addresses;
 use remat_bb::draw::memory::{self, MemoryPicture};
-use remat_bb::draw::schedule::{self, Stages};
+use remat_bb::draw::schedule;
 use remat_bb::report;
-use remat_formulations::place::{PlacePlanError, PlaceSettings, place_plan};
+use remat_formulations::place::{PlacePlanError, PlaceSettings, place_plan, place_plan_within};
 use remat_formulations::solve::{AnyPlan, Outcome, Status};
+use remat_instances::budget;
 use remat_instances::plan::{PlanAddresses, PlanDocument};
-use remat_instances::replayed::FileKind;
-use remat_instances::schedule::{CheckmateSchedule, Schedule, ScheduleFile, StageRuns};
+use remat_instances::schedule::Schedule;
 use remat_instances::simulate::{self, CopySpan, Replay};
-use remat_instances::{Semantics, budget};
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 /// Says how to hear of all tensors.
@@ -31,7 +34,7 @@ pub struct Found {
     /// Proven lower bound on the cost.
     pub bound: u64,
     /// Schedules that the bound covers.
-    pub bound_scope: &'static str,
+    pub bound_scope: Cow<'static, str>,
     /// Seconds that the search took.
     pub seconds: f64,
     /// Branch-and-bound nodes.
@@ -50,7 +53,7 @@ impl Found {
         Found {
             status: outcome.status,
             bound: outcome.bound,
-            bound_scope: outcome.bound_scope,
+            bound_scope: outcome.bound_scope.into(),
             seconds: outcome.seconds,
             nodes: Some(outcome.nodes),
             lp_iterations: Some(outcome.lp_iterations),
@@ -61,7 +64,7 @@ impl Found {
 }
 
 /// A plan: what to compute, keep, free and compute again in a training step, replayed. Immutable.
-#[pyclass(frozen, module = "remat_bb")]
+#[pyclass(frozen, weakref, module = "remat_bb")]
 #[derive(Debug)]
 pub struct Plan {
     /// The graph as it was given.
@@ -81,6 +84,8 @@ pub struct Plan {
     /// Bytes that no arena for the plan and the alignment is below, where it was placed.
     pub arena_bound_bytes: Option<u64>,
 }
+
+copied_as_itself!(Plan);
 
 impl Plan {
     /// A plan for a budget in bytes; `plain` is the replay without recomputation.
@@ -116,7 +121,10 @@ impl Plan {
     pub fn placed(self, alignment: Option<u64>, settings: &PlaceSettings) -> Result<Self, Trouble> {
         let plan = &self.document.plan;
         let budget_bytes = self.document.budget_bytes;
-        let placed = place_plan(&self.view, plan, alignment, budget_bytes, settings);
+        let placed = match budget_bytes {
+            None => place_plan(&self.view, plan, alignment, None, settings),
+            Some(budget) => place_plan_within(&self.view, plan, alignment, budget, settings),
+        };
         let placed = placed.map_err(|e| match e {
             PlacePlanError::Alignment { .. } => Trouble::argument("alignment", e),
             e => Trouble::argument("addresses", e),
@@ -139,38 +147,6 @@ impl Plan {
     /// The plan as a `remat-plan/1` document.
     pub fn text(&self) -> String {
         self.document.write(&self.view)
-    }
-
-    /// The schedule that a search may start from.
-    ///
-    /// # Errors
-    /// `InvalidPlan` where the plan has none.
-    pub fn start(&self) -> Result<Schedule, Trouble> {
-        if let Some(schedule) = &self.schedule {
-            return Ok(schedule.clone());
-        }
-        let plan = &self.document.plan;
-        let fail =
-            |words: String| Trouble::new("InvalidPlan", format!("starts: {words}")).at("starts");
-        if plan.semantics != Semantics::Checkmate {
-            let words = "of a plan of MONeT's program in a file the schedule is not known";
-            return Err(fail(words.into()).remedy("load its remat-schedule/1 file instead"));
-        }
-        plan.stage_schedule(&self.view).map_err(|e| {
-            fail(format!("the plan is no stage schedule: {e}"))
-                .remedy("give plans for which verify(...).stage_schedule is True")
-        })?;
-        let n = self.view.len();
-        let mut retained = StageRuns::new(n, n);
-        for (node, first, last) in Stages::new(plan, n).kept {
-            // What is held beyond the last stage is of no use to any.
-            if first < n {
-                retained.fill(node, first, last.min(n - 1));
-            }
-        }
-        Ok(Schedule::Checkmate(CheckmateSchedule::tightest(
-            &self.view, retained,
-        )))
     }
 
     fn gap_to(&self, bound: u64) -> f64 {
@@ -205,34 +181,7 @@ impl Plan {
     fn load(instance: &Bound<'_, PyAny>, source: &Bound<'_, PyAny>) -> PyResult<Self> {
         let source_instance = crate::instance::of(instance)?;
         let given = Given::of(source)?;
-        let load = || -> Result<Plan, Trouble> {
-            let found = replayed(&source_instance, &given)?;
-            let schedule = match found.kind {
-                FileKind::Plan => None,
-                FileKind::Schedule => {
-                    let file = ScheduleFile::parse(&given.name, &given.bytes);
-                    let schedule = file.and_then(|file| file.schedule(&found.instance));
-                    Some(schedule.map_err(|e| given.unread(&e))?.schedule)
-                }
-            };
-            // A schedule's replay counts moments of stages; those of its plan are statements.
-            let replay = simulate::plan(&found.instance, &found.plan)?;
-            let plain = found.instance.plain_replay(found.plan.semantics)?;
-            Ok(Plan {
-                source: source_instance,
-                document: PlanDocument {
-                    addresses: found.addresses,
-                    ..PlanDocument::of(&found.instance, found.plan, &replay, found.budget_bytes)
-                },
-                view: found.instance,
-                replay,
-                plain,
-                schedule,
-                found: None,
-                arena_bound_bytes: None,
-            })
-        };
-        Ok(instance.py().detach(load)?)
+        Ok(apart(instance.py(), || loaded(source_instance, &given))??)
     }
 
     /// The instance as it was given.
@@ -324,8 +273,8 @@ impl Plan {
     /// ``stage-schedules-in-this-order``, the order found, and ``all-plans``. ``None`` without a
     /// search.
     #[getter]
-    fn bound_scope(&self) -> Option<&'static str> {
-        self.found.as_ref().map(|found| found.bound_scope)
+    fn bound_scope(&self) -> Option<&str> {
+        self.found.as_ref().map(|found| &*found.bound_scope)
     }
 
     /// Cost of the step without recomputation.
@@ -355,7 +304,7 @@ impl Plan {
     /// The operator that runs at the peak.
     #[getter]
     fn peak_at(&self) -> String {
-        report::moment(&self.view, &self.replay)
+        report::moment(&self.view, &self.replay).into()
     }
 
     /// Peak of the step without recomputation.
@@ -443,7 +392,7 @@ impl Plan {
     ///     FileError: in the words of the system.
     #[pyo3(signature = (path, /))]
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        Ok(py.detach(|| save(&path, &self.text()))?)
+        Ok(apart(py, || save(&path, &self.text()))??)
     }
 
     /// The plan in words: what is computed again, for what, and whether the budget forced it.
@@ -452,7 +401,7 @@ impl Plan {
         let hint = (!all).then_some(HINT);
         let budget_bytes = self.document.budget_bytes;
         let words = || explain::words(&self.view, &self.document.plan, budget_bytes, hint);
-        Ok(py.detach(words).map_err(Trouble::from)?)
+        Ok(apart(py, words)?.map_err(Trouble::from)?)
     }
 
     /// Memory over the step, beside the step without recomputation and the budget, as SVG text.
@@ -466,9 +415,7 @@ impl Plan {
             budget_bytes: self.document.budget_bytes,
             title: format!("{}: memory over one training step (plan)", self.view.name()),
         };
-        Ok(py
-            .detach(|| memory::draw(&picture))
-            .map_err(Trouble::from)?)
+        Ok(apart(py, || memory::draw(&picture))?.map_err(Trouble::from)?)
     }
 
     /// Size of the arena in which everything that the plan takes has an address; ``None`` without
@@ -514,15 +461,16 @@ impl Plan {
     ///
     /// Raises:
     ///     InvalidArgument: for an alignment that is no power of two.
-    #[pyo3(signature = (*, alignment = None, time_limit = None, threads = None, seed = 0))]
+    #[pyo3(signature = (*, alignment = None, time_limit = None, threads = None, seed = None))]
     fn place(
         &self,
         py: Python<'_>,
-        alignment: Option<u64>,
+        alignment: Option<Bound<'_, PyAny>>,
         time_limit: Option<Bound<'_, PyAny>>,
-        threads: Option<i64>,
-        seed: u64,
+        threads: Option<Bound<'_, PyAny>>,
+        seed: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Plan> {
+        let alignment = whole_if_given("alignment", alignment.as_ref())?;
         let limits = Limits {
             time_limit,
             threads,
@@ -543,10 +491,10 @@ impl Plan {
         let how = PlaceSettings {
             time_limit: settings.time_limit,
             threads: settings.threads,
-            seed,
+            seed: settings.seed,
             ..PlaceSettings::default()
         };
-        Ok(py.detach(|| copy.placed(alignment, &how))?)
+        Ok(apart(py, || copy.placed(alignment, &how))??)
     }
 
     /// Addresses over the step, as SVG text.
@@ -565,14 +513,14 @@ impl Plan {
             let title = format!("{}: addresses over one training step", self.view.name());
             addresses::draw(&lives, &of.placement(), &title).map_err(Trouble::from)
         };
-        Ok(py.detach(draw)?)
+        Ok(apart(py, draw)??)
     }
 
     /// Operators computed and tensors kept in each stage, as SVG text.
     fn schedule_svg(&self, py: Python<'_>) -> PyResult<String> {
         let title = format!("{}: what is computed and kept (plan)", self.view.name());
         let draw = || schedule::draw(&self.view, &self.document.plan, &title);
-        Ok(py.detach(draw).map_err(Trouble::from)?)
+        Ok(apart(py, draw)?.map_err(Trouble::from)?)
     }
 
     fn _repr_svg_(&self, py: Python<'_>) -> PyResult<String> {

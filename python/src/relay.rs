@@ -1,20 +1,19 @@
 //! Work beside the interpreter: a search runs on a thread of its own, without the interpreter's
 //! lock, while the calling thread looks after signals and passes looks at the search to Python.
 
+use crate::numbers::function_if_given;
 use crate::trouble::Trouble;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use remat_formulations::solve::{Listener, Progress as Look, SolveError};
-use std::panic::resume_unwind;
+use remat_formulations::solve::{Listener, Progress as Look, STACK_BYTES, SolveError};
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::Builder;
+use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 /// Time between two looks at signals.
 const TICK: Duration = Duration::from_millis(50);
-/// Bytes of stack of the thread that works: those of a main thread.
-const STACK_BYTES: usize = 8 << 20;
 
 /// A look at a search in progress.
 #[pyclass(frozen, get_all, module = "remat_bb")]
@@ -195,6 +194,7 @@ pub fn work_until<L: Shown, T: Send>(
     callback: Option<Py<PyAny>>,
     work: impl FnOnce(&Arc<Relay<L>>) -> T + Send,
 ) -> PyResult<Ended<T>> {
+    function_if_given(py, "on_progress", callback.as_ref())?;
     let relay = Arc::new(Relay {
         stop,
         ..Relay::default()
@@ -202,22 +202,50 @@ pub fn work_until<L: Shown, T: Send>(
     py.detach(|| {
         std::thread::scope(|scope| {
             let shared = &relay;
-            let worker = move || {
+            let worker = worker(scope, move || {
                 let _finish = Finish(shared);
                 work(shared)
-            };
-            let builder = Builder::new()
-                .name("remat-bb".into())
-                .stack_size(STACK_BYTES);
-            let worker = builder
-                .spawn_scoped(scope, worker)
-                .map_err(|e| Trouble::from(SolveError::Thread(e)))?;
+            })?;
             let watched = watch(&relay, callback);
-            let value = worker.join().unwrap_or_else(|panic| resume_unwind(panic));
+            let value = worker.join().map_err(|panic| fault(&*panic))?;
             let interrupt = watched?;
             Ok(Ended { value, interrupt })
         })
     })
+}
+
+/// Does work without the interpreter's lock on a thread with room on its stack, however little the
+/// calling one has. A panic is an `InternalError`.
+///
+/// # Errors
+/// The panic's; of the system, where no thread can be started.
+pub fn apart<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> Result<T, Trouble> {
+    py.detach(|| {
+        std::thread::scope(|scope| {
+            let worker = worker(scope, work)?;
+            worker.join().map_err(|panic| fault(&*panic))
+        })
+    })
+}
+
+/// A thread for work, with room on its stack.
+fn worker<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>, Trouble> {
+    let builder = Builder::new()
+        .name("remat-bb".into())
+        .stack_size(STACK_BYTES);
+    let worker = builder.spawn_scoped(scope, work);
+    worker.map_err(|e| Trouble::from(SolveError::Thread(e)))
+}
+
+/// The exception of a panic: a fault of this package.
+fn fault(panic: &(dyn Any + Send)) -> Trouble {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    let words = format!("a fault in remat-bb: {}", text.unwrap_or("no words"));
+    Trouble::new("InternalError", words).remedy("please report it, with the input")
 }
 
 /// Looks after signals and looks until the work is done; the first interrupt.
@@ -226,16 +254,17 @@ fn watch<L: Shown>(relay: &Relay<L>, callback: Option<Py<PyAny>>) -> PyResult<Op
     let mut failed = None;
     loop {
         let (look, done) = relay.wait();
-        let told = Python::attach(|py| -> PyResult<()> {
-            py.check_signals()?;
-            match (&callback, look) {
+        let (signalled, told) = Python::attach(|py| {
+            let signalled = py.check_signals();
+            let told = match (&callback, look) {
                 (Some(callback), Some(look)) if failed.is_none() => {
                     callback.call1(py, (look,)).map(drop)
                 }
                 _ => Ok(()),
-            }
+            };
+            (signalled, told)
         });
-        if let Err(error) = told {
+        if let Err(error) = signalled {
             relay.stop.store(true, Ordering::Relaxed);
             let first = Python::attach(|py| error.is_instance_of::<PyKeyboardInterrupt>(py))
                 && interrupt.is_none();
@@ -243,6 +272,11 @@ fn watch<L: Shown>(relay: &Relay<L>, callback: Option<Py<PyAny>>) -> PyResult<Op
                 true => interrupt = Some(error),
                 false => failed = failed.or(Some(error)),
             }
+        }
+        // Whatever a callback raises is raised, an interrupt as well.
+        if let Err(error) = told {
+            relay.stop.store(true, Ordering::Relaxed);
+            failed = failed.or(Some(error));
         }
         if done {
             return failed.map_or(Ok(interrupt), Err);

@@ -1,30 +1,21 @@
 //! From an instance and a budget to a plan.
 
 use crate::arguments::{self, Limits};
-use crate::linking::{self, LinkArguments};
+use crate::linking::LinkArguments;
+use crate::numbers::{members, whole_if_given, wrong_type};
 use crate::plan::{Found, Plan};
 use crate::relay::{self, Ended, Progress, Relay};
 use crate::trouble::{Detail, Trouble};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use remat_formulations::Solve;
 use remat_formulations::bound::check_budget;
-use remat_formulations::offload::nodes::{Offload, Offloaded};
 use remat_formulations::offload::{CopyPhase, Release};
-use remat_formulations::place::{ALIGNMENT_LIMIT, PlacePlanError, PlaceSettings};
-use remat_formulations::reorder::{Reorder, Reordered};
 use remat_formulations::solve::{
-    AnyFormulation, AnyPlan, Outcome, Progress as Look, Settings, Solvable, Status,
+    AnyFormulation, AnyPlan, Progress as Look, Settings, Solution, Status,
 };
-use remat_instances::budget::{Budget, format_bytes};
-use remat_instances::schedule::Schedule;
-use remat_instances::simulate::{self, Replay};
+use remat_instances::budget::{Budget, format_bytes, may_mean_percent};
 use remat_instances::{Instance, Semantics};
-
-/// Time for addresses, as a share of the time limit, on top of it.
-const ADDRESS_SHARE: f64 = 0.1;
-
-/// Budgets up to which a percentage may have been meant.
-const PERCENT_LIMIT: u64 = 100;
 
 /// The formulation that was asked for, or the one that suits an instance.
 ///
@@ -40,27 +31,13 @@ pub fn formulation(
     }
 }
 
-fn semantics_of(plan: &AnyPlan) -> Semantics {
-    match plan {
-        AnyPlan::Schedule(Schedule::Checkmate(_)) => Semantics::Checkmate,
-        AnyPlan::Schedule(Schedule::Monet(_)) => Semantics::Monet,
-        AnyPlan::Statements(plan) => plan.semantics,
-    }
-}
-
-/// Returns whether two instances are the same graph, whatever their links.
-fn is_same_graph(one: &Instance, other: &Instance) -> bool {
-    let (one, other) = (one.data(), other.data());
-    one.name == other.name && one.cost_unit == other.cost_unit && one.nodes == other.nodes
-}
-
 /// A solve as it was asked for.
 struct Question {
     instance: Instance,
     wanted: Option<Semantics>,
     budget: Budget,
     settings: Settings,
-    /// Schedules or, with a link, plans to start from, with the graphs that they are of.
+    /// Plans to start from, with the graphs that they are of.
     starts: Vec<(AnyPlan, Instance)>,
     /// True if the order of first computations is chosen, too.
     reorder: bool,
@@ -72,217 +49,57 @@ struct Question {
     alignment: Option<u64>,
 }
 
-/// A solve as it ended.
-struct Answer {
-    /// The graph as the program sees it.
-    view: Instance,
-    outcome: Outcome,
-    budget_bytes: u64,
-    /// The answer where the order was chosen.
-    reordered: Option<Reordered>,
-    /// The answer where copies to the host were.
-    offloaded: Option<Offloaded>,
-    plain: Replay,
-    semantics: Semantics,
-}
-
-impl Answer {
-    fn has_plan(&self) -> bool {
-        match (&self.reordered, &self.offloaded) {
-            (Some(answer), _) => answer.plan.is_some(),
-            (None, Some(answer)) => answer.plan.is_some(),
-            (None, None) => self.outcome.schedule.is_some(),
-        }
-    }
-}
-
 impl Question {
-    fn answer(&self, relay: &Relay) -> Result<Answer, Trouble> {
+    fn answer(&self, relay: &Relay) -> Result<Solution, Trouble> {
         let formulation = formulation(&self.instance, self.wanted)?;
-        let plain = formulation.plain()?;
-        let semantics = formulation.semantics();
+        let solve = Solve::of(formulation, self.budget).settings(self.settings.clone());
+        let mut solve = solve.listener(relay);
         if let Some(phase) = self.offload {
-            return self.offloaded(formulation, phase, plain, relay);
+            solve = solve.offload(phase, self.release);
         }
         if self.reorder {
-            return self.reordered(formulation, plain, relay);
+            solve = solve.reorder();
         }
-        let mut solve = Solve::of(formulation.clone(), self.budget)
-            .settings(self.settings.clone())
-            .listener(relay);
-        self.check_starts(&formulation)?;
-        for schedule in self.starts.iter().filter_map(|(start, _)| start.schedule()) {
-            solve = solve.start(schedule.clone());
+        if self.addresses {
+            solve = solve.addresses(self.alignment);
         }
-        let (outcome, budget_bytes) = solve.outcome()?;
-        Ok(Answer {
-            view: (**formulation.instance()).clone(),
-            outcome,
-            budget_bytes,
-            reordered: None,
-            offloaded: None,
-            plain,
-            semantics,
+        for (plan, view) in &self.starts {
+            solve = solve.start_from(plan.clone(), view);
+        }
+        Ok(solve.run()?)
+    }
+
+    /// The plan of a solution.
+    fn plan(&self, solution: &Solution, interrupted: bool) -> Result<Plan, Trouble> {
+        let Some((document, replay)) = solution.document().zip(solution.replay()) else {
+            return Err(match solution.status {
+                Status::Infeasible => infeasible(solution),
+                _ => limit(solution, &self.settings),
+            });
+        };
+        let placed = solution.addresses().transpose();
+        let placed = placed.map_err(|e| Trouble::argument("addresses", e))?;
+        Ok(Plan {
+            source: self.instance.clone(),
+            view: (**solution.instance()).clone(),
+            replay: replay.clone(),
+            document: document.clone(),
+            plain: solution.plain().clone(),
+            schedule: solution.start().cloned(),
+            found: Some(Found::of(solution, interrupted)),
+            arena_bound_bytes: placed.map(|placed| placed.bound_bytes),
         })
-    }
-
-    /// Checks that the plans to start from are of the graph and the formulation.
-    fn check_starts(&self, formulation: &AnyFormulation) -> Result<(), Trouble> {
-        let semantics = formulation.semantics();
-        let is_unfit = |(plan, view): &(AnyPlan, Instance)| {
-            semantics_of(plan) != semantics || !is_same_graph(view, formulation.instance())
-        };
-        let Some(k) = self.starts.iter().position(is_unfit) else {
-            return Ok(());
-        };
-        let words = format!("starts[{k}]: a plan of another instance or formulation");
-        Err(Trouble::new("InvalidPlan", words)
-            .at(format!("starts[{k}]"))
-            .remedy(format!(
-                "give plans of {:?} under {:?}",
-                self.instance.name(),
-                semantics.as_str()
-            )))
-    }
-
-    /// The answer with copies to the host.
-    fn offloaded(
-        &self,
-        formulation: AnyFormulation,
-        phase: CopyPhase,
-        plain: Replay,
-        relay: &Relay,
-    ) -> Result<Answer, Trouble> {
-        if self.reorder {
-            let words = "reorder: a solve with copies to the host has none";
-            return Err(Trouble::new("InvalidArgument", words)
-                .at("reorder")
-                .remedy("leave out reorder, or offload"));
-        }
-        self.check_starts(&formulation)?;
-        let starts = self.starts.iter();
-        let starts = starts.map(|(start, _)| start.statements(formulation.instance()));
-        let starts: Vec<_> = starts.collect::<Result<_, _>>()?;
-        let budget_bytes = self.budget.bytes(plain.peak_bytes);
-        let semantics = formulation.semantics();
-        let offload = Offload::new(formulation, budget_bytes)
-            .phase(phase)
-            .release(self.release);
-        let offload = offload.settings(self.settings.clone()).starts(&starts);
-        let answer = offload.listener(relay).run()?;
-        Ok(Answer {
-            view: (*answer.instance).clone(),
-            outcome: answer.outcome.clone(),
-            budget_bytes,
-            reordered: None,
-            offloaded: Some(answer),
-            plain,
-            semantics,
-        })
-    }
-
-    /// The answer in an order of first computations that is chosen.
-    fn reordered(
-        &self,
-        formulation: AnyFormulation,
-        plain: Replay,
-        relay: &Relay,
-    ) -> Result<Answer, Trouble> {
-        if !self.starts.is_empty() {
-            let words = "starts: a solve that chooses the order starts from none";
-            return Err(Trouble::new("InvalidArgument", words)
-                .at("starts")
-                .remedy("leave out starts, or reorder=True"));
-        }
-        let budget_bytes = self.budget.bytes(plain.peak_bytes);
-        let semantics = formulation.semantics();
-        let reorder = Reorder::new(formulation, budget_bytes).settings(self.settings.clone());
-        let answer = reorder.listener(relay).run()?;
-        Ok(Answer {
-            view: (*answer.given).clone(),
-            outcome: answer.outcome.clone(),
-            budget_bytes,
-            reordered: Some(answer),
-            offloaded: None,
-            plain,
-            semantics,
-        })
-    }
-
-    /// The plan of an answer.
-    fn plan(&self, ended: &Answer, interrupted: bool) -> Result<Plan, Trouble> {
-        let Answer {
-            view,
-            outcome,
-            budget_bytes,
-            reordered,
-            offloaded,
-            plain,
-            semantics,
-        } = ended;
-        let found = || Some(Found::of(outcome, interrupted));
-        let with_copies = offloaded.as_ref().and_then(|answer| answer.plan.as_ref());
-        let chosen = reordered.as_ref().and_then(|r| {
-            let document = r.plan.as_ref()?;
-            let own = r.is_given_order() && outcome.cost() == Some(document.objective);
-            Some((document, own))
-        });
-        let chosen = chosen.or(with_copies.map(|document| (document, false)));
-        let plan = match (chosen, &outcome.schedule) {
-            (Some((document, own)), _) => Plan {
-                source: self.instance.clone(),
-                view: view.clone(),
-                replay: simulate::plan(view, &document.plan)?,
-                document: document.clone(),
-                plain: plain.clone(),
-                schedule: outcome.schedule.clone().filter(|_| own),
-                found: found(),
-                arena_bound_bytes: None,
-            },
-            (None, Some(schedule)) => Plan::of(
-                &self.instance,
-                view,
-                AnyPlan::Schedule(schedule.clone()),
-                *budget_bytes,
-                plain,
-                found(),
-            )?,
-            (None, None) if outcome.status == Status::Infeasible => {
-                return Err(infeasible(
-                    view,
-                    *semantics,
-                    *budget_bytes,
-                    outcome.infeasible_because.as_deref(),
-                    plain,
-                ));
-            }
-            (None, None) => return Err(limit(outcome, *budget_bytes, &self.settings)),
-        };
-        if !self.addresses {
-            return Ok(plan);
-        }
-        let how = PlaceSettings {
-            time_limit: self.settings.time_limit.map(|t| t.mul_f64(ADDRESS_SHARE)),
-            threads: self.settings.threads,
-            seed: self.settings.seed,
-            ..PlaceSettings::default()
-        };
-        plan.placed(self.alignment, &how)
     }
 }
 
 /// The error of a budget that nothing fits, in the words of its proof.
-fn infeasible(
-    view: &Instance,
-    semantics: Semantics,
-    budget_bytes: u64,
-    because: Option<&str>,
-    plain: &Replay,
-) -> Trouble {
-    let small = match semantics {
-        Semantics::Checkmate => check_budget(view, budget_bytes).err(),
+fn infeasible(solution: &Solution) -> Trouble {
+    let budget_bytes = solution.budget_bytes();
+    let small = match solution.formulation().semantics() {
+        Semantics::Checkmate => check_budget(solution.instance(), budget_bytes).err(),
         Semantics::Monet => None,
     };
+    let because = solution.infeasible_because.as_deref();
     let reason = because.map_or(String::new(), |words| format!(": {words}"));
     let budget = format_bytes(budget_bytes);
     let message = format!("no stage schedule in this order fits the budget of {budget}{reason}");
@@ -295,7 +112,7 @@ fn infeasible(
         }
         None => "give more memory".into(),
     };
-    if budget_bytes <= PERCENT_LIMIT && plain.peak_bytes > 100 * budget_bytes.max(1) {
+    if may_mean_percent(budget_bytes, solution.plain().peak_bytes) {
         remedy +=
             &format!("; a share of the peak without recomputation is written \"{budget_bytes}%\"");
     }
@@ -307,12 +124,13 @@ fn infeasible(
             "needed_bytes",
             Detail::Count(small.as_ref().map(|s| s.needed_bytes)),
         )
-        .detail("node", Detail::Text(small.map(|s| s.name)))
+        .detail("node", Detail::Text(small.map(|s| s.name.into())))
         .detail("because", Detail::Text(because.map(str::to_owned)))
 }
 
 /// The error of a solve that ended without a plan.
-fn limit(outcome: &Outcome, budget_bytes: u64, settings: &Settings) -> Trouble {
+fn limit(solution: &Solution, settings: &Settings) -> Trouble {
+    let budget_bytes = solution.budget_bytes();
     let work = match settings.time_limit {
         Some(limit) => format!("the time limit of {} s", limit.as_secs_f64()),
         None => "the fixed amount of work of a solve without a time limit".into(),
@@ -323,8 +141,8 @@ fn limit(outcome: &Outcome, budget_bytes: u64, settings: &Settings) -> Trouble {
         .at("time_limit")
         .remedy("give more time or more memory")
         .detail("budget_bytes", Detail::Count(Some(budget_bytes)))
-        .detail("bound", Detail::Count(Some(outcome.bound)))
-        .detail("seconds", Detail::Number(outcome.seconds))
+        .detail("bound", Detail::Count(Some(solution.bound)))
+        .detail("seconds", Detail::Number(solution.seconds))
 }
 
 /// Solves: the plan of least cost within a budget that was found, and a bound.
@@ -332,84 +150,85 @@ fn limit(outcome: &Outcome, budget_bytes: u64, settings: &Settings) -> Trouble {
 #[allow(clippy::too_many_arguments)]
 #[pyfunction]
 #[pyo3(signature = (
-    instance, budget, *, time_limit = None, formulation = None, threads = None, seed = 0,
-    gap = None, starts = Vec::new(), reorder = false, offload = None, host_memory = None,
-    offload_phase = "any", offload_release = "at-once", on_progress = None, addresses = false, alignment = None
+    instance, budget, *, time_limit = None, effort = None, formulation = None, threads = None, seed = None,
+    gap = None, starts = None, reorder = false, on_progress = None, addresses = false, alignment = None, **link
 ))]
 pub fn solve(
     py: Python<'_>,
     instance: &Bound<'_, PyAny>,
     budget: &Bound<'_, PyAny>,
     time_limit: Option<Bound<'_, PyAny>>,
+    effort: Option<&str>,
     formulation: Option<&str>,
-    threads: Option<i64>,
-    seed: u64,
+    threads: Option<Bound<'_, PyAny>>,
+    seed: Option<Bound<'_, PyAny>>,
     gap: Option<Bound<'_, PyAny>>,
-    starts: Vec<Py<Plan>>,
+    starts: Option<Bound<'_, PyAny>>,
     reorder: bool,
-    offload: Option<&str>,
-    host_memory: Option<Bound<'_, PyAny>>,
-    offload_phase: &str,
-    offload_release: &str,
     on_progress: Option<Py<PyAny>>,
     addresses: bool,
-    alignment: Option<u64>,
+    alignment: Option<Bound<'_, PyAny>>,
+    link: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Plan> {
-    if let Some(found) = alignment.filter(|a| !a.is_power_of_two() || *a > ALIGNMENT_LIMIT) {
-        let problem = PlacePlanError::Alignment { found };
-        return Err(Trouble::argument("alignment", problem).into());
-    }
+    let alignment = whole_if_given("alignment", alignment.as_ref())?;
     let instance = crate::instance::of(instance)?;
-    let link = LinkArguments::of(offload, host_memory, offload_phase)?;
+    let link = LinkArguments::of("solve", link, true)?;
     let instance = match &link {
         Some(link) => link.applied(&instance)?,
         None => instance,
     };
-    let start = |plan: &Py<Plan>| {
-        let plan = plan.get();
-        let start = match &link {
-            Some(_) => AnyPlan::Statements(plan.document.plan.clone()),
-            None => AnyPlan::Schedule(plan.start()?),
+    let start = |name: &str, plan: &Bound<'_, PyAny>| {
+        let Ok(plan) = plan.cast::<Plan>() else {
+            return Err(wrong_type(name, plan, "a Plan"));
         };
+        let plan = plan.get();
+        let schedule = plan.schedule.clone().filter(|_| link.is_none());
+        let statements = || AnyPlan::Statements(plan.document.plan.clone());
+        let start = schedule.map_or_else(statements, AnyPlan::Schedule);
         Ok((start, plan.view.clone()))
     };
     let question = Question {
         instance,
-        release: linking::release(offload_release, link.as_ref())?,
+        release: link
+            .as_ref()
+            .map_or(Release::AtOnce, LinkArguments::release),
         offload: link.as_ref().map(LinkArguments::phase),
         wanted: arguments::semantics(formulation)?,
         budget: arguments::budget(budget)?,
         settings: Limits {
             time_limit,
+            effort,
             threads,
             seed,
             gap,
         }
         .settings()?,
-        starts: starts.iter().map(start).collect::<Result<_, Trouble>>()?,
+        starts: match &starts {
+            Some(starts) => members("starts", starts, "a list of plans", start)?,
+            None => Vec::new(),
+        },
         reorder,
         addresses: addresses || alignment.is_some(),
         alignment,
     };
     let callback = on_progress.as_ref().map(|call| call.clone_ref(py));
     let Ended { value, interrupt } = relay::work(py, callback, |relay| question.answer(relay))?;
-    let answer = value?;
-    if !answer.has_plan()
-        && answer.outcome.status != Status::Infeasible
+    let solution = value?;
+    if solution.document().is_none()
+        && solution.status != Status::Infeasible
         && let Some(interrupt) = interrupt
     {
         return Err(interrupt);
     }
     let interrupted = interrupt.is_some();
-    let plan = py.detach(|| question.plan(&answer, interrupted))?;
+    let plan = relay::apart(py, || question.plan(&solution, interrupted))??;
     if let Some(callback) = on_progress {
-        let outcome = &answer.outcome;
         let last = Look {
-            seconds: outcome.seconds,
+            seconds: solution.seconds,
             objective: Some(plan.replay.makespan),
-            bound: outcome.bound,
-            moves: outcome.moves,
-            nodes: outcome.nodes,
+            bound: solution.bound,
+            moves: solution.moves,
+            nodes: solution.nodes,
         };
         callback.call1(py, (Progress::of(&last, 0, 1),))?;
     }

@@ -3,7 +3,8 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use remat_bb::failure::Failure;
-use remat_formulations::solve::{PlanError, SolveError};
+use remat_formulations::place::PlacePlanError;
+use remat_formulations::solve::SolveError;
 use remat_instances::budget::BudgetError;
 use remat_instances::document::ReadError;
 use remat_instances::replayed::ReplayedError;
@@ -158,6 +159,23 @@ impl From<SolveError> for Trouble {
             SolveError::Inapplicable { .. } => Trouble::new("InvalidArgument", message)
                 .at("formulation")
                 .remedy("mark the loss, or take formulation=\"checkmate\""),
+            SolveError::Together {
+                first,
+                second,
+                because,
+            } => Trouble::new("InvalidArgument", format!("{first}: {because}"))
+                .at(first)
+                .remedy(format!("leave out {first}, or {second}")),
+            SolveError::Start { index, because } => {
+                let at = format!("starts[{index}]");
+                Trouble::new("InvalidPlan", format!("{at}: {because}"))
+                    .at(at)
+                    .remedy("give plans of the same instance and formulation")
+            }
+            SolveError::Place(e @ PlacePlanError::Alignment { .. }) => {
+                Trouble::argument("alignment", e)
+            }
+            SolveError::Place(e) => Trouble::argument("addresses", e),
             SolveError::Threads { .. } => Trouble::new("RematError", message)
                 .at("threads")
                 .remedy("take fewer threads"),
@@ -168,12 +186,6 @@ impl From<SolveError> for Trouble {
 
 impl From<ReplayError> for Trouble {
     fn from(error: ReplayError) -> Self {
-        Trouble::new("RematError", error.to_string())
-    }
-}
-
-impl From<PlanError> for Trouble {
-    fn from(error: PlanError) -> Self {
         Trouble::new("RematError", error.to_string())
     }
 }

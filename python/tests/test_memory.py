@@ -113,3 +113,4 @@ def test_what_makes_no_sense_is_named() -> None:
     with pytest.raises(remat_bb.InvalidArgument, match="upper"):
         remat_bb.place([(3, 1, 5)])
     assert remat_bb.place([(0, 2, 4), (1, 3, 8)], capacity=11).status == "infeasible"
+    assert remat_bb.place([(-5, 2, 4, 0), (-1, 2**63 - 1, 4)]).height_bytes == 8

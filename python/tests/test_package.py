@@ -52,6 +52,7 @@ def test_the_stub_is_that_of_the_module():
             asked = [
                 a.arg for a in entry.args.posonlyargs + entry.args.args + entry.args.kwonlyargs
             ]
+            asked += [entry.args.kwarg.arg] if entry.args.kwarg else []
             asked = [a for a in asked if a != "self"]
             has = [p for p in inspect.signature(found).parameters if p != "self"]
             assert asked == has, name
@@ -120,9 +121,8 @@ def test_examples_in_docstrings():
     assert found.attempted >= 4 and found.failed == 0
 
 
-def snippets() -> list[tuple[int, str]]:
-    """Python code of the guide, with the line that it begins at."""
-    page = ROOT / "docs" / "python.md"
+def snippets(page: Path) -> list[tuple[int, str]]:
+    """Python code of a page, with the line that it begins at."""
     if not page.exists():
         return []
     text = page.read_text()
@@ -134,13 +134,14 @@ def snippets() -> list[tuple[int, str]]:
 
 def test_the_guide_runs_as_it_is_printed(tmp_path, monkeypatch):
     """Examples with `>>>` show what they print, others run; all in one go, in a fresh folder."""
-    if not snippets():
+    guide = snippets(ROOT / "docs" / "python.md")
+    if not guide:
         pytest.skip("the guide is not there: the tests run apart from the repository")
     monkeypatch.chdir(tmp_path)
     names: dict = {"__name__": "guide"}
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     told = 0
-    for line, code in snippets():
+    for line, code in guide:
         if ">>>" in code:
             test = doctest.DocTestParser().get_doctest(
                 code, names, f"line {line}", "docs/python.md", line
@@ -151,7 +152,19 @@ def test_the_guide_runs_as_it_is_printed(tmp_path, monkeypatch):
         else:
             exec(compile(code, f"docs/python.md:{line}", "exec"), names)
     assert runner.summarize().failed == 0
-    assert len(snippets()) > 5 and told > 10
+    assert len(guide) > 5 and told > 10
+
+
+@pytest.mark.parametrize("name", ["python/README.md", "README.md"])
+def test_first_examples_run_as_they_are_printed(name, tmp_path, monkeypatch, capsys):
+    """Each example in a fresh folder; those of torch run in their own tests."""
+    code = [(line, code) for line, code in snippets(ROOT / name) if "import torch" not in code]
+    if not code:
+        pytest.skip(f"{name} is not there: the tests run apart from the repository")
+    monkeypatch.chdir(tmp_path)
+    for line, text in code:
+        exec(compile(text, f"{name}:{line}", "exec"), {"__name__": "example"})
+    assert "computed again" in capsys.readouterr().out
 
 
 def test_importing_takes_nothing_else():

@@ -172,7 +172,7 @@ def test_plans_get_addresses(chain, plan, tmp_path):
     ElementTree.fromstring(placed.addresses_svg())
     with pytest.raises(remat_bb.InvalidArgument, match="no addresses"):
         plan.addresses_svg()
-    for wrong in (0, 48):
+    for wrong in (3, 48):
         with pytest.raises(remat_bb.InvalidArgument, match="power of two"):
             plan.place(alignment=wrong)
         with pytest.raises(remat_bb.InvalidArgument, match="power of two"):

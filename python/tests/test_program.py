@@ -168,6 +168,10 @@ def test_files_round_trip(tmp_path: pathlib.Path) -> None:
         again = Program.read(tmp_path / name)
         assert again.maximise and again.solve().objective == 11.0
         assert [again.col_name(k) for k in again.cols] == ["x", "y"]
+    for name in ("a.mps.bz2", "a.lp.7z"):
+        with pytest.raises(remat_bb.FileError, match="are not written as"):
+            program.write(tmp_path / name)
+        assert not (tmp_path / name).exists()
     (tmp_path / "b.lp").write_text("min\n x\nst\n c: x >= y z\nend\n")
     with pytest.raises(remat_bb.RematError, match="b.lp, line 4, at `y`"):
         Program.read(tmp_path / "b.lp")
@@ -177,16 +181,35 @@ def test_mistakes_are_named() -> None:
     program = Program()
     for call, words in [
         (lambda: program.add_cols([0, 0], [1], [1.0, 1.0], "CC"), "upper: 1 entries where 2"),
-        (lambda: program.add_cols([0], [float("nan")], [1.0], "C"), "a bound of column 0 is NaN"),
+        (
+            lambda: program.add_cols([0], [float("nan")], [1.0], "C"),
+            "bounds of column 0 are .0, NaN",
+        ),
         (lambda: program.add_cols([0], [1], [1.0], "Z"), "'Z' is no kind of column"),
         (lambda: program.add_cols("ab", [1], [1.0], "C"), "lower: a vector of numbers"),
         (lambda: program.add_rows([0], [1], [0, 2], [0], [1.0]), "starts: they must go up from 0"),
-        (lambda: program.add_rows([0], [1], [0, 1], [-1], [1.0]), "a number below 0"),
+        (lambda: program.add_rows([0], [1], [0, 1], [-1], [1.0]), "indices.0.: .*, not -1"),
         (lambda: program.add_rows([0], [1], [0, 1], [7], [1.0]), "column 7 is not in the program"),
-        (lambda: program.solve(gap=2.0), "relative_gap"),
-        (lambda: program.solve(race=0), "race.*from 1 to 64"),
+        (lambda: program.solve(gap=2.0), "gap: .*below 1 is needed, not 2"),
+        (lambda: program.solve(race=0), "race: .*from 1 to 64"),
         (lambda: program.solve(algorithm="interior"), "none of auto, primal, dual, barrier"),
     ]:
         with pytest.raises(remat_bb.InvalidArgument, match=words):
             call()
     assert (program.num_cols, program.num_rows) == (0, 0)
+
+
+def test_exact_answers_and_numbers_that_a_double_does_not_hold(tmp_path) -> None:
+    path = tmp_path / "digits.lp"
+    path.write_text("Min\n x\nSubject To\n low: 3 x >= 1\nEnd\n")
+    program = Program.read(path)
+    assert program.rounded is None and program.solve().exact is None
+    assert program.solve(exact=True).exact == ("1/3", "1/3", None)
+    path.write_text("Min\n x\nSubject To\n low: 3 x >= 0.1234567890123456789\nEnd\n")
+    program = Program.read(path)
+    assert program.rounded.startswith("line 4: row low: 0.1234567890123456789")
+    assert program.solve().status == "optimal"
+    with pytest.raises(remat_bb.InvalidArgument, match="more digits than a double holds"):
+        program.solve(exact=True)
+    with pytest.raises(remat_bb.InvalidArgument, match="no part of the program"):
+        knapsack().solve(exact=True, cutoff=3.0)

@@ -52,23 +52,15 @@ def test_what_a_callback_raises_ends_the_search():
     assert len(calls) == 1
 
 
-def test_an_interrupt_by_a_callback_returns_the_plan():
+def test_an_interrupt_by_a_callback_is_raised():
     def stop(progress):
         if progress.objective is not None:
             raise KeyboardInterrupt
 
-    plan = solve(SLOW, "60%", on_progress=lambda p: None if plan_is_late(p) else stop(p), **LONG)
-    assert plan.interrupted and plan.status == "interrupted"
-    assert plan.peak_memory_bytes <= plan.budget_bytes and plan.bound <= plan.objective
-    assert plan.seconds < 60
-
-
-def plan_is_late(progress: Progress) -> bool:
-    """True for the look at the plan that is returned, which comes after the search has ended."""
-    plan_is_late.asked = getattr(plan_is_late, "asked", 0)
-    if progress.objective is not None:
-        plan_is_late.asked += 1
-    return plan_is_late.asked > 1
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        solve(SLOW, "60%", on_progress=stop, **LONG)
+    assert time.monotonic() - began < LONG["time_limit"]
 
 
 def child(code: str, *signals: float) -> tuple[int, str, str]:

@@ -221,8 +221,8 @@ def test_the_order_is_chosen_too():
     assert found.order.index("x") < found.order.index("b") or found.order.index(
         "y"
     ) < found.order.index("a")
-    with pytest.raises(InvalidArgument, match="starts"):
-        solve(instance, 12, reorder=True, starts=[given])
+    again = solve(instance, 12, reorder=True, starts=[given])
+    assert (again.objective, again.bound_scope) == (25, "all-plans")
     with pytest.raises(InfeasibleBudget):
         solve(instance, 3, reorder=True)
 
@@ -253,7 +253,16 @@ def test_offload_sends_tensors_to_the_host_and_says_what_it_took():
     assert bytewise.bound <= with_link.bound <= bytewise.objective
     none = remat_bb.solve("zoo:chain?n=6", "70%", offload="pcie4", host_memory=0)
     assert (none.objective, none.copies) == (without.objective, [])
+    slow = remat_bb.solve("zoo:chain?n=6", "70%", offload="pcie4", link_latency="10ms")
+    assert slow.objective == without.objective > with_link.objective
+    one_way = remat_bb.solve("zoo:chain?n=6", "70%", offload="pcie4", duplex="half")
+    assert one_way.objective >= with_link.bound
+    with pytest.raises(TypeError, match="solve.. got an unexpected keyword argument 'offloads'"):
+        remat_bb.solve("zoo:chain?n=6", "70%", offloads="pcie4")
     for arguments, word in [
+        ({"duplex": "half"}, "duplex"),
+        ({"offload": "pcie4", "duplex": "both"}, '"full" or "half"'),
+        ({"offload": "pcie4", "link_latency": "10"}, "link_latency"),
         ({"offload": "on"}, "host_link"),
         ({"offload": "fast"}, "12GB/s"),
         ({"offload": "pcie4", "offload_phase": "never"}, "offload_phase"),

@@ -1,11 +1,12 @@
-//! Searches of trees that are worth the name: threads, limits, memory, starts.
+//! Searches of trees that are worth the name: threads, limits, memory, files, starts.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use remat_lp::{ColId, Model, ModelBuilder, Sense};
 use remat_solver::mip::{
-    Checkpoint, Control, Info, Limits, Observer, Settings, Solution, SolveStatus, Solver,
+    Checkpoint, Control, Info, Limits, Observer, Progress, Settings, Solution, SolveStatus, Solver,
 };
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 struct Dice(Xoshiro256PlusPlus);
@@ -199,6 +200,152 @@ fn opportunistic_searches_in_many_runs_lose_no_node() {
             break;
         }
         assert_eq!(r.status, SolveStatus::NodeLimit);
+    }
+}
+
+/// Settings without cuts, so that there is a tree, in rounds or on threads of their own.
+fn with_a_tree(opportunistic: bool) -> Settings {
+    Settings {
+        cuts: false,
+        opportunistic,
+        threads: if opportunistic { 2 } else { 1 },
+        ..Settings::default()
+    }
+}
+
+#[test]
+fn a_state_that_cannot_be_written_ends_no_search() {
+    let model = hard_model(7);
+    let folder = tempfile::tempdir().unwrap();
+    let places = [
+        PathBuf::from("/dev/full"),
+        folder.path().join("absent/state"),
+    ];
+    for path in places
+        .iter()
+        .filter(|p| !p.starts_with("/dev") || p.exists())
+    {
+        for opportunistic in [false, true] {
+            let settings = with_a_tree(opportunistic);
+            let whole = Solver::new(model.clone(), settings.clone()).run().unwrap();
+            let control = Control {
+                checkpoint: Some(Checkpoint {
+                    path: path.clone(),
+                    seconds: 0.0,
+                }),
+                ..Control::default()
+            };
+            let solver = Solver::new(model.clone(), settings).with_control(control);
+            let r = solver.run().unwrap();
+            assert_eq!(r.status, SolveStatus::Optimal);
+            let best = |s: Option<Solution>| s.unwrap().objective;
+            assert_eq!(best(r.solution), best(whole.solution));
+            let problem = r.file_problems.checkpoint.unwrap();
+            assert!(problem.starts_with(path.to_str().unwrap()), "{problem}");
+        }
+    }
+}
+
+#[test]
+fn nodes_that_cannot_be_written_stay_and_are_in_the_state() {
+    let model = hard_model(7);
+    let folder = tempfile::tempdir().unwrap();
+    let [file, state] = ["file", "state"].map(|n| folder.path().join(n));
+    std::fs::write(&file, "").unwrap();
+    for opportunistic in [false, true] {
+        let mut settings = with_a_tree(opportunistic);
+        let whole = Solver::new(model.clone(), settings.clone()).run().unwrap();
+        let best = whole.solution.unwrap().objective;
+        let control = |resume: bool| Control {
+            checkpoint: Some(Checkpoint {
+                path: state.clone(),
+                seconds: 1e9,
+            }),
+            resume: resume.then(|| state.clone()),
+            node_files: Some(file.join("nodes")),
+            ..Control::default()
+        };
+        settings.limits.memory_bytes = Some(10_000);
+        let solver = Solver::new(model.clone(), settings.clone()).with_control(control(false));
+        let r = solver.run().unwrap();
+        assert_eq!(r.status, SolveStatus::MemoryLimit);
+        assert!(r.solution.is_some() && r.dual_bound >= best);
+        assert_eq!(r.info.spilled_nodes, 0);
+        let problem = r.file_problems.node_files.unwrap();
+        assert!(problem.contains("nodes: "), "{problem}");
+        settings.limits.memory_bytes = None;
+        let solver = Solver::new(model.clone(), settings).with_control(control(true));
+        let r = solver.run().unwrap();
+        assert_eq!(r.status, SolveStatus::Optimal);
+        assert_eq!((r.solution.unwrap().objective, r.dual_bound), (best, best));
+    }
+}
+
+type Damage = fn(&Path);
+
+/// Damages the node files in a folder.
+struct Vandal(PathBuf, Damage);
+
+impl Observer for Vandal {
+    fn progress(&self, _: &Progress) -> bool {
+        for own in std::fs::read_dir(&self.0).into_iter().flatten() {
+            for file in std::fs::read_dir(own.unwrap().path()).into_iter().flatten() {
+                let path = file.unwrap().path();
+                if path.extension().is_some_and(|e| e == "nodes") {
+                    (self.1)(&path);
+                }
+            }
+        }
+        true
+    }
+}
+
+#[test]
+fn nodes_that_cannot_be_read_end_a_search_with_its_solution() {
+    let model = hard_model(7);
+    let folder = tempfile::tempdir().unwrap();
+    let nodes = folder.path().join("nodes");
+    let damages: [(Damage, &str); 4] = [
+        (
+            |path| {
+                let mut bytes = std::fs::read(path).unwrap();
+                *bytes.last_mut().unwrap() = 77;
+                std::fs::write(path, bytes).unwrap();
+            },
+            "checksum",
+        ),
+        (
+            |path| {
+                let bytes = std::fs::read(path).unwrap();
+                std::fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+            },
+            "checksum",
+        ),
+        (|path| std::fs::write(path, "").unwrap(), "checksum"),
+        (|path| std::fs::remove_file(path).unwrap(), "No such file"),
+    ];
+    for opportunistic in [false, true] {
+        for (damage, word) in damages {
+            let mut settings = with_a_tree(opportunistic);
+            let whole = Solver::new(model.clone(), settings.clone()).run().unwrap();
+            let best = whole.solution.unwrap().objective;
+            settings.limits.memory_bytes = Some(10_000);
+            let control = Control {
+                observers: vec![Arc::new(Vandal(nodes.clone(), damage))],
+                node_files: Some(nodes.clone()),
+                ..Control::default()
+            };
+            let solver = Solver::new(model.clone(), settings).with_control(control);
+            let r = solver.run().unwrap();
+            assert_eq!(r.status, SolveStatus::MemoryLimit);
+            assert!(r.solution.is_some() && r.dual_bound >= best);
+            let problem = r.file_problems.node_files.unwrap();
+            assert!(
+                problem.contains(".nodes: ") && problem.contains(word),
+                "{problem}"
+            );
+            assert!(!nodes.exists());
+        }
     }
 }
 

@@ -139,7 +139,7 @@ fn ways(needs: &[NodeId], algorithms: bool, numbers: &mut Numbers) -> Vec<Implem
             let scratch = numbers.below(8) as i64;
             let mut way = Implementation::new(needs.to_vec(), cost, scratch);
             if algorithms {
-                way.name = format!("algo{c}");
+                way.name = format!("algo{c}").into();
             }
             if numbers.below(4) == 0 {
                 way.recompute_workspace_bytes = numbers.below(8) as i64;

@@ -102,7 +102,7 @@ fn way(numbers: &mut Numbers, mut needs: Vec<NodeId>) -> Implementation {
     let workspace_bytes = numbers.below(30) as i64 - 5;
     let same = numbers.below(3) > 0;
     Implementation {
-        name: String::new(),
+        name: "".into(),
         needs,
         cost,
         workspace_bytes,
@@ -298,7 +298,11 @@ impl<'a> Stage<'a> {
             let node = self.node(j);
             let near = |i: usize| node.passing.contains(&NodeId::from(i));
             let stored = sum(now, &|i| i > j) + sum(next, &|i| i < j && !near(i));
-            let bytes = always + self.mem(j) + self.local(j) + stored + held;
+            let own = match self.t == 0 && j == self.loss {
+                true => always.max(node.fixed_bytes as i64),
+                false => always,
+            };
+            let bytes = own + self.mem(j) + self.local(j) + stored + held;
             let again = self.t > 0;
             let ways = node.implementations.iter().map(|p| match again {
                 true => (p.recompute_cost, p.recompute_workspace_bytes),

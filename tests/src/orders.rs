@@ -84,7 +84,7 @@ fn sized(seed: u64, operators: Range<usize>, percent: Range<usize>) -> Option<Or
     }
     let [order_edges, sound_order_edges] = edges;
     let data = OrderGraphData {
-        name: format!("random {seed}"),
+        name: format!("random {seed}").into(),
         unused_resident_bytes: r.below(5) as u64,
         alignment_bytes: if r.percent(20) { 4 } else { 0 },
         operators,

@@ -74,7 +74,7 @@ pub fn layers(count: usize) -> Instance {
     let end = g.push(&gradients, 0, 0);
     g.nodes[end.index()].once = true;
     let data = InstanceData {
-        name: format!("traced, {count} layers"),
+        name: format!("traced, {count} layers").into(),
         cost_unit: CostUnit::arbitrary(),
         host_link: None,
         nodes: g.nodes,

@@ -36,7 +36,7 @@ pub(super) fn layered(
     let mut random = SplitMix64(seed);
     let mut below = |end: usize| random.below(end as u64) as usize;
     let mut data = OrderGraphData {
-        name: format!("layered {operators} by {width}"),
+        name: format!("layered {operators} by {width}").into(),
         program_order: (0..operators as u32).map(OperatorId).collect(),
         ..OrderGraphData::default()
     };

@@ -4,10 +4,10 @@ use super::{handle, letters};
 use crate::codes::{self, REMAT_STATUS_NONE};
 use crate::follow::signed;
 use crate::model::State;
-use crate::pointers::{length, put, put_array, put_if_wanted};
+use crate::pointers::{length, output, put, put_array, put_if_wanted, put_text};
 use crate::registry::RematModel;
 use crate::trouble::{Trouble, with_model, with_model_or};
-use remat_formulations::program::{Answer, Duals, Point, Program};
+use remat_formulations::program::{Answer, Duals, Exact, Point, Program};
 use std::ffi::{c_char, c_int};
 
 /// Status of the last solve, or -1.
@@ -90,6 +90,58 @@ pub unsafe extern "C" fn remat_get_recognised(model: *const RematModel, value: *
     let of = |answer: &Answer| Ok(answer.recognised.map_or(0, |r| r.nodes as i64));
     // SAFETY: the caller's promise for outputs.
     unsafe { number(model, value, of) }
+}
+
+/// Writes a text of the exact answer.
+///
+/// # Safety
+/// As for [`put_text`].
+unsafe fn exact_text(
+    model: *const RematModel,
+    buffer: *mut c_char,
+    room: usize,
+    needed: *mut usize,
+    of: impl FnOnce(&Exact) -> Option<&String>,
+) -> c_int {
+    with_model(model, |model| {
+        let state = model.state()?;
+        let none = || Trouble::no_result("no exact answer was asked for: set the option exact");
+        let exact = state.answered()?.exact.as_ref().ok_or_else(none)?;
+        let found = of(exact).ok_or_else(|| {
+            let problem = exact.problem.as_deref();
+            Trouble::no_result(problem.unwrap_or("no point is feasible without a tolerance"))
+        })?;
+        // SAFETY: passed on.
+        unsafe { put_text(found, buffer, room, needed) }
+    })
+}
+
+/// Objective of the best point as a fraction.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn remat_get_exact_objective(
+    model: *const RematModel,
+    buffer: *mut c_char,
+    room: usize,
+    needed: *mut usize,
+) -> c_int {
+    // SAFETY: the caller's promise for buffers and outputs.
+    unsafe {
+        exact_text(model, buffer, room, needed, |exact| {
+            exact.objective.as_ref()
+        })
+    }
+}
+
+/// Fraction that no point is better than.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn remat_get_exact_bound(
+    model: *const RematModel,
+    buffer: *mut c_char,
+    room: usize,
+    needed: *mut usize,
+) -> c_int {
+    // SAFETY: the caller's promise for buffers and outputs.
+    unsafe { exact_text(model, buffer, room, needed, |exact| exact.bound.as_ref()) }
 }
 
 /// Writes a vector of the answer.
@@ -251,6 +303,7 @@ pub unsafe extern "C" fn remat_get_point(
             ))
         };
         let point = points.get(number).ok_or_else(none)?;
+        output("objective", objective)?;
         // SAFETY: the caller's promise for outputs.
         unsafe {
             put_array("values", values, count, &point.x)?;

@@ -2,11 +2,11 @@
 
 use super::answer::activities;
 use super::edit::{Columns, kinds};
-use super::{check_numbers, letters, parts, sense};
+use super::{check_bounds, check_numbers, letters, parts, sense};
 use crate::codes::{REMAT_BY_COLUMNS, REMAT_BY_ROWS, REMAT_STATUS_NONE, of_ending};
 use crate::model::{Model, State};
 use crate::options::Value;
-use crate::pointers::{array, array_or_none, length, put_array_if_wanted, put_if_wanted};
+use crate::pointers::{array, array_or_none, length, output, put_array_if_wanted, put_if_wanted};
 use crate::trouble::{Trouble, entry};
 use remat_formulations::program::{Answer, Col, Program};
 use std::ffi::{c_char, c_int};
@@ -22,7 +22,7 @@ struct Matrix<'a> {
 impl Matrix<'_> {
     /// Entries row by row.
     fn rows(&self, num_rows: usize, num_cols: usize) -> Result<Vec<Vec<(Col, f64)>>, Trouble> {
-        check_numbers("values", self.values, f64::is_finite)?;
+        check_numbers("values", self.values)?;
         let most = if self.by_rows { num_cols } else { num_rows };
         let mut rows = vec![Vec::new(); num_rows];
         for (k, part) in parts(self.starts, self.indices.len())?
@@ -120,8 +120,7 @@ impl Given {
 impl Arrays<'_> {
     fn build(&self, state: &mut State) -> Result<(), Trouble> {
         let sense = sense(self.sense)?;
-        check_numbers("row_lower", self.row_lower, |v| !v.is_nan())?;
-        check_numbers("row_upper", self.row_upper, |v| !v.is_nan())?;
+        check_bounds(["row_lower", "row_upper"], self.row_lower, self.row_upper)?;
         let rows = self
             .matrix
             .rows(self.row_lower.len(), self.columns.lower.len())?;
@@ -197,6 +196,11 @@ pub unsafe extern "C" fn remat_lp_call(
             values,
             kinds: std::ptr::null(),
         };
+        output("col_value", col_value)?;
+        output("reduced_cost", reduced_cost)?;
+        output("row_value", row_value)?;
+        output("row_dual", row_dual)?;
+        output("objective", objective)?;
         // SAFETY: the caller's promise for outputs.
         unsafe { put_if_wanted("status", status, REMAT_STATUS_NONE)? };
         let model = Model::default();
@@ -278,6 +282,10 @@ pub unsafe extern "C" fn remat_mip_call(
             values,
             kinds,
         };
+        output("col_value", col_value)?;
+        output("row_value", row_value)?;
+        output("objective", objective)?;
+        output("bound", bound)?;
         // SAFETY: the caller's promise for outputs.
         unsafe { put_if_wanted("status", status, REMAT_STATUS_NONE)? };
         let model = Model::default();

@@ -1,7 +1,7 @@
 //! Changes of a program.
 
-use super::{check_numbers, col, handle, kind, parts, row, sense};
-use crate::pointers::{array, array_or_none, length, put_if_wanted, text_or_none, texts};
+use super::{check_bounds, check_numbers, col, handle, kind, parts, row, sense};
+use crate::pointers::{array, array_or_none, length, output, put_if_wanted, text_or_none, texts};
 use crate::registry::RematModel;
 use crate::trouble::{Trouble, with_model};
 use remat_formulations::program::{Col, Kind, Program, Row};
@@ -42,6 +42,7 @@ pub unsafe extern "C" fn remat_add_col(
         // SAFETY: the caller's promise for texts.
         let name = unsafe { text_or_none("name", name)? };
         let kind = self::kind(kind)?;
+        output("col", col)?;
         let mut state = model.state()?;
         let added = state.edit(|program| program.add_col(lower, upper, cost, kind, name))?;
         // SAFETY: the caller's promise for outputs.
@@ -80,6 +81,7 @@ pub unsafe extern "C" fn remat_add_cols(
             kinds: self::kinds(kinds, count)?,
             names,
         };
+        output("first", first)?;
         let mut state = model.state()?;
         let next = columns.add(&mut state)?;
         // SAFETY: the caller's promise for outputs.
@@ -107,17 +109,17 @@ pub(super) struct Columns<'a> {
 impl Columns<'_> {
     /// Adds all of them, or none; the handle of the first.
     pub(super) fn add(&self, state: &mut crate::model::State) -> Result<usize, Trouble> {
-        check_numbers("lower", self.lower, |v| !v.is_nan())?;
-        check_numbers("upper", self.upper, |v| !v.is_nan())?;
-        check_numbers("cost", self.cost, f64::is_finite)?;
-        state.edit(|program| {
+        check_bounds(["lower", "upper"], self.lower, self.upper)?;
+        check_numbers("cost", self.cost)?;
+        let add = |program: &mut Program| {
             let first = program.col_handles();
             for k in 0..self.lower.len() {
                 let (lower, upper, cost) = (self.lower[k], self.upper[k], self.cost[k]);
                 program.add_col(lower, upper, cost, self.kinds[k], self.names[k])?;
             }
             Ok(first)
-        })
+        };
+        state.edit(|program| program.all_or_none(add))
     }
 }
 
@@ -144,6 +146,7 @@ pub unsafe extern "C" fn remat_add_row(
             )
         };
         let entries = entries(cols, values)?;
+        output("row", row)?;
         let mut state = model.state()?;
         let added = state.edit(|program| program.add_row(&entries, lower, upper, name))?;
         // SAFETY: the caller's promise for outputs.
@@ -186,20 +189,17 @@ pub unsafe extern "C" fn remat_add_rows(
         };
         let parts = parts(starts, nonzeros)?;
         let entries = entries(cols, values)?;
-        check_numbers("lower", lower, |v| !v.is_nan())?;
-        check_numbers("upper", upper, |v| !v.is_nan())?;
-        check_numbers("values", values, f64::is_finite)?;
-        let mut state = model.state()?;
-        for (col, _) in &entries {
-            state.program.cost(*col)?;
-        }
-        let next = state.edit(|program| {
+        check_bounds(["lower", "upper"], lower, upper)?;
+        check_numbers("values", values)?;
+        output("first", first)?;
+        let add = |program: &mut Program| {
             let first = program.row_handles();
             for (k, part) in parts.into_iter().enumerate() {
                 program.add_row(&entries[part], lower[k], upper[k], names[k])?;
             }
             Ok(first)
-        })?;
+        };
+        let next = model.state()?.edit(|program| program.all_or_none(add))?;
         // SAFETY: the caller's promise for outputs.
         unsafe { put_if_wanted("first", first, handle(next)) }
     })

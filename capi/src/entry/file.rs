@@ -1,11 +1,12 @@
 //! Files.
 
 use crate::codes::REMAT_ERROR_FILE;
-use crate::pointers::text;
+use crate::pointers::{put_text, text};
 use crate::registry::RematModel;
+use crate::roomy::on_roomy_thread;
 use crate::trouble::{Trouble, with_model};
-use remat_formulations::program::Program;
-use remat_lp::{Model, lp_format, mps, nl};
+use remat_formulations::program::{Program, check_ending};
+use remat_lp::{lp_format, mps, nl};
 use std::ffi::{c_char, c_int};
 use std::path::Path;
 
@@ -32,16 +33,52 @@ fn wrong(error: impl std::fmt::Display) -> Trouble {
     Trouble::new(REMAT_ERROR_FILE, error.to_string())
 }
 
-fn load(path: &str) -> Result<(Model, Option<Vec<f64>>), Trouble> {
+fn load(path: &str) -> Result<(Program, Option<Vec<f64>>), Trouble> {
     Ok(match format(path) {
-        Format::Lp => (lp_format::read(path).map_err(wrong)?, None),
-        Format::Mps => (mps::read(path).map_err(wrong)?, None),
+        Format::Lp => (
+            Program::of_file(&lp_format::read_all(path).map_err(wrong)?)?,
+            None,
+        ),
+        Format::Mps => (
+            Program::of_file(&mps::read_all(path).map_err(wrong)?)?,
+            None,
+        ),
         Format::Nl => {
             let bytes = std::fs::read(path).map_err(|e| wrong(format!("{path}: {e}")))?;
             let problem = nl::parse(&bytes, path, 1).map_err(wrong)?;
-            (problem.model, problem.start)
+            (Program::of_nl(&problem)?, problem.start)
         }
     })
+}
+
+/// Number of the file that was read that no double stands for, in words; empty without one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn remat_get_rounded(
+    model: *const RematModel,
+    buffer: *mut c_char,
+    room: usize,
+    needed: *mut usize,
+) -> c_int {
+    with_model(model, |model| {
+        let state = model.state()?;
+        let rounded = state.program.rounded().unwrap_or_default();
+        // SAFETY: the caller's promise for buffers and outputs.
+        unsafe { put_text(rounded, buffer, room, needed) }
+    })
+}
+
+fn save(program: &Program, path: &str) -> Result<(), Trouble> {
+    check_ending(path).map_err(|e| wrong(format!("{path}: {e}")))?;
+    let file = program.file()?;
+    match format(path) {
+        Format::Lp => lp_format::write_all(&file, path).map_err(wrong),
+        Format::Mps => mps::write_all(&file, path).map_err(wrong),
+        Format::Nl => {
+            let name = Path::new(path).display();
+            let text = format!("{name}: .nl files are read only; name an MPS or LP file");
+            Err(wrong(text))
+        }
+    }
 }
 
 /// Reads a program in the place of the present one.
@@ -51,8 +88,7 @@ pub unsafe extern "C" fn remat_read(model: *mut RematModel, path: *const c_char)
         // SAFETY: the caller's promise for texts.
         let path = unsafe { text("path", path)? };
         drop(model.state()?);
-        let (found, start) = load(path)?;
-        let program = Program::of_model(&found)?;
+        let (program, start) = on_roomy_thread(|_| load(path))??;
         let mut state = model.state()?;
         state.program = program;
         state.names = Default::default();
@@ -68,16 +104,8 @@ pub unsafe extern "C" fn remat_write(model: *const RematModel, path: *const c_ch
     with_model(model, |model| {
         // SAFETY: the caller's promise for texts.
         let path = unsafe { text("path", path)? };
-        let found = model.state()?.program.compile()?.model;
-        match format(path) {
-            Format::Lp => lp_format::write(&found, path).map_err(wrong),
-            Format::Mps => mps::write(&found, path).map_err(wrong),
-            Format::Nl => {
-                let name = Path::new(path).display();
-                let text = format!("{name}: .nl files are read only; name an MPS or LP file");
-                Err(wrong(text))
-            }
-        }
+        let program = model.state()?.program.clone();
+        on_roomy_thread(|_| save(&program, path))?
     })
 }
 

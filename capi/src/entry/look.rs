@@ -2,7 +2,7 @@
 
 use super::{col, handle, letter, row};
 use crate::codes::{REMAT_MAXIMISE, REMAT_MINIMISE};
-use crate::pointers::{length, put, put_array, put_if_wanted};
+use crate::pointers::{length, output, put, put_array, put_if_wanted};
 use crate::registry::RematModel;
 use crate::trouble::{with_model, with_model_or};
 use remat_lp::Sense;
@@ -57,6 +57,7 @@ pub unsafe extern "C" fn remat_get_objective_sense(
 ) -> c_int {
     with_model(model, |model| {
         let state = model.state()?;
+        output("offset", offset)?;
         let number = match state.program.sense() {
             Sense::Minimise => REMAT_MINIMISE,
             Sense::Maximise => REMAT_MAXIMISE,
@@ -82,6 +83,9 @@ pub unsafe extern "C" fn remat_get_col(
     with_model(model, |model| {
         let (state, col) = (model.state()?, self::col(col)?);
         let bounds = state.program.col_bounds(col)?;
+        output("lower", lower)?;
+        output("upper", upper)?;
+        output("cost", cost)?;
         // SAFETY: the caller's promise for outputs.
         unsafe {
             put_if_wanted("lower", lower, bounds.0)?;
@@ -104,6 +108,9 @@ pub unsafe extern "C" fn remat_get_row(
     with_model(model, |model| {
         let (state, row) = (model.state()?, self::row(row)?);
         let sides = state.program.row_bounds(row)?;
+        output("lower", lower)?;
+        output("upper", upper)?;
+        output("num_nonzeros", num_nonzeros)?;
         let count = state.program.entries(row)?.len();
         // SAFETY: the caller's promise for outputs.
         unsafe {
@@ -131,6 +138,8 @@ pub unsafe extern "C" fn remat_get_row_entries(
             .iter()
             .map(|&(col, value)| (handle(col.index()), value))
             .unzip();
+        output("cols", cols)?;
+        output("values", values)?;
         // SAFETY: the caller's promise for outputs.
         unsafe {
             put_array("cols", cols, count, &js)?;

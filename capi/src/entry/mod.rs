@@ -28,7 +28,7 @@ mod solve;
 
 use crate::codes::{REMAT_MAXIMISE, REMAT_MINIMISE};
 use crate::trouble::Trouble;
-use remat_formulations::program::{Col, Kind, Row};
+use remat_formulations::program::{Col, Kind, Row, are_bounds};
 use remat_lp::{Sense, VarStatus};
 use std::ffi::{c_char, c_int};
 
@@ -104,14 +104,28 @@ fn letters(statuses: &[Option<VarStatus>]) -> Vec<c_char> {
 }
 
 /// Checks numbers of an argument before any of them changes a program.
-fn check_numbers(name: &str, values: &[f64], is_right: fn(f64) -> bool) -> Result<(), Trouble> {
-    match values.iter().position(|&v| !is_right(v)) {
+fn check_numbers(name: &str, values: &[f64]) -> Result<(), Trouble> {
+    match values.iter().position(|v| !v.is_finite()) {
         None => Ok(()),
         Some(k) => Err(Trouble::argument(format!(
             "{name}[{k}] is {}; a finite number is needed",
             values[k]
         ))),
     }
+}
+
+/// Checks bounds, or sides, of arguments before any of them changes a program.
+fn check_bounds(names: [&str; 2], lower: &[f64], upper: &[f64]) -> Result<(), Trouble> {
+    let mut pairs = lower.iter().zip(upper);
+    let Some(k) = pairs.position(|(&lower, &upper)| !are_bounds(lower, upper)) else {
+        return Ok(());
+    };
+    let [low, high] = names;
+    Err(Trouble::argument(format!(
+        "{low}[{k}] and {high}[{k}] are {} and {}: neither may be NaN, the lower one +inf or the \
+         upper one -inf",
+        lower[k], upper[k]
+    )))
 }
 
 /// Ranges of the parts of a compressed matrix: a part ends where the next begins.

@@ -23,13 +23,9 @@ pub struct MpsModel {
     sides: Vec<(Key, Rc<str>)>,
 }
 
-/// A number of the file as the nearest double prints it: what the solver takes it for.
+/// A number of the file, to its last digit.
 fn number(text: &str) -> Result<RBig, String> {
-    let exact = || rational(text).ok_or_else(|| format!("{text:?} is not a number"));
-    match text.parse::<f64>() {
-        Ok(v) if v.is_finite() => rational(&format!("{v:e}")).map_or_else(exact, Ok),
-        _ => exact(),
-    }
+    rational(text).ok_or_else(|| format!("{text:?} is not a number"))
 }
 
 /// Bounds at or beyond this are none.

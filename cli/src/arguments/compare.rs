@@ -43,7 +43,7 @@ peak_memory_bytes (of an order; the height of a placement), gap (to the bound) a
 Exit codes: 0 a strategy fits, 2 bad usage or input, 3 proven infeasible, 4 none fits, and nothing is proven.")]
 pub struct BaselinesArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...; graph (remat-order/1), or table of lives
-    pub instance: String,
+    pub instance: PathBuf,
     /// Memory budget, as for `solve`; graphs and tables need none
     #[arg(short, long, value_name = "B")]
     pub budget: Option<String>,

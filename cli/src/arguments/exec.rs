@@ -71,7 +71,7 @@ differences (what --check found) and computations, a list of node, seconds, pred
 Exit codes: 0 done, 2 bad usage or input, a plan that cannot be executed, or a check that failed.")]
 pub struct ExecArguments {
     /// Profile of a model, or zoo:MODEL?parameter=value&...
-    pub instance: String,
+    pub instance: PathBuf,
     /// Plan or schedule file
     pub plan: PathBuf,
     /// Where and how to run

@@ -96,7 +96,7 @@ monet-tight, which charges less). The program is written all the same, where it 
 pub struct ExportArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...; for OLLA's programs a graph (remat-order/1)
     /// as well, or a table of lives (.csv)
-    pub instance: String,
+    pub instance: PathBuf,
     /// File to write: MPS (.mps) or CPLEX LP (.lp), gzipped where .gz follows
     #[arg(value_name = "OUT")]
     pub out: PathBuf,

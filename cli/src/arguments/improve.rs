@@ -39,7 +39,7 @@ base_cost, overhead_percent, cost_unit, peak_memory_bytes, peak_before_bytes, bu
 Exit codes: 0 a plan (within the budget, if there is one), 2 bad usage or input, 4 the plan that was found is above the budget.")]
 pub struct ImproveArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...
-    pub instance: String,
+    pub instance: PathBuf,
     /// Plan or schedule file
     pub plan: PathBuf,
     /// Memory that the plan may use, in place of the budget that the file records; where it records

@@ -7,16 +7,7 @@ use remat_formulations::offload::{CopyPhase, Release};
 use remat_formulations::solve::{AnyFormulation, AnySolvable};
 use remat_instances::Instance;
 use remat_instances::budget::{Budget, number_length};
-use remat_instances::instance::{Duplex, HostLink};
-
-/// A link that was asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LinkChoice {
-    /// The instance's own.
-    Own,
-    /// This one.
-    Given(HostLink),
-}
+use remat_instances::instance::{Duplex, LinkChoice, LinkError, LinkRequest};
 
 /// Link to host memory.
 #[derive(Args, Clone, Debug, Default)]
@@ -122,38 +113,16 @@ impl LinkOptions {
         let Some(choice) = &self.offload else {
             return Ok(None);
         };
-        let name = instance.name();
-        let own = instance.host_link();
-        let link = match (choice, own) {
-            (LinkChoice::Given(link), _) => link.clone(),
-            (LinkChoice::Own, Some(link)) => link.clone(),
-            (LinkChoice::Own, None) => {
-                return Err(Failure::Usage {
-                    problem: format!("--offload on: the instance {name:?} has no \"host_link\""),
-                    remedy: "give the instance one, or name a link: --offload pcie4".into(),
-                });
-            }
+        let request = LinkRequest {
+            choice: choice.clone(),
+            host_memory_bytes: self.host_memory,
+            latency_ns: self.link_latency,
+            duplex: self.duplex,
         };
-        let unit = instance.cost_unit();
-        if unit.nanoseconds.is_none() {
-            return Err(Failure::Usage {
-                problem: format!(
-                    "--offload: the cost unit {:?} of the instance {name:?} is no time, and copies take time",
-                    unit.name
-                ),
-                remedy: "give costs in a unit of time, for example \"cost_unit\": \"ns\"".into(),
-            });
-        }
-        let link = HostLink {
-            latency_ns: self.link_latency.unwrap_or(link.latency_ns),
-            duplex: self.duplex.unwrap_or(link.duplex),
-            host_memory_bytes: self.host_memory.or(link.host_memory_bytes),
-            ..link
-        };
-        let linked = instance.with_host_link(Some(link));
+        let linked = request.applied(instance);
         linked.map(Some).map_err(|e| Failure::Usage {
-            problem: format!("--offload: {}: {}", e.path, e.problem),
-            remedy: e.remedy,
+            problem: format!("--offload: {e}"),
+            remedy: e.remedy(),
         })
     }
 }
@@ -177,24 +146,20 @@ fn duplex() -> impl TypedValueParser<Value = Duplex> {
 /// The problem, in words.
 ///
 /// ```
-/// use remat_bb::arguments::{LinkChoice, parse_link};
-/// use remat_instances::instance::HostLink;
+/// use remat_bb::arguments::parse_link;
+/// use remat_instances::instance::{HostLink, LinkChoice};
 /// assert_eq!(parse_link("on"), Ok(LinkChoice::Own));
 /// let link = HostLink::new(24_000_000_000, 50_000_000_000);
 /// assert_eq!(parse_link("24GB/s,50GB/s"), Ok(LinkChoice::Given(link)));
 /// assert!(parse_link("12").is_err());
 /// ```
 pub fn parse_link(text: &str) -> Result<LinkChoice, String> {
-    if text.trim().eq_ignore_ascii_case("on") {
-        return Ok(LinkChoice::Own);
-    }
-    let link = text.parse::<HostLink>().map_err(|e| {
+    text.parse().map_err(|e: LinkError| {
         format!(
             "{}; write on for the link of the instance, pcie3, pcie4, pcie5, gh200, gb300, a speed such as 12GB/s, or one each way: 24GB/s,50GB/s",
             e.problem
         )
-    })?;
-    Ok(LinkChoice::Given(link))
+    })
 }
 
 /// A size of memory in bytes, with or without a unit.
@@ -255,7 +220,7 @@ const LONGEST_LATENCY_NS: f64 = 3.6e12;
 mod tests {
     use super::*;
     use clap::Parser;
-    use remat_instances::instance::{CostUnit, InstanceData, Node};
+    use remat_instances::instance::{CostUnit, HostLink, InstanceData, Node};
 
     #[derive(Parser, Debug)]
     struct Line {

@@ -45,7 +45,7 @@ fn rule() -> impl TypedValueParser<Value = Rule> {
 #[derive(Args, Debug)]
 pub struct GraphOptions {
     /// Graph (remat-order/1), instance file, or zoo:MODEL?parameter=value&...
-    pub graph: String,
+    pub graph: PathBuf,
     /// Edges that orders respect: those of data (free), what is overwritten in place as well
     /// (sound), random numbers in the program's order as well (sound+rng), or data and OLLA's
     /// control edges (ctl), which reproduces OLLA
@@ -117,7 +117,7 @@ Exit codes: 0 a placement (within the capacity, if there is one), 2 bad usage or
 pub struct PlaceArguments {
     /// Table of lives; with a PLAN, its instance: a file, or zoo:MODEL?parameter=value&...
     #[arg(value_name = "LIVES|INSTANCE")]
-    pub lives: String,
+    pub lives: PathBuf,
     /// Plan or schedule, everything of which is to be placed
     pub plan: Option<PathBuf>,
     /// Bytes within which any placement will do: bytes or an amount (1MiB)

@@ -27,7 +27,7 @@ Examples:
 
 The object that --json prints has the fields status (optimal, feasible, infeasible, cutoff, unbounded, limit or \
 interrupted; error where there is no result, with code, message, remedy and place), version, objective, bound, gap, seconds, nodes, lp_iterations, ticks, root_bound, found_by, recognised (the published program that it was solved as, with its number of nodes), pool (objectives), incumbents (seconds and objective of each solution as it came), end (what ended \
-the search), model, rows, cols, nonzeros, integers, presolved (rows, columns), cuts, restarts, strong_branchings, unproven_bounds, spilled_nodes, certificate, exact (with --exact: objective and bound as fractions, or problem, the reason why it could not be settled), settings, threads, seed, permuted (the seed of --permute) and statistics (with --statistics: a list of component, name, calls, successes, found, kept, ticks, lp_iterations, bound_change and seconds). What is \
+the search), model, rows, cols, nonzeros, integers, presolved (rows, columns), cuts, restarts, strong_branchings, unproven_bounds, spilled_nodes, certificate, checkpoint (whether each was written), exact (with --exact: objective and bound as fractions, or problem, the reason why it could not be settled), settings, threads, seed, permuted (the seed of --permute) and statistics (with --statistics: a list of component, name, calls, successes, found, kept, ticks, lp_iterations, bound_change and seconds). What is \
 not known is null.
 
 Exit codes: 0 optimal, unbounded or a solution found, 2 bad usage or input, 3 proven infeasible, 4 limit reached (or \
@@ -74,7 +74,7 @@ pub struct MipArguments {
     /// Memory for open nodes (500MB, 4GiB); the least promising ones go to node files beyond it
     #[arg(long, value_name = "AMOUNT", value_parser = parse_bytes)]
     pub memory_limit: Option<u64>,
-    /// Folder for node files [default: a new one among the temporary files]
+    /// Folder in which the run makes its own for node files [default: that for temporary files]
     #[arg(long, value_name = "FOLDER")]
     pub node_files: Option<PathBuf>,
     /// Write the state of the search here, now and then and at its end
@@ -162,7 +162,7 @@ pub struct CheckArguments {
     /// What it is for. A model in MPS format, plain or gzipped; without it the constraints are
     /// those that the certificate states. For a proof of a bound: instance file, graph, or
     /// zoo:MODEL?parameter=value&...; table of lives
-    pub model: Option<String>,
+    pub model: Option<PathBuf>,
     /// Print one JSON object on standard output instead of a summary
     #[arg(long)]
     pub json: bool,

@@ -49,7 +49,7 @@ Exit codes: 0 the smallest file is written, 2 bad usage or input; COMMAND does n
 pub struct ReduceArguments {
     /// File that COMMAND fails on: model (.mps, .lp), instance (.json or zoo:MODEL) or text, plain or
     /// gzipped
-    pub file: String,
+    pub file: PathBuf,
     /// Write the smallest file here, whenever there is a smaller one; its name decides the format of
     /// a model
     #[arg(short, long, value_name = "SMALL")]

@@ -36,7 +36,7 @@ orders and placements it has version, kind, instance, instance_sha256, variant, 
 base_memory_bytes, program_peak_bytes, recorded_bound_bytes, load_bytes, height_bytes, at_peak and step_bytes.")]
 pub struct ShowArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...; graph, or table of lives
-    pub instance: String,
+    pub instance: PathBuf,
     /// Plan or schedule file; order, memory plan or placement
     pub plan: Option<PathBuf>,
     /// The formulation

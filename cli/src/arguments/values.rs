@@ -104,7 +104,7 @@ pub fn parse_overhead(text: &str) -> Result<f64, String> {
     }
 }
 
-/// An alignment in bytes: a power of two, with or without a unit.
+/// An alignment in bytes: a power of two, with or without a unit; 0 is none, as 1 is.
 ///
 /// # Errors
 /// The problem, in words.
@@ -113,11 +113,12 @@ pub fn parse_overhead(text: &str) -> Result<f64, String> {
 /// use remat_bb::arguments::parse_alignment;
 /// assert_eq!(parse_alignment("64"), Ok(64));
 /// assert_eq!(parse_alignment("4KiB"), Ok(4096));
+/// assert_eq!(parse_alignment("0"), Ok(1));
 /// assert!(parse_alignment("48").is_err());
 /// ```
 pub fn parse_alignment(text: &str) -> Result<u64, String> {
     let found = match text.parse::<Budget>() {
-        Ok(Budget::Bytes(bytes)) => Some(bytes),
+        Ok(Budget::Bytes(bytes)) => Some(bytes.max(1)),
         _ => None,
     };
     let found = found.filter(|b| b.is_power_of_two() && *b <= ALIGNMENT_LIMIT);

@@ -5,6 +5,7 @@ use crate::arguments::BaselinesArguments;
 use crate::draw::tradeoff::{self, Curve, TradeoffPicture};
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, PlanFolder, budget_name};
+use crate::interrupt;
 use crate::report::{self, OriginJson, SearchJson, Table, counted};
 use crate::source;
 use crate::transfers::{self, TransfersJson};
@@ -14,7 +15,6 @@ use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
 use serde::Serialize;
 use std::fmt::Write;
-use std::path::Path;
 
 /// Name of this program's own search in tables and pictures.
 const OURS: &str = Baselines::OURS;
@@ -24,12 +24,16 @@ const OURS: &str = Baselines::OURS;
 /// # Errors
 /// [`Failure`] for bad input and files that cannot be written.
 pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
+    interrupt::catch(
+        "ending with the results so far; once more to end at once",
+        false,
+    );
     if let Some(exit) = baselines_memory::run(arguments)? {
         return Ok(exit);
     }
     let files = Files::tried(
         arguments.json,
-        &[Path::new(&arguments.instance)],
+        &[&arguments.instance],
         &[
             ("--svg", arguments.svg.as_deref()),
             ("--csv", arguments.csv.as_deref()),
@@ -50,7 +54,8 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
     };
     let budget_bytes = source::budget(budget, plain.peak_bytes)?;
     let folder = PlanFolder::asked(arguments.plans.plans.as_deref(), files)?;
-    let known = Baselines::of(solvable.clone());
+    let flag = interrupt::flag();
+    let known = Baselines::of(solvable.clone()).until_set(flag.clone());
     let ours = (!arguments.time_limit.is_zero()).then_some(OURS);
     let names: Vec<&'static str> = known.names().into_iter().chain(ours).collect();
     if let Some(folder) = &folder {
@@ -66,7 +71,7 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
     let pool = arguments.workers.pool()?;
     let mut at_budget = pool.install(|| known.run(budget_bytes));
     if ours.is_some() {
-        at_budget.push(known.ours(budget_bytes, &settings, &()));
+        at_budget.push(known.ours(budget_bytes, &settings, &*flag));
     }
     at_budget.sort_by_key(|r| r.rank(budget_bytes));
     let mut plans: Vec<Option<String>> = vec![None; at_budget.len()];
@@ -100,7 +105,7 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
     if ours.is_some() {
         // The search has threads of its own.
         for (budget_bytes, found) in &mut sweep {
-            found.push(known.ours(*budget_bytes, &settings, &()));
+            found.push(known.ours(*budget_bytes, &settings, &*flag));
         }
     }
     if let Some(path) = &arguments.csv {

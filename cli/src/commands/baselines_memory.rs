@@ -3,15 +3,16 @@
 use crate::arguments::BaselinesArguments;
 use crate::failure::{Exit, Failure};
 use crate::files;
+use crate::interrupt;
 use crate::report::{self, Table, WorkJson};
 use crate::source::{self, MemorySubject};
 use remat_formulations::order::{OrderBaselines, OrderSearch, OrderSettings};
 use remat_formulations::place::{PlaceBaseline, PlaceSettings, place};
 use remat_formulations::solve::Baselines;
 use remat_instances::budget::format_bytes;
+use remat_instances::name::Name;
 use remat_instances::order::Variant;
 use serde::Serialize;
-use std::path::Path;
 
 /// Compares the rules for the order of a graph, or the known ways to place buffers; `None` for an
 /// instance, whose baselines recompute.
@@ -56,7 +57,7 @@ struct Compared {
     kind: &'static str,
     /// The column of bytes.
     measure: &'static str,
-    name: String,
+    name: Name,
     sha256: Option<String>,
     variant: Option<Variant>,
     ways: Vec<Way>,
@@ -82,7 +83,11 @@ fn orders(arguments: &BaselinesArguments) -> Result<Compared, Failure> {
         seed: arguments.workers.seed,
         ..OrderSettings::default()
     };
-    let search = OrderSearch::new(&graph).variant(variant).settings(settings);
+    let flag = interrupt::flag();
+    let search = OrderSearch::new(&graph)
+        .variant(variant)
+        .settings(settings)
+        .listener(&*flag);
     let ours = search.run().map_err(source::order_failure)?;
     ways.push(Way {
         name: Baselines::OURS,
@@ -102,7 +107,7 @@ fn orders(arguments: &BaselinesArguments) -> Result<Compared, Failure> {
 }
 
 fn placements(arguments: &BaselinesArguments) -> Result<Compared, Failure> {
-    let lives = source::lives(Path::new(&arguments.instance))?;
+    let lives = source::lives(&arguments.instance)?;
     let seed = arguments.workers.seed;
     let mut ways: Vec<Way> = Vec::new();
     for way in PlaceBaseline::ALL {
@@ -121,6 +126,7 @@ fn placements(arguments: &BaselinesArguments) -> Result<Compared, Failure> {
         time_limit: Some(arguments.time_limit),
         threads: usize::from(arguments.workers.threads),
         seed,
+        interrupt: Some(interrupt::flag()),
         ..PlaceSettings::default()
     };
     let ours = place(&lives, &settings).map_err(|e| source::memory_failure(e.into()))?;
@@ -131,7 +137,7 @@ fn placements(arguments: &BaselinesArguments) -> Result<Compared, Failure> {
     Ok(Compared {
         kind: "placements",
         measure: "height",
-        name: arguments.instance.clone(),
+        name: files::input_name(&arguments.instance).into(),
         sha256: None,
         variant: None,
         ways,

@@ -3,6 +3,7 @@
 mod schedules;
 
 use super::lp::ModelText;
+use super::mip;
 use crate::arguments::CheckArguments;
 use crate::failure::{Exit, Failure};
 use crate::report;
@@ -47,12 +48,26 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     }
     let certificate = parse::parse(&text).map_err(|e| refuse(&arguments.certificate, e))?;
     if let Some(path) = &arguments.model {
-        let path = Path::new(path);
         // The checker reads MPS itself; what an LP file says is for the program's reader to tell.
         let given = ModelText::read(path)?;
-        let text = match given.is_lp {
-            true => mps::to_string(&given.parse()?),
-            false => given.text,
+        let file = given.parse_all()?;
+        let text = if !given.is_lp && file.specials.is_empty() {
+            given.text
+        } else {
+            if let Some(rounded) = file.model.rounded() {
+                return Err(Failure::Open {
+                    file: files::input_name(path),
+                    problem: rounded.to_string(),
+                    remedy: Some(
+                        "give the model as rows in an MPS file: the checker reads it".into(),
+                    ),
+                });
+            }
+            match file.specials.is_empty() {
+                true => mps::to_string(&file.model),
+                // The certificate is about the rows and columns that they become.
+                false => mps::to_string(mip::compiled(&file)?.as_ref()),
+            }
         };
         let model = MpsModel::parse(&text).map_err(|e| Failure::Usage {
             problem: format!("{}: {e}", files::input_name(path)),
@@ -162,7 +177,7 @@ fn run_order_proof(arguments: &CheckArguments, text: &str) -> Result<Exit, Failu
 fn run_placement_bound(arguments: &CheckArguments, text: &str) -> Result<Exit, Failure> {
     let path = &arguments.certificate;
     let table = made_for(arguments)?;
-    let lives = source::lives(Path::new(table))?;
+    let lives = source::lives(table)?;
     let certificate = BoundCertificate::parse(&files::input_name(path), text)
         .map_err(|e| refuse(path, e.to_string()))?;
     let evidence = place::bound(&lives, &certificate).map_err(|e| refuse(path, e.to_string()))?;
@@ -171,7 +186,7 @@ fn run_placement_bound(arguments: &CheckArguments, text: &str) -> Result<Exit, F
         version: report::VERSION,
         claim: "bound",
         lower: certificate.bound,
-        instance: table,
+        instance: &files::input_name(table),
         instance_sha256: None,
         variant: None,
         evidence: match evidence {
@@ -192,7 +207,7 @@ fn run_placement_bound(arguments: &CheckArguments, text: &str) -> Result<Exit, F
 }
 
 /// The instance, graph or table that a proof is for, as it is named.
-fn made_for(arguments: &CheckArguments) -> Result<&str, Failure> {
+fn made_for(arguments: &CheckArguments) -> Result<&Path, Failure> {
     arguments.model.as_deref().ok_or_else(|| Failure::Usage {
         problem: format!(
             "{}: a proof of a bound needs the instance it is for",

@@ -10,6 +10,7 @@ use departures::JsonDeparture;
 use remat_instances::budget::format_bytes;
 use remat_instances::explain::{self, Absence, Explanation, Slower, Story};
 use remat_instances::instance::NodeId;
+use remat_instances::name::{Name, visible};
 use remat_instances::plan::Plan;
 use remat_instances::simulate::Replay;
 use remat_instances::{Instance, Semantics};
@@ -81,7 +82,7 @@ struct Teller<'a> {
 }
 
 impl Teller<'_> {
-    fn name(&self, id: NodeId) -> &str {
+    fn name(&self, id: NodeId) -> &Name {
         &self.instance.node(id).name
     }
 
@@ -205,7 +206,7 @@ impl Teller<'_> {
             let name = self.name(s.node);
             match self.implementation(s) {
                 "" => format!("{name} ({})", self.cost(s.cost)),
-                way => format!("{name} by {way} ({})", self.cost(s.cost)),
+                way => format!("{name} by {} ({})", visible(way), self.cost(s.cost)),
             }
         });
         let dearest: Vec<String> = dearest.collect();
@@ -429,10 +430,10 @@ struct JsonStory<'a> {
 #[derive(Serialize)]
 struct JsonAbsence<'a> {
     freed_after: &'a str,
-    made_for: Option<&'a str>,
+    made_for: Option<&'a Name>,
     cost: u64,
     computations: usize,
     fullest_bytes: Option<u64>,
-    fullest_at: Option<&'a str>,
+    fullest_at: Option<&'a Name>,
     could_have_stayed: Option<bool>,
 }

@@ -6,11 +6,9 @@ use crate::files::{self, Files, shown};
 use crate::report::{self, OriginJson, counted};
 use crate::{interrupt, source};
 use remat_formulations::improve::{Improve, ImproveError, Improved};
-use remat_formulations::solve::PlanError;
 use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
 use serde::Serialize;
-use std::path::Path;
 
 /// Improves a plan, writes it, and reports.
 ///
@@ -19,7 +17,7 @@ use std::path::Path;
 pub fn run(arguments: &ImproveArguments) -> Result<Exit, Failure> {
     let files = Files::tried(
         arguments.json,
-        &[Path::new(&arguments.instance), &arguments.plan],
+        &[&arguments.instance, &arguments.plan],
         &[("--out", arguments.out.as_deref())],
     )?;
     interrupt::catch(
@@ -46,7 +44,7 @@ pub fn run(arguments: &ImproveArguments) -> Result<Exit, Failure> {
         improve = improve.time_limit(limit);
     }
     let better = improve.run().map_err(|e| match e {
-        ImproveError::Replay(e) => Failure::from(PlanError::from(e)),
+        ImproveError::Replay(e) => Failure::from(e),
         ImproveError::Copies { .. } => Failure::Usage {
             problem: format!("{}: {e}", files::input_name(&arguments.plan)),
             remedy: "improve the plan that it was made from, without copies".into(),

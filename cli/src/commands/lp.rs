@@ -9,9 +9,10 @@ use remat_formulations::solve::{Linear, LinearSettings, solve_linear};
 use remat_lp::certificate::{self, Report};
 use remat_lp::mps::{self, MpsFormat};
 use remat_lp::presolve::{PresolveSettings, Solved};
+use remat_lp::proven_bound;
 use remat_lp::refine::{Residuals, residuals};
 use remat_lp::solution_file::SolutionFile;
-use remat_lp::{Algorithm, LimitKind, LpOutcome, Model, Settings, lp_format, proven_bound};
+use remat_lp::{Algorithm, LimitKind, LpOutcome, Model, ModelFile, Settings, lp_format};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
@@ -58,12 +59,18 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
         solve_linear(&model, &asked, &*interrupted)
     });
     let Linear {
-        solved, timed_out, ..
+        mut solved,
+        timed_out,
+        ..
     } = answer.map_err(super::mip::failure)?;
+    let checked = certificate::check(&model, &solved.outcome, CERTIFICATE_TOLERANCE);
+    if checked.is_err() {
+        // An answer that its own certificate does not support is none.
+        solved.outcome = LpOutcome::Limit(LimitKind::Numerical);
+    }
     let result = LpResult {
         model: &model,
-        checked: certificate::check(&model, &solved.outcome, CERTIFICATE_TOLERANCE)
-            .map_err(|e| e.to_string()),
+        checked: checked.map_err(|e| e.to_string()),
         solved: &solved,
         residuals: solved.outcome.optimal().map(|s| residuals(&model, s)),
         seconds: clock.elapsed(),
@@ -123,20 +130,36 @@ impl ModelText {
         ModelText { name, text, is_lp }
     }
 
-    /// The model that it is. What is left out is told in any case.
-    pub fn parse(&self) -> Result<Model, Failure> {
+    /// All that it has. What does not count is told in any case.
+    pub fn parse_all(&self) -> Result<ModelFile, Failure> {
         let ModelText { name, text, is_lp } = self;
-        let model = log::shown(log::ReaderLog(name.clone()), false, || match is_lp {
-            true => lp_format::parse(text, name).map_err(|e| e.to_string()),
-            false => mps::parse(text, MpsFormat::Auto).map_err(|e| format!("{name}: {e}")),
+        let file = log::shown(log::ReaderLog(name.clone()), false, || match is_lp {
+            true => lp_format::parse_all(text, name).map_err(|e| e.to_string()),
+            false => mps::parse_all(text, MpsFormat::Auto).map_err(|e| format!("{name}: {e}")),
         });
-        model.map_err(no_model)
+        file.map_err(no_model)
+    }
+
+    /// The model that it is; a failure where it has ordered sets, implications or columns that may
+    /// be 0.
+    pub fn parse(&self) -> Result<Model, Failure> {
+        self.parse_all()?.linear().map_err(|error| Failure::Usage {
+            problem: format!("{}: {error}", self.name),
+            remedy: "`remat-bb mip FILE` solves models with ordered sets, implications and \
+                     semi-continuous columns"
+                .into(),
+        })
     }
 }
 
 /// Reads a model.
 pub(crate) fn read(path: &Path) -> Result<Model, Failure> {
     ModelText::read(path)?.parse()
+}
+
+/// Reads a model with ordered sets, implications and columns that may be 0.
+pub(crate) fn read_all(path: &Path) -> Result<ModelFile, Failure> {
+    ModelText::read(path)?.parse_all()
 }
 
 fn no_model(problem: String) -> Failure {
@@ -225,6 +248,7 @@ impl LpResult<'_> {
             LpOutcome::Infeasible(_) => "infeasible",
             LpOutcome::Unbounded(_) => "unbounded",
             LpOutcome::Limit(LimitKind::Interrupt) if !self.timed_out => "interrupted",
+            LpOutcome::Limit(LimitKind::Numerical) => "numeric",
             LpOutcome::CutoffReached { .. } | LpOutcome::Limit(_) => "limit",
         }
     }
@@ -254,9 +278,9 @@ impl LpResult<'_> {
             factorisations: stats.factorisations,
             seconds: self.seconds.as_secs_f64(),
             certificate: match &self.checked {
-                _ if self.status() == "limit" || self.status() == "interrupted" => "none",
-                Ok(_) => "accepted",
                 Err(reason) => reason,
+                Ok(_) if matches!(self.solved.outcome, LpOutcome::Limit(_)) => "none",
+                Ok(_) => "accepted",
             },
             primal_violation: self.checked.as_ref().ok().map(|r| r.primal_violation),
             dual_violation: self.checked.as_ref().ok().map(|r| r.dual_violation),

@@ -3,8 +3,10 @@
 mod exact;
 mod incumbents;
 mod permuted;
+mod program;
 mod solutions;
 mod traces;
+mod within;
 
 use crate::arguments::MipArguments;
 use crate::failure::{Exit, Failure, note};
@@ -13,6 +15,8 @@ use crate::report::{self, counted, number};
 use crate::visible::visible;
 use crate::{interrupt, log};
 use exact::ExactJson;
+pub(super) use program::compiled;
+use remat_formulations::program::{Program, solve_whole};
 use remat_formulations::solve::{self, ModelSettings, RecognisedAs, solve_integer};
 use remat_lp::Model;
 use remat_lp::solution_file::SolutionFile;
@@ -20,6 +24,7 @@ use remat_solver::mip::{
     Checkpoint, ComponentRow, Control, Settings, SolveError, SolveResult, SolveStatus,
 };
 use serde::Serialize;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -39,7 +44,10 @@ pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
         "ending with the best solution so far; once more to end at once",
         arguments.quiet,
     );
-    let model = Arc::new(super::lp::read(&arguments.file)?);
+    let file = super::lp::read_all(&arguments.file)?;
+    let program = program::of(&file, arguments)?;
+    let model = Arc::new(file.model);
+    exact::held(&model, arguments)?;
     for path in &arguments.start {
         settings.starts.push(start(path, &model)?);
     }
@@ -50,13 +58,20 @@ pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
     }
     let traces = Traces::asked(arguments, begun);
     let (result, recognised) = match arguments.permute.map(|seed| model.permuted(seed)) {
-        None => solve(arguments, &model, &settings, &traces, begun)?,
+        None => solve(
+            arguments,
+            &model,
+            program.as_ref(),
+            &settings,
+            &traces,
+            begun,
+        )?,
         Some((other, order)) => {
             let mut settings = settings.clone();
             for x in &mut settings.starts {
                 *x = order.permute(x);
             }
-            let solved = solve(arguments, &Arc::new(other), &settings, &traces, begun)?;
+            let solved = solve(arguments, &Arc::new(other), None, &settings, &traces, begun)?;
             (permuted::in_order(solved.0, &order), solved.1)
         }
     };
@@ -67,17 +82,15 @@ pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
         recognised,
         incumbents: traces.incumbents(),
         certificate: arguments.certificate.is_some(),
+        checkpoint: arguments.checkpoint.is_some(),
         permuted: arguments.permute,
         statistics: traces.rows(),
     };
-    if let (Some(problem), Some(path)) = (&result.certificate_problem, &arguments.certificate) {
-        note(&format!("no certificate: {problem}"), false);
-        files.left(path);
-    }
     // The result is shown even where it could not be written to the files.
     let written = outcome.write_solutions(files, arguments);
     let traced = traces.write(files, &result);
-    let written = match files::each([written, traced]) {
+    let within = within::written(files, arguments, &result);
+    let written = match files::each([written, traced, within]) {
         Ok(all) => Ok(all.concat()),
         Err(problem) => Err(problem),
     };
@@ -159,6 +172,7 @@ pub(crate) fn start(path: &Path, model: &Model) -> Result<Vec<f64>, Failure> {
 fn solve(
     arguments: &MipArguments,
     model: &Arc<Model>,
+    program: Option<&Program>,
     settings: &Settings,
     traces: &Traces,
     begun: Instant,
@@ -176,10 +190,10 @@ fn solve(
         *limit = (*limit - begun.elapsed().as_secs_f64()).max(0.0);
     }
     let log = log::SearchLog::new(arguments.verbose);
-    let solved = log::shown(log, arguments.quiet, || {
-        solve_integer(model, &asked, control)
-    });
-    let (result, recognised) = solved.map_err(failure)?;
+    let (result, recognised) = log::shown(log, arguments.quiet, || match program {
+        Some(program) => solve_whole(program, &asked, control).map_err(program::failed),
+        None => solve_integer(model, &asked, control).map_err(failure),
+    })?;
     if let Some(RecognisedAs { program, nodes }) = recognised {
         let text = format!(
             "recognised as {}; --no-recognise leaves it to the general search",
@@ -325,9 +339,7 @@ fn control(arguments: &MipArguments) -> Result<Control, Failure> {
     Ok(Control {
         checkpoint,
         resume: arguments.resume.clone(),
-        node_files: Some(arguments.node_files.clone().unwrap_or_else(|| {
-            std::env::temp_dir().join(format!("remat-bb-nodes-{}", std::process::id()))
-        })),
+        node_files: Some((arguments.node_files.clone()).unwrap_or_else(std::env::temp_dir)),
         certificate: arguments.certificate.clone(),
         ..Control::default()
     })
@@ -360,6 +372,8 @@ struct MipResult<'a> {
     incumbents: Vec<(f64, f64)>,
     /// True if a certificate was wanted.
     certificate: bool,
+    /// True if states were wanted.
+    checkpoint: bool,
     permuted: Option<u64>,
     statistics: Option<Vec<ComponentRow>>,
 }
@@ -400,6 +414,7 @@ struct MipJson<'a> {
     unproven_bounds: u64,
     spilled_nodes: u64,
     certificate: Option<bool>,
+    checkpoint: Option<bool>,
     exact: Option<ExactJson<'a>>,
     settings: &'a Settings,
     threads: usize,
@@ -415,6 +430,7 @@ impl MipResult<'_> {
             SolveStatus::Infeasible => "infeasible",
             SolveStatus::Cutoff => "cutoff",
             SolveStatus::Unbounded => "unbounded",
+            SolveStatus::InfeasibleOrUnbounded => "infeasible or unbounded",
             SolveStatus::Interrupted => "interrupted",
             _ if self.result.solution.is_some() => "feasible",
             _ => "limit",
@@ -427,7 +443,8 @@ impl MipResult<'_> {
             SolveStatus::Optimal
             | SolveStatus::Infeasible
             | SolveStatus::Cutoff
-            | SolveStatus::Unbounded => "complete",
+            | SolveStatus::Unbounded
+            | SolveStatus::InfeasibleOrUnbounded => "complete",
             SolveStatus::TimeLimit => "time limit",
             SolveStatus::NodeLimit => "node limit",
             SolveStatus::TickLimit => "tick limit",
@@ -443,6 +460,7 @@ impl MipResult<'_> {
 
     fn json(&self) -> MipJson<'_> {
         let (r, m) = (self.result, self.model);
+        let problems = &r.file_problems;
         let finite = |v: f64| Some(v).filter(|v| v.is_finite());
         MipJson {
             status: self.status(),
@@ -474,7 +492,9 @@ impl MipResult<'_> {
             strong_branchings: r.info.strong_branchings,
             unproven_bounds: r.info.unproven_bounds,
             spilled_nodes: r.info.spilled_nodes,
-            certificate: self.certificate.then(|| r.certificate_problem.is_none()),
+            certificate: (self.certificate)
+                .then(|| r.certificate_problem.is_none() && problems.certificate.is_none()),
+            checkpoint: self.checkpoint.then(|| problems.checkpoint.is_none()),
             exact: r.exact.as_ref().map(ExactJson::of),
             settings: self.settings,
             threads: self.settings.threads,
@@ -537,10 +557,10 @@ impl MipResult<'_> {
 }
 
 /// Name of a model, as it is shown.
-fn title(model: &Model) -> &str {
+fn title(model: &Model) -> Cow<'_, str> {
     match model.name() {
-        "" => "model",
-        name => name,
+        "" => "model".into(),
+        name => remat_instances::name::visible(name),
     }
 }
 

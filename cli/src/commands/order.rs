@@ -10,7 +10,6 @@ use remat_formulations::solve::Status;
 use remat_instances::budget::format_bytes;
 use remat_instances::order::{OrderGraph, OrderPlan, OrderReplay};
 use serde::Serialize;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -22,7 +21,7 @@ pub fn run(arguments: &OrderArguments) -> Result<Exit, Failure> {
     let begun = Instant::now();
     let files = Files::tried(
         arguments.json,
-        &[Path::new(&arguments.graph.graph)],
+        &[&arguments.graph.graph],
         &[
             ("--out", arguments.out.as_deref()),
             ("--certificate", arguments.certificate.as_deref()),

@@ -24,7 +24,7 @@ pub fn run(arguments: &PlaceArguments) -> Result<Exit, Failure> {
     let plan = arguments.plan.as_deref();
     let inputs: Vec<&Path> = plan
         .into_iter()
-        .chain([Path::new(&arguments.lives)])
+        .chain([arguments.lives.as_path()])
         .collect();
     let files = Files::tried(
         arguments.json,
@@ -45,7 +45,7 @@ pub fn run(arguments: &PlaceArguments) -> Result<Exit, Failure> {
         .transpose()?;
     let lives = match &planned {
         Some(planned) => planned.buffers()?,
-        None => source::lives(Path::new(&arguments.lives))?,
+        None => source::lives(&arguments.lives)?,
     };
     let capacity = match &arguments.capacity {
         Some(text) => Some(source::budget(text, lives.load().bytes)?),
@@ -65,7 +65,7 @@ pub fn run(arguments: &PlaceArguments) -> Result<Exit, Failure> {
         None => Placed::of(place(&lives, &settings).map_err(|e| source::memory_failure(e.into()))?),
     };
     let report = PlaceReport {
-        file: files::input_name(plan.unwrap_or(Path::new(&arguments.lives))),
+        file: files::input_name(plan.unwrap_or(&arguments.lives)),
         planned: planned.as_ref(),
         lives: &lives,
         arguments,
@@ -264,7 +264,7 @@ impl PlaceReport<'_> {
             buffers: self.lives.buffers().len(),
             load_bytes: o.load,
             fragmentation_percent: o.fragmentation_percent(),
-            instance: self.planned.map(|p| p.found.instance.name()),
+            instance: self.planned.map(|p| p.found.instance.name().as_str()),
             plan_peak_bytes: self.planned.map(|p| p.replay.peak_bytes),
             alignment_bytes: self.planned.map(|p| p.alignment_bytes),
             work: WorkJson::of(self.arguments.time_limit, &self.arguments.workers),

@@ -12,7 +12,6 @@ use remat_formulations::solve::Status;
 use remat_instances::budget::format_bytes;
 use remat_instances::order::OrderGraph;
 use serde::Serialize;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -24,7 +23,7 @@ pub fn run(arguments: &PlanMemoryArguments) -> Result<Exit, Failure> {
     let begun = Instant::now();
     let files = Files::tried(
         arguments.json,
-        &[Path::new(&arguments.graph.graph)],
+        &[&arguments.graph.graph],
         &[
             ("--out", arguments.out.as_deref()),
             ("--svg", arguments.svg.as_deref()),

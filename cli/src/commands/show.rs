@@ -34,7 +34,7 @@ pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
         return Ok(exit);
     }
     let plan = arguments.plan.iter().map(PathBuf::as_path);
-    let inputs: Vec<&Path> = plan.chain([Path::new(&arguments.instance)]).collect();
+    let inputs: Vec<&Path> = plan.chain([arguments.instance.as_path()]).collect();
     let files = Files::tried(
         arguments.json,
         &inputs,
@@ -122,12 +122,13 @@ impl Subject {
                 let instance = &**formulation.instance();
                 let plain = instance.without_recomputation(formulation.semantics());
                 let plan = plain.and_then(|plain| plain.plan(instance));
-                let plan = plan.map_err(|e| source::replay_failure(&arguments.instance, e))?;
+                let plan =
+                    plan.map_err(|e| source::replay_failure(&input_name(&arguments.instance), e))?;
                 (instance.clone(), instance.clone(), plan, None)
             }
         };
         let told = explain::explain(&instance, &plan)
-            .map_err(|e| source::replay_failure(&arguments.instance, e))?;
+            .map_err(|e| source::replay_failure(&input_name(&arguments.instance), e))?;
         let plain = source::plain_replay(&instance, plan.semantics)?;
         let budget_bytes = match &arguments.budget {
             Some(text) => Some(source::budget(text, plain.peak_bytes)?),
@@ -243,9 +244,9 @@ impl Subject {
             let node = instance.node(*id);
             let shape: Vec<String> = node.shape.iter().map(u64::to_string).collect();
             table.row(vec![
-                node.name.clone(),
+                node.name.to_string(),
                 format_bytes(node.output_bytes),
-                node.op.clone(),
+                node.op.to_string(),
                 shape.join("x"),
             ]);
         }
@@ -279,10 +280,10 @@ impl Subject {
         for story in stories.iter().take(ROWS) {
             let node = self.instance.node(story.node);
             table.row(vec![
-                node.name.clone(),
+                node.name.to_string(),
                 format!("{}x", story.recomputations),
                 report::cost(story.cost, self.instance.cost_unit()),
-                node.op.clone(),
+                node.op.to_string(),
             ]);
         }
         text += table
@@ -336,7 +337,7 @@ impl Subject {
                 words.push(format!("computations wait {}", time(span.idle)));
             }
             table.row(vec![
-                node.name.clone(),
+                node.name.to_string(),
                 format_bytes(node.output_bytes),
                 if span.to_host { "to the host" } else { "back" }.into(),
                 time(span.begin),

@@ -9,6 +9,7 @@ use crate::report::{self, Table, counted};
 use crate::source::{self, MemorySubject};
 use remat_instances::budget::format_bytes;
 use remat_instances::document;
+use remat_instances::name::Name;
 use remat_instances::order::{
     LifeOf, MEMORY_PLAN_SCHEMA, MemoryPlan, ORDER_PLAN_SCHEMA, OrderGraph, OrderPlan, OrderReplay,
     Variant,
@@ -52,7 +53,7 @@ pub fn run(arguments: &ShowArguments) -> Result<Option<Exit>, Failure> {
     }
     let inputs: Vec<&Path> = plan
         .into_iter()
-        .chain([Path::new(&arguments.instance)])
+        .chain([arguments.instance.as_path()])
         .collect();
     let files = Files::tried(
         arguments.json,
@@ -110,7 +111,7 @@ struct Ordered {
 /// Subject of the command: an order, a placement, or both.
 struct Shown {
     kind: &'static str,
-    name: String,
+    name: Name,
     ordered: Option<Ordered>,
     lives: Lives,
     placed: Option<Placement>,
@@ -118,8 +119,8 @@ struct Shown {
 }
 
 impl Shown {
-    fn lives(table: &str, placement: Option<&Path>) -> Result<Self, Failure> {
-        let lives = source::lives(Path::new(table))?;
+    fn lives(table: &Path, placement: Option<&Path>) -> Result<Self, Failure> {
+        let lives = source::lives(table)?;
         let (mut placed, mut height_bytes) = (None, None);
         if let Some(path) = placement {
             let input = files::text(path)?;
@@ -134,7 +135,7 @@ impl Shown {
             } else {
                 "lives"
             },
-            name: table.into(),
+            name: files::input_name(table).into(),
             ordered: None,
             lives,
             placed,
@@ -142,8 +143,12 @@ impl Shown {
         })
     }
 
-    fn order(text: &str, plan: Option<&Path>, schema: Option<&str>) -> Result<Self, Failure> {
-        let graph = source::order_graph(text)?;
+    fn order(
+        graph_path: &Path,
+        plan: Option<&Path>,
+        schema: Option<&str>,
+    ) -> Result<Self, Failure> {
+        let graph = source::order_graph(graph_path)?;
         let mut found = (
             Variant::default(),
             graph.program_order().to_vec(),
@@ -152,7 +157,7 @@ impl Shown {
             None,
         );
         let mut kind = "program order";
-        let mut file = text.to_owned();
+        let mut file = files::input_name(graph_path);
         if let Some(path) = plan {
             let input = files::document(path)?;
             file.clone_from(&input.name);
@@ -221,7 +226,7 @@ impl Shown {
     }
 
     /// Names and sizes of what is in memory at the peak, the largest first.
-    fn at_peak(&self) -> Vec<(String, u64)> {
+    fn at_peak(&self) -> Vec<(Name, u64)> {
         let time = match &self.ordered {
             Some(of) => of.replay.peak_step as u64,
             None => self.lives.load().time,
@@ -231,15 +236,13 @@ impl Shown {
                 LifeOf::Storage(tensor) => {
                     let known = &of.graph.tensors()[tensor.index()];
                     match known.name.is_empty() {
-                        true => format!("tensor {}", tensor.0),
+                        true => format!("tensor {}", tensor.0).into(),
                         false => known.name.clone(),
                     }
                 }
                 LifeOf::Workspace(operator) => {
-                    format!(
-                        "workspace of {}",
-                        of.graph.operators()[operator.index()].name
-                    )
+                    let operator = &of.graph.operators()[operator.index()];
+                    format!("workspace of {}", operator.name.as_str()).into()
                 }
             },
             None => self.lives.buffers()[index].id.clone(),
@@ -256,7 +259,7 @@ impl Shown {
         found
     }
 
-    fn peak_at(&self) -> Option<String> {
+    fn peak_at(&self) -> Option<Name> {
         let of = self.ordered.as_ref()?;
         let step = of.replay.steps.get(of.replay.peak_step)?;
         Some(of.graph.operator_label(step.operator))
@@ -316,7 +319,7 @@ impl Shown {
         let at_peak = self.at_peak();
         let mut table = Table::new(&[("", false), ("size", true)]);
         for (name, bytes) in at_peak.iter().take(ROWS) {
-            table.row(vec![name.clone(), format_bytes(*bytes)]);
+            table.row(vec![name.to_string(), format_bytes(*bytes)]);
         }
         let count = counted(at_peak.len() as u64, "piece");
         text += &format!("\nin memory at the peak ({count})\n{}", table.render("  "));
@@ -360,12 +363,12 @@ struct ShowMemoryJson<'a> {
     operators: Option<usize>,
     buffers: usize,
     peak_memory_bytes: u64,
-    peak_at: Option<String>,
+    peak_at: Option<Name>,
     base_memory_bytes: Option<u64>,
     program_peak_bytes: Option<u64>,
     recorded_bound_bytes: Option<u64>,
     load_bytes: u64,
     height_bytes: Option<u64>,
-    at_peak: Vec<String>,
+    at_peak: Vec<Name>,
     step_bytes: Option<Vec<u64>>,
 }

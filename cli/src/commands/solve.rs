@@ -1,5 +1,6 @@
 //! `remat-bb solve`
 
+mod addresses;
 mod offload;
 mod order;
 
@@ -14,23 +15,19 @@ use offload::OffloadJson;
 use order::ReorderJson;
 use remat_formulations::life::layers::Stack;
 use remat_formulations::offload::nodes::{
-    Offload, Offloaded, STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES, STAGE_SCHEDULES_WITH_COPIES,
+    STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES, STAGE_SCHEDULES_WITH_COPIES,
 };
-use remat_formulations::place::{PlacePlanError, PlaceSettings, PlacedPlan, place_plan};
-use remat_formulations::reorder::{ALL_PLANS, Reorder, Reordered, STAGE_SCHEDULES_IN_THIS_ORDER};
+use remat_formulations::reorder::{ALL_PLANS, STAGE_SCHEDULES_IN_THIS_ORDER};
 use remat_formulations::solve::{
-    AnyFormulation, AnySolvable, BoundProof, Listener, Outcome, PlanError, Progress, Settings,
-    Solvable, Status, planned,
+    AnyFormulation, AnyPlan, BoundProof, Listener, Progress, Settings, Solution, Solve, Status,
 };
-use remat_instances::budget::format_bytes;
-use remat_instances::plan::PlanDocument;
-use remat_instances::schedule::{Schedule, ScheduleDocument, write_schedule};
-use remat_instances::simulate::{self, Replay};
+use remat_instances::budget::{Budget, format_bytes, may_mean_percent};
+use remat_instances::schedule::{ScheduleDocument, write_schedule};
+use remat_instances::simulate::Replay;
 use remat_instances::{Instance, write_instance};
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -42,7 +39,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     let begun = Instant::now();
     let files = Files::tried(
         arguments.json,
-        &[Path::new(&arguments.instance)],
+        &[&arguments.instance],
         &[
             ("--out", arguments.out.as_deref()),
             ("--schedule-out", arguments.schedule_out.as_deref()),
@@ -62,13 +59,14 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     if let Some(text) = &left_out {
         note(text, arguments.quiet);
     }
-    let solvable = arguments.offload.applied(formulation)?;
-    let formulation = solvable.formulation().clone();
-    offload::check_certificate(arguments, formulation.semantics())?;
-    let instance = &**formulation.instance();
+    let formulation = match arguments.offload.link.applied(formulation.instance())? {
+        None => formulation,
+        Some(linked) => AnyFormulation::of(&linked, formulation.semantics())?,
+    };
+    let instance = formulation.instance().clone();
     let plain = source::plain(&formulation)?;
     let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
-    if budget_bytes <= 100 && plain.peak_bytes > 100 * budget_bytes.max(1) {
+    if may_mean_percent(budget_bytes, plain.peak_bytes) {
         let text = format!(
             "the budget is {budget_bytes} bytes; a share of the peak without recomputation is written {budget_bytes}%"
         );
@@ -97,57 +95,23 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         true => limit - begun.elapsed().min(limit / 2),
         false => limit,
     };
-    let reserve = |limit: Duration| match arguments.addresses {
-        true => reserve(limit).mul_f64(1.0 - ADDRESS_SHARE),
-        false => reserve(limit),
-    };
     let searched = Settings {
         time_limit: settings.time_limit.map(reserve),
         ..settings.clone()
     };
-    let (mut reordered, mut offloaded) = (None, None);
-    let outcome = if arguments.order.reorder {
-        let reorder = Reorder::new(formulation.clone(), budget_bytes);
-        let answer = reorder.settings(searched).listener(&listener).run();
-        answer.map(|answer| reordered.insert(answer).outcome.clone())
-    } else if let AnySolvable::Linked(linked) = &solvable {
-        let offload = Offload::new(formulation.clone(), budget_bytes);
-        let offload = offload
-            .phase(linked.phase())
-            .release(arguments.release.of());
-        let answer = offload.settings(searched).listener(&listener).run();
-        answer.map(|answer| offloaded.insert(answer).outcome.clone())
-    } else {
-        formulation.solve(budget_bytes, &[], &searched, &listener)
-    };
+    let base_cost = plain.base_cost;
+    let solve = Solve::of(formulation, Budget::Bytes(budget_bytes))
+        .known_plain(plain)
+        .settings(searched);
+    let solution = asked(solve, &instance, arguments)?
+        .listener(&listener)
+        .run();
     reporter.finish();
-    let outcome = outcome?;
-    let best = match &reordered {
-        None => outcome.replay.clone(),
-        Some(answer) => match &answer.plan {
-            Some(document) => {
-                Some(simulate::plan(&answer.given, &document.plan).map_err(PlanError::from)?)
-            }
-            None => None,
-        },
-    };
-    let mut solved = SolveReport {
-        formulation: &formulation,
-        budget_bytes,
+    let solved = SolveReport {
+        solution: solution?,
         settings: &settings,
-        outcome,
-        reordered,
-        offloaded,
-        best,
-        plain: &plain,
-        placed: None,
     };
-    let unplaced = match arguments.addresses {
-        true => solved.place(arguments.alignment, begun, &interrupted)?,
-        false => None,
-    };
-    let outcome = &solved.outcome;
-    let looks = (reporter.looks(), plain.base_cost);
+    let looks = (reporter.looks(), base_cost);
     let out = |write: WriteResult, path: &Option<PathBuf>| {
         path.as_deref().map(|path| write(files, path, &solved))
     };
@@ -171,25 +135,41 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         summary(&solved, written.as_deref().unwrap_or_default())
     })?;
     written?;
-    if let Some(problem) = unplaced {
-        return Err(place_failure(&problem));
+    let solution = &solved.solution;
+    if let Some(Err(problem)) = solution.addresses() {
+        return Err(addresses::failure(problem));
     }
-    Ok(match outcome.status {
+    Ok(match solution.status {
         Status::Infeasible => Exit::Infeasible,
-        _ if solved.best.is_some() => Exit::Done,
+        _ if solution.document().is_some() && solution.excess_bytes() == 0 => Exit::Done,
         _ => Exit::NoPlan,
     })
 }
 
-/// Share of the time limit that addresses have.
-const ADDRESS_SHARE: f64 = 0.1;
-
-/// A plan that has no addresses.
-fn place_failure(problem: &PlacePlanError) -> Failure {
-    Failure::Usage {
-        problem: format!("--addresses: {problem}"),
-        remedy: "the plan is there without them; give an instance of smaller sizes".into(),
+/// Adds copies, the choice of the order, addresses and starts to a solve, as the options ask.
+fn asked<'a>(
+    mut solve: Solve<'a>,
+    instance: &Instance,
+    arguments: &SolveArguments,
+) -> Result<Solve<'a>, Failure> {
+    if arguments.offload.link.offload.is_some() {
+        solve = solve.offload(arguments.offload.phase(), arguments.release.of());
     }
+    if arguments.order.reorder {
+        solve = solve.reorder();
+    }
+    if arguments.addresses {
+        solve = solve.addresses(arguments.alignment);
+    }
+    for path in &arguments.starts {
+        let found = source::replayed_in(instance, path)?;
+        let plan = match found.schedule {
+            Some(schedule) => AnyPlan::Schedule(schedule),
+            None => AnyPlan::Statements(found.plan),
+        };
+        solve = solve.start_from(plan, &found.instance);
+    }
+    Ok(solve)
 }
 
 /// Follows a solve: shows it, keeps its best plan, and ends it where the user interrupts.
@@ -215,91 +195,10 @@ impl Listener for Followed<'_> {
     }
 }
 
-/// A solve and what it was asked.
+/// A solution and its settings.
 struct SolveReport<'a> {
-    formulation: &'a AnyFormulation,
-    budget_bytes: u64,
+    solution: Solution,
     settings: &'a Settings,
-    outcome: Outcome,
-    /// The choice of the order, where that was asked for.
-    reordered: Option<Reordered>,
-    /// The copies, where they were asked for.
-    offloaded: Option<Offloaded>,
-    /// Replay of the schedule; of the plan where the order was chosen.
-    best: Option<Replay>,
-    plain: &'a Replay,
-    placed: Option<PlacedPlan>,
-}
-
-impl SolveReport<'_> {
-    /// The best plan.
-    fn plan(&self) -> Result<Option<PlanDocument>, Failure> {
-        let instance = self.formulation.instance();
-        if let Some(answer) = &self.offloaded {
-            return Ok(answer.plan.clone());
-        }
-        Ok(match (&self.reordered, &self.outcome.schedule) {
-            (Some(answer), _) => answer.plan.clone(),
-            (None, Some(schedule)) => {
-                Some(planned(instance, schedule, self.budget_bytes)?.document)
-            }
-            (None, None) => None,
-        })
-    }
-
-    /// Gives the best plan addresses, in what is left of the time; returns why there are none.
-    fn place(
-        &mut self,
-        alignment: Option<u64>,
-        begun: Instant,
-        interrupted: &Arc<AtomicBool>,
-    ) -> Result<Option<PlacePlanError>, Failure> {
-        let Some(document) = self.plan()? else {
-            return Ok(None);
-        };
-        let left = |limit: Duration| {
-            let left = limit.saturating_sub(begun.elapsed());
-            left.max(limit.mul_f64(ADDRESS_SHARE / 2.0))
-        };
-        let how = PlaceSettings {
-            time_limit: self.settings.time_limit.map(left),
-            threads: self.settings.threads,
-            seed: self.settings.seed,
-            interrupt: Some(interrupted.clone()),
-            ..PlaceSettings::default()
-        };
-        let instance = self.formulation.instance();
-        let budget = Some(self.budget_bytes);
-        match place_plan(instance, &document.plan, alignment, budget, &how) {
-            Ok(placed) => {
-                self.placed = Some(placed);
-                Ok(None)
-            }
-            Err(problem) => Ok(Some(problem)),
-        }
-    }
-
-    fn arena(&self) -> Option<Arena> {
-        self.placed.as_ref().map(|placed| Arena {
-            bytes: placed.arena_bytes(),
-            bound_bytes: placed.bound_bytes,
-            peak_bytes: placed.peak_bytes,
-            alignment_bytes: placed.addresses.alignment_bytes,
-        })
-    }
-
-    /// Cost of the best plan.
-    fn cost(&self) -> Option<u64> {
-        self.best.as_ref().map(|replay| replay.makespan)
-    }
-
-    /// The instance that the schedule is of.
-    fn instance(&self) -> &Instance {
-        match &self.reordered {
-            Some(answer) => &answer.instance,
-            None => self.formulation.instance(),
-        }
-    }
 }
 
 /// Writes one file, if there is something for it, and says what was written.
@@ -312,17 +211,17 @@ fn draw_progress(
     solved: &SolveReport<'_>,
     (mut looks, base_cost): (Vec<ProgressPoint>, u64),
 ) -> Result<String, Failure> {
-    let (outcome, instance) = (&solved.outcome, solved.formulation.instance());
+    let solution = &solved.solution;
     looks.push(ProgressPoint {
-        seconds: outcome.seconds,
-        objective: solved.cost(),
-        bound: outcome.bound,
+        seconds: solution.seconds,
+        objective: solution.cost(),
+        bound: solution.bound,
     });
     let picture = ProgressPicture {
-        title: format!("{}: cost and bound over time", instance.name()),
+        title: format!("{}: cost and bound over time", solution.instance().name()),
         looks: &looks,
         base_cost,
-        infeasible_because: outcome.infeasible_because.as_deref(),
+        infeasible_because: solution.infeasible_because.as_deref(),
     };
     files.write(path, &progress::draw(&picture)?)?;
     Ok(format!("progress  {}", shown(path)))
@@ -334,7 +233,8 @@ fn write_proof(
     path: &Path,
     solved: &SolveReport<'_>,
 ) -> Result<Option<String>, Failure> {
-    let Some(proof) = &solved.outcome.proof else {
+    let solution = &solved.solution;
+    let Some(proof) = &solution.proof else {
         note(
             "no certificate: the relaxation that proves bounds was not reached, or the graph is too large for it",
             false,
@@ -343,17 +243,16 @@ fn write_proof(
         return Ok(None);
     };
     files.write(path, proof.text())?;
-    let outcome = &solved.outcome;
-    let (plans, verb) = match solved.offloaded {
+    let (plans, verb) = match solution.copies() {
         Some(_) => ("stage schedule with copies", "takes"),
         None => ("schedule", "costs"),
     };
     let claim = match proof.bound() {
         Some(bound) => {
-            let unproven = match outcome.status {
+            let unproven = match solution.status {
                 Status::Infeasible => " (that none fits has no proof)".into(),
-                _ if bound < outcome.bound => {
-                    format!(" (the bound {} has no proof)", outcome.bound)
+                _ if bound < solution.bound => {
+                    format!(" (the bound {} has no proof)", solution.bound)
                 }
                 _ => String::new(),
             };
@@ -370,12 +269,12 @@ fn write_plan(
     path: &Path,
     solved: &SolveReport<'_>,
 ) -> Result<Option<String>, Failure> {
-    let Some(mut document) = solved.plan()? else {
+    let solution = &solved.solution;
+    let Some(document) = solution.document() else {
         files.left(path);
         return Ok(None);
     };
-    document.addresses = solved.placed.as_ref().map(|p| p.addresses.clone());
-    files.write(path, &document.write(solved.formulation.instance()))?;
+    files.write(path, &document.write(solution.instance()))?;
     Ok(Some(format!(
         "plan      {}: {} statements, peak {}",
         shown(path),
@@ -390,7 +289,7 @@ fn write_reordered(
     path: &Path,
     solved: &SolveReport<'_>,
 ) -> Result<Option<String>, Failure> {
-    files.write(path, &write_instance(solved.instance()))?;
+    files.write(path, &write_instance(solved.solution.scheduled_instance()))?;
     Ok(Some(format!("instance  {}", shown(path))))
 }
 
@@ -400,15 +299,16 @@ fn write_schedule_file(
     path: &Path,
     solved: &SolveReport<'_>,
 ) -> Result<Option<String>, Failure> {
-    let outcome = &solved.outcome;
-    let (Some(schedule), Some(objective)) = (&outcome.schedule, outcome.cost()) else {
+    let solution = &solved.solution;
+    let found = solution.schedule.as_ref().zip(solution.schedule_cost());
+    let Some((schedule, objective)) = found else {
         files.left(path);
         return Ok(None);
     };
-    let instance = solved.instance();
+    let instance = solution.scheduled_instance();
     let document = ScheduleDocument {
         instance: instance.name().into(),
-        budget_bytes: Some(solved.budget_bytes),
+        budget_bytes: Some(solution.budget_bytes()),
         objective,
         schedule: schedule.clone(),
     };
@@ -449,63 +349,47 @@ struct SolveJson<'a> {
 }
 
 fn json(solved: &SolveReport<'_>) -> String {
-    let SolveReport {
-        formulation,
-        budget_bytes,
-        settings,
-        outcome,
-        reordered,
-        offloaded,
-        best,
-        plain,
-        placed,
-    } = solved;
-    let instance = formulation.instance();
-    let may_fit = outcome.status != Status::Infeasible;
+    let SolveReport { solution, settings } = solved;
+    let instance = solution.instance();
+    let replay = solution.replay();
+    let placed = solution.addresses().and_then(Result::ok);
+    let may_fit = solution.status != Status::Infeasible;
     report::json(&SolveJson {
-        status: outcome.status.as_str(),
+        status: solution.status.as_str(),
         origin: OriginJson::of(instance),
-        formulation: formulation.semantics().as_str(),
-        layers: LayersJson::of(formulation.layers()),
-        objective: solved.cost(),
-        bound: may_fit.then_some(outcome.bound),
-        gap: outcome.gap,
-        bound_scope: outcome.bound_scope,
-        certified_bound: outcome.proof.as_ref().and_then(BoundProof::bound),
-        reorder: reordered.as_ref().map(ReorderJson::of),
-        offload: offloaded.as_ref().map(OffloadJson::of),
-        base_cost: plain.base_cost,
-        overhead_percent: best.as_ref().map(Replay::overhead_percent),
+        formulation: solution.formulation().semantics().as_str(),
+        layers: LayersJson::of(solution.formulation().layers()),
+        objective: solution.cost(),
+        bound: may_fit.then_some(solution.bound),
+        gap: solution.gap,
+        bound_scope: solution.bound_scope,
+        certified_bound: solution.proof.as_ref().and_then(BoundProof::bound),
+        reorder: solution.order().map(ReorderJson::of),
+        offload: solution.copies().map(|c| OffloadJson::of(c, replay)),
+        base_cost: solution.plain().base_cost,
+        overhead_percent: replay.map(Replay::overhead_percent),
         cost_unit: &instance.cost_unit().name,
-        peak_memory_bytes: best.as_ref().map(|r| r.peak_bytes),
-        budget_bytes: *budget_bytes,
-        seconds: outcome.seconds,
-        nodes: outcome.nodes,
-        lp_iterations: outcome.lp_iterations,
-        moves: outcome.moves,
+        peak_memory_bytes: replay.map(|r| r.peak_bytes),
+        budget_bytes: solution.budget_bytes(),
+        seconds: solution.seconds,
+        nodes: solution.nodes,
+        lp_iterations: solution.lp_iterations,
+        moves: solution.moves,
         search: SearchJson::of(settings),
-        infeasible_because: outcome.infeasible_because.as_deref(),
-        plan_peak_bytes: placed.as_ref().map(|placed| placed.peak_bytes),
-        arena: solved.arena().as_ref().map(Arena::json).unwrap_or_default(),
+        infeasible_because: solution.infeasible_because.as_deref(),
+        plan_peak_bytes: placed.map(|placed| placed.peak_bytes),
+        arena: placed.map(|p| Arena::of(p).json()).unwrap_or_default(),
     })
 }
 
 fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
-    let SolveReport {
-        formulation,
-        budget_bytes,
-        settings,
-        outcome,
-        reordered,
-        offloaded,
-        best,
-        plain,
-        ..
-    } = solved;
-    let instance = formulation.instance();
+    let SolveReport { solution, settings } = solved;
+    let instance = solution.instance();
     let unit = instance.cost_unit();
-    let budget = format_bytes(*budget_bytes);
-    let share = source::share_of_plain(*budget_bytes, plain, formulation.semantics());
+    let budget_bytes = solution.budget_bytes();
+    let budget = format_bytes(budget_bytes);
+    let formulation = solution.formulation();
+    let share = source::share_of_plain(budget_bytes, solution.plain(), formulation.semantics());
     let mut out = format!(
         "{}: {}, budget {budget} ({share})\n",
         instance.name(),
@@ -516,19 +400,18 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
     if !layers.is_empty() {
         let _ = writeln!(out, "  layers    {}", layers.join(", "));
     }
-    let status = outcome.status.as_str();
-    let _ = writeln!(
-        out,
-        "  status    {status}: {}",
-        verdict(outcome, best.is_some())
-    );
-    if let Some(replay) = best {
+    let status = solution.status.as_str();
+    let verdict = match solution.excess_bytes() {
+        0 => verdict(solution),
+        excess => format!(
+            "a plan, but its addresses need {} more than the budget",
+            counted(excess, "byte")
+        ),
+    };
+    let _ = writeln!(out, "  status    {status}: {verdict}");
+    if let Some(replay) = solution.replay() {
         let objective = replay.makespan;
-        let has_steps = reordered.is_some() || offloaded.is_some();
-        let again = match (has_steps, &outcome.schedule) {
-            (true, _) => replay.computations.saturating_sub(instance.len()),
-            (false, schedule) => schedule.as_ref().map_or(0, Schedule::recomputations),
-        };
+        let again = replay.computations.saturating_sub(instance.len());
         let _ = writeln!(
             out,
             "  cost      {}, {:.2}% over no recomputation ({})\n  memory    peak {} at {}",
@@ -539,16 +422,16 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
             report::moment(instance, replay),
         );
     }
-    if let Some(arena) = solved.arena() {
-        let words = arena.words(Some(*budget_bytes));
+    if let Some(Ok(placed)) = solution.addresses() {
+        let words = Arena::of(placed).words(Some(budget_bytes));
         let _ = writeln!(out, "  arena     {words}");
     }
-    if outcome.status != Status::Infeasible {
-        let gap = outcome
+    if solution.status != Status::Infeasible {
+        let gap = solution
             .gap
             .map_or(String::new(), |g| format!(", gap {:.2}%", g * 100.0));
-        let bound = report::cost(outcome.bound, unit);
-        let scope = match outcome.bound_scope {
+        let bound = report::cost(solution.bound, unit);
+        let scope = match solution.bound_scope {
             STAGE_SCHEDULES_WITH_COPIES => {
                 "no stage schedule in this order takes less, with copies"
             }
@@ -561,24 +444,25 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
         };
         let _ = writeln!(out, "  bound     {bound}: {scope}{gap}");
     }
-    if let Some(answer) = reordered
-        && outcome.status != Status::Infeasible
+    if let Some(order) = solution.order()
+        && solution.status != Status::Infeasible
     {
-        let _ = writeln!(out, "  order     {}", order::words(answer, unit));
+        let _ = writeln!(
+            out,
+            "  order     {}",
+            order::words(order, solution.cost(), unit)
+        );
     }
-    for line in offloaded
-        .iter()
-        .flat_map(|answer| offload::lines(answer, unit))
-    {
+    for line in offload::lines(solution) {
         let _ = writeln!(out, "  {line}");
     }
     let _ = writeln!(
         out,
         "  search    {:.1} s, {:.1} M moves, {}, {}, {}, seed {}",
-        outcome.seconds,
-        outcome.moves as f64 / 1e6,
-        counted(outcome.nodes, "node"),
-        counted(outcome.lp_iterations, "LP iteration"),
+        solution.seconds,
+        solution.moves as f64 / 1e6,
+        counted(solution.nodes, "node"),
+        counted(solution.lp_iterations, "LP iteration"),
         counted(settings.worker_threads() as u64, "thread"),
         settings.seed
     );
@@ -588,13 +472,13 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
     out
 }
 
-fn verdict(outcome: &Outcome, found: bool) -> String {
+fn verdict(outcome: &Solution) -> String {
     match (outcome.status, &outcome.infeasible_because) {
         (Status::Infeasible, Some(reason)) => reason.clone(),
         (Status::Infeasible, None) => "no stage schedule in this order fits the budget".into(),
         (Status::Optimal, _) => "proven best within the gap".into(),
         (Status::Feasible, _) => "the best plan that was found".into(),
-        (Status::Interrupted, _) if found => "the best plan so far".into(),
+        (Status::Interrupted, _) if outcome.document().is_some() => "the best plan so far".into(),
         _ => "no plan was found; give more time or more memory".into(),
     }
 }

@@ -17,7 +17,6 @@ use remat_instances::simulate::Replay;
 use remat_instances::{Budget, Instance};
 use serde::Serialize;
 use std::fmt::Write;
-use std::path::Path;
 
 /// Name of this program's own search in tables and pictures.
 const OURS: &str = Baselines::OURS;
@@ -32,7 +31,7 @@ type Point = FrontierPoint<AnyPlan>;
 pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     let files = Files::tried(
         arguments.json,
-        &[Path::new(&arguments.instance)],
+        &[&arguments.instance],
         &[
             ("--svg", arguments.svg.as_deref()),
             ("--csv", arguments.csv.as_deref()),

@@ -7,6 +7,7 @@ use crate::report;
 use crate::source;
 use remat_instances::budget::format_bytes;
 use remat_instances::document;
+use remat_instances::name::Name;
 use remat_instances::order::{
     MEMORY_PLAN_SCHEMA, MemoryPlan, ORDER_PLAN_SCHEMA, OrderGraph, OrderPlan, Variant,
 };
@@ -17,7 +18,7 @@ use std::path::Path;
 /// Replay of a file, in the terms of all three kinds.
 struct Judged {
     kind: &'static str,
-    name: String,
+    name: Name,
     sha256: Option<String>,
     variant: Option<Variant>,
     /// Peak of an order, all of it; height of a placement.
@@ -84,7 +85,7 @@ pub(super) fn refused(file: &str, problem: impl std::fmt::Display) -> Failure {
     }
 }
 
-fn order(graph: &str, input: &Input) -> Result<Judged, Failure> {
+fn order(graph: &Path, input: &Input) -> Result<Judged, Failure> {
     let graph = source::order_graph(graph)?;
     let plan = OrderPlan::parse(&input.name, &input.bytes)?;
     let replay = plan.replay(&graph).map_err(|e| refused(&input.name, e))?;
@@ -94,7 +95,7 @@ fn order(graph: &str, input: &Input) -> Result<Judged, Failure> {
     })
 }
 
-fn memory_plan(graph: &str, input: &Input) -> Result<Judged, Failure> {
+fn memory_plan(graph: &Path, input: &Input) -> Result<Judged, Failure> {
     let graph = source::order_graph(graph)?;
     let plan = MemoryPlan::parse(&input.name, &input.bytes)?;
     let replay = plan.replay(&graph).map_err(|e| refused(&input.name, e))?;
@@ -118,8 +119,8 @@ fn of_order(kind: &'static str, graph: &OrderGraph, plan: &OrderPlan) -> Judged 
     }
 }
 
-fn placement(lives: &str, input: &Input) -> Result<Judged, Failure> {
-    let buffers = source::lives(Path::new(lives))?;
+fn placement(lives: &Path, input: &Input) -> Result<Judged, Failure> {
+    let buffers = source::lives(lives)?;
     let placement = read_placement(&input.name, &input.bytes, &buffers)
         .map_err(|e| source::table_failure(&e))?;
     let replay = placement
@@ -127,7 +128,7 @@ fn placement(lives: &str, input: &Input) -> Result<Judged, Failure> {
         .map_err(|e| refused(&input.name, e))?;
     Ok(Judged {
         kind: "placement",
-        name: lives.into(),
+        name: crate::files::input_name(lives).into(),
         sha256: None,
         variant: None,
         peak_bytes: replay.height,

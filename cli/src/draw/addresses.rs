@@ -17,11 +17,12 @@ const NAMED_BUFFERS: usize = 4_000;
 pub fn draw(lives: &Lives, placement: &Placement, title: &str) -> Result<String, Failure> {
     let buffers = lives.buffers();
     let height = lives.height(placement);
+    let time = |moment: u64| lives.time(moment) as f64;
     let last = buffers.iter().map(|b| b.upper).max().unwrap_or(0);
     let (unit, name) = style::byte_unit(height);
     let frame = Frame {
         pixels: (84, 76, SIZE.0 as i32 - 30, SIZE.1 as i32 - 66),
-        x: (0.0, (last as f64).max(1.0)),
+        x: (time(0), time(last.max(1))),
         y: (0.0, (height as f64 / unit * 1.04).max(f64::MIN_POSITIVE)),
         root: false,
     };
@@ -31,15 +32,15 @@ pub fn draw(lives: &Lives, placement: &Placement, title: &str) -> Result<String,
         for piece in buffer.pieces() {
             let (low, high) = (offset + piece.start, offset + piece.end);
             let place = (
-                frame.across(piece.lower as f64),
+                frame.across(time(piece.lower)),
                 frame.up(high as f64 / unit),
-                frame.across(piece.upper as f64),
+                frame.across(time(piece.upper)),
                 frame.up(low as f64 / unit),
             );
             pieces.push((place, PALETTE[k % PALETTE.len()]));
             if buffers.len() <= NAMED_BUFFERS {
                 let size = format_bytes(piece.end - piece.start);
-                let (lower, upper) = (piece.lower, piece.upper);
+                let [lower, upper] = [piece.lower, piece.upper].map(|moment| lives.time(moment));
                 let text = format!("{}: {size} at {low}, {lower} to {upper}", buffer.id);
                 hovers.push(Hover { place, text });
             }

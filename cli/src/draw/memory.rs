@@ -186,7 +186,7 @@ pub(super) fn time_axis(longest: u64, unit: &CostUnit) -> (f64, String) {
             let (scale, name) = report::time_unit(longest as f64 * each);
             (scale / each, name.into())
         }
-        None => (1.0, unit.name.clone()),
+        None => (1.0, unit.name.to_string()),
     }
 }
 

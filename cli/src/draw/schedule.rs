@@ -5,97 +5,10 @@ use crate::failure::Failure;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 use remat_instances::Instance;
-use remat_instances::plan::{HostBuffer, Plan, Register, Step};
-use std::collections::BTreeMap;
+use remat_instances::plan::{Plan, StageSpans};
 
 /// Colour of tensors on the host; what is kept as well is drawn over it.
 const ON_HOST: RGBColor = PALETTE[2];
-
-/// A plan by stages: a stage ends with the first computation of a node.
-pub struct Stages {
-    /// Number of stages.
-    pub count: usize,
-    /// First computations: `(stage, node)`.
-    pub first: Vec<(usize, usize)>,
-    /// Recomputations: `(stage, node)`.
-    pub again: Vec<(usize, usize)>,
-    /// Tensors kept over the start of stages: `(node, first stage, last stage)`, both included.
-    pub kept: Vec<(usize, usize, usize)>,
-    /// Tensors with a copy on the host over the start of stages, as `kept`.
-    pub on_host: Vec<(usize, usize, usize)>,
-}
-
-impl Stages {
-    /// The stages of a plan. Statements must have passed the replay.
-    pub fn new(plan: &Plan, nodes: usize) -> Self {
-        let mut seen = vec![false; nodes];
-        let mut stage = 0;
-        let mut stages = Stages {
-            count: 0,
-            first: Vec::new(),
-            again: Vec::new(),
-            kept: Vec::new(),
-            on_host: Vec::new(),
-        };
-        let mut buffers: BTreeMap<HostBuffer, (usize, usize)> = BTreeMap::new();
-        // What a register holds, and the stage it was computed in.
-        let mut holds: BTreeMap<Register, (usize, usize)> = BTreeMap::new();
-        let mut allocated: BTreeMap<Register, usize> = BTreeMap::new();
-        let mut keep = |(node, from): (usize, usize), to: usize| {
-            if to > from {
-                stages.kept.push((node, from + 1, to));
-            }
-        };
-        for step in &plan.steps {
-            match *step {
-                Step::Allocate { register, node } => {
-                    allocated.insert(register, node.index());
-                }
-                Step::Prefetch { register, .. } => {
-                    if let Some(node) = allocated.get(&register) {
-                        holds.insert(register, (*node, stage));
-                    }
-                }
-                Step::Offload { register, buffer } => {
-                    if let Some((node, _)) = holds.get(&register) {
-                        buffers.insert(buffer, (*node, stage));
-                    }
-                }
-                Step::Wait { .. } => {}
-                Step::Release { buffer } => {
-                    if let Some((node, from)) = buffers.remove(&buffer)
-                        && stage > from + 1
-                    {
-                        stages.on_host.push((node, from + 1, stage - 1));
-                    }
-                }
-                Step::Compute { node, register, .. } => {
-                    let i = node.index();
-                    if let Some(over) = holds.insert(register, (i, stage)) {
-                        keep(over, stage);
-                    }
-                    if std::mem::replace(&mut seen[i], true) {
-                        stages.again.push((stage, i));
-                    } else {
-                        stages.first.push((stage, i));
-                        stage += 1;
-                    }
-                }
-                Step::Deallocate { register } => {
-                    if let Some(held) = holds.remove(&register) {
-                        // Frees after the stage's node ran belong to that stage.
-                        keep(held, stage.saturating_sub(1));
-                    }
-                }
-            }
-        }
-        for held in holds.into_values() {
-            keep(held, stage.saturating_sub(1));
-        }
-        stages.count = stage;
-        stages
-    }
-}
 
 /// The picture as SVG text.
 ///
@@ -103,7 +16,7 @@ impl Stages {
 /// [`Failure::Draw`].
 pub fn draw(instance: &Instance, plan: &Plan, title: &str) -> Result<String, Failure> {
     let n = instance.len();
-    let stages = Stages::new(plan, n);
+    let stages = StageSpans::new(plan, n);
     let side = (900 / n.max(1)).clamp(1, 24) as i32;
     let side = if n > 900 {
         1.0
@@ -179,7 +92,7 @@ pub fn draw(instance: &Instance, plan: &Plan, title: &str) -> Result<String, Fai
 fn frame(
     area: &Area<'_>,
     instance: &Instance,
-    stages: &Stages,
+    stages: &StageSpans,
     (left, top): (i32, i32),
     (extent, down): (i32, i32),
     side: f64,

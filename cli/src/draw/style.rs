@@ -192,7 +192,8 @@ impl Frame {
     pub fn across(&self, x: f64) -> i32 {
         let (left, _, right, _) = self.pixels;
         let share = (x - self.x.0) / (self.x.1 - self.x.0);
-        left + (share * f64::from(right - left)).round() as i32
+        // A range of one point has no share: the frame cuts what is outside.
+        left.saturating_add((share * f64::from(right - left)).round() as i32)
     }
 
     /// The pixel of a vertical value.

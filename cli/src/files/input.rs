@@ -2,7 +2,9 @@
 
 use super::is_stream;
 use crate::failure::Failure;
+use crate::interrupt;
 use remat_instances::document::LARGEST_DOCUMENT;
+use remat_instances::name::escaped;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -47,12 +49,13 @@ pub fn text(path: &Path) -> Result<Input, Failure> {
 pub fn input_name(path: &Path) -> String {
     match is_stream(path) {
         true => "standard input".into(),
-        false => path.display().to_string(),
+        false => escaped(&path.display().to_string()),
     }
 }
 
 /// Reads at most so many bytes.
 fn read(path: &Path, most: u64) -> Result<Input, Failure> {
+    let _waiting = interrupt::reading();
     let mut bytes = Vec::new();
     if is_stream(path) {
         static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -68,7 +71,7 @@ fn read(path: &Path, most: u64) -> Result<Input, Failure> {
         read.map_err(|e| fail(name.clone(), e.to_string()))?;
         return Ok(Input { name, bytes });
     }
-    let name = path.display().to_string();
+    let name = input_name(path);
     let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
     match read {
         Ok(_) => Ok(Input { name, bytes }),

@@ -13,7 +13,16 @@ pub use input::{Input, document, input_name, text};
 pub use output::{Files, each, print, printed, shown};
 pub use plans::{PlanFolder, batch_name, budget_name};
 
+use remat_lp::temporary::Temporary;
 use std::path::Path;
+
+/// A folder of its own among the temporary files.
+///
+/// # Errors
+/// The words of the system.
+pub fn temporary_folder() -> std::io::Result<Temporary> {
+    Temporary::folder(&std::env::temp_dir(), "remat-bb-")
+}
 
 /// Returns whether a path stands for a standard stream.
 fn is_stream(path: &Path) -> bool {

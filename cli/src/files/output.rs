@@ -1,13 +1,14 @@
 //! Outputs: files that are whole or not there, and standard output whose reader may go away.
 
-use super::is_stream;
+use super::{is_stream, temporary_folder};
 use crate::failure::{self, Failure, note};
 use crate::interrupt;
 use crate::visible::visible;
+use remat_instances::name::escaped;
 use remat_lp::{encode, whole_file};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Writes text to standard output. A reader that went away (a closed pipe) is no error.
 ///
@@ -86,6 +87,7 @@ impl Files {
             let named = outputs.iter();
             named.filter_map(|&(option, path)| Some((option, path?)))
         };
+        interrupt::discard_parts();
         let mut streams = outputs().filter(|(_, path)| is_stream(path));
         let files = Files {
             json,
@@ -139,7 +141,8 @@ impl Files {
     }
 
     /// Writes a file, gzipped if its name ends in `.gz`. Where that is not possible any more, the
-    /// text goes to the folder of temporary files, or to standard output, and the failure says so.
+    /// text goes to a folder of its own among the temporary files, or to standard output, and the
+    /// failure says so.
     ///
     /// # Errors
     /// [`Failure::Write`] says what the system said.
@@ -149,10 +152,15 @@ impl Files {
         }
         interrupt::discard_parts();
         let write = |path: &Path| whole_file::write(path, &[&encode(path, text)?]);
+        let elsewhere = || -> std::io::Result<PathBuf> {
+            let folder = temporary_folder()?;
+            let name = path.file_name().unwrap_or_default();
+            write(&folder.path().join(name))?;
+            Ok(folder.keep().join(name))
+        };
         write(path).map_err(|e| {
-            let other = elsewhere(path);
-            let remedy = match write(&other) {
-                Ok(()) => format!("it was written to {} instead", other.display()),
+            let remedy = match elsewhere() {
+                Ok(other) => format!("it was written to {} instead", shown(&other)),
                 Err(_) if self.json || self.streams => "it is lost".into(),
                 Err(_) => match print_bytes(text.as_bytes()) {
                     Ok(()) => "it was written to standard output instead".into(),
@@ -167,10 +175,7 @@ impl Files {
     /// write.
     pub fn left(&self, path: &Path) {
         if !is_stream(path) && path.is_file() {
-            let text = format!(
-                "{} is of an earlier run and was left as it is",
-                path.display()
-            );
+            let text = format!("{} is of an earlier run and was left as it is", shown(path));
             note(&text, false);
         }
     }
@@ -180,19 +185,8 @@ impl Files {
 pub fn shown(path: &Path) -> String {
     match is_stream(path) {
         true => "standard output".into(),
-        false => path.display().to_string(),
+        false => escaped(&path.display().to_string()),
     }
-}
-
-/// A new file among the temporary ones, with as much of the name as a name can hold.
-fn elsewhere(path: &Path) -> PathBuf {
-    const CHARACTERS: usize = 40;
-    static COUNT: AtomicU64 = AtomicU64::new(1);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let skipped = name.chars().count().saturating_sub(CHARACTERS);
-    let end: String = name.chars().skip(skipped).collect();
-    std::env::temp_dir().join(format!("remat-bb-{}-{count}-{end}", std::process::id()))
 }
 
 fn unwritten(file: &Path, problem: String, remedy: Option<String>) -> Failure {

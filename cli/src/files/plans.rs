@@ -87,7 +87,7 @@ impl PlanFolder {
         let path = self.file(name);
         let text = plan.planned(instance, budget_bytes)?.text();
         self.files.write(&path, &text)?;
-        Ok(path.display().to_string())
+        Ok(super::shown(&path))
     }
 
     fn file(&self, name: &str) -> PathBuf {

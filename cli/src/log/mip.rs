@@ -27,6 +27,11 @@ impl LogTable for SearchLog {
         let number = |name| event.number(name).unwrap_or(f64::NAN);
         match event.name {
             "progress" => self.look(event),
+            "file problem" => format!(
+                "warning: {}; {}\n",
+                event.text("problem").unwrap_or_default(),
+                event.text("consequence").unwrap_or_default()
+            ),
             "cuts" | "restricted" | "worker" if !self.verbose => String::new(),
             "cuts" => format!(
                 "  cuts, round {:>3}: {:>5} new, {:>5} in, objective {:.9}\n",

@@ -1,6 +1,7 @@
 //! Solvers on this machine.
 
 use super::{Limits, Run, Solver, Task, process, programs};
+use crate::files;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,7 +59,7 @@ fn own_program() -> Option<PathBuf> {
 
 /// The standard output of a short command.
 fn said(command: &mut Command) -> Result<String, String> {
-    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let folder = files::temporary_folder().map_err(|e| e.to_string())?;
     let output = process::output(command, folder.path(), VERSION_SECONDS)?;
     match output.status.success() {
         true => Ok(output.out.trim().to_owned()),
@@ -200,7 +201,7 @@ impl Installed {
     /// # Errors
     /// There is no answer, and why, in words: the solver refused the model, or was killed.
     pub fn solve(&self, task: &Task<'_>, limits: &Limits) -> Result<Run, String> {
-        let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+        let folder = files::temporary_folder().map_err(|e| e.to_string())?;
         let mut command = match self.script {
             Some(script) => self.python(script, task, limits),
             None => programs::command(self.solver, &self.program, task, limits, folder.path()),

@@ -1,11 +1,11 @@
 //! The command line of AMPL's solvers: `remat-bb stub -AMPL name=value ...`, with options in the
 //! environment variable `remat_bb_options` or `remat-bb_options` as well.
 
-use super::request::{Request, Solved, number, write};
+use super::request::{Request, Solved, number, refused, write};
 use crate::failure::{Failure, note};
 use crate::files::{self, Input};
 use crate::report;
-use remat_formulations::program::Ending;
+use remat_formulations::program::{Ending, Program};
 use remat_lp::nl::{self, NlSolution};
 use std::path::PathBuf;
 
@@ -63,19 +63,21 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         problem: error.to_string(),
         remedy: "give a linear problem as AMPL, Pyomo or JuMP write it".into(),
     })?;
+    let program = Program::of_nl(&problem).map_err(refused)?;
     request.points.extend(problem.start);
-    let solved = request.solve_model(problem.model)?;
+    let solved = request.solve_program(program, problem.model)?;
     let message = message(&solved);
     if !quiet {
         files::print(&format!("{message}\n"))?;
     }
-    let duals = solved.answer.duals.as_ref().map(|d| d.rows.as_slice());
+    let (rows, cols) = problem.size;
+    let duals = solved.answer.duals.as_ref().map(|d| &d.rows[..rows]);
     let solution = NlSolution {
         message: &message,
         options: &problem.options,
-        size: (solved.model.num_rows(), solved.model.num_cols()),
+        size: problem.size,
         duals,
-        x: solved.x(),
+        x: solved.x().map(|x| &x[..cols]),
         objective: problem.objective,
         result: result_code(&solved),
     };
@@ -87,6 +89,7 @@ fn result_code(solved: &Solved) -> i32 {
     match solved.answer.ending {
         Ending::Optimal => 0,
         Ending::Infeasible | Ending::Cutoff => 200,
+        Ending::InfeasibleOrUnbounded => 299,
         Ending::Unbounded => 300,
         Ending::TimeLimit => 401,
         Ending::NodeLimit => 402,
@@ -103,6 +106,7 @@ fn message(solved: &Solved) -> String {
         Ending::Optimal => "optimal solution",
         Ending::Infeasible | Ending::Cutoff => "infeasible problem",
         Ending::Unbounded => "unbounded problem",
+        Ending::InfeasibleOrUnbounded => "infeasible or unbounded problem",
         Ending::Numeric => "numerical trouble",
         limit => limit.words(),
     };

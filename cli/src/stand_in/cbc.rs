@@ -211,8 +211,10 @@ fn solution(solved: &Solved, all: bool) -> String {
             // Writing to a String cannot fail.
             let _ = writeln!(
                 out,
-                "{i:7} {} {activity:>20} {dual:>20}",
-                model.row_name(id)
+                "{i:7} {} {:>20} {:>20}",
+                model.row_name(id),
+                digits(activity),
+                digits(dual)
             );
         }
     }
@@ -220,10 +222,33 @@ fn solution(solved: &Solved, all: bool) -> String {
         if all || value != 0.0 {
             let name = model.col_name(ColId(j as u32));
             let cost = duals.map_or(0.0, |d| d.reduced_costs[j]);
+            let (value, cost) = (digits(value), digits(cost));
             let _ = writeln!(out, "{j:7} {name} {value:>20} {cost:>20}");
         }
     }
     out
+}
+
+/// A number to 15 significant digits, as CBC prints it (`%.15g` of C).
+fn digits(value: f64) -> String {
+    const DIGITS: i32 = 15;
+    let trimmed = |text: &str| match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text.to_owned(),
+    };
+    let scientific = format!("{value:.14e}");
+    let parts = scientific.split_once('e');
+    let parts = parts.and_then(|(mantissa, e)| Some((mantissa, e.parse::<i32>().ok()?)));
+    match parts {
+        Some((_, e)) if (-4..DIGITS).contains(&e) => {
+            trimmed(&format!("{value:.*}", (DIGITS - 1 - e) as usize))
+        }
+        Some((mantissa, e)) => {
+            let sign = if e < 0 { '-' } else { '+' };
+            format!("{}e{sign}{:02}", trimmed(mantissa), e.abs())
+        }
+        None => value.to_string(),
+    }
 }
 
 /// Lines that are looked for in CBC's log.
@@ -267,4 +292,29 @@ fn log(solved: &Solved) -> String {
         solved.seconds,
     );
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::digits;
+
+    #[test]
+    fn numbers_are_those_of_c() {
+        let cases = [
+            (0.0, "0"),
+            (0.1 + 0.2, "0.3"),
+            (1.0 / 3.0, "0.333333333333333"),
+            (-2.5, "-2.5"),
+            (123456789012345.6, "123456789012346"),
+            (999999999999999.9, "1e+15"),
+            (1.5e15, "1.5e+15"),
+            (1e-4, "0.0001"),
+            (1.25e-5, "1.25e-05"),
+            (1e100, "1e+100"),
+            (f64::INFINITY, "inf"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(digits(value), text);
+        }
+    }
 }

@@ -101,6 +101,7 @@ fn log(solved: &Solved) -> String {
         }
         Ending::Infeasible | Ending::Cutoff => "Model is infeasible".into(),
         Ending::Unbounded => "Model is unbounded".to_owned(),
+        Ending::InfeasibleOrUnbounded => "Model is infeasible or unbounded".into(),
         Ending::TimeLimit => "Time limit reached".into(),
         Ending::NodeLimit => "Node limit reached".into(),
         Ending::Interrupted => "Solve interrupted".into(),

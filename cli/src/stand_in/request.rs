@@ -3,8 +3,9 @@
 use crate::commands::{lp, mip};
 use crate::failure::Failure;
 use crate::interrupt;
-use remat_formulations::program::{Answer, Ending, Kind, Program, ProgramSettings, solve_program};
-use remat_lp::{Model, Sense};
+use remat_formulations::program::{Answer, Ending, Kind, Program, ProgramError};
+use remat_formulations::program::{ProgramSettings, Special, solve_program};
+use remat_lp::{Model, ModelFile, Sense};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -65,25 +66,22 @@ impl Request {
     /// # Errors
     /// [`Failure`] for files that cannot be read, and settings that make no sense.
     pub fn solve(self) -> Result<Solved, Failure> {
-        let model = lp::read(&self.model)?;
-        self.solve_model(model)
+        let file = lp::read_all(&self.model)?;
+        let program = Program::of_file(&file).map_err(refused)?;
+        let ModelFile { model, .. } = file;
+        self.solve_program(program, model)
     }
 
-    /// Solves a model that is read already.
+    /// Solves a program whose columns and rows are those of a model.
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
-    pub fn solve_model(mut self, model: Model) -> Result<Solved, Failure> {
+    pub fn solve_program(mut self, mut program: Program, model: Model) -> Result<Solved, Failure> {
         let begun = Instant::now();
         interrupt::catch(
             "ending with the best solution so far; once more to end at once",
             false,
         );
-        let refused = |e: remat_formulations::program::ProgramError| Failure::Usage {
-            problem: e.to_string(),
-            remedy: "check the numbers in the model and the options".into(),
-        };
-        let mut program = Program::of_model(&model).map_err(refused)?;
         if let Some(sense) = self.sense {
             program.set_sense(sense);
         }
@@ -92,21 +90,37 @@ impl Request {
             for col in cols {
                 program.set_kind(col, Kind::Continuous).map_err(refused)?;
             }
+            // Ordered sets and implications are about columns that are whole, or as good as that.
+            let is_whole = |special: &Special| {
+                matches!(special, Special::Sos { .. } | Special::Indicator { .. })
+            };
+            let specials = program.specials().filter(|special| is_whole(special.1));
+            let specials: Vec<_> = specials.map(|special| special.0).collect();
+            for special in specials {
+                program.remove_special(special).map_err(refused)?;
+            }
         }
         for path in &self.starts {
             self.points.push(mip::start(path, &model)?);
         }
         self.settings.starts = self.points;
         self.settings.model.mip.limits.interrupt = Some(interrupt::flag());
-        let integer = program.has_integers();
+        let integer = program.has_integers() || program.has_specials();
         let answer = solve_program(&program, &self.settings, Arc::new(())).map_err(refused)?;
-        let model = program.compile().map_err(refused)?.model;
         Ok(Solved {
-            model,
+            model: Arc::new(model),
             answer,
             integer,
             seconds: begun.elapsed().as_secs_f64(),
         })
+    }
+}
+
+/// A failure of a program.
+pub fn refused(error: ProgramError) -> Failure {
+    Failure::Usage {
+        problem: error.to_string(),
+        remedy: "check the numbers in the model and the options".into(),
     }
 }
 
@@ -120,7 +134,11 @@ impl Solved {
     pub fn stopped(&self) -> bool {
         !matches!(
             self.answer.ending,
-            Ending::Optimal | Ending::Infeasible | Ending::Unbounded | Ending::Cutoff
+            Ending::Optimal
+                | Ending::Infeasible
+                | Ending::Unbounded
+                | Ending::InfeasibleOrUnbounded
+                | Ending::Cutoff
         )
     }
 }

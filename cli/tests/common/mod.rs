@@ -19,6 +19,13 @@ pub fn run(arguments: &[&str]) -> Output {
     command(arguments).output().expect("the binary starts")
 }
 
+/// Runs the binary in a folder, to its end.
+pub fn run_in(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = command(arguments);
+    command.current_dir(folder);
+    command.output().expect("the binary starts")
+}
+
 /// Runs the binary and expects an exit code.
 pub fn run_to(code: i32, arguments: &[&str]) -> (String, String) {
     let output = run(arguments);
@@ -102,3 +109,37 @@ pub fn knapsack(folder: &Path) -> PathBuf {
     std::fs::write(&path, out).unwrap();
     path
 }
+
+/// Writes a knapsack of three rows: a tree of some hundred nodes without cuts and restricted
+/// programs ([`TREE`]).
+pub fn three_rows(folder: &Path) -> PathBuf {
+    let weight = |row: u32, k: u32| {
+        let (square, linear) = [(7, 13), (11, 5), (3, 29)][row as usize];
+        10 + (k * k * square + k * linear) % 89
+    };
+    let sum = |of: &dyn Fn(u32) -> u32| -> String {
+        (0..20).map(|k| format!(" + {} x{k}", of(k))).collect()
+    };
+    let profit = |k| (0..3).map(|row| weight(row, k)).sum::<u32>() + k * k % 20;
+    let mut out = format!("Maximize\n p:{}\nSubject To\n", sum(&profit));
+    for row in 0..3 {
+        let half = (0..20).map(|k| weight(row, k)).sum::<u32>() / 2;
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, " w{row}:{} <= {half}", sum(&|k| weight(row, k)));
+    }
+    let names: String = (0..20).map(|k| format!(" x{k}")).collect();
+    out += &format!("Binary\n{names}\nEnd\n");
+    let path = folder.join("three_rows.lp");
+    std::fs::write(&path, out).unwrap();
+    path
+}
+
+/// Options of `mip` that leave a search nothing but its tree.
+pub const TREE: [&str; 6] = [
+    "--set",
+    "cuts=false",
+    "--set",
+    "sub_mips=false",
+    "--threads",
+    "1",
+];

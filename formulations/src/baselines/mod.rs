@@ -51,8 +51,11 @@ pub(crate) mod fixtures;
 mod tests;
 
 use remat_instances::instance::{Instance, NodeId};
+use remat_instances::name::Name;
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate::{self, Replay};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Reason why a heuristic has nothing to say about an instance.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -71,7 +74,7 @@ pub enum NotApplicable {
         /// First node that breaks the chain.
         node: NodeId,
         /// Its name.
-        name: String,
+        name: Name,
         /// Number of tensors it reads.
         inputs: usize,
     },
@@ -112,20 +115,44 @@ pub type Heuristic = fn(&Instance, u64, Patience<'_>) -> Result<CheckmateSchedul
 
 /// The patience of whoever waits for a heuristic: those that may take long ask it.
 #[derive(Clone, Copy)]
-pub struct Patience<'a>(Option<&'a (dyn Fn() -> bool + Sync)>);
+pub struct Patience<'a>(Waiting<'a>);
+
+#[derive(Clone, Copy)]
+enum Waiting<'a> {
+    Endless,
+    Until(&'a (dyn Fn() -> bool + Sync)),
+    Flag(&'a Arc<AtomicBool>),
+}
 
 impl<'a> Patience<'a> {
     /// Waits for as long as it takes.
-    pub const ENDLESS: Patience<'static> = Patience(None);
+    pub const ENDLESS: Patience<'static> = Patience(Waiting::Endless);
 
     /// Waits until `is_over`, which is asked often, says that the time is over.
     pub fn until(is_over: &'a (dyn Fn() -> bool + Sync)) -> Self {
-        Patience(Some(is_over))
+        Patience(Waiting::Until(is_over))
+    }
+
+    /// Waits until a flag is set.
+    pub fn until_set(flag: &'a Arc<AtomicBool>) -> Self {
+        Patience(Waiting::Flag(flag))
     }
 
     /// Returns whether the heuristic is to end, with the best schedule so far.
     pub fn is_over(self) -> bool {
-        self.0.is_some_and(|is_over| is_over())
+        match self.0 {
+            Waiting::Endless => false,
+            Waiting::Until(is_over) => is_over(),
+            Waiting::Flag(flag) => flag.load(Ordering::Relaxed),
+        }
+    }
+
+    /// The flag, for linear programs to look at, if it is one.
+    fn flag(self) -> Option<Arc<AtomicBool>> {
+        match self.0 {
+            Waiting::Flag(flag) => Some(flag.clone()),
+            Waiting::Endless | Waiting::Until(_) => None,
+        }
     }
 }
 
@@ -281,14 +308,14 @@ static ALL: [Baseline; 16] = [
         description: "Checkmate's two-phase rounding of the relaxation, with several thresholds and allowances",
         source: "Jain et al., Checkmate, MLSys 2020, section 5",
         solves_program: true,
-        heuristic: |instance, budget, _| rounding::two_phase(instance, budget),
+        heuristic: rounding::two_phase,
     },
     Baseline {
         name: "lp-rounding-random",
         description: "the same with 100 random roundings of each relaxation besides",
         source: "Jain et al., Checkmate, MLSys 2020, section 5",
         solves_program: true,
-        heuristic: |instance, budget, _| rounding::randomised_two_phase(instance, budget),
+        heuristic: rounding::randomised_two_phase,
     },
 ];
 

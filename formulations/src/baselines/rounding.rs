@@ -6,7 +6,7 @@
 //! executed; whether it fits the budget is left to chance, so a linear program is usually solved
 //! for a little less memory, and several roundings are tried.
 
-use super::{NotApplicable, best};
+use super::{NotApplicable, Patience, best};
 use crate::bound::smallest_budget;
 use crate::checkmate::CheckmateGraph;
 use crate::checkmate::interval;
@@ -27,7 +27,11 @@ const SEED: u64 = 1;
 
 /// The fractional `S` of the relaxation under a budget: the interval form without cuts, over all
 /// schedules.
-fn relaxation(instance: &Instance, budget_bytes: u64) -> Result<Vec<f64>, NotApplicable> {
+fn relaxation(
+    instance: &Instance,
+    budget_bytes: u64,
+    patience: Patience<'_>,
+) -> Result<Vec<f64>, NotApplicable> {
     let n = instance.len();
     if n > MOST_NODES {
         return Err(NotApplicable::TooLarge {
@@ -40,9 +44,14 @@ fn relaxation(instance: &Instance, budget_bytes: u64) -> Result<Vec<f64>, NotApp
     let budget_bytes = budget_bytes.max(smallest_budget(instance).needed_bytes);
     let settings = RootSettings {
         cut_rounds: 0,
+        stop: patience.flag(),
         ..RootSettings::default()
     };
-    let root = interval::root_bound(instance, budget_bytes, &settings).map_err(|e| failed(&e))?;
+    let root = interval::root_bound(instance, budget_bytes, &settings);
+    if patience.is_over() {
+        return Err(NotApplicable::OutOfTime);
+    }
+    let root = root.map_err(|e| failed(&e))?;
     let graph = CheckmateGraph::new(instance, budget_bytes).map_err(|e| failed(&e))?;
     let point = root.point.fractional(&graph);
     let entry = |k: usize| point.retained(k / n, k % n);
@@ -54,27 +63,33 @@ fn relaxation(instance: &Instance, budget_bytes: u64) -> Result<Vec<f64>, NotApp
 pub(super) fn two_phase(
     instance: &Instance,
     budget_bytes: u64,
+    patience: Patience<'_>,
 ) -> Result<CheckmateSchedule, NotApplicable> {
-    from_relaxations(instance, budget_bytes, 0)
+    from_relaxations(instance, budget_bytes, 0, patience)
 }
 
 /// The same with 100 random roundings of each relaxation besides.
 pub(super) fn randomised_two_phase(
     instance: &Instance,
     budget_bytes: u64,
+    patience: Patience<'_>,
 ) -> Result<CheckmateSchedule, NotApplicable> {
-    from_relaxations(instance, budget_bytes, SAMPLES)
+    from_relaxations(instance, budget_bytes, SAMPLES, patience)
 }
 
 fn from_relaxations(
     instance: &Instance,
     budget_bytes: u64,
     samples: u64,
+    patience: Patience<'_>,
 ) -> Result<CheckmateSchedule, NotApplicable> {
     let mut found = Vec::new();
     for percent in ALLOWANCES {
         let allowed = (u128::from(budget_bytes) * u128::from(percent) / 100) as u64;
-        let fractional = relaxation(instance, allowed)?;
+        let fractional = match relaxation(instance, allowed, patience) {
+            Err(NotApplicable::OutOfTime) if !found.is_empty() => break,
+            other => other?,
+        };
         let schedule = best_of(instance, &fractional, budget_bytes, samples, SEED);
         found.push(schedule.map_err(|e| NotApplicable::Relaxation(e.to_string()))?);
     }

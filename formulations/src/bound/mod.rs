@@ -9,12 +9,15 @@
 mod any_plan;
 mod knapsack;
 mod moments;
+mod regress;
 
 pub use any_plan::any_plan_bound;
+pub(crate) use regress::has_no_way_back;
 
 use moments::Moments;
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::{Instance, NodeId};
+use remat_instances::name::Name;
 
 /// Moments whose knapsack is solved exactly; the others keep their relaxation.
 const EXACT_MOMENTS: usize = 24;
@@ -40,7 +43,7 @@ pub struct TooSmall {
     /// The node.
     pub node: NodeId,
     /// Its name.
-    pub name: String,
+    pub name: Name,
     /// Bytes without which it cannot run.
     pub needed_bytes: u64,
     /// Bytes of its inputs.

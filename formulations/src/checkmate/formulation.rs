@@ -11,6 +11,7 @@ use crate::life::proof;
 use crate::solve::{
     BoundProof, Formulation, Heuristic, Problem, Settings, SolveError, Start, Watch, planned,
 };
+use remat_instances::budget::format_bytes;
 use remat_instances::instance::Instance;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule, Semantics};
 use remat_instances::simulate::{self, Replay, ReplayError};
@@ -177,6 +178,16 @@ impl Problem for CheckmateProblem<'_> {
         let layout = self.layout.as_deref()?;
         let budget = self.budget_bytes;
         layers::root_start(self.instance, layout, program, budget, stop, incumbents)
+    }
+
+    fn refuted(&self) -> Option<String> {
+        let refuted = bound::has_no_way_back(self.instance, self.budget_bytes);
+        refuted.then(|| {
+            format!(
+                "no plan fits, in any order, however often it computes: every way back from the last node needs more than {} at some step",
+                format_bytes(self.budget_bytes)
+            )
+        })
     }
 
     fn everything(&self) -> &BitMatrix {

@@ -101,7 +101,7 @@ impl LargeGraph<'_> {
             seed: shared.settings.seed,
             rounds: match shared.watch.left() {
                 Some(_) => u64::MAX,
-                None => STRETCHES_PER_ROUND * u64::from(shared.settings.rounds),
+                None => STRETCHES_PER_ROUND * u64::from(shared.settings.fixed_rounds(0)[0]),
             },
             time: shared.watch.left(),
             target: shared.incumbents.bound(),

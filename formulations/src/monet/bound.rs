@@ -4,6 +4,7 @@
 use super::anneal::{MonetLandscape, Way};
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::{Instance, NodeId};
+use remat_instances::name::Name;
 
 /// Proof that no schedule fits: a node that cannot run even alone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,7 +16,7 @@ pub struct TooSmall {
     /// The node.
     pub node: NodeId,
     /// Its name.
-    pub name: String,
+    pub name: Name,
     /// Bytes without which it cannot run: fixed memory, its passing list, its output, what the
     /// backward node reads, and the smallest workspace.
     pub needed_bytes: u64,

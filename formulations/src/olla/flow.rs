@@ -170,7 +170,7 @@ fn operator(graph: &OrderGraph, problem: &OrderProblem, v: usize) -> FlowOperato
     let weights = known.inputs.iter();
     let weights = weights.filter(|t| graph.tensors()[t.index()].resident);
     FlowOperator {
-        name: known.name.clone(),
+        name: known.name.as_str().into(),
         weights: weights.count(),
         workspace_bytes: problem.workspace_bytes(v),
         ..FlowOperator::default()

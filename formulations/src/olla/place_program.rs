@@ -42,7 +42,7 @@ impl PlaceProgram {
         let buffers = lives.buffers();
         if let Some(buffer) = buffers.iter().find(|b| b.has_windows()) {
             return Err(ProgramError::Window {
-                buffer: buffer.id.clone(),
+                buffer: buffer.id.as_str().into(),
             });
         }
         let numbers = |b: &Buffer| [b.size, b.alignment * u64::from(b.alignment > 1)];
@@ -103,10 +103,11 @@ impl PlaceProgram {
                     LifeOf::Workspace(v) => match graph.operators()[v.index()].name.as_str() {
                         "" => String::new(),
                         name => format!("{name}_workspace"),
-                    },
+                    }
+                    .into(),
                 };
                 Buffer {
-                    id: names.fresh(&wanted, &buffer.id),
+                    id: names.fresh(&wanted, &buffer.id).into(),
                     ..buffer.clone()
                 }
             });

@@ -40,5 +40,6 @@ mod windows;
 pub use baselines::PlaceBaseline;
 pub use front::place;
 pub use outcome::{PlaceError, PlaceOutcome, PlaceStatus};
-pub use plan::{ALIGNMENT_LIMIT, PlacePlanError, PlacedPlan, place_plan};
+pub(crate) use plan::check_alignment;
+pub use plan::{ALIGNMENT_LIMIT, PlacePlanError, PlacedPlan, place_plan, place_plan_within};
 pub use settings::PlaceSettings;

@@ -1,10 +1,12 @@
 //! Addresses for everything that a plan takes.
 
+use super::settings::Tuning;
 use super::{PlaceError, PlaceSettings, PlaceStatus, place};
 use remat_instances::Instance;
 use remat_instances::place::{Lives, LivesError, Placement};
 use remat_instances::plan::{AddressesError, Plan, PlanAddresses};
 use remat_instances::simulate::{PlanLives, ReplayError};
+use std::time::{Duration, Instant};
 
 /// Largest alignment, in bytes: that of a page that is huge everywhere.
 pub const ALIGNMENT_LIMIT: u64 = 1 << 30;
@@ -59,6 +61,27 @@ impl PlacedPlan {
         self.addresses.arena_bytes
     }
 
+    /// The lower of two placements of a plan at one alignment, with all that both prove.
+    fn and(self, other: PlacedPlan) -> PlacedPlan {
+        let bound_bytes = self.bound_bytes.max(other.bound_bytes);
+        let nodes = self.nodes + other.nodes;
+        let seconds = self.seconds + other.seconds;
+        let lower = match other.arena_bytes() < self.arena_bytes() {
+            true => other,
+            false => self,
+        };
+        PlacedPlan {
+            status: match lower.arena_bytes() <= bound_bytes {
+                true => PlaceStatus::Optimal,
+                false => lower.status,
+            },
+            bound_bytes,
+            nodes,
+            seconds,
+            ..lower
+        }
+    }
+
     /// Size of the arena above the peak, as a fraction of the peak: 0 if nothing is lost.
     pub fn fragmentation(&self) -> f64 {
         match self.peak_bytes {
@@ -99,13 +122,8 @@ pub fn place_plan(
     settings: &PlaceSettings,
 ) -> Result<PlacedPlan, PlacePlanError> {
     let lives = PlanLives::of(instance, plan)?;
-    let alignment = match alignment_bytes {
-        Some(found) if !found.is_power_of_two() || found > ALIGNMENT_LIMIT => {
-            return Err(PlacePlanError::Alignment { found });
-        }
-        Some(alignment) => alignment,
-        None => lives.suggested_alignment(budget_bytes),
-    };
+    let alignment = check_alignment(alignment_bytes)?
+        .unwrap_or_else(|| lives.suggested_alignment(budget_bytes));
     let buffers = lives.buffers(instance, alignment)?;
     let aside = Aside::of(&buffers, alignment);
     let outcome = place(
@@ -137,6 +155,61 @@ pub fn place_plan(
         nodes: outcome.nodes,
         seconds: outcome.seconds,
     })
+}
+
+/// The alignment of an arena, where one is asked for; 0 is none.
+///
+/// # Errors
+/// [`PlacePlanError::Alignment`] for one that is no power of two, or too large.
+pub(crate) fn check_alignment(asked: Option<u64>) -> Result<Option<u64>, PlacePlanError> {
+    match asked {
+        Some(found) if !found.max(1).is_power_of_two() || found > ALIGNMENT_LIMIT => {
+            Err(PlacePlanError::Alignment { found })
+        }
+        asked => Ok(asked.map(|bytes| bytes.max(1))),
+    }
+}
+
+/// Places a plan as [`place_plan`] does. While the arena is above the budget, and no bound is, it
+/// goes on to ask whether anything fits into the budget, until the limits of the settings.
+///
+/// # Errors
+/// As [`place_plan`].
+pub fn place_plan_within(
+    instance: &Instance,
+    plan: &Plan,
+    alignment_bytes: Option<u64>,
+    budget_bytes: u64,
+    settings: &PlaceSettings,
+) -> Result<PlacedPlan, PlacePlanError> {
+    let begun = Instant::now();
+    let least = PlaceSettings {
+        time_limit: settings.time_limit.map(|limit| limit / 2),
+        ..settings.clone()
+    };
+    let budget = Some(budget_bytes);
+    let mut best = place_plan(instance, plan, alignment_bytes, budget, &least)?;
+    for round in 1..=Tuning::default().fit_rounds {
+        let left = |limit: Duration| limit.checked_sub(begun.elapsed());
+        let is_open = best.arena_bytes() > budget_bytes && best.bound_bytes <= budget_bytes;
+        let is_over = settings
+            .time_limit
+            .is_some_and(|limit| left(limit).is_none());
+        if !is_open || is_over || settings.is_interrupted() {
+            break;
+        }
+        let fit = PlaceSettings {
+            capacity: budget,
+            time_limit: settings.time_limit.and_then(left),
+            nodes: Some(settings.nodes_limit().saturating_mul(1 << round)),
+            seed: settings.seed.wrapping_add(round.into()),
+            ..settings.clone()
+        };
+        let alignment = best.addresses.alignment_bytes;
+        let found = place_plan(instance, plan, Some(alignment), budget, &fit)?;
+        best = best.and(found);
+    }
+    Ok(best)
 }
 
 /// Buffers that are there all the time, and the others.

@@ -1,7 +1,7 @@
 //! Settings of a placement.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Nodes of the search where neither they nor the time are limited.
@@ -33,6 +33,12 @@ impl PlaceSettings {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         }
+    }
+
+    /// Returns whether the user ended the search.
+    pub(super) fn is_interrupted(&self) -> bool {
+        let flag = self.interrupt.as_ref();
+        flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
     /// Nodes of the search at most.
@@ -67,6 +73,9 @@ pub(super) struct Tuning {
     pub proof_nodes: u64,
     /// Steps of a refutation that is written down, four bytes each.
     pub proof_steps: usize,
+    /// Searches for a placement within a budget, each of twice the nodes of the one before, where
+    /// the search for the least height ends above it.
+    pub fit_rounds: u32,
 }
 
 impl Default for Tuning {
@@ -80,6 +89,7 @@ impl Default for Tuning {
             window_buffers: 64,
             proof_nodes: 300_000,
             proof_steps: 1_000_000,
+            fit_rounds: 4,
         }
     }
 }

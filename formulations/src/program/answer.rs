@@ -2,10 +2,11 @@
 
 use crate::solve::RecognisedAs;
 use remat_lp::VarStatus;
-use remat_solver::mip::Info;
+use remat_solver::mip::{ExactClaim, Info};
+use serde::{Deserialize, Serialize};
 
 /// Reason why a solve ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
     /// The first point is optimal, within the gaps where there are integers.
     Optimal,
@@ -15,6 +16,9 @@ pub enum Ending {
     Unbounded,
     /// No point is better than the cutoff.
     Cutoff,
+    /// The objective has no limit over the relaxation, and no point was found: there is none, or
+    /// the objective has no limit.
+    InfeasibleOrUnbounded,
     /// The time limit.
     TimeLimit,
     /// The limit on nodes.
@@ -38,6 +42,7 @@ impl Ending {
             Ending::Optimal => "optimal",
             Ending::Infeasible => "infeasible",
             Ending::Unbounded => "unbounded",
+            Ending::InfeasibleOrUnbounded => "infeasible or unbounded",
             Ending::Cutoff => "cutoff",
             Ending::TimeLimit => "time limit",
             Ending::NodeLimit => "node limit",
@@ -51,7 +56,7 @@ impl Ending {
 }
 
 /// A feasible point.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// Objective in the program's sense, with its constant.
     pub objective: f64,
@@ -61,7 +66,7 @@ pub struct Point {
 }
 
 /// Duals of a linear program, by handle.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Duals {
     /// For each row the change of the objective per unit of its side.
     pub rows: Vec<f64>,
@@ -73,8 +78,31 @@ pub struct Duals {
     pub row_status: Vec<Option<VarStatus>>,
 }
 
+/// An answer in rational numbers, where the settings ask for one. Fractions are written `p/q`, whole
+/// numbers without the line.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exact {
+    /// Objective of the point, in the program's sense, with its constant. `None` where there is no
+    /// point that is feasible without a tolerance, or none was found.
+    pub objective: Option<String>,
+    /// No feasible point is better than this. `None` where nothing is proven, or nothing feasible.
+    pub bound: Option<String>,
+    /// Reason why the claim could not be settled.
+    pub problem: Option<String>,
+}
+
+impl From<ExactClaim> for Exact {
+    fn from(claim: ExactClaim) -> Self {
+        Exact {
+            objective: claim.objective,
+            bound: claim.bound,
+            problem: claim.problem,
+        }
+    }
+}
+
 /// The answer to a program.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Answer {
     /// Reason for the end.
     pub ending: Ending,
@@ -91,9 +119,12 @@ pub struct Answer {
     /// Values of several objectives at the first point, in their order; empty where there is one
     /// objective.
     pub objective_values: Vec<f64>,
+    /// The same in rational numbers, where the settings ask for that.
+    pub exact: Option<Exact>,
     /// Counters.
     pub info: Info,
-    /// The published program that it was recognised as.
+    /// The published program that it was recognised as; serialised answers leave it out.
+    #[serde(skip)]
     pub recognised: Option<RecognisedAs>,
 }
 
@@ -108,6 +139,7 @@ impl Answer {
             farkas: None,
             ray: None,
             objective_values: Vec::new(),
+            exact: None,
             info: Info::default(),
             recognised: None,
         }

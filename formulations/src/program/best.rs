@@ -1,13 +1,20 @@
 //! The best points of a program, distinct in its integer columns, in order.
 //!
-//! Each is found by a search of its own, in which rows keep the points before it out. Points that
-//! differ in continuous columns alone count as one.
+//! The integer points are split into regions, each with its best point (Murty 1968, Lawler 1972).
+//! The best of these is the next one. Its region is split around it: a column within its bounds has
+//! a value below it, above it, or the same, and then a column after it differs. Where all of these
+//! have the same value, a row says that one of the columns at a bound leaves it. So a point costs a
+//! fixed number of searches, however many there were before. Points that differ in continuous
+//! columns alone count as one.
 
 use super::lower::model_bounds;
 use super::solve::solve_alone;
-use super::special::Special;
 use super::stages::Stages;
-use super::{Answer, Col, Ending, INFINITE, Kind, Program, ProgramError, ProgramSettings, Watcher};
+use super::{
+    Answer, Col, Ending, INFINITE, Point, Program, ProgramError, ProgramSettings, Watcher,
+};
+use crate::solve::setting;
+use remat_solver::mip::SolveError;
 use std::sync::Arc;
 
 /// Limits of which points count, apart from their number (`pool_size` of the search's settings).
@@ -19,37 +26,112 @@ pub struct BestPoints {
     pub absolute_gap: Option<f64>,
 }
 
-/// A program that keeps points out.
-struct Excluding {
-    program: Program,
-    integers: Vec<Col>,
-    /// Column and value that two choices, of more and of less, are about.
-    choices: Vec<(Col, f64)>,
-}
-
-impl Excluding {
-    fn new(program: &Program) -> Result<Self, ProgramError> {
-        let mut integers = Vec::new();
-        for col in program.cols() {
-            if program.kind(col)?.is_integer() {
-                integers.push(col);
-            }
-        }
-        Ok(Excluding {
-            program: program.clone(),
-            integers,
-            choices: Vec::new(),
-        })
+impl BestPoints {
+    /// Checks that differences are numbers from 0 up.
+    ///
+    /// # Errors
+    /// [`SolveError::Setting`].
+    pub(super) fn validate(self) -> Result<(), SolveError> {
+        let not_below_0 = |name, value: Option<f64>| {
+            let wrong = value.filter(|&v| v.is_nan() || v < 0.0);
+            setting(name, wrong, "a number from 0 up")
+        };
+        not_below_0("pool_gap", self.gap)?;
+        not_below_0("pool_absolute_gap", self.absolute_gap)
     }
 
-    /// Keeps out all points with the integer values of one.
-    fn exclude(&mut self, x: &[f64]) -> Result<(), ProgramError> {
+    /// The worst objective that counts, given the best one, minimised.
+    fn limit(&self, best: f64) -> Option<f64> {
+        let relative = self.gap.map(|gap| gap * best.abs());
+        let gap = match (relative, self.absolute_gap) {
+            (Some(a), Some(b)) => a.min(b),
+            (a, b) => a.or(b)?,
+        };
+        Some(best + gap)
+    }
+}
+
+/// A row that keeps out a point with columns at bounds: `entries . x >= side`.
+#[derive(Clone)]
+struct KeptOut {
+    entries: Vec<(Col, f64)>,
+    side: f64,
+}
+
+/// Integer points that are left.
+#[derive(Clone)]
+struct Region {
+    /// Bounds of each integer column.
+    bounds: Vec<(f64, f64)>,
+    rows: Vec<KeptOut>,
+}
+
+/// A region, its best point, and others that were found beside it.
+struct Candidate {
+    region: Region,
+    point: Point,
+    others: Vec<Vec<f64>>,
+}
+
+/// The integer columns of a program, and the bounds that they have in its model.
+struct Integers {
+    cols: Vec<Col>,
+    bounds: Vec<(f64, f64)>,
+}
+
+impl Integers {
+    fn of(program: &Program) -> Result<Self, ProgramError> {
+        let (mut cols, mut bounds) = (Vec::new(), Vec::new());
+        for col in program.cols() {
+            if program.kind(col)?.is_integer() {
+                let (lower, upper) = model_bounds(program, col)?;
+                cols.push(col);
+                bounds.push((lower.ceil(), upper.floor()));
+            }
+        }
+        Ok(Integers { cols, bounds })
+    }
+
+    fn whole(&self) -> Region {
+        Region {
+            bounds: self.bounds.clone(),
+            rows: Vec::new(),
+        }
+    }
+
+    fn holds(&self, region: &Region, x: &[f64]) -> bool {
+        let within =
+            |(col, &(lower, upper)): (&Col, &(f64, f64))| (lower..=upper).contains(&x[col.index()]);
+        let keeps = |row: &KeptOut| {
+            let terms = row.entries.iter().map(|&(col, a)| a * x[col.index()]);
+            terms.sum::<f64>() > row.side - 0.5
+        };
+        self.cols.iter().zip(&region.bounds).all(within) && region.rows.iter().all(keeps)
+    }
+
+    /// The program with the points of a region alone. Rows say so: bounds of semi-integer columns
+    /// mean something else.
+    fn program(&self, program: &Program, region: &Region) -> Result<Program, ProgramError> {
+        let mut program = program.clone();
+        let finite = |bound: f64| bound.clamp(-INFINITE, INFINITE);
+        let bounds = region.bounds.iter().zip(&self.bounds);
+        for (&col, (&(lower, upper), own)) in self.cols.iter().zip(bounds) {
+            if (lower, upper) != *own {
+                program.add_row(&[(col, 1.0)], finite(lower), finite(upper), None)?;
+            }
+        }
+        for row in &region.rows {
+            program.add_row(&row.entries, row.side, INFINITE, None)?;
+        }
+        Ok(program)
+    }
+
+    /// The regions that make up one without the point of it with these integers.
+    fn without(&self, mut region: Region, x: &[f64]) -> Vec<Region> {
+        let mut regions = Vec::new();
         let (mut entries, mut side) = (Vec::new(), 1.0);
-        for k in 0..self.integers.len() {
-            let col = self.integers[k];
-            let value = x[col.index()];
-            let (lower, upper) = model_bounds(&self.program, col)?;
-            let (lower, upper) = (lower.ceil(), upper.floor());
+        for (k, &col) in self.cols.iter().enumerate() {
+            let (value, (lower, upper)) = (x[col.index()], region.bounds[k]);
             if lower == upper {
                 continue;
             }
@@ -60,131 +142,144 @@ impl Excluding {
                 entries.push((col, -1.0));
                 side -= value;
             } else {
-                for (away, lower, upper) in
-                    [(1.0, value + 1.0, INFINITE), (-1.0, -INFINITE, value - 1.0)]
-                {
-                    let choice = self.program.add_col(0.0, 1.0, 0.0, Kind::Binary, None)?;
-                    self.program.add_special(Special::Indicator {
-                        col: choice,
-                        value: true,
-                        entries: vec![(col, 1.0)],
-                        lower,
-                        upper,
-                    })?;
-                    self.choices.push((col, away * value));
-                    entries.push((choice, 1.0));
+                for part in [(lower, value - 1.0), (value + 1.0, upper)] {
+                    let mut beside = region.clone();
+                    beside.bounds[k] = part;
+                    regions.push(beside);
                 }
+                region.bounds[k] = (value, value);
             }
         }
-        self.program.add_row(&entries, side, INFINITE, None)?;
-        Ok(())
-    }
-
-    /// A point of the program with the choices that it makes.
-    fn start(&self, point: &[f64]) -> Vec<f64> {
-        let mut start = point.to_vec();
-        for (k, &(col, value)) in self.choices.iter().enumerate() {
-            let away = if k % 2 == 0 { 1.0 } else { -1.0 };
-            let beyond = away * point[col.index()] > value;
-            start.push(f64::from(u8::from(beyond)));
+        if !entries.is_empty() {
+            region.rows.push(KeptOut { entries, side });
+            regions.push(region);
         }
-        start
+        regions
     }
 }
 
 /// Finds the best points.
 ///
 /// # Errors
-/// As [`super::solve_program`]; [`ProgramError::Unbounded`] for an integer column without bounds.
+/// As [`super::solve_program`].
 pub(super) fn solve_best(
     program: &Program,
     settings: &ProgramSettings,
     within: BestPoints,
     watcher: &Arc<dyn Watcher>,
 ) -> Result<Answer, ProgramError> {
-    let count = settings.model.mip.pool_size;
-    let handles = program.col_handles();
-    let sign = program.sense().sign();
-    let mut stages = Stages::new(settings);
-    let mut excluding = Excluding::new(program)?;
-    let mut found: Option<Answer> = None;
-    let mut others: Vec<Vec<f64>> = Vec::new();
-    loop {
-        let mut how = stages.next();
-        // In exact order: each is the best of what is left.
-        how.model.mip.relative_gap = 0.0;
-        how.model.mip.absolute_gap = how.model.mip.absolute_gap.min(1e-9);
-        how.starts
-            .iter_mut()
-            .for_each(|start| start.resize(handles, f64::NAN));
-        let given = how.starts.iter().chain(&others);
-        how.starts = given.map(|point| excluding.start(point)).collect();
-        let best = found.as_ref().and_then(|answer| answer.points.first());
-        let limit = best.and_then(|best| {
-            let relative = within.gap.map(|gap| gap * best.objective.abs());
-            let gap = match (relative, within.absolute_gap) {
-                (Some(a), Some(b)) => a.min(b),
-                (a, b) => a.or(b)?,
-            };
-            Some(best.objective + sign * gap)
-        });
-        if let Some(limit) = limit {
-            let beyond = limit + sign * 1e-6 * limit.abs().max(1.0);
-            let cutoff = how
-                .model
-                .mip
-                .cutoff
-                .map_or(beyond, |cutoff| sign * (sign * cutoff).min(sign * beyond));
-            how.model.mip.cutoff = Some(cutoff);
-        }
-        let mut answer = solve_alone(&excluding.program, &how, watcher)?;
-        answer.info = stages.count(&answer.info);
-        for point in &mut answer.points {
-            point.x.truncate(handles);
-        }
-        let next = answer.points.first().cloned();
-        let ending = answer.ending;
-        others = answer.points.iter().skip(1).map(|p| p.x.clone()).collect();
-        let all = match &mut found {
-            None => {
-                answer.points.truncate(1);
-                found.insert(answer)
-            }
-            Some(all) => {
-                all.info = answer.info;
-                match ending {
-                    Ending::Optimal => {
-                        let fits = |objective: f64| {
-                            let over = |limit: f64| {
-                                sign * (objective - limit) > 1e-9 * limit.abs().max(1.0)
-                            };
-                            !limit.is_some_and(over)
-                        };
-                        let next = next.clone().filter(|point| fits(point.objective));
-                        let done = next.is_none();
-                        all.points.extend(next);
-                        if done {
-                            break;
-                        }
-                    }
-                    Ending::Infeasible | Ending::Cutoff => break,
-                    other => {
-                        all.ending = other;
-                        break;
-                    }
-                }
-                all
-            }
-        };
-        let Some(next) = next.filter(|_| all.ending == Ending::Optimal) else {
-            break;
-        };
-        if all.points.len() >= count || excluding.integers.is_empty() {
-            break;
-        }
-        excluding.exclude(&next.x)?;
+    let mut search = Search {
+        program,
+        watcher,
+        integers: Integers::of(program)?,
+        stages: Stages::new(settings),
+        sign: program.sense().sign(),
+    };
+    let region = search.integers.whole();
+    let mut all = search.solve(&region, settings.starts.clone(), None)?;
+    all.duals = None;
+    let mut found = std::mem::take(&mut all.points).into_iter();
+    let Some(best) = found.next() else {
+        return Ok(all);
+    };
+    if all.ending != Ending::Optimal {
+        all.points.push(best);
+        return Ok(all);
     }
-    let mut answer = found.unwrap_or_else(|| Answer::of(Ending::Numeric));
-    answer.duals = None;
-    Ok(answer)
+    let limit = within.limit(search.sign * best.objective);
+    let fits = |objective: f64| {
+        let over = |limit: f64| objective - limit > 1e-9 * limit.abs().max(1.0);
+        !limit.is_some_and(over)
+    };
+    // Of regions, in order: the best one last.
+    let mut open = vec![Candidate {
+        region,
+        point: best,
+        others: found.map(|p| p.x).collect(),
+    }];
+    let count = settings.model.mip.pool_size;
+    while let Some(next) = open.pop() {
+        if all.points.len() >= count {
+            break;
+        }
+        let Candidate {
+            region,
+            point,
+            others,
+        } = next;
+        let parts = search.integers.without(region, &point.x);
+        all.points.push(point);
+        if all.points.len() >= count {
+            break;
+        }
+        for region in parts {
+            let given = others.iter().filter(|x| search.integers.holds(&region, x));
+            let given = given.cloned().collect();
+            // The worst of so many that are known already, or of those that count.
+            let left = count - all.points.len();
+            let known = open.len().checked_sub(left).map(|k| &open[k].point);
+            let known = known.map(|point| search.sign * point.objective);
+            let beyond = limit.map(|limit| limit + 1e-6 * limit.abs().max(1.0));
+            let cutoff = [known, beyond].into_iter().flatten().min_by(f64::total_cmp);
+            let mut answer = search.solve(&region, given, cutoff)?;
+            all.info = answer.info;
+            let mut points = std::mem::take(&mut answer.points).into_iter();
+            let best = points.next();
+            match answer.ending {
+                Ending::Optimal => {}
+                Ending::Infeasible | Ending::Cutoff => continue,
+                // What was found until then counts, in order.
+                other => all.ending = other,
+            }
+            if let Some(point) = best.filter(|p| fits(search.sign * p.objective)) {
+                let key = search.sign * point.objective;
+                let at = open.partition_point(|c| search.sign * c.point.objective > key);
+                let others = points.map(|p| p.x).collect();
+                let candidate = Candidate {
+                    region,
+                    point,
+                    others,
+                };
+                open.insert(at, candidate);
+            }
+            if all.ending != Ending::Optimal {
+                let rest = open.drain(..).rev().map(|c| c.point);
+                all.points.extend(rest);
+                all.points.truncate(count);
+                return Ok(all);
+            }
+        }
+    }
+    Ok(all)
+}
+
+struct Search<'a> {
+    program: &'a Program,
+    watcher: &'a Arc<dyn Watcher>,
+    integers: Integers,
+    stages: Stages,
+    sign: f64,
+}
+
+impl Search<'_> {
+    /// Solves a region in exact order. `cutoff` is minimised.
+    fn solve(
+        &mut self,
+        region: &Region,
+        starts: Vec<Vec<f64>>,
+        cutoff: Option<f64>,
+    ) -> Result<Answer, ProgramError> {
+        let mut how = self.stages.next();
+        let mip = &mut how.model.mip;
+        mip.relative_gap = 0.0;
+        mip.absolute_gap = mip.absolute_gap.min(1e-9);
+        let own = mip.cutoff.map(|cutoff| self.sign * cutoff);
+        let cutoff = [own, cutoff].into_iter().flatten();
+        mip.cutoff = cutoff.min_by(f64::total_cmp).map(|c| self.sign * c);
+        how.starts = starts;
+        let program = self.integers.program(self.program, region)?;
+        let mut answer = solve_alone(&program, &how, self.watcher)?;
+        answer.info = self.stages.count(&answer.info);
+        Ok(answer)
+    }
 }

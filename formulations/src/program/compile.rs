@@ -1,9 +1,8 @@
 //! The linear model of a program.
 
 use super::lower::{self, Definition, Lowered, model_bounds};
-use super::{Col, Kind, Program, ProgramError, Row, SosType, Special};
-use remat_lp::lp_format::LpFile;
-use remat_lp::{ColId, Model, ModelBuilder, RowId};
+use super::{Col, Program, ProgramError, Row};
+use remat_lp::{ColId, Model, ModelBuilder};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -24,6 +23,9 @@ pub struct Compiled {
     handles: (usize, usize),
 }
 
+/// A model that is built, and the program's columns and rows behind its first ones.
+pub(super) type Built = (ModelBuilder, Vec<Col>, Vec<Row>);
+
 impl fmt::Debug for Compiled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Compiled")
@@ -36,80 +38,6 @@ impl fmt::Debug for Compiled {
 }
 
 impl Program {
-    /// The program of a model: handles are the model's own indices.
-    ///
-    /// # Errors
-    /// [`ProgramError::NotFinite`] for numbers that a program refuses.
-    pub fn of_model(model: &Model) -> Result<Program, ProgramError> {
-        let mut program = Program::default();
-        program.set_name(model.name());
-        program.set_sense(model.sense());
-        program.set_offset(model.offset())?;
-        for j in 0..model.num_cols() {
-            let id = ColId(j as u32);
-            let (lower, upper) = (model.col_lower()[j], model.col_upper()[j]);
-            let kind = match model.is_integer(id) {
-                true if lower == 0.0 && upper == 1.0 => Kind::Binary,
-                true => Kind::Integer,
-                false => Kind::Continuous,
-            };
-            let name = model.col_name(id);
-            program.add_col(lower, upper, model.costs()[j], kind, Some(&name))?;
-        }
-        for i in 0..model.num_rows() {
-            let id = RowId(i as u32);
-            let entries: Vec<_> = model.row(id).map(|(c, v)| (Col(c.0), v)).collect();
-            let name = model.row_name(id);
-            let (lower, upper) = (model.row_lower()[i], model.row_upper()[i]);
-            program.add_row(&entries, lower, upper, Some(&name))?;
-        }
-        Ok(program)
-    }
-
-    /// The program of an LP file, with its implications, ordered sets and semi-continuous columns.
-    ///
-    /// # Errors
-    /// As [`Program::of_model`].
-    ///
-    /// ```
-    /// use remat_formulations::program::Program;
-    /// let text = "Maximize\n x + y\nBounds\n x <= 3\n y <= 2\nSOS\n s: S1 :: x:1 y:2\nEnd\n";
-    /// let file = remat_lp::lp_format::parse_all(text, "example")?;
-    /// assert_eq!(Program::of_lp(&file)?.specials().count(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn of_lp(file: &LpFile) -> Result<Program, ProgramError> {
-        let mut program = Program::of_model(&file.model)?;
-        let cols = |entries: &[(ColId, f64)]| -> Vec<(Col, f64)> {
-            entries.iter().map(|&(j, v)| (Col(j.0), v)).collect()
-        };
-        for &ColId(j) in &file.semicontinuous {
-            let kind = match program.kind(Col(j))?.is_integer() {
-                true => Kind::SemiInteger,
-                false => Kind::SemiContinuous,
-            };
-            program.set_kind(Col(j), kind)?;
-        }
-        for implication in &file.implications {
-            program.add_special(Special::Indicator {
-                col: Col(implication.col.0),
-                value: implication.value,
-                entries: cols(&implication.entries),
-                lower: implication.sides.lower,
-                upper: implication.sides.upper,
-            })?;
-        }
-        for set in &file.sets {
-            let kind = match set.width {
-                1 => SosType::One,
-                _ => SosType::Two,
-            };
-            let members = cols(&set.members);
-            program.add_special(Special::Sos { kind, members })?;
-        }
-        Ok(program)
-    }
-
     /// The linear model of the program: special constraints, products and kinds that linear models
     /// do not have become columns and rows behind those of the program.
     ///
@@ -141,6 +69,20 @@ impl Program {
     /// # Errors
     /// [`ProgramError::Model`].
     pub(super) fn compiled(&self, lowered: Lowered) -> Result<Compiled, ProgramError> {
+        let (built, definitions) = self.built(lowered)?;
+        let (builder, cols, rows) = built;
+        Ok(Compiled {
+            model: Arc::new(builder.build()?),
+            source: self.has_specials().then(|| Arc::new(self.clone())),
+            cols,
+            rows,
+            definitions,
+            handles: (self.col_handles(), self.row_handles()),
+        })
+    }
+
+    /// The program's columns and rows with those that its special constraints came to.
+    pub(super) fn built(&self, lowered: Lowered) -> Result<(Built, Vec<Definition>), ProgramError> {
         let (mut builder, cols, rows) = self.rows_alone()?;
         let mut definitions = Vec::with_capacity(lowered.cols.len());
         for col in lowered.cols {
@@ -166,18 +108,11 @@ impl Program {
             builder.set_cost(ColId(j as u32), cost);
         }
         builder.set_offset(self.offset() + lowered.offset);
-        Ok(Compiled {
-            model: Arc::new(builder.build()?),
-            source: self.has_specials().then(|| Arc::new(self.clone())),
-            cols,
-            rows,
-            definitions,
-            handles: (self.col_handles(), self.row_handles()),
-        })
+        Ok(((builder, cols, rows), definitions))
     }
 
     /// The program's own columns and rows, and whose they are.
-    fn rows_alone(&self) -> Result<(ModelBuilder, Vec<Col>, Vec<Row>), ProgramError> {
+    fn rows_alone(&self) -> Result<Built, ProgramError> {
         let mut builder = ModelBuilder::new(self.sense());
         builder.set_name(self.name());
         builder.set_offset(self.offset());

@@ -1,18 +1,17 @@
 //! Columns and rows of a program, and their edits.
 
 use super::ProgramError;
+use super::numbers::{finite, gone, sides};
 use super::special::{Product, Special};
 use remat_lp::Sense;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// Numbers from here on are infinite in bounds and sides.
-pub const INFINITE: f64 = 1e20;
 
 /// Most columns, and most rows.
 const MOST: usize = 1 << 30;
 
 /// Handle of a column: it stays valid whatever else is added or removed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Col(pub u32);
 
 /// Handle of a row: it stays valid whatever else is added or removed.
@@ -34,7 +33,7 @@ impl Row {
 }
 
 /// Kind of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum Kind {
     /// Any number within its bounds.
     #[default]
@@ -61,7 +60,7 @@ impl Kind {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Column {
     lower: f64,
     upper: f64,
@@ -71,7 +70,7 @@ struct Column {
     alive: bool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct RowData {
     start: usize,
     len: u32,
@@ -85,7 +84,7 @@ struct RowData {
 ///
 /// Handles are given out in order of creation and never again, so that vectors by handle keep their
 /// meaning through all edits.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Program {
     name: String,
     sense: Sense,
@@ -105,6 +104,8 @@ pub struct Program {
     /// Parts of the objective that are linear between points, by column.
     pub(super) pieces: BTreeMap<Col, Vec<(f64, f64)>>,
     pub(super) edits: u64,
+    /// The first number of the program's file that no double stands for, in words.
+    pub(super) rounded: Option<String>,
 }
 
 impl Program {
@@ -142,6 +143,12 @@ impl Program {
     /// Constant of the objective.
     pub fn offset(&self) -> f64 {
         self.offset
+    }
+
+    /// The first number of the program's file that no double stands for, and that was rounded, with
+    /// its place, in words. Edits leave it.
+    pub fn rounded(&self) -> Option<&str> {
+        self.rounded.as_deref()
     }
 
     /// Counter of edits: the same number, the same program.
@@ -191,11 +198,31 @@ impl Program {
         self.cols.iter().any(|c| c.alive && c.kind.is_integer())
     }
 
-    /// Adds a column without entries. Bounds beyond [`INFINITE`] are infinite.
+    /// Adds columns and rows, all or none: an error takes back the ones before it.
     ///
     /// # Errors
-    /// [`ProgramError::NotFinite`] for a bound that is NaN or a cost that is not finite,
-    /// [`ProgramError::TooLarge`].
+    /// Those of the additions.
+    pub fn all_or_none<T>(
+        &mut self,
+        add: impl FnOnce(&mut Program) -> Result<T, ProgramError>,
+    ) -> Result<T, ProgramError> {
+        let (cols, rows) = (self.cols.len(), self.rows.len());
+        let entries = self.entries.len();
+        let added = add(self);
+        if added.is_err() {
+            self.cols.truncate(cols);
+            self.place.truncate(cols);
+            self.rows.truncate(rows);
+            self.entries.truncate(entries);
+        }
+        added
+    }
+
+    /// Adds a column without entries. Bounds beyond [`INFINITE`](super::INFINITE) are infinite.
+    ///
+    /// # Errors
+    /// [`ProgramError::Model`] for bounds that mean nothing ([`are_bounds`](super::are_bounds)),
+    /// [`ProgramError::NotFinite`] for the cost, [`ProgramError::TooLarge`].
     pub fn add_col(
         &mut self,
         lower: f64,
@@ -208,7 +235,7 @@ impl Program {
         if k >= MOST {
             return Err(ProgramError::TooLarge { what: "columns" });
         }
-        let (lower, upper) = sides(lower, upper, || format!("a bound of column {k}"))?;
+        let (lower, upper) = sides(lower, upper, || format!("column {k}"))?;
         self.cols.push(Column {
             lower,
             upper,
@@ -225,8 +252,9 @@ impl Program {
     /// Adds a row; entries of the same column are added up, zeros dropped.
     ///
     /// # Errors
-    /// [`ProgramError::NotFinite`] for an entry that is not finite or a side that is NaN,
-    /// [`ProgramError::Gone`], [`ProgramError::TooLarge`].
+    /// [`ProgramError::Model`] for sides that mean nothing ([`are_bounds`](super::are_bounds)),
+    /// [`ProgramError::NotFinite`] for an entry or a sum of entries, [`ProgramError::Gone`],
+    /// [`ProgramError::TooLarge`].
     pub fn add_row(
         &mut self,
         entries: &[(Col, f64)],
@@ -238,7 +266,7 @@ impl Program {
         if k >= MOST {
             return Err(ProgramError::TooLarge { what: "rows" });
         }
-        let (lower, upper) = sides(lower, upper, || format!("a side of row {k}"))?;
+        let (lower, upper) = sides(lower, upper, || format!("row {k}"))?;
         let start = self.entries.len();
         let len = self.push_entries(k, entries)?;
         self.rows.push(RowData {
@@ -262,20 +290,25 @@ impl Program {
                 problem = Some(gone("column", col.index()));
                 break;
             };
-            if !value.is_finite() {
+            let at = self.place[col.index()];
+            let sum = match at {
+                0 => value,
+                at => self.entries[start + at as usize - 1].1 + value,
+            };
+            if !sum.is_finite() {
                 let name = column.name.as_deref().unwrap_or("without a name");
                 problem = Some(ProgramError::NotFinite {
                     what: format!("the entry of row {row} in column {} ({name})", col.0),
-                    value,
+                    value: sum,
                 });
                 break;
             }
-            match self.place[col.index()] {
+            match at {
                 0 => {
                     self.entries.push((col, value));
                     self.place[col.index()] = (self.entries.len() - start) as u32;
                 }
-                at => self.entries[start + at as usize - 1].1 += value,
+                at => self.entries[start + at as usize - 1].1 = sum,
             }
         }
         for (col, _) in &self.entries[start..] {
@@ -446,12 +479,12 @@ impl Program {
         Ok(&self.entries[row.start..row.start + row.len as usize])
     }
 
-    /// Sets the bounds of a column. Numbers beyond [`INFINITE`] are infinite.
+    /// Sets the bounds of a column. Numbers beyond [`INFINITE`](super::INFINITE) are infinite.
     ///
     /// # Errors
-    /// [`ProgramError::NotFinite`] for NaN, [`ProgramError::Gone`].
+    /// [`ProgramError::Model`] unless [`are_bounds`](super::are_bounds), [`ProgramError::Gone`].
     pub fn set_col_bounds(&mut self, col: Col, lower: f64, upper: f64) -> Result<(), ProgramError> {
-        let (lower, upper) = sides(lower, upper, || format!("a bound of column {}", col.0))?;
+        let (lower, upper) = sides(lower, upper, || format!("column {}", col.0))?;
         let column = self.col_mut(col)?;
         (column.lower, column.upper) = (lower, upper);
         Ok(())
@@ -494,12 +527,12 @@ impl Program {
         Ok(())
     }
 
-    /// Sets the sides of a row. Numbers beyond [`INFINITE`] are infinite.
+    /// Sets the sides of a row. Numbers beyond [`INFINITE`](super::INFINITE) are infinite.
     ///
     /// # Errors
-    /// [`ProgramError::NotFinite`] for NaN, [`ProgramError::Gone`].
+    /// [`ProgramError::Model`] unless [`are_bounds`](super::are_bounds), [`ProgramError::Gone`].
     pub fn set_row_bounds(&mut self, row: Row, lower: f64, upper: f64) -> Result<(), ProgramError> {
-        let (lower, upper) = sides(lower, upper, || format!("a side of row {}", row.0))?;
+        let (lower, upper) = sides(lower, upper, || format!("row {}", row.0))?;
         let data = self.row_mut(row)?;
         (data.lower, data.upper) = (lower, upper);
         Ok(())
@@ -537,37 +570,4 @@ impl Program {
         }
         Ok(())
     }
-}
-
-pub(super) fn gone(what: &'static str, index: usize) -> ProgramError {
-    ProgramError::Gone { what, index }
-}
-
-pub(super) fn finite(value: f64, what: impl FnOnce() -> String) -> Result<f64, ProgramError> {
-    match value.is_finite() {
-        true => Ok(value),
-        false => Err(ProgramError::NotFinite {
-            what: what(),
-            value,
-        }),
-    }
-}
-
-/// Two sides with infinities where they are meant.
-pub(super) fn sides(
-    lower: f64,
-    upper: f64,
-    what: impl FnOnce() -> String,
-) -> Result<(f64, f64), ProgramError> {
-    if lower.is_nan() || upper.is_nan() {
-        return Err(ProgramError::NotFinite {
-            what: what(),
-            value: f64::NAN,
-        });
-    }
-    let wide = |v: f64| match v.abs() >= INFINITE {
-        true => v.signum() * f64::INFINITY,
-        false => v,
-    };
-    Ok((wide(lower), wide(upper)))
 }

@@ -34,6 +34,16 @@ pub enum ProgramError {
         /// Number of its handle.
         index: usize,
     },
+    /// A point with another number of values than the program has columns.
+    #[error("{what} has {found} values; the program has {needed} columns, removed ones included")]
+    Length {
+        /// The point.
+        what: String,
+        /// Number of its values.
+        found: usize,
+        /// Number of column handles.
+        needed: usize,
+    },
     /// More columns or rows than 32-bit numbers tell apart.
     #[error("the program is too large: {what} exceed 2^30")]
     TooLarge {
@@ -73,6 +83,18 @@ pub enum ProgramError {
         what: &'static str,
         /// Name of the column.
         column: String,
+    },
+    /// The name of a file promises a compression that is not written.
+    #[error("files are not written as .{ending}: end the name in .gz, or in .lp or .mps alone")]
+    Ending {
+        /// Ending of the name.
+        ending: String,
+    },
+    /// An exact answer cannot be had.
+    #[error("there is no exact answer: {problem}")]
+    Inexact {
+        /// Reason why.
+        problem: String,
     },
     /// A program was not found to have a point, nor to have none.
     #[error("within the limits there is no proof that the program is infeasible")]

@@ -4,10 +4,13 @@
 //! | module | concept |
 //! |---|---|
 //! | `edit` | [`Program`]: columns and rows under handles that stay valid |
+//! | `numbers` | numbers that a program takes |
 //! | `special` | [`Special`]: implications, functions, ordered sets and products, under handles |
 //! | `violation` | special constraints at a point, by their definitions |
 //! | `lower` | special constraints as rows and columns of a linear model |
 //! | `compile` | [`Compiled`]: the linear model of a program, and whose columns and rows are whose |
+//! | `file` | programs of LP and MPS files, and such files of programs |
+//! | `integer` | [`solve_whole`]: a program in the terms of a search |
 //! | `answer` | [`Answer`]: status, points, bound, duals and rays under the program's handles |
 //! | `starts` | starts, completed where they have gaps |
 //! | `objectives` | [`Objective`]: several, by priority |
@@ -40,8 +43,11 @@ mod best;
 mod compile;
 mod edit;
 mod error;
+mod file;
 mod iis;
+mod integer;
 mod lower;
+mod numbers;
 mod objectives;
 mod open;
 #[cfg(test)]
@@ -63,16 +69,19 @@ mod starts;
 mod tests;
 mod violation;
 
-pub use answer::{Answer, Duals, Ending, Point};
+pub use answer::{Answer, Duals, Ending, Exact, Point};
 pub use best::BestPoints;
 pub use compile::Compiled;
-pub use edit::{Col, INFINITE, Kind, Program, Row};
+pub use edit::{Col, Kind, Program, Row};
 pub use error::ProgramError;
+pub use file::check_ending;
 pub use iis::{Iis, find_iis};
+pub use integer::solve_whole;
+pub use numbers::{INFINITE, are_bounds};
 pub use objectives::Objective;
 pub use sensitivity::{Range, Sensitivity, sensitivity};
 pub use separating::{Cut, Role};
 pub use solve::{ProgramSettings, Watcher, solve_compiled, solve_program};
 pub use special::{Norm, Product, SosType, Special, SpecialId};
-pub use starts::complete_start;
+pub use starts::{check_start, complete_start};
 pub use violation::SPECIAL_TOLERANCE;

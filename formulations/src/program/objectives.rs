@@ -4,6 +4,8 @@
 use super::solve::solve_alone;
 use super::stages::Stages;
 use super::{Answer, Col, Ending, Program, ProgramError, ProgramSettings, Watcher};
+use crate::solve::setting;
+use remat_solver::mip::SolveError;
 use std::sync::Arc;
 
 /// Loss that is allowed whatever the tolerances are, for each unit of the objective: rounding.
@@ -27,6 +29,28 @@ pub struct Objective {
 }
 
 impl Objective {
+    /// Checks that numbers are finite, and tolerances not below 0.
+    ///
+    /// # Errors
+    /// [`SolveError::Setting`].
+    pub(super) fn validate(&self) -> Result<(), SolveError> {
+        let finite = |name, value: f64| {
+            let wrong = Some(value).filter(|v| !v.is_finite());
+            setting(name, wrong, "a finite number")
+        };
+        let not_below_0 = |name, value: f64| {
+            let wrong = Some(value).filter(|&v| v.is_nan() || v < 0.0);
+            setting(name, wrong, "a number from 0 up")
+        };
+        finite("constant of an objective", self.constant)?;
+        finite("weight of an objective", self.weight)?;
+        for &(_, value) in &self.entries {
+            finite("entry of an objective", value)?;
+        }
+        not_below_0("absolute tolerance of an objective", self.absolute)?;
+        not_below_0("relative tolerance of an objective", self.relative)
+    }
+
     /// Value at a point by handle.
     pub fn value(&self, x: &[f64]) -> f64 {
         let terms = self.entries.iter().map(|&(c, v)| v * x[c.index()]);

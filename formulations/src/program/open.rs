@@ -215,9 +215,9 @@ impl Tree<'_> {
             SolveStatus::Cutoff => Found::Nothing {
                 by_cutoff: best.is_none(),
             },
-            SolveStatus::Unbounded => match left.next() {
+            SolveStatus::Unbounded | SolveStatus::InfeasibleOrUnbounded => match left.next() {
                 Some(row) => Found::Branch(row, bound),
-                None => Found::End(Ending::Unbounded, bound, None),
+                None => Found::End(ending(result.status), bound, None),
             },
             SolveStatus::Optimal => {
                 let x = result.solution.as_ref().map(|s| s.x.as_slice());

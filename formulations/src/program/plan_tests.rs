@@ -87,6 +87,42 @@ fn dot(costs: &[i8], x: &[f64]) -> f64 {
     costs.iter().zip(x).map(|(&c, x)| f64::from(c) * x).sum()
 }
 
+/// Five columns between bounds that nothing else limits: each point of the pool takes some searches,
+/// and the columns may lack bounds.
+#[test]
+fn a_large_pool_of_unbounded_columns_takes_few_searches_a_point() {
+    let mut program = Program::default();
+    let cols: Vec<Col> = (0..5)
+        .map(|k| {
+            let upper = if k == 4 { INFINITE } else { 40.0 };
+            let cost = 1.0 + f64::from(k) / 8.0;
+            program
+                .add_col(0.0, upper, cost, Kind::Integer, None)
+                .unwrap()
+        })
+        .collect();
+    let all: Vec<_> = cols.iter().map(|&c| (c, 1.0)).collect();
+    program.add_row(&all, 20.0, INFINITE, None).unwrap();
+    let nodes = |count: usize| {
+        let mut settings = ProgramSettings {
+            best_points: Some(BestPoints::default()),
+            ..ProgramSettings::default()
+        };
+        settings.model.mip.pool_size = count;
+        let answer = solve_program(&program, &settings, Arc::new(())).unwrap();
+        assert_eq!(answer.points.len(), count);
+        assert_eq!(answer.points[0].objective, 20.0);
+        assert!(
+            answer
+                .points
+                .is_sorted_by(|a, b| a.objective <= b.objective)
+        );
+        answer.info.lp_iterations
+    };
+    let (few, many) = (nodes(10), nodes(60));
+    assert!(many <= 20 * few.max(50), "{few} iterations, then {many}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..Default::default() })]
 
@@ -144,6 +180,29 @@ proptest! {
         let expected: Vec<f64> = expected.iter().copied().filter(within).take(count).collect();
         let found: Vec<f64> = answer.points.iter().map(|p| p.objective).collect();
         prop_assert_eq!(found, expected);
+        for (k, point) in answer.points.iter().enumerate() {
+            prop_assert!(all.contains(&point.x));
+            prop_assert!(answer.points[..k].iter().all(|other| other.x != point.x));
+        }
+    }
+
+    #[test]
+    fn many_best_points_come_in_order(case in cases(2, 0i8..9), wide in 3u8..9, count in 20usize..60) {
+        // Wide columns with few values of the objective: ties, and values within bounds.
+        let mut case = case;
+        (case.cols[2].1, case.cols[3].1) = (wide, 0);
+        case.costs[0].iter_mut().for_each(|cost| *cost = cost.signum());
+        let (program, _) = built(&case).unwrap();
+        let mut settings = ProgramSettings {
+            best_points: Some(BestPoints::default()),
+            ..ProgramSettings::default()
+        };
+        settings.model.mip.pool_size = count;
+        let answer = solve_program(&program, &settings, Arc::new(())).unwrap();
+        let all = points(&case);
+        let expected = all.iter().map(|x| dot(&case.costs[0], x)).take(count);
+        let found = answer.points.iter().map(|p| p.objective);
+        prop_assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
         for (k, point) in answer.points.iter().enumerate() {
             prop_assert!(all.contains(&point.x));
             prop_assert!(answer.points[..k].iter().all(|other| other.x != point.x));

@@ -3,10 +3,12 @@
 //! The watcher sees points by the program's handles. Rows that it hands in are kept: a point is not
 //! asked about twice where one of them cuts it off.
 
-use super::starts::completed;
-use super::{Col, Compiled, Program, ProgramSettings, Watcher};
+use super::numbers::{finite, gone, sides};
+use super::starts::{check_start, completed};
+use super::{Col, Compiled, Program, ProgramError, ProgramSettings, Watcher};
 use remat_lp::{Bounds, ColId};
 use remat_solver::mip::{CutSink, Heuristic, NodeView, Separator, SolutionSink};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Violation from which a row counts, as in the search.
@@ -60,6 +62,8 @@ pub(super) struct Asking {
     settings: ProgramSettings,
     watcher: Arc<dyn Watcher>,
     role: Role,
+    /// Ends the search.
+    stop: Arc<AtomicBool>,
     known: Mutex<Known>,
 }
 
@@ -68,6 +72,8 @@ struct Known {
     rows: Vec<ModelRow>,
     /// The latest point that the watcher had nothing against.
     approved: Vec<f64>,
+    /// The first error in a row or point that the watcher handed in.
+    failed: Option<ProgramError>,
 }
 
 impl Asking {
@@ -76,6 +82,7 @@ impl Asking {
         program: Arc<Program>,
         settings: &ProgramSettings,
         watcher: &Arc<dyn Watcher>,
+        stop: Arc<AtomicBool>,
     ) -> Self {
         Asking {
             compiled: compiled.clone(),
@@ -83,6 +90,7 @@ impl Asking {
             settings: settings.clone(),
             role: watcher.role(),
             watcher: watcher.clone(),
+            stop,
             known: Mutex::default(),
         }
     }
@@ -91,20 +99,34 @@ impl Asking {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The row over the model's columns; `None` where it has one that is not there.
-    fn of_model(&self, cut: Cut) -> Option<ModelRow> {
+    /// The first error in a row or point that was handed in: it ended the search.
+    pub fn failed(&self) -> Option<ProgramError> {
+        self.known().failed.clone()
+    }
+
+    /// The row over the model's columns.
+    ///
+    /// # Errors
+    /// [`ProgramError::Gone`] for a column that is not in the program, [`ProgramError::NotFinite`]
+    /// for an entry that is not finite or a side that is NaN.
+    fn of_model(&self, cut: Cut) -> Result<ModelRow, ProgramError> {
         let mut entries: Vec<(ColId, f64)> = Vec::with_capacity(cut.entries.len());
         for (col, value) in cut.entries {
-            let id = ColId(self.compiled.cols.binary_search(&col).ok()? as u32);
+            let place = self.compiled.cols.binary_search(&col);
+            let id = ColId(place.map_err(|_| gone("column", col.index()))? as u32);
+            let value = finite(value, || {
+                format!("the entry of a new row in column {}", col.index())
+            })?;
             match entries.iter_mut().find(|e| e.0 == id) {
                 Some(entry) => entry.1 += value,
                 None => entries.push((id, value)),
             }
         }
-        Some(ModelRow {
+        let (lower, upper) = sides(cut.lower, cut.upper, || "a new row".into())?;
+        Ok(ModelRow {
             entries,
-            lower: cut.lower,
-            upper: cut.upper,
+            lower,
+            upper,
         })
     }
 
@@ -146,7 +168,15 @@ impl Separator for Asking {
             return;
         }
         let rows = self.watcher.separate(&x, integral);
-        let rows = rows.into_iter().filter_map(|cut| self.of_model(cut));
+        let rows: Result<Vec<_>, _> = rows.into_iter().map(|cut| self.of_model(cut)).collect();
+        let rows = match rows {
+            Ok(rows) => rows,
+            Err(error) => {
+                self.stop.store(true, Ordering::Relaxed);
+                known.failed.get_or_insert(error);
+                return;
+            }
+        };
         let mut any = false;
         for row in rows {
             if row.violation(node.x) > VIOLATED {
@@ -173,6 +203,11 @@ impl Heuristic for Asking {
     fn run(&self, node: &NodeView<'_>, _budget: u64, sink: &mut SolutionSink) -> u64 {
         let points = self.watcher.suggest(&self.by_handle(node));
         for point in &points {
+            if let Err(error) = check_start(&self.program, point, "a suggested point") {
+                self.stop.store(true, Ordering::Relaxed);
+                self.known().failed.get_or_insert(error);
+                break;
+            }
             let whole = self.compiled.complete(point).or_else(|| {
                 let found = [false, true].into_iter();
                 let mut found =

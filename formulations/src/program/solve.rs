@@ -31,6 +31,48 @@ pub struct ProgramSettings {
     pub best_points: Option<BestPoints>,
 }
 
+impl ProgramSettings {
+    /// Checks the settings that a search does not check itself.
+    ///
+    /// # Errors
+    /// [`ProgramError::Solve`] names the setting, [`ProgramError::Length`] and
+    /// [`ProgramError::NotFinite`] the start.
+    fn check(&self, program: &Program) -> Result<(), ProgramError> {
+        for (k, start) in self.starts.iter().enumerate() {
+            starts::check_start(program, start, &format!("starts[{k}]"))?;
+        }
+        if let Some(hints) = &self.hints {
+            starts::check_start(program, hints, "hints")?;
+        }
+        self.model.linear.validate()?;
+        if let Some(within) = self.best_points {
+            within.validate()?;
+        }
+        Ok(self.objectives.iter().try_for_each(Objective::validate)?)
+    }
+}
+
+impl ProgramSettings {
+    /// Checks that an exact answer can be had.
+    ///
+    /// # Errors
+    /// [`ProgramError::Inexact`].
+    fn check_exact(&self, program: &Program, role: Role) -> Result<(), ProgramError> {
+        let problem = if let Some(rounded) = program.rounded() {
+            format!("{rounded}; scale the row so that its numbers have at most 15 digits")
+        } else if program.has_specials() {
+            "the program has constraints that are no rows".into()
+        } else if !self.objectives.is_empty() || self.best_points.is_some() {
+            "it is one of one objective and one point".into()
+        } else if role != Role::default() || self.model.mip.cutoff.is_some() {
+            "rows of a watcher and cutoffs are no part of the program".into()
+        } else {
+            return Ok(());
+        };
+        Err(ProgramError::Inexact { problem })
+    }
+}
+
 /// Follows a solve, and may end it.
 pub trait Watcher: Send + Sync {
     /// Takes a look at the search. `false` ends it.
@@ -67,12 +109,18 @@ impl Watcher for () {}
 /// and cut ([`solve_model`]).
 ///
 /// # Errors
-/// [`ProgramError::Model`] and [`ProgramError::Solve`].
+/// [`ProgramError::Model`] and [`ProgramError::Solve`]; [`ProgramError::Length`] and
+/// [`ProgramError::NotFinite`] for starts; [`ProgramError::Inexact`] where an exact answer is asked
+/// for and cannot be had.
 pub fn solve_program(
     program: &Program,
     settings: &ProgramSettings,
     watcher: Arc<dyn Watcher>,
 ) -> Result<Answer, ProgramError> {
+    settings.check(program)?;
+    if settings.model.mip.exact {
+        settings.check_exact(program, watcher.role())?;
+    }
     if !settings.objectives.is_empty() {
         return solve_objectives(program, settings, &watcher);
     }
@@ -120,18 +168,23 @@ pub(super) fn search(
     if role == Role::default() || !compiled.has_integers() {
         return Ok(solve_model(&compiled.model, &how, control)?);
     }
-    let asking = Asking::new(compiled, Arc::new(program.clone()), settings, watcher);
+    let stop = how.mip.limits.interrupt.get_or_insert_default().clone();
+    let asking = Asking::new(compiled, Arc::new(program.clone()), settings, watcher, stop);
     let asking = Arc::new(asking);
     (how.mip.threads, how.mip.opportunistic) = (1, false);
     let solver = Solver::new(compiled.model.clone(), how.mip).with_control(control);
     let mut solver = solver.with_separator(asking.clone());
     if role.nodes {
-        solver = solver.with_heuristic(asking);
+        solver = solver.with_heuristic(asking.clone());
     }
-    Ok(Answered::Integer {
-        result: solver.run()?,
-        recognised: None,
-    })
+    let result = solver.run();
+    match asking.failed() {
+        Some(error) => Err(error),
+        None => Ok(Answered::Integer {
+            result: result?,
+            recognised: None,
+        }),
+    }
 }
 
 /// As [`solve_program`], of a program that is compiled already: for its own objective, from starts
@@ -220,6 +273,7 @@ pub(super) fn ending(status: SolveStatus) -> Ending {
         SolveStatus::Infeasible => Ending::Infeasible,
         SolveStatus::Cutoff => Ending::Cutoff,
         SolveStatus::Unbounded => Ending::Unbounded,
+        SolveStatus::InfeasibleOrUnbounded => Ending::InfeasibleOrUnbounded,
         SolveStatus::TimeLimit => Ending::TimeLimit,
         SolveStatus::NodeLimit => Ending::NodeLimit,
         SolveStatus::MemoryLimit => Ending::MemoryLimit,
@@ -240,6 +294,7 @@ pub(super) fn of_integer(
         points: result.pool.iter().map(|s| point(compiled, s)).collect(),
         bound: result.dual_bound,
         info: result.info,
+        exact: result.exact.map(Into::into),
         recognised,
         ..Answer::of(ending)
     };

@@ -1,7 +1,8 @@
 //! Constraints of a program that are no rows, and products of columns.
 
-use super::edit::{finite, gone, sides};
+use super::numbers::{finite, gone, sides};
 use super::{Col, Kind, Program, ProgramError};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Handle of a special constraint: it stays valid whatever else is added or removed.
@@ -16,7 +17,7 @@ impl SpecialId {
 }
 
 /// The product of two columns, times a coefficient.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Product {
     /// One factor.
     pub first: Col,
@@ -27,7 +28,7 @@ pub struct Product {
 }
 
 /// Norm of several columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Norm {
     /// Number of those that are not 0. A column that is not integer counts from 1e-5 on, and takes
     /// no values between 0 and that.
@@ -39,7 +40,7 @@ pub enum Norm {
 }
 
 /// Type of a special ordered set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SosType {
     /// One member at most differs from 0.
     One,
@@ -48,7 +49,7 @@ pub enum SosType {
 }
 
 /// A constraint that is no row.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Special {
     /// `col == value` implies `lower <= entries . x <= upper`.
     Indicator {
@@ -211,9 +212,7 @@ impl Program {
                 upper,
                 ..
             } => {
-                (*lower, *upper) = sides(*lower, *upper, || {
-                    format!("a side of special constraint {k}")
-                })?;
+                (*lower, *upper) = sides(*lower, *upper, || format!("special constraint {k}"))?;
                 for entry in entries {
                     checked(entry.1)?;
                 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
-use remat_lp::Sense;
+use remat_lp::{Sense, lp_format, mps};
 use std::sync::Arc;
 
 /// A function of earlier columns, or a condition on them.
@@ -298,6 +298,21 @@ proptest! {
                 let whole = compiled.complete(&point.x).unwrap();
                 let checked = remat_solver::mip::check_point(&compiled.model, &whole, 1e-5);
                 prop_assert!(checked.is_ok(), "{checked:?}");
+            }
+        }
+        // Its files have the same points. Functions without bounds cannot be written.
+        let Ok(file) = program.file() else {
+            prop_assert!(case.open);
+            return Ok(());
+        };
+        let lp = lp_format::parse_all(&lp_format::to_string_all(&file), "t.lp").unwrap();
+        let text = mps::to_string_all(&file).unwrap();
+        let mps = mps::parse_all(&text, mps::MpsFormat::Auto).unwrap();
+        for back in [lp, mps] {
+            let again = solved(&Program::of_file(&back).unwrap());
+            prop_assert_eq!(again.ending, answer.ending);
+            if let Some(point) = again.points.first() {
+                prop_assert!((point.objective - answer.points[0].objective).abs() < 1e-5);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Starts that say everything, and those that are completed.
 
 use super::solve::solve_alone;
-use super::{Compiled, Kind, Point, Program, ProgramSettings, Watcher};
+use super::{Compiled, Kind, Point, Program, ProgramError, ProgramSettings, Watcher};
 use std::sync::Arc;
 
 /// Nodes of the search that completes a start.
@@ -34,6 +34,28 @@ pub(super) fn whole(
         whole.extend(point);
     }
     whole
+}
+
+/// Checks that a start has no more numbers than column handles, each finite or NaN.
+///
+/// # Errors
+/// [`ProgramError::Length`], [`ProgramError::NotFinite`].
+pub fn check_start(program: &Program, start: &[f64], what: &str) -> Result<(), ProgramError> {
+    // Values that are missing at the end are searched for.
+    if start.len() > program.col_handles() {
+        return Err(ProgramError::Length {
+            what: what.into(),
+            found: start.len(),
+            needed: program.col_handles(),
+        });
+    }
+    match start.iter().position(|v| v.is_infinite()) {
+        None => Ok(()),
+        Some(col) => Err(ProgramError::NotFinite {
+            what: format!("the value of column {col} in {what}"),
+            value: start[col],
+        }),
+    }
 }
 
 /// The best point that is found with the values of a start, which may have gaps (NaN), by handle;

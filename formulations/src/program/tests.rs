@@ -274,8 +274,95 @@ fn mistakes_are_named_and_change_nothing() {
         .unwrap_err();
     assert_eq!(
         wrong.to_string(),
-        "a bound of column 1 is NaN; a finite number is needed"
+        "bounds of column 1 are [NaN, 1]: neither side may be NaN, the lower +inf or the upper -inf"
     );
+}
+
+#[test]
+fn bounds_that_mean_nothing_are_refused_at_once() {
+    const INF: f64 = f64::INFINITY;
+    let wrong = [
+        (INF, INF),
+        (INFINITE, 1.0),
+        (-INF, -INF),
+        (0.0, -INFINITE),
+        (f64::NAN, 1.0),
+    ];
+    let mut program = Program::default();
+    let x = program
+        .add_col(0.0, 1.0, 0.0, Kind::Continuous, None)
+        .unwrap();
+    let row = program.add_row(&[(x, 1.0)], 0.0, 1.0, None).unwrap();
+    let is_refused = |outcome: Result<(), ProgramError>| {
+        let words = outcome.unwrap_err().to_string();
+        assert!(words.starts_with("bounds of "), "{words}");
+    };
+    for (lower, upper) in wrong {
+        let (entries, cut) = (vec![(x, 1.0)], program.clone());
+        is_refused(
+            program
+                .add_col(lower, upper, 0.0, Kind::Integer, None)
+                .map(drop),
+        );
+        is_refused(program.add_row(&entries, lower, upper, None).map(drop));
+        is_refused(program.set_col_bounds(x, lower, upper));
+        is_refused(program.set_row_bounds(row, lower, upper));
+        let special = Special::Indicator {
+            col: x,
+            value: true,
+            entries,
+            lower,
+            upper,
+        };
+        is_refused(program.add_special(special).map(drop));
+        assert_eq!(program.col_bounds(x), cut.col_bounds(x));
+        assert_eq!(program.row_bounds(row), cut.row_bounds(row));
+        assert_eq!((program.num_cols(), program.num_rows()), (1, 1));
+    }
+    // Sides that cross are a program without a point.
+    program.set_row_bounds(row, 1.0, 0.0).unwrap();
+    // A sum that overflows.
+    let twice = program.add_row(&[(x, 1e308), (x, 1e308)], 0.0, 1.0, None);
+    assert!(
+        matches!(twice, Err(ProgramError::NotFinite { value: INF, .. })),
+        "{twice:?}"
+    );
+}
+
+#[test]
+fn columns_and_rows_are_added_all_or_none() {
+    let mut program = Program::default();
+    let x = program
+        .add_col(0.0, 1.0, 0.0, Kind::Continuous, None)
+        .unwrap();
+    let failed = program.all_or_none(|program| {
+        let y = program.add_col(0.0, 1.0, 0.0, Kind::Continuous, Some("y"))?;
+        program.add_row(&[(x, 1.0), (y, 1.0)], 0.0, 1.0, None)?;
+        program.add_row(&[(Col(7), 1.0)], 0.0, 1.0, None)
+    });
+    assert_eq!(
+        failed,
+        Err(ProgramError::Gone {
+            what: "column",
+            index: 7
+        })
+    );
+    assert_eq!(
+        (
+            program.col_handles(),
+            program.row_handles(),
+            program.num_nonzeros()
+        ),
+        (1, 0, 0)
+    );
+    let y = program
+        .add_col(0.0, 1.0, 0.0, Kind::Continuous, None)
+        .unwrap();
+    let row = program
+        .add_row(&[(y, 2.0), (x, 1.0)], 0.0, 1.0, None)
+        .unwrap();
+    assert_eq!((y.index(), row.index()), (1, 0));
+    assert_eq!(program.entries(row).unwrap(), [(y, 2.0), (x, 1.0)]);
 }
 
 #[test]
@@ -298,4 +385,44 @@ fn continuous_values_beside_integers_have_no_noise() {
         (answer.points[0].objective, &answer.points[0].x[..]),
         (12.0, &[4.0, 0.5, 1.0][..])
     );
+}
+
+#[test]
+fn exact_answers_are_refused_for_numbers_that_a_double_does_not_hold() {
+    let text = |side: &str| format!("Min\n x\nSubject To\n low: 3 x >= {side}\nEnd\n");
+    let mut settings = ProgramSettings::default();
+    settings.model.ask_exact();
+    let solved = |side: &str| {
+        let file = remat_lp::lp_format::parse_all(&text(side), "example").unwrap();
+        let program = Program::of_file(&file).unwrap();
+        let answer = solve_program(&program, &settings, Arc::new(()));
+        (program.rounded().map(str::to_owned), answer)
+    };
+    let (rounded, answer) = solved("1");
+    let exact = answer.unwrap().exact.unwrap();
+    assert_eq!((rounded, exact.objective.as_deref()), (None, Some("1/3")));
+    assert_eq!((exact.bound.as_deref(), exact.problem), (Some("1/3"), None));
+    let (rounded, answer) = solved("0.1234567890123456789");
+    let rounded = rounded.unwrap();
+    assert!(
+        rounded.starts_with("line 4: row low: 0.1234567890123456789"),
+        "{rounded}"
+    );
+    let words = answer.unwrap_err().to_string();
+    assert!(words.contains(&rounded), "{words}");
+    // Anything else is rounded.
+    let file = remat_lp::lp_format::parse_all(&text("0.1234567890123456789"), "example").unwrap();
+    let program = Program::of_file(&file).unwrap();
+    let answer = solve_program(&program, &ProgramSettings::default(), Arc::new(())).unwrap();
+    assert_eq!(answer.exact, None);
+}
+
+#[test]
+fn names_of_files_do_not_promise_what_is_not_written() {
+    for right in ["a.lp", "a.mps.gz", "a", "a.b/c", "bz2"] {
+        check_ending(right).unwrap();
+    }
+    let words = check_ending("a.mps.BZ2").unwrap_err().to_string();
+    assert!(words.contains(".BZ2: end the name in .gz"), "{words}");
+    assert!(check_ending("a.lp.7z").is_err());
 }

@@ -9,11 +9,12 @@ use super::stages::Stages;
 use super::walk::Walk;
 use crate::bound::any_plan_bound;
 use crate::improve::Improve;
-use crate::solve::{AnyFormulation, Listener, Outcome, Settings, Solvable, SolveError, Watch};
+use crate::solve::{
+    AnyFormulation, Listener, OrderChoice, Outcome, Settings, Solvable, SolveError, Watch, Written,
+};
 use remat_instances::instance::{Instance, NodeId, Precedence};
 use remat_instances::plan::{Plan, PlanDocument};
 use remat_instances::schedule::{Schedule, Semantics};
-use remat_instances::simulate;
 use remat_solver::threads;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -50,13 +51,14 @@ const SOLVES_LIMIT: usize = 3;
 /// let instance = Instance::new(data)?;
 /// let answer = Reorder::new(AnyFormulation::suiting(&instance), 12).run()?;
 /// assert_eq!(answer.objective()?, instance.base_cost());
-/// assert!(answer.given_cost > Some(instance.base_cost()));
+/// assert!(answer.choice.given_cost > Some(instance.base_cost()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Reorder<'a> {
     formulation: AnyFormulation,
     budget_bytes: u64,
     settings: Settings,
+    starts: &'a [Schedule],
     tuning: ReorderTuning,
     listener: &'a dyn Listener,
 }
@@ -68,6 +70,7 @@ impl<'a> Reorder<'a> {
             formulation,
             budget_bytes,
             settings: Settings::default(),
+            starts: &[],
             tuning: ReorderTuning::default(),
             listener: &(),
         }
@@ -76,6 +79,12 @@ impl<'a> Reorder<'a> {
     /// The same with settings; the time limit is for all of it.
     pub fn settings(self, settings: Settings) -> Self {
         Reorder { settings, ..self }
+    }
+
+    /// The same with schedules to start from, in the order that was given; those that do not fit
+    /// are left aside.
+    pub fn starts(self, starts: &'a [Schedule]) -> Self {
+        Reorder { starts, ..self }
     }
 
     /// The same with other numbers that tune.
@@ -112,14 +121,16 @@ impl<'a> Reorder<'a> {
             semantics,
             rules: &rules,
             answer: Reordered {
-                instance: given.clone(),
-                order: given.ids().collect(),
+                choice: OrderChoice {
+                    instance: given.clone(),
+                    order: given.ids().collect(),
+                    any_order_bound,
+                    given_cost: None,
+                    orders: 1,
+                },
                 given,
                 outcome: Outcome::new(0),
                 plan: None,
-                any_order_bound,
-                given_cost: None,
-                orders: 1,
             },
             spare: None,
             totals: Totals::default(),
@@ -128,8 +139,8 @@ impl<'a> Reorder<'a> {
             true => self.tuning.given_share,
             false => 1.0,
         };
-        solve.given_order(&[], share)?;
-        solve.answer.given_cost = solve.answer.outcome.cost();
+        solve.given_order(self.starts, share)?;
+        solve.answer.choice.given_cost = solve.answer.outcome.cost();
         if is_open && !solve.is_best() && !watch.is_over() {
             solve.search()?;
         }
@@ -155,7 +166,7 @@ struct Solving<'a> {
     rules: &'a Precedence,
     answer: Reordered,
     /// A plan that is cheaper than the answer's, in an order of steps that no solve has confirmed.
-    spare: Option<PlanDocument>,
+    spare: Option<Written>,
     totals: Totals,
 }
 
@@ -163,12 +174,12 @@ impl Solving<'_> {
     /// Cost of the best plan.
     fn cost(&self) -> Option<u64> {
         let plans = self.spare.iter().chain(&self.answer.plan);
-        plans.map(|plan| plan.objective).min()
+        plans.map(|plan| plan.document.objective).min()
     }
 
     /// Returns whether no plan can be better.
     fn is_best(&self) -> bool {
-        let bound = self.answer.any_order_bound;
+        let bound = self.answer.choice.any_order_bound;
         self.cost().is_some_and(|cost| cost <= bound)
     }
 
@@ -214,30 +225,17 @@ impl Solving<'_> {
         instance: &Instance,
         order: &[NodeId],
         outcome: &Outcome,
-    ) -> Result<Option<PlanDocument>, SolveError> {
+    ) -> Result<Option<Written>, SolveError> {
         let Some(schedule) = &outcome.schedule else {
             return Ok(None);
         };
         let plan = schedule.plan(instance)?.optimised(instance)?;
-        self.document(plan.renumbered(&inverse(order))).map(Some)
+        self.written(plan.renumbered(&inverse(order))).map(Some)
     }
 
-    /// A plan with its claims, judged where it is to run.
-    fn document(&self, plan: Plan) -> Result<PlanDocument, SolveError> {
-        let budget_bytes = self.asked.budget_bytes;
-        let replay = simulate::plan(&self.answer.given, &plan)?;
-        match replay.peak_bytes <= budget_bytes {
-            true => Ok(PlanDocument::of(
-                &self.answer.given,
-                plan,
-                &replay,
-                Some(budget_bytes),
-            )),
-            false => Err(SolveError::OverBudget {
-                peak_bytes: replay.peak_bytes,
-                budget_bytes,
-            }),
-        }
+    /// A plan as it is written, judged where it is to run.
+    fn written(&self, plan: Plan) -> Result<Written, SolveError> {
+        Written::of(&self.answer.given, plan, self.asked.budget_bytes)?.within_budget()
     }
 
     /// Searches orders, and solves in the best one.
@@ -267,7 +265,7 @@ impl Solving<'_> {
             &judge,
             self.rules,
             start.clone(),
-            self.answer.any_order_bound,
+            self.answer.choice.any_order_bound,
         );
         // A search of orders for which nothing fits takes long: the time is for the order that was
         // given, unless that is proven to have nothing.
@@ -279,11 +277,11 @@ impl Solving<'_> {
                 walk.run(is_timed, &is_over);
             }
         });
-        self.answer.orders = walk.judged;
+        self.answer.choice.orders = walk.judged;
         if let Some((cost, plan)) = walk.plan
             && self.cost().is_none_or(|best| cost < best)
         {
-            self.spare = Some(self.document(plan)?);
+            self.spare = Some(self.written(plan)?);
         }
         // An order that saves nothing is not worth a solve.
         let mut best = match walk.best.cost < start.cost || start.cost.is_none() && !is_blind {
@@ -298,15 +296,15 @@ impl Solving<'_> {
             let Some(plan) = self.with_steps_in_order()? else {
                 return Ok(());
             };
-            let order = Order::new(plan.plan.first_computations(&given));
-            let plan = self.spare.insert(plan).plan.clone();
+            let order = Order::new(plan.document.plan.first_computations(&given));
+            let plan = self.spare.insert(plan).document.plan.clone();
             let may_go_on = again + 1 < SOLVES_LIMIT && !self.watch.is_over() && !self.is_best();
             if !may_go_on || !self.rules.allows(&order.nodes) {
                 return Ok(());
             }
-            let stream = self.answer.orders;
+            let stream = self.answer.choice.orders;
             let judged = pool.install(|| judge.judge_plan(&plan, &best, stream));
-            self.answer.orders += 1;
+            self.answer.choice.orders += 1;
             match judged {
                 Some(judged) => best = judged,
                 None => return Ok(()),
@@ -365,19 +363,19 @@ impl Solving<'_> {
         let starts: Vec<Schedule> = start.into_iter().collect();
         let outcome = self.solve(&formulation, &starts, 1.0)?;
         let plan = self.plan(&instance, &order, &outcome)?;
-        let cost = plan.as_ref().map(|plan| plan.objective);
+        let cost = plan.as_ref().map(|plan| plan.document.objective);
         // Nothing is gained by another order at the same cost.
-        let is_cheaper = |own: &PlanDocument| cost.is_some_and(|cost| cost < own.objective);
+        let is_cheaper = |own: &Written| cost.is_some_and(|cost| cost < own.document.objective);
         if plan.is_some() && self.answer.plan.as_ref().is_none_or(is_cheaper) {
-            self.answer.instance = Arc::new(instance);
-            self.answer.order = order;
+            self.answer.choice.instance = Arc::new(instance);
+            self.answer.choice.order = order;
             self.answer.outcome = outcome;
             self.answer.plan = plan;
         }
         if self
             .spare
             .as_ref()
-            .is_some_and(|spare| cost.is_some_and(|cost| cost <= spare.objective))
+            .is_some_and(|spare| cost.is_some_and(|cost| cost <= spare.document.objective))
         {
             self.spare = None;
         }
@@ -385,11 +383,15 @@ impl Solving<'_> {
     }
 
     /// The best plan with its steps in an order that saves recomputations, where one is found.
-    fn with_steps_in_order(&self) -> Result<Option<PlanDocument>, SolveError> {
-        let Some(plan) = self.spare.as_ref().or(self.answer.plan.as_ref()) else {
+    fn with_steps_in_order(&self) -> Result<Option<Written>, SolveError> {
+        let best = self.spare.as_ref().or(self.answer.plan.as_ref());
+        let Some(PlanDocument {
+            plan, objective, ..
+        }) = best.map(|plan| &plan.document)
+        else {
             return Ok(None);
         };
-        let mut improve = Improve::new(&self.answer.given, &plan.plan)
+        let mut improve = Improve::new(&self.answer.given, plan)
             .budget(self.asked.budget_bytes)
             .threads(self.settings.threads)
             .seed(self.settings.seed)
@@ -399,8 +401,8 @@ impl Solving<'_> {
         }
         let better = improve.run();
         let Ok(better) = better else { return Ok(None) };
-        match better.replay.cost < plan.objective {
-            true => self.document(better.plan).map(Some),
+        match better.replay.cost < *objective {
+            true => self.written(better.plan).map(Some),
             false => Ok(None),
         }
     }
@@ -408,10 +410,11 @@ impl Solving<'_> {
     /// The answer, with status, bound and gap of its plan.
     fn end(self) -> Reordered {
         let mut answer = self.answer;
-        let own = answer.plan.as_ref().map(|plan| plan.objective);
+        let cost = |plan: &Written| plan.document.objective;
+        let own = answer.plan.as_ref().map(cost);
         let spare = self
             .spare
-            .filter(|s| own.is_none_or(|own| s.objective < own));
+            .filter(|spare| own.is_none_or(|own| cost(spare) < own));
         let in_order = spare.is_none();
         if spare.is_some() {
             answer.plan = spare;

@@ -1,8 +1,7 @@
 //! Outcomes of a solve that chose the order.
 
-use crate::solve::{NoPlan, Outcome, Status};
-use remat_instances::instance::{Instance, NodeId};
-use remat_instances::plan::PlanDocument;
+use crate::solve::{NoPlan, OrderChoice, Outcome, Status, Written};
+use remat_instances::instance::Instance;
 use std::sync::Arc;
 
 /// Schedules that a bound of a reordered instance is over: stage schedules in the order that was
@@ -16,37 +15,24 @@ pub const ALL_PLANS: &str = "all-plans";
 pub struct Reordered {
     /// The instance as the program sees it, in the order that was given.
     pub given: Arc<Instance>,
-    /// The same in the order of the answer.
-    pub instance: Arc<Instance>,
-    /// Order of the answer: node `k` of `instance` is node `order[k]` of `given`.
-    pub order: Vec<NodeId>,
-    /// The solve in that order; the schedule is one of `instance`. Status, bound and gap are of the
-    /// plan.
+    /// The order of the answer.
+    pub choice: OrderChoice,
+    /// The solve in that order; the schedule is one of its instance. Status, bound and gap are of
+    /// the plan.
     pub outcome: Outcome,
     /// The best plan, of `given`. It may cost less than the schedule, where its steps were put in
     /// an order that no stage schedule has.
-    pub plan: Option<PlanDocument>,
-    /// No plan costs less, whatever its order.
-    pub any_order_bound: u64,
-    /// Cost of the best schedule that was found in the order given.
-    pub given_cost: Option<u64>,
-    /// Orders that were judged.
-    pub orders: u64,
+    pub plan: Option<Written>,
 }
 
 impl Reordered {
-    /// Returns whether the answer is in the order that was given.
-    pub fn is_given_order(&self) -> bool {
-        self.order.is_sorted()
-    }
-
     /// Cost of the best plan, as replayed.
     ///
     /// # Errors
     /// [`NoPlan`].
     pub fn objective(&self) -> Result<u64, NoPlan> {
         match &self.plan {
-            Some(plan) => Ok(plan.objective),
+            Some(plan) => Ok(plan.document.objective),
             None => Err(NoPlan {
                 because: self.outcome.infeasible_because.clone(),
             }),
@@ -60,18 +46,18 @@ impl Reordered {
     pub fn text(&self) -> Result<String, NoPlan> {
         self.objective()?;
         let plan = self.plan.as_ref();
-        Ok(plan.map_or(String::new(), |plan| plan.write(&self.given)))
+        Ok(plan.map_or(String::new(), |plan| plan.document.write(&self.given)))
     }
 
     /// Finds status, bound and gap of the plan. `in_order` says whether it is a stage schedule in
     /// the order of the answer.
     pub(super) fn settle(&mut self, in_order: bool, gap: f64, interrupted: bool) {
-        let any = self.any_order_bound;
-        let is_given = self.is_given_order();
+        let any = self.choice.any_order_bound;
+        let is_given = self.choice.is_given();
         let outcome = &mut self.outcome;
-        let Some(objective) = self.plan.as_ref().map(|plan| plan.objective) else {
+        let Some(objective) = self.plan.as_ref().map(|plan| plan.document.objective) else {
             // Other orders were not ruled out.
-            if outcome.status == Status::Infeasible && self.orders > 1 {
+            if outcome.status == Status::Infeasible && self.choice.orders > 1 {
                 outcome.infeasible_because = None;
                 outcome.proof = None;
             }

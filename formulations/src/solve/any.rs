@@ -1,7 +1,7 @@
 //! The formulation that suits an instance.
 
-use super::{Formulation, Listener, Outcome, Settings, Solvable, SolveError, Start};
-use crate::baselines::Baseline;
+use super::{Formulation, Listener, Outcome, Settings, Solvable, SolveError, Start, Written};
+use crate::baselines::{Baseline, Patience};
 use crate::bound::check_budget;
 use crate::checkmate::CheckmateFormulation;
 use crate::life::layers::Stack;
@@ -109,9 +109,10 @@ impl AnyFormulation {
         &self,
         baseline: &Baseline,
         budget_bytes: u64,
+        patience: Patience<'_>,
     ) -> Result<(Schedule, Replay), String> {
         let run = |graph: &Instance| {
-            let schedule = baseline.run(graph, budget_bytes);
+            let schedule = baseline.run_until(graph, budget_bytes, patience);
             schedule.map_err(|e| e.to_string())
         };
         let instance = self.instance();
@@ -126,6 +127,43 @@ impl AnyFormulation {
         };
         let replay = schedule.replay(instance).map_err(|e| e.to_string())?;
         Ok((schedule, replay))
+    }
+
+    /// Finds a schedule, and its plan as it is written: replayed, and within the budget.
+    ///
+    /// # Errors
+    /// As [`Solvable::solve`].
+    pub(super) fn solve_and_write(
+        &self,
+        budget_bytes: u64,
+        starts: &[Schedule],
+        settings: &Settings,
+        listener: &dyn Listener,
+    ) -> Result<(Outcome, Option<Written>), SolveError> {
+        let outcome = match self {
+            AnyFormulation::Checkmate(formulation) => {
+                let own = starts.iter().filter_map(|s| match s {
+                    Schedule::Checkmate(s) => Some(s.clone()),
+                    Schedule::Monet(_) => None,
+                });
+                let own: Vec<_> = own.collect();
+                let outcome = formulation.solve(budget_bytes, &own, settings, listener)?;
+                outcome.map(Schedule::Checkmate)
+            }
+            AnyFormulation::Monet { formulation, .. } => {
+                let own = starts.iter().filter_map(|s| match s {
+                    Schedule::Monet(s) => Some(s.clone()),
+                    Schedule::Checkmate(_) => None,
+                });
+                let own: Vec<_> = own.collect();
+                let outcome = formulation.solve(budget_bytes, &own, settings, listener)?;
+                outcome.map(Schedule::Monet)
+            }
+        };
+        let plan = outcome.schedule.as_ref().map(|schedule| {
+            Written::of_schedule(self.instance(), schedule, budget_bytes)?.within_budget()
+        });
+        Ok((outcome, plan.transpose()?))
     }
 }
 
@@ -146,25 +184,7 @@ impl Solvable for AnyFormulation {
         settings: &Settings,
         listener: &dyn Listener,
     ) -> Result<Outcome<Schedule>, SolveError> {
-        match self {
-            AnyFormulation::Checkmate(formulation) => {
-                let own = starts.iter().filter_map(|s| match s {
-                    Schedule::Checkmate(s) => Some(s.clone()),
-                    Schedule::Monet(_) => None,
-                });
-                let own: Vec<_> = own.collect();
-                let outcome = formulation.solve(budget_bytes, &own, settings, listener)?;
-                Ok(outcome.map(Schedule::Checkmate))
-            }
-            AnyFormulation::Monet { formulation, .. } => {
-                let own = starts.iter().filter_map(|s| match s {
-                    Schedule::Monet(s) => Some(s.clone()),
-                    Schedule::Checkmate(_) => None,
-                });
-                let own: Vec<_> = own.collect();
-                let outcome = formulation.solve(budget_bytes, &own, settings, listener)?;
-                Ok(outcome.map(Schedule::Monet))
-            }
-        }
+        let (outcome, _) = self.solve_and_write(budget_bytes, starts, settings, listener)?;
+        Ok(outcome)
     }
 }

@@ -8,7 +8,7 @@
 use super::{
     AnyFormulation, AnyPlan, Compared, Listener, Progress, Settings, Solvable, SolveError, Status,
 };
-use crate::baselines::Baseline;
+use crate::baselines::{Baseline, Patience};
 use remat_instances::instance::{Instance, NodeId};
 use remat_instances::schedule::Schedule;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,7 +51,7 @@ pub fn ask_baseline(
     if formulation.too_small(budget_bytes).is_some() {
         return (Answer::No, None);
     }
-    match formulation.baseline(baseline, budget_bytes) {
+    match formulation.baseline(baseline, budget_bytes, Patience::ENDLESS) {
         Ok((schedule, r)) if r.peak_bytes <= budget_bytes && r.cost <= cap => {
             let answer = Answer::Yes {
                 cost: r.cost,

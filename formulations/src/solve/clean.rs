@@ -35,6 +35,10 @@ pub(super) fn cleaned(model: &Model, settings: &mip::Settings, result: &mut Solv
     let closed = settings.relative_gap * objective.abs();
     let noise = NOISE * objective.abs().max(1.0);
     if gap <= settings.absolute_gap.max(closed) + noise {
+        if result.dual_bound == solution.objective {
+            // A closed search remains one.
+            result.dual_bound = objective;
+        }
         (solution.objective, solution.x) = (objective, x);
         if let Some(best) = result.pool.first_mut() {
             best.clone_from(solution);

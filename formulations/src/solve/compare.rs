@@ -2,10 +2,13 @@
 
 use super::rows::{names, rows};
 use super::{AnyFormulation, AnyPlan, AnySolvable, Listener, Settings, Solvable, Status};
-use crate::baselines::{self, Baseline};
+use crate::baselines::{self, Baseline, NotApplicable, Patience};
+use crate::offload::nodes::Linked;
 use rayon::prelude::*;
 use remat_instances::instance::Instance;
 use remat_instances::simulate::Replay;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Nodes up to which strategies that solve a linear program are run for every budget of a sweep.
 const SWEEP_PROGRAM_NODE_LIMIT: usize = 100;
@@ -74,6 +77,7 @@ impl Compared {
 pub struct Baselines {
     solvable: AnySolvable,
     sweep: bool,
+    interrupt: Arc<AtomicBool>,
 }
 
 /// The strategy that POFO's row is never above.
@@ -93,6 +97,7 @@ impl Baselines {
         Baselines {
             solvable: solvable.into(),
             sweep: false,
+            interrupt: Arc::default(),
         }
     }
 
@@ -101,6 +106,13 @@ impl Baselines {
     #[must_use]
     pub fn for_sweep(mut self) -> Self {
         self.sweep = true;
+        self
+    }
+
+    /// Ends with what there is once the flag is set; strategies without a plan say so.
+    #[must_use]
+    pub fn until_set(mut self, flag: Arc<AtomicBool>) -> Self {
+        self.interrupt = flag;
         self
     }
 
@@ -118,8 +130,7 @@ impl Baselines {
         let mut all: Vec<Compared> = baselines::all().par_iter().map(one).collect();
         if let AnySolvable::Linked(linked) = &self.solvable {
             let rotor = all.iter().find(|one| one.name == ROTOR);
-            let rows = rows(linked, budget_bytes, self.sweep, rotor);
-            all.extend(rows);
+            all.extend(self.rows(linked, budget_bytes, rotor));
         }
         all
     }
@@ -132,7 +143,20 @@ impl Baselines {
         };
         let rotor = baselines::all().iter().find(|one| one.name == ROTOR);
         let rotor = rotor.map(|rotor| self.known(rotor, budget_bytes));
-        rows(linked, budget_bytes, self.sweep, rotor.as_ref())
+        self.rows(linked, budget_bytes, rotor.as_ref())
+    }
+
+    fn rows(&self, linked: &Linked, budget_bytes: u64, rotor: Option<&Compared>) -> Vec<Compared> {
+        if !self.interrupt.load(Ordering::Relaxed) {
+            return rows(linked, budget_bytes, self.sweep, rotor);
+        }
+        let ended = |name| Compared {
+            name,
+            result: Err(NotApplicable::OutOfTime.to_string()),
+            infeasible: false,
+            too_large: false,
+        };
+        names().map(ended).collect()
     }
 
     fn known(&self, baseline: &Baseline, budget_bytes: u64) -> Compared {
@@ -152,7 +176,8 @@ impl Baselines {
                 "left out of sweeps over more than {SWEEP_PROGRAM_NODE_LIMIT} nodes"
             ));
         }
-        let (schedule, replay) = formulation.baseline(baseline, budget_bytes)?;
+        let (schedule, replay) =
+            formulation.baseline(baseline, budget_bytes, Patience::until_set(&self.interrupt))?;
         Ok((AnyPlan::Schedule(schedule), replay))
     }
 
@@ -178,5 +203,39 @@ impl Baselines {
             infeasible,
             too_large: infeasible,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::zoo;
+
+    #[test]
+    fn strategies_end_once_the_flag_is_set() {
+        let instance = zoo::build(&"zoo:chain?n=12".parse().unwrap()).unwrap();
+        let instance = instance
+            .with_host_link(Some("pcie4".parse().unwrap()))
+            .unwrap();
+        let linked = Linked::new(
+            AnyFormulation::suiting(&instance),
+            crate::offload::CopyPhase::Any,
+        );
+        let flag: Arc<AtomicBool> = Arc::default();
+        let known = Baselines::of(linked).until_set(flag.clone());
+        let budget = instance.static_bytes() + (1 << 30);
+        assert!(known.run(budget).iter().any(|one| one.result.is_ok()));
+        flag.store(true, Ordering::Relaxed);
+        let ended = known.run(budget);
+        assert_eq!(
+            ended.iter().map(|one| one.name).collect::<Vec<_>>(),
+            known.names()
+        );
+        let words = NotApplicable::OutOfTime.to_string();
+        assert!(
+            ended
+                .iter()
+                .all(|one| one.result.as_ref().err() == Some(&words))
+        );
     }
 }

@@ -133,6 +133,10 @@ pub trait Problem: Sync {
     ) -> Option<RootStart<Self::Program>> {
         None
     }
+    /// Reason why nothing fits, where that is seen without a search.
+    fn refuted(&self) -> Option<String> {
+        None
+    }
     /// The sets that keeping everything retains.
     fn everything(&self) -> &BitMatrix;
     /// Schedules that are known and fit; heuristics take a part of the time that is left.
@@ -234,7 +238,14 @@ impl<F: Formulation> Solvable for F {
                 outcome
             }
             Start::Open(problem, bound) => {
-                search::run(&problem, budget_bytes, bound, settings, &watch)?
+                let refuted = problem.refuted();
+                // A search may find a proof that can be written down.
+                let mut outcome = match refuted.is_some() && !settings.prove {
+                    true => Outcome::new(0),
+                    false => search::run(&problem, budget_bytes, bound, settings, &watch)?,
+                };
+                outcome.infeasible_because = outcome.infeasible_because.or(refuted);
+                outcome
             }
             Start::TooLarge(bound) => {
                 let found = match watch.is_over() {

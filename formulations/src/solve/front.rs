@@ -1,14 +1,12 @@
 //! The front door: an instance and a budget to a solution.
 
-use super::{AnyFormulation, Listener, Outcome, Settings, Solvable, SolveError};
+use super::extras::Extras;
+use super::{AnyFormulation, AnyPlan, Listener, Outcome, Settings, Solution, Solvable, SolveError};
+use crate::offload::{CopyPhase, Release};
 use remat_instances::Budget;
 use remat_instances::instance::Instance;
-use remat_instances::plan::PlanDocument;
-use remat_instances::schedule::{Schedule, Semantics};
-use remat_instances::simulate::{self, ReplayError};
-use std::ops::Deref;
-use std::path::Path;
-use std::sync::Arc;
+use remat_instances::schedule::Semantics;
+use remat_instances::simulate::Replay;
 use std::time::Duration;
 
 /// A solve to be run: an instance or a [`Formulation`](super::Formulation) of somebody's own, a
@@ -21,19 +19,18 @@ use std::time::Duration;
 /// let solution = Solve::new(&instance, Budget::Percent(80.0)).run()?;
 /// println!("{} >= {}", solution.objective()?, solution.bound);
 /// assert!(solution.objective()? >= solution.bound);
-/// # let folder = std::env::temp_dir().join(format!("remat-{}", std::process::id()));
-/// # std::fs::create_dir_all(&folder)?;
-/// # let path = folder.join("plan.json");
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("plan.json");
 /// solution.plan()?.write(&path)?;
-/// # std::fs::remove_dir_all(&folder)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Solve<'a, F: Solvable = AnyFormulation> {
-    formulation: F,
+    pub(super) formulation: F,
     budget: Budget,
-    settings: Settings,
-    starts: Vec<F::Schedule>,
-    listener: &'a dyn Listener,
+    pub(super) settings: Settings,
+    pub(super) starts: Vec<F::Schedule>,
+    pub(super) listener: &'a dyn Listener,
+    pub(super) extras: Extras,
 }
 
 impl Solve<'_> {
@@ -54,18 +51,57 @@ impl Solve<'_> {
         Ok(Solve::of(AnyFormulation::of(instance, semantics)?, budget))
     }
 
+    /// Copies tensors to the host and back over the instance's link.
+    #[must_use]
+    pub fn offload(mut self, phase: CopyPhase, release: Release) -> Self {
+        self.extras.copies = Some((phase, release));
+        self
+    }
+
+    /// Chooses the order of first computations, too.
+    #[must_use]
+    pub fn reorder(mut self) -> Self {
+        self.extras.reorder = true;
+        self
+    }
+
+    /// Gives everything that the plan takes an address in one arena, at multiples of so many bytes,
+    /// or of those that the sizes suggest.
+    ///
+    /// The last tenth of a time limit is for addresses.
+    #[must_use]
+    pub fn addresses(mut self, alignment_bytes: Option<u64>) -> Self {
+        self.extras.alignment = Some(alignment_bytes);
+        self
+    }
+
+    /// The replay without recomputation, where it is known: it is not computed again.
+    #[must_use]
+    pub fn known_plain(mut self, plain: Replay) -> Self {
+        self.extras.plain = Some(plain);
+        self
+    }
+
+    /// A plan to start from, with the instance that it is of. A plan that does not fit the budget
+    /// is left aside.
+    #[must_use]
+    pub fn start_from(mut self, plan: AnyPlan, instance: &Instance) -> Self {
+        let is_same = super::extras::is_same_graph(instance, self.formulation.instance());
+        self.extras.plans.push((plan, is_same));
+        self
+    }
+
     /// Solves.
     ///
     /// # Errors
     /// [`SolveError`]; a budget that nothing fits is a [`Solution`] without a plan, not an error.
     pub fn run(self) -> Result<Solution, SolveError> {
-        let instance = self.formulation.instance().clone();
-        let (outcome, budget_bytes) = self.outcome()?;
-        Ok(Solution {
-            instance,
-            budget_bytes,
-            outcome,
-        })
+        let plain = match &self.extras.plain {
+            Some(plain) => plain.clone(),
+            None => self.formulation.plain()?,
+        };
+        let budget_bytes = self.budget.bytes(plain.peak_bytes);
+        super::extras::run(self, plain, budget_bytes)
     }
 }
 
@@ -78,6 +114,7 @@ impl<'a, F: Solvable> Solve<'a, F> {
             settings: Settings::default(),
             starts: Vec::new(),
             listener: &(),
+            extras: Extras::default(),
         }
     }
 
@@ -150,117 +187,5 @@ impl<'a, F: Solvable> Solve<'a, F> {
         } = self;
         let outcome = formulation.solve(budget_bytes, starts, settings, *listener)?;
         Ok((outcome, budget_bytes))
-    }
-}
-
-/// No plan was found, or none exists.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no plan: {}", because.as_deref().unwrap_or("none was found within the limits"))]
-pub struct NoPlan {
-    /// Reason why none exists, where that was proven.
-    pub because: Option<String>,
-}
-
-/// The outcome of a solve, with the instance that it is of.
-#[derive(Clone, Debug)]
-pub struct Solution {
-    instance: Arc<Instance>,
-    budget_bytes: u64,
-    outcome: Outcome,
-}
-
-impl Deref for Solution {
-    type Target = Outcome;
-
-    fn deref(&self) -> &Outcome {
-        &self.outcome
-    }
-}
-
-impl Solution {
-    /// The instance as the program sees it.
-    pub fn instance(&self) -> &Instance {
-        &self.instance
-    }
-
-    /// The budget in bytes.
-    pub fn budget_bytes(&self) -> u64 {
-        self.budget_bytes
-    }
-
-    /// Cost of the best plan, as replayed.
-    ///
-    /// # Errors
-    /// [`NoPlan`].
-    pub fn objective(&self) -> Result<u64, NoPlan> {
-        self.cost().ok_or_else(|| self.no_plan())
-    }
-
-    /// The best plan: the schedule as statements, optimised and replayed.
-    ///
-    /// # Errors
-    /// [`PlanError`] without a schedule.
-    pub fn plan(&self) -> Result<Planned<'_>, PlanError> {
-        let schedule = self.schedule.as_ref().ok_or_else(|| self.no_plan())?;
-        planned(&self.instance, schedule, self.budget_bytes)
-    }
-
-    fn no_plan(&self) -> NoPlan {
-        NoPlan {
-            because: self.infeasible_because.clone(),
-        }
-    }
-}
-
-/// Reason why there is no plan to write.
-#[derive(Debug, thiserror::Error)]
-pub enum PlanError {
-    /// None was found, or none exists.
-    #[error(transparent)]
-    NoPlan(#[from] NoPlan),
-    /// The schedule cannot be executed: a defect of the search.
-    #[error(transparent)]
-    Replay(#[from] ReplayError),
-}
-
-/// The plan of a schedule: optimised and replayed.
-///
-/// # Errors
-/// [`PlanError::Replay`] for a schedule that cannot be executed.
-pub fn planned<'a>(
-    instance: &'a Instance,
-    schedule: &Schedule,
-    budget_bytes: u64,
-) -> Result<Planned<'a>, PlanError> {
-    let plan = schedule.plan(instance)?.optimised(instance)?;
-    let replay = simulate::plan(instance, &plan)?;
-    let document = PlanDocument::of(instance, plan, &replay, Some(budget_bytes));
-    Ok(Planned { instance, document })
-}
-
-/// A plan, with its instance.
-#[derive(Clone, Debug)]
-pub struct Planned<'a> {
-    instance: &'a Instance,
-    /// The plan with its budget, cost and peak.
-    pub document: PlanDocument,
-}
-
-impl<'a> Planned<'a> {
-    pub(super) fn of(instance: &'a Instance, document: PlanDocument) -> Self {
-        Planned { instance, document }
-    }
-
-    /// The plan as a `remat-plan/1` document.
-    pub fn text(&self) -> String {
-        self.document.write(self.instance)
-    }
-
-    /// Writes the plan as a `remat-plan/1` file.
-    ///
-    /// # Errors
-    /// Those of the file system.
-    pub fn write(&self, path: impl AsRef<Path>) -> std::io::Result<()> {
-        std::fs::write(path, self.text())
     }
 }

@@ -3,7 +3,8 @@
 use crate::olla::recognise::Known;
 use remat_lp::{ColId, Model, ModelBuilder, RowId, Sense};
 use remat_solver::mip::{
-    self, Control, Info, Solution, SolveError, SolveResult, SolveStatus, Solver, check_point,
+    self, Control, FileProblems, Info, Solution, SolveError, SolveResult, SolveStatus, Solver,
+    check_point,
 };
 use std::sync::Arc;
 use std::time::Instant;
@@ -115,6 +116,7 @@ fn settled(
         pool: solution.iter().cloned().collect(),
         solution,
         certificate_problem: None,
+        file_problems: FileProblems::default(),
         exact: None,
         dual_bound: bound,
         info: Info {

@@ -1,14 +1,14 @@
 //! Formulations with a link to the host and without, as one type: for those who offer both.
 
 use super::{
-    AnyFormulation, Listener, Outcome, PlanError, Planned, Settings, Solvable, SolveError, planned,
+    AnyFormulation, Listener, Outcome, Planned, Settings, Solvable, SolveError, Written, planned,
 };
 use crate::offload::CopyPhase;
 use crate::offload::nodes::Linked;
 use remat_instances::instance::Instance;
-use remat_instances::plan::{Plan, PlanDocument};
-use remat_instances::schedule::Schedule;
-use remat_instances::simulate::{self, Replay, ReplayError};
+use remat_instances::plan::Plan;
+use remat_instances::schedule::{Schedule, Semantics};
+use remat_instances::simulate::{Replay, ReplayError};
 use std::sync::Arc;
 
 /// A formulation whose schedules compute alone, or one whose plans may copy to the host.
@@ -139,6 +139,15 @@ impl AnyPlan {
         }
     }
 
+    /// The program whose memory and cost semantics hold.
+    pub fn semantics(&self) -> Semantics {
+        match self {
+            AnyPlan::Schedule(Schedule::Checkmate(_)) => Semantics::Checkmate,
+            AnyPlan::Schedule(Schedule::Monet(_)) => Semantics::Monet,
+            AnyPlan::Statements(plan) => plan.semantics,
+        }
+    }
+
     /// The statements of a plan of the instance.
     ///
     /// # Errors
@@ -153,18 +162,16 @@ impl AnyPlan {
     /// The plan of the instance as a document, replayed, with a budget in bytes.
     ///
     /// # Errors
-    /// [`PlanError::Replay`] for a plan that cannot be executed.
+    /// [`ReplayError`] for a plan that cannot be executed.
     pub fn planned<'a>(
         &self,
         instance: &'a Instance,
         budget_bytes: u64,
-    ) -> Result<Planned<'a>, PlanError> {
+    ) -> Result<Planned<'a>, ReplayError> {
         match self {
             AnyPlan::Schedule(schedule) => planned(instance, schedule, budget_bytes),
             AnyPlan::Statements(plan) => {
-                let replay = simulate::plan(instance, plan)?;
-                let plan = plan.clone();
-                let document = PlanDocument::of(instance, plan, &replay, Some(budget_bytes));
+                let document = Written::of(instance, plan.clone(), budget_bytes)?.document;
                 Ok(Planned::of(instance, document))
             }
         }

@@ -10,7 +10,8 @@ use crate::{checkmate, monet, olla, poet};
 use remat_lp::presolve::{self, PresolveSettings, Solved};
 use remat_lp::{ColId, Limits, Model, Sense};
 use remat_solver::mip::{
-    self, Control, Info, Solution, SolveError, SolveResult, SolveStatus, Solver, check_point,
+    self, Control, FileProblems, Info, Solution, SolveError, SolveResult, SolveStatus, Solver,
+    check_point,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,6 +66,57 @@ impl Default for LinearSettings {
             iterations: None,
             time_limit: None,
         }
+    }
+}
+
+impl ModelSettings {
+    /// Asks for an answer that is settled in rational numbers; gaps with their defaults become 0.
+    pub fn ask_exact(&mut self) {
+        let preset = mip::Settings::default();
+        let mip = &mut self.mip;
+        mip.exact = true;
+        for (gap, preset) in [
+            (&mut mip.relative_gap, preset.relative_gap),
+            (&mut mip.absolute_gap, preset.absolute_gap),
+        ] {
+            if *gap == preset {
+                *gap = 0.0;
+            }
+        }
+    }
+}
+
+impl LinearSettings {
+    /// Checks the tolerances.
+    ///
+    /// # Errors
+    /// [`SolveError::Setting`].
+    pub fn validate(&self) -> Result<(), SolveError> {
+        let tolerance = |name, value: f64| {
+            let wrong = Some(value).filter(|v| !(1e-10..=1e-3).contains(v));
+            setting(name, wrong, "a number from 1e-10 to 1e-3")
+        };
+        tolerance("feasibility_tolerance", self.lp.primal_tolerance)?;
+        tolerance("optimality_tolerance", self.lp.dual_tolerance)
+    }
+}
+
+/// The error of a setting that makes no sense, where there is such a value.
+///
+/// # Errors
+/// [`SolveError::Setting`].
+pub(crate) fn setting(
+    name: &'static str,
+    wrong: Option<f64>,
+    expected: &'static str,
+) -> Result<(), SolveError> {
+    match wrong {
+        None => Ok(()),
+        Some(value) => Err(SolveError::Setting {
+            name,
+            value: value.to_string(),
+            expected,
+        }),
     }
 }
 
@@ -461,6 +513,7 @@ fn answer<R: Recognised>(
         pool: solution.iter().cloned().collect(),
         solution,
         certificate_problem: None,
+        file_problems: FileProblems::default(),
         exact: None,
         dual_bound,
         info: Info {

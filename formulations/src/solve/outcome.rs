@@ -1,6 +1,8 @@
 //! Outcomes of a solve.
 
 use super::proof::BoundProof;
+use crate::place::PlacePlanError;
+use remat_instances::name::Name;
 use remat_instances::schedule::Schedule;
 use remat_instances::simulate::{Replay, ReplayError};
 
@@ -157,10 +159,31 @@ pub enum SolveError {
         /// The formulation's name.
         formulation: String,
         /// The instance's name.
-        instance: String,
+        instance: Name,
         /// Reason, in words.
         because: String,
     },
+    /// Two things were asked for that no plan has both of.
+    #[error("{first} with {second}: {because}")]
+    Together {
+        /// One of them.
+        first: &'static str,
+        /// The other one.
+        second: &'static str,
+        /// Reason, in words.
+        because: &'static str,
+    },
+    /// A plan to start from is none of the instance and the formulation.
+    #[error("start {index}: {because}")]
+    Start {
+        /// Its position among those that were given, from 0.
+        index: usize,
+        /// Reason, in words.
+        because: String,
+    },
+    /// The addresses that were asked for cannot be given.
+    #[error(transparent)]
+    Place(#[from] PlacePlanError),
     /// The search's result did not survive its replay: a defect of the search, never shown as a
     /// result.
     #[error("the schedule that the search found does not replay: {0}")]

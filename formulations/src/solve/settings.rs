@@ -1,5 +1,6 @@
 //! Settings of a solve.
 
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 /// Rounds of annealing when no time limit is given.
@@ -15,12 +16,48 @@ const OVERTIME_SHARES: [f64; 2] = [0.02, 0.5];
 /// Nodes of the tree side by side where the work is fixed.
 const DEFAULT_LANES: usize = 4;
 
+/// Quick work: rounds of annealing at most, and rounds without success that end it.
+const QUICK_ROUNDS: [u32; 2] = [4, 2];
+/// Quick work: length of annealing runs for each node, in full ones, on graphs of so many nodes and
+/// on smaller ones; on larger ones their product is the same, down to the least share.
+const QUICK_SHARE: f64 = 0.25;
+const QUICK_NODES: usize = 512;
+const QUICK_LEAST_SHARE: f64 = 1.0 / 32.0;
+/// Quick work: simplex iterations of the root times nodes of the graph: those of larger programs
+/// take longer.
+const QUICK_ITERATION_NODES: u64 = 1_000_000;
+
+/// Work of a solve without a time limit, counted in moves and simplex iterations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Effort {
+    /// The work that rounds, iterations and nodes of the settings allow: minutes.
+    #[default]
+    Full,
+    /// A small share of it: baselines, some rounds of annealing and the root, seconds for graphs of
+    /// some hundred nodes. The answer depends on the clock as little as that of the full work.
+    Quick,
+}
+
+impl FromStr for Effort {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "full" => Ok(Effort::Full),
+            "quick" => Ok(Effort::Quick),
+            other => Err(format!("{other:?} is no work; \"full\" and \"quick\" are")),
+        }
+    }
+}
+
 /// Settings of a solve: limits, the gap, threads and the seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// End after this time. Without a limit the work is fixed, and the answer depends on instance,
     /// budget and settings alone, on any number of threads.
     pub time_limit: Option<Duration>,
+    /// Work where there is no time limit.
+    pub effort: Effort,
     /// Moment from which the time counts, where that is not the call: the input was read before it.
     pub begun: Option<Instant>,
     /// Relative gap `(objective - bound) / objective` at which the answer counts as optimal, 1e-4
@@ -51,6 +88,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             time_limit: None,
+            effort: Effort::Full,
             begun: None,
             gap: DEFAULT_GAP,
             overtime: DEFAULT_OVERTIME,
@@ -107,6 +145,47 @@ impl Settings {
         }
     }
 
+    /// Returns whether the work is the quick one.
+    pub(crate) fn is_quick(&self) -> bool {
+        self.time_limit.is_none() && self.effort == Effort::Quick
+    }
+
+    /// Rounds of annealing at most without a time limit, and rounds without success that end it,
+    /// which are `idle` for the full work.
+    pub(crate) fn fixed_rounds(&self, idle: u32) -> [u32; 2] {
+        match self.is_quick() {
+            true => [QUICK_ROUNDS[0].min(self.rounds), QUICK_ROUNDS[1]],
+            false => [self.rounds, idle],
+        }
+    }
+
+    /// Length of annealing runs, in full ones.
+    pub(crate) fn run_share(&self, nodes: usize) -> f64 {
+        match self.is_quick() {
+            true => {
+                let share = QUICK_SHARE * QUICK_NODES as f64 / nodes.max(QUICK_NODES) as f64;
+                share.max(QUICK_LEAST_SHARE)
+            }
+            false => 1.0,
+        }
+    }
+
+    /// Simplex iterations of the root at most.
+    pub(crate) fn root_iterations(&self, nodes: usize) -> u64 {
+        match self.is_quick() {
+            true => QUICK_ITERATION_NODES / nodes.max(1) as u64,
+            false => u64::MAX,
+        }
+    }
+
+    /// Nodes of the tree at most: none for the quick work.
+    pub(crate) fn tree_nodes(&self) -> u64 {
+        match self.is_quick() {
+            true => 0,
+            false => self.nodes,
+        }
+    }
+
     /// Nodes of the tree solved side by side.
     pub(crate) fn tree_lanes(&self) -> usize {
         match (self.lanes, self.time_limit) {
@@ -114,5 +193,51 @@ impl Settings {
             (0, None) => DEFAULT_LANES,
             (lanes, _) => lanes,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::baselines::fixtures::residual;
+    use crate::solve::Solve;
+    use remat_instances::Budget;
+
+    #[test]
+    fn quick_work_is_the_same_on_any_number_of_threads_and_has_no_tree() {
+        let instance = residual(40);
+        let solved = [1, 3].map(|threads| {
+            let settings = Settings {
+                effort: Effort::Quick,
+                threads,
+                ..Settings::default()
+            };
+            let solve = Solve::new(&instance, Budget::Percent(70.0)).settings(settings);
+            let found = solve.run().unwrap();
+            (
+                found.objective().unwrap(),
+                found.bound,
+                found.moves,
+                found.nodes,
+            )
+        });
+        assert_eq!(solved[0], solved[1]);
+        assert_eq!(solved[0].3, 0);
+    }
+
+    #[test]
+    fn quick_work_is_less_for_each_node_of_larger_graphs() {
+        let quick = Settings {
+            effort: Effort::Quick,
+            ..Settings::default()
+        };
+        assert!(quick.run_share(100) > quick.run_share(2_000));
+        assert!(quick.root_iterations(100) > quick.root_iterations(2_000));
+        assert_eq!(Settings::default().run_share(2_000), 1.0);
+        let timed = Settings {
+            time_limit: Some(Duration::from_secs(1)),
+            ..quick
+        };
+        assert_eq!(timed.run_share(100), 1.0);
     }
 }

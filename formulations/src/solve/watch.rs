@@ -1,6 +1,6 @@
 //! The time that a solve has, and whoever may end it.
 
-use super::{Listener, Settings};
+use super::{Effort, Listener, Settings};
 use crate::baselines::Patience;
 use std::time::{Duration, Instant};
 
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 pub struct Watch<'a> {
     begun: Instant,
     limit: Option<Duration>,
+    effort: Effort,
     listener: &'a dyn Listener,
 }
 
@@ -17,6 +18,7 @@ impl<'a> Watch<'a> {
         Watch {
             begun: settings.begun.unwrap_or_else(Instant::now),
             limit: settings.time_limit,
+            effort: settings.effort,
             listener,
         }
     }
@@ -29,6 +31,11 @@ impl<'a> Watch<'a> {
     /// Time that is left, where there is a limit.
     pub fn left(&self) -> Option<Duration> {
         self.limit.map(|limit| limit.saturating_sub(self.elapsed()))
+    }
+
+    /// Work where there is no time limit.
+    pub fn effort(&self) -> Effort {
+        self.effort
     }
 
     /// Returns whether the time is over.

@@ -1,6 +1,7 @@
 //! Errors of documents: the problem, its place, and the remedy.
 
 use super::Span;
+use crate::name::{escaped, visible};
 use miette::{
     Diagnostic, LabeledSpan, MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents,
 };
@@ -15,6 +16,17 @@ pub struct Fault {
     pub found: String,
     /// A description of what would be right.
     pub remedy: String,
+}
+
+impl Fault {
+    /// The same on one line, with quotations of the document cut where they are long.
+    fn visible(self) -> Self {
+        Fault {
+            problem: visible(&self.problem).into_owned(),
+            found: visible(&self.found).into_owned(),
+            remedy: escaped(&self.remedy),
+        }
+    }
 }
 
 impl fmt::Display for Fault {
@@ -147,8 +159,9 @@ const AROUND: usize = 60;
 impl ReadError {
     /// A fault of the file as a whole.
     pub(super) fn whole(file: &str, kind: FaultKind, fault: Fault) -> Self {
+        let fault = fault.visible();
         ReadError(Box::new(Details {
-            file: file.into(),
+            file: escaped(file),
             position: None,
             path: String::new(),
             kind,
@@ -178,15 +191,17 @@ impl ReadError {
         let from = boundary(text, line_start.max(start.saturating_sub(AROUND)));
         let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
         let to = boundary(text, line_end.min(start + AROUND));
-        let length = boundary(text, end.clamp(start, to.max(start))) - start;
+        let end = boundary(text, end.clamp(start, to.max(start)));
+        let [before, within, after] =
+            [from..start, start..end, end..to.max(end)].map(|part| escaped(&text[part]));
         ReadError(Box::new(Details {
-            file: file.into(),
+            file: escaped(file),
             position: Some(position),
-            path,
+            path: visible(&path).into_owned(),
             kind,
-            fault,
-            excerpt: text[from..to].into(),
-            span: (start - from, length),
+            fault: fault.visible(),
+            span: (before.len(), within.len()),
+            excerpt: before + &within + &after,
         }))
     }
 

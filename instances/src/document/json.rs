@@ -121,6 +121,24 @@ fn syntax(at: usize, problem: &str, found: String, remedy: &str) -> Failure {
     fault(Syntax, at, problem, found, remedy)
 }
 
+/// The byte of a quoted string at which half of a surrogate pair stands.
+fn half_surrogate(token: &str) -> usize {
+    let code = |at: usize| {
+        let digits = token.get(at..at + 6)?.strip_prefix("\\u")?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let mut at = 0;
+    while at < token.len() {
+        match (code(at), code(at + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => at += 12,
+            (Some(0xd800..=0xdfff), _) => return at,
+            _ if token.as_bytes()[at] == b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    0
+}
+
 struct Parser<'a> {
     text: &'a str,
     bytes: &'a [u8],
@@ -268,6 +286,15 @@ impl Parser<'_> {
         serde_json::from_slice(token).map_err(|e| {
             let reason = e.to_string();
             let reason = reason.split(" at line").next().unwrap_or_default();
+            if reason.contains("surrogate") {
+                // Python writes bytes of names that are not UTF-8 so.
+                let at = start + half_surrogate(&self.text[start..self.at]);
+                let problem = "a string holds half of a surrogate pair, which is no character";
+                let half: String = self.text[at..].chars().take(6).collect();
+                let found = format!("`{half}` at offset {at}");
+                let remedy = "write the character in UTF-8, or both halves";
+                return syntax(at, problem, found, remedy);
+            }
             let remedy = "escape control characters, quotes and backslashes";
             syntax(start, "not JSON: a malformed string", reason.into(), remedy)
         })
@@ -421,6 +448,13 @@ mod tests {
         ] {
             same(text);
         }
+    }
+
+    #[test]
+    fn halves_of_surrogate_pairs_are_named_with_their_offset() {
+        let half = parse("{\"name\": \"\\\\ud83d \\ud83d\\ude00 \\udcff\"}").err();
+        let half = half.map(|f| (f.span.start, f.fault.found));
+        assert_eq!(half, Some((31, "`\\udcff` at offset 31".into())));
     }
 
     #[test]

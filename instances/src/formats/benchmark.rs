@@ -13,6 +13,7 @@ use crate::instance::{
     CostUnit, Gradient, Implementation, InPlace, Instance, InstanceData, LARGEST_VALUE, Node,
     NodeId, NodeKind,
 };
+use crate::name::Name;
 use crate::schedule::ALGORITHM_PREFIX;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -204,7 +205,7 @@ impl<'d> Reader<'d> {
         }
         let op = text.op.unwrap_or_default();
         let mut node = Node {
-            name: format!("{op}#{i}"),
+            name: format!("{op}#{i}").into(),
             op: op.into(),
             shape: self.shape(text.shape.as_deref().unwrap_or_default()),
             kind: self.kind(text)?,
@@ -315,7 +316,7 @@ impl<'d> Reader<'d> {
                 // The algorithm's cost has no recomputation variant in the published program, its
                 // workspace has.
                 let mut algorithm = implementation(table, c, &needs[0], &table.cost)?;
-                algorithm.name = format!("{ALGORITHM_PREFIX}{c}");
+                algorithm.name = format!("{ALGORITHM_PREFIX}{c}").into();
                 node.implementations.push(algorithm);
             }
             if node.implementations.is_empty() {
@@ -329,7 +330,7 @@ impl<'d> Reader<'d> {
                 let mut variant = implementation(table, p, needs, cost_again)?;
                 if node.is_backward() {
                     let kept = text.keeps.as_ref().and_then(|keeps| keeps.get(p));
-                    variant.name = kept.map_or_else(String::new, |words| words.join("+"));
+                    variant.name = kept.map_or_else(Name::new, |words| words.join("+").into());
                 }
                 node.implementations.push(variant);
             }
@@ -402,7 +403,7 @@ fn implementation(
 ) -> Result<Implementation, Failure> {
     let workspace_again = table.workspace_again.as_ref().unwrap_or(&table.workspace);
     Ok(Implementation {
-        name: String::new(),
+        name: Name::new(),
         needs: needs.to_vec(),
         cost: cost_of(entry(table, &table.cost, p)?)?,
         workspace_bytes: bytes(entry(table, &table.workspace, p)?)?,

@@ -79,10 +79,13 @@ impl Decimals {
             .iter()
             .find(|(_, length)| Some(*length) == nanoseconds);
         CostUnit {
-            name: named.map_or_else(
-                || format!("{:.*} {}", self.places as usize, 1.0 / finer, stated.name),
-                |(name, _)| (*name).into(),
-            ),
+            name: match named {
+                Some((name, _)) => (*name).into(),
+                None => {
+                    let (places, stated) = (self.places as usize, stated.name.as_str());
+                    format!("{:.places$} {stated}", 1.0 / finer).into()
+                }
+            },
             nanoseconds,
         }
     }

@@ -1,16 +1,19 @@
 //! NetworkX node-link JSON: general computation graphs, for example those of the Moccasin study
 //! (ICML 2023).
 //!
-//! Node ids are any strings or integers; edges stand under `links` or `edges`. There is no fixed
+//! Node ids are text, numbers, or lists of these; edges stand under `links` or `edges`. There is no fixed
 //! memory and no workspace. Where the nodes carry `backward` flags the node kinds follow them.
 
+mod id;
+
 use super::ascending;
-use crate::document::{Document, Failure, FaultKind, Span, Spanned, TextOr, Unread, lenient};
+use crate::document::{Document, Failure, FaultKind, Span, Spanned, Unread, lenient};
 use crate::instance::{CostUnit, Implementation, InstanceData, Node, NodeId, NodeKind};
+use crate::name::Name;
+use id::Id;
 use serde::Deserialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::fmt;
 
 #[derive(Deserialize)]
 #[serde(rename = "a graph: an object with `nodes` and `links`")]
@@ -38,8 +41,11 @@ struct Attributes<'d> {
 #[derive(Deserialize)]
 #[serde(rename = "a node: an object")]
 struct NodeText<'d> {
-    #[serde(borrow, rename = "id: the id of a node: a string or an integer")]
-    id: Spanned<Key<'d>>,
+    #[serde(
+        borrow,
+        rename = "id: the id of a node: a string, a number, or a list of these"
+    )]
+    id: Spanned<Id<'d>>,
     #[serde(rename = "cost_cpu|cost|time|runtime|compute|duration: the cost")]
     cost: u64,
     #[serde(
@@ -116,26 +122,17 @@ impl Sources {
 #[derive(Deserialize)]
 #[serde(rename = "an edge: an object with `source` and `target`")]
 struct EdgeText<'d> {
-    #[serde(borrow, rename = "source: the id of a node: a string or an integer")]
-    source: Spanned<Key<'d>>,
-    #[serde(rename = "target: the id of a node: a string or an integer")]
-    target: Spanned<Key<'d>>,
+    #[serde(
+        borrow,
+        rename = "source: the id of a node: a string, a number, or a list of these"
+    )]
+    source: Spanned<Id<'d>>,
+    #[serde(rename = "target: the id of a node: a string, a number, or a list of these")]
+    target: Spanned<Id<'d>>,
 }
 
 /// A mark, with its place.
 type Flag = Option<Spanned<bool>>;
-
-/// A node's id as the document gives it.
-type Key<'d> = TextOr<'d, i64>;
-
-impl fmt::Display for Key<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TextOr::Text(text) => f.write_str(text),
-            TextOr::Other(number) => number.fmt(f),
-        }
-    }
-}
 
 /// Reads a node-link document.
 pub(super) fn read(document: &Document) -> Result<InstanceData, Failure> {
@@ -164,7 +161,7 @@ pub(super) fn read(document: &Document) -> Result<InstanceData, Failure> {
         let inputs = ascending(sources.map(|(source, _)| Ok(new_id[*source])));
         let NodeText { op, size, cost, .. } = &nodes[old];
         Ok(Node {
-            name: labels[old].clone(),
+            name: labels[old].clone().into(),
             op: op.unwrap_or_default().into(),
             output_bytes: *size,
             implementations: vec![Implementation::new(inputs?, *cost, 0)],
@@ -180,7 +177,7 @@ pub(super) fn read(document: &Document) -> Result<InstanceData, Failure> {
     let unit = text.cost_unit.or(graph.cost_unit);
     let name = names.into_iter().flatten().find(|name| !name.is_empty());
     Ok(InstanceData {
-        name: name.map_or_else(|| document.stem(), str::to_owned),
+        name: name.map_or_else(|| document.stem().into(), Name::from),
         cost_unit: unit.map_or_else(CostUnit::arbitrary, CostUnit::named),
         host_link: None,
         nodes: read,
@@ -216,21 +213,21 @@ fn needs(
 ) -> Result<Vec<Vec<(usize, Span)>>, Failure> {
     let mut position = BTreeMap::new();
     for (i, node) in nodes.iter().enumerate() {
-        if let Some(first) = position.insert(*node.id, i) {
+        if let Some(first) = position.insert(&node.id.value, i) {
             let problem = format!("nodes[{first}] has the same id");
             let remedy = "give every node an id of its own";
             return Err(FaultKind::Duplicate.fail(node.id.span, problem, remedy));
         }
     }
-    let end = |key: Spanned<Key<'_>>| {
-        position.get(&*key).copied().ok_or_else(|| {
+    let end = |id: &Spanned<Id<'_>>| {
+        position.get(&id.value).copied().ok_or_else(|| {
             let remedy = "add the node, or remove the edge";
-            FaultKind::Reference.fail(key.span, "there is no node with this id", remedy)
+            FaultKind::Reference.fail(id.span, "there is no node with this id", remedy)
         })
     };
     let mut needs = vec![Vec::new(); nodes.len()];
     for edge in edges {
-        let (source, target) = (end(edge.source)?, end(edge.target)?);
+        let (source, target) = (end(&edge.source)?, end(&edge.target)?);
         if source == target {
             let problem = "a node is its own input (a cycle)";
             return Err(FaultKind::Order.fail(edge.span, problem, "remove the edge"));
@@ -319,9 +316,9 @@ fn labels(nodes: &[NodeText<'_>]) -> Vec<String> {
         .or_else(|| given(|node| Some(node.id.to_string())))
         // An integer 7 and a string "7" are two ids: tell them apart.
         .unwrap_or_else(|| {
-            let quoted = nodes.iter().map(|node| match *node.id {
-                TextOr::Text(text) => format!("{text:?}"),
-                TextOr::Other(number) => number.to_string(),
+            let quoted = nodes.iter().map(|node| match &*node.id {
+                Id::Text(text) => format!("{text:?}"),
+                other => other.to_string(),
             });
             quoted.collect()
         })

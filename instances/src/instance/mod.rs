@@ -7,7 +7,9 @@
 //! Readers and writers of files are in [`crate::formats`].
 
 mod digest;
+mod fixed;
 mod link;
+mod link_request;
 mod node;
 mod passing;
 mod precedence;
@@ -17,6 +19,7 @@ mod view;
 
 pub use crate::document::ReadError as InstanceError;
 pub use link::{CopyTimes, Duplex, HostLink, LINK_PRESETS, LinkError};
+pub use link_request::{LinkChoice, LinkRequest, LinkRequestError};
 pub use node::{Gradient, Implementation, InPlace, Node, NodeId, NodeKind};
 pub(crate) use passing::PlainPassing;
 pub use passing::passing_in_plain_order;
@@ -24,13 +27,14 @@ pub use precedence::Precedence;
 pub use restrict::Choices;
 pub use validate::{LARGEST_VALUE, StructureError};
 
+use crate::name::{Name, visible};
 use std::sync::Arc;
 
 /// Meaning of one unit of cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostUnit {
     /// The unit as a reader would write it, for example `ns` or `0.01 ms`.
-    pub name: String,
+    pub name: Name,
     /// Length of one unit in nanoseconds, where the unit is a time.
     pub nanoseconds: Option<f64>,
 }
@@ -67,8 +71,8 @@ impl CostUnit {
         let decimals = format!("{:0places$}", cost % power);
         let decimals = decimals.trim_end_matches('0');
         match decimals {
-            "" => format!("{} {name}", cost / power),
-            _ => format!("{}.{decimals} {name}", cost / power),
+            "" => format!("{} {}", cost / power, visible(name)),
+            _ => format!("{}.{decimals} {}", cost / power, visible(name)),
         }
     }
 
@@ -93,7 +97,7 @@ impl CostUnit {
 #[derive(Clone, Debug, PartialEq)]
 pub struct InstanceData {
     /// Name of the instance, shown to users.
-    pub name: String,
+    pub name: Name,
     /// Unit of every cost.
     pub cost_unit: CostUnit,
     /// Link to host memory, where one is known.
@@ -134,8 +138,9 @@ impl Instance {
     /// # Errors
     /// [`StructureError`] names the node and the field that is wrong, its value and what would be
     /// right.
-    pub fn new(data: InstanceData) -> Result<Self, StructureError> {
+    pub fn new(mut data: InstanceData) -> Result<Self, StructureError> {
         validate::check(&data)?;
+        fixed::never_shrinks_forward(&mut data.nodes);
         let n = data.nodes.len();
         let mut count = vec![0u32; n + 1];
         for node in &data.nodes {
@@ -173,7 +178,7 @@ impl Instance {
     }
 
     /// Name of the instance.
-    pub fn name(&self) -> &str {
+    pub fn name(&self) -> &Name {
         &self.data.name
     }
 
@@ -284,14 +289,6 @@ impl Instance {
     pub fn is_made(&self, id: NodeId) -> bool {
         let node = self.node(id);
         node.parent().is_none() || node.result || !self.users(id).is_empty()
-    }
-
-    /// Memory that is resident whatever the schedule says, in bytes: the largest `fixed_bytes` of
-    /// any node.
-    ///
-    /// Checkmate reserves it for the whole run (parameters, input batch, parameter gradients).
-    pub fn static_bytes(&self) -> u64 {
-        self.static_bytes
     }
 
     /// Returns whether any node offers a choice that only MONeT's program knows: implementations

@@ -1,5 +1,6 @@
 //! Nodes of an instance: an operator, its output tensor, and the ways to compute it.
 
+use crate::name::Name;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -67,7 +68,7 @@ pub enum NodeKind {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Implementation {
     /// Name of the algorithm or variant; may be empty.
-    pub name: String,
+    pub name: Name,
     /// Nodes whose outputs are read, ascending and distinct.
     pub needs: Vec<NodeId>,
     /// Cost of the first computation, in the instance's cost unit.
@@ -86,7 +87,7 @@ impl Implementation {
     /// name.
     pub fn new(needs: Vec<NodeId>, cost: u64, workspace_bytes: i64) -> Self {
         Implementation {
-            name: String::new(),
+            name: Name::new(),
             needs,
             cost,
             workspace_bytes,
@@ -131,9 +132,9 @@ pub struct InPlace {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Node {
     /// Name shown to users; unique within the instance.
-    pub name: String,
+    pub name: Name,
     /// Operator, for example `conv2d`; may be empty.
-    pub op: String,
+    pub op: Name,
     /// Shape of the output; may be empty where unknown.
     pub shape: Vec<u64>,
     /// Role of the node.
@@ -141,7 +142,8 @@ pub struct Node {
     /// Size of the output in bytes.
     pub output_bytes: u64,
     /// Memory that is resident while and after this node runs, apart from activations and their
-    /// gradients, in bytes: parameters, input batch, and the parameter gradients made so far.
+    /// gradients, in bytes: parameters, input batch, and the parameter gradients made so far. In
+    /// an instance it never shrinks along the forward pass.
     pub fixed_bytes: u64,
     /// Tensors alive around this node in the plain order, ascending: its inputs and whatever passes
     /// over it. For backward nodes only gradients and the loss count (MONeT's `local`).
@@ -163,7 +165,7 @@ pub struct Node {
 impl Node {
     /// A forward node with one implementation and no workspace.
     pub fn forward(
-        name: impl Into<String>,
+        name: impl Into<Name>,
         needs: Vec<NodeId>,
         cost: u64,
         output_bytes: u64,
@@ -177,7 +179,7 @@ impl Node {
     }
 
     /// A loss node with one implementation and no workspace.
-    pub fn loss(name: impl Into<String>, needs: Vec<NodeId>, cost: u64, output_bytes: u64) -> Self {
+    pub fn loss(name: impl Into<Name>, needs: Vec<NodeId>, cost: u64, output_bytes: u64) -> Self {
         Node {
             kind: NodeKind::Loss,
             ..Node::forward(name, needs, cost, output_bytes)
@@ -186,7 +188,7 @@ impl Node {
 
     /// A backward node of `forward` with one implementation and no workspace.
     pub fn backward(
-        name: impl Into<String>,
+        name: impl Into<Name>,
         forward: Option<NodeId>,
         needs: Vec<NodeId>,
         cost: u64,

@@ -117,11 +117,9 @@ fn check_totals(nodes: &[Node]) -> Result<(), StructureError> {
             "use a coarser cost unit",
         );
     }
-    let bytes = nodes
-        .iter()
-        .map(|v| v.output_bytes as u128 + v.fixed_bytes as u128)
-        .sum::<u128>()
-        * 2;
+    let fixed = nodes.iter().map(|v| v.fixed_bytes as u128).max();
+    let outputs = nodes.iter().map(|v| v.output_bytes as u128);
+    let bytes = (outputs.sum::<u128>() + fixed.unwrap_or(0)) * 2;
     if bytes > largest {
         return error(
             "nodes".into(),

@@ -87,14 +87,14 @@ impl OrderGraph {
             }
             let gradient = TensorId(converted.tensors.len() as u32);
             converted.tensors.push(Tensor {
-                name: format!("{}.parameters", node.name),
+                name: format!("{}.parameters", node.name.as_str()).into(),
                 bytes: node.fixed_bytes - fixed,
                 ..Tensor::default()
             });
             fixed = node.fixed_bytes;
             program.push(converted.operators.len());
             converted.operators.push(Operator {
-                name: format!("{}.parameters", node.name),
+                name: format!("{}.parameters", node.name.as_str()).into(),
                 kind: node.op.clone(),
                 inputs: converted.operators[at].inputs.clone(),
                 outputs: vec![gradient],
@@ -104,7 +104,7 @@ impl OrderGraph {
             updates.push(update);
             edges.push([OperatorId(at as u32), OperatorId(update as u32)]);
             converted.operators.push(Operator {
-                name: format!("{}.update", node.name),
+                name: format!("{}.update", node.name.as_str()).into(),
                 kind: "update".into(),
                 inputs: vec![gradient],
                 ..Operator::default()

@@ -2,6 +2,7 @@
 
 use super::validate;
 use crate::instance::StructureError;
+use crate::name::Name;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::sync::Arc;
@@ -46,9 +47,9 @@ impl fmt::Display for TensorId {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Operator {
     /// Name shown to users; may be empty.
-    pub name: String,
+    pub name: Name,
     /// Kind of operator, for example `aten.mm`; may be empty.
-    pub kind: String,
+    pub kind: Name,
     /// Tensors read, each once.
     pub inputs: Vec<TensorId>,
     /// Tensors made, each once.
@@ -64,7 +65,7 @@ pub struct Operator {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Tensor {
     /// Name shown to users; may be empty.
-    pub name: String,
+    pub name: Name,
     /// Size in bytes. That of a view or of an output computed in place takes no memory of its own.
     pub bytes: u64,
     /// In memory all the time, and made by no operator: weights, buffers, optimiser state.
@@ -91,9 +92,9 @@ impl Tensor {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct OrderGraphData {
     /// Name of the graph, shown to users.
-    pub name: String,
+    pub name: Name,
     /// Name of the network, where one is known.
-    pub model: Option<String>,
+    pub model: Option<Name>,
     /// Batch size, where one is known.
     pub batch: Option<u64>,
     /// Bytes of resident tensors that no operator reads, and which are not in `tensors`.
@@ -170,7 +171,7 @@ impl OrderGraph {
     }
 
     /// Name of the graph.
-    pub fn name(&self) -> &str {
+    pub fn name(&self) -> &Name {
         &self.data.name
     }
 
@@ -233,10 +234,12 @@ impl OrderGraph {
     }
 
     /// An operator as errors call it: its number, and its name where it has one.
-    pub fn operator_label(&self, operator: OperatorId) -> String {
+    pub fn operator_label(&self, operator: OperatorId) -> Name {
         match self.data.operators.get(operator.index()) {
-            Some(known) if !known.name.is_empty() => format!("{operator} ({})", known.name),
-            _ => operator.to_string(),
+            Some(known) if !known.name.is_empty() => {
+                format!("{operator} ({})", known.name.as_str()).into()
+            }
+            _ => operator.to_string().into(),
         }
     }
 

@@ -206,7 +206,9 @@ impl OrderGraph {
         }
         path.push(at);
         let cycle = path[seen[at as usize]..].iter().rev();
-        let names: Vec<_> = cycle.map(|v| self.operator_label(OperatorId(*v))).collect();
+        let names: Vec<_> = cycle
+            .map(|v| self.operator_label(OperatorId(*v)).to_string())
+            .collect();
         names.join(", ")
     }
 }

@@ -1,6 +1,7 @@
 //! The judge of an order: replays it tensor by tensor, apart from every search.
 
 use super::{OperatorId, OrderGraph, TensorId, Variant};
+use crate::name::Name;
 
 /// Reason why an order cannot run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,7 +31,7 @@ pub enum OrderFault {
         /// The step, from 0.
         step: usize,
         /// The operator, with its name.
-        operator: String,
+        operator: Name,
     },
     /// An operator reads a tensor that is not there.
     #[error(
@@ -41,11 +42,11 @@ pub enum OrderFault {
         /// The step, from 0.
         step: usize,
         /// The operator, with its name.
-        operator: String,
+        operator: Name,
         /// The tensor.
         tensor: TensorId,
         /// Its producer, with its name.
-        producer: String,
+        producer: Name,
     },
     /// An operator overwrites what another one is still to read.
     #[error(
@@ -56,11 +57,11 @@ pub enum OrderFault {
         /// The step, from 0.
         step: usize,
         /// The operator, with its name.
-        operator: String,
+        operator: Name,
         /// The tensor.
         tensor: TensorId,
         /// The reader, with its name.
-        reader: String,
+        reader: Name,
     },
     /// An edge of the variant is not respected.
     #[error(
@@ -71,9 +72,9 @@ pub enum OrderFault {
         /// The step, from 0.
         step: usize,
         /// The operator that comes too early, with its name.
-        operator: String,
+        operator: Name,
         /// The operator that has to come before, with its name.
-        before: String,
+        before: Name,
         /// The list that has the edge.
         list: &'static str,
         /// The variant.

@@ -4,6 +4,7 @@ use super::{Operator, OperatorId, OrderGraph, OrderGraphData, Tensor, TensorId};
 use crate::document::{
     self, Document, Failure, FaultKind, Lines, ReadError, Span, Spanned, Unread,
 };
+use crate::name::Name;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -151,8 +152,8 @@ fn graph(document: &Document) -> Result<OrderGraph, Failure> {
     let read_tensors = text.tensors.iter().enumerate();
     let read_tensors = read_tensors.map(|(i, t)| read_tensor(i, t, tensors));
     let data = OrderGraphData {
-        name: text.name.map_or_else(|| document.stem(), str::to_owned),
-        model: text.model.map(str::to_owned),
+        name: text.name.map_or_else(|| document.stem().into(), Name::from),
+        model: text.model.map(Name::from),
         batch: text.batch,
         unused_resident_bytes: text.unused_resident_bytes.unwrap_or(0),
         alignment_bytes: text.alignment_bytes.unwrap_or(0),

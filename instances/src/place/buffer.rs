@@ -1,5 +1,7 @@
 //! A buffer: its life, size and options.
 
+use crate::name::Name;
+
 /// A stretch of a buffer's life in which it takes less than its size, or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Gap {
@@ -15,14 +17,15 @@ pub struct Gap {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Buffer {
     /// Name.
-    pub id: String,
-    /// First moment at which it is live.
+    pub id: Name,
+    /// First moment at which it is live, counted from the first of the
+    /// [`Lives`](super::Lives).
     pub lower: u64,
     /// First moment after its life.
     pub upper: u64,
     /// Size in bytes.
     pub size: u64,
-    /// Divisor of its offset; 1 allows every address.
+    /// Divisor of its offset; 1 allows every address, as 0 does.
     pub alignment: u64,
     /// Gaps in its life, in the order of time.
     pub gaps: Vec<Gap>,
@@ -45,7 +48,7 @@ pub struct Piece {
 
 impl Buffer {
     /// A buffer that may lie anywhere and has no gaps.
-    pub fn new(id: impl Into<String>, lower: u64, upper: u64, size: u64) -> Self {
+    pub fn new(id: impl Into<Name>, lower: u64, upper: u64, size: u64) -> Self {
         Buffer {
             id: id.into(),
             lower,

@@ -1,9 +1,10 @@
 //! Buffers that belong together.
 
 use super::{Buffer, Gap, Placement};
+use crate::name::Name;
 use std::collections::HashMap;
 
-/// Largest time, size, offset and capacity, in moments and bytes.
+/// Largest size, offset and alignment in bytes.
 const VALUE_LIMIT: u64 = 1 << 53;
 /// Largest sum of all sizes, rounded up to alignments, in bytes: sums of addresses stay integers.
 const TOTAL_LIMIT: u64 = 1 << 61;
@@ -15,6 +16,8 @@ const TOTAL_LIMIT: u64 = 1 << 61;
 pub struct Lives {
     buffers: Vec<Buffer>,
     capacity: Option<u64>,
+    /// The time that is moment 0 of the buffers.
+    origin: i64,
 }
 
 /// Fault of a buffer: the field, its value, and what would be right.
@@ -50,13 +53,14 @@ pub struct LivesError {
     /// Position of the buffer.
     pub index: usize,
     /// Its name.
-    pub id: String,
+    pub id: Name,
     /// The fault.
     pub fault: BufferFault,
 }
 
 impl Lives {
-    /// Takes buffers that are sound, with gaps in any order; names must differ.
+    /// Takes buffers that are sound, with gaps in any order; names must differ. An alignment of 0
+    /// is none, as 1 is.
     ///
     /// # Errors
     /// [`LivesError`] names the first buffer at fault, the field and its value.
@@ -69,12 +73,28 @@ impl Lives {
     /// assert!(error.to_string().contains("upper is 1"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn new(mut buffers: Vec<Buffer>) -> Result<Self, LivesError> {
+    pub fn new(buffers: Vec<Buffer>) -> Result<Self, LivesError> {
+        Lives::counted_from(0, buffers)
+    }
+
+    /// The same of buffers whose moments are counted from a time, for lives that begin before 0.
+    ///
+    /// # Errors
+    /// As [`Lives::new`], in times.
+    ///
+    /// ```
+    /// use remat_instances::place::{Buffer, Lives};
+    /// let error = Lives::counted_from(-5, vec![Buffer::new("x", 2, 1, 8)]).unwrap_err();
+    /// assert!(error.to_string().contains("upper is -4"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn counted_from(origin: i64, mut buffers: Vec<Buffer>) -> Result<Self, LivesError> {
         let mut names = HashMap::with_capacity(buffers.len());
         let mut total: u64 = 0;
         for (index, buffer) in buffers.iter_mut().enumerate() {
             buffer.gaps.sort_by_key(|gap| (gap.lower, gap.upper));
-            let mut checked = check(buffer);
+            buffer.alignment = buffer.alignment.max(1);
+            let mut checked = check(buffer, origin);
             if let Some(first) = names.insert(buffer.id.clone(), index) {
                 let remedy = format!("buffer {first} has this name; give each its own");
                 checked = Err(BufferFault::new("id", format!("{:?}", buffer.id), remedy));
@@ -95,6 +115,7 @@ impl Lives {
         Ok(Lives {
             buffers,
             capacity: None,
+            origin,
         })
     }
 
@@ -111,12 +132,18 @@ impl Lives {
         Lives {
             buffers: buffers.collect(),
             capacity: self.capacity,
+            origin: self.origin,
         }
     }
 
     /// The buffers.
     pub fn buffers(&self) -> &[Buffer] {
         &self.buffers
+    }
+
+    /// The time of a moment.
+    pub fn time(&self, moment: u64) -> i128 {
+        time(self.origin, moment)
     }
 
     /// Bytes that the buffers may take, where somebody said so.
@@ -138,11 +165,13 @@ impl Lives {
     }
 }
 
+fn time(origin: i64, moment: u64) -> i128 {
+    i128::from(origin) + i128::from(moment)
+}
+
 /// Checks the fields of one buffer, whose gaps are in order.
-fn check(buffer: &Buffer) -> Result<(), BufferFault> {
+fn check(buffer: &Buffer, origin: i64) -> Result<(), BufferFault> {
     let limited = [
-        ("lower", buffer.lower),
-        ("upper", buffer.upper),
         ("size", buffer.size),
         ("alignment", buffer.alignment),
         ("offset", buffer.offset.unwrap_or(0)),
@@ -157,11 +186,15 @@ fn check(buffer: &Buffer) -> Result<(), BufferFault> {
         }
     }
     if buffer.lower > buffer.upper {
-        let remedy = format!("a life ends after it begins, at {}", buffer.lower);
-        return Err(BufferFault::new("upper", buffer.upper, remedy));
-    }
-    if buffer.alignment == 0 {
-        return Err(BufferFault::new("alignment", 0, "1 allows every address"));
+        let remedy = format!(
+            "a life ends after it begins, at {}",
+            time(origin, buffer.lower)
+        );
+        return Err(BufferFault::new(
+            "upper",
+            time(origin, buffer.upper),
+            remedy,
+        ));
     }
     if let Some(offset) = buffer
         .offset
@@ -172,15 +205,16 @@ fn check(buffer: &Buffer) -> Result<(), BufferFault> {
     }
     let mut moment = buffer.lower;
     for gap in &buffer.gaps {
-        check_gap(buffer, gap, moment)?;
+        check_gap(buffer, gap, moment, origin)?;
         moment = gap.upper;
     }
     Ok(())
 }
 
 /// Checks a gap, which must begin at `moment` at the earliest.
-fn check_gap(buffer: &Buffer, gap: &Gap, moment: u64) -> Result<(), BufferFault> {
-    let words = format!("{}-{}", gap.lower, gap.upper);
+fn check_gap(buffer: &Buffer, gap: &Gap, moment: u64, origin: i64) -> Result<(), BufferFault> {
+    let [lower, upper] = [gap.lower, gap.upper].map(|moment| time(origin, moment));
+    let words = format!("{lower}-{upper}");
     if gap.lower > gap.upper {
         return Err(BufferFault::new(
             "gaps",
@@ -189,7 +223,7 @@ fn check_gap(buffer: &Buffer, gap: &Gap, moment: u64) -> Result<(), BufferFault>
         ));
     }
     if gap.lower < moment || gap.upper > buffer.upper {
-        let (lower, upper) = (buffer.lower, buffer.upper);
+        let [lower, upper] = [buffer.lower, buffer.upper].map(|moment| time(origin, moment));
         let remedy = format!("gaps are apart and within the life {lower}-{upper}");
         return Err(BufferFault::new("gaps", words, remedy));
     }

@@ -1,6 +1,7 @@
 //! An offset for each buffer, and its replay.
 
 use super::Lives;
+use crate::name::Name;
 use std::collections::BTreeMap;
 
 /// Offsets of buffers, in their order.
@@ -43,7 +44,7 @@ pub enum PlacementError {
     #[error("buffer {id:?}: offset is {offset}; {remedy}")]
     Offset {
         /// Name of the buffer.
-        id: String,
+        id: Name,
         /// Its offset.
         offset: u64,
         /// A description of what would be right.
@@ -56,11 +57,11 @@ pub enum PlacementError {
     )]
     Clash {
         /// Name of the buffer that was there first.
-        first: String,
+        first: Name,
         /// Name of the other.
-        second: String,
-        /// First moment at which both are live.
-        time: u64,
+        second: Name,
+        /// First time at which both are live.
+        time: i128,
         /// First address that they share.
         start: u64,
         /// First address after those.
@@ -145,7 +146,7 @@ impl Placement {
                 return Err(PlacementError::Clash {
                     first,
                     second,
-                    time,
+                    time: lives.time(time),
                     start,
                     end,
                 });

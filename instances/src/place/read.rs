@@ -3,6 +3,7 @@
 use super::csv::{Field, records, shortened};
 use super::{Buffer, BufferFault, Gap, Lives, Placement};
 use crate::document;
+use crate::name::{escaped, visible};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -47,10 +48,10 @@ impl ReadLivesError {
             remedy,
         } = fault;
         ReadLivesError::Table {
-            file: file.into(),
+            file: escaped(file),
             line,
             column,
-            problem,
+            problem: visible(&problem).into_owned(),
             found,
             remedy,
         }
@@ -112,10 +113,10 @@ pub fn read_lives(path: impl AsRef<Path>) -> Result<Lives, ReadLivesError> {
 /// | column | meaning |
 /// |---|---|
 /// | `id` (`buffer`, `buffer_id`) | name, in quotes where it has commas |
-/// | `lower` (`start`, `begin`) | first moment of the life |
+/// | `lower` (`start`, `begin`) | first moment of the life; moments may be negative |
 /// | `upper` | first moment after it; `end` in its place is the last moment of it |
 /// | `size` | bytes |
-/// | `alignment` | divisor of the offset; empty for 1 |
+/// | `alignment` | divisor of the offset; empty or 0 for 1 |
 /// | `gaps` | stretches of the life that use nothing, `a-b`, or only the bytes from `w0` to `w1`, `a-b:w0-w1` or MiniMalloc's `a-b@w0:w1`; blanks between them |
 /// | `offset` | offset that the buffer must have; empty for any |
 ///
@@ -132,11 +133,13 @@ pub fn read_lives(path: impl AsRef<Path>) -> Result<Lives, ReadLivesError> {
 /// ```
 pub fn read_lives_bytes(name: &str, bytes: &[u8]) -> Result<Lives, ReadLivesError> {
     let table = Table::read(name, bytes)?;
+    let origin = table.origin()?;
     let mut buffers = Vec::with_capacity(table.records.len());
     for record in &table.records {
-        buffers.push(table.buffer(record)?);
+        buffers.push(table.buffer(record, origin)?);
     }
-    let lives = Lives::new(buffers).map_err(|e| table.fault(e.index, e.fault))?;
+    let lives = Lives::counted_from(origin, buffers);
+    let lives = lives.map_err(|e| table.fault(e.index, e.fault))?;
     Ok(lives.with_capacity(capacity_in_name(name)))
 }
 
@@ -216,7 +219,11 @@ impl<'n> Table<'n> {
             let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
             let fault = TableFault {
                 problem: "the text is not UTF-8".into(),
-                found: format!("byte {:#04x}", plain[e.valid_up_to()]),
+                found: format!(
+                    "byte {:#04x} at offset {}",
+                    plain[e.valid_up_to()],
+                    e.valid_up_to()
+                ),
                 remedy: "write the file again as UTF-8".into(),
             };
             let start = before
@@ -296,14 +303,31 @@ impl<'n> Table<'n> {
         Some(&record[position]).filter(|field| !field.text.is_empty())
     }
 
-    fn buffer(&self, record: &[Field]) -> Result<Buffer, ReadLivesError> {
+    /// The first time of all lives, or 0 where none begins before.
+    fn origin(&self) -> Result<i64, ReadLivesError> {
+        let mut origin = 0;
+        for record in &self.records {
+            for name in ["lower", "upper", "end"] {
+                let column = Column::named(name).filter(|column| self.columns.contains(column));
+                if let Some(column) = column {
+                    let field = &record[self.column(column, name)?];
+                    origin = origin.min(self.time(field, name)?);
+                }
+            }
+        }
+        Ok(origin)
+    }
+
+    /// A buffer, its moments counted from a time that none of its own is before.
+    fn buffer(&self, record: &[Field], origin: i64) -> Result<Buffer, ReadLivesError> {
         let required = |column, name| Ok::<_, ReadLivesError>(&record[self.column(column, name)?]);
+        let moment = |time: i64| time.abs_diff(origin);
         let id = required(Column::Id, "id")?;
-        let lower = self.number(required(Column::Lower, "lower")?, "lower")?;
+        let lower = moment(self.time(required(Column::Lower, "lower")?, "lower")?);
         let is_closed = self.columns.contains(&Column::End);
         let upper = match is_closed {
-            true => self.number(required(Column::End, "end")?, "end")? + 1,
-            false => self.number(required(Column::Upper, "upper")?, "upper")?,
+            true => moment(self.time(required(Column::End, "end")?, "end")?) + 1,
+            false => moment(self.time(required(Column::Upper, "upper")?, "upper")?),
         };
         let size = self.number(required(Column::Size, "size")?, "size")?;
         let mut buffer = Buffer::new(id.text.clone(), lower, upper, size);
@@ -315,7 +339,7 @@ impl<'n> Table<'n> {
         }
         if let Some(field) = self.optional(record, Column::Gaps) {
             for word in field.text.split_whitespace() {
-                let gap = gap(word, is_closed).ok_or_else(|| {
+                let gap = gap(word, is_closed, origin).ok_or_else(|| {
                     let remedy = "write a-b, or a-b:w0-w1 with the bytes that stay in use";
                     self.error(field, &format!("{word:?} is no gap"), remedy.into())
                 })?;
@@ -323,6 +347,13 @@ impl<'n> Table<'n> {
             }
         }
         Ok(buffer)
+    }
+
+    fn time(&self, field: &Field, name: &str) -> Result<i64, ReadLivesError> {
+        time(&field.text).ok_or_else(|| {
+            let remedy = format!("give an integer from {} to {LATEST}", -LATEST);
+            self.error(field, &format!("{name} is no number"), remedy)
+        })
     }
 
     fn number(&self, field: &Field, name: &str) -> Result<u64, ReadLivesError> {
@@ -359,12 +390,14 @@ impl<'n> Table<'n> {
     }
 }
 
-/// A gap as it is written; its end is its last moment where the table's lives are closed.
-fn gap(word: &str, is_closed: bool) -> Option<Gap> {
+/// A gap as it is written, its moments counted from a time; its end is its last moment where the
+/// table's lives are closed.
+fn gap(word: &str, is_closed: bool, origin: i64) -> Option<Gap> {
     let pair = |text: &str, between| {
         let (first, second) = text.split_once(between)?;
         Some((number(first)?, number(second)?))
     };
+    let moment = |text: &str| u64::try_from(i128::from(time(text)?) - i128::from(origin)).ok();
     let (life, window) = match word.split_once('@') {
         Some((life, window)) => (life, Some(pair(window, ':')?)),
         None => match word.split_once(':') {
@@ -372,13 +405,22 @@ fn gap(word: &str, is_closed: bool) -> Option<Gap> {
             None => (word, None),
         },
     };
-    let (lower, upper) = pair(life, '-')?;
+    // A sign is no hyphen between the two.
+    let (hyphen, _) = life.char_indices().skip(1).find(|(_, c)| *c == '-')?;
+    let (lower, upper) = (moment(&life[..hyphen])?, moment(&life[hyphen + 1..])?);
     let upper = upper + u64::from(is_closed);
     Some(Gap {
         lower,
         upper,
         window,
     })
+}
+
+/// Latest time; the earliest is its negative, so that the moment after any is one of 64 bits.
+const LATEST: i64 = i64::MAX;
+
+fn time(text: &str) -> Option<i64> {
+    text.parse().ok().filter(|time| *time >= -LATEST)
 }
 
 fn number(text: &str) -> Option<u64> {

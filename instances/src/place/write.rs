@@ -1,7 +1,7 @@
 //! Writing MiniMalloc's tables of buffers.
 
 use super::csv::written;
-use super::{Buffer, Gap, Lives, Placement};
+use super::{Gap, Lives, Placement};
 
 /// The table of buffers that [`read_lives`](super::read_lives) and MiniMalloc read; optional
 /// columns are there where a buffer needs them. The capacity belongs into the file's name.
@@ -44,15 +44,14 @@ fn table(lives: &Lives, offset: Option<&dyn Fn(usize) -> String>) -> String {
     }
     text.push('\n');
     for (index, buffer) in buffers.iter().enumerate() {
-        let Buffer {
-            lower, upper, size, ..
-        } = buffer;
+        let [lower, upper] = [buffer.lower, buffer.upper].map(|moment| lives.time(moment));
+        let size = buffer.size;
         text += &format!("{},{lower},{upper},{size}", written(&buffer.id));
         if aligned {
             text += &format!(",{}", buffer.alignment);
         }
         if gapped {
-            let gaps: Vec<_> = buffer.gaps.iter().map(gap).collect();
+            let gaps: Vec<_> = buffer.gaps.iter().map(|one| gap(lives, one)).collect();
             text += &format!(",{}", gaps.join(" "));
         }
         if let Some(offset) = offset {
@@ -64,13 +63,9 @@ fn table(lives: &Lives, offset: Option<&dyn Fn(usize) -> String>) -> String {
 }
 
 /// A gap in MiniMalloc's words.
-fn gap(gap: &Gap) -> String {
-    let Gap {
-        lower,
-        upper,
-        window,
-    } = gap;
-    match window {
+fn gap(lives: &Lives, gap: &Gap) -> String {
+    let [lower, upper] = [gap.lower, gap.upper].map(|moment| lives.time(moment));
+    match gap.window {
         Some((start, end)) => format!("{lower}-{upper}@{start}:{end}"),
         None => format!("{lower}-{upper}"),
     }

@@ -45,7 +45,7 @@ pub enum AddressesError {
     /// Pieces share addresses, or break the alignment.
     #[error("addresses: {0}")]
     Placement(#[from] PlacementError),
-    /// Sizes add up to more than addresses can be, or the alignment is none.
+    /// Sizes add up to more than addresses can be.
     #[error("addresses: {0}")]
     Lives(#[from] LivesError),
     /// The addresses are not those of the plan's pieces.

@@ -173,7 +173,7 @@ impl PlanFile {
 
     fn read(&self, instance: &Instance) -> Result<PlanDocument, Failure> {
         let text: PlanText<'_, Unread, Unread> = self.document.read()?;
-        if self.instance != instance.name() {
+        if self.instance != instance.name().as_str() {
             let problem = "the plan was made for another instance";
             let remedy = format!("the instance at hand is {:?}", instance.name());
             return Err(FaultKind::Value.fail(text.instance.span, problem, remedy));

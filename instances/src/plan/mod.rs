@@ -29,6 +29,7 @@ mod addresses;
 mod build;
 mod json;
 mod runs;
+mod spans;
 mod stages;
 mod text;
 mod trace;
@@ -38,6 +39,7 @@ pub use crate::schedule::Semantics;
 pub use addresses::{ADDRESSES_SCHEMA, AddressesError, PieceAddress, PlanAddresses};
 pub use json::{PlanDocument, PlanFile, SCHEMA};
 pub use runs::{Computation, Computations, NoStageInOwnOrder};
+pub use spans::{NoSchedule, StageSpans};
 pub use stages::NoStageSchedule;
 pub use text::PlanText;
 

@@ -2,6 +2,7 @@
 
 use super::{Plan, Semantics, Step};
 use crate::instance::{Instance, NodeId};
+use crate::name::Name;
 
 /// Reason why a plan is no stage schedule of its instance.
 ///
@@ -18,33 +19,33 @@ pub enum NoStageSchedule {
     #[error("{node} is computed before {before}, which comes first in the order of the nodes")]
     FirstOutOfOrder {
         /// The node.
-        node: String,
+        node: Name,
         /// The node that comes earlier.
-        before: String,
+        before: Name,
     },
     /// A node runs twice in one stage.
     #[error("{node} runs twice in the stage of {stage}")]
     Twice {
         /// The node.
-        node: String,
+        node: Name,
         /// The node whose first computation ends the stage.
-        stage: String,
+        stage: Name,
     },
     /// Recomputations of one stage are not in the order of the nodes.
     #[error("in the stage of {stage}, {node} runs after {after}, against the order of the nodes")]
     OutOfOrder {
         /// The node.
-        node: String,
+        node: Name,
         /// A later node that ran before.
-        after: String,
+        after: Name,
         /// The node whose first computation ends the stage.
-        stage: String,
+        stage: Name,
     },
     /// A node runs where no stage has it.
     #[error("{node} runs again {place}, where no stage has it")]
     Outside {
         /// The node.
-        node: String,
+        node: Name,
         /// Place in the plan, in words.
         place: &'static str,
     },
@@ -115,7 +116,7 @@ struct Stages<'a, F> {
 }
 
 impl<F: Fn(NodeId) -> bool> Stages<'_, F> {
-    fn name(&self, i: NodeId) -> String {
+    fn name(&self, i: NodeId) -> Name {
         self.instance.node(i).name.clone()
     }
 

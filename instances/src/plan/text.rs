@@ -2,6 +2,7 @@
 
 use super::{Plan, Semantics, Step};
 use crate::instance::{Instance, NodeId};
+use crate::name::Name;
 use std::fmt;
 
 /// A plan as text; made by [`Plan::display`].
@@ -27,10 +28,10 @@ impl Plan {
 }
 
 impl PlanText<'_> {
-    fn name(&self, node: NodeId) -> String {
+    fn name(&self, node: NodeId) -> Name {
         match self.instance.nodes().get(node.index()) {
             Some(known) => known.name.clone(),
-            None => format!("(unknown node {node})"),
+            None => format!("(unknown node {node})").into(),
         }
     }
 
@@ -41,11 +42,11 @@ impl PlanText<'_> {
         let known = self.instance.nodes().get(node.index());
         let name = known
             .and_then(|v| v.implementations.get(usize::from(implementation)))
-            .map_or("", |p| p.name.as_str());
-        if name.is_empty() {
-            format!(" [{implementation}]")
-        } else {
-            format!(" [{name}]")
+            .map(|p| &p.name)
+            .filter(|name| !name.is_empty());
+        match name {
+            None => format!(" [{implementation}]"),
+            Some(name) => format!(" [{name}]"),
         }
     }
 }

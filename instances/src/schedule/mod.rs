@@ -24,8 +24,8 @@ pub enum Semantics {
     /// Fixed memory is that of the whole run ([`crate::Instance::static_bytes`]) throughout; every
     /// computation is the node's first implementation; every node runs, by-products too.
     Checkmate,
-    /// Fixed memory grows with the frontier: `fixed_bytes` of the node computed last for the first
-    /// time. By-products run only where wanted.
+    /// Fixed memory follows the frontier: `fixed_bytes` of the last node, in the order of the
+    /// instance, of those that ran. By-products run only where wanted.
     Monet,
 }
 

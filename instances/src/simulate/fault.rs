@@ -1,6 +1,7 @@
 //! Faults of the statements of a plan.
 
 use crate::instance::NodeId;
+use crate::name::Name;
 use crate::plan::{HostBuffer, Register};
 
 /// Fault of one statement of a plan.
@@ -18,7 +19,7 @@ pub enum StepFault {
     #[error("{node_name} has no implementation {implementation} here, only 0 to {last}", last = implementations - 1)]
     UnknownImplementation {
         /// Name of the node.
-        node_name: String,
+        node_name: Name,
         /// The implementation.
         implementation: u16,
         /// Number of implementations that may be chosen.
@@ -30,7 +31,7 @@ pub enum StepFault {
         /// The register.
         register: Register,
         /// Name of the node it was allocated for.
-        node_name: String,
+        node_name: Name,
     },
     /// A register that is used or freed while it is not allocated.
     #[error("{register} is not allocated here")]
@@ -44,9 +45,9 @@ pub enum StepFault {
         /// The register.
         register: Register,
         /// Name of the node that runs.
-        node_name: String,
+        node_name: Name,
         /// Name of the node it was allocated for.
-        other_name: String,
+        other_name: Name,
     },
     /// A computation into a register that holds a tensor which the node must not overwrite.
     #[error(
@@ -56,19 +57,19 @@ pub enum StepFault {
         /// The register.
         register: Register,
         /// Name of the node that runs.
-        node_name: String,
+        node_name: Name,
         /// Name of the node whose output the register holds.
-        held_name: String,
+        held_name: Name,
     },
     /// An input that no register holds.
     #[error("{node_name} runs, but its input {missing} ({missing_name}) is in no register")]
     MissingInput {
         /// Name of the node that runs.
-        node_name: String,
+        node_name: Name,
         /// The input.
         missing: NodeId,
         /// Name of the input.
-        missing_name: String,
+        missing_name: Name,
     },
     /// A by-product computed without its parent.
     #[error(
@@ -76,9 +77,9 @@ pub enum StepFault {
     )]
     ParentDidNotRun {
         /// Name of the by-product.
-        node_name: String,
+        node_name: Name,
         /// Name of its parent.
-        parent_name: String,
+        parent_name: Name,
     },
     /// A node that is computed again although the instance says that it is computed once.
     #[error(
@@ -86,7 +87,7 @@ pub enum StepFault {
     )]
     NeverAgain {
         /// Name of the node.
-        node_name: String,
+        node_name: Name,
     },
     /// A register that is freed before anything was computed into it.
     #[error(
@@ -96,7 +97,7 @@ pub enum StepFault {
         /// The register.
         register: Register,
         /// Name of the node it was allocated for.
-        node_name: String,
+        node_name: Name,
     },
     /// A copy in a plan of an instance without a link.
     #[error("copies to the host need a link, and the instance has none (\"host_link\")")]
@@ -105,7 +106,7 @@ pub enum StepFault {
     #[error("copies take time, and the instance's cost unit {unit:?} is no time")]
     NoTime {
         /// The unit.
-        unit: String,
+        unit: Name,
     },
     /// A copy over a link that has no bandwidth in this direction.
     #[error("the link has no bandwidth {direction} the host")]
@@ -119,7 +120,7 @@ pub enum StepFault {
     )]
     Stays {
         /// Name of the node.
-        node_name: String,
+        node_name: Name,
     },
     /// A copy of a register that holds nothing.
     #[error(
@@ -129,7 +130,7 @@ pub enum StepFault {
         /// The register.
         register: Register,
         /// Name of the node it was allocated for.
-        node_name: String,
+        node_name: Name,
     },
     /// A host buffer that is taken twice without being released in between.
     #[error("{buffer} is taken, but holds {node_name}: release it first")]
@@ -137,7 +138,7 @@ pub enum StepFault {
         /// The buffer.
         buffer: HostBuffer,
         /// Name of the node whose output it holds.
-        node_name: String,
+        node_name: Name,
     },
     /// A host buffer that is used while it is not taken.
     #[error("{buffer} holds nothing here")]

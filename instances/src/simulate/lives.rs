@@ -2,6 +2,7 @@
 
 use super::{ReplayError, plan};
 use crate::instance::{Instance, NodeId};
+use crate::name::Name;
 use crate::place::{Buffer, Gap, Lives, LivesError};
 use crate::plan::{Plan, Register, Semantics, Step};
 use std::collections::BTreeMap;
@@ -142,7 +143,7 @@ impl PlanLives {
         if plan_of.semantics == Semantics::Checkmate && replay.computations > 0 {
             walk.fix(0, None, instance.static_bytes());
         }
-        let mut ran = vec![false; instance.len()];
+        let mut newest: Option<NodeId> = None;
         let mut runs = Vec::with_capacity(replay.computations);
         for (at, step) in plan_of.steps.iter().enumerate() {
             match *step {
@@ -153,9 +154,10 @@ impl PlanLives {
                     walk.tensors.push(life);
                 }
                 Step::Compute { node, register, .. } => {
-                    let first = !std::mem::replace(&mut ran[node.index()], true);
+                    let is_newest = newest.is_none_or(|newest| newest < node);
                     let known = instance.node(node);
-                    if first && plan_of.semantics == Semantics::Monet {
+                    if is_newest && plan_of.semantics == Semantics::Monet {
+                        newest = Some(node);
                         walk.fix(at, Some(node), known.fixed_bytes);
                     }
                     runs.push((at, node, walk.moment));
@@ -184,7 +186,7 @@ impl PlanLives {
     /// The lives as buffers to be placed, in their order, at multiples of an alignment in bytes.
     ///
     /// # Errors
-    /// [`LivesError`] where sizes add up to more than addresses can be, and for an alignment of 0.
+    /// [`LivesError`] where sizes add up to more than addresses can be.
     pub fn buffers(&self, instance: &Instance, alignment_bytes: u64) -> Result<Lives, LivesError> {
         let buffer = |(k, life): (usize, &PlanLife)| {
             let bytes = life.bytes();
@@ -211,14 +213,14 @@ impl PlanLives {
     }
 
     /// Name of a piece, which no other has: what it holds, and the number of its statement.
-    fn name(&self, instance: &Instance, k: usize) -> String {
+    fn name(&self, instance: &Instance, k: usize) -> Name {
         let life = &self.lives[k];
         let node = life.node.map_or("", |node| &instance.node(node).name);
         match life.of {
             PieceOf::Fixed(_) if node.is_empty() => "fixed memory".into(),
-            PieceOf::Fixed(at) => format!("fixed memory {k} from {node} ({at})"),
-            PieceOf::Tensor(at) => format!("{node} ({at})"),
-            PieceOf::Workspace(at) => format!("workspace of {node} ({at})"),
+            PieceOf::Fixed(at) => format!("fixed memory {k} from {node} ({at})").into(),
+            PieceOf::Tensor(at) => format!("{node} ({at})").into(),
+            PieceOf::Workspace(at) => format!("workspace of {node} ({at})").into(),
         }
     }
 

@@ -27,6 +27,7 @@ pub use plan::plan;
 pub use poet::poet;
 
 use crate::instance::NodeId;
+use crate::name::Name;
 use crate::plan::{HostBuffer, Register};
 
 /// Result of a replay.
@@ -118,11 +119,11 @@ pub enum ReplayError {
         /// Node that runs.
         node: NodeId,
         /// Its name.
-        node_name: String,
+        node_name: Name,
         /// Input that is missing.
         missing: NodeId,
         /// Its name.
-        missing_name: String,
+        missing_name: Name,
     },
     /// A tensor is said to be retained into a stage, but was neither held nor computed in the stage
     /// before.
@@ -133,7 +134,7 @@ pub enum ReplayError {
         /// The node.
         node: NodeId,
         /// Its name.
-        node_name: String,
+        node_name: Name,
     },
     /// The node of a stage is not computed in it.
     #[error(
@@ -145,7 +146,7 @@ pub enum ReplayError {
         /// The node.
         node: NodeId,
         /// Its name.
-        node_name: String,
+        node_name: Name,
     },
     /// A node is computed, or retained, before the stage in which it is first computed.
     #[error(
@@ -157,7 +158,7 @@ pub enum ReplayError {
         /// The node.
         node: NodeId,
         /// Its name.
-        node_name: String,
+        node_name: Name,
         /// `computed` or `retained`.
         verb: &'static str,
     },
@@ -171,7 +172,7 @@ pub enum ReplayError {
         /// The node.
         node: NodeId,
         /// Its name.
-        node_name: String,
+        node_name: Name,
     },
     /// A page of a tensor that cannot be.
     #[error(
@@ -183,7 +184,7 @@ pub enum ReplayError {
         /// The node.
         node: NodeId,
         /// Its name.
-        node_name: String,
+        node_name: Name,
         /// `in` or `out`.
         verb: &'static str,
         /// Reason, in words.
@@ -204,7 +205,7 @@ pub enum ReplayError {
         /// The node.
         node: NodeId,
         /// Its name.
-        node_name: String,
+        node_name: Name,
         /// The implementation that does not exist.
         choice: usize,
         /// Number of implementations.
@@ -220,7 +221,7 @@ pub enum ReplayError {
         /// The node.
         node: NodeId,
         /// Its name.
-        node_name: String,
+        node_name: Name,
     },
     /// A by-product is computed without its parent, or not in the parent's way.
     #[error(
@@ -232,11 +233,11 @@ pub enum ReplayError {
         /// The by-product.
         node: NodeId,
         /// Its name.
-        node_name: String,
+        node_name: Name,
         /// Its parent.
         parent: NodeId,
         /// The parent's name.
-        parent_name: String,
+        parent_name: Name,
         /// Condition that the parent does not meet, in words.
         how: &'static str,
     },
@@ -250,11 +251,11 @@ pub enum ReplayError {
         /// The overwritten node.
         node: NodeId,
         /// Its name.
-        node_name: String,
+        node_name: Name,
         /// The node in its buffer.
         writer: NodeId,
         /// That node's name.
-        writer_name: String,
+        writer_name: Name,
         /// Later use of the overwritten tensor, in words.
         use_of: String,
     },
@@ -268,11 +269,11 @@ pub enum ReplayError {
         /// The backward node.
         node: NodeId,
         /// Its name.
-        node_name: String,
+        node_name: Name,
         /// The tensor.
         missing: NodeId,
         /// Its name.
-        missing_name: String,
+        missing_name: Name,
     },
     /// A statement of a plan cannot be executed.
     #[error("statement {step}: {fault}")]
@@ -288,7 +289,7 @@ pub enum ReplayError {
         /// The node.
         node: NodeId,
         /// Its name.
-        node_name: String,
+        node_name: Name,
     },
     /// A plan that ends with a register allocated that no output needs.
     #[error(
@@ -300,7 +301,7 @@ pub enum ReplayError {
         /// The node.
         node: NodeId,
         /// Its name.
-        node_name: String,
+        node_name: Name,
     },
     /// A plan that ends with a host buffer taken.
     #[error("{buffer} with node {node} ({node_name}) is never released")]
@@ -310,7 +311,7 @@ pub enum ReplayError {
         /// The node.
         node: NodeId,
         /// Its name.
-        node_name: String,
+        node_name: Name,
     },
 }
 

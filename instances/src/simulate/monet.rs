@@ -3,6 +3,7 @@
 
 use super::{Meter, Replay, ReplayError};
 use crate::instance::{Instance, NodeId, NodeKind};
+use crate::name::Name;
 use crate::plain::Plain;
 use crate::schedule::{BitMatrix, MonetSchedule, Semantics};
 
@@ -31,6 +32,7 @@ use crate::schedule::{BitMatrix, MonetSchedule, Semantics};
 /// the published program (6), what a backward node reads must be computed in its stage or be stored
 /// beyond it.
 pub fn monet(instance: &Instance, schedule: &MonetSchedule) -> Result<Replay, ReplayError> {
+    let instance = &*instance.charged_by_monet();
     let (stages, columns) = MonetSchedule::shape(instance).ok_or(ReplayError::NoLoss)?;
     check_shapes(schedule, stages, columns)?;
     let mut run = MonetReplay {
@@ -153,13 +155,13 @@ impl MonetReplay<'_> {
         &self,
         stage: usize,
         i: usize,
-        make: impl FnOnce(usize, NodeId, String) -> ReplayError,
+        make: impl FnOnce(usize, NodeId, Name) -> ReplayError,
     ) -> ReplayError {
         let id = NodeId::from(i);
         make(stage, id, self.instance.node(id).name.clone())
     }
 
-    fn name(&self, i: usize) -> String {
+    fn name(&self, i: usize) -> Name {
         self.instance.node(NodeId::from(i)).name.clone()
     }
 
@@ -209,8 +211,7 @@ impl MonetReplay<'_> {
             self.memory.charge(i, Charge::Waiting);
             self.memory.states[i] = TensorState::Present;
         }
-        let frontier = NodeId::from((self.loss + t).saturating_sub(1));
-        let mut always = self.instance.node(frontier).fixed_bytes;
+        let mut always = self.instance.stage_fixed_bytes(t);
         if t > 0 {
             always += self.passing_bytes(self.loss + t);
         }

@@ -3,6 +3,7 @@
 use super::copies::Copies;
 use super::{Meter, Replay, ReplayError, StepFault};
 use crate::instance::{Implementation, Instance, Node, NodeId, NodeKind};
+use crate::name::Name;
 use crate::plain::Plain;
 use crate::plan::{HostBuffer, Plan, Register, Semantics, Step};
 use std::collections::BTreeMap;
@@ -80,6 +81,8 @@ struct Machine<'a> {
     last_run: Vec<Option<LatestRun>>,
     /// Number of nodes computed at least once.
     advanced: usize,
+    /// The last node, in the order of the instance, of those computed.
+    newest: Option<NodeId>,
 }
 
 impl<'a> Machine<'a> {
@@ -99,10 +102,11 @@ impl<'a> Machine<'a> {
             copies: Copies::new(instance),
             last_run: vec![None; instance.len()],
             advanced: 0,
+            newest: None,
         }
     }
 
-    fn name(&self, id: NodeId) -> String {
+    fn name(&self, id: NodeId) -> Name {
         self.instance.node(id).name.clone()
     }
 
@@ -250,7 +254,9 @@ impl<'a> Machine<'a> {
             }
         }
         let first = self.last_run[id.index()].replace(run).is_none();
-        if first && self.semantics == Semantics::Monet {
+        let is_newest = self.newest.is_none_or(|newest| newest < id);
+        if is_newest && self.semantics == Semantics::Monet {
+            self.newest = Some(id);
             self.fixed_bytes = node.fixed_bytes;
         }
         if over.is_some() {

@@ -344,7 +344,7 @@ impl Chooser<'_> {
         self.masks[k] = Some(NodeId::from(self.nodes.len()));
         self.actions.push(Action::ByProduct { operation: k });
         self.nodes.push(Node {
-            name,
+            name: name.into(),
             op: suffix.into(),
             shape: vec![mask_bytes],
             kind: NodeKind::ByProduct { parent: id },

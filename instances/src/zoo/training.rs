@@ -216,8 +216,8 @@ impl Emitter<'_> {
             let out = self.network.value(operation.output);
             let kernels = self.network.forward_kernels(operation);
             let node = Node {
-                name: operation.name.clone(),
-                op: operation.op.name(out.shape.len()),
+                name: operation.name.clone().into(),
+                op: operation.op.name(out.shape.len()).into(),
                 shape: out.shape.clone(),
                 kind: if is_loss {
                     NodeKind::Loss
@@ -255,13 +255,13 @@ impl Emitter<'_> {
         let cost = total_nanoseconds(kernels, self.device, dtype)
             .filter(|ns| *ns <= LARGEST_VALUE)
             .ok_or_else(|| ZooError::TooLarge {
-                at: node.name.clone(),
+                at: node.name.as_str().into(),
                 what: "cost in nanoseconds",
             })?;
         node.fixed_bytes = self.fixed_bytes;
         node.implementations = vec![Implementation::new(needs, cost, 0)];
         let id = u32::try_from(self.nodes.len()).map_err(|_| ZooError::TooLarge {
-            at: node.name.clone(),
+            at: node.name.as_str().into(),
             what: "number of nodes",
         })?;
         self.nodes.push(node);
@@ -354,13 +354,14 @@ impl Emitter<'_> {
             _ => vec![elements],
         };
         let node = Node {
-            name: format!("{}{}", operation.name, plan.suffix),
+            name: format!("{}{}", operation.name, plan.suffix).into(),
             op: format!(
                 "{}_backward",
                 operation
                     .op
                     .name(network.value(operation.output).shape.len())
-            ),
+            )
+            .into(),
             shape,
             kind: NodeKind::Backward {
                 forward: self.node_of[k],
@@ -432,7 +433,7 @@ impl Emitter<'_> {
             None => network.name.as_str(),
         };
         let node = Node {
-            name: format!("{name}{suffix}"),
+            name: format!("{name}{suffix}").into(),
             op: op.into(),
             shape: network.value(x).shape.clone(),
             kind: NodeKind::Backward {

@@ -8,7 +8,7 @@ use super::settings::BarrierSettings;
 use super::start;
 use super::step::Step;
 use super::{BarrierEnd, BarrierPoint};
-use crate::certificate::check_farkas;
+use crate::certificate::oriented;
 use crate::model::Model;
 use crate::outcome::{FarkasRay, LimitKind};
 use crate::settings::Limits;
@@ -170,8 +170,7 @@ impl<'a> Run<'a> {
         }
         let factor = crate::scaling::power_of_two(1.0 / size);
         y.iter_mut().for_each(|v| *v *= factor);
-        let ray = FarkasRay { y };
-        check_farkas(self.model, &ray).is_ok().then_some(ray)
+        oriented(self.model, y)
     }
 
     fn warm(&self, given: &BarrierPoint) -> Iterate {

@@ -52,7 +52,10 @@ fn lengths(at: &Iterate, d: &Iterate, products: usize, tuning: &BarrierTuning) -
     let target = 0.1 * at.products_after(d, primal, dual) / products.max(1) as f64;
     let near = |longest: f64, v: f64, dv: f64, w: f64, dw: f64, other: f64| {
         let kept = target / (w + other * dw);
-        ((kept - v) / dv).clamp(tuning.step_share * longest, longest)
+        // Not `clamp`, which panics where rounding has left a negative step.
+        ((kept - v) / dv)
+            .max(tuning.step_share * longest)
+            .min(longest)
     };
     let pick = |longest: f64, below: (f64, Option<usize>), above: (f64, Option<usize>)| {
         if below.0 <= above.0 && longest < 1.0 {
@@ -152,7 +155,8 @@ impl Step {
         tuning: &BarrierTuning,
     ) -> bool {
         let (primal, dual) = longest(at, &self.direction);
-        if primal > 0.95 && dual > 0.95 {
+        let is_usable = mu >= 0.0 && mu.is_finite();
+        if !is_usable || (primal > 0.95 && dual > 0.95) {
             return false;
         }
         let aim = (

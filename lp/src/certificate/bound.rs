@@ -32,7 +32,12 @@ pub fn safe_bound(model: &Model, y: &[f64]) -> f64 {
         return -sign * f64::INFINITY;
     }
     let y = priced(model, y);
-    match least(model, |i| (y[i], y[i]), |j| reduced_cost(model, &y, j)) {
+    match least(
+        model,
+        true,
+        |i| (y[i], y[i]),
+        |j| reduced_cost(model, true, &y, j),
+    ) {
         Ok(low) => sign * low,
         Err(_) => -sign * f64::INFINITY,
     }
@@ -42,8 +47,13 @@ pub fn safe_bound(model: &Model, y: &[f64]) -> f64 {
 /// allowed: any give a bound.
 pub(super) fn priced(model: &Model, y: &[f64]) -> Vec<f64> {
     let sign = model.sense.sign();
+    let minimised: Vec<f64> = y.iter().map(|v| sign * v).collect();
+    priced_sides(model, &minimised)
+}
+
+/// Multipliers, those that price an infinite side 0.
+pub(super) fn priced_sides(model: &Model, y: &[f64]) -> Vec<f64> {
     let usable = y.iter().enumerate().map(|(i, &v)| {
-        let v = sign * v;
         let side = if v > 0.0 {
             model.row_lower[i]
         } else {
@@ -67,13 +77,19 @@ pub(super) struct OpenSides {
 }
 
 /// The least value of `y . r + (c - A^T y) . x` over the boxes of row activities `r` and columns
-/// `x`, for multipliers and reduced costs of which intervals are known.
+/// `x`, for multipliers and reduced costs of which intervals are known. `with_cost` counts
+/// the constant of the objective, and bounds that rows imply, which are no part of a Farkas proof.
 pub(super) fn least(
     model: &Model,
+    with_cost: bool,
     multiplier: impl Fn(usize) -> (f64, f64),
     reduced_cost: impl Fn(usize) -> (f64, f64),
 ) -> Result<f64, OpenSides> {
-    let mut total = Bounded::new(model.sense.sign() * model.offset);
+    let mut total = Bounded::new(if with_cost {
+        model.sense.sign() * model.offset
+    } else {
+        0.0
+    });
     let mut open = OpenSides {
         rows: Vec::new(),
         cols: Vec::new(),
@@ -93,7 +109,7 @@ pub(super) fn least(
             costs.push(reduced);
         }
     }
-    if !open.cols.is_empty() {
+    if with_cost && !open.cols.is_empty() {
         let (lower, upper) = implied_bounds(model, open.cols.iter().copied());
         let mut costs = costs.into_iter();
         open.cols.retain(|&j| {
@@ -109,8 +125,13 @@ pub(super) fn least(
     }
 }
 
-pub(super) fn reduced_cost(model: &Model, y: &[f64], j: usize) -> (f64, f64) {
-    let mut d = Bounded::new(model.sense.sign() * model.cost[j]);
+pub(super) fn reduced_cost(model: &Model, with_cost: bool, y: &[f64], j: usize) -> (f64, f64) {
+    let cost = if with_cost {
+        model.sense.sign() * model.cost[j]
+    } else {
+        0.0
+    };
+    let mut d = Bounded::new(cost);
     for (i, v) in model.col_entries(j) {
         d.add_product(-v, y[i]);
     }
@@ -140,7 +161,7 @@ fn add_least(total: &mut Bounded, (low, high): (f64, f64), (l, u): (f64, f64)) -
 
 /// Bounds of all columns, where infinite ones are replaced by what the rows imply, rounded
 /// outwards. Ends as soon as all `wanted` columns have both.
-fn implied_bounds(
+pub(super) fn implied_bounds(
     model: &Model,
     wanted: impl Iterator<Item = usize> + Clone,
 ) -> (Vec<f64>, Vec<f64>) {

@@ -5,26 +5,25 @@
 //! constant, `\` starts a comment, section names are read in any case and start a line. Variables
 //! are nonnegative unless `Bounds` says otherwise; columns are numbered in the order in which they
 //! first appear, and a column that appears in a later section only is created there. Numbers of
-//! magnitude 1e20 and `inf`, `infinity` are infinite. What is not a linear program with integer
-//! markers (quadratic terms, semi-continuous columns, SOS, indicator and general constraints,
-//! several objectives) is rejected by name; a section of that kind that lists nothing is not.
-//! [`parse_all`] takes semi-continuous columns, ordered sets and indicator constraints. An
+//! magnitude 1e20 and `inf`, `infinity` are infinite. [`parse_all`] takes semi-continuous columns,
+//! ordered sets and indicator constraints as well, [`parse`] rejects them by name. Quadratic terms,
+//! other general constraints and several objectives are rejected by both; a section of that kind
+//! that lists nothing is not. An
 //! `End` that is missing, text behind it, and rows of one name are read with a remark.
 //!
 //! Source: *IBM ILOG CPLEX, LP file format*, and the dialects of Gurobi and HiGHS where they agree.
 
 mod lex;
 mod read;
-mod specials;
 #[cfg(test)]
 mod tests;
 mod write;
 
 pub use read::{parse, parse_all, read, read_all};
-pub use specials::{Implication, LpFile, OrderedSet};
-pub use write::{to_string, write};
+pub use write::{to_string, to_string_all, write, write_all};
 
 use crate::model::ModelError;
+use crate::model_file::NotLinear;
 
 /// Reason why a file could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -56,5 +55,13 @@ pub enum LpFormatError {
         file: String,
         /// Error in the model.
         source: ModelError,
+    },
+    /// The file has more than a linear program with integers.
+    #[error("{file}: {source}")]
+    NotLinear {
+        /// The file.
+        file: String,
+        /// The part that is more.
+        source: NotLinear,
     },
 }

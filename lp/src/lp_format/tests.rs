@@ -1,9 +1,10 @@
 //! Reading LP files: every section, every mistake, any text.
 
-use super::{Implication, LpFormatError, OrderedSet, parse, parse_all};
+use super::{LpFormatError, parse, parse_all, to_string_all};
 use crate::ids::Bounds;
 use crate::ids::{ColId, RowId};
 use crate::model::{Crossed, Sense};
+use crate::model_file::{Implication, OrderedSet};
 
 fn wrong(text: &str) -> (usize, String, String) {
     match parse(text, "t.lp").unwrap_err() {
@@ -73,7 +74,7 @@ fn binaries_keep_narrower_bounds_wherever_they_are_stated() {
 #[test]
 fn mistakes_are_named_with_line_and_word() {
     let rows = |r: &str| format!("min\n x\nst\n{r}\nend\n");
-    let cases: [(String, usize, &str, &str); 19] = [
+    let cases: [(String, usize, &str, &str); 18] = [
         ("x + y".into(), 1, "x", "starts with"),
         ("min\n x y\nend".into(), 2, "y", "before this term"),
         (rows("c: x + y < z"), 4, "z", "number was expected"),
@@ -88,14 +89,13 @@ fn mistakes_are_named_with_line_and_word() {
         (rows("c: 1e400 x >= 1"), 4, "x", "finite"),
         (rows("x\u{1b}[2J\u{7} y >= 1"), 4, "\\u{1b}", "no meaning"),
         (rows("q: [ x ^ 2 ] <= 2"), 4, "[", "quadratic"),
-        (rows("b = 1 -> x <= 2"), 4, "->", "indicator"),
         (rows("x * y <= 2"), 4, "*", "products"),
-        (rows("x >= 1\nsos\n s1: x:1"), 5, "sos", "SOS"),
+        (rows("x >= 1\nsos\n s1: x:1"), 6, "x", "`S1 ::` or `S2 ::`"),
         (
-            rows("x >= 1\nsemi-continuous\n x"),
-            5,
-            "semi-continuous",
-            "semi-continuous",
+            rows("x >= 1\ngeneral constraints\n g: y = MAX ( x , 2 )"),
+            6,
+            "y",
+            "general constraints other than",
         ),
         (rows("x + <= 1"), 4, "<=", "after the sign"),
     ];
@@ -125,7 +125,7 @@ proptest::proptest! {
             let all = parse_all(&text, "t");
             if let Ok(model) = parse(&text, "t") {
                 let all = all.expect("what is linear is taken");
-                proptest::prop_assert!(all.sets.is_empty() && all.implications.is_empty());
+                proptest::prop_assert!(all.specials.is_empty());
                 proptest::prop_assert_eq!(all.model.costs(), model.costs());
                 let back = parse(&crate::lp_format::to_string(&model), "t").expect("what is written is right");
                 proptest::prop_assert_eq!(back.costs(), model.costs());
@@ -322,7 +322,7 @@ fn what_is_no_row_is_kept_for_those_that_take_it() {
         (all.model.num_rows(), all.model.row_name(RowId(0))),
         (1, "c".into())
     );
-    assert_eq!(all.semicontinuous, [z]);
+    assert_eq!(all.specials.semicontinuous, [z]);
     let set = |width, members: &[(ColId, f64)]| OrderedSet {
         width,
         members: members.to_vec(),
@@ -331,7 +331,7 @@ fn what_is_no_row_is_kept_for_those_that_take_it() {
         set(1, &[(x, 1.0), (y, 2.0)]),
         set(2, &[(x, 3.0), (y, 1.0), (z, 2.0)]),
     ];
-    assert_eq!(all.sets, sets);
+    assert_eq!(all.specials.sets, sets);
     let implication = |name: &str, value, entries: &[(ColId, f64)], sides| Implication {
         name: name.into(),
         col: b,
@@ -345,7 +345,23 @@ fn what_is_no_row_is_kept_for_those_that_take_it() {
         implication("on", true, &[(x, 2.0), (y, 1.0)], below),
         implication("", false, &[(z, 1.0)], above),
     ];
-    assert_eq!(all.implications, implications);
+    assert_eq!(all.specials.implications, implications);
+    assert_eq!(parse_all(&to_string_all(&all), "again").unwrap(), all);
+    let error = parse(text, "t.lp").unwrap_err().to_string();
+    assert!(
+        error.starts_with("t.lp: column z is semi-continuous"),
+        "{error}"
+    );
+    // Gurobi has implications among the general constraints.
+    let there = text.replace(" on: b = 1 -> 2 x + y <= 3\n", "");
+    let there = there.replace(
+        "sos\n",
+        "general constraints\n on: b = 1 -> 2 x + y <= 3\nsos\n",
+    );
+    let mut moved = parse_all(&there, "t.lp").unwrap().specials.implications;
+    moved.reverse();
+    assert_eq!(moved[0].name, "on");
+    assert_eq!((moved[0].entries.len(), moved.len()), (2, 2));
     for (text, word) in [
         ("min x\nst\n b + x = 1 -> x >= 1\nend", "->"),
         ("min x\nst\n b = 2 -> x >= 1\nend", "->"),
@@ -355,4 +371,31 @@ fn what_is_no_row_is_kept_for_those_that_take_it() {
         let error = parse_all(text, "t.lp").unwrap_err().to_string();
         assert!(error.contains(&format!("at `{word}`")), "{error}");
     }
+}
+
+#[test]
+fn sums_are_those_of_decimals_and_digits_that_are_lost_are_noted() {
+    let parsed = |row: &str, bound: &str| {
+        let text =
+            format!("Minimize\n x\nSubject To\n r: {row}\n 2 x >= 1\nBounds\n {bound}\nEnd\n");
+        parse(&text, "test").unwrap()
+    };
+    let held = parsed("0.1 x + 0.2 x + 0.1 >= 0.4", "x <= 4");
+    assert_eq!(held.row_lower()[0], 0.3);
+    assert_eq!(held.row(crate::RowId(0)).next().unwrap().1, 0.3);
+    assert_eq!(held.rounded(), None);
+    let noted = |row: &str, bound: &str| {
+        let number = parsed(row, bound).rounded().unwrap().clone();
+        (number.line, number.place, number.number)
+    };
+    let digits = "1975308624.864197523";
+    let of_row = noted(&format!("0.123456789 x = {digits}"), "x <= 4");
+    assert_eq!(of_row, (4, "row r".into(), digits.into()));
+    let of_bound = noted("x >= 1", &format!("x <= {digits}"));
+    assert_eq!(
+        of_bound,
+        (7, "the bounds of column x".into(), digits.into())
+    );
+    let of_bound = noted("x >= 1", &format!("-{digits} <= x"));
+    assert_eq!(of_bound.1, "the bounds of column x");
 }

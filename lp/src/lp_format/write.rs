@@ -2,7 +2,9 @@
 
 use super::LpFormatError;
 use super::lex::is_safe_name;
+use crate::ids::Bounds;
 use crate::model::{Model, Sense};
+use crate::model_file::{ModelFile, Specials};
 use crate::text_file;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,17 +12,31 @@ use std::path::Path;
 /// Lines are broken after this many characters; CPLEX reads up to 560.
 const WIDTH: usize = 100;
 
+/// Members of an ordered set on a line.
+const SET_MEMBERS: usize = 8;
+
 /// Writes a model to a file, gzipped if its name ends in `.gz`.
 ///
 /// # Errors
 /// [`LpFormatError::Io`].
 pub fn write(model: &Model, path: impl AsRef<Path>) -> Result<(), LpFormatError> {
-    let path = path.as_ref();
+    write_text(&to_string(model), path.as_ref())
+}
+
+/// Writes all that a file has, gzipped if its name ends in `.gz`.
+///
+/// # Errors
+/// [`LpFormatError::Io`].
+pub fn write_all(file: &ModelFile, path: impl AsRef<Path>) -> Result<(), LpFormatError> {
+    write_text(&to_string_all(file), path.as_ref())
+}
+
+fn write_text(text: &str, path: &Path) -> Result<(), LpFormatError> {
     let io = |source| LpFormatError::Io {
         file: path.display().to_string(),
         source,
     };
-    text_file::write(path, &to_string(model)).map_err(io)
+    text_file::write(path, text).map_err(io)
 }
 
 /// The model as the text of an LP file. Reading it gives the same model, with two exceptions: names
@@ -28,9 +44,26 @@ pub fn write(model: &Model, path: impl AsRef<Path>) -> Result<(), LpFormatError>
 /// a model without columns loses its rows, which the format cannot state. The model's name is a
 /// comment.
 pub fn to_string(model: &Model) -> String {
+    text_of(model, &Specials::default())
+}
+
+/// All that a file has as text, as [`to_string`] has a model. Ordered sets get names of their own.
+///
+/// ```
+/// let text = "Minimize\n x\nSubject To\n on: b = 1 -> x >= 2\nBinary\n b\nEnd";
+/// let file = remat_lp::lp_format::parse_all(text, "example")?;
+/// let again = remat_lp::lp_format::to_string_all(&file);
+/// assert_eq!(remat_lp::lp_format::parse_all(&again, "again")?, file);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn to_string_all(file: &ModelFile) -> String {
+    text_of(&file.model, &file.specials)
+}
+
+fn text_of(model: &Model, specials: &Specials) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.
-    let _ = render(model, &mut out);
+    let _ = render(model, specials, &mut out);
     out
 }
 
@@ -111,7 +144,7 @@ fn number(v: f64) -> String {
     }
 }
 
-fn render(model: &Model, out: &mut String) -> std::fmt::Result {
+fn render(model: &Model, specials: &Specials, out: &mut String) -> std::fmt::Result {
     let (cols, rows) = text_file::names(model, is_safe_name);
     if !model.name.is_empty() {
         writeln!(out, "\\ {}", model.name.replace(['\n', '\r'], " "))?;
@@ -139,7 +172,18 @@ fn render(model: &Model, out: &mut String) -> std::fmt::Result {
     }
     writeln!(out, "\nSubject To")?;
     for (i, name) in rows.iter().enumerate() {
-        row(model, i, name, &cols, out)?;
+        write!(out, " {name}:")?;
+        let sides = Bounds::new(model.row_lower[i], model.row_upper[i]);
+        relation(model.row_entries(i), sides, &cols, out)?;
+    }
+    for implication in &specials.implications {
+        if is_safe_name(&implication.name) {
+            write!(out, " {}:", implication.name)?;
+        }
+        let value = u8::from(implication.value);
+        write!(out, " {} = {value} ->", cols[implication.col.index()])?;
+        let entries = implication.entries.iter().map(|&(j, v)| (j.index(), v));
+        relation(entries, implication.sides, &cols, out)?;
     }
     let mut header = "Bounds\n";
     for (j, name) in cols.iter().enumerate() {
@@ -160,6 +204,28 @@ fn render(model: &Model, out: &mut String) -> std::fmt::Result {
             members().try_for_each(|j| writeln!(out, " {}", cols[j]))?;
         }
     }
+    let mut header = "Semi-Continuous\n";
+    for col in &specials.semicontinuous {
+        writeln!(out, "{} {}", std::mem::take(&mut header), cols[col.index()])?;
+    }
+    let mut header = "SOS\n";
+    for (k, set) in specials.sets.iter().enumerate() {
+        write!(
+            out,
+            "{} s{k}: S{} ::",
+            std::mem::take(&mut header),
+            set.width
+        )?;
+        for (n, &(col, weight)) in set.members.iter().enumerate() {
+            let space = if n % SET_MEMBERS == SET_MEMBERS - 1 {
+                "\n  "
+            } else {
+                " "
+            };
+            write!(out, "{space}{}:{}", cols[col.index()], number(weight))?;
+        }
+        writeln!(out)?;
+    }
     writeln!(out, "End")
 }
 
@@ -167,15 +233,20 @@ fn is_binary(model: &Model, j: usize) -> bool {
     model.integer[j] && model.col_lower[j] == 0.0 && model.col_upper[j] == 1.0
 }
 
-fn row(model: &Model, i: usize, name: &str, cols: &[String], out: &mut String) -> std::fmt::Result {
-    let (l, u) = (model.row_lower[i], model.row_upper[i]);
+/// Terms with the sides of their sum.
+fn relation(
+    entries: impl Iterator<Item = (usize, f64)>,
+    sides: Bounds,
+    cols: &[String],
+    out: &mut String,
+) -> std::fmt::Result {
+    let (l, u) = (sides.lower, sides.upper);
     let ranged = l.is_finite() && u.is_finite() && l != u;
-    write!(out, " {name}:")?;
     if ranged {
         write!(out, " {} <=", number(l))?;
     }
     let mut terms = TermWriter::new(out);
-    for (j, v) in model.row_entries(i) {
+    for (j, v) in entries {
         terms.term(v, &cols[j])?;
     }
     match cols.first() {
@@ -215,6 +286,7 @@ mod tests {
     use crate::ids::{Bounds, ColId, RowId};
     use crate::lp_format::parse;
     use crate::model::ModelBuilder;
+    use crate::temporary::Temporary;
 
     /// A model with every kind of row, bound and marker, and columns that first appear out of
     /// order.
@@ -288,12 +360,10 @@ mod tests {
     #[test]
     fn gzipped_files_round_trip() {
         let m = motley(true);
-        let path =
-            std::env::temp_dir().join(format!("remat-lp-format-{}.lp.gz", std::process::id()));
+        let folder = Temporary::folder(&std::env::temp_dir(), "remat-lp-format-").unwrap();
+        let path = folder.path().join("m.lp.gz");
         write(&m, &path).unwrap();
         assert!(std::fs::read(&path).unwrap().starts_with(&[0x1f, 0x8b]));
-        let back = crate::lp_format::read(&path);
-        std::fs::remove_file(&path).unwrap();
-        assert_eq!(back.unwrap(), m);
+        assert_eq!(crate::lp_format::read(&path).unwrap(), m);
     }
 }

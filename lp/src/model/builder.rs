@@ -1,7 +1,8 @@
 //! Collecting a model: columns, rows and entries in any order.
 
 use super::error::{CONTRADICTION, check_sides};
-use super::{Model, ModelError, Sense, SparseMatrix, by_columns};
+use super::{Model, ModelError, ModelSource, NewRow, Sense, SparseMatrix, by_columns};
+use crate::decimal::RoundedNumber;
 use crate::ids::{Bounds, ColId, RowId};
 use crate::simplex::Compressed;
 
@@ -28,6 +29,7 @@ pub struct ModelBuilder {
     col_names: Vec<String>,
     row_names: Vec<String>,
     entries: Vec<(u32, u32, f64)>,
+    source: ModelSource,
 }
 
 impl ModelBuilder {
@@ -52,6 +54,13 @@ impl ModelBuilder {
     /// Sets the constant of the objective.
     pub fn set_offset(&mut self, offset: f64) {
         self.offset = offset;
+    }
+
+    /// Notes a number of a file that a double does not hold; the first one counts.
+    pub(crate) fn note_rounded(&mut self, number: impl FnOnce() -> RoundedNumber) {
+        self.source
+            .rounded
+            .get_or_insert_with(|| Box::new(number()));
     }
 
     /// Number of columns so far.
@@ -89,6 +98,42 @@ impl ModelBuilder {
     /// Adds one entry; every (row, column) at most once.
     pub fn add_entry(&mut self, row: RowId, col: ColId, value: f64) {
         self.entries.push((row.0, col.0, value));
+    }
+
+    /// Takes rows out, given in order, each with its name; those that are left close up.
+    pub(crate) fn take_rows(&mut self, rows: &[RowId]) -> Vec<(String, NewRow)> {
+        if rows.is_empty() {
+            return Vec::new();
+        }
+        let mut place: Vec<Result<u32, usize>> = Vec::with_capacity(self.num_rows());
+        let mut taken = Vec::with_capacity(rows.len());
+        self.row_names.resize(self.num_rows(), String::new());
+        for i in 0..self.num_rows() {
+            let left = i - taken.len();
+            if rows.get(taken.len()).is_some_and(|row| row.index() == i) {
+                place.push(Err(taken.len()));
+                let name = std::mem::take(&mut self.row_names[i]);
+                taken.push((name, NewRow::new(self.row_bounds[i], [])));
+            } else {
+                place.push(Ok(left as u32));
+                self.row_bounds[left] = self.row_bounds[i];
+                self.row_names.swap(left, i);
+            }
+        }
+        self.row_bounds.truncate(place.len() - taken.len());
+        self.row_names.truncate(place.len() - taken.len());
+        self.entries.retain_mut(|(row, col, value)| {
+            match place.get(*row as usize) {
+                Some(&Err(k)) => {
+                    taken[k].1.entries.push((ColId(*col), *value));
+                    return false;
+                }
+                Some(&Ok(left)) => *row = left,
+                None => {}
+            }
+            true
+        });
+        taken
     }
 
     /// Replaces the bounds of a column.
@@ -315,6 +360,7 @@ impl ModelBuilder {
             rows,
             col_names: self.col_names,
             row_names: self.row_names,
+            source: self.source,
         }
     }
 }

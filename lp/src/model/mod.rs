@@ -13,6 +13,7 @@ mod error;
 mod matrix;
 mod permute;
 
+use crate::decimal::RoundedNumber;
 use crate::ids::{Bounds, ColId, RowId};
 pub use builder::ModelBuilder;
 pub(crate) use edit::retain;
@@ -24,7 +25,7 @@ pub(crate) use matrix::by_columns;
 pub use permute::Permutation;
 
 /// Direction in which the objective is to go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub enum Sense {
     /// Smallest objective wins.
     #[default]
@@ -78,6 +79,20 @@ pub struct Model {
     pub(crate) col_names: Vec<String>,
     /// Empty when the rows have no names of their own.
     pub(crate) row_names: Vec<String>,
+    pub(crate) source: ModelSource,
+}
+
+/// Knowledge of the file of a model. Models are equal whatever they were read from.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ModelSource {
+    /// The first number that is another one in the model.
+    pub rounded: Option<Box<RoundedNumber>>,
+}
+
+impl PartialEq for ModelSource {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl Model {
@@ -94,6 +109,18 @@ impl Model {
     /// The constant added to the objective.
     pub fn offset(&self) -> f64 {
         self.offset
+    }
+
+    /// The first number of the model's file that no double stands for, and that was rounded.
+    ///
+    /// ```
+    /// let text = "Minimize\n x\nSubject To\n low: x >= 0.1234567890123456789\nEnd\n";
+    /// let model = remat_lp::lp_format::parse(text, "example").unwrap();
+    /// let rounded = model.rounded().unwrap();
+    /// assert_eq!((rounded.line, rounded.place.as_str()), (4, "row low"));
+    /// ```
+    pub fn rounded(&self) -> Option<&RoundedNumber> {
+        self.source.rounded.as_deref()
     }
 
     /// Number of columns.

@@ -1,20 +1,24 @@
 //! MPS files: fixed and free format, plain or gzipped, in both directions.
 //!
 //! Sections NAME, OBJSENSE, OBJNAME, ROWS, COLUMNS (with integer markers), RHS, RANGES, BOUNDS,
-//! ENDATA. Bound types UP, LO, FX, FR, MI, PL, BV, LI, UI; semi-continuous `SC` is rejected. A
-//! right-hand side on the objective row is minus the objective's offset. An integer column without
-//! any bound is binary, as most readers have it. Bounds and right-hand sides of magnitude 1e20 are
-//! infinite. Sections of other kinds (`QUADOBJ`, `SOS`, `INDICATORS`, ...) may be there if they list
-//! nothing. Further N rows, ranges of N rows, further sets of a section and text behind ENDATA do
+//! ENDATA. Bound types UP, LO, FX, FR, MI, PL, BV, LI, UI. A right-hand side on the objective row is
+//! minus the objective's offset. An integer column without any bound is binary, as most readers
+//! have it. Bounds and right-hand sides of magnitude 1e20 are infinite.
+//!
+//! [`parse_all`] takes as well, and [`parse`] rejects by name: bounds SC and SI (the column is 0 or
+//! within its bounds; without a value the upper bound is infinite), sections SOS, SOS1, SOS2 and
+//! SETS (ordered sets), and INDICATORS (rows that hold where a binary column has a value). Sections
+//! of other kinds (`QUADOBJ`, `GENCONS`, ...) may be there if they list nothing. Further N rows, ranges of N rows, further sets of a section and text behind ENDATA do
 //! not count, which a remark says.
 
 mod read;
 mod write;
 
-pub use read::{parse, read};
-pub use write::{to_string, write};
+pub use read::{parse, parse_all, read, read_all};
+pub use write::{to_string, to_string_all, write, write_all};
 
 use crate::model::ModelError;
+use crate::model_file::NotLinear;
 
 /// Rule by which the fields of a line are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -50,4 +54,7 @@ pub enum MpsError {
     /// All lines make sense, the model does not.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// The file has more than a linear program with integers.
+    #[error(transparent)]
+    NotLinear(#[from] NotLinear),
 }

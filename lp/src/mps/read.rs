@@ -2,13 +2,17 @@
 
 mod bounds;
 mod fields;
+mod sides;
+mod specials;
 
 use super::{MpsError, MpsFormat};
+use crate::decimal::{RoundedNumber, sum};
 use crate::ids::{Bounds, ColId, RowId};
 use crate::model::{Model, ModelBuilder, Sense};
+use crate::model_file::{ModelFile, Specials};
 use crate::text_file::{self, Remark, clip, shown};
-use fields::{finite, number, slice, split_fixed};
-use std::collections::{HashMap, HashSet};
+use fields::{finite, slice, split_fixed};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 /// Reads a file, unpacking it if it starts like a gzip file.
@@ -16,13 +20,21 @@ use std::path::Path;
 /// # Errors
 /// [`MpsError::Io`], or whatever [`parse`] finds.
 pub fn read(path: impl AsRef<Path>) -> Result<Model, MpsError> {
+    Ok(read_all(path)?.linear()?)
+}
+
+/// Reads a file as [`parse_all`] reads text, unpacking it if it starts like a gzip file.
+///
+/// # Errors
+/// [`MpsError::Io`], or whatever [`parse_all`] finds.
+pub fn read_all(path: impl AsRef<Path>) -> Result<ModelFile, MpsError> {
     let path = path.as_ref();
     let io = |source| MpsError::Io {
         path: path.display().to_string(),
         source,
     };
     let text = text_file::read(path).map_err(io)?;
-    parse(&text, MpsFormat::Auto)
+    parse_all(&text, MpsFormat::Auto)
 }
 
 /// Reads a model from the text of an MPS file.
@@ -38,8 +50,24 @@ pub fn read(path: impl AsRef<Path>) -> Result<Model, MpsError> {
 /// # Errors
 /// [`MpsError::Syntax`] with the line, or [`MpsError::Model`].
 pub fn parse(text: &str, format: MpsFormat) -> Result<Model, MpsError> {
+    Ok(parse_all(text, format)?.linear()?)
+}
+
+/// Reads text with semi-continuous columns, ordered sets and implications, which [`parse`] refuses.
+///
+/// ```
+/// use remat_lp::mps::{parse_all, MpsFormat};
+/// let text = "ROWS\n N cost\n G lim\nCOLUMNS\n b cost 1\n x lim 1\nRHS\n rhs lim 3\nBOUNDS\n BV bnd b\n\
+///             INDICATORS\n IF lim b 1\nENDATA\n";
+/// let file = parse_all(text, MpsFormat::Auto).unwrap();
+/// assert_eq!((file.model.num_rows(), file.specials.implications.len()), (0, 1));
+/// ```
+///
+/// # Errors
+/// As [`parse`], but for what it takes.
+pub fn parse_all(text: &str, format: MpsFormat) -> Result<ModelFile, MpsError> {
     let read = |fixed| MpsReader::default().run(text, fixed);
-    let (model, remarks) = match format {
+    let (file, remarks) = match format {
         MpsFormat::Free => read(false),
         MpsFormat::Fixed => read(true),
         // Where neither makes sense, the format that makes sense for longer is meant.
@@ -51,7 +79,7 @@ pub fn parse(text: &str, format: MpsFormat) -> Result<Model, MpsError> {
         }),
     }?;
     text_file::tell(&remarks);
-    Ok(model)
+    Ok(file)
 }
 
 /// The line of an error; the last one for what is found in the model as a whole.
@@ -73,23 +101,21 @@ enum MpsSection {
     Rhs,
     Ranges,
     Bounds,
+    /// Ordered sets, of a width that the heading may say.
+    Sets(Option<u8>),
+    Indicators,
     /// A section that may list nothing: its name, and its line.
     Unsupported(&'static str, usize),
     End,
 }
 
 /// Sections of other programs' files that are known, and not supported.
-const UNSUPPORTED: [&str; 21] = [
+const UNSUPPORTED: [&str; 16] = [
     "QUADOBJ",
     "QSECTION",
     "QMATRIX",
     "QCMATRIX",
     "CSECTION",
-    "SOS",
-    "SOS1",
-    "SOS2",
-    "SETS",
-    "INDICATORS",
     "GENCONS",
     "PWLOBJ",
     "PWLNAM",
@@ -117,6 +143,8 @@ enum RowRef {
 struct StatedBounds {
     any: bool,
     lower: bool,
+    /// True if the column may be 0 whatever they are.
+    semi: bool,
 }
 
 /// A row of the model, as far as it was stated.
@@ -131,18 +159,25 @@ struct MpsRow {
 }
 
 impl MpsRow {
-    fn bounds(&self) -> Bounds {
+    /// The sides, and whether doubles hold them as decimals.
+    fn bounds(&self) -> (Bounds, bool) {
         let r = self.rhs.unwrap_or(0.0);
+        let width = match (self.kind, self.range) {
+            (b'L', Some(w)) => -w.abs(),
+            (b'G', Some(w)) => w.abs(),
+            (_, w) => w.unwrap_or(0.0),
+        };
+        let (other, held) = sum(r, width);
         let (lower, upper) = match (self.kind, self.range) {
             (b'L', None) => (f64::NEG_INFINITY, r),
-            (b'L', Some(w)) => (r - w.abs(), r),
+            (b'L', Some(_)) => (other, r),
             (b'G', None) => (r, f64::INFINITY),
-            (b'G', Some(w)) => (r, r + w.abs()),
+            (b'G', Some(_)) => (r, other),
             (_, None) => (r, r),
-            (_, Some(w)) if w < 0.0 => (r + w, r),
-            (_, Some(w)) => (r, r + w),
+            (_, Some(w)) if w < 0.0 => (other, r),
+            (_, Some(_)) => (r, other),
         };
-        Bounds::new(clip(lower), clip(upper))
+        (Bounds::new(clip(lower), clip(upper)), held)
     }
 }
 
@@ -173,10 +208,13 @@ struct MpsReader {
     remarks: Vec<Remark>,
     /// True once a further N row was told of.
     told_of_dropped: bool,
+    specials: Specials,
+    /// Column and value of each row that has an indicator.
+    indicators: BTreeMap<usize, (ColId, bool)>,
 }
 
 impl MpsReader {
-    fn run(mut self, text: &str, fixed: bool) -> Result<(Model, Vec<Remark>), MpsError> {
+    fn run(mut self, text: &str, fixed: bool) -> Result<(ModelFile, Vec<Remark>), MpsError> {
         let mut section = MpsSection::Start;
         let mut fields: Vec<&str> = Vec::with_capacity(6);
         for (k, line) in text.lines().enumerate() {
@@ -203,7 +241,11 @@ impl MpsReader {
                 && !marker
                 && matches!(
                     section,
-                    MpsSection::Columns | MpsSection::Rhs | MpsSection::Ranges | MpsSection::Bounds
+                    MpsSection::Columns
+                        | MpsSection::Rhs
+                        | MpsSection::Ranges
+                        | MpsSection::Bounds
+                        | MpsSection::Indicators
                 )
             {
                 split_fixed(line, section, &mut fields);
@@ -228,6 +270,8 @@ impl MpsReader {
                 MpsSection::Rhs => self.rhs(&fields),
                 MpsSection::Ranges => self.ranges(&fields),
                 MpsSection::Bounds => self.bound(&fields),
+                MpsSection::Sets(width) => self.set_line(&fields, width),
+                MpsSection::Indicators => self.indicator(&fields),
                 MpsSection::Unsupported(name, line) => {
                     let message =
                         format!("section {name} is not supported (linear terms and integers only)");
@@ -290,6 +334,10 @@ impl MpsReader {
             "RHS" => MpsSection::Rhs,
             "RANGES" => MpsSection::Ranges,
             "BOUNDS" => MpsSection::Bounds,
+            "SOS" | "SETS" => MpsSection::Sets(None),
+            "SOS1" => MpsSection::Sets(Some(1)),
+            "SOS2" => MpsSection::Sets(Some(2)),
+            "INDICATORS" => MpsSection::Indicators,
             "ENDATA" => MpsSection::End,
             "MAX" | "MAXIMIZE" | "MAXIMISE" | "MIN" | "MINIMIZE" | "MINIMISE" => {
                 self.sense(word)?;
@@ -408,6 +456,7 @@ impl MpsReader {
         };
         for pair in fields[1..].chunks_exact(2) {
             let value = finite(pair[1])?;
+            self.held(pair[1], value, || format!("row {}", shown(pair[0])));
             let entered = match self.row_ref(pair[0])? {
                 RowRef::Dropped => continue,
                 RowRef::Objective => {
@@ -458,6 +507,11 @@ impl MpsReader {
         counts
     }
 
+    fn col_ref(&self, name: &str) -> Result<ColId, String> {
+        let col = self.cols.get(name).copied();
+        col.ok_or_else(|| format!("column {} was not declared in COLUMNS", shown(name)))
+    }
+
     fn row_ref(&self, name: &str) -> Result<RowRef, String> {
         self.row_names
             .get(name)
@@ -465,66 +519,7 @@ impl MpsReader {
             .ok_or_else(|| format!("row {} was not declared in ROWS", shown(name)))
     }
 
-    /// The (name, value) pairs of an RHS or RANGES line, whose set name may be missing; none of a
-    /// set that does not count.
-    fn pairs<'a>(
-        &mut self,
-        section: &'static str,
-        fields: &'a [&'a str],
-    ) -> Result<&'a [&'a str], String> {
-        let (set, pairs) = match fields.len() {
-            2 | 4 => ("", fields),
-            3 | 5 => (fields[0], &fields[1..]),
-            _ => return Err("expected a set name and one or two pairs of row and value".into()),
-        };
-        let counts = self.is_of_first_set(section, set);
-        Ok(if counts { pairs } else { &[] })
-    }
-
-    fn rhs(&mut self, fields: &[&str]) -> Result<(), String> {
-        for pair in self.pairs("RHS", fields)?.chunks_exact(2) {
-            let value = number(pair[1])?;
-            let earlier = match self.row_ref(pair[0])? {
-                RowRef::Objective => self.offset.replace(-finite(pair[1])?),
-                RowRef::Dropped => None,
-                RowRef::Row(i) => self.at_row(i).rhs.replace(value),
-            };
-            if earlier.is_some() {
-                return Err(format!(
-                    "row {} has a right-hand side already",
-                    shown(pair[0])
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    fn ranges(&mut self, fields: &[&str]) -> Result<(), String> {
-        for pair in self.pairs("RANGES", fields)?.chunks_exact(2) {
-            let value = number(pair[1])?;
-            let name = shown(pair[0]);
-            let earlier = match self.row_ref(pair[0])? {
-                RowRef::Row(i) => self.at_row(i).range.replace(value),
-                RowRef::Objective | RowRef::Dropped => {
-                    self.remark(format!("the range of {name}, an N row, does not count"));
-                    None
-                }
-            };
-            if earlier.is_some() {
-                return Err(format!("row {name} has a range already"));
-            }
-        }
-        Ok(())
-    }
-
-    /// A row that the present line says something of.
-    fn at_row(&mut self, i: usize) -> &mut MpsRow {
-        let row = &mut self.rows[i];
-        row.line = self.line;
-        row
-    }
-
-    fn finish(mut self) -> Result<(Model, Vec<Remark>), MpsError> {
+    fn finish(mut self) -> Result<(ModelFile, Vec<Remark>), MpsError> {
         if let Some((name, line)) = self
             .wanted
             .take_if(|(o, _)| self.objective.as_ref() != Some(o))
@@ -540,27 +535,43 @@ impl MpsReader {
             self.builder.set_cost(ColId(j as u32), c);
         }
         for (i, row) in self.rows.iter().enumerate() {
-            let (id, b) = (RowId(i as u32), row.bounds());
-            if let Some(problem) = no_value(b) {
-                let name = self
-                    .row_names
-                    .iter()
-                    .find(|(_, r)| matches!(r, RowRef::Row(k) if *k == i));
+            let (id, (b, held)) = (RowId(i as u32), row.bounds());
+            let place = || {
+                let mut names = self.row_names.iter();
+                let name = names.find(|(_, r)| matches!(r, RowRef::Row(k) if *k == i));
                 let name = name.map_or(String::new(), |(name, _)| shown(name));
+                format!("row {name}")
+            };
+            if let Some(problem) = no_value(b) {
                 return Err(MpsError::Syntax {
                     line: row.line,
-                    message: format!("row {name}: {problem}"),
+                    message: format!("{}: {problem}", place()),
+                });
+            }
+            if !held {
+                self.builder.note_rounded(|| RoundedNumber {
+                    line: row.line,
+                    place: place(),
+                    number: "the sum of right-hand side and range".into(),
                 });
             }
             self.builder.set_row_bounds(id, b);
         }
         for (j, stated) in self.stated.iter().enumerate() {
             let col = ColId(j as u32);
+            if stated.semi {
+                self.specials.semicontinuous.push(col);
+            }
             if !stated.any && self.builder.is_integer(col) {
                 self.builder.set_col_bounds(col, 0.0..=1.0);
             }
         }
-        Ok((self.builder.build()?, self.remarks))
+        self.take_implications();
+        let file = ModelFile {
+            model: self.builder.build()?,
+            specials: self.specials,
+        };
+        Ok((file, self.remarks))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Writing MPS (free format, shortest decimal numbers that read back to the same bits).
 
 use super::MpsError;
-use crate::model::{Model, Sense};
+use crate::model::{Model, NewRow, Sense};
+use crate::model_file::{Implication, ModelFile, Specials};
 use crate::text_file;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,23 +13,59 @@ use std::path::Path;
 /// # Errors
 /// [`MpsError::Io`].
 pub fn write(model: &Model, path: impl AsRef<Path>) -> Result<(), MpsError> {
-    let path = path.as_ref();
+    write_text(&to_string(model), path.as_ref())
+}
+
+/// Writes all that a file has, gzipped if its name ends in `.gz`.
+///
+/// # Errors
+/// [`MpsError::Io`]; [`MpsError::Model`] for implications whose columns the model does not have.
+pub fn write_all(file: &ModelFile, path: impl AsRef<Path>) -> Result<(), MpsError> {
+    write_text(&to_string_all(file)?, path.as_ref())
+}
+
+fn write_text(text: &str, path: &Path) -> Result<(), MpsError> {
     let io = |source| MpsError::Io {
         path: path.display().to_string(),
         source,
     };
-    text_file::write(path, &to_string(model)).map_err(io)
+    text_file::write(path, text).map_err(io)
 }
 
 /// The model as the text of a free-format MPS file.
 pub fn to_string(model: &Model) -> String {
+    text_of(model, &Specials::default())
+}
+
+/// All that a file has as text. The rows of implications follow those of the model.
+///
+/// # Errors
+/// [`MpsError::Model`] for implications whose columns the model does not have.
+pub fn to_string_all(file: &ModelFile) -> Result<String, MpsError> {
+    let ModelFile { model, specials } = file;
+    if specials.implications.is_empty() {
+        return Ok(text_of(model, specials));
+    }
+    let mut all = model.clone();
+    let row = |i: &Implication| NewRow::new(i.sides, i.entries.iter().copied());
+    let rows: Vec<NewRow> = specials.implications.iter().map(row).collect();
+    let base = all.append_rows(&rows)?;
+    all.row_names.resize(all.num_rows(), String::new());
+    for (k, implication) in specials.implications.iter().enumerate() {
+        all.row_names[base + k].clone_from(&implication.name);
+    }
+    Ok(text_of(&all, specials))
+}
+
+fn text_of(model: &Model, specials: &Specials) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.
-    let _ = render(model, &mut out);
+    let _ = render(model, specials, &mut out);
     out
 }
 
-fn render(model: &Model, out: &mut String) -> std::fmt::Result {
+/// Writes a model whose last rows are those of the implications.
+fn render(model: &Model, specials: &Specials, out: &mut String) -> std::fmt::Result {
     let (cols, rows) =
         text_file::names(model, |n| !n.is_empty() && !n.contains(char::is_whitespace));
     let objective = (0..)
@@ -114,9 +151,23 @@ fn render(model: &Model, out: &mut String) -> std::fmt::Result {
             writeln!(out, " RNG {name} {:e}", u - l)?;
         }
     }
+    let mut is_semi = vec![false; cols.len()];
+    for col in &specials.semicontinuous {
+        is_semi[col.index()] = true;
+    }
     writeln!(out, "BOUNDS")?;
     for (j, name) in cols.iter().enumerate() {
         let (l, u) = (model.col_lower[j], model.col_upper[j]);
+        if is_semi[j] {
+            match l == f64::NEG_INFINITY {
+                true => writeln!(out, " MI BND {name}")?,
+                false => writeln!(out, " LO BND {name} {l:e}")?,
+            }
+            let kind = if model.integer[j] { "SI" } else { "SC" };
+            let upper = if u.is_finite() { u } else { 1e30 };
+            writeln!(out, " {kind} BND {name} {upper:e}")?;
+            continue;
+        }
         if l == f64::NEG_INFINITY && u == f64::INFINITY {
             writeln!(out, " FR BND {name}")?;
             continue;
@@ -134,6 +185,28 @@ fn render(model: &Model, out: &mut String) -> std::fmt::Result {
             writeln!(out, " UP BND {name} {u:e}")?;
         } else if model.integer[j] {
             writeln!(out, " PL BND {name}")?;
+        }
+    }
+    let mut header = "INDICATORS\n";
+    let first = rows.len() - specials.implications.len();
+    for (name, implication) in rows[first..].iter().zip(&specials.implications) {
+        let (col, value) = (&cols[implication.col.index()], u8::from(implication.value));
+        writeln!(
+            out,
+            "{} IF {name} {col} {value}",
+            std::mem::take(&mut header)
+        )?;
+    }
+    let mut header = "SOS\n";
+    for (k, set) in specials.sets.iter().enumerate() {
+        writeln!(
+            out,
+            "{} S{} SOS s{k}",
+            std::mem::take(&mut header),
+            set.width
+        )?;
+        for (col, weight) in &set.members {
+            writeln!(out, "    SOS {} {weight:e}", cols[col.index()])?;
         }
     }
     writeln!(out, "ENDATA")

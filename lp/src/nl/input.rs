@@ -1,12 +1,17 @@
 //! The parts of a `.nl` file, from text or bytes.
 
 use super::NlError;
+use crate::text_file::shown;
 
-/// A constant expression, or the first letter of another one.
-pub(super) enum Expression {
-    /// A number.
-    Constant(f64),
-    /// Anything else: `o2`, `v3`.
+/// A word of an expression.
+pub(super) enum Word {
+    /// A constant.
+    Number(f64),
+    /// A column, or a defined variable behind them.
+    Variable(usize),
+    /// An operator by its code.
+    Operator(i64),
+    /// The call of a function, or text.
     Other(String),
 }
 
@@ -227,20 +232,38 @@ impl<'a> Input<'a> {
         })
     }
 
-    /// An expression, if it is a number.
-    pub fn expression(&mut self) -> Result<Expression, NlError> {
+    /// The next word of an expression.
+    pub fn word(&mut self) -> Result<Word, NlError> {
         if self.binary {
-            return Ok(Expression::Constant(match self.take::<1>()?[0] {
-                b'n' => self.float()?,
-                b's' => f64::from(i16::from_le_bytes(self.take()?)),
-                b'l' => self.int()? as f64,
-                other => return Ok(Expression::Other(char::from(other).to_string())),
-            }));
+            return Ok(match self.take::<1>()?[0] {
+                b'n' => Word::Number(self.float()?),
+                b's' => Word::Number(f64::from(i16::from_le_bytes(self.take()?))),
+                b'l' => Word::Number(self.int()? as f64),
+                b'v' => match usize::try_from(self.int()?) {
+                    Ok(k) => Word::Variable(k),
+                    Err(_) => return self.wrong("the number of a variable is negative"),
+                },
+                b'o' => Word::Operator(self.int()?),
+                other => Word::Other(char::from(other).to_string()),
+            });
         }
         let line = self.expected_line()?;
-        match line.strip_prefix(['n', 's', 'l']) {
-            Some(number) => Ok(Expression::Constant(self.parsed(Some(number.trim()))?)),
-            None => Ok(Expression::Other(line)),
+        let mut rest = line.chars();
+        let letter = rest.next().unwrap_or(' ');
+        let number = Some(rest.as_str().trim());
+        Ok(match letter {
+            'n' | 's' | 'l' => Word::Number(self.parsed(number)?),
+            'v' => Word::Variable(self.parsed(number)?),
+            'o' => Word::Operator(self.parsed(number)?),
+            _ => Word::Other(line),
+        })
+    }
+
+    /// The error of a part that is not linear.
+    pub fn not_linear(&self, place: &str, word: &str) -> NlError {
+        NlError::NotLinear {
+            file: self.file.into(),
+            what: format!("{place} has the nonlinear expression {}", shown(word)),
         }
     }
 }

@@ -1,15 +1,18 @@
 //! Linear programs of AMPL and its relatives: `.nl` files, text and binary, and `.sol` files back.
 //!
 //! The format is that of D. M. Gay, "Writing .nl Files" (2005). Linear parts are read, with integer
-//! columns and starting points; a nonlinear expression, a function, a logical constraint, a
-//! complementarity or a set of ordered columns is refused by name.
+//! columns, starting points and ordered sets (suffixes `sosno` and `ref`); expressions that are
+//! linear, or linear between points (piecewise terms, absolute values); defined variables. A
+//! nonlinear expression, a function, a logical constraint or a complementarity is refused by name.
 
+mod expression;
 mod input;
 mod read;
 mod solution;
 #[cfg(test)]
 mod tests;
 
+pub use expression::Piecewise;
 pub use read::{NlProblem, parse};
 pub use solution::NlSolution;
 

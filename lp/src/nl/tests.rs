@@ -144,7 +144,7 @@ fn mistakes_are_named_with_their_lines() {
     let cases = [
         ("nothing", "line 1: a .nl file begins with g or b"),
         (
-            &format!("{HEADER}C0\no2\nv0\nn1\n"),
+            &format!("{HEADER}C0\no2\nv0\nv0\n"),
             "constraint 0 has the nonlinear expression o2",
         ),
         (&format!("{HEADER}C1\nn0\n"), "line 11: constraint 1 of 1"),
@@ -158,10 +158,27 @@ fn mistakes_are_named_with_their_lines() {
         ),
         (&format!("{HEADER}r\n5 1 1\n"), "complementarity"),
         (&format!("{HEADER}Z0\n"), "line 11: 'Z' begins no part"),
-        (&format!("{HEADER}S0 1 sosno\n0 1\n"), "ordered sets"),
+        (&format!("{HEADER}S0 1 sos\n0 1\n"), "piecewise terms"),
         (
-            &HEADER.replacen("\n 0 0\n", "\n 1 0\n", 1),
-            "nonlinear constraints or objectives (1)",
+            &format!("{HEADER}C0\no44\nv0\n"),
+            "constraint 0 has the nonlinear expression o44",
+        ),
+        (&format!("{HEADER}C0\no0\nv0\n"), "ends in the middle"),
+        (
+            &format!("{HEADER}C0\nv7\n"),
+            "line 12: variable 7 is not defined",
+        ),
+        (
+            &format!("{HEADER}C0\no3\nv0\nn0\n"),
+            "line 14: a division by 0",
+        ),
+        (
+            &format!("{HEADER}C0\no64\n3\nn1\nn5\nn2\nn4\nn3\nv0\n"),
+            "must increase",
+        ),
+        (
+            &HEADER.replace(" 0 0 0\n 0 0 0 1", " 2 0 0\n 0 0 0 1"),
+            "more columns in expressions",
         ),
         (
             &HEADER.replace(" 0 0 0 0 0\n 1 1", " 0 3 0 0 0\n 1 1"),
@@ -201,4 +218,69 @@ fn a_solution_has_the_parts_that_ampl_reads() {
     };
     let expected = "remat-bb: optimal\nobjective 3\n\nOptions\n3\n1\n1\n0\n1\n1\n2\n2\n0.5\n1\n2.25\nobjno 0 0\n";
     assert_eq!(solution.to_text(), expected);
+}
+
+/// Two columns, a row, an objective, and a defined variable.
+fn with(expressions: &str) -> NlProblem {
+    let header =
+        "g3 1 1 0\n 2 1 1 0 0\n 1 1\n 0 0\n 2 2 2\n 0 0 0 1\n 0 0 1 0 0\n 2 2\n 0 0\n 0 1 0 0 0\n";
+    let text = format!(
+        "{header}{expressions}r\n1 4\nb\n0 -9 9\n0 -9 9\nk1\n1\nJ0 2\n0 1\n1 0\nG0 2\n0 0\n1 5\n"
+    );
+    parse(text.as_bytes(), "t.nl", 1).unwrap()
+}
+
+#[test]
+fn linear_expressions_and_defined_variables_are_sums() {
+    // v2 = 3 x0 + 1; the row: x0 + (2 (v2 - x1) + sum(x1, 4, -x0) / 2), the objective: 5 x1 - v2.
+    let problem = with(
+        "V2 1 0\n0 3\nn1\nC0\no0\no2\nn2\no1\nv2\nv1\no3\no54\n3\nv1\nn4\no16\nv0\nn2\nO0 0\no16\no5\nv2\nn1\n",
+    );
+    let model = &problem.model;
+    let row: Vec<_> = model.row(RowId(0)).map(|(c, v)| (c.0, v)).collect();
+    assert_eq!(row, [(0, 1.0 + 6.0 - 0.5), (1, -2.0 + 0.5)]);
+    assert_eq!(model.row_upper(), [4.0 - 2.0 - 2.0]);
+    assert_eq!((model.costs(), model.offset()), (&[-3.0, 5.0][..], -1.0));
+    // Columns of expressions come first, of those the integer ones last.
+    let integers = [0, 1].map(|j| model.is_integer(ColId(j)));
+    assert_eq!((integers, problem.size), ([false, true], (1, 2)));
+}
+
+#[test]
+fn terms_by_pieces_are_columns_of_their_own() {
+    // The row: <<-1, 2; 3, 0, 1>> x0 + |x0 - x1|; f is 0 at 0, so -2 at 2 and 3 at -1.
+    let problem =
+        with("C0\no0\no64\n3\nn3\nn-1\nn0\nn2\nn1\nv0\no15\no1\nv0\nv1\nO0 0\no64\n1\nn4\nv1\n");
+    let [first, second] = &problem.pieces[..] else {
+        panic!("{:?}", problem.pieces);
+    };
+    assert_eq!(
+        (first.x, first.y, second.x, second.y),
+        (ColId(0), ColId(2), ColId(3), ColId(4))
+    );
+    assert_eq!(
+        first.points,
+        [(-2.0, -3.0), (-1.0, 0.0), (2.0, 0.0), (4.0, 2.0)]
+    );
+    assert_eq!(second.points, [(-1.0, 1.0), (0.0, 0.0), (1.0, 1.0)]);
+    let model = &problem.model;
+    let row = |i| {
+        model
+            .row(RowId(i))
+            .map(|(c, v)| (c.0, v))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(row(0), [(0, 1.0), (2, 1.0), (4, 1.0)]);
+    assert_eq!(row(1), [(0, 1.0), (1, -1.0), (3, -1.0)]);
+    assert_eq!(model.costs(), [0.0, 9.0, 0.0, 0.0, 0.0]);
+}
+
+#[test]
+fn ordered_sets_are_suffixes() {
+    let sets = with("C0\nn0\nO0 0\nn0\nS0 2 sosno\n0 -1\n1 -1\nS4 2 ref\n0 7.5\n1 2\n").sets;
+    assert_eq!(sets.len(), 1);
+    assert_eq!(
+        (sets[0].width, &sets[0].members),
+        (2, &vec![(ColId(0), 7.5), (ColId(1), 2.0)])
+    );
 }

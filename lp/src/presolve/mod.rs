@@ -17,6 +17,7 @@
 //! 71 (1995); J. Gondzio, *Presolve analysis of linear programs prior to applying an interior point
 //! method*, 1997; I. Maros, *Computational Techniques of the Simplex Method*, 2003, chapter 7.
 
+mod accept;
 mod contradiction;
 mod dominated;
 mod doubleton;
@@ -212,6 +213,7 @@ impl Presolved {
             rows: by_row,
             col_names: Vec::new(),
             row_names: Vec::new(),
+            source: original.source.clone(),
         };
         Presolved {
             original: original.clone(),
@@ -304,22 +306,18 @@ impl Presolved {
     /// carried back: reductions by cost (dominated and duplicate columns) know nothing of
     /// feasibility. The result has been checked.
     pub fn postsolve_ray(&self, ray: &FarkasRay) -> Option<FarkasRay> {
-        // Which of a ray and its negative prices lower bounds from below is a convention we need
-        // not know.
-        [1.0, -1.0].into_iter().find_map(|sign| {
-            let mut s = PostsolveState::new(&self.original, true);
-            for (k, &i) in self.rows.iter().enumerate() {
-                s.y[i as usize] = sign * ray.y[k];
-            }
-            for (k, &j) in self.cols.iter().enumerate() {
-                s.d[j as usize] = -self
-                    .model
-                    .col_entries(k)
-                    .map(|(i, a)| a * sign * ray.y[i])
-                    .sum::<f64>();
-            }
-            carry_ray(&self.original, &self.stack, s)
-        })
+        let mut s = PostsolveState::new(&self.original, true);
+        for (k, &i) in self.rows.iter().enumerate() {
+            s.y[i as usize] = ray.y[k];
+        }
+        for (k, &j) in self.cols.iter().enumerate() {
+            s.d[j as usize] = -self
+                .model
+                .col_entries(k)
+                .map(|(i, a)| a * ray.y[i])
+                .sum::<f64>();
+        }
+        carry_ray(&self.original, &self.stack, s)
     }
 }
 
@@ -356,7 +354,5 @@ fn carry_ray(model: &Model, stack: &Stack, mut state: PostsolveState) -> Option<
     for record in stack.iter().rev() {
         record.undo(&mut state);
     }
-    let ray = FarkasRay { y: state.y };
-    (ray.y.iter().all(|v| v.is_finite()) && certificate::check_farkas(model, &ray).is_ok())
-        .then_some(ray)
+    certificate::oriented(model, state.y)
 }

@@ -1,5 +1,6 @@
 //! Presolve, solve and postsolve in one go.
 
+use super::accept::accepted;
 use super::{PresolveOutcome, PresolveSettings, Presolved};
 use crate::barrier;
 use crate::certificate;
@@ -27,7 +28,11 @@ pub struct Solved {
 /// Presolves, solves, postsolves. A restored solution that misses the tolerances is cleaned up on
 /// the original, from the restored basis. With [`Algorithm::Auto`] the barrier method takes the
 /// programs that its factors make it faster on. Without presolve, and always when an objective
-/// cutoff is set, this is [`Solver::solve`].
+/// cutoff is set, [`Solver::solve`] begins.
+///
+/// An answer that [`certificate::check`] refuses is none: other methods look, without presolve, and
+/// if all are refused the outcome is [`LimitKind::Numerical`]. Small programs with numbers of very
+/// different sizes, and those whose answer is not accurate, are solved in rational numbers.
 ///
 /// ```
 /// use remat_lp::{Limits, ModelBuilder, Sense, Settings, presolve};
@@ -46,7 +51,15 @@ pub fn solve(
     presolve: Option<&PresolveSettings>,
 ) -> Solved {
     let choose = settings.algorithm == Algorithm::Auto;
-    solve_with(model, settings, limits, presolve, choose)
+    // Reduced costs that a looser tolerance lets stand call for a clean-up of the restored
+    // solution, without perturbation, that may not end.
+    let tight = Settings::default().dual_tolerance;
+    let settings = &Settings {
+        dual_tolerance: settings.dual_tolerance.min(tight),
+        ..settings.clone()
+    };
+    let first = solve_with(model, settings, limits, presolve, choose);
+    accepted(model, settings, limits, first)
 }
 
 /// [`solve`]; `choose` lets the barrier method take programs that it is faster on.
@@ -217,7 +230,7 @@ fn careful(settings: &Settings) -> Settings {
     }
 }
 
-fn remaining(limits: &Limits, used: &Stats) -> Limits {
+pub(super) fn remaining(limits: &Limits, used: &Stats) -> Limits {
     Limits {
         iterations: limits
             .iterations

@@ -72,7 +72,13 @@ pub(crate) struct Primal<'a> {
     stalled: u64,
     /// Times in a row that values were computed afresh to no avail.
     idle: u32,
+    /// Returns from phase 2 to phase 1.
+    returns: u32,
 }
+
+/// Returns from phase 2 to phase 1, at most: beyond them the run turns in a circle, in which
+/// rounding takes the feasibility of a basis that phase 1 finds again.
+const PHASE_RETURNS_LIMIT: u32 = 500;
 
 /// Runs the primal simplex from the present basis, with bounds perturbed if asked. On
 /// [`SimplexEnd::Done`] the working bounds may differ from the true ones (`bounds_changed`).
@@ -86,6 +92,7 @@ pub(crate) fn run(core: &mut Core, budget: &WorkBudget, perturb: bool) -> Simple
         steps: 0,
         stalled: 0,
         idle: 0,
+        returns: 0,
     };
     primal.run(perturb)
 }
@@ -173,6 +180,10 @@ impl Primal<'_> {
             if self.phase == PrimalPhase::Two && reason != PrimalRebuild::Start {
                 // Lost feasibility by rounding or repair.
                 core.devex.fill(1.0);
+                self.returns += 1;
+                if self.returns > PHASE_RETURNS_LIMIT {
+                    return Some(SimplexEnd::Trouble);
+                }
             }
             self.phase = PrimalPhase::One;
             self.set_signs();

@@ -1,7 +1,7 @@
 //! From the scaled working state to outcomes in the model's units.
 
 use super::Solver;
-use crate::certificate::{check_farkas, safe_bound};
+use crate::certificate::{oriented, safe_bound};
 use crate::outcome::{FarkasRay, LimitKind, LpOutcome, Ray, Solution, VarStatus};
 
 impl Solver {
@@ -110,32 +110,8 @@ impl Solver {
             let factor = crate::scaling::power_of_two(1.0 / largest);
             y.iter_mut().for_each(|v| *v *= factor);
         }
-        let ray = FarkasRay { y };
-        match check_farkas(&self.model, &ray) {
-            Ok(()) => LpOutcome::Infeasible(ray),
-            Err(_) => LpOutcome::Infeasible(self.without_noise(ray)),
-        }
-    }
-
-    /// The ray without multipliers that are rounding noise on rows with an infinite side, where the
-    /// proof holds without them (noise there would price an infinite side); otherwise the ray as it
-    /// is.
-    fn without_noise(&self, ray: FarkasRay) -> FarkasRay {
-        let model = &self.model;
-        let one_sided =
-            |i: usize| !(model.row_lower[i].is_finite() && model.row_upper[i].is_finite());
-        for noise in [1e-12, 1e-10, 1e-8] {
-            let mut clean = ray.clone();
-            for (i, y) in clean.y.iter_mut().enumerate() {
-                if y.abs() <= noise && one_sided(i) {
-                    *y = 0.0;
-                }
-            }
-            if check_farkas(model, &clean).is_ok() {
-                return clean;
-            }
-        }
-        ray
+        let unproven = FarkasRay { y: y.clone() };
+        LpOutcome::Infeasible(oriented(&self.model, y).unwrap_or(unproven))
     }
 
     pub(super) fn unbounded(&mut self, q: u32) -> LpOutcome {
@@ -151,6 +127,13 @@ impl Solver {
             let j = self.core.basic[i as usize] as usize;
             if j < n {
                 direction[j] = -step * self.core.col.value[i as usize] * self.scaling.col[j];
+            }
+        }
+        // What the ratio test took for nothing beside the other entries is nothing.
+        for (j, d) in direction.iter_mut().enumerate() {
+            let (l, u) = (self.model.col_lower[j], self.model.col_upper[j]);
+            if j != q && ((*d > 0.0 && u.is_finite()) || (*d < 0.0 && l.is_finite())) {
+                *d = 0.0;
             }
         }
         LpOutcome::Unbounded(Ray { x, direction })

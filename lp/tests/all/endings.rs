@@ -303,3 +303,35 @@ fn rows_that_miss_each_other_by_little_are_judged_alike_with_presolve_and_withou
         }
     }
 }
+
+/// Rounding takes the feasibility of bases that phase 1 finds, over and over.
+#[test]
+fn phases_that_undo_each_other_come_to_an_end() {
+    let text = "Minimize
+ obj: 4 x - 4 z + 3 y
+Subject To
+ a: 2451.1 y - 0.000018777 x <= 64489.50550082257
+ b: 7010.8 x + 0.000000011351 y - 68.189 z <= -4621.238075963657
+ c: 0.00000007815 y - 9513.6 z <= 95.70798476401656
+ d: 886.75 x - 5688.8 y - 0.096485 z >= -150258.20024654182
+ e: 71074 x - 723.3 y + 0.000000024909 z <= -65895.15270378166
+Bounds
+ x free
+ -inf <= y <= 27
+ z >= -3
+End
+";
+    for algorithm in [Algorithm::Dual, Algorithm::Primal] {
+        let model = Arc::new(lp_format::parse(text, "t.lp").unwrap());
+        let settings = Settings {
+            algorithm,
+            ..Settings::default()
+        };
+        let solved = presolve::solve(&model, &settings, &Limits::default(), None);
+        let outcome = &solved.outcome;
+        assert!(
+            matches!(outcome, LpOutcome::Unbounded(_)),
+            "{algorithm:?}: {outcome:?}"
+        );
+    }
+}

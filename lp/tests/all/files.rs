@@ -1,7 +1,8 @@
 //! LP and MPS files of many hands are read to the same model.
 
 use crate::support::{FAMILIES, Rng};
-use remat_lp::{Bounds, ColId, Model, ModelBuilder, RowId, Sense, lp_format, mps};
+use remat_lp::{Bounds, ColId, Implication, Model, ModelBuilder, ModelFile, OrderedSet, RowId};
+use remat_lp::{Sense, Specials, lp_format, mps};
 use std::collections::BTreeMap;
 
 /// Contents of a model, by names, in whatever order it has them.
@@ -102,6 +103,78 @@ fn both_formats_keep_all_that_a_model_says() {
             let expected = contents(&model);
             assert_eq!(by_lp(&lp_format::to_string(&model)), expected);
             assert_eq!(by_mps(&mps::to_string(&model)), expected);
+        }
+    }
+}
+
+/// Ordered sets, implications and columns that may be 0, on columns of a model.
+fn special(model: &Model, r: &mut Rng) -> Specials {
+    let n = model.num_cols();
+    let some = |r: &mut Rng| -> Vec<ColId> {
+        let chosen = (0..n as u32).filter(|_| r.once_in(3));
+        chosen.map(ColId).collect()
+    };
+    let mut specials = Specials {
+        semicontinuous: some(r),
+        ..Specials::default()
+    };
+    for k in 0..r.below(4) {
+        let members: Vec<_> = some(r)
+            .into_iter()
+            .map(|col| (col, r.real(-9.0, 9.0)))
+            .collect();
+        if !members.is_empty() {
+            let width = 1 + r.below(2) as u8;
+            specials.sets.push(OrderedSet { width, members });
+        }
+        let entries = some(r).into_iter();
+        let entries = entries.map(|col| (col, r.real(0.5, 9.0))).collect();
+        let v = r.real(-9.0, 9.0);
+        let sides = match r.below(4) {
+            0 => Bounds::from(v),
+            1 => Bounds::new(f64::NEG_INFINITY, v),
+            2 => Bounds::new(v, f64::INFINITY),
+            _ => Bounds::new(0.0, v.abs()),
+        };
+        specials.implications.push(Implication {
+            name: format!("on{k}"),
+            col: ColId(r.below(n) as u32),
+            value: r.once_in(2),
+            entries,
+            sides,
+        });
+    }
+    specials
+}
+
+#[test]
+fn both_formats_keep_all_that_a_file_has() {
+    for (_, make) in FAMILIES {
+        for seed in 0..40 {
+            let mut r = Rng::new(seed);
+            let size = 2 + r.below(12);
+            let (base, _) = make(&mut r, size);
+            let model = decorated(&base, &mut r);
+            let specials = special(&model, &mut r);
+            let file = ModelFile { model, specials };
+            let expected = contents(&file.model);
+            let text = lp_format::to_string_all(&file);
+            let back =
+                lp_format::parse_all(&text, "t.lp").unwrap_or_else(|e| panic!("{e}\n{text}"));
+            assert_eq!(
+                (contents(&back.model), back.specials),
+                (expected, file.specials.clone())
+            );
+            let text = mps::to_string_all(&file).unwrap();
+            let back = mps::parse_all(&text, mps::MpsFormat::Auto).unwrap();
+            let expected = contents(&file.model);
+            assert_eq!(
+                (contents(&back.model), back.specials),
+                (expected, file.specials.clone())
+            );
+            let is_linear = file.specials.is_empty();
+            assert_eq!(mps::parse(&text, mps::MpsFormat::Auto).is_ok(), is_linear);
+            assert_eq!(file.linear().is_ok(), is_linear);
         }
     }
 }

@@ -12,4 +12,5 @@ mod presolve;
 mod refine;
 mod robust;
 mod safe_bounds;
+mod spread;
 mod support;

@@ -10,6 +10,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
+import warnings
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
@@ -28,6 +29,9 @@ HOMES = {
 BY_DEFAULT = ("pulp", "cvxpy", "pyomo")
 """Names of :func:`install` without arguments: those that replace no other package's functions."""
 
+OLDEST_PULP = (2, 4)
+"""Oldest version of PuLP that is taken."""
+
 SHIM = "remat_bb.gurobi"
 """Module that takes the place of ``gurobipy``."""
 
@@ -37,9 +41,10 @@ def install(*names: str, **switches: bool) -> None:
 
     Args:
         names: ``pulp`` (CBC and Gurobi classes of PuLP, problems without a solver), ``cvxpy``
-            (``cp.GUROBI``, ``cp.CBC``), ``scipy`` (``scipy.optimize.milp`` and ``linprog``),
-            ``pyomo`` (``SolverFactory("remat_bb")`` without an import), ``gurobi`` (``import
-            gurobipy``); ``pulp``, ``cvxpy`` and ``pyomo`` where none is given.
+            (``cp.GUROBI``, ``cp.CBC``, ``cp.GLPK_MI``, ``cp.SCIP``, ``cp.HIGHS`` and others),
+            ``scipy`` (``scipy.optimize.milp`` and ``linprog``), ``pyomo``
+            (``SolverFactory("remat_bb")`` without an import), ``gurobi`` (``import gurobipy``);
+            ``pulp``, ``cvxpy`` and ``pyomo`` where none is given.
         switches: The same by keywords: ``install(scipy=True)``.
 
     Packages that are not imported yet are patched when they are; those that are not there, never.
@@ -99,8 +104,18 @@ def _names(names: Sequence[str], switches: dict[str, bool]) -> list[str]:
 
 def _apply(name: str) -> None:
     """Patches a package that is imported."""
+    if name == "pulp" and _version(sys.modules[name]) < OLDEST_PULP:
+        found = getattr(sys.modules[name], "__version__", "?")
+        words = f"remat-bb leaves PuLP {found} alone: install 3.3, or any from 2.4 on"
+        warnings.warn(words, stacklevel=2)
+        return
     module = importlib.import_module(f"remat_bb.{name}")
     (module.register if name == "pyomo" else module.install)()
+
+
+def _version(module: Any) -> tuple[int, ...]:
+    words = str(getattr(module, "__version__", "0")).split(".")[:2]
+    return tuple(int(word) if word.isdigit() else 0 for word in words)
 
 
 class _Hook(importlib.abc.MetaPathFinder):

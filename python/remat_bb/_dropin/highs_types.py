@@ -89,6 +89,7 @@ MODEL_STATUS = {
     "optimal": HighsModelStatus.kOptimal,
     "infeasible": HighsModelStatus.kInfeasible,
     "unbounded": HighsModelStatus.kUnbounded,
+    "infeasible or unbounded": HighsModelStatus.kUnboundedOrInfeasible,
     "cutoff": HighsModelStatus.kObjectiveBound,
     "time limit": HighsModelStatus.kTimeLimit,
     "work limit": HighsModelStatus.kTimeLimit,

@@ -18,12 +18,14 @@ MOST_RACERS = 64
 """Most searches that start side by side."""
 
 _TABLE = {
-    "time_limit": "timelimit seconds sec maxseconds maximumseconds maxtime tilim",
-    "gap": "gap miprelgap mipgap ratiogap ratio gaprel relgap allowablefractiongap miprelstop",
-    "absolute_gap": "absolutegap mipabsgap mipgapabs allow allowablegap gapabs absgap mipabsstop",
+    "time_limit": "timelimit seconds sec maxseconds maximumseconds maxtime tilim limitstime",
+    "gap": "gap miprelgap mipgap ratiogap ratio gaprel relgap allowablefractiongap miprelstop "
+    "limitsgap",
+    "absolute_gap": "absolutegap mipabsgap mipgapabs allow allowablegap gapabs absgap mipabsstop "
+    "limitsabsgap",
     "threads": "threads numberthreads solvethreads numthreads",
     "seed": "seed randomseed randomcbcseed",
-    "node_limit": "nodelimit mipmaxnodes maxnodes maximumnodes maxn",
+    "node_limit": "nodelimit mipmaxnodes maxnodes maximumnodes maxn limitsnodes",
     "iteration_limit": "iterationlimit simplexiterationlimit maxiter maxiterations maxnumiteration",
     "work_limit": "worklimit",
     "cutoff": "cutoff",

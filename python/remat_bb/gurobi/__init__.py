@@ -8,10 +8,11 @@ the project, :func:`ignored` lists parameters that were set and have no effect.
 
 # Code that imports everything counts on the modules that gurobipy's star import lets through.
 import sys
+from typing import Any
 
 from .._native import Constr, LinExpr, QuadExpr, TempConstr, Var, quicksum
 from . import information as gurobi
-from . import nlfunc
+from . import left_out, nlfunc
 from .constants import GRB
 from .containers import multidict, tupledict, tuplelist
 from .env import Env, disposeDefaultEnv, setParam
@@ -53,6 +54,12 @@ def writeParams(filename: str) -> None:  # noqa: N802
 def resetParams() -> None:  # noqa: N802
     """Sets the parameters of :func:`setParam` to their defaults."""
     disposeDefaultEnv()
+
+
+def __getattr__(name: str) -> Any:
+    if name in left_out.MODULE:
+        raise left_out.refused(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __version__ = "12.0.0"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._native import Constr, Var
-from . import objectives
+from . import left_out, objectives, quality
 from .constants import GRB
 from .errors import AttributeUnavailable
 
@@ -88,14 +90,59 @@ _GET: dict[str, Callable[[Any], Any]] = {
     "poolobjbound": _answered("PoolObjBound", lambda m, a: a.bound),
     "mipgap": _answered("MIPGap", lambda m, a: a.gap),
     "iisminimal": _iis_minimal,
+    "objnval": objectives.value,
+    "farkasproof": quality.farkas_proof,
+    "boundvio": quality.of_point(quality.bound_violation),
+    "constrvio": quality.of_point(quality.row_violation),
+    "intvio": quality.of_point(quality.integer_violation),
+    "maxvio": quality.of_point(
+        lambda m: max(
+            quality.bound_violation(m), quality.row_violation(m), quality.integer_violation(m)
+        )
+    ),
+    "memused": lambda m: _memory(),
+    "maxmemused": lambda m: max(_peak_memory(), _memory()),
 }
+_OF_VARS = """
+    X Xn LB UB Obj VType VarName Start VarHintVal VarHintPri BranchPriority RC VBasis UnbdRay VTag
+    SAObjLow SAObjUp SALBLow SALBUp SAUBLow SAUBUp IISLB IISUB PStart Partition PoolIgnore
+""".lower().split()
+_OF_CONSTRS = """
+    ConstrName RHS Sense Slack Pi CBasis FarkasDual Lazy CTag DStart SARHSLow SARHSUp IISConstr
+""".lower().split()
 _PROTECTED = {"Params", "params"}
 
 
+def _memory() -> float:
+    """Memory of the process now, in GB: that of gurobipy's ``MemUsed``. Where the system does not
+    tell, the largest so far."""
+    try:
+        with open("/proc/self/statm") as file:
+            pages = int(file.read().split()[1])
+    except OSError:
+        return _peak_memory()
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e9
+
+
+def _peak_memory() -> float:
+    """Largest memory of the process so far, in GB: that of gurobipy's ``MaxMemUsed``."""
+    import resource  # Only where there is POSIX.
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
+
+
 class Attributes:
-    """Model attributes."""
+    """Model attributes. Those of variables and constraints give lists over all of them."""
 
     def __getattr__(self, name: str) -> Any:
+        model: Any = self
+        if name.lower() in _OF_VARS:
+            return [var.getAttr(name) for var in model.getVars()]
+        if name.lower() in _OF_CONSTRS:
+            return [constr.getAttr(name) for constr in model.getConstrs()]
+        if left_out.is_among(name, left_out.MODEL_ATTRIBUTES):
+            raise left_out.refused(f"attribute '{name}'")
         found = objectives.attribute(self, name.lower())
         if found is not None:
             return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any
 
+from . import left_out
 from .constants import GRB
 from .errors import GurobiError
 from .params import Params, Values
@@ -85,6 +86,8 @@ class Env:
     ) -> None:
         self.close()
 
+
+left_out.refuse(Env, left_out.ENV_METHODS)
 
 default_values = Values()
 """Parameters that models without an environment begin with: ``gurobipy.setParam`` sets them."""

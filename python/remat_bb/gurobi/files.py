@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from typing import Any
 
 from .. import _native
+from .._native import LinExpr, Var
 from ..errors import RematError
-from . import iis
+from . import iis, quality
 from .constants import GRB
 from .errors import GurobiError
 
+_PACKED = ("gz", "bz2", "7z", "xz", "zip")
 
-def _suffix(path: str) -> str:
+
+def _suffix(path: str) -> tuple[str, str]:
+    """The ending of a file without that of its compression, and that of its compression."""
     parts = os.path.basename(path).lower().split(".")
-    packed = parts[-1] in ("gz", "bz2", "7z", "xz")
-    return parts[-2 if packed and len(parts) > 1 else -1]
+    packed = parts.pop() if len(parts) > 1 and parts[-1] in _PACKED else ""
+    return parts[-1], packed
 
 
 class Files:
@@ -34,10 +39,18 @@ class Files:
         """
         path = os.fspath(filename)
         model: Any = self
+        kind, packed = _suffix(path)
+        if packed and not (packed == "gz" and kind in ("lp", "mps")):
+            raise GurobiError(
+                GRB.Error.FILE_WRITE,
+                f"write: '.{kind}.{packed}' cannot be written ({path}); .lp.gz and .mps.gz can",
+            )
         try:
-            match _suffix(path):
-                case "lp" | "mps" | "rew" | "rlp":
+            match kind:
+                case "lp" | "mps":
                     self._program.write(path)
+                case "rew" | "rlp":
+                    self._write_renamed(path, "mps" if kind == "rew" else "lp")
                 case "sol":
                     _write_text(path, self._point_lines(model.getVars()))
                 case "mst":
@@ -118,11 +131,9 @@ class Files:
             GurobiError: for another ending, a file that cannot be opened, or a line that is none.
         """
         path = os.fspath(filename)
-        kind = _suffix(path)
-        if kind not in ("sol", "mst", "hnt", "prm", "attr", "bas"):
-            raise GurobiError(
-                GRB.Error.FILE_READ, f"read: '.{kind}' is no start and no parameters ({path})"
-            )
+        kind, packed = _suffix(path)
+        if packed or kind not in ("sol", "mst", "hnt", "prm", "attr", "bas"):
+            raise GurobiError(GRB.Error.FILE_READ, f"read: {path} is no start and no parameters")
         model: Any = self
         try:
             with open(path) as file:
@@ -130,9 +141,15 @@ class Files:
         except OSError as error:
             raise GurobiError(GRB.Error.FILE_READ, f"read: {path}: {error.strerror}") from error
         for number, line in enumerate(lines if kind != "bas" else [], 1):
-            words = line.split("#")[0].split()
-            if not words:
+            text = line.strip()
+            if not text or text.startswith("#"):
                 continue
+            # A name may have blanks: the value is the last word.
+            words = text.rsplit(maxsplit=1)
+            if kind == "prm":
+                words = text.split("#")[0].split()
+            elif kind == "hnt" and model.getVarByName(words[0]) is None:
+                words = words[0].rsplit(maxsplit=1)  # behind the value stands a priority
             if len(words) < 2:
                 raise GurobiError(
                     GRB.Error.FILE_READ, f"read: {path}, line {number}: name and value belong there"
@@ -156,6 +173,18 @@ class Files:
 
     # Copies.
 
+    def _write_renamed(self, path: str, kind: str) -> None:
+        """Writes the model with names by place: variables ``C0``.., constraints ``R0``.."""
+        twin = self.copy()
+        for k, var in enumerate(twin.getVars()):
+            var.VarName = f"C{k}"
+        for k, constr in enumerate(twin.getConstrs()):
+            constr.ConstrName = f"R{k}"
+        with tempfile.TemporaryDirectory(dir=os.path.dirname(path) or ".") as folder:
+            made = os.path.join(folder, f"model.{kind}")
+            twin._program.write(made)
+            os.replace(made, path)
+
     def copy(self) -> Any:
         """A model of its own with the same variables, constraints and parameters."""
         model: Any = self
@@ -164,7 +193,11 @@ class Files:
         twin._values.changed.update(model._values.changed)
         for special in model.__dict__.get("_specials", []):
             twin._special(
-                type(special), special._handle, special.GenConstrName, special.GenConstrType
+                type(special),
+                special._handle,
+                special.GenConstrName,
+                special.GenConstrType,
+                None if special._parts is None else _moved(special._parts, twin),
             )
         for constr in model._quadratic:
             part = type(constr)(twin, constr._handle, constr.QCName, constr._expr, constr.QCSense)
@@ -190,6 +223,14 @@ class Files:
                 own.LB = own.UB = value
         return twin
 
+    def convertToFixed(self) -> None:
+        """Fixes the integer variables at the best point: the model becomes a linear program."""
+        model: Any = self
+        values = [(v, v.X) for v in model.getVars() if v.VType != GRB.CONTINUOUS]
+        for var, value in values:
+            var.VType = GRB.CONTINUOUS
+            var.LB = var.UB = value
+
     def presolve(self) -> Any:
         """A copy: reductions are made within a solve."""
         return self.copy()
@@ -205,11 +246,7 @@ class Files:
 
     def printQuality(self) -> None:
         """Prints how far the best point is from its bounds and sides."""
-        model: Any = self
-        worst = max((_excess(c) for c in model.getConstrs()), default=0.0)
-        whole = max(
-            (abs(v.X - round(v.X)) for v in model.getVars() if v.VType in "BIN"), default=0.0
-        )
+        worst, whole = quality.row_violation(self), quality.integer_violation(self)
         print(f"Solution quality:\n  Constraint violation: {worst:.8e}\n  Integrality: {whole:.8e}")
 
     def printAttr(self, attrs: Any, filter: str = "*") -> None:
@@ -225,11 +262,16 @@ class Files:
                 print("".join(f"{word!s:>13}" for word in (var.VarName, *values)))
 
 
-def _excess(constr: Any) -> float:
-    slack: float = constr.Slack
-    if constr.Sense == "=":
-        return abs(slack)
-    return max(0.0, -slack if constr.Sense == "<" else slack)
+def _moved(part: Any, model: Any) -> Any:
+    """Parts of a constraint with the variables of another model."""
+    if isinstance(part, Var):
+        return model._var_at(part._handle)
+    if isinstance(part, LinExpr):
+        terms = [(part.getCoeff(k), _moved(part.getVar(k), model)) for k in range(part.size())]
+        return LinExpr(terms) + part.getConstant()
+    if isinstance(part, (list, tuple)):
+        return type(part)(_moved(one, model) for one in part)
+    return part
 
 
 def _number(value: float) -> str:

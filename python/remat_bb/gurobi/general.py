@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._native import LinExpr, TempConstr, Var
-from . import objectives
+from . import left_out, objectives, relaxation
 from .constants import GRB
 from .errors import AttributeUnavailable, GurobiError
 from .nonlinear import NLRelation
@@ -15,18 +15,37 @@ from .nonlinear import NLRelation
 class Special:
     """A constraint that is no row: its handle in the program, its name and its kind."""
 
-    def __init__(self, model: Any, handle: int, name: str, kind: int) -> None:
+    _left_out: list[str]
+
+    def __init__(
+        self, model: Any, handle: int, name: str, kind: int, parts: tuple[Any, ...] | None = None
+    ) -> None:
         self._model = model
+        self._parts = parts
         self._handle = handle
         self.GenConstrName = name or f"GC{handle}"
         self.GenConstrType = kind
         self.IISGenConstr = 0
+
+    def _is_kind(self, kind: int, what: str) -> tuple[Any, ...]:
+        """The parts that it was made of."""
+        if self.GenConstrType != kind:
+            raise GurobiError(
+                GRB.Error.INVALID_ARGUMENT, f"{what}: {self!r} is a constraint of another type"
+            )
+        if self._parts is None:
+            raise GurobiError(
+                GRB.Error.DATA_NOT_AVAILABLE, f"{what}: {self!r} was read from a file"
+            )
+        return self._parts
 
     def getAttr(self, attrname: str) -> Any:
         """An attribute by its name, in any case of letters."""
         for name, value in vars(self).items():
             if name.lower() == attrname.lower():
                 return value
+        if left_out.is_among(attrname, self._left_out):
+            raise left_out.refused(f"attribute '{attrname}'")
         raise AttributeUnavailable(
             GRB.Error.UNKNOWN_ATTRIBUTE,
             f"'remat_bb.gurobi.{type(self).__name__}' object has no attribute '{attrname}'",
@@ -42,13 +61,17 @@ class Special:
         setattr(self, attrname, newvalue)
 
     def _remove_from(self, model: Any) -> None:
-        model._remove_special(self._handle)
-        model._specials.remove(self)
+        # It may have gone with its variables.
+        if self in model._specials:
+            model._remove_special(self._handle)
+            model._specials.remove(self)
 
 
 class GenConstr(Special):
     """A general constraint: maximum, minimum, absolute value, and, or, norm, implication, linear in
     pieces."""
+
+    _left_out = left_out.GENCONSTR_ATTRIBUTES
 
     def __repr__(self) -> str:
         return f"<gurobi.GenConstr {self.GenConstrName}>"
@@ -57,12 +80,16 @@ class GenConstr(Special):
 class SOS(Special):
     """A set of which one member (type 1), or two neighbours (type 2), may differ from 0."""
 
+    _left_out = left_out.SOS_ATTRIBUTES
+
     def __repr__(self) -> str:
         return f"<gurobi.SOS {self._handle}>"
 
 
 class QConstr(Special):
     """A constraint with products of variables."""
+
+    _left_out = left_out.QCONSTR_ATTRIBUTES
 
     def __init__(self, model: Any, handle: int, name: str, expr: Any, sense: str) -> None:
         super().__init__(model, handle, name, -1)
@@ -209,7 +236,9 @@ def norm(argvars: Any, which: float) -> Function:
 
 
 def _variable(model: Any, expr: Any) -> Var:
-    """A variable, or a new one that equals an expression."""
+    """A variable, also as an array of one, or a new one that equals an expression."""
+    if hasattr(expr, "item") and hasattr(expr, "ndim"):
+        expr = expr.item()
     if isinstance(expr, Var):
         return expr
     if isinstance(expr, LinExpr) and expr.size() == 1 and expr.getConstant() == 0:
@@ -225,8 +254,15 @@ class Generals:
 
     _specials: list[Special]
 
-    def _special(self, kind: type[Special], handle: int, name: str, code: int) -> Any:
-        made = kind(self, handle, name, code)
+    def _special(
+        self,
+        kind: type[Special],
+        handle: int,
+        name: str,
+        code: int,
+        parts: tuple[Any, ...] | None = None,
+    ) -> Any:
+        made = kind(self, handle, name, code, parts)
         self.__dict__.setdefault("_specials", []).append(made)
         return made
 
@@ -261,9 +297,12 @@ class Generals:
         if isinstance(number, list):
             number = max(number) if kind == "max" else min(number)
         columns = [_variable(self, v) for v in members]
-        handle = self._add_extremum(kind, resvar, columns, number)  # type: ignore[attr-defined]
+        result = _variable(self, resvar)
+        handle = self._add_extremum(kind, result, columns, number)  # type: ignore[attr-defined]
         code = GRB.GENCONSTR_MAX if kind == "max" else GRB.GENCONSTR_MIN
-        return self._special(GenConstr, handle, name, code)
+        none = -GRB.INFINITY if kind == "max" else GRB.INFINITY
+        parts = (result, columns, none if number is None else number)
+        return self._special(GenConstr, handle, name, code, parts)
 
     def addGenConstrMax(
         self, resvar: Var, vars: Any, constant: float | None = None, name: str = ""
@@ -279,34 +318,37 @@ class Generals:
 
     def addGenConstrAbs(self, resvar: Var, argvar: Any, name: str = "") -> Any:
         """Adds that a variable is the absolute value of another."""
-        handle = self._add_abs(resvar, _variable(self, argvar))  # type: ignore[attr-defined]
-        return self._special(GenConstr, handle, name, GRB.GENCONSTR_ABS)
+        parts = _variable(self, resvar), _variable(self, argvar)
+        handle = self._add_abs(*parts)  # type: ignore[attr-defined]
+        return self._special(GenConstr, handle, name, GRB.GENCONSTR_ABS, parts)
 
     def addGenConstrAnd(self, resvar: Var, vars: Any, name: str = "") -> Any:
         """Adds that a binary variable is 1 where all others are."""
-        members = [_variable(self, v) for v in _arguments((vars,))]
-        handle = self._add_logical("and", resvar, members)  # type: ignore[attr-defined]
-        return self._special(GenConstr, handle, name, GRB.GENCONSTR_AND)
+        parts = _variable(self, resvar), [_variable(self, v) for v in _arguments((vars,))]
+        handle = self._add_logical("and", *parts)  # type: ignore[attr-defined]
+        return self._special(GenConstr, handle, name, GRB.GENCONSTR_AND, parts)
 
     def addGenConstrOr(self, resvar: Var, vars: Any, name: str = "") -> Any:
         """Adds that a binary variable is 1 where any other is."""
-        members = [_variable(self, v) for v in _arguments((vars,))]
-        handle = self._add_logical("or", resvar, members)  # type: ignore[attr-defined]
-        return self._special(GenConstr, handle, name, GRB.GENCONSTR_OR)
+        parts = _variable(self, resvar), [_variable(self, v) for v in _arguments((vars,))]
+        handle = self._add_logical("or", *parts)  # type: ignore[attr-defined]
+        return self._special(GenConstr, handle, name, GRB.GENCONSTR_OR, parts)
 
     def addGenConstrNorm(self, resvar: Var, vars: Any, which: float, name: str = "") -> Any:
         """Adds that a variable is the 0-, 1- or infinity-norm of others."""
         members = [_variable(self, v) for v in _arguments((vars,))]
-        handle = self._add_norm(resvar, members, float(which))  # type: ignore[attr-defined]
-        return self._special(GenConstr, handle, name, GRB.GENCONSTR_NORM)
+        parts = _variable(self, resvar), members, float(which)
+        handle = self._add_norm(*parts)  # type: ignore[attr-defined]
+        return self._special(GenConstr, handle, name, GRB.GENCONSTR_NORM, parts)
 
     def addGenConstrPWL(
         self, xvar: Any, yvar: Var, xpts: Iterable[float], ypts: Iterable[float], name: str = ""
     ) -> Any:
         """Adds that a variable is a function of another, linear between points."""
         points = [float(x) for x in xpts], [float(y) for y in ypts]
-        handle = self._add_pieces(_variable(self, xvar), yvar, *points)  # type: ignore[attr-defined]
-        return self._special(GenConstr, handle, name, GRB.GENCONSTR_PWL)
+        parts = _variable(self, xvar), _variable(self, yvar), *points
+        handle = self._add_pieces(*parts)  # type: ignore[attr-defined]
+        return self._special(GenConstr, handle, name, GRB.GENCONSTR_PWL, parts)
 
     def addGenConstrIndicator(
         self,
@@ -328,8 +370,11 @@ class Generals:
             raise GurobiError(
                 GRB.Error.NOT_SUPPORTED, "addGenConstrIndicator: the relation is not linear"
             )
+        binvar = _variable(self, binvar)
         handle = self._add_indicator(binvar, bool(binval), difference, relation)  # type: ignore[attr-defined]
-        return self._special(GenConstr, handle, name, GRB.GENCONSTR_INDICATOR)
+        side = -difference.getConstant()
+        parts = binvar, bool(binval), difference + side, relation, side
+        return self._special(GenConstr, handle, name, GRB.GENCONSTR_INDICATOR, parts)
 
     def addGenConstrNL(self, resvar: Var, expr: Any, name: str = "") -> Any:
         """Adds that a variable is a nonlinear expression: a polynomial of degree 2, or a number
@@ -345,8 +390,52 @@ class Generals:
         differ from 0."""
         members = list(vars.values() if hasattr(vars, "values") else vars)
         weights = [float(k + 1) for k in range(len(members))] if wts is None else list(wts)
-        handle = self._add_sos(int(type), members, [float(w) for w in weights])  # type: ignore[attr-defined]
-        return self._special(SOS, handle, "", int(type))
+        parts = int(type), [_variable(self, v) for v in members], [float(w) for w in weights]
+        handle = self._add_sos(*parts)  # type: ignore[attr-defined]
+        return self._special(SOS, handle, "", int(type), parts)
+
+    def getSOS(self, sos: Any) -> tuple[Any, ...]:
+        """Type, variables and weights of an ordered set."""
+        return sos._is_kind(sos.GenConstrType, "getSOS")  # type: ignore[no-any-return]
+
+    def feasRelax(
+        self,
+        relaxobjtype: int,
+        minrelax: bool,
+        vars: Any,
+        lbpen: Any,
+        ubpen: Any,
+        constrs: Any,
+        rhspen: Any,
+    ) -> float:
+        """Lets bounds and constraints be violated, each for a price (infinite for one that stays).
+        With ``minrelax`` the least price becomes a constraint, and the objective stays.
+
+        Returns:
+            The least price with ``minrelax``, -1 if no relaxation is feasible; else 0.
+
+        Raises:
+            GurobiError: for squares (``relaxobjtype`` 1), which are not supported.
+        """
+        columns = list(vars or [])
+        lower = [None] * len(columns) if lbpen is None else list(lbpen)
+        upper = [None] * len(columns) if ubpen is None else list(ubpen)
+        rows = list(constrs or [])
+        prices = [None] * len(rows) if rhspen is None else list(rhspen)
+        if not (len(lower) == len(upper) == len(columns) and len(prices) == len(rows)):
+            raise GurobiError(
+                GRB.Error.INVALID_ARGUMENT, "feasRelax: a price for each variable and constraint"
+            )
+        bounds = list(zip(columns, lower, upper))
+        return relaxation.relax(self, relaxobjtype, bool(minrelax), bounds, list(zip(rows, prices)))
+
+    def feasRelaxS(self, relaxobjtype: int, minrelax: bool, vrelax: bool, crelax: bool) -> float:
+        """Lets all bounds (``vrelax``) and constraints (``crelax``) be violated, for a price of 1
+        each; see :meth:`feasRelax`."""
+        columns = self.getVars() if vrelax else []  # type: ignore[attr-defined]
+        rows = self.getConstrs() if crelax else []  # type: ignore[attr-defined]
+        ones = [1.0] * len(columns)
+        return self.feasRelax(relaxobjtype, minrelax, columns, ones, ones, rows, [1.0] * len(rows))
 
     def setObjectiveN(
         self,
@@ -362,17 +451,17 @@ class Generals:
         objectives.set_objective(self, expr, index, priority, weight, abstol, reltol, name)
 
 
-def _refused(name: str) -> Callable[..., Any]:
-    def add(self: Any, *_: Any, **__: Any) -> Any:
-        raise GurobiError(
-            GRB.Error.NOT_SUPPORTED,
-            f"addGenConstr{name}: nonlinear functions are not known; give points to "
-            "addGenConstrPWL",
-        )
+def _getter(name: str, kind: int) -> Callable[..., Any]:
+    def get(self: Any, genc: Any) -> Any:
+        return genc._is_kind(kind, f"getGenConstr{name}")
 
-    add.__doc__ = "Refused: nonlinear functions are not known."
-    return add
+    get.__doc__ = "The parts that the constraint was made of, in the order of its arguments."
+    return get
 
 
-for _name in ("Exp", "ExpA", "Log", "LogA", "Pow", "Sin", "Cos", "Tan", "Logistic", "Poly"):
-    setattr(Generals, f"addGenConstr{_name}", _refused(_name))
+for _name in ("Max", "Min", "Abs", "And", "Or", "Norm", "PWL", "Indicator"):
+    _kind = getattr(GRB, f"GENCONSTR_{_name.upper()}")
+    setattr(Generals, f"getGenConstr{_name}", _getter(_name, _kind))
+
+
+left_out.refuse(Generals, left_out.MODEL_METHODS)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .constants import GRB
-from .errors import GurobiError
+from .errors import AttributeUnavailable, GurobiError
 
 
 @dataclass
@@ -77,6 +77,21 @@ def attribute(model: Any, name: str) -> Any:
     name."""
     field = _ATTRIBUTES.get(name)
     return None if field is None else getattr(_chosen(model), field)
+
+
+def value(model: Any) -> float:
+    """Value of the objective that the parameter ``ObjNumber`` chooses, at the best point.
+
+    Raises:
+        AttributeUnavailable: there is no point.
+    """
+    chosen = _chosen(model)
+    values = [] if model._answer is None else model._answer.objective_values
+    if not values:
+        raise AttributeUnavailable(
+            GRB.Error.DATA_NOT_AVAILABLE, "Unable to retrieve attribute 'ObjNVal'"
+        )
+    return float(values[model._objectives.index(chosen)])
 
 
 def set_attribute(model: Any, name: str, value: Any) -> bool:

@@ -19,6 +19,7 @@ _STATUS = {
     "optimal": GRB.OPTIMAL,
     "infeasible": GRB.INFEASIBLE,
     "unbounded": GRB.UNBOUNDED,
+    "infeasible or unbounded": GRB.INF_OR_UNBD,
     "cutoff": GRB.CUTOFF,
     "time limit": GRB.TIME_LIMIT,
     "node limit": GRB.NODE_LIMIT,

@@ -10,7 +10,6 @@ plan becomes the two graphs that run. Needs torch 2.9 or later, 2.11 is tested. 
 """
 
 from .backend import (
-    Step,
     backend,
     budget,
     compile,
@@ -27,8 +26,10 @@ from .link import Link, measure_link
 from .live import measure_graph
 from .partition import UnsupportedGraph
 from .planner import Report, Settings
+from .purity import pure
 from .reorder import OrderReport, ReorderPass, reorder
 from .sac import Policies, checkpoint_policies
+from .step import Step
 
 __all__ = [
     "Costs",
@@ -55,5 +56,6 @@ __all__ = [
     "measure_link",
     "order_graph",
     "plan",
+    "pure",
     "reorder",
 ]

@@ -6,9 +6,11 @@ nowhere else. Facts were read from torch 2.11.0.
 
 from __future__ import annotations
 
+import functools
 import logging
 import operator
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +24,8 @@ except ImportError as error:
     raise RematError(
         "remat_bb.torch: PyTorch is not installed", remedy="pip install 'torch>=2.11'"
     ) from error
+
+from .alarms import quiet_import, quiet_profiler  # noqa: E402
 
 OLDEST = (2, 9)
 """Oldest version that has a custom partitioner (``torch._inductor.config``)."""
@@ -57,6 +61,10 @@ def check_version(text: str) -> None:
 
 check_version(torch.__version__)
 
+with quiet_import("torch.utils.flop_counter"):
+    # Others of torch's modules import it as well: the first to do so hears of Triton.
+    from torch.utils.flop_counter import flop_registry
+
 import torch._dynamo.config as dynamo_config  # noqa: E402
 import torch._inductor.config as inductor_config  # noqa: E402
 import torch.fx as fx  # noqa: E402
@@ -77,7 +85,7 @@ from torch._functorch.partitioners import (  # noqa: E402
 )
 from torch._inductor import custom_graph_pass  # noqa: E402
 from torch._inductor.compile_fx import compile_fx, compile_fx_inner  # noqa: E402
-from torch._ops import HigherOrderOperator, OpOverload  # noqa: E402
+from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket  # noqa: E402
 from torch._prims.rng_prims import run_and_save_rng_state, run_with_rng_state  # noqa: E402
 from torch._subclasses.fake_tensor import (  # noqa: E402
     FakeTensor,
@@ -85,16 +93,21 @@ from torch._subclasses.fake_tensor import (  # noqa: E402
 )
 from torch.fx import node as fx_node  # noqa: E402
 from torch.fx._lazy_graph_module import _make_graph_module as make_graph_module  # noqa: E402
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols  # noqa: E402
 from torch.fx.node import has_side_effect  # noqa: E402
+from torch.library import _defs as library_definitions  # noqa: E402
 from torch.multiprocessing.reductions import StorageWeakRef  # noqa: E402
 from torch.utils._ordered_set import OrderedSet  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
+from torch.utils._pytree import tree_leaves  # noqa: E402
 
 SavedForBackwardsAOTOutput = descriptors.SavedForBackwardsAOTOutput
 # torch 2.9 checks the version of every saved tensor.
 SavedForBackwardsNoVcCheckAOTOutput = getattr(
     descriptors, "SavedForBackwardsNoVcCheckAOTOutput", SavedForBackwardsAOTOutput
 )
+
+InputMutationAOTOutput = descriptors.InputMutationAOTOutput
 
 CustomGraphPass = custom_graph_pass.CustomGraphPass
 CustomPartitionerFn = custom_graph_pass.CustomPartitionerFn
@@ -109,7 +122,9 @@ __all__ = [
     "CustomPartitionerFn",
     "FakeTensor",
     "HigherOrderOperator",
+    "InputMutationAOTOutput",
     "OpOverload",
+    "OpOverloadPacket",
     "OrderedSet",
     "REDUCTION",
     "SavedForBackwardsAOTOutput",
@@ -117,18 +132,29 @@ __all__ = [
     "StorageWeakRef",
     "TorchDispatchMode",
     "Unsupported",
+    "accumulating_leaf",
     "aot_autograd",
     "boxed_nop",
     "break_in",
+    "changed_number",
     "cleanup_recompute_tags",
     "compile_fx",
+    "compiled_node",
+    "constant_of",
     "default_partition",
+    "depends_on_data",
+    "dynamo_for_plans",
     "estimate_runtime",
+    "flop_registry",
     "fx",
+    "has_own_generator",
     "has_side_effect",
     "inductor_config",
+    "input_number",
     "is_backward",
     "is_collective",
+    "is_defined_in_python",
+    "is_compiled_node",
     "is_effect",
     "is_getitem",
     "is_primal",
@@ -137,12 +163,15 @@ __all__ = [
     "is_tangent",
     "is_view",
     "keeps_graph",
+    "leaf_numbers",
+    "leaves_of",
     "logs_skipped",
     "make_graph_module",
     "must_recompute",
     "output_descriptors",
     "run_and_save_rng_state",
     "run_with_rng_state",
+    "running_node",
     "split_outputs",
     "traced_memory",
     "unset_fake_temporarily",
@@ -165,6 +194,67 @@ REDUCTION = getattr(torch.Tag, "reduction", None)
 def keeps_graph() -> bool:
     """Returns true if the backward pass that runs was asked to keep its graph."""
     return bool(torch._C._autograd._get_current_graph_task_keep_graph())
+
+
+def running_node() -> Any:
+    """The node of autograd's graph that runs; ``None`` outside of backward passes."""
+    return torch._C._current_autograd_node()
+
+
+def compiled_node(node: Any) -> Any:
+    """The node of a compiled graph that a tensor comes from, directly or as a view; ``None`` where
+    it does not."""
+    while node is not None and type(node).__name__ != "CompiledFunctionBackward":
+        edges = node.next_functions
+        node = edges[0][0] if len(edges) == 1 else None
+    return node
+
+
+def leaf_numbers(node: Any) -> set[int]:
+    """Identities of the leaves whose gradients a node makes."""
+    leaves = (getattr(edge[0], "variable", None) for edge in node.next_functions)
+    return {id(leaf) for leaf in leaves if leaf is not None}
+
+
+def accumulating_leaf(node: Any, place: int) -> Any:
+    """The leaf whose gradient the backward pass of a compiled graph makes for a tensor input of the
+    graph; ``None`` where it is no leaf, and where this pass accumulates nothing into it, as that of
+    ``torch.autograd.grad`` does not."""
+    edges = node.next_functions
+    target = edges[place][0] if place < len(edges) else None
+    leaf = getattr(target, "variable", None)
+    if leaf is None:
+        return None
+    try:
+        return leaf if torch._C._will_engine_execute_node(target) else None
+    except RuntimeError:
+        # It is captured for torch.autograd.grad.
+        return None
+
+
+def leaves_of(output: torch.Tensor) -> Iterator[torch.Tensor]:
+    """Leaves that the gradient of a tensor is accumulated into."""
+    stack, seen = [output.grad_fn], set()
+    while stack:
+        node = stack.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if (leaf := getattr(node, "variable", None)) is not None:
+            yield leaf
+        stack += [edge[0] for edge in node.next_functions]
+
+
+def input_number(node: fx.Node) -> int | None:
+    """The number of the input of Dynamo's graph that an input of a joint graph is; ``None`` where
+    it is none of them."""
+    return getattr(node.meta.get("desc"), "idx", None)
+
+
+def changed_number(descriptor: Any) -> int | None:
+    """The number of the input of Dynamo's graph whose new value an output of a forward graph is;
+    ``None`` for other outputs."""
+    return getattr(getattr(descriptor, "mutated_input", None), "idx", None)
 
 
 LOGGER_METHODS = ("debug", "info", "warn", "error", "exception", "critical", "fatal", "log")
@@ -195,6 +285,80 @@ def logs_skipped() -> Iterator[None]:
         return
     with dynamo_config.patch(**{key: _Methods()}):
         yield
+
+
+LIMITS = ("recompile_limit", "accumulated_recompile_limit")
+"""Compilations of one piece of code that Dynamo keeps. Behind them it runs the code as it is, or
+fails with ``fullgraph=True``."""
+
+
+@contextmanager
+def dynamo_for_plans(**settings: Any) -> Iterator[None]:
+    """Settings of Dynamo for calls of planned functions, and others that are named.
+
+    There is no limit to compilations, as long as nobody has asked to fail at it. Graphs are not
+    split for the buckets of data parallel modules. Marks of dynamic sizes are ignored: each size
+    has a plan of its own. Integers of modules may become numbers, as floats do. Parameters that
+    are frozen or unfrozen, and hooks that are added, are noticed.
+    """
+    changes: dict[str, Any] = {
+        "allow_ignore_mark_dynamic": True,
+        "allow_unspec_int_on_nn_module": True,
+        "skip_nnmodule_hook_guards": False,
+        "skip_tensor_guards_with_matching_dict_tags": False,
+        **settings,
+    }
+    if not dynamo_config.fail_on_recompile_limit_hit:
+        changes.update(dict.fromkeys(LIMITS, sys.maxsize))
+    if dynamo_config.optimize_ddp in (True, "ddp_optimizer"):
+        changes["optimize_ddp"] = False
+    # The way that torch has for calls that are to be fast.
+    revert = dynamo_config._make_closure_patcher(**changes)()
+    try:
+        yield
+    finally:
+        revert()
+
+
+def _hand_on_regions() -> None:
+    """Makes ``torch.compile`` run calls of a function in the context that its backend asks for.
+
+    ``torch._dynamo.optimize`` reads ``backend_ctx_ctor`` of a backend for that, and the class that
+    ``torch.compile`` puts around backends drops it. Backends without a region are left as they are.
+    """
+    wrapper = torch._TorchCompileWrapper
+    made = wrapper.__init__
+
+    @functools.wraps(made)
+    def handing_on(self: Any, *arguments: Any, **options: Any) -> None:
+        made(self, *arguments, **options)
+        region = getattr(self.compiler_fn, "remat_bb_region", None)
+        if region is not None:
+            self.backend_ctx_ctor = region.call
+
+    wrapper.__init__ = handing_on
+
+
+_hand_on_regions()
+
+
+def is_compiled_node(node: Any) -> bool:
+    """Returns true for the node of autograd that stands for a compiled graph."""
+    return node.name() == "CompiledFunctionBackward"
+
+
+def constant_of(number: Any) -> int | float | bool | None:
+    """The value of a symbolic number that is a constant, ``None`` for one that is none."""
+    if isinstance(number, torch.SymInt):
+        return number.node.maybe_as_int()
+    if isinstance(number, torch.SymFloat):
+        return number.node.maybe_as_float()
+    return number.node.maybe_as_bool()
+
+
+def depends_on_data(number: torch.SymInt) -> bool:
+    """Returns true for a size that nobody knows before the graph runs."""
+    return bool(free_unbacked_symbols(number))
 
 
 @contextmanager
@@ -240,6 +404,18 @@ def watched_inductor(over: Callable[[Any, bool], Any]) -> Callable[..., Any]:
 def is_random(node: fx.Node) -> bool:
     """Returns true if an operator draws random numbers."""
     return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+
+
+def has_own_generator(node: fx.Node) -> bool:
+    """Returns true if a call draws from a generator that it is given."""
+    parts = tree_leaves((node.args, node.kwargs))
+    values = (x.meta.get("val") if isinstance(x, fx.Node) else x for x in parts)
+    return any(isinstance(value, torch.Generator) for value in values)
+
+
+def is_defined_in_python(target: OpOverload) -> bool:
+    """Returns true for an operator that ``torch.library`` has defined in this process."""
+    return target.name() in library_definitions
 
 
 def is_view(node: fx.Node) -> bool:
@@ -291,7 +467,7 @@ def traced_memory() -> Iterator[list[tuple[str, int, int]]]:
 
     found: list[tuple[str, int, int]] = []
     options = {"activities": [ProfilerActivity.CPU], "profile_memory": True, "acc_events": True}
-    with profile(**options) as profiler:
+    with quiet_profiler(), profile(**options) as profiler:
         yield found
     events = profiler.profiler.kineto_results.events()
     for event in events:

@@ -12,15 +12,22 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_map
 
 from .. import _native
 from ..errors import InfeasibleBudget, InvalidArgument, LimitReached, RematError
 from . import _compat
+from .accumulate import Given
 from .cost import Costs, peak_bytes
 from .fusion import SLACK, FusionPlanner
+from .kept import Kept
 from .link import Link
 from .planner import Planned, Planner, Report, Settings, no_copies
+from .region import Region
 from .reorder_plan import reorder_inference
+from .scalars import settle
+from .step import Step, step_of
+from .variants import Variant, Variants
 from .watch import Watch
 
 
@@ -41,6 +48,7 @@ def backend(
     offload: str | Link | None = None,
     host_memory: int | str | None = None,
     offload_phase: str = "any",
+    accumulate: bool | None = None,
 ) -> Callable[..., Any]:
     """A backend for ``torch.compile(model, backend=...)`` that trains within a budget.
 
@@ -50,9 +58,10 @@ def backend(
         inner: ``"eager"`` runs operators as eager torch does; ``"inductor"`` compiles the two
             graphs, whose peak is measured: it can be above the prediction.
         costs, time_limit, extra_bytes, threads, agree, cache, tags, plan_cache, reorder, offload,
-            host_memory, offload_phase: as in :class:`Settings`.
-        strict: True if a first step whose measured peak is above the budget raises, in its backward
-            pass; false if it warns.
+            host_memory, offload_phase, accumulate: as in :class:`Settings`.
+        strict: True if a step raises, in its backward pass, whose measured peak is above the
+            budget; false if it warns. Measured are the first, second, fourth, ... step, and the
+            first that adds to gradients of earlier ones.
 
     Returns:
         The backend; ``reports`` are the reports of what it has compiled.
@@ -76,6 +85,7 @@ def backend(
         offload,
         host_memory,
         offload_phase,
+        accumulate,
     )
     return _backend(_planner(settings, inner), inner, strict)
 
@@ -95,9 +105,10 @@ def _backend(planner: Planner, inner: str, strict: bool | None) -> Callable[...,
     """A backend.
 
     Args:
-        strict: As for :func:`backend`; ``None`` if first steps are not watched.
+        strict: As for :func:`backend`; ``None`` if steps are not watched.
     """
     watches: dict[int, Watch] = {}
+    region = Region()
 
     def over(run: Any, is_backward: bool) -> Any:
         report = planner.latest
@@ -116,7 +127,7 @@ def _backend(planner: Planner, inner: str, strict: bool | None) -> Callable[...,
     if inner == "eager":
         made = _compat.aot_autograd(
             fw_compiler=lambda module, inputs: over(_compat.boxed_nop(module, inputs), False),
-            bw_compiler=lambda module, inputs: over(_backward(module, inputs), True),
+            bw_compiler=lambda module, inputs: over(_compat.boxed_nop(module, inputs), True),
             inference_compiler=lambda module, inputs: over(inference(module, inputs), False),
             partition_fn=planner,
             keep_inference_input_mutations=True,
@@ -138,34 +149,34 @@ def _backend(planner: Planner, inner: str, strict: bool | None) -> Callable[...,
         raise InvalidArgument(f"inner: {inner!r} is no compiler", remedy='"eager" or "inductor"')
 
     def compiled(module: Any, inputs: Any, **options: Any) -> Any:
-        planner.broken, planner.latest = _compat.break_in(module), None
-        return run(module, inputs, options)
+        settle(module)
+        broken = _compat.break_in(module)
+
+        def planned(inputs: Sequence[Any]) -> Variant:
+            before = len(planner.reports)
+            planner.broken, planner.latest, planner.changed = broken, None, None
+            planner.given = Given.of(inputs)
+            graph = run(module, inputs, options)
+            report = planner.reports[-1] if len(planner.reports) > before else None
+            return Variant(graph, report, planner.changed)
+
+        return region.counted(Variants(planned, inputs, planner, bool(strict)))
 
     compiled.reports = planner.reports  # type: ignore[attr-defined]
+    compiled.remat_bb_region = region  # type: ignore[attr-defined]
     return compiled
 
 
-def _backward(module: Any, inputs: Any) -> Callable[..., Any]:
-    """A compiler for the backward graph: it runs as it is, unless its graph is to be kept."""
-    run = _compat.boxed_nop(module, inputs)
-
-    def checked(arguments: Any) -> Any:
-        if _compat.keeps_graph():
-            raise RematError(
-                "backward(retain_graph=True): saved tensors of a planned step are let go of one by "
-                "one, which the plan counts on",
-                remedy="call the step again for a second backward pass",
-            )
-        return run(arguments)
-
-    checked._boxed_call = True  # type: ignore[attr-defined]
-    return checked
+def _maker(inner: str, strict: bool | None = None) -> Callable[[Planner], Callable[..., Any]]:
+    """A function that makes the backend of a planner, and that can be pickled."""
+    return functools.partial(_backend, inner=inner, strict=strict)
 
 
 @contextmanager
 def budget(amount: int | str, **options: Any) -> Iterator[list[Report]]:
     """Makes Inductor plan every training graph that is compiled in the block: for scripts that call
-    ``torch.compile`` themselves. The first call compiles, so it belongs in the block.
+    ``torch.compile`` themselves. The first call compiles, so it belongs in the block, and so does
+    the first one with another size.
 
     Args:
         amount: The budget, as for :func:`backend`.
@@ -178,65 +189,11 @@ def budget(amount: int | str, **options: Any) -> Iterator[list[Report]]:
     if settings.copying() is not None:
         raise no_copies("Inductor's kernels")
     planner = FusionPlanner(settings)
-    with _compat.inductor_config.patch(custom_partitioner_fn=planner):
+    with (
+        _compat.dynamo_for_plans(automatic_dynamic_shapes=False),
+        _compat.inductor_config.patch(custom_partitioner_fn=planner),
+    ):
         yield planner.reports
-
-
-class Step:
-    """A compiled function or module: call it as the original. :func:`compile` makes one."""
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        planner: Planner,
-        inner: str,
-        strict: bool | None = None,
-    ) -> None:
-        functools.update_wrapper(self, function, updated=())
-        self.function = function
-        self._planner = planner
-        self._compiled = torch.compile(
-            function, backend=_backend(planner, inner, strict), fullgraph=True, dynamic=False
-        )
-
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        with plain_errors(), _compat.logs_skipped():
-            return self._compiled(*arguments, **options)
-
-    @property
-    def reports(self) -> list[Report]:
-        """Reports of all compilations: one for each set of shapes."""
-        return self._planner.reports
-
-    @property
-    def report(self) -> Report:
-        """Report of the latest compilation.
-
-        Raises:
-            RematError: it was not called yet, or only without gradients.
-        """
-        if not self.reports:
-            raise RematError(
-                "report: nothing was compiled for training yet", remedy="call the step once"
-            )
-        return self.reports[-1]
-
-
-@contextmanager
-def plain_errors() -> Iterator[None]:
-    """Raises errors of this package as they are, and says what a graph break means."""
-    try:
-        yield
-    except _compat.BackendCompilerFailed as error:
-        inner = getattr(error, "inner_exception", None)
-        if isinstance(inner, (RematError, Planned)):
-            raise inner from None
-        raise
-    except _compat.Unsupported as error:
-        raise RematError(
-            f"the step breaks into several graphs, and a budget holds for one: {error}",
-            remedy="take what breaks it out of the step",
-        ) from error
 
 
 def compile(
@@ -257,6 +214,7 @@ def compile(
     offload: str | Link | None = None,
     host_memory: int | str | None = None,
     offload_phase: str = "any",
+    accumulate: bool | None = None,
 ) -> Step:
     """Compiles a function or module such that its training step keeps a memory budget.
 
@@ -266,7 +224,7 @@ def compile(
     Args:
         function: Returns the loss; what is computed outside is outside of the plan.
         budget, inner, costs, time_limit, extra_bytes, threads, agree, cache, tags,
-            plan_cache, strict, reorder, offload, host_memory, offload_phase: as for
+            plan_cache, strict, reorder, offload, host_memory, offload_phase, accumulate: as for
             :func:`backend`.
 
     Raises:
@@ -288,8 +246,9 @@ def compile(
         offload,
         host_memory,
         offload_phase,
+        accumulate,
     )
-    return Step(function, _planner(settings, inner), inner, strict)
+    return step_of(function, _planner(settings, inner), _maker(inner, strict))
 
 
 ATTEMPTS = 4
@@ -335,9 +294,9 @@ def compile_with_budget(
             wanted = limit
         settings = replace(planners, budget=wanted)
         planner = Planner(settings) if by_operators else _planner(settings, inner)
-        step = Step(function, planner, inner)
+        step = step_of(function, planner, _maker(inner))
         try:
-            found = _tried(step, inputs)
+            found = _measured(step, inputs, 1, hides=settings.accumulate is False)[0]
         except (InfeasibleBudget, LimitReached):
             if best is None and (strict or least is None):
                 raise
@@ -370,37 +329,20 @@ def compile_with_budget(
     return best
 
 
-def _tried(step: Step, inputs: Sequence[Any]) -> int:
-    """Peak of a first step that leaves gradients, buffers and random numbers as they were."""
-    module = step.function if isinstance(step.function, torch.nn.Module) else None
-    buffers = [] if module is None else [(b, b.clone()) for b in module.buffers()]
-    before = [(p, p.grad) for p in _parameters(step)]
-    for parameter, _ in before:
-        parameter.grad = None
-    devices = {p.device for p, _ in before if p.is_cuda}
-    try:
-        with torch.random.fork_rng(devices=sorted(devices, key=str)):
-            return measure(step, *inputs, repeats=1)[0]
-    finally:
-        with torch.no_grad():
-            for buffer, value in buffers:
-                buffer.copy_(value)
-        for parameter, gradient in before:
-            parameter.grad = gradient
-
-
 def traced(
     function: Callable[..., Any], inputs: Sequence[Any], planner: Planner, inner: str = "eager"
 ) -> Any:
     """The outcome of a compilation that ends with a plan."""
-    step = Step(function, planner, inner)
+    step = step_of(function, planner, _maker(inner))
     fake = next((x.fake_mode for x in inputs if isinstance(x, _compat.FakeTensor)), None)
     try:
         if fake is not None:
             with fake:
                 step(*inputs)
         else:
-            step(*inputs)
+            # A step without gradients runs, before that is known.
+            with _kept(step):
+                step(*inputs)
     except Planned as planned:
         return planned.outcome
     raise RematError("nothing in it needs gradients", remedy="give a function that returns a loss")
@@ -436,8 +378,10 @@ def export(function: Callable[..., Any], inputs: Sequence[Any], **options: Any) 
 def measure(step: Callable[..., Any], *arguments: Any, repeats: int = 3) -> tuple[int, float]:
     """Runs a training step, forward and backward, and measures it.
 
-    Gradients are afterwards what they were before: set them to ``None`` if they are not to count.
-    Buffers change, as they do in training.
+    Gradients, buffers and random numbers are afterwards what they were before. Gradients that are
+    there count: set them to ``None`` if they are not to. A plan that counts on gradients of earlier
+    backward passes is measured with them. Hooks that run after a gradient was accumulated do not
+    run: they may step an optimizer.
 
     Args:
         step: A :class:`Step`, or any function that returns a loss; the sum of its output is
@@ -449,58 +393,77 @@ def measure(step: Callable[..., Any], *arguments: Any, repeats: int = 3) -> tupl
         where the step is a :class:`Step`), and the least time in seconds. They are put in the
         report of a :class:`Step` as well.
     """
-    parameters = _parameters(step)
-    # Gradients that are there are added to in place.
-    saved = [(p, p.grad, None if p.grad is None else p.grad.clone()) for p in parameters]
+    return _measured(step, arguments, repeats)
 
-    def restore() -> None:
-        for parameter, gradient, value in saved:
-            parameter.grad = gradient
-            if gradient is not None and value is not None:
-                gradient.copy_(value)
 
-    def run() -> None:
-        restore()
-        output = step(*arguments)
-        if isinstance(output, torch.Tensor) and output.requires_grad:
-            (output if output.numel() == 1 else output.sum()).backward()
+def _measured(
+    step: Callable[..., Any], arguments: Sequence[Any], repeats: int, hides: bool = False
+) -> tuple[int, float]:
+    """Peak and time of a step, as :func:`measure` finds them.
 
-    run()
-    report = step.report if isinstance(step, Step) and step.reports else None
-    device = next((p.device for p in parameters if p.is_cuda), None)
-    if device is not None:
-        torch.cuda.synchronize(device)
-        torch.cuda.reset_peak_memory_stats(device)
-        run()
-        found = torch.cuda.max_memory_allocated(device)
-    else:
-        restore()
-        # What is garbage before the step is not to be let go of in it.
-        gc.collect()
-        with _compat.traced_memory() as events:
-            run()
-        found = peak_bytes(events) + (report.fixed_bytes if report else 0)
-    best = float("inf")
-    for _ in range(repeats):
-        start = time.perf_counter()
-        run()
+    Args:
+        hides: True if gradients that are there do not count.
+    """
+    arguments = tree_map(_detached, arguments)
+    report: Report | None = None
+    with _kept(step, hides) as kept:
+
+        def run(noted: bool = True) -> None:
+            output = step(*arguments)
+            if isinstance(output, torch.Tensor) and output.requires_grad:
+                if not noted:
+                    kept.note_leaves(output)
+                (output if output.numel() == 1 else output.sum()).backward()
+
+        run(noted=False)
+        report = step._planner.ran if isinstance(step, Step) else None
+        if report is None or not report.accumulated_bytes:
+            kept.restore_gradients()
+        present = kept.gradient_bytes()
+        device = next((d for d in kept.devices if d.type == "cuda"), None)
         if device is not None:
             torch.cuda.synchronize(device)
-        best = min(best, time.perf_counter() - start)
-    restore()
+            torch.cuda.reset_peak_memory_stats(device)
+            run()
+            found = torch.cuda.max_memory_allocated(device)
+        else:
+            # What is garbage before the step is not to be let go of in it.
+            gc.collect()
+            with _compat.traced_memory() as events:
+                run()
+            found = peak_bytes(events)
+            if report is not None:
+                found += report.fixed_bytes - report.accumulated_bytes + present
+        best = float("inf")
+        for _ in range(repeats):
+            kept.restore_gradients()
+            start = time.perf_counter()
+            run()
+            if device is not None:
+                torch.cuda.synchronize(device)
+            best = min(best, time.perf_counter() - start)
     if report is not None:
         report.measured_bytes, report.measured_seconds = found, best
     return found, best
 
 
-def _parameters(step: Any) -> list[torch.nn.Parameter]:
-    """Parameters of the module that a step is, or whose method it is, or that it encloses."""
-    function = step.function if isinstance(step, Step) else step
-    owners = [function, getattr(function, "__self__", None)]
-    cells = getattr(function, "__closure__", None) or ()
-    owners += [cell.cell_contents for cell in cells]
-    found: dict[torch.nn.Parameter, None] = {}
-    for owner in owners:
-        if isinstance(owner, torch.nn.Module):
-            found.update(dict.fromkeys(owner.parameters()))
-    return list(found)
+@contextmanager
+def _kept(step: Callable[..., Any], hides: bool = False) -> Iterator[Kept]:
+    """State that a step changes, kept in the block."""
+    planner = step._planner if isinstance(step, Step) else None
+    with Kept(compiled=planner is not None, hides=hides) as kept:
+        if planner is None:
+            yield kept
+            return
+        before, planner.kept = planner.kept, kept
+        try:
+            yield kept
+        finally:
+            planner.kept = before
+
+
+def _detached(value: Any) -> Any:
+    """A leaf with the data of a tensor that has a history, whose backward pass runs once."""
+    if isinstance(value, torch.Tensor) and not value.is_leaf:
+        return value.detach().requires_grad_(value.requires_grad)
+    return value

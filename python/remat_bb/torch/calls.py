@@ -9,6 +9,7 @@ from torch.utils._pytree import tree_leaves
 
 from . import _compat
 from ._compat import fx
+from .purity import is_known
 from .rewrite import fixed_generator
 
 HELD_INPUTS = ("primals_", "tangents", "arg", "fwd_rng_state", "bwd_rng_state")
@@ -108,15 +109,20 @@ def is_closed(node: fx.Node) -> bool:
 
 
 def has_effect(node: fx.Node) -> bool:
-    """Returns true for a call whose order among those of its kind matters, whatever it returns."""
+    """Returns true for a call whose order among those of its kind matters, whatever it returns: it
+    may have a hidden state."""
     if _compat.is_effect(node.target) or _compat.is_collective(node):
         return True
-    return isinstance(node.target, _compat.OpOverload) and not node.target._schema.returns
+    if not isinstance(node.target, _compat.OpOverload):
+        return False
+    return not node.target._schema.returns or not is_known(node.target)
 
 
 def draws(node: fx.Node) -> bool:
-    """Returns true if a call moves a generator on."""
+    """Returns true if a call moves a generator on, or may do so."""
     if node.target is _compat.run_and_save_rng_state:
+        return True
+    if isinstance(node.target, _compat.OpOverload) and not is_known(node.target):
         return True
     return _compat.is_random(node) and not fixed_generator(node)
 

@@ -13,9 +13,15 @@ from torch.utils._pytree import tree_flatten, tree_map
 from .._traced import Device
 from . import _compat
 from ._compat import fx
-from .partition import Call, storage_bytes
+from .partition import Call
+from .purity import TRUSTED
+from .retained import storages
 
 _MEASURED: dict[tuple[Any, ...], tuple[int, int]] = {}
+_REFUSED: dict[tuple[Any, ...], str] = {}
+"""Why calls could not be measured."""
+_STORAGES: dict[tuple[Any, ...], list[int]] = {}
+"""Bytes of the storages of results that were run, by call."""
 _ELSEWHERE: dict[tuple[Any, ...], dict[int, torch.device]] = {}
 """Devices of results, by call and place, that are on another one than the trace says. Seed and
 offset of fused attention are on the processor in a run and on the GPU in a trace, and its backward
@@ -32,6 +38,19 @@ class Costs:
     def workspace_bytes(self, call: Call) -> int:
         """Memory that a run takes beside its inputs and outputs, and gives back."""
         raise NotImplementedError
+
+    def estimated(self) -> dict[str, str]:
+        """Operators whose costs are estimates although they were to be measured, and why."""
+        return {}
+
+    @property
+    def counts_workspaces(self) -> bool:
+        """False if workspaces are not known: they are taken for 0."""
+        return True
+
+    def storages(self, call: Call) -> list[int] | None:
+        """Bytes of the storage of each output in a run; ``None`` where they are not known."""
+        return None
 
 
 class Roofline(Costs):
@@ -63,17 +82,25 @@ class Roofline(Costs):
     def workspace_bytes(self, call: Call) -> int:
         return 0
 
+    @property
+    def counts_workspaces(self) -> bool:
+        return False
+
 
 class Measured(Costs):
     """Costs of real runs, each distinct call once, on the device of its tensors.
 
     Times are the least of ``repeats`` runs; workspaces are those of torch's allocator. Findings are
     kept for the life of the process. The inputs of one call are made at a time.
+
+    Values of inputs are made up, so only torch's own operators (``aten``, ``prims``) are run. Those
+    that raise, and all others, have the costs of a :class:`Roofline` and no workspace.
     """
 
     def __init__(self, repeats: int = 5, times: bool = True) -> None:
         self.repeats = repeats if times else 0
         self.roofline = None if times else Roofline()
+        self._estimated: dict[str, str] = {}
 
     def nanoseconds(self, call: Call) -> int:
         if call.node.op == "placeholder":
@@ -85,16 +112,30 @@ class Measured(Costs):
     def workspace_bytes(self, call: Call) -> int:
         return self._measured(call)[1]
 
+    def storages(self, call: Call) -> list[int] | None:
+        self._measured(call)
+        return None if call.node.op == "placeholder" else _STORAGES.get(_key(call.node))
+
     def _measured(self, call: Call) -> tuple[int, int]:
         if call.node.op == "placeholder" or call.node.target._schema.is_mutable:
             return 0, 0
         key = (self.repeats > 0, *_key(call.node))
         if key not in _MEASURED:
-            if _compat.is_collective(call.node):
-                _MEASURED[key] = Roofline().nanoseconds(call), 0
+            if call.node.target.namespace not in TRUSTED:
+                _REFUSED[key] = "it is not one of torch's own operators"
             else:
-                _MEASURED[key] = _run(call.node, self.repeats)
+                try:
+                    _MEASURED[key] = _run(call.node, self.repeats)
+                except Exception as error:
+                    _REFUSED[key] = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            if key in _REFUSED:
+                _MEASURED[key] = Roofline().nanoseconds(call), 0
+        if key in _REFUSED:
+            self._estimated[str(call.node.target)] = _REFUSED[key]
         return _MEASURED[key]
+
+    def estimated(self) -> dict[str, str]:
+        return self._estimated
 
 
 def _touched_bytes(value: Any) -> int:
@@ -107,9 +148,7 @@ def _touched_bytes(value: Any) -> int:
 
 def _flops(node: fx.Node) -> float:
     """Operations of products and convolutions, twice the multiplications; else one an element."""
-    from torch.utils.flop_counter import flop_registry
-
-    counter = flop_registry.get(getattr(node.target, "overloadpacket", None))
+    counter = _compat.flop_registry.get(getattr(node.target, "overloadpacket", None))
     value = node.meta.get("val")
     if counter is not None:
         arguments, options = _values(node)
@@ -174,13 +213,19 @@ def _real_arguments(node: fx.Node) -> tuple[Any, Any]:
 
 def _materialised(leaf: Any, device: torch.device | None = None) -> Any:
     """A real tensor with the layout of a fake one; whatever else, as it is."""
+    if isinstance(leaf, torch.SymInt):
+        return 1
     if not isinstance(leaf, torch.Tensor):
         return leaf
     span = 1 + sum((n - 1) * s for n, s in zip(leaf.shape, leaf.stride()))
     span = 0 if leaf.numel() == 0 else span
     storage = torch.zeros(span, dtype=leaf.dtype, device=device or leaf.device)
     if leaf.dtype.is_floating_point and span:
-        storage.uniform_(0.1, 1.0)
+        if leaf.dtype.itemsize == 1:
+            # The narrow types have no kernel for it.
+            storage = torch.empty(span, device=storage.device).uniform_(0.1, 1.0).to(leaf.dtype)
+        else:
+            storage.uniform_(0.1, 1.0)
     elif leaf.dtype == torch.bool:
         storage.fill_(True)
     return storage.as_strided(leaf.shape, leaf.stride())
@@ -197,20 +242,16 @@ def _run(node: fx.Node, repeats: int) -> tuple[int, int]:
         devices |= {x.device for x in outputs if isinstance(x, torch.Tensor)}
         cuda = next((d for d in devices if d.type == "cuda"), None)
         with torch.random.fork_rng(devices=[cuda] if cuda else []):
-            made = sum(storage_bytes(x) for x in _storages(outputs))
+            results = node.target(*arguments, **options)
+            sizes = _STORAGES[_key(node)] = storages(results, leaves)
+            del results
             if cuda is not None:
+                made = sum(-(-size // 512) * 512 for size in sizes)
                 return _run_cuda(node, arguments, options, repeats, cuda, made)
-            return _run_cpu(node.target, arguments, options, repeats, made)
-
-
-def _storages(outputs: list[Any]) -> list[Any]:
-    """One tensor for each storage."""
-    tensors = [x for x in outputs if isinstance(x, torch.Tensor)]
-    return list({x.untyped_storage()._cdata: x for x in tensors}.values())
+            return _run_cpu(node.target, arguments, options, repeats, sum(sizes))
 
 
 def _run_cpu(target: Any, arguments: Any, options: Any, repeats: int, made: int) -> tuple[int, int]:
-    target(*arguments, **options)
     best = math.inf
     for _ in range(repeats):
         start = time.perf_counter_ns()

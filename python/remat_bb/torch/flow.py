@@ -413,7 +413,7 @@ class Flow:
             if self._effect is not None:
                 sound[self._effect, place] = None
             self._effect = place
-        elif draws(node):
+        if closed and draws(node):
             device = device_of(node)
             if device in self._random:
                 self.random_edges.append((self._random[device], place))

@@ -18,11 +18,13 @@ from .. import _native
 from ..errors import InfeasibleBudget, LimitReached
 from . import _compat
 from ._compat import fx
+from .budget import budget_bytes
 from .cost import Costs, Measured, Roofline
 from .instance import document
 from .kernels import Operator, Peaks, fuse, inlined, is_pointwise, operator_name, peaks
 from .partition import Call, Joint, storage_bytes
-from .planner import Planned, Planner, Report, budget_bytes, no_copies
+from .planner import Planned, Planner, Report, name_of, no_copies
+from .retained import widen
 from .rewrite import Rewritten, rewrite
 
 
@@ -183,6 +185,9 @@ class FusedCosts(Costs):
         alone = [self.base.workspace_bytes(p) for p in parts if p.name in self.fused.alone]
         return max(alone, default=0)
 
+    def estimated(self) -> dict[str, str]:
+        return self.base.estimated()
+
 
 _RATES: dict[str, float] = {}
 RATE_BYTES = 1 << 24
@@ -243,10 +248,13 @@ class FusionPlanner(Planner):
         if self.settings.copying() is not None:
             raise no_copies("Inductor's kernels")
         base = self.settings.cost_model()
+        for call in joint.calls:
+            widen(call.node, base.storages(call))
         fused = Fused(joint)
         costs = FusedCosts(base, fused)
-        fixed = joint.input_bytes() + self._extra_bytes(joint)
-        instance = _native.Instance(document(fused, costs, fixed, "training step"))
+        gradients = self._accumulated(joint)
+        fixed = joint.input_bytes() + self._extra_bytes(joint) + gradients.counted
+        instance = _native.Instance(document(fused, costs, fixed, name_of(base)))
         if self.stop == "instance":
             raise Planned(instance)
         budget = budget_bytes(self.settings.budget, instance, joint)
@@ -273,4 +281,8 @@ class FusionPlanner(Planner):
             best = min(best, other, key=worth)
         plan, graphs, found = best
         peak = found.planned
-        return Report(instance, plan, budget, peak.bytes + fixed, peak.at, fixed), graphs
+        report = Report(instance, plan, budget, peak.bytes + fixed, peak.at, fixed)
+        report.accumulated_bytes = gradients.counted
+        report.counts_workspaces = base.counts_workspaces
+        report.accumulating_bytes = peak.bytes + fixed - gradients.counted + gradients.bytes
+        return report, graphs

@@ -14,10 +14,10 @@ import torch
 from ..errors import InvalidArgument, RematError
 from . import _compat
 from ._compat import fx
-from .backend import plain_errors
 from .flow import Flow
 from .planner import Planned
 from .reorder import measured_workspace
+from .step import plain_errors
 
 
 def order_graph(

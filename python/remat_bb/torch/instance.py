@@ -29,7 +29,7 @@ class Units(Protocol):
 def staying(joint: Units, link: Link) -> set[fx.Node]:
     """Values that are not copied to the host: those that whoever calls holds; those so small that a
     copy takes longer for its latency than for its bytes; those that are not on the device that most
-    are on; what is no tensor with strides."""
+    are on; those whose storage holds more than their elements; what is no tensor with strides."""
     values = [value for call in joint.calls for value in call.values]
     sizes = {value: storage_bytes(value.meta.get("val")) for value in values}
     on: dict[torch.device | None, int] = {}
@@ -42,6 +42,8 @@ def staying(joint: Units, link: Link) -> set[fx.Node]:
         if not isinstance(tensor, torch.Tensor) or tensor.layout != torch.strided:
             return True
         small = sizes[value] < max(1, link.least_bytes)
+        if int(tensor.untyped_storage().nbytes()) > tensor.numel() * tensor.element_size():
+            return True
         return small or value in joint.held or device_of(value) != device
 
     return {value for value in values if stays(value)}

@@ -15,6 +15,7 @@ from . import _compat
 from ._compat import fx
 from .cost import Costs, Measured, Roofline
 from .partition import Call
+from .purity import is_known
 
 UNIT = 1 << 40
 """Parts that a unit of torch's budget is divided into: sizes are rounded up to one, and the
@@ -107,7 +108,9 @@ class KnapsackSolver(_compat.CustomKnapsackSolver):
 
 
 def _draws(node: fx.Node) -> bool:
-    """Returns true for a call that draws random numbers, and for what is picked from one."""
+    """Returns true for a call that draws random numbers or may have a hidden state, and for what is
+    picked from one."""
     if _compat.is_getitem(node):
         (node,) = node.all_input_nodes
-    return _compat.is_random(node) or "random" in str(node.target)
+    hidden = isinstance(node.target, _compat.OpOverload) and not is_known(node.target)
+    return hidden or _compat.is_random(node) or "random" in str(node.target)

@@ -3,13 +3,14 @@ statement by statement."""
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 from . import _compat
 from ._compat import fx
 from .cost import Costs
 from .partition import Call, storage_bytes
-from .rewrite import TICKET, Rewritten
+from .rewrite import ADDED, TICKET, Rewritten
 
 
 @dataclass(frozen=True)
@@ -26,10 +27,18 @@ class Peak:
 
 
 class Tally:
-    """Storages of one graph: who owns which, how large they are, and when they are let go."""
+    """Storages of one graph: who owns which, how large they are, and when they are let go.
 
-    def __init__(self, graph: fx.Graph, kept: set[str]) -> None:
+    Args:
+        graph: The graph.
+        kept: Names of the inputs of the step.
+        adds: Numbers of the inputs that have gradients already, to which those of the graph are
+            added.
+    """
+
+    def __init__(self, graph: fx.Graph, kept: set[str], adds: Set[int] = frozenset()) -> None:
         self.nodes = list(graph.nodes)
+        self.adds = adds
         self.owner: dict[fx.Node, tuple[fx.Node, ...]] = {}
         self.size: dict[fx.Node, int] = {}
         for node in self.nodes:
@@ -47,6 +56,12 @@ class Tally:
         self.owner[node] = (node,)
         if node.meta.get(TICKET):
             self.size[node] = 0
+        elif ADDED in node.meta:
+            # Where nothing is there to add it to, it is the gradient itself.
+            if node.meta[ADDED] in self.adds:
+                self.size[node] = 0
+            else:
+                self.owner[node] = self.owner[node.args[1]]
         elif node.op == "placeholder":
             # Inputs of the step are there before and after it.
             self.size[node] = 0 if node.name in kept else storage_bytes(value)
@@ -74,30 +89,39 @@ STATE_COPIES = 2
 """Copies of a generator's state that a random call with given state takes while it runs."""
 
 
-def peak(rewritten: Rewritten, costs: Costs, inputs: set[str]) -> Peak:
+def peak(
+    rewritten: Rewritten, costs: Costs, inputs: set[str], adds: Set[int] = frozenset()
+) -> Peak:
     """Replays both graphs of a plan.
 
     Args:
         costs: Workspaces of calls.
         inputs: Names of the inputs of the step.
+        adds: Numbers of the inputs that have gradients already, to which those of the backward
+            graph are added. The former are not counted.
     """
-    return max(side_peaks(rewritten, costs, inputs), key=lambda each: each.bytes)
+    return max(side_peaks(rewritten, costs, inputs, adds), key=lambda each: each.bytes)
 
 
-def side_peaks(rewritten: Rewritten, costs: Costs, inputs: set[str]) -> list[Peak]:
+def side_peaks(
+    rewritten: Rewritten, costs: Costs, inputs: set[str], adds: Set[int] = frozenset()
+) -> list[Peak]:
     """Peaks of the forward and of the backward graph, as :func:`peak` counts them."""
     return [
         _replay(tally, kept, base, rewritten.calls, costs)
-        for tally, kept, base in sides(rewritten, inputs)
+        for tally, kept, base in sides(rewritten, inputs, adds)
     ]
 
 
-def sides(rewritten: Rewritten, inputs: set[str]) -> list[tuple[Tally, set[fx.Node], int]]:
+def sides(
+    rewritten: Rewritten, inputs: set[str], adds: Set[int] = frozenset()
+) -> list[tuple[Tally, set[fx.Node], int]]:
     """Storages of the forward and of the backward graph: each with those that are not let go of,
     and the bytes that are held beside them.
 
     Args:
         inputs: Names of the inputs of the step.
+        adds: As for :func:`peak`.
     """
     forward = Tally(rewritten.forward.graph, inputs)
     outputs = forward.nodes[-1].args[0]
@@ -105,7 +129,7 @@ def sides(rewritten: Rewritten, inputs: set[str]) -> list[tuple[Tally, set[fx.No
     held = {s for a in outputs[:count] if isinstance(a, fx.Node) for s in forward.owner[a]}
     saved = {s for a in outputs[count:] for s in forward.owner[a]}
 
-    backward = Tally(rewritten.backward.graph, inputs)
+    backward = Tally(rewritten.backward.graph, inputs, adds)
     gradients = backward.nodes[-1].all_input_nodes
     kept = {s for a in gradients for s in backward.owner[a]}
     # Saved tensors come first, in the order in which the forward graph returns them. Those that are

@@ -18,10 +18,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from ..errors import RematError
 from . import _compat
 from ._compat import fx
+from .purity import may_run_again
+from .scalars import is_number, plain_numbers
 from .tags import AGAIN
 
 
@@ -80,6 +83,10 @@ class Joint:
         forward_outputs, backward_outputs: Outputs of the two graphs, ``None`` where there is none.
         results: Values that are in memory at the end: user outputs, tangents and gradients.
         held: Values that whoever calls holds from then on: user outputs and tangents.
+        in_place: True if the backward graph adds gradients to those that are there, as soon as it
+            has made them.
+        added: Numbers of inputs that have gradients: what is added to them is not in memory at the
+            end.
 
     Raises:
         UnsupportedGraph: for symbolic shapes, operators with bodies, inputs of unknown kind, and
@@ -88,6 +95,7 @@ class Joint:
 
     def __init__(self, module: fx.GraphModule, forward_output_count: int) -> None:
         self.module = module
+        plain_numbers(module.graph)
         module.graph.eliminate_dead_code()
         _remove_copies(module.graph)
         _remove_statistics(module.graph)
@@ -104,16 +112,54 @@ class Joint:
         forward, backward = self._ordered()
         self.calls = forward + backward
         self.forward = len(forward)
-        # Who asks for the backward pass holds the tangents.
-        self.results = set(self.tangents) | {
-            self.base[node]
-            for node in (*self.forward_outputs, *self.backward_outputs)
-            if isinstance(node, fx.Node) and self.base[node] in self.call_of
-        }
+        self._backward = set(backward)
+        self.in_place = False
+        self.added: frozenset[int] = frozenset()
+        self.results = self._results()
         self.held = set(self.tangents) | {
             self.base[node] for node in self.forward_outputs if isinstance(node, fx.Node)
         }
         self._mark_readers_of_changed_inputs()
+
+    def gradients(self) -> list[tuple[int, fx.Node]]:
+        """Gradients of inputs, each with the number of its input."""
+        outputs = enumerate(self.backward_outputs[: len(self.primals)])
+        return [(place, node) for place, node in outputs if isinstance(node, fx.Node)]
+
+    def changed_inputs(self) -> set[int]:
+        """Numbers of the inputs of Dynamo's graph that the step changes in place, in its graphs or
+        behind them."""
+        nodes = self.module.graph.find_nodes(
+            op="call_function", target=torch.ops.aten.copy_.default
+        )
+        changed = {_compat.input_number(self.base[node]) for node in nodes}
+        changed |= {_compat.changed_number(each) for each in self.forward_descriptors}
+        return {number for number in changed if number is not None}
+
+    def tensor_number(self, place: int) -> int:
+        """Number of an input among those that are tensors."""
+        values = (node.meta.get("val") for node in self.primals[:place])
+        return sum(isinstance(value, torch.Tensor) for value in values)
+
+    def is_made_backward(self, value: fx.Node) -> bool:
+        """Returns true for a value that a call of the backward pass makes."""
+        call = self.call_of.get(value)
+        return call is not None and call.node.op != "placeholder" and call in self._backward
+
+    def accumulate(self, places: frozenset[int]) -> None:
+        """Takes gradients of some inputs for gradients that are added in place."""
+        self.added = places
+        self.results = self._results()
+
+    def _results(self) -> set[fx.Node]:
+        # Who asks for the backward pass holds the tangents.
+        outputs = (*self.forward_outputs, *self.backward_outputs)
+        found = set(self.tangents)
+        for place, node in enumerate(outputs, -len(self.forward_outputs)):
+            if isinstance(node, fx.Node) and (base := self.base[node]) in self.call_of:
+                if place not in self.added or not self.is_made_backward(base):
+                    found.add(base)
+        return found
 
     def _check_placeholders(self) -> None:
         for node in self.placeholders:
@@ -125,7 +171,9 @@ class Joint:
                     remedy="turn off what adds it (hooks in the backward pass, functional "
                     "random numbers)",
                 )
-            if isinstance(value, torch.SymInt) or _is_symbolic(value):
+            _check_storage(node)
+            number = isinstance(value, torch.SymInt) and all(map(is_number, node.users))
+            if _is_symbolic(value) and not number:
                 raise UnsupportedGraph(
                     f"input {node.name} has a size that is not known while compiling",
                     place=node.name,
@@ -163,6 +211,7 @@ class Joint:
             self.base[node] = self.base[_first_tensor(node)]
             return
         value = node.meta.get("val")
+        _check_storage(node)
         if _is_symbolic(value):
             raise UnsupportedGraph(
                 f"{node.target} ({node.name}) has a size that is not known while compiling",
@@ -170,9 +219,10 @@ class Joint:
                 remedy="compile with dynamic=False, and avoid sizes that depend on data",
             )
         call = Call(node, random=_compat.is_random(node))
-        call.once = _compat.is_collective(node)
+        # A number of the caller's is read in the forward graph alone.
+        runs_again = may_run_again(node) and not _returns_statistics(node)
+        call.once = not runs_again or is_number(node)
         if node.target._schema.is_mutable:
-            call.once = True
             self.base[node] = self.base[_first_tensor(node)]
         else:
             self.base[node] = node
@@ -272,8 +322,15 @@ class Joint:
         return made < sum(storage_bytes(v.meta.get("val")) for v in call.needs)
 
     def _mark_readers_of_changed_inputs(self) -> None:
-        """Forbids to recompute what reads an input that the forward graph changes in the end."""
-        changed: set[fx.Node] = set()
+        """Forbids to recompute what reads an input that the forward pass changes in the end: in its
+        graph, or behind it, where AOTAutograd copies an output of the graph to an input that needs
+        a gradient."""
+        outside = {
+            descriptor.mutated_input
+            for descriptor in self.forward_descriptors
+            if isinstance(descriptor, _compat.InputMutationAOTOutput)
+        }
+        changed = {node for node in self.primals if node.meta.get("desc") in outside}
         for call in self.calls[: self.forward]:
             if call.node.target is torch.ops.aten.copy_.default:
                 changed.add(self.base[call.node])
@@ -318,6 +375,21 @@ def _is_symbolic(value: Any) -> bool:
     return False
 
 
+def _check_storage(node: fx.Node) -> None:
+    """Checks that all tensors of a node's value have one storage with strides."""
+    for part in tree_leaves(node.meta.get("val")):
+        if isinstance(part, torch.Tensor) and part.layout != torch.strided:
+            sparse = str(part.layout).startswith("torch.sparse")
+            raise UnsupportedGraph(
+                f"{node.target} ({node.name}) makes a tensor of layout {part.layout}: it has no "
+                "storage of its own whose bytes a plan could count",
+                place=node.name,
+                remedy="make it dense: Embedding(sparse=False), to_dense()"
+                if sparse
+                else "make it strided: to_dense(), to_padded_tensor()",
+            )
+
+
 def _first_tensor(node: fx.Node) -> fx.Node:
     return next(argument for argument in node.args if isinstance(argument, fx.Node))
 
@@ -326,6 +398,14 @@ def _check_operator(node: fx.Node) -> None:
     target = node.target
     if not isinstance(target, _compat.OpOverload):
         name = getattr(target, "__name__", str(target))
+        inner = node.args[0] if node.args else None
+        if name.startswith("auto_functionalized") and isinstance(inner, _compat.OpOverload):
+            raise UnsupportedGraph(
+                f"{inner} ({node.name}) changes its arguments in place: another run would change "
+                "them again",
+                place=node.name,
+                remedy="register a functional operator, which returns what it makes",
+            )
         raise UnsupportedGraph(
             f"{name} ({node.name}) is no operator of torch.ops: what it does cannot be seen",
             place=node.name,
@@ -384,6 +464,24 @@ def repeated(node: fx.Node) -> tuple[Any, tuple[Any, ...]]:
     return node.target, node.args
 
 
+def is_running_statistic(value: fx.Node) -> bool:
+    """Returns true for an output of a batch norm that becomes the new value of a buffer."""
+    return _compat.is_getitem(value) and value.args[1] > 2
+
+
+def _returns_statistics(node: fx.Node) -> bool:
+    """Returns true for a batch norm whose new running statistics somebody reads beside the change
+    of the buffers: a later run (:func:`repeated`) does not make them."""
+    if node.target is not torch.ops.aten._native_batch_norm_legit_functional.default:
+        return False
+    statistics = [user for user in node.users if is_running_statistic(user)]
+    return any(
+        reader.target is not torch.ops.aten.copy_.default
+        for part in statistics
+        for reader in part.users
+    )
+
+
 def _remove_statistics(graph: fx.Graph) -> None:
     """Takes running statistics out of the backward calls of batch norms that train, which ignore
     them."""
@@ -405,9 +503,14 @@ def _ignores_statistics(node: fx.Node) -> bool:
     return False
 
 
+def _layout(value: torch.Tensor) -> tuple[Any, ...]:
+    """What a clone may change beside the storage: strides, and bits that say how to read it."""
+    return value.dtype, value.layout, value.stride(), value.is_conj(), value.is_neg()
+
+
 def _remove_copies(graph: fx.Graph) -> None:
-    """Removes clones that change nothing: of a call's output, with the same strides, and neither
-    output of the graph nor source of a change."""
+    """Removes clones that change nothing: of a call's output, with the same strides and bits, where
+    neither of the two is an output of the graph or source of a change."""
     fixed: set[fx.Node] = set()
 
     def keep(node: fx.Node) -> None:
@@ -432,7 +535,10 @@ def _remove_copies(graph: fx.Graph) -> None:
         origin = source
         while _compat.is_view(origin) or _compat.is_getitem(origin):
             origin = _first_tensor(origin)
-        if origin.op != "call_function" or old is None or old.stride() != new.stride():
+        # Whoever calls may change outputs before the backward pass.
+        if origin.op != "call_function" or origin in fixed or source in fixed:
+            continue
+        if old is None or _layout(old) != _layout(new):
             continue
         # A clone of a part would let go of the whole.
         if old.untyped_storage().nbytes() != new.untyped_storage().nbytes():

@@ -1,4 +1,8 @@
-"""Plans of earlier processes, by graph and budget."""
+"""Plans of earlier processes, by graph, budget, kind of costs, effort, device and versions.
+
+A plan that was proven best, for costs near those of now, is an answer; any other one is a start for
+a search, which replaces it where it finds a better one.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,38 @@ import json
 import os
 import pathlib
 import tempfile
+from dataclasses import dataclass
 from typing import Any
+
+import torch
 
 from .. import _native
 from ..errors import RematError
 
 VARIABLE = "REMAT_BB_PLAN_CACHE"
 """Environment variable with the folder of plans; ``0`` for none."""
+ENTRIES = 512
+"""Entries of a folder at most; those that were not used for longest go."""
+FOLDER_BYTES = 1 << 28
+"""Bytes of a folder at most."""
+COST_SHARE = 0.25
+"""Difference of two measurements of the costs of a graph, as a share of their sum, up to which a
+plan that is best for one is taken for the other."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A plan of an earlier process.
+
+    Attributes:
+        plan: The plan, replayed on the instance of now.
+        is_answer: True if it was proven best, for costs near those of now.
+        searches: Searches that it comes from.
+    """
+
+    plan: _native.Plan
+    is_answer: bool
+    searches: int
 
 
 def folder(asked: bool | str) -> pathlib.Path | None:
@@ -30,35 +59,88 @@ def folder(asked: bool | str) -> pathlib.Path | None:
     return pathlib.Path(home, "remat-bb", "plans")
 
 
-def key(instance: _native.Instance, *words: Any) -> str:
+def machine(device: torch.device | None) -> str:
+    """The hardware that a step runs on, as far as costs depend on it."""
+    if device is not None:
+        return torch.cuda.get_device_name(device)
+    return f"{torch.backends.cpu.get_cpu_capability()}, {torch.get_num_threads()} threads"
+
+
+def key(instance: _native.Instance, measured: bool, *words: Any) -> str:
     """Name of the entry of a graph and of what else a plan depends on.
 
-    Costs are left out: where they are measured, no two processes have the same, and a plan is as
-    valid for all of them.
+    Args:
+        measured: True if costs are measured: no two processes have the same, and the entry has its
+            own beside the plan.
+        words: What else there is.
     """
     document = instance.to_dict()
-    for node in document["nodes"]:
-        for name in ("cost", "recompute_cost"):
-            node.pop(name, None)
-    text = json.dumps([_native.__version__, words, document], sort_keys=True)
+    if measured:
+        for node in document["nodes"]:
+            for name in ("cost", "recompute_cost"):
+                node.pop(name, None)
+    versions = (_native.__version__, torch.__version__)
+    text = json.dumps([versions, measured, words, document], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def load(place: pathlib.Path, instance: _native.Instance) -> _native.Plan | None:
-    """The plan of an entry, replayed on an instance; ``None`` where there is none, or one that does
-    not fit."""
+def load(place: pathlib.Path, instance: _native.Instance) -> Entry | None:
+    """An entry; ``None`` where there is none, or one that does not fit the instance."""
     try:
-        return _native.Plan.load(instance, json.loads(place.read_text()))
-    except (OSError, ValueError, RematError):
+        found = json.loads(place.read_text())
+        plan = _native.Plan.load(instance, found["plan"])
+        is_near = _is_near(found["costs"], _costs(instance))
+        entry = Entry(plan, bool(found["proven"]) and is_near, int(found["searches"]))
+        os.utime(place)
+        return entry
+    except (OSError, ValueError, KeyError, TypeError, RematError):
         return None
 
 
-def store(place: pathlib.Path, plan: _native.Plan) -> None:
+def store(place: pathlib.Path, plan: _native.Plan, searches: int) -> None:
     """Keeps a plan. Where the folder cannot be written to, it is not kept."""
+    found = {
+        "plan": plan.to_dict(),
+        "costs": _costs(plan.instance),
+        "proven": plan.status == "optimal",
+        "searches": searches,
+    }
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=place.parent, delete=False) as file:
-            json.dump(plan.to_dict(), file)
+            json.dump(found, file)
         os.replace(file.name, place)
+        _evict(place.parent)
     except OSError:
         pass
+
+
+def _evict(folder: pathlib.Path) -> None:
+    """Removes what was not used for longest, beyond the limits of a folder."""
+    entries = []
+    for place in folder.glob("*.json"):
+        try:
+            found = place.stat()
+        except OSError:
+            # Another process was faster.
+            continue
+        entries.append((found.st_mtime_ns, place.name, found.st_size))
+    left = 0
+    for count, (_, name, size) in enumerate(sorted(entries, reverse=True), 1):
+        left += size
+        if count > ENTRIES or left > FOLDER_BYTES:
+            (folder / name).unlink(missing_ok=True)
+
+
+def _costs(instance: _native.Instance) -> list[int]:
+    return [int(node.get("cost", 0)) for node in instance.to_dict()["nodes"]]
+
+
+def _is_near(before: list[int], now: list[int]) -> bool:
+    """Returns true if two measurements of a graph's costs are the same but for a common factor and
+    some noise."""
+    if len(before) != len(now):
+        return False
+    sums = max(1, sum(before)), max(1, sum(now))
+    apart = sum(abs(a / sums[0] - b / sums[1]) for a, b in zip(before, now))
+    return apart <= COST_SHARE

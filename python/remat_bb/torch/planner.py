@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import pathlib
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,19 +13,25 @@ import torch
 from torch import distributed
 
 from .. import _native
-from .._solve import solve
-from ..errors import InfeasibleBudget, InvalidArgument, InvalidBudget, RematError
-from . import _compat, plan_cache, tags
+from ..errors import InfeasibleBudget, InvalidArgument, RematError
+from . import _compat, tags
 from ._compat import fx
+from .accumulate import Accumulation, Given, accumulation
+from .amounts import amount
+from .bucket import Buckets
+from .budget import budget_bytes, cuda_device
 from .cost import Costs, Measured, Roofline
 from .host import CopyUse, Host
 from .instance import document
+from .kept import Kept
 from .link import Copying, Link
 from .memory import STATE_COPIES, Peak, peak
 from .partition import Joint, storage_bytes
 from .reorder import OrderReport
 from .reorder_plan import reorder_both
+from .retained import widen
 from .rewrite import Rewritten, fixed_generator, rewrite, state_value
+from .search import keep, searched
 
 TIGHTENINGS = 4
 """Times that a budget is lowered because the graphs of its plan need more than the plan says."""
@@ -36,7 +41,9 @@ asked for again."""
 SPARE_SHARE = 0.002
 """Share of the budget that is left to states of generators without a try how many there are."""
 AUTO_SECONDS = (0.6, 0.005, 10.0)
-"""Seconds of the solver for any graph, for each node besides, and at most."""
+"""Seconds of the solver for any graph, for each node besides, and at most, where it copies."""
+PLANS_TOLD = 32
+"""Plans of one planner at which a warning asks for fewer sizes."""
 AUTO_GAP = 0.001
 """Proven gap that ends the search where no time is named: costs are measured no better."""
 
@@ -50,11 +57,12 @@ class Settings:
             without recomputation such as ``"80%"``, or ``"device"``: what is free on the device.
         costs: ``"measured"``, ``"roofline"`` (workspaces are measured), ``"static"`` (nothing is
             run), or an object with the methods of :class:`Costs`.
-        time_limit: Seconds that the solver has. ``"auto"``: 0.6 and 5 ms for each node, at most 10,
-            and it ends where a plan is proven to be within 0.1% of the best. ``None`` for a fixed
-            amount of work.
-        extra_bytes: Memory that is there during the step beside the inputs of the graph: states of
-            an optimizer, gradients of earlier steps. ``None``: what the device says is allocated at
+        time_limit: Seconds that the solver has. ``"auto"``: a fixed amount of work, some seconds,
+            so that the plan does not depend on the clock, and it ends where a plan is proven to be
+            within 0.1% of the best; with copies to the host 0.6 s and 5 ms for each node, at most
+            10. ``None`` for a fixed amount of work that takes minutes.
+        extra_bytes: Memory that is there during the step beside the inputs of the graph and their
+            gradients: states of an optimizer. ``None``: what the device says is allocated at
             compile time, 0 on the processor.
         threads: Threads of the solver.
         agree: True if all processes of the default group of ``torch.distributed`` compile the same
@@ -64,10 +72,11 @@ class Settings:
         tags: ``"plan"``: what ``torch.utils.checkpoint`` marks is the plan's to decide;
             ``"keep"``: what it must save is not computed again, and what it computes again is not
             saved.
-        plan_cache: True if plans are kept for later processes, by graph and budget, in the user's
-            cache (``~/.cache/remat-bb/plans``, or the environment variable
-            ``REMAT_BB_PLAN_CACHE``); a folder; or False. Plans of earlier processes have no bound:
-            it was for the costs that they were made with.
+        plan_cache: True if plans are kept for later processes, by graph, budget, kind of costs,
+            effort, device and versions, in the user's cache (``~/.cache/remat-bb/plans``, or the
+            environment variable ``REMAT_BB_PLAN_CACHE``); a folder; or False. A plan that was
+            proven best is taken, and has no bound: it was for the costs that it was made with. The
+            search starts from others.
         reorder: True if the operators of both graphs of a plan, and of graphs without gradients,
             are put into the order in which their peak is least; only with ``inner="eager"``, as
             Inductor orders its kernels itself.
@@ -79,6 +88,10 @@ class Settings:
             ``"64GiB"``; ``None`` without a limit.
         offload_phase: ``"any"``, or ``"loss"`` for copies to the host in the forward graph and
             copies back in the backward graph.
+        accumulate: True if parameters have gradients from earlier backward passes, to which the
+            step adds: they count. ``None``: if one of them has some at compile time, or later, at
+            a step that then needs more than the budget, for which another plan is made. False:
+            they do not count.
     """
 
     budget: int | str
@@ -94,6 +107,7 @@ class Settings:
     offload: str | Link | None = None
     host_memory: int | str | None = None
     offload_phase: str = "any"
+    accumulate: bool | None = None
 
     def copying(self) -> Copying | None:
         """The copies that are asked for; ``None`` for none.
@@ -142,21 +156,23 @@ class Settings:
             )
         return models[self.costs]()
 
-    def effort(self, instance: _native.Instance) -> tuple[float | None, float | None]:
-        """Seconds of the solver, ``None`` for a fixed amount of work, and the gap that ends it,
-        ``None`` for that of the solver.
+    def effort(self, instance: _native.Instance) -> dict[str, Any]:
+        """Limits of the solver, as its arguments.
 
         Raises:
             RematError: for an unknown word.
         """
         if not isinstance(self.time_limit, str):
-            return self.time_limit, None
+            return {"time_limit": self.time_limit}
         if self.time_limit != "auto":
             raise RematError(
                 f"time_limit: {self.time_limit!r} is no time", remedy='seconds, "auto" or None'
             )
+        if self.offload is None:
+            return {"effort": "quick", "gap": AUTO_GAP}
+        # Copies have no quick work.
         least, each, most = AUTO_SECONDS
-        return min(most, least + each * len(instance.nodes)), AUTO_GAP
+        return {"time_limit": min(most, least + each * len(instance.nodes)), "gap": AUTO_GAP}
 
 
 @dataclass
@@ -170,11 +186,17 @@ class Report:
         predicted_bytes: Peak of the generated graphs, inputs and ``extra_bytes`` included.
         predicted_at: The operator that runs at that peak.
         fixed_bytes: Memory that is there before the step.
+        accumulated_bytes: Gradients of earlier backward passes in it.
+        accumulating_bytes: Peak of the generated graphs where all leaves have gradients from
+            earlier backward passes, these included.
+        counts_workspaces: False if the memory that operators take while they run is not known, as
+            with static costs: steps may then need more than was predicted.
         measured_bytes: Peak that :func:`remat_bb.torch.measure` found, ``None`` before.
         measured_seconds: Time of a step that it found.
         reordered: What was found for the forward and the backward graph where they were to be
             reordered.
         host: Host memory for the copies of the plan; ``None`` where nothing is copied.
+        estimated: Operators whose costs could not be measured and are estimates, and why.
     """
 
     instance: _native.Instance
@@ -183,10 +205,14 @@ class Report:
     predicted_bytes: int
     predicted_at: str
     fixed_bytes: int
+    accumulated_bytes: int = 0
+    accumulating_bytes: int = 0
+    counts_workspaces: bool = True
     measured_bytes: int | None = None
     measured_seconds: float | None = None
     reordered: list[OrderReport] = field(default_factory=list)
     host: Host | None = None
+    estimated: dict[str, str] = field(default_factory=dict)
 
     @property
     def offloaded(self) -> list[str]:
@@ -218,8 +244,14 @@ class Report:
                 f"({size(self.plan.to_host_bytes)}) to the host, which holds "
                 f"{size(self.plan.host_peak_bytes)} at most"
             )
+        if self.accumulated_bytes:
+            words += f"; added to {size(self.accumulated_bytes)} of gradients"
+        if not self.counts_workspaces:
+            words += "; workspaces of operators are not counted"
         if self.measured_bytes is not None:
             words += f"; measured {size(self.measured_bytes)}"
+        if self.estimated:
+            words += f"; costs are estimates for {', '.join(sorted(self.estimated))}"
         return words
 
 
@@ -246,9 +278,19 @@ class Planner(_compat.CustomPartitionerFn):
         self.stop = stop
         self._own = uuid4()
         self.reports: list[Report] = []
-        # The graph break that ends the graph that is compiled, and the report of its plan.
+        # The graph break that ends the graph that is compiled, its inputs, and the report of its
+        # plan.
         self.broken: str | None = None
+        self.given: Given | None = None
+        # Numbers of the inputs that the latest graph changes, and who keeps them while it is tried.
+        self.changed: set[int] | None = None
+        self.kept: Kept | None = None
+        # The report of the graph that ran latest.
+        self.ran: Report | None = None
+        self._device: torch.device | None = None
         self.latest: Report | None = None
+        # Plans of other sizes of a graph.
+        self.buckets = Buckets()
 
     def __deepcopy__(self, memo: Any) -> Planner:
         # Inductor copies its configuration; reports belong to the one planner.
@@ -256,6 +298,10 @@ class Planner(_compat.CustomPartitionerFn):
 
     def __reduce__(self) -> Any:
         return (Planner, (self.settings, self.stop))
+
+    def fresh(self) -> Planner:
+        """A planner with the same settings that has planned nothing."""
+        return type(self)(self.settings, self.stop)
 
     def uuid(self) -> str:
         """Key of Inductor's cache: version of this package and of torch, and the settings.
@@ -276,6 +322,8 @@ class Planner(_compat.CustomPartitionerFn):
         if self.settings.tags == "keep":
             tags.split(gm)
         joint = Joint(gm, count)
+        self.changed = joint.changed_inputs()
+        self._device = cuda_device(joint)
         if self.settings.tags == "keep":
             for call in joint.calls:
                 call.once |= tags.must_save(call.node)
@@ -298,6 +346,12 @@ class Planner(_compat.CustomPartitionerFn):
         if graphs.host is not None:
             graphs.host.reserve()
         self.reports.append(report)
+        if len(self.reports) == PLANS_TOLD:
+            warnings.warn(
+                f"{PLANS_TOLD} plans so far: each size has its own, and each number that is not "
+                "multiplied with tensors; pad sizes to a few, and give changing numbers as tensors",
+                stacklevel=2,
+            )
         self.latest = report
         return graphs.forward, graphs.backward
 
@@ -308,11 +362,58 @@ class Planner(_compat.CustomPartitionerFn):
             InfeasibleBudget, LimitReached: as the solver does.
         """
         costs, copying = self.settings.cost_model(), self.settings.copying()
-        fixed = joint.input_bytes() + self._extra_bytes(joint)
-        instance = _native.Instance(document(joint, costs, fixed, "training step", copying))
+        for call in joint.calls:
+            widen(call.node, costs.storages(call))
+        gradients = self._accumulated(joint)
+        joint.in_place = self.adds_in_place
+        if joint.in_place and gradients.counted:
+            joint.accumulate(gradients.places)
+        fixed = joint.input_bytes() + self._extra_bytes(joint) + gradients.counted
+        instance = _native.Instance(document(joint, costs, fixed, name_of(costs), copying))
         if self.stop == "instance":
             raise Planned(instance)
-        return self._plan(joint, instance, costs, fixed)
+        report, graphs = self._plan(joint, instance, costs, fixed)
+        return self.with_gradients(report, graphs, joint, costs, gradients), graphs
+
+    @property
+    def adds_in_place(self) -> bool:
+        """True if backward graphs add gradients to those that are there."""
+        return not self.settings.reorder
+
+    def _accumulated(self, joint: Joint) -> Accumulation:
+        """Gradients that are there before the step."""
+        asked = self.settings.accumulate
+        if asked is None:
+            asked = self.given is not None and self.given.present
+        return accumulation(joint, self.given, asked)
+
+    def wants_another(self, report: Report) -> bool:
+        """Returns true for a report of a plan without gradients of earlier backward passes, where
+        steps that add to these need more than the budget."""
+        return (
+            self.settings.accumulate is None
+            and not report.accumulated_bytes
+            and report.accumulating_bytes > report.budget_bytes
+        )
+
+    def with_gradients(
+        self,
+        report: Report,
+        graphs: Rewritten,
+        joint: Joint,
+        costs: Costs,
+        gradients: Accumulation,
+    ) -> Report:
+        """A report with the peak of steps that add to gradients of earlier ones."""
+        report.accumulated_bytes = gradients.counted
+        report.counts_workspaces = costs.counts_workspaces
+        report.estimated = dict(costs.estimated())
+        adds = gradients.places if self.adds_in_place else frozenset()
+        inputs = {node.name for node in joint.primals}
+        found = peak(graphs, costs, inputs, adds).bytes
+        before = report.fixed_bytes - gradients.counted
+        report.accumulating_bytes = before + gradients.bytes + found
+        return report
 
     def _plan(
         self, joint: Joint, instance: _native.Instance, costs: Costs, fixed: int
@@ -327,9 +428,13 @@ class Planner(_compat.CustomPartitionerFn):
                 graphs.host.half = copying.link.duplex == "half"
             if self.settings.reorder:
                 reorder_both(graphs, costs, inputs, self.settings.threads)
-            found = peak(graphs, costs, inputs)
+            found = peak(graphs, costs, inputs, joint.added)
             return graphs, Peak(found.bytes + fixed, found.at)
 
+        if not self.settings.agree and budget < instance.peak_memory_bytes:
+            near = self.buckets.near(instance)
+            if near is not None and (made := written(near))[1].bytes <= budget:
+                return self._reported(instance, near, budget, made, fixed)
         # Graphs need more than their plan says where they keep states of generators: never where
         # nothing is computed again.
         states = _state_bytes(joint)
@@ -346,7 +451,9 @@ class Planner(_compat.CustomPartitionerFn):
             excess = found.bytes - budget
             allowed = min(allowed, plan.peak_memory_bytes) - (excess << doubling)
             share = PROBE_SHARE
-        else:
+            if allowed <= fixed:
+                break
+        if found.bytes > budget:
             raise InfeasibleBudget(
                 f"every plan found needs more than the budget of {budget} bytes once it is code: "
                 f"{found.at} needs {found.bytes} bytes",
@@ -366,9 +473,7 @@ class Planner(_compat.CustomPartitionerFn):
                 other_graphs, other = written(better)
                 if other.bytes <= budget:
                     plan, graphs, found = better, other_graphs, other
-                    place = self._entry(instance, allowed, share)
-                    if place is not None:
-                        plan_cache.store(place, plan)
+                    keep(self.settings, self._device, allowed, share, plan)
         if self.settings.reorder and plan.recomputed and found.bytes < budget:
             # Reordered graphs need less than their plan: a plan for more may fit.
             more = allowed + budget - found.bytes
@@ -377,6 +482,18 @@ class Planner(_compat.CustomPartitionerFn):
                 other_graphs, other = written(other_plan)
                 if other.bytes <= budget:
                     plan, graphs, found = other_plan, other_graphs, other
+        self.buckets.keep(instance, plan)
+        return self._reported(instance, plan, budget, (graphs, found), fixed)
+
+    def _reported(
+        self,
+        instance: _native.Instance,
+        plan: _native.Plan,
+        budget: int,
+        made: tuple[Rewritten, Peak],
+        fixed: int,
+    ) -> tuple[Report, Rewritten]:
+        graphs, found = made
         report = Report(instance, plan, budget, found.bytes, found.at, fixed)
         report.reordered = graphs.reordered
         return report, graphs
@@ -397,17 +514,18 @@ class Planner(_compat.CustomPartitionerFn):
         Raises:
             RematError: what the solver raises, and for graphs that are not the first one's.
         """
-        seconds, gap = self.settings.effort(instance)
-        options: dict[str, Any] = {"threads": self.settings.threads, "gap": gap, "starts": starts}
-        options["time_limit"] = None if seconds is None else share * seconds
+        options: dict[str, Any] = {"threads": self.settings.threads, "starts": list(starts)}
+        options |= self.settings.effort(instance)
+        if options.get("time_limit") is not None:
+            options["time_limit"] *= share
         if (copying := self.settings.copying()) is not None:
             options |= {"offload": "on", "offload_phase": copying.phase}
         if not (self.settings.agree and distributed.is_initialized()):
-            return self._kept_or_solved(instance, budget, share, options)
+            return self._searched(instance, budget, share, options)
         found: list[Any] = [None, None]
         if distributed.get_rank() == 0:
             try:
-                plan = self._kept_or_solved(instance, budget, share, options)
+                plan = self._searched(instance, budget, share, options)
                 found = [plan.to_dict(), instance.nodes]
             except RematError as error:
                 # Others wait for a word.
@@ -424,36 +542,26 @@ class Planner(_compat.CustomPartitionerFn):
             )
         return _native.Plan.load(instance, document)
 
-    def _kept_or_solved(
+    def _searched(
         self, instance: _native.Instance, budget: int, share: float, options: dict[str, Any]
     ) -> _native.Plan:
-        """The plan of an earlier process, or a new one, which is kept."""
-        place = None if options["starts"] else self._entry(instance, budget, share)
-        plan = None if place is None else plan_cache.load(place, instance)
-        if plan is None or plan.peak_memory_bytes > budget:
-            plan = solve(instance, budget, formulation="checkmate", **options)
-            if place is not None:
-                plan_cache.store(place, plan)
-        return plan
-
-    def _entry(self, instance: _native.Instance, budget: int, share: float) -> pathlib.Path | None:
-        """Place of a plan in the cache; ``None`` without one."""
-        folder = plan_cache.folder(self.settings.plan_cache)
-        if folder is None:
-            return None
-        words: tuple[Any, ...] = (budget, share, *self.settings.effort(instance))
-        if (copying := self.settings.copying()) is not None:
-            # The link is part of the instance.
-            words += (copying.phase,)
-        return folder / f"{plan_cache.key(instance, *words)}.json"
+        return searched(self.settings, self._device, instance, budget, share, options)
 
     def _extra_bytes(self, joint: Joint) -> int:
         if self.settings.extra_bytes is not None:
             return self.settings.extra_bytes
-        device = _cuda_device(joint)
+        device = cuda_device(joint)
         if device is None:
             return 0
-        return max(0, torch.cuda.memory_allocated(device) - joint.input_bytes())
+        before = joint.input_bytes() + (self.given.gradient_bytes if self.given else 0)
+        return max(0, torch.cuda.memory_allocated(device) - before)
+
+
+def name_of(costs: Costs) -> str:
+    """Name of an instance: it says so where workspaces are not counted."""
+    if costs.counts_workspaces:
+        return "training step"
+    return "training step, without workspaces of operators"
 
 
 def no_copies(what: str) -> InvalidArgument:
@@ -469,66 +577,6 @@ def _state_bytes(joint: Joint) -> int:
     if not random:
         return 0
     return (len(random) + STATE_COPIES) * storage_bytes(state_value(random[0].node))
-
-
-def _cuda_device(joint: Joint) -> torch.device | None:
-    values = (node.meta.get("val") for node in joint.primals)
-    return next((v.device for v in values if getattr(v, "is_cuda", False)), None)
-
-
-def budget_bytes(budget: int | str, instance: _native.Instance, joint: Joint | None) -> int:
-    """A budget in bytes.
-
-    Raises:
-        InvalidBudget: it cannot be read, or there is no device whose memory would be free.
-    """
-    if budget == "device":
-        device = _cuda_device(joint) if joint is not None else None
-        if device is None:
-            raise InvalidBudget(
-                "budget: 'device' is the memory that is free on a GPU, and the step runs on none",
-                remedy="give bytes",
-            )
-        free, total = torch.cuda.mem_get_info(device)
-        return free + torch.cuda.memory_allocated(device) - total // 50
-    if isinstance(budget, str) and budget.strip().endswith("%"):
-        try:
-            share = float(budget.strip()[:-1])
-        except ValueError as error:
-            raise InvalidBudget(f"budget: {budget!r} is no percentage", remedy="80%") from error
-        return int(instance.peak_memory_bytes * share / 100)
-    return amount(budget)
-
-
-UNITS = {"": 1, "B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-UNITS |= {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-
-
-def amount(text: int | str, name: str = "budget") -> int:
-    """Bytes of an amount such as ``"6GiB"``.
-
-    Args:
-        name: The argument that it was given for.
-
-    Raises:
-        InvalidBudget: it cannot be read.
-    """
-    if isinstance(text, int) and not isinstance(text, bool) and text > 0:
-        return text
-    if isinstance(text, str):
-        word = text.strip()
-        digits = word.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
-        unit = UNITS.get(word[len(digits) :].strip().upper())
-        try:
-            number = float(digits)
-        except ValueError:
-            number = 0.0
-        if unit is not None and 0 < number < 2**53:
-            return int(number * unit)
-    other = ', "80%" or "device"' if name == "budget" else ""
-    raise InvalidBudget(
-        f"{name}: {text!r} is no amount of memory", remedy=f'give bytes, "6GiB"{other}'
-    )
 
 
 def _warn_of_outside_loss(joint: Joint) -> None:

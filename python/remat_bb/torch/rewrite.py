@@ -19,15 +19,18 @@ from torch.utils._pytree import tree_leaves
 from . import _compat
 from . import host as operators
 from ._compat import fx
+from .accumulate import add
 from .copies import Numbered, Statement
 from .host import Host
 from .instance import END
-from .partition import Call, Joint, repeated
+from .partition import Call, Joint, is_running_statistic, repeated
 
 if TYPE_CHECKING:
     from .reorder import OrderReport
 
 
+ADDED = "remat_added"
+"""Mark of sums of gradients with those that are there: the number of the input."""
 TICKET = "remat_ticket"
 """Mark of nodes that are tickets: they take no memory of the device."""
 
@@ -105,9 +108,12 @@ class Emitter:
         # Views by the value that they belong to.
         self.views: dict[fx.Node, dict[fx.Node, fx.Node]] = {}
         self.pending: dict[fx.Node, fx.Node] = {}
+        # Running statistics of batch norms: a later run does not make them.
+        self.statistics: dict[fx.Node, fx.Node] = {}
         self.states: dict[Call, fx.Node] = {}
         self.picked: list[fx.Node] = []
         self.calls: dict[fx.Node, Call] = {}
+        self.sums: dict[int, fx.Node] = {}
         self.registers: dict[int, fx.Node] = {}
         self.arriving: dict[fx.Node, int] = {}
         self.ticket: fx.Node | None = None
@@ -149,8 +155,11 @@ class Emitter:
         """Emits a call with its outputs."""
         node = call.node
         made = self._random(call) if call in self.random_again else None
+        once: set[fx.Node] = set()
         if made is None:
             target, arguments = repeated(node)
+            if target is not node.target:
+                once = {value for value in call.values if is_running_statistic(value)}
             if call in self.ran and target is not node.target:
                 arguments = fx.map_arg(arguments, self.read)
                 made = self.graph.create_node("call_function", target, arguments, name=node.name)
@@ -158,27 +167,64 @@ class Emitter:
             else:
                 made = self.graph.node_copy(node, self.read)
             self.calls[made] = call
-        self.ran.add(call)
         if not call.values:
+            self.ran.add(call)
             self.values[node] = made
             return
         for value in call.values:
             part = made
-            if value is not node:
+            if value in once and call in self.ran:
+                if value not in self.statistics:
+                    # The graph that ran before has changed the buffers.
+                    continue
+                part = self.statistics[value]
+            elif value is not node:
                 arguments = (made, value.args[1])
                 part = self.graph.create_node(
                     "call_function", operator.getitem, arguments, name=value.name
                 )
                 part.meta = value.meta.copy()
                 self.picked.append(part)
+            if value in once:
+                self.statistics[value] = part
             if value is call.values[0]:
                 self.write(value, part)
             else:
                 self.pending[value] = part
+        self.ran.add(call)
+
+    def add(self, call: Call, gradients: Gradients) -> None:
+        """Emits the sums of the gradients that the latest run of a call has made with those that
+        are there already."""
+        for value in call.values:
+            if value not in gradients:
+                continue
+            before = self.values.get(value), self.views.get(value)
+            if value in self.pending:
+                self.write(value, self.pending[value])
+            for place, node in gradients[value]:
+                self.sum(place, node)
+            if value in self.pending:
+                # The one to read is the other one still.
+                self.values.pop(value)
+                self.views.pop(value, None)
+                if before[0] is not None:
+                    self.values[value] = before[0]
+                if before[1] is not None:
+                    self.views[value] = before[1]
+
+    def sum(self, place: int, node: fx.Node) -> None:
+        """Emits the sum of a gradient with that which is there already."""
+        number = self.joint.tensor_number(place)
+        made = self.graph.call_function(add, (number, self.read(node)))
+        made.meta = {**node.meta, ADDED: place}
+        self.sums[place] = made
 
     def take(self, value: fx.Node) -> None:
-        """Makes the by-product of the latest run the one to read."""
-        self.write(value, self.pending.pop(value))
+        """Makes the by-product of the latest run the one to read; nobody reads running statistics
+        that a later run did not make."""
+        if value in self.pending:
+            self.write(value, self.pending.pop(value))
 
     def arrive(self, values: Iterable[fx.Node]) -> None:
         """Waits for those of some values that are being fetched."""
@@ -317,8 +363,15 @@ def rewrite(joint: Joint, steps: Iterable[tuple[Any, ...]]) -> Rewritten:
     taken |= {first.values[node]: second.values[node] for node in kept[1]}
     second.registers = {r: taken[n] for r, n in first.registers.items() if n in taken}
     second.arriving = {taken[n]: fetch for n, fetch in first.arriving.items()}
-    _emit(second, after)
-    gradients = [second.read(n) if isinstance(n, fx.Node) else n for n in joint.backward_outputs]
+    _emit(second, after, _last_gradients(joint, after) if joint.in_place else {})
+    if joint.in_place:
+        for place, node in joint.gradients():
+            if place not in second.sums:
+                second.sum(place, node)
+    gradients = [
+        second.sums.get(place) or second.read(node) if isinstance(node, fx.Node) else node
+        for place, node in enumerate(joint.backward_outputs)
+    ]
     backward = second.finish(gradients, joint.backward_descriptors)
     modules = [_compat.make_graph_module(joint.module, g) for g in (forward, backward)]
     calls = first.calls | second.calls
@@ -333,18 +386,39 @@ def rewrite(joint: Joint, steps: Iterable[tuple[Any, ...]]) -> Rewritten:
     return Rewritten(modules[0], modules[1], calls, len(joint.forward_outputs), host)
 
 
-def _emit(emitter: Emitter, steps: list[Statement]) -> None:
-    for step in steps:
+Gradients = dict[fx.Node, list[tuple[int, fx.Node]]]
+"""Gradients of inputs, each with the number of its input, by the value that they belong to."""
+
+
+def _last_gradients(joint: Joint, steps: list[Statement]) -> dict[int, Gradients]:
+    """Gradients that a statement is the last one to make, by its place."""
+    found: dict[int, Gradients] = {}
+    last = {step.call: place for place, step in enumerate(steps) if step.kind == "call"}
+    for number, node in joint.gradients():
+        base = joint.base[node]
+        place = last.get(joint.call_of.get(base))
+        if place is not None and joint.is_made_backward(base):
+            found.setdefault(place, {}).setdefault(base, []).append((number, node))
+    return found
+
+
+def _emit(
+    emitter: Emitter, steps: list[Statement], gradients: dict[int, Gradients] | None = None
+) -> None:
+    for place, step in enumerate(steps):
         if step.kind == "call" and step.call is not None:
             emitter.arrive(step.call.needs)
             emitter.run(step.call)
+            if gradients and place in gradients:
+                emitter.add(step.call, gradients[place])
             if step.call.values:
                 emitter.registers[step.register] = emitter.values[step.call.values[0]]
         elif step.kind == "take" and step.call is not None and step.value is not None:
             # In a plan a by-product reads its operator: what holds that may go from here on.
             emitter.arrive(step.call.values[:1])
             emitter.take(step.value)
-            emitter.registers[step.register] = emitter.values[step.value]
+            if step.value in emitter.values:
+                emitter.registers[step.register] = emitter.values[step.value]
         elif step.kind == "end":
             values = (value for call in emitter.joint.calls for value in call.values)
             emitter.arrive(value for value in values if value in emitter.joint.results)
@@ -394,9 +468,13 @@ def _saved(
             made.update(call.values[:1])
         elif step.kind in ("take", "prefetch") and step.value is not None:
             made.add(step.value)
+    # Gradients that are added in place are read where they are made.
+    ran = {step.call for step in steps if step.kind == "call"}
+    added = {node for _, node in joint.gradients()} if joint.in_place else set()
     for node in joint.backward_outputs:
         if isinstance(node, fx.Node):
-            read(node)
+            if node not in added or joint.call_of.get(joint.base[node]) not in ran:
+                read(node)
     places = {node: k for k, node in enumerate(joint.module.graph.nodes)}
     unchecked = "saved_tensor_with_no_vc_check"
     ordered = sorted(found, key=lambda n: (bool(n.meta.get(unchecked)), places[n]))
@@ -409,7 +487,7 @@ def _twin(node: fx.Node, base: fx.Node) -> bool:
 
 def fixed_generator(node: fx.Node) -> bool:
     """Returns true for attention without dropout, which carries the mark of randomness."""
-    if "attention" not in str(node.target):
+    if node.target.namespace != "aten" or "attention" not in str(node.target):
         return False
     for argument in node.target._schema.arguments:
         if argument.name == "dropout_p":

@@ -25,9 +25,11 @@ from torch.utils.checkpoint import (
 
 from ..errors import InfeasibleBudget, InvalidArgument, LimitReached
 from . import _compat
+from .amounts import amount
 from .backend import measure, traced
 from .partition import Joint
-from .planner import Planner, Settings, amount, no_copies
+from .planner import Planner, Settings, no_copies
+from .purity import is_known
 
 Place = tuple[Any, int]
 """An operator, and which of its calls in a block it is."""
@@ -62,7 +64,8 @@ class Policies:
                 count = counts[bool(ctx.is_recompute)]
                 place = (op, count[op])
                 count[op] += 1
-                keep = place in saved
+                # What may have a hidden state runs once.
+                keep = place in saved or not is_known(op)
                 return CheckpointPolicy.MUST_SAVE if keep else CheckpointPolicy.PREFER_RECOMPUTE
 
             return create_selective_checkpoint_contexts(policy)

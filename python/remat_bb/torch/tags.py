@@ -13,6 +13,7 @@ from torch.utils.checkpoint import CheckpointPolicy
 from ..errors import InvalidArgument
 from . import _compat
 from ._compat import fx
+from .purity import may_run_again
 
 CHOICES = ("plan", "keep")
 """Words for what becomes of tags."""
@@ -42,8 +43,8 @@ def split(module: fx.GraphModule) -> None:
     """Gives readers in the backward pass copies of what checkpointed regions compute again.
 
     As torch does, the last value of a region that another region reads is saved instead. Operators
-    that draw random numbers, communicate or change something are not copied: the plan decides
-    whether they run again, with the same numbers.
+    that draw random numbers are not copied: the plan decides whether they run again, with the same
+    numbers. Nor are those that communicate, change something or are not known to be pure.
     """
     _compat.cleanup_recompute_tags(module, is_default_partition=False)
     backward: set[fx.Node] = set()
@@ -84,11 +85,4 @@ def _is_repeated(node: fx.Node) -> bool:
     if _compat.is_getitem(node):
         (source,) = node.all_input_nodes
         return _is_repeated(source)
-    target = node.target
-    return (
-        _compat.must_recompute(node)
-        and isinstance(target, _compat.OpOverload)
-        and not target._schema.is_mutable
-        and not _compat.is_random(node)
-        and not _compat.is_collective(node)
-    )
+    return _compat.must_recompute(node) and may_run_again(node) and not _compat.is_random(node)

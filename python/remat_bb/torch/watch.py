@@ -1,4 +1,4 @@
-"""First steps of compiled graphs, watched: their measured peak against the budget."""
+"""Steps of compiled graphs, watched: their measured peak against the budget."""
 
 from __future__ import annotations
 
@@ -12,50 +12,71 @@ import torch
 from .. import _native
 from ..errors import RematError
 from . import _compat
+from .accumulate import present_bytes
 from .cost import peak_bytes
 from .planner import Report
 
 Run = Callable[[Any], Any]
 
 
+WARNED_AGAIN = 1.01
+"""Share of the peak that was warned of beyond which a later step is warned of, too."""
+
+
 class Watch:
-    """A watch on the first forward and the first backward pass of one plan.
+    """A watch on steps of one plan: the first, second, fourth, eighth, ... and the first that adds
+    to gradients of earlier ones.
 
     On the processor the allocator's events are recorded, on a GPU the counter of its peak is set
-    back once. Later passes run as they were compiled.
+    back. Other steps run as they were compiled.
 
     Args:
-        report: The plan's report: its ``measured_bytes`` are set.
+        report: The plan's report: its ``measured_bytes`` are the most that was measured.
         strict: True if a peak above the budget is an error, false if it is a warning.
     """
 
     def __init__(self, report: Report, strict: bool) -> None:
         self.report = report
         self.strict = strict
-        self.seen: dict[bool, bool] = {False: False, True: False}
+        self.steps = 0
+        self.has_added = False
         self.device: torch.device | None = None
         self.peak = 0
+        self.present = 0
+        self.beside = 0
+        # Memory that the forward pass of the step that is watched has left; None for other steps.
         self.held: int | None = None
+        self.warned = 0
 
     def over(self, run: Run, is_backward: bool) -> Run:
-        """A pass that is watched the first time that it runs."""
+        """A pass that is watched where its step is."""
 
         def watched(arguments: Any) -> Any:
-            # A pass within another one, or beside a profiler of the user's, is not measured.
-            if self.seen[is_backward] or _compat.is_profiled():
-                return run(arguments)
-            self.seen[is_backward] = True
             return self._backward(run, arguments) if is_backward else self._forward(run, arguments)
 
         watched._boxed_call = True  # type: ignore[attr-defined]
         return watched
 
+    def _is_due(self, arguments: Any) -> bool:
+        # A pass within another one, or beside a profiler of the user's, is not measured.
+        if _compat.is_profiled():
+            return False
+        self.steps += 1
+        is_new = not self.has_added and present_bytes(arguments) > 0
+        self.has_added |= is_new
+        return is_new or self.steps & (self.steps - 1) == 0
+
     def _forward(self, run: Run, arguments: Any) -> Any:
+        self.held = None
+        if not self._is_due(arguments):
+            return run(arguments)
+        self.present = present_bytes(arguments)
         tensors = [x for x in arguments if isinstance(x, torch.Tensor)]
         self.device = next((x.device for x in tensors if x.is_cuda), None)
         del tensors
         if self.device is not None:
             torch.cuda.reset_peak_memory_stats(self.device)
+            self.beside = torch.cuda.memory_allocated(self.device) - self._before()
             self.held = 0
             return run(arguments)
         # What is garbage before the step is not to be let go of in it.
@@ -67,29 +88,42 @@ class Watch:
         return found
 
     def _backward(self, run: Run, arguments: Any) -> Any:
-        if self.held is None:
+        if self.held is None or _compat.is_profiled():
             return run(arguments)
+        held, self.held = self.held, None
         if self.device is not None:
             found = run(arguments)
             self._judge(torch.cuda.max_memory_allocated(self.device))
             return found
         with _compat.traced_memory() as events:
             found = run(arguments)
-        peak = max(self.peak, self.held + peak_bytes(events))
-        self._judge(peak + self.report.fixed_bytes)
+        peak = max(self.peak, held + peak_bytes(events))
+        self._judge(peak + self._before())
         return found
+
+    def _before(self) -> int:
+        """Memory that the plan takes to be there before the step, with the gradients that are."""
+        return self.report.fixed_bytes - self.report.accumulated_bytes + self.present
 
     def _judge(self, measured: int) -> None:
         report = self.report
-        report.measured_bytes = measured
-        if measured <= report.budget_bytes:
+        report.measured_bytes = max(measured, report.measured_bytes or 0)
+        if measured <= report.budget_bytes or measured <= WARNED_AGAIN * self.warned:
             return
+        self.warned = 0 if self.strict else measured
         size = _native.format_bytes
+        which = "the first step" if self.steps == 1 else f"step {self.steps}"
         words = (
-            f"the first step took {size(measured)} ({measured} bytes), above the budget of "
+            f"{which} took {size(measured)} ({measured} bytes), above the budget of "
             f"{size(report.budget_bytes)}; {size(report.predicted_bytes)} were predicted"
         )
         remedy = "compile_with_budget measures, and plans for less until the budget is kept"
+        if self.present > 0 and not report.accumulated_bytes:
+            words += f", without the {size(self.present)} of gradients that are there"
+            remedy = "with accumulate=True the plan counts them"
+        elif self.device is not None and self.beside > measured - report.budget_bytes:
+            words += f"; {size(self.beside)} more are there than when it was compiled"
+            remedy = "extra_bytes is for states of an optimizer and the like"
         if self.strict:
             raise RematError(words, remedy=remedy)
         warnings.warn(f"{words}: {remedy}", stacklevel=2)

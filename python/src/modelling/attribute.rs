@@ -35,8 +35,46 @@ pub fn end_of_range(
     }
 }
 
+/// The default of an attribute that is known and has no effect; `None` for another name.
+pub fn default_of(name: &str) -> Option<i32> {
+    match name {
+        "partition" | "poolignore" => Some(0),
+        "iislbforce" | "iisubforce" | "iisconstrforce" => Some(-1),
+        _ => None,
+    }
+}
+
+/// Refuses another value than the default of an attribute that has no effect.
+///
+/// # Errors
+/// `GurobiError` names the attribute.
+pub fn only_default(name: &str, value: f64, default: i32) -> PyResult<()> {
+    match value == f64::from(default) {
+        true => Ok(()),
+        false => {
+            let words = format!("attribute '{name}' is not supported by remat-bb: only {default}");
+            Err(error(Errno::NotSupported, words))
+        }
+    }
+}
+
+/// Attributes of gurobipy's variables and constraints that are refused: `left_out.py` lists them.
+const LEFT_OUT: [&str; 7] = [
+    "barx",
+    "objn",
+    "pwlobjcvx",
+    "scennlb",
+    "scennobj",
+    "scennrhs",
+    "scennub",
+];
+
 /// The error of an attribute that a class has not; `doing` says what was tried.
 pub fn unknown(class: &str, name: &str, doing: &str) -> PyErr {
+    if LEFT_OUT.contains(&name.to_ascii_lowercase().as_str()) {
+        let words = format!("attribute '{name}' is not supported by remat-bb");
+        return no_attribute(Errno::NotSupported, words);
+    }
     let words = format!("'remat_bb.gurobi.{class}' object has no attribute '{name}'{doing}");
     no_attribute(Errno::UnknownAttribute, words)
 }

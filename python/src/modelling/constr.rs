@@ -1,10 +1,10 @@
 //! Constraints: rows of a model.
 
-use super::attribute::{end_of_range, unknown, wanted};
+use super::attribute::{default_of, end_of_range, only_default, unknown, wanted};
 use super::home::{Home, edit};
 use super::relation::Sense;
 use super::trouble::unavailable;
-use super::var::basis_code;
+use super::var::{UNDEFINED, basis_code};
 use crate::attributes;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -157,7 +157,16 @@ impl Constr {
                 let iis = state.iis.as_ref().ok_or_else(|| unavailable("IISConstr"))?;
                 i32::from(iis.rows.contains(&self.row)).into_py_any(py)
             }
-            _ => return Ok(None),
+            "ctag" => {
+                let tag = self.home.state().row_tags.get(&self.row).cloned();
+                tag.unwrap_or_default().into_py_any(py)
+            }
+            // The simplex methods take no start from attributes.
+            "dstart" => UNDEFINED.into_py_any(py),
+            _ => match default_of(name) {
+                Some(default) => default.into_py_any(py),
+                None => return Ok(None),
+            },
         };
         found.map(Some)
     }
@@ -183,9 +192,17 @@ impl Constr {
                 self.home.state().lazy.insert(self.row, lazy);
                 Ok(())
             }
-            // Where a simplex starts from changes no answer.
-            "cbasis" | "dstart" | "ctag" => Ok(()),
-            _ => return Ok(false),
+            "ctag" => {
+                let tag = value.cast::<PyString>()?.to_string();
+                self.home.state().row_tags.insert(self.row, tag);
+                Ok(())
+            }
+            // The start of a simplex method changes no answer.
+            "cbasis" | "dstart" => Ok(()),
+            _ => match default_of(name) {
+                Some(default) => only_default(name, wanted()?, default),
+                None => return Ok(false),
+            },
         };
         done.map(|()| true)
     }

@@ -27,6 +27,10 @@ pub struct State {
     pub hints: HashMap<u32, (f64, i32)>,
     /// Branching priorities by handle of columns.
     pub priorities: HashMap<u32, i32>,
+    /// Tags by handle of columns.
+    pub col_tags: HashMap<u32, String>,
+    /// Tags by handle of rows.
+    pub row_tags: HashMap<u32, String>,
     /// Laziness by handle of rows.
     pub lazy: HashMap<u32, i32>,
     /// Ranges of the answer's basis, once one is asked for; `None` within where there are none.

@@ -84,9 +84,17 @@ impl Operand {
         }
     }
 
+    /// A quadratic expression without products as the linear one that it is.
+    fn without_products(self) -> Operand {
+        match self {
+            Operand::Quadratic(q) if q.terms.is_empty() => Operand::Linear(q.linear),
+            other => other,
+        }
+    }
+
     /// The product; `None` for one of more than two variables.
     pub fn times(self, other: Operand) -> Option<Operand> {
-        Some(match (self, other) {
+        Some(match (self.without_products(), other.without_products()) {
             (Operand::Number(v), other) | (other, Operand::Number(v)) => other.scaled(v),
             (Operand::Linear(a), Operand::Linear(b)) => Operand::Quadratic(a.times(&b)),
             (Operand::Quadratic(mut q), Operand::Linear(e))

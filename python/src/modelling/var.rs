@@ -1,6 +1,6 @@
 //! Variables: columns of a model.
 
-use super::attribute::{end_of_range, unknown, wanted};
+use super::attribute::{default_of, end_of_range, only_default, unknown, wanted};
 use super::home::{Home, edit};
 use super::operand::{Operand, Operator, operate, power, reflected, relate};
 use super::relation::Sense;
@@ -263,7 +263,16 @@ impl Var {
             }
             "iislb" => self.in_iis(|iis| &iis.lower, "IISLB")?.into_py_any(py),
             "iisub" => self.in_iis(|iis| &iis.upper, "IISUB")?.into_py_any(py),
-            _ => return Ok(None),
+            "vtag" => {
+                let tag = self.home.state().col_tags.get(&self.col).cloned();
+                tag.unwrap_or_default().into_py_any(py)
+            }
+            // The simplex methods take no start from attributes.
+            "pstart" => UNDEFINED.into_py_any(py),
+            _ => match default_of(name) {
+                Some(default) => default.into_py_any(py),
+                None => return Ok(None),
+            },
         };
         found.map(Some)
     }
@@ -331,9 +340,17 @@ impl Var {
                 self.home.state().priorities.insert(self.col, priority);
                 Ok(())
             }
-            // Where a simplex starts from changes no answer.
-            "vbasis" | "pstart" | "partition" | "vtag" => Ok(()),
-            _ => return Ok(false),
+            "vtag" => {
+                let tag = value.cast::<PyString>()?.to_string();
+                self.home.state().col_tags.insert(self.col, tag);
+                Ok(())
+            }
+            // The start of a simplex method changes no answer.
+            "vbasis" | "pstart" | "partition" => Ok(()),
+            _ => match default_of(name) {
+                Some(default) => only_default(name, wanted()?, default),
+                None => return Ok(false),
+            },
         };
         done.map(|()| true)
     }

@@ -1,10 +1,14 @@
 //! Answers to programs, and looks at their search.
 
+use crate::copied_as_itself;
+use crate::numbers::whole_if_given;
+use crate::pickled::{Reduced, packed, reduced, unpacked};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use remat_formulations::program;
 use remat_lp::VarStatus;
 use remat_solver::mip;
+use std::borrow::Cow;
 
 /// A look at the search in a program.
 #[pyclass(frozen, get_all, module = "remat_bb")]
@@ -38,7 +42,7 @@ impl From<&mip::Progress> for ProgramProgress {
 }
 
 /// The answer to a program.
-#[pyclass(frozen, module = "remat_bb")]
+#[pyclass(frozen, weakref, module = "remat_bb")]
 pub struct Answer {
     /// The answer.
     pub inner: program::Answer,
@@ -55,10 +59,24 @@ fn status_letters(of: &[Option<VarStatus>]) -> String {
     of.iter().map(letter).collect()
 }
 
+copied_as_itself!(Answer);
+
 #[pymethods]
 impl Answer {
-    /// ``optimal``, ``infeasible``, ``unbounded``, ``cutoff`` (nothing is better),
-    /// ``time limit``, ``node limit``, ``iteration limit``, ``memory limit``, ``work limit``,
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (Cow<'static, [u8]>,)>> {
+        reduced(py, "Answer", (packed(&self.inner)?.into(),))
+    }
+
+    /// The answer of a pickle.
+    #[staticmethod]
+    fn __restored__(bytes: &[u8]) -> PyResult<Self> {
+        let inner = unpacked(bytes)?;
+        Ok(Answer { inner })
+    }
+
+    /// ``optimal``, ``infeasible``, ``unbounded``, ``infeasible or unbounded`` (the relaxation
+    /// has no limit, no point was found), ``cutoff`` (nothing is better), ``time limit``,
+    /// ``node limit``, ``iteration limit``, ``memory limit``, ``work limit``,
     /// ``interrupted`` or ``numeric`` (trouble that no remedy cured).
     #[getter]
     fn status(&self) -> &'static str {
@@ -96,10 +114,15 @@ impl Answer {
     }
 
     /// Values of a point by handle, as an array; ``None`` where there is no such point.
-    #[pyo3(signature = (number = 0))]
-    fn x<'py>(&self, py: Python<'py>, number: usize) -> Option<Bound<'py, PyArray1<f64>>> {
-        let point = self.inner.points.get(number)?;
-        Some(point.x.clone().into_pyarray(py))
+    #[pyo3(signature = (number = None))]
+    fn x<'py>(
+        &self,
+        py: Python<'py>,
+        number: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
+        let number: usize = whole_if_given("number", number)?.unwrap_or(0);
+        let point = self.inner.points.get(number);
+        Ok(point.map(|point| point.x.clone().into_pyarray(py)))
     }
 
     /// By row the change of the objective per unit of its side; ``None`` with integers.
@@ -135,6 +158,18 @@ impl Answer {
     #[getter]
     fn ray<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
         Some(self.inner.ray.clone()?.into_pyarray(py))
+    }
+
+    /// Objective and bound as fractions, and the reason why they could not be settled, each ``None``
+    /// where there is none; ``None`` unless ``exact`` was asked for.
+    #[getter]
+    fn exact(&self) -> Option<(Option<&str>, Option<&str>, Option<&str>)> {
+        let exact = self.inner.exact.as_ref()?;
+        Some((
+            exact.objective.as_deref(),
+            exact.bound.as_deref(),
+            exact.problem.as_deref(),
+        ))
     }
 
     /// Nodes of the tree.

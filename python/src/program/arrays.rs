@@ -1,5 +1,6 @@
 //! Vectors of numbers and names from Python: NumPy arrays and sequences.
 
+use crate::numbers::{whole, wrong_type};
 use crate::trouble::Trouble;
 use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -38,32 +39,32 @@ pub fn numbers<'py>(name: &str, value: &Bound<'py, PyAny>) -> PyResult<Numbers<'
         Err(_) => None,
     };
     let list = list.map_or_else(|| value.extract::<Vec<f64>>(), Ok);
-    let owned = list.map_err(|_| Trouble::argument(name, "a vector of numbers is needed"))?;
+    let owned = list.map_err(|_| wrong_type(name, value, "a vector of numbers"))?;
     Ok(Numbers::Owned(owned))
 }
 
 /// Whole numbers not below 0 of an argument.
 ///
 /// # Errors
-/// `InvalidArgument` names the argument.
-pub fn indices(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
-    macro_rules! whole {
+/// `InvalidType`, and `InvalidArgument` for a number that is below 0 or too large.
+pub fn indices<T: TryFrom<u64>>(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
+    macro_rules! whole_array {
         ($($kind:ty),*) => {$(
             if let Ok(array) = value.extract::<PyReadonlyArray1<'_, $kind>>() {
-                let whole: Result<Vec<_>, _> = array.as_array().iter().map(|&k| usize::try_from(k)).collect();
-                return whole.map_err(|_| negative(name));
+                let each = |&k: &$kind| u64::try_from(k).ok().and_then(|k| T::try_from(k).ok());
+                let numbers = array.as_array();
+                let whole: Option<Vec<T>> = numbers.iter().map(each).collect();
+                if let Some(whole) = whole {
+                    return Ok(whole);
+                }
             }
         )*};
     }
-    whole!(i32, i64, u32, u64);
-    let list = value.extract::<Vec<i64>>();
-    let list = list.map_err(|_| Trouble::argument(name, "a vector of whole numbers is needed"))?;
-    let whole: Result<Vec<_>, _> = list.into_iter().map(usize::try_from).collect();
-    whole.map_err(|_| negative(name))
-}
-
-fn negative(name: &str) -> PyErr {
-    Trouble::argument(name, "a number below 0 stands among the positions").into()
+    whole_array!(i32, i64, u32, u64);
+    let members = value.try_iter();
+    let members = members.map_err(|_| wrong_type(name, value, "a vector of whole numbers"))?;
+    let each = |(k, member): (usize, PyResult<_>)| whole(&format!("{name}[{k}]"), &member?);
+    members.enumerate().map(each).collect()
 }
 
 /// Checks that an argument has one entry for each of something.

@@ -52,13 +52,14 @@ impl Program {
         &self,
         py: Python<'_>,
         time_limit: Option<Bound<'_, PyAny>>,
-        threads: Option<i64>,
+        threads: Option<Bound<'_, PyAny>>,
         stop: Option<&Bound<'_, Stop>>,
     ) -> PyResult<Option<Iis>> {
         let limits = Limits {
             time_limit,
+            effort: None,
             threads,
-            seed: 0,
+            seed: None,
             gap: None,
         };
         let limits = limits.settings()?;

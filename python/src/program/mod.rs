@@ -12,12 +12,16 @@ pub mod arrays;
 pub mod iis;
 pub mod solving;
 
+use crate::numbers::{ColHandle, RowHandle};
+use crate::pickled::{Reduced, packed, reduced, unpacked};
+use crate::relay::apart;
 use crate::trouble::Trouble;
 use arrays::{check_length, indices, numbers};
 use pyo3::prelude::*;
 use remat_formulations::program::{self, Col, Kind, ProgramError, Row};
 use remat_lp::{Sense, lp_format, mps};
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -32,7 +36,7 @@ impl From<ProgramError> for Trouble {
 }
 
 /// A linear or mixed-integer program under edit.
-#[pyclass(frozen, module = "remat_bb")]
+#[pyclass(frozen, weakref, module = "remat_bb")]
 #[derive(Default)]
 pub struct Program {
     /// The program, which others may share.
@@ -112,9 +116,34 @@ fn check_names(names: Option<&Vec<String>>, count: usize) -> PyResult<()> {
     names.map_or(Ok(()), |names| check_length("names", names.len(), count))
 }
 
-/// Handles as Python gives them.
-fn cols(of: Vec<usize>) -> Vec<Col> {
-    of.into_iter().map(|k| Col(k as u32)).collect()
+#[pymethods]
+impl Program {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (Cow<'static, [u8]>,)>> {
+        let bytes = packed(&*self.lock())?;
+        reduced(py, "Program", (bytes.into(),))
+    }
+
+    /// The program of a pickle.
+    #[staticmethod]
+    fn __restored__(bytes: &[u8]) -> PyResult<Self> {
+        let program: program::Program = unpacked(bytes)?;
+        Ok(Program {
+            inner: Arc::new(Mutex::new(program)),
+            ..Program::default()
+        })
+    }
+
+    /// A program of its own with the same columns and rows.
+    fn __copy__(&self) -> Self {
+        Program {
+            inner: Arc::new(Mutex::new(self.lock().clone())),
+            ..Program::default()
+        }
+    }
+
+    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> Self {
+        self.__copy__()
+    }
 }
 
 #[pymethods]
@@ -129,28 +158,24 @@ impl Program {
     }
 
     /// A program of an MPS or LP file (``.lp``), plain or gzipped: handles are its columns and
-    /// rows in order.
+    /// rows in order. Implications, ordered sets and semi-continuous columns are read as well.
     ///
     /// Raises:
     ///     RematError: names file, line and what would be right.
     #[staticmethod]
     #[pyo3(signature = (path, /))]
-    fn read(path: PathBuf) -> PyResult<Self> {
+    fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let name = path.to_string_lossy().to_lowercase();
         let name = name.trim_end_matches(".gz");
         let unread =
             |words: String| Trouble::new("RematError", words).at(path.display().to_string());
-        let inner = match name.ends_with(".lp") || name.ends_with(".rlp") {
-            true => {
-                let file = lp_format::read_all(&path).map_err(|e| unread(e.to_string()))?;
-                program::Program::of_lp(&file)
+        let file = apart(py, || {
+            match name.ends_with(".lp") || name.ends_with(".rlp") {
+                true => lp_format::read_all(&path).map_err(|e| unread(e.to_string())),
+                false => mps::read_all(&path).map_err(|e| unread(e.to_string())),
             }
-            false => {
-                let model = mps::read(&path).map_err(|e| unread(e.to_string()))?;
-                program::Program::of_model(&model)
-            }
-        };
-        let inner = inner.map_err(Trouble::from)?;
+        })?;
+        let inner = program::Program::of_file(&file?).map_err(Trouble::from)?;
         Ok(Program {
             inner: Arc::new(Mutex::new(inner)),
             names: Mutex::default(),
@@ -158,15 +183,24 @@ impl Program {
     }
 
     /// Writes an LP file (``.lp``) or an MPS file, gzipped where the name ends in ``.gz``.
-    fn write(&self, path: PathBuf) -> PyResult<()> {
-        let model = self.lock().compile().map_err(Trouble::from)?.model;
+    /// Implications, ordered sets and semi-continuous columns are written as they are, other special
+    /// constraints as rows and columns.
+    ///
+    /// Raises:
+    ///     FileError: in the words of the system; for the ending of another compression.
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let name = path.to_string_lossy().to_lowercase();
+        program::check_ending(&name).map_err(|e| Trouble::file(&path, e))?;
+        let program = self.lock().clone();
         let name = name.trim_end_matches(".gz");
-        match name.ends_with(".lp") {
-            true => lp_format::write(&model, &path).map_err(|e| Trouble::file(&path, e))?,
-            false => mps::write(&model, &path).map_err(|e| Trouble::file(&path, e))?,
-        }
-        Ok(())
+        let written = apart(py, || {
+            let file = program.file()?;
+            match name.ends_with(".lp") || name.ends_with(".rlp") {
+                true => lp_format::write_all(&file, &path).map_err(|e| Trouble::file(&path, e)),
+                false => mps::write_all(&file, &path).map_err(|e| Trouble::file(&path, e)),
+            }
+        });
+        Ok(written??)
     }
 
     /// Adds columns without entries.
@@ -197,14 +231,16 @@ impl Program {
         check_length("cost", cost.len(), lower.len())?;
         check_length("kinds", kinds.chars().count(), lower.len())?;
         check_names(names.as_ref(), lower.len())?;
-        let mut program = self.lock();
-        let first = program.col_handles();
-        for (k, letter) in kinds.chars().enumerate() {
-            let name = names.as_ref().map(|names| names[k].as_str());
-            let added = program.add_col(lower[k], upper[k], cost[k], kind(letter)?, name);
-            added.map_err(Trouble::from)?;
-        }
-        Ok(first)
+        let kinds = kinds.chars().map(kind).collect::<PyResult<Vec<_>>>()?;
+        let add = |program: &mut program::Program| {
+            let first = program.col_handles();
+            for (k, kind) in kinds.into_iter().enumerate() {
+                let name = names.as_ref().map(|names| names[k].as_str());
+                program.add_col(lower[k], upper[k], cost[k], kind, name)?;
+            }
+            Ok(first)
+        };
+        Ok(self.lock().all_or_none(add).map_err(Trouble::from)?)
     }
 
     /// Adds rows in compressed form.
@@ -223,13 +259,13 @@ impl Program {
         lower: &Bound<'_, PyAny>,
         upper: &Bound<'_, PyAny>,
         starts: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = positions)] indices: Vec<usize>,
+        #[pyo3(from_py_with = positions)] indices: Vec<u32>,
         values: &Bound<'_, PyAny>,
         names: Option<Vec<String>>,
     ) -> PyResult<usize> {
         let (lower, upper) = (numbers("lower", lower)?, numbers("upper", upper)?);
         let (lower, upper) = (lower.as_slice(), upper.as_slice());
-        let starts = arrays::indices("starts", starts)?;
+        let starts: Vec<usize> = arrays::indices("starts", starts)?;
         let values = numbers("values", values)?;
         let values = values.as_slice();
         check_length("upper", upper.len(), lower.len())?;
@@ -241,109 +277,115 @@ impl Program {
             let words = format!("they must go up from 0 to the {} values", values.len());
             return Err(Trouble::argument("starts", words).into());
         }
-        let mut program = self.lock();
-        let first = program.row_handles();
-        let mut entries = Vec::new();
-        for k in 0..lower.len() {
-            let range = starts[k]..starts[k + 1];
-            entries.clear();
-            let row = indices[range.clone()].iter().zip(&values[range]);
-            entries.extend(row.map(|(&j, &v)| (Col(j as u32), v)));
-            let name = names.as_ref().map(|names| names[k].as_str());
-            let added = program.add_row(&entries, lower[k], upper[k], name);
-            added.map_err(Trouble::from)?;
-        }
-        Ok(first)
+        let add = |program: &mut program::Program| {
+            let first = program.row_handles();
+            let mut entries = Vec::new();
+            for k in 0..lower.len() {
+                let range = starts[k]..starts[k + 1];
+                entries.clear();
+                let row = indices[range.clone()].iter().zip(&values[range]);
+                entries.extend(row.map(|(&j, &v)| (Col(j), v)));
+                let name = names.as_ref().map(|names| names[k].as_str());
+                program.add_row(&entries, lower[k], upper[k], name)?;
+            }
+            Ok(first)
+        };
+        Ok(self.lock().all_or_none(add).map_err(Trouble::from)?)
     }
 
     /// Removes columns and their entries.
     fn remove_cols(&self, handles: &Bound<'_, PyAny>) -> PyResult<()> {
-        let handles = cols(indices("handles", handles)?);
+        let handles: Vec<u32> = indices("handles", handles)?;
+        let handles: Vec<Col> = handles.into_iter().map(Col).collect();
         Ok(self.lock().remove_cols(&handles).map_err(Trouble::from)?)
     }
 
-    /// Removes rows.
+    /// Removes rows: all, or none where one is not in the program.
     fn remove_rows(&self, handles: &Bound<'_, PyAny>) -> PyResult<()> {
-        for k in indices("handles", handles)? {
-            self.lock()
-                .remove_row(Row(k as u32))
-                .map_err(Trouble::from)?;
+        let handles: Vec<u32> = indices("handles", handles)?;
+        let handles: BTreeSet<Row> = handles.into_iter().map(Row).collect();
+        let mut program = self.lock();
+        for &row in &handles {
+            program.row_bounds(row).map_err(Trouble::from)?;
+        }
+        for row in handles {
+            program.remove_row(row).map_err(Trouble::from)?;
         }
         Ok(())
     }
 
     /// Sets the bounds of a column.
-    fn set_bounds(&self, col: u32, lower: f64, upper: f64) -> PyResult<()> {
-        let set = self.lock().set_col_bounds(Col(col), lower, upper);
+    fn set_bounds(&self, col: ColHandle, lower: f64, upper: f64) -> PyResult<()> {
+        let set = self.lock().set_col_bounds(Col(col.0), lower, upper);
         Ok(set.map_err(Trouble::from)?)
     }
 
     /// Sets the cost of a column.
-    fn set_cost(&self, col: u32, cost: f64) -> PyResult<()> {
+    fn set_cost(&self, col: ColHandle, cost: f64) -> PyResult<()> {
         Ok(self
             .lock()
-            .set_cost(Col(col), cost)
+            .set_cost(Col(col.0), cost)
             .map_err(Trouble::from)?)
     }
 
     /// Sets the kind of a column: ``C``, ``B``, ``I``, ``S`` or ``N``.
     #[pyo3(signature = (col, kind, /))]
-    fn set_kind(&self, col: u32, kind: char) -> PyResult<()> {
-        let set = self.lock().set_kind(Col(col), self::kind(kind)?);
+    fn set_kind(&self, col: ColHandle, kind: char) -> PyResult<()> {
+        let set = self.lock().set_kind(Col(col.0), self::kind(kind)?);
         Ok(set.map_err(Trouble::from)?)
     }
 
     /// Sets the sides of a row.
-    fn set_sides(&self, row: u32, lower: f64, upper: f64) -> PyResult<()> {
-        let set = self.lock().set_row_bounds(Row(row), lower, upper);
+    fn set_sides(&self, row: RowHandle, lower: f64, upper: f64) -> PyResult<()> {
+        let set = self.lock().set_row_bounds(Row(row.0), lower, upper);
         Ok(set.map_err(Trouble::from)?)
     }
 
     /// Sets the entry of a row in a column.
-    fn set_entry(&self, row: u32, col: u32, value: f64) -> PyResult<()> {
-        let set = self.lock().set_entry(Row(row), Col(col), value);
+    fn set_entry(&self, row: RowHandle, col: ColHandle, value: f64) -> PyResult<()> {
+        let set = self.lock().set_entry(Row(row.0), Col(col.0), value);
         Ok(set.map_err(Trouble::from)?)
     }
 
     /// Bounds of a column.
-    fn bounds(&self, col: u32) -> PyResult<(f64, f64)> {
-        Ok(self.lock().col_bounds(Col(col)).map_err(Trouble::from)?)
+    fn bounds(&self, col: ColHandle) -> PyResult<(f64, f64)> {
+        Ok(self.lock().col_bounds(Col(col.0)).map_err(Trouble::from)?)
     }
 
     /// Cost of a column.
-    fn cost(&self, col: u32) -> PyResult<f64> {
-        Ok(self.lock().cost(Col(col)).map_err(Trouble::from)?)
+    fn cost(&self, col: ColHandle) -> PyResult<f64> {
+        Ok(self.lock().cost(Col(col.0)).map_err(Trouble::from)?)
     }
 
     /// Kind of a column: ``C``, ``B``, ``I``, ``S`` or ``N``.
-    fn kind(&self, col: u32) -> PyResult<&'static str> {
-        let kind = self.lock().kind(Col(col)).map_err(Trouble::from)?;
+    fn kind(&self, col: ColHandle) -> PyResult<&'static str> {
+        let kind = self.lock().kind(Col(col.0)).map_err(Trouble::from)?;
         Ok(letter(kind))
     }
 
     /// Sides of a row.
-    fn sides(&self, row: u32) -> PyResult<(f64, f64)> {
-        Ok(self.lock().row_bounds(Row(row)).map_err(Trouble::from)?)
+    fn sides(&self, row: RowHandle) -> PyResult<(f64, f64)> {
+        Ok(self.lock().row_bounds(Row(row.0)).map_err(Trouble::from)?)
     }
 
     /// Entries of a row: handles of columns, and numbers.
-    fn entries(&self, row: u32) -> PyResult<Vec<(u32, f64)>> {
+    fn entries(&self, row: RowHandle) -> PyResult<Vec<(u32, f64)>> {
         let program = self.lock();
-        let entries = program.entries(Row(row)).map_err(Trouble::from)?;
+        let entries = program.entries(Row(row.0)).map_err(Trouble::from)?;
         Ok(entries.iter().map(|(col, v)| (col.0, *v)).collect())
     }
 
     /// Name of a column, where it was given one.
-    fn col_name(&self, col: u32) -> PyResult<Option<String>> {
+    fn col_name(&self, col: ColHandle) -> PyResult<Option<String>> {
         let program = self.lock();
-        let name = program.col_name(Col(col)).map_err(Trouble::from)?;
+        let name = program.col_name(Col(col.0)).map_err(Trouble::from)?;
         Ok(name.map(str::to_owned))
     }
 
     /// Name of a row, where it was given one.
-    fn row_name(&self, row: u32) -> PyResult<Option<String>> {
+    fn row_name(&self, row: RowHandle) -> PyResult<Option<String>> {
         let program = self.lock();
-        let name = program.row_name(Row(row)).map_err(Trouble::from)?;
+        let name = program.row_name(Row(row.0)).map_err(Trouble::from)?;
         Ok(name.map(str::to_owned))
     }
 
@@ -376,6 +418,13 @@ impl Program {
     #[getter]
     fn rows(&self) -> Vec<u32> {
         self.lock().rows().map(|r| r.0).collect()
+    }
+
+    /// The first number of the file that it was read from that has more digits than a double holds,
+    /// and was rounded, with its place; ``None`` without one.
+    #[getter]
+    fn rounded(&self) -> Option<String> {
+        self.lock().rounded().map(str::to_owned)
     }
 
     /// Number of columns.
@@ -455,6 +504,6 @@ impl Program {
 }
 
 /// Positions of the argument `indices`.
-fn positions(value: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+fn positions(value: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
     indices("indices", value)
 }

@@ -4,16 +4,17 @@ use super::Program;
 use super::answer::{Answer, ProgramProgress};
 use super::arrays::numbers;
 use crate::arguments::Limits;
-use crate::relay::{Ended, Relay, work_until};
+use crate::numbers::{function_if_given, members, number_if_given, whole_if_given, wrong_type};
+use crate::relay::{Ended, Relay, apart, work_until};
 use crate::trouble::Trouble;
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use remat_formulations::program::{
-    self, BestPoints, Col, Cut, Objective, Point, ProgramSettings, Role, Watcher, complete_start,
-    solve_program,
+    self, BestPoints, Col, Cut, Objective, Point, ProgramSettings, Role, Watcher, check_start,
+    complete_start, solve_program,
 };
 use remat_lp::Algorithm;
-use remat_solver::mip::Progress;
+use remat_solver::mip::{Progress, SolveError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -48,15 +49,28 @@ impl Stop {
 /// absolute and relative tolerance.
 type Given = ((Vec<u32>, Vec<f64>, f64), i32, f64, f64, f64);
 
-fn objective(((cols, values, constant), priority, weight, absolute, relative): Given) -> Objective {
-    Objective {
-        entries: cols.into_iter().map(Col).zip(values).collect(),
+/// Entries out of columns and values.
+///
+/// # Errors
+/// `InvalidArgument` for unequal numbers of columns and values.
+fn entries(argument: &str, cols: Vec<u32>, values: Vec<f64>) -> PyResult<Vec<(Col, f64)>> {
+    if cols.len() != values.len() {
+        let words = format!("{} columns and {} values", cols.len(), values.len());
+        return Err(Trouble::argument(argument, words).into());
+    }
+    Ok(cols.into_iter().map(Col).zip(values).collect())
+}
+
+fn objective(name: &str, given: Given) -> PyResult<Objective> {
+    let ((cols, values, constant), priority, weight, absolute, relative) = given;
+    Ok(Objective {
+        entries: entries(name, cols, values)?,
         constant,
         priority,
         weight,
         absolute,
         relative,
-    }
+    })
 }
 
 /// Passes looks to the waiting thread, and points to a function of Python's at once.
@@ -72,6 +86,43 @@ struct Passing {
 
 /// A row as Python hands it in: columns, values, lower and upper side.
 type GivenRow = (Vec<u32>, Vec<f64>, f64, f64);
+
+fn cut(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Cut> {
+    let right = "(cols, values, lower, upper)";
+    let row: Result<GivenRow, _> = given.extract();
+    let (cols, values, lower, upper) = row.map_err(|_| wrong_type(name, given, right))?;
+    Ok(Cut {
+        entries: entries(name, cols, values)?,
+        lower,
+        upper,
+    })
+}
+
+/// Sets a setting that was given.
+fn replace<T>(setting: &mut T, given: Option<T>) {
+    if let Some(given) = given {
+        *setting = given;
+    }
+}
+
+/// The error of a setting under the name that its argument has.
+fn setting(error: SolveError) -> Trouble {
+    match error {
+        SolveError::Setting {
+            name,
+            value,
+            expected,
+        } => {
+            let name = match name {
+                "relative_gap" => "gap",
+                "limits.seconds" => "time_limit",
+                same => same,
+            };
+            Trouble::argument(name, format!("{expected} is needed, not {value}"))
+        }
+        other => Trouble::new("InvalidArgument", other.to_string()),
+    }
+}
 
 impl Passing {
     /// Keeps the first error, and ends the solve.
@@ -94,26 +145,25 @@ impl Watcher for Passing {
         let objective = self.program.objective_of(x);
         let rows = Python::attach(|py| {
             let x = x.to_vec().into_pyarray(py);
-            let rows = separate.call1(py, (x, objective, integral))?;
-            rows.extract::<Vec<GivenRow>>(py)
+            let rows = separate.call1(py, (x, objective, integral))?.into_bound(py);
+            members("separate", &rows, "a list of rows", cut)
         });
-        let rows = rows.unwrap_or_else(|error| {
+        rows.unwrap_or_else(|error: PyErr| {
             self.fail(error);
             Vec::new()
-        });
-        let cuts = rows.into_iter().map(|(cols, values, lower, upper)| Cut {
-            entries: cols.into_iter().map(Col).zip(values).collect(),
-            lower,
-            upper,
-        });
-        cuts.collect()
+        })
     }
 
     fn suggest(&self, _: &[f64]) -> Vec<Vec<f64>> {
         let Some(suggest) = &self.suggest else {
             return Vec::new();
         };
-        let points = Python::attach(|py| suggest.call0(py)?.extract::<Vec<Vec<f64>>>(py));
+        let points = Python::attach(|py| {
+            let points = suggest.call0(py)?.into_bound(py);
+            members("suggest", &points, "a list of points", |name, point| {
+                Ok(numbers(name, point)?.as_slice().to_vec())
+            })
+        });
         points.unwrap_or_else(|error| {
             self.fail(error);
             Vec::new()
@@ -150,7 +200,7 @@ impl Program {
     ///     Objective and values; ``None`` where nothing is found.
     ///
     /// Raises:
-    ///     InvalidArgument: ``start`` is no vector of numbers.
+    ///     InvalidArgument: ``start`` is no vector of finite numbers and NaN, or is too long.
     fn complete(
         &self,
         py: Python<'_>,
@@ -158,7 +208,9 @@ impl Program {
     ) -> PyResult<Option<(f64, Vec<f64>)>> {
         let start = numbers("start", start)?.as_slice().to_vec();
         let program = self.lock().clone();
-        let point = py.detach(|| complete_start(&program, &start, &ProgramSettings::default()));
+        check_start(&program, &start, "start").map_err(Trouble::from)?;
+        let settings = ProgramSettings::default();
+        let point = apart(py, || complete_start(&program, &start, &settings))?;
         Ok(point.map(|point| (point.objective, point.x)))
     }
 
@@ -185,6 +237,8 @@ impl Program {
     ///     pool_gap, pool_absolute_gap: Largest difference of those to the best, as a share of it
     ///         and in its unit.
     ///     recognise: False leaves everything to the general search.
+    ///     exact: True settles the answer in rational numbers (``Answer.exact``); gaps that are not
+    ///         given are then 0.
     ///     stop: Ends the solve when it is set.
     ///     algorithm: For linear programs: ``auto``, ``primal``, ``dual`` or ``barrier``.
     ///     on_progress: Takes a look now and then.
@@ -202,10 +256,10 @@ impl Program {
     ///
     /// Raises:
     ///     InvalidArgument: names the setting.
-    #[pyo3(signature = (*, time_limit = None, gap = None, absolute_gap = None, threads = None, seed = 0,
+    #[pyo3(signature = (*, time_limit = None, gap = None, absolute_gap = None, threads = None, seed = None,
         node_limit = None, iteration_limit = None, work_limit = None, memory_limit = None, cutoff = None,
-        pool_size = 1, race = 1, starts = None, hints = None, objectives = None, best_points = false,
-        pool_gap = None, pool_absolute_gap = None, presolve = true, cuts = true, heuristics = true, recognise = true,
+        pool_size = None, race = None, starts = None, hints = None, objectives = None, best_points = false,
+        pool_gap = None, pool_absolute_gap = None, presolve = true, cuts = true, heuristics = true, recognise = true, exact = false,
         algorithm = "auto", feasibility_tolerance = None, integrality_tolerance = None,
         optimality_tolerance = None, stop = None, on_progress = None, on_point = None,
         separate = None, suggest = None, lazy_rows = false, at_nodes = false))]
@@ -214,31 +268,32 @@ impl Program {
         &self,
         py: Python<'_>,
         time_limit: Option<Bound<'_, PyAny>>,
-        gap: Option<f64>,
-        absolute_gap: Option<f64>,
-        threads: Option<i64>,
-        seed: u64,
-        node_limit: Option<u64>,
-        iteration_limit: Option<u64>,
-        work_limit: Option<u64>,
-        memory_limit: Option<u64>,
-        cutoff: Option<f64>,
-        pool_size: usize,
-        race: usize,
-        starts: Option<Vec<Bound<'_, PyAny>>>,
+        gap: Option<Bound<'_, PyAny>>,
+        absolute_gap: Option<Bound<'_, PyAny>>,
+        threads: Option<Bound<'_, PyAny>>,
+        seed: Option<Bound<'_, PyAny>>,
+        node_limit: Option<Bound<'_, PyAny>>,
+        iteration_limit: Option<Bound<'_, PyAny>>,
+        work_limit: Option<Bound<'_, PyAny>>,
+        memory_limit: Option<Bound<'_, PyAny>>,
+        cutoff: Option<Bound<'_, PyAny>>,
+        pool_size: Option<Bound<'_, PyAny>>,
+        race: Option<Bound<'_, PyAny>>,
+        starts: Option<Bound<'_, PyAny>>,
         hints: Option<Bound<'_, PyAny>>,
-        objectives: Option<Vec<Given>>,
+        objectives: Option<Bound<'_, PyAny>>,
         best_points: bool,
-        pool_gap: Option<f64>,
-        pool_absolute_gap: Option<f64>,
+        pool_gap: Option<Bound<'_, PyAny>>,
+        pool_absolute_gap: Option<Bound<'_, PyAny>>,
         presolve: bool,
         cuts: bool,
         heuristics: bool,
         recognise: bool,
+        exact: bool,
         algorithm: &str,
-        feasibility_tolerance: Option<f64>,
-        integrality_tolerance: Option<f64>,
-        optimality_tolerance: Option<f64>,
+        feasibility_tolerance: Option<Bound<'_, PyAny>>,
+        integrality_tolerance: Option<Bound<'_, PyAny>>,
+        optimality_tolerance: Option<Bound<'_, PyAny>>,
         stop: Option<&Bound<'_, Stop>>,
         on_progress: Option<Py<PyAny>>,
         on_point: Option<Py<PyAny>>,
@@ -249,6 +304,7 @@ impl Program {
     ) -> PyResult<Answer> {
         let limits = Limits {
             time_limit,
+            effort: None,
             threads,
             seed,
             gap: None,
@@ -257,29 +313,39 @@ impl Program {
         let mut settings = ProgramSettings::default();
         let mip = &mut settings.model.mip;
         mip.limits.seconds = limits.time_limit.map(|t| t.as_secs_f64());
-        mip.limits.nodes = node_limit;
-        mip.limits.ticks = work_limit;
-        mip.limits.memory_bytes = memory_limit;
+        mip.limits.nodes = whole_if_given("node_limit", node_limit.as_ref())?;
+        mip.limits.ticks = whole_if_given("work_limit", work_limit.as_ref())?;
+        mip.limits.memory_bytes = whole_if_given("memory_limit", memory_limit.as_ref())?;
         mip.threads = limits.worker_threads();
-        mip.seed = seed;
-        mip.relative_gap = gap.unwrap_or(mip.relative_gap);
-        mip.absolute_gap = absolute_gap.unwrap_or(mip.absolute_gap);
-        mip.cutoff = cutoff;
-        mip.pool_size = pool_size;
-        mip.race = race;
+        mip.seed = limits.seed;
+        replace(&mut mip.relative_gap, number_if_given("gap", gap.as_ref())?);
+        let gap = number_if_given("absolute_gap", absolute_gap.as_ref())?;
+        replace(&mut mip.absolute_gap, gap);
+        mip.cutoff = number_if_given("cutoff", cutoff.as_ref())?;
+        replace(
+            &mut mip.pool_size,
+            whole_if_given("pool_size", pool_size.as_ref())?,
+        );
+        replace(&mut mip.race, whole_if_given("race", race.as_ref())?);
         (mip.presolve, mip.cuts, mip.heuristics) = (presolve, cuts, heuristics);
-        let feasibility = feasibility_tolerance.unwrap_or(mip.feasibility_tolerance);
-        mip.feasibility_tolerance = feasibility;
-        mip.integrality_tolerance = integrality_tolerance.unwrap_or(mip.integrality_tolerance);
-        mip.validate()
-            .map_err(|e| Trouble::new("InvalidArgument", e.to_string()))?;
+        let tolerance =
+            |name, value: Option<Bound<'_, PyAny>>| number_if_given(name, value.as_ref());
+        let feasibility = tolerance("feasibility_tolerance", feasibility_tolerance)?;
+        replace(&mut mip.feasibility_tolerance, feasibility);
+        let integrality = tolerance("integrality_tolerance", integrality_tolerance)?;
+        replace(&mut mip.integrality_tolerance, integrality);
+        mip.validate().map_err(setting)?;
+        if exact {
+            settings.model.ask_exact();
+        }
         settings.model.recognise = recognise;
         let linear = &mut settings.model.linear;
-        linear.iterations = iteration_limit;
+        linear.iterations = whole_if_given("iteration_limit", iteration_limit.as_ref())?;
         // The seed of the first random number, as the search has it.
-        linear.lp.seed = seed.wrapping_add(1);
-        linear.lp.primal_tolerance = feasibility_tolerance.unwrap_or(linear.lp.primal_tolerance);
-        linear.lp.dual_tolerance = optimality_tolerance.unwrap_or(linear.lp.dual_tolerance);
+        linear.lp.seed = limits.seed.wrapping_add(1);
+        replace(&mut linear.lp.primal_tolerance, feasibility);
+        let optimality = tolerance("optimality_tolerance", optimality_tolerance)?;
+        replace(&mut linear.lp.dual_tolerance, optimality);
         linear.lp.algorithm = match algorithm {
             "auto" => Algorithm::Auto,
             "primal" => Algorithm::Primal,
@@ -293,19 +359,41 @@ impl Program {
         if !presolve {
             linear.presolve = None;
         }
-        for start in starts.unwrap_or_default() {
-            settings
-                .starts
-                .push(numbers("starts", &start)?.as_slice().to_vec());
+        if let Some(starts) = starts {
+            settings.starts = members(
+                "starts",
+                &starts,
+                "a list of vectors of numbers",
+                |name, start| Ok(numbers(name, start)?.as_slice().to_vec()),
+            )?;
         }
         if let Some(hints) = hints {
             settings.hints = Some(numbers("hints", &hints)?.as_slice().to_vec());
         }
-        settings.objectives = objectives.into_iter().flatten().map(objective).collect();
-        settings.best_points = best_points.then_some(BestPoints {
-            gap: pool_gap,
-            absolute_gap: pool_absolute_gap,
-        });
+        if let Some(objectives) = objectives {
+            settings.objectives = members("objectives", &objectives, "a list", |name, given| {
+                let right = "((cols, values, constant), priority, weight, abstol, reltol)";
+                objective(
+                    name,
+                    given
+                        .extract()
+                        .map_err(|_| wrong_type(name, given, right))?,
+                )
+            })?;
+        }
+        let within = BestPoints {
+            gap: number_if_given("pool_gap", pool_gap.as_ref())?,
+            absolute_gap: number_if_given("pool_absolute_gap", pool_absolute_gap.as_ref())?,
+        };
+        settings.best_points = best_points.then_some(within);
+        let functions = [
+            ("on_point", &on_point),
+            ("separate", &separate),
+            ("suggest", &suggest),
+        ];
+        for (name, function) in functions {
+            function_if_given(py, name, function.as_ref())?;
+        }
         let program = Arc::new(self.lock().clone());
         let role = Role {
             lazy_rows,

@@ -9,6 +9,7 @@ import pytest
 cp = pytest.importorskip("cvxpy")
 np = pytest.importorskip("numpy")
 
+import remat_bb  # noqa: E402
 import remat_bb.cvxpy as plug  # noqa: E402
 from remat_bb.cvxpy import REMAT  # noqa: E402
 
@@ -109,7 +110,7 @@ def test_parameters_and_bounds() -> None:
         assert problem.solve(solver=REMAT()) == best
 
 
-def test_install_answers_for_gurobi_and_cbc() -> None:
+def test_install_answers_for_other_solvers() -> None:
     before = cp.installed_solvers()
     x = cp.Variable(2, integer=True)
     problem = cp.Problem(cp.Maximize(x[0] + 2 * x[1]), [x >= 0, 2 * x[0] + 3 * x[1] <= 7])
@@ -123,6 +124,28 @@ def test_install_answers_for_gurobi_and_cbc() -> None:
         assert x.value.tolist() in ([2.0, 1.0], [0.0, 2.0])
         with pytest.raises(cp.error.SolverError, match="GUROBI cannot solve"):
             cp.Problem(cp.Minimize(cp.norm(x)), [x >= 1]).solve(solver=cp.GUROBI)
+        options = {
+            "GLPK_MI": {"glpk": {"tm_lim": 9000, "mip_gap": 0.0}},
+            "SCIP": {"scip_params": {"limits/time": 9, "limits/gap": 0.0}},
+            "HIGHS": {"mip_rel_gap": 0.0, "time_limit": 9},
+            "GLPK": {},
+        }
+        for name, chosen in options.items():
+            assert problem.solve(solver=name, **chosen) == 4.0
+            assert isinstance(problem.solver_stats.extra_stats, remat_bb.Answer), name
+            assert problem.solver_stats.solver_name == name
+        # Without a solver a mixed-integer linear problem is HiGHS's, so ours.
+        assert problem.solve() == 4.0
+        assert isinstance(problem.solver_stats.extra_stats, remat_bb.Answer)
+        y = cp.Variable(2)
+        linear = cp.Problem(cp.Minimize(y[0] + y[1]), [y >= 1, y[0] + 2 * y[1] >= 5])
+        absent = [name for name in plug.INTERIOR if name not in before]
+        for name in absent:
+            assert linear.solve(solver=name, abstol=1e-9, max_iters=3) == 3.0
+            assert isinstance(linear.solver_stats.extra_stats, remat_bb.Answer), name
+        if "HIGHS" in before:  # it solves quadratic problems itself
+            square = cp.Problem(cp.Minimize(cp.sum_squares(y - 3)), [y <= 1])
+            assert abs(square.solve(solver=cp.HIGHS) - 8.0) < 1e-6
     finally:
         plug.uninstall()
     assert cp.installed_solvers() == before

@@ -77,12 +77,14 @@ def test_changes_of_buffers_stay_behind_their_readers():
         model.zero_grad()
 
 
-def test_time_goes_by_the_size_of_the_graph():
+def test_work_without_a_clock_and_time_by_the_size_of_the_graph():
     small, large = (rt.export(Mlp(depth=d), (torch.randn(8, 128),)) for d in (2, 24))
-    auto = rt.Settings("80%")
-    seconds = [auto.effort(instance)[0] for instance in (small, large)]
+    auto = rt.Settings("80%").effort(small)
+    assert auto["effort"] == "quick" and "time_limit" not in auto
+    copying = rt.Settings("80%", offload="pcie4")
+    seconds = [copying.effort(instance)["time_limit"] for instance in (small, large)]
     assert seconds[0] < 1.0 < seconds[1] <= 10.0
-    assert rt.Settings("80%", time_limit=30.0).effort(large) == (30.0, None)
-    assert rt.Settings("80%", time_limit=None).effort(large) == (None, None)
+    assert rt.Settings("80%", time_limit=30.0).effort(large) == {"time_limit": 30.0}
+    assert rt.Settings("80%", time_limit=None).effort(large) == {"time_limit": None}
     with pytest.raises(RematError, match="is no time"):
         rt.Settings("80%", time_limit="soon").effort(large)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import sys
+import threading
 
 import pytest
 import torch
@@ -38,6 +39,46 @@ def test_operators_with_bodies():
     with pytest.raises(rt.UnsupportedGraph, match="cond.*no operator of torch.ops") as caught:
         step(torch.randn(4, 8))
     assert caught.value.place and caught.value.remedy
+
+
+class Recorded(nn.Module):
+    """A module that records something behind a lock, as those of transformers do."""
+
+    lock = threading.Lock()
+
+    def forward(self, x):
+        with self.lock:
+            return x.square().mean()
+
+
+class Raising(nn.Module):
+    """A module that is wrong."""
+
+    def forward(self, x):
+        return x.mean() + self.weight
+
+
+class Cached(nn.Module):
+    """A module whose cache of keys and values breaks the graph."""
+
+    def forward(self, x, past_key_values=None):
+        torch._dynamo.graph_break("past_key_values")
+        return x.square().mean()
+
+
+@pytest.mark.parametrize(
+    "module, remedy",
+    [
+        (Recorded(), "output_router_logits=False"),
+        (Raising(), "without compile"),
+        (Cached(), "use_cache=False"),
+    ],
+)
+def test_breaks_have_remedies(module, remedy):
+    step = rt.compile(module, budget="1GiB", **OPTIONS)
+    with pytest.raises(remat_bb.RematError, match="several graphs") as caught:
+        step(torch.randn(4, requires_grad=True))
+    assert remedy in caught.value.remedy
 
 
 def test_custom_operators_run_with_a_plan():
@@ -97,7 +138,8 @@ def test_compile_with_budget_leaves_buffers_and_random_numbers():
 
 def test_compile_with_budget_asks_for_less_until_it_fits(monkeypatch):
     model, batch = Mlp(), (torch.randn(512, 128),)
-    real, seen = rt.measure, []
+    module = sys.modules["remat_bb.torch.backend"]
+    real, seen = module._measured, []
 
     def larger(step, *inputs, **options):
         """A compiler whose code needs 200,000 bytes more than was predicted."""
@@ -106,7 +148,7 @@ def test_compile_with_budget_asks_for_less_until_it_fits(monkeypatch):
         return found + 200_000, seconds
 
     # The function backend hides the module of that name.
-    monkeypatch.setattr(sys.modules["remat_bb.torch.backend"], "measure", larger)
+    monkeypatch.setattr(module, "_measured", larger)
     budget = rt.export(model, batch).peak_memory_bytes * 3 // 4
     step = rt.compile_with_budget(model, batch, budget, **OPTIONS)
     assert len(seen) > 1 and seen[0][1] > budget >= seen[-1][1]

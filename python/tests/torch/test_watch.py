@@ -1,4 +1,4 @@
-"""First steps, measured against the budget; graph breaks, refused by name."""
+"""Steps, measured against the budget; graph breaks, refused by name."""
 
 import contextlib
 import warnings
@@ -50,6 +50,7 @@ def test_a_first_step_above_the_budget(batch, leak):
     step = rt.compile(Mlp(), budget="60%", **OPTIONS)
     with pytest.warns(UserWarning, match="above the budget"):
         step(*batch).backward()
+    step.function.zero_grad()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         step(*batch).backward()
@@ -71,10 +72,48 @@ def test_the_watch_measures_what_measure_does(name, monkeypatch):
     model.zero_grad()
     monkeypatch.setattr(_compat, "traced_memory", counted)
     step(*batch).backward()
-    assert calls == [], "steps after the first are not measured"
+    step(*batch).backward()
+    assert len(calls) == 4, "the second one is measured, and the first that adds to gradients"
     model.zero_grad()
+    calls.clear()
     measured, _ = rt.measure(step, *batch, repeats=0)
     assert calls and abs(watched - measured) <= 64, "a few bytes for what seeds the backward pass"
+
+
+def test_steps_are_measured_more_and_more_seldom(batch, monkeypatch):
+    model, measured = Mlp(), []
+    traced = _compat.traced_memory
+    step = rt.compile(model, budget="80%", strict=True, **OPTIONS)
+    step(*batch).backward()
+    for number in range(2, 18):
+        monkeypatch.setattr(
+            _compat, "traced_memory", lambda n=number: measured.append(n) or traced()
+        )
+        model.zero_grad()
+        step(*batch).backward()
+    assert measured == [2, 2, 4, 4, 8, 8, 16, 16], "forward and backward pass of each"
+
+
+def test_a_later_step_above_the_budget():
+    """Gradients that the plan was not to count."""
+    model, batch = Mlp(256, 4, 0.0), (torch.randn(256, 256),)
+    options = {"budget": "95%", "accumulate": False, **OPTIONS}
+    step = rt.compile(model, strict=True, **options)
+    step(*batch).backward()
+    with pytest.raises(remat_bb.RematError, match="step 2 took .* gradients") as caught:
+        step(*batch).backward()
+    assert "accumulate=True" in caught.value.remedy
+    torch._dynamo.reset()
+    model.zero_grad()
+    step = rt.compile(model, **options)
+    step(*batch).backward()
+    with pytest.warns(UserWarning, match="accumulate=True"):
+        step(*batch).backward()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        step(*batch).backward()
+        step(*batch).backward()
+    assert step.report.measured_bytes > step.report.budget_bytes
 
 
 def test_a_backward_pass_without_a_measured_forward_pass(batch):
@@ -93,14 +132,14 @@ def test_budgets_missed_without_strict(batch, monkeypatch):
     import sys
 
     module = sys.modules["remat_bb.torch.backend"]
-    real = rt.measure
+    real = module._measured
 
     def larger(step, *inputs, **options):
         found, seconds = real(step, *inputs, **options)
         step.report.measured_bytes = found + (10 << 20)
         return found + (10 << 20), seconds
 
-    monkeypatch.setattr(module, "measure", larger)
+    monkeypatch.setattr(module, "_measured", larger)
     monkeypatch.setattr(module, "ATTEMPTS", 1)
     with pytest.raises(remat_bb.RematError, match="above the budget"):
         rt.compile_with_budget(Mlp(), batch, "80%", **OPTIONS)

@@ -1,21 +1,77 @@
-//! Time limits, interrupts and panics reach all threads of a search through one flag.
+//! Time limits, interrupts and panics reach all threads of a search through one flag, which keeps
+//! the reason of the first who raised it.
 
 use crate::beside::beside;
+use crate::mip::outcome::SolveStatus;
 use crate::mip::settings::Limits;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Sleeps between two looks at the clock: the first one, doubled up to the longest.
 const FIRST_NAP: Duration = Duration::from_micros(200);
 const LONGEST_NAP: Duration = Duration::from_millis(10);
 
-/// Runs `work`; meanwhile a thread sets `stop` when the seconds since `start` are over or an
+/// Reason for which a search is told to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StopReason {
+    /// The time limit.
+    TimeLimit,
+    /// An interrupt from outside, or an observer that ends the search.
+    Interrupt,
+    /// An error or a panic: the caller gets that in place of a result.
+    Abandoned,
+}
+
+impl StopReason {
+    /// The status of a search that ends for this reason.
+    pub fn status(self) -> SolveStatus {
+        match self {
+            StopReason::TimeLimit => SolveStatus::TimeLimit,
+            StopReason::Interrupt | StopReason::Abandoned => SolveStatus::Interrupted,
+        }
+    }
+}
+
+/// The flag that stops a search, the programs inside it and their threads.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stop {
+    flag: Arc<AtomicBool>,
+    reason: Arc<OnceLock<StopReason>>,
+}
+
+impl Stop {
+    /// Raises the flag; the first reason counts.
+    pub fn raise(&self, reason: StopReason) {
+        let _ = self.reason.set(reason);
+        self.flag.store(true, Ordering::Release);
+    }
+
+    pub fn is_raised(&self) -> bool {
+        self.flag.load(Ordering::Relaxed)
+    }
+
+    /// Status for which it was raised, if it was.
+    pub fn status(&self) -> Option<SolveStatus> {
+        self.flag.load(Ordering::Acquire).then(|| {
+            let reason = self.reason.get().copied();
+            reason.unwrap_or(StopReason::Interrupt).status()
+        })
+    }
+
+    /// The flag alone, for those who only look at it.
+    pub fn flag(&self) -> &Arc<AtomicBool> {
+        &self.flag
+    }
+}
+
+/// Runs `work`; meanwhile a thread raises `stop` when the seconds since `start` are over or an
 /// interrupt comes. That thread ends with `work`, even where `work` panics. It is an error where it
 /// cannot be had.
 pub(crate) fn watched<T>(
     limits: &Limits,
     start: Instant,
-    stop: &AtomicBool,
+    stop: &Stop,
     work: impl FnOnce() -> T,
 ) -> std::io::Result<T> {
     if limits.seconds.is_none() && limits.interrupt.is_none() {
@@ -26,19 +82,21 @@ pub(crate) fn watched<T>(
             .seconds
             .is_some_and(|s| start.elapsed().as_secs_f64() >= s);
         let asked = (limits.interrupt.as_ref()).is_some_and(|i| i.load(Ordering::Relaxed));
-        if late || asked {
-            stop.store(true, Ordering::Relaxed);
+        if asked {
+            stop.raise(StopReason::Interrupt);
+        } else if late {
+            stop.raise(StopReason::TimeLimit);
         }
     };
     beside([FIRST_NAP, LONGEST_NAP], watch, work)
 }
 
-/// Sets a flag when dropped, unless called off: threads that work for a caller who will not hear
+/// Raises a flag when dropped, unless called off: threads that work for a caller who will not hear
 /// them stop at their next look at it.
-pub(crate) struct StopOnDrop<'a>(Option<&'a AtomicBool>);
+pub(crate) struct StopOnDrop<'a>(Option<&'a Stop>);
 
 impl<'a> StopOnDrop<'a> {
-    pub fn new(stop: &'a AtomicBool) -> Self {
+    pub fn new(stop: &'a Stop) -> Self {
         StopOnDrop(Some(stop))
     }
 
@@ -50,7 +108,7 @@ impl<'a> StopOnDrop<'a> {
 impl Drop for StopOnDrop<'_> {
     fn drop(&mut self) {
         if let Some(stop) = self.0 {
-            stop.store(true, Ordering::Relaxed);
+            stop.raise(StopReason::Abandoned);
         }
     }
 }
@@ -59,7 +117,6 @@ impl Drop for StopOnDrop<'_> {
 mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-    use std::sync::Arc;
 
     #[test]
     fn the_clock_ends_with_the_work() {
@@ -68,7 +125,7 @@ mod tests {
             interrupt: Some(Arc::default()),
             ..Limits::default()
         };
-        let stop = AtomicBool::new(false);
+        let stop = Stop::default();
         assert_eq!(watched(&limits, Instant::now(), &stop, || 7).unwrap(), 7);
         let work = || {
             watched(&limits, Instant::now(), &stop, || {
@@ -77,7 +134,7 @@ mod tests {
         };
         let panic: Result<std::io::Result<()>, _> = catch_unwind(AssertUnwindSafe(work));
         assert_eq!(panic.unwrap_err().downcast_ref(), Some(&8));
-        assert!(!stop.load(Ordering::Relaxed));
+        assert_eq!(stop.status(), None);
     }
 
     #[test]
@@ -90,14 +147,20 @@ mod tests {
             interrupt: Some(Arc::new(AtomicBool::new(true))),
             ..Limits::default()
         };
-        for limits in [late, asked] {
-            let stop = AtomicBool::new(false);
+        let ends = [
+            (late, SolveStatus::TimeLimit),
+            (asked, SolveStatus::Interrupted),
+        ];
+        for (limits, status) in ends {
+            let stop = Stop::default();
             let waited = watched(&limits, Instant::now(), &stop, || {
-                while !stop.load(Ordering::Relaxed) {
+                while !stop.is_raised() {
                     std::thread::yield_now();
                 }
             });
             assert!(waited.is_ok());
+            stop.raise(StopReason::Abandoned);
+            assert_eq!(stop.status(), Some(status), "the first reason counts");
         }
     }
 }

@@ -99,7 +99,8 @@ pub struct Control {
     pub checkpoint: Option<Checkpoint>,
     /// A state file to go on from, written for the same model.
     pub resume: Option<PathBuf>,
-    /// A folder for node files, used when open nodes need more memory than allowed.
+    /// The folder in which the search makes one of its own for node files, when open nodes need
+    /// more memory than allowed.
     pub node_files: Option<PathBuf>,
     /// Destination of a proof that others can check (VIPR 1.1). Restricts the search to what can be
     /// proven there.

@@ -2,10 +2,9 @@
 
 use dashu_int::ops::BitTest;
 use dashu_int::{IBig, UBig};
-use dashu_ratio::RBig;
 use num_traits::{Signed, Zero};
 
-pub(crate) type Rational = RBig;
+pub(crate) use remat_lp::rational::{Rational, decimal, one, total};
 pub(crate) type Integer = IBig;
 
 /// The double next to a number.
@@ -21,39 +20,6 @@ pub(crate) fn floor(v: &Rational) -> Rational {
 /// The smallest integer not below it.
 pub(crate) fn ceiling(v: &Rational) -> Rational {
     v.ceil().into()
-}
-
-/// The sum of numbers.
-pub(crate) fn total(numbers: impl Iterator<Item = Rational>) -> Rational {
-    numbers.fold(Rational::ZERO, |sum, v| sum + v)
-}
-
-/// One.
-pub(crate) fn one() -> Rational {
-    Rational::ONE
-}
-
-/// The decimal number that a double prints as: what was written in the model's file, unless it had
-/// more digits than a double can tell apart. `None` for infinities and NaN.
-pub(crate) fn decimal(v: f64) -> Option<Rational> {
-    if !v.is_finite() {
-        return None;
-    }
-    if v.fract() == 0.0 && v.abs() < 9e15 {
-        return Some(Rational::from(v as i64));
-    }
-    let text = format!("{v:e}");
-    let (digits, exponent) = text.split_once('e')?;
-    let exponent: i32 = exponent.parse().ok()?;
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let number: Integer = format!("{whole}{fraction}").parse().ok()?;
-    let shift = exponent - fraction.len() as i32;
-    let ten = UBig::from(10u8).pow(shift.unsigned_abs() as usize);
-    Some(if shift >= 0 {
-        Rational::from(number * ten)
-    } else {
-        Rational::from_parts(number, ten)
-    })
 }
 
 /// A power of ten that makes whole numbers of decimals, if they have no more than nine places;

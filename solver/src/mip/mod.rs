@@ -18,6 +18,7 @@
 //! | name | level | when | fields |
 //! |---|---|---|---|
 //! | `progress` | `INFO` | before the tree, at a new best solution, after five seconds of silence, at the end | those of [`Progress`]: `seconds`, `nodes`, `open`, `lp_iterations`, `bound`, `objective` if there is one; relative `gap` if there are both; `found_by` at a new solution. One found while a single worker is at work, as at the root, is told of at once: the rest is as it was before that work, without `lp_iterations` |
+//! | `file problem` | `WARN` | when a state or node file cannot be written or read, for the first time in a row | `problem`, and its `consequence` for the search |
 //! | `cuts` | `DEBUG` | after each round of cuts at the root | `round`, `new` rows, rows `kept` with them, `objective` (minimised form) |
 //! | `symmetry` | `DEBUG` | once the root is behind and a tree is ahead | `generators` found, `orbits` of integer columns, `ticks` used |
 //! | `restricted` | `DEBUG` | after each restricted program, unless the search is opportunistic | `kind`, `verdict`, `ticks` used, `ticks_limit`, largest `share` fixed |
@@ -32,11 +33,13 @@ mod check;
 mod clauses;
 mod cliques;
 mod clock;
+mod confirm;
 mod conflict;
 mod control;
 mod cuts;
 mod debug_solution;
 mod domain;
+mod elimination;
 mod exact;
 mod extend;
 mod heuristics;
@@ -72,8 +75,8 @@ pub use extend::{
     NodeSelector, NodeSummary, NodeView, PresolveEffect, PresolveStep, Propagator, Separator,
     SolutionSink, WayBack,
 };
-pub use outcome::{ExactClaim, Info, Solution, SolveError, SolveResult, SolveStatus};
-pub use settings::{Limits, NodeSelection, Settings};
+pub use outcome::{ExactClaim, FileProblems, Info, Solution, SolveError, SolveResult, SolveStatus};
+pub use settings::{Confirmation, Limits, NodeSelection, Settings};
 pub use solver::Solver;
 pub use statistics::{Component, ComponentRow, ComponentTally, Statistics};
 pub use watch::{Curve, VbcTree};

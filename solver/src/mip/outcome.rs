@@ -15,6 +15,9 @@ pub enum SolveStatus {
     Cutoff,
     /// The objective has no limit over the feasible points; the solution is one of them.
     Unbounded,
+    /// The objective has no limit over the relaxation, and no feasible point was found: there is
+    /// none, or the objective has no limit.
+    InfeasibleOrUnbounded,
     /// The time limit.
     TimeLimit,
     /// The node limit.
@@ -84,14 +87,28 @@ pub struct SolveResult {
     pub solution: Option<Solution>,
     /// The best solutions found, the best first; at most as many as the settings ask for.
     pub pool: Vec<Solution>,
-    /// Reason why no certificate was written, where one was wanted.
+    /// Reason why there is no proof to write, where a certificate was wanted.
     pub certificate_problem: Option<String>,
+    /// Problems with the files of the search.
+    pub file_problems: FileProblems,
     /// The claim in rational numbers, where it was asked for.
     pub exact: Option<ExactClaim>,
     /// No solution is better than this, in the model's sense.
     pub dual_bound: f64,
     /// Counters.
     pub info: Info,
+}
+
+/// Problems with the files of a search, in words that name the file. They cost no solution.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileProblems {
+    /// The proof was there, and could not be written.
+    pub certificate: Option<String>,
+    /// The state at the end of the search could not be written.
+    pub checkpoint: Option<String>,
+    /// A node file could not be written, so that its nodes stayed in memory, or could not be read,
+    /// which ended the search as the memory limit does.
+    pub node_files: Option<String>,
 }
 
 impl SolveResult {

@@ -38,21 +38,24 @@ fn clip(v: f64) -> f64 {
     }
 }
 
+/// Distance from an integer that is rounding in a bound of an integer column.
+pub(crate) const INTEGER_TOLERANCE: f64 = 1e-6;
+
 /// The largest integer not above `v`, where `v` may be short of an integer by rounding.
 pub(crate) fn floor_tol(v: f64) -> f64 {
-    (v + 1e-6).floor()
+    (v + INTEGER_TOLERANCE).floor()
 }
 
 /// The smallest integer not below `v`, where `v` may be past an integer by rounding.
 pub(crate) fn ceil_tol(v: f64) -> f64 {
-    (v - 1e-6).ceil()
+    (v - INTEGER_TOLERANCE).ceil()
 }
 
 /// Bounds of an integer column from sides that were stated for it: a fractional side may carry its
 /// own rounding, a billionth of it, and no more.
 pub(crate) fn within_sides(lower: f64, upper: f64) -> (f64, f64) {
     let own = |side: f64| {
-        if side.fract() == 0.0 {
+        if side.fract() == 0.0 || side.is_infinite() {
             0.0
         } else {
             1e-9 * side.abs().max(1.0)
@@ -66,6 +69,10 @@ pub(crate) fn within_sides(lower: f64, upper: f64) -> (f64, f64) {
 pub(crate) fn contradiction(side: f64) -> f64 {
     CONTRADICTION.max(1e-9 * side.abs())
 }
+
+/// Rounding that a reduction may leave in a side of a row that is not exact, in units of the row: a
+/// tenth of a contradiction.
+pub(crate) const SIDE_ROUNDING: f64 = 0.1 * CONTRADICTION;
 
 /// The power of ten that makes whole numbers of a row of decimals over integer columns: such a row
 /// is exact. `None` for other rows.

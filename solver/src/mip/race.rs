@@ -4,15 +4,13 @@
 //! The racing ramp-up of Shinano, Achterberg, Berthold, Heinz and Koch ("ParaSCIP", 2012), with
 //! work in place of seconds: who wins does not depend on the number of threads or the moment.
 
-use crate::mip::clock::StopOnDrop;
+use crate::mip::clock::{Stop, StopOnDrop};
 use crate::mip::control::Control;
 use crate::mip::outcome::{SolveError, SolveStatus};
 use crate::mip::search::TreeSearch;
 use crate::mip::settings::{NodeSelection, Settings, thread_pool};
 use crate::mip::solver::Solver;
 use rayon::prelude::*;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Separation rounds at the root of those that get along with few.
@@ -56,7 +54,7 @@ fn settings_of(number: usize, own: &Settings, entrants: usize) -> Settings {
 pub(crate) fn run(
     own: &Solver,
     first: TreeSearch,
-    stop: &Arc<AtomicBool>,
+    stop: &Stop,
     start: Instant,
 ) -> Result<TreeSearch, SolveError> {
     let entrants = own.settings.race;
@@ -105,7 +103,7 @@ pub(crate) fn run(
             None => racers.into_iter().map(go).collect(),
         };
         racers = ended.into_iter().collect::<Result<_, _>>()?;
-        let is_over = racers.iter().any(Racer::has_finished) || stop.load(Ordering::Relaxed);
+        let is_over = racers.iter().any(Racer::has_finished) || stop.is_raised();
         let left = if is_over { 1 } else { racers.len() / 2 };
         keep_best(&mut racers, left, &mut gone);
         ticks = ticks.saturating_mul(2);
@@ -135,12 +133,7 @@ pub(crate) fn run(
 
 impl Racer {
     /// Searches until it has spent these ticks.
-    fn go(
-        mut self,
-        ticks: u64,
-        stop: &Arc<AtomicBool>,
-        start: Instant,
-    ) -> Result<Racer, SolveError> {
+    fn go(mut self, ticks: u64, stop: &Stop, start: Instant) -> Result<Racer, SolveError> {
         self.solver.settings.limits.ticks = Some(ticks);
         self.search.shared.settings.limits.ticks = Some(ticks);
         self.search.status = SolveStatus::Optimal;

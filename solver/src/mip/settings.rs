@@ -26,6 +26,51 @@ pub struct Limits {
     pub interrupt: Option<Arc<AtomicBool>>,
 }
 
+/// Second looks at claims: a model whose numbers lie far apart is settled in rational numbers if it
+/// is small, and its "infeasible" is searched for again without presolve.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Confirmation {
+    /// A row is wide if its largest number is so many times its smallest coefficient. Infinite: no
+    /// row is. Below 1e9 a double with a tolerance of 1e-7 tells the terms apart.
+    pub row_ratio: f64,
+    /// Sides and bounds of this size are large. Infinite: none are. From 1e12 on a tolerance of
+    /// 1e-12 of them is a whole unit.
+    pub side_size: f64,
+    /// Entries of the largest model that is settled in rational numbers: a node takes milliseconds.
+    pub entries: usize,
+    /// Columns of the largest model that is settled.
+    pub columns: usize,
+    /// Nodes of the tree in rational numbers: some seconds.
+    pub nodes: u64,
+    /// Ticks of the relaxations of that tree: some 0.7 s. Numbers far apart may have them cycle.
+    pub ticks: u64,
+}
+
+impl Confirmation {
+    /// No claim is looked at again.
+    pub fn none() -> Confirmation {
+        Confirmation {
+            row_ratio: f64::INFINITY,
+            side_size: f64::INFINITY,
+            ..Confirmation::default()
+        }
+    }
+}
+
+impl Default for Confirmation {
+    fn default() -> Confirmation {
+        Confirmation {
+            row_ratio: 1e9,
+            side_size: 1e12,
+            entries: 120,
+            columns: 40,
+            nodes: 1_000,
+            ticks: 100_000_000,
+        }
+    }
+}
+
 /// Order in which open nodes are taken up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -71,6 +116,8 @@ pub struct Settings {
     /// Settle what the search claims in rational numbers: [`crate::mip::SolveResult::exact`]. With
     /// gaps of 0 the answer is the optimum of the file's decimals, to the last digit.
     pub exact: bool,
+    /// Second looks at claims of models whose numbers lie far apart.
+    pub confirmation: Confirmation,
     /// Reduce the model first.
     pub presolve: bool,
     /// Presolve and solve the root again when much got fixed there.
@@ -145,6 +192,7 @@ impl Default for Settings {
             cutoff: None,
             safe_bounds: true,
             exact: false,
+            confirmation: Confirmation::default(),
             presolve: true,
             restarts: true,
             probing: true,
@@ -202,7 +250,7 @@ impl Settings {
         let tolerance = |v: f64| (1e-10..=1e-3).contains(&v);
         let count = |high: usize| move |v: f64| (1.0..=high as f64).contains(&v);
         type Check<'a> = (&'static str, f64, &'a dyn Fn(f64) -> bool, &'static str);
-        let checks: [Check<'_>; 10] = [
+        let checks: [Check<'_>; 12] = [
             (
                 "relative_gap",
                 self.relative_gap,
@@ -238,6 +286,18 @@ impl Settings {
                 self.limits.seconds.unwrap_or(0.0),
                 &from(0.0, MOST_SECONDS),
                 "a number of seconds from 0 to 1e12",
+            ),
+            (
+                "confirmation.row_ratio",
+                self.confirmation.row_ratio,
+                &|v| v >= 1.0,
+                "a number not below 1, or inf",
+            ),
+            (
+                "confirmation.side_size",
+                self.confirmation.side_size,
+                &|v| v >= 1.0,
+                "a number not below 1, or inf",
             ),
             (
                 "threads",

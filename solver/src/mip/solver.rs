@@ -1,12 +1,12 @@
 //! The way in: a model, settings and extensions, then presolve, search and restarts.
 
 use crate::mip::certificate::{Settling, claim};
-use crate::mip::clock;
+use crate::mip::clock::{self, Stop};
 use crate::mip::control::Control;
 use crate::mip::extend::{
     BranchingRule, Heuristic, NodeSelector, PresolveStep, Propagator, Separator,
 };
-use crate::mip::outcome::{Info, SolveError, SolveResult, SolveStatus};
+use crate::mip::outcome::{FileProblems, Info, SolveError, SolveResult, SolveStatus};
 use crate::mip::presolve::{self, PresolveContext, PresolveEnd};
 use crate::mip::problem::Problem;
 use crate::mip::race;
@@ -15,7 +15,6 @@ use crate::mip::settings::Settings;
 use crate::mip::steps;
 use remat_lp::Model;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Extensions that a domain plugged in.
@@ -131,13 +130,9 @@ impl Solver {
             return steps::run(self);
         }
         let start = Instant::now();
-        let stop = Arc::new(AtomicBool::new(false));
+        let stop = Stop::default();
         clock::watched(&self.settings.limits, start, &stop, || {
-            let mut result = self.run_until(&stop, start);
-            if let Ok(r) = &mut result {
-                self.prove(r, &stop);
-            }
-            result
+            self.run_until(&stop, start)
         })
         .map_err(|e| SolveError::Thread {
             problem: e.to_string(),
@@ -156,43 +151,49 @@ impl Solver {
 
     /// Solves inside another search, which is told to stop by this flag: no further thread watches
     /// a clock.
-    pub(crate) fn run_inside(&self, stop: &Arc<AtomicBool>) -> Result<SolveResult, SolveError> {
+    pub(crate) fn run_inside(&self, stop: &Stop) -> Result<SolveResult, SolveError> {
         self.settings.validate()?;
         self.run_until(stop, Instant::now())
     }
 
+    fn run_until(&self, stop: &Stop, start: Instant) -> Result<SolveResult, SolveError> {
+        let mut result = self.searched(stop, start)?;
+        self.confirm(&mut result, stop)?;
+        self.prove(&mut result, stop);
+        Ok(result)
+    }
+
     /// Settles the claim in rational numbers and writes the certificate, if they are wanted.
-    fn prove(&self, result: &mut SolveResult, stop: &Arc<AtomicBool>) {
+    fn prove(&self, result: &mut SolveResult, stop: &Stop) {
         let path = self.control.certificate.as_ref();
-        if path.is_none() && !self.settings.exact {
+        if self.settings.nesting > 0 || (path.is_none() && !self.settings.exact) {
             return;
         }
         let lazy = self.extensions.separators.iter().any(|s| s.is_lazy());
         let settled = if lazy || self.settings.cutoff.is_some() {
             Err("lazy rows and cutoffs are no part of the model".into())
+        } else if let Some(rounded) = self.model.rounded() {
+            Err(rounded.to_string())
         } else {
-            Settling::of(&self.model, result, &self.settings, stop).run()
+            Settling::of(&self.model, result, &self.settings, stop.flag()).run()
         };
         if let Some(path) = path {
-            let written = match &settled {
-                Ok(settled) => settled.write(path, &self.model).map_err(|e| e.to_string()),
-                Err(problem) => Err(format!("{}: {problem}", path.display())),
-            };
-            result.certificate_problem = written.err();
+            match &settled {
+                Ok(settled) => {
+                    let written = settled.write(path, &self.model);
+                    result.file_problems.certificate = written.err().map(|e| e.to_string());
+                }
+                Err(problem) => {
+                    result.certificate_problem = Some(format!("{}: {problem}", path.display()));
+                }
+            }
         }
         if self.settings.exact {
-            let user = self.settings.limits.interrupt.as_ref();
-            let is_set = |flag: &Arc<AtomicBool>| flag.load(Ordering::Relaxed);
-            let stopped = match (user.is_some_and(is_set), is_set(stop)) {
-                (true, _) => Some(SolveStatus::Interrupted),
-                (_, true) => Some(SolveStatus::TimeLimit),
-                _ => None,
-            };
-            claim::tell(result, &self.model, settled, stopped);
+            claim::tell(result, &self.model, settled, stop.status());
         }
     }
 
-    fn run_until(&self, stop: &Arc<AtomicBool>, start: Instant) -> Result<SolveResult, SolveError> {
+    pub(crate) fn searched(&self, stop: &Stop, start: Instant) -> Result<SolveResult, SolveError> {
         let reduce = self.settings.presolve && !self.extensions.need_every_column();
         let mut search = match &self.control.resume {
             Some(path) => TreeSearch::resume(self, path, stop.clone(), start)?,
@@ -202,12 +203,12 @@ impl Solver {
             },
         };
         // A file that cannot be written is better noticed now than in an hour.
-        search.write_checkpoint()?;
+        search.write_checkpoint();
         search = match self.races() {
             true => race::run(self, search, stop, start)?,
             false => self.advance(search, stop, start)?,
         };
-        search.write_checkpoint()?;
+        search.write_checkpoint();
         Ok(search.result())
     }
 
@@ -224,7 +225,7 @@ impl Solver {
     pub(crate) fn advance(
         &self,
         mut search: TreeSearch,
-        stop: &Arc<AtomicBool>,
+        stop: &Stop,
         start: Instant,
     ) -> Result<TreeSearch, SolveError> {
         while search.run()? == SearchEnd::Restart {
@@ -240,7 +241,7 @@ impl Solver {
                 &self.settings,
                 true,
                 search.shared.cutoff,
-                stop,
+                stop.flag(),
                 self.presolve_context(&search.shared.postsolve.kept),
             ) {
                 // Nothing better than the best solution is left.
@@ -257,7 +258,7 @@ impl Solver {
                     next.side_iterations = search.iterations();
                     next.info.unproven_bounds +=
                         search.workers.iter().map(|w| w.relax.unproven).sum::<u64>();
-                    next.unresolved_bound = search.unresolved_bound;
+                    next.left_bound = search.left_bound;
                     next.proven_bound = search.bound();
                     // What the tree has proven remains so if the time ends before the new root.
                     next.shared.lower_bound =
@@ -268,7 +269,7 @@ impl Solver {
                     next.best = std::mem::take(&mut search.best);
                     next.seconds_before = search.seconds_before;
                     next.last_checkpoint = search.last_checkpoint;
-                    next.step = search.step.max(search.shared.problem.objective_step);
+                    next.file_problems = search.file_problems;
                     next.shared.settings.starts.clear();
                     if let Some(mut best) = search.shared.incumbent.take() {
                         best.x = next.shared.postsolve.project(&best.original);
@@ -301,7 +302,7 @@ impl Solver {
     fn presolved(
         &self,
         reduce: bool,
-        stop: &Arc<AtomicBool>,
+        stop: &Stop,
         start: Instant,
     ) -> Result<Result<TreeSearch, Box<SolveResult>>, SolveError> {
         let problem = Problem::from_model(&self.model);
@@ -318,7 +319,7 @@ impl Solver {
             &self.settings,
             reduce,
             cutoff,
-            stop,
+            stop.flag(),
             self.presolve_context(&all),
         ) {
             PresolveEnd::Infeasible => {
@@ -328,6 +329,7 @@ impl Solver {
                     solution: None,
                     pool: Vec::new(),
                     certificate_problem: None,
+                    file_problems: FileProblems::default(),
                     exact: None,
                     dual_bound: sign * f64::INFINITY,
                     info,

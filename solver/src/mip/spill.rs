@@ -1,9 +1,10 @@
-//! Node files: open nodes that memory has no room for.
+//! Node files: open nodes that memory has no room for, each with a checksum in front of them.
 
 use crate::mip::outcome::SolveError;
 use crate::mip::packed::PackedNodes;
 use crate::mip::state_file::fail;
 use crate::mip::tree::TreeNode;
+use remat_lp::temporary::Temporary;
 use remat_lp::whole_file;
 use std::path::{Path, PathBuf};
 
@@ -14,24 +15,31 @@ struct NodeFile {
     lowest: f64,
 }
 
-/// The node files of a search; they go when it does.
+/// Length of the checksum of a file.
+const CHECKSUM: usize = 4;
+
+/// The node files of a search, in a folder of its own; they go when it does.
 pub(crate) struct NodeFiles {
-    folder: PathBuf,
-    /// True if the folder was made for them.
-    own: bool,
+    own: Temporary,
+    /// The folder around it, if it was made for them: the second to go.
+    _made: Option<Made>,
     files: Vec<NodeFile>,
     serial: u64,
 }
 
 impl NodeFiles {
-    pub fn new(folder: &Path) -> Result<NodeFiles, SolveError> {
-        let own = !folder.is_dir();
-        if own {
-            std::fs::create_dir_all(folder).map_err(|e| fail(folder, e))?;
-        }
+    /// Makes a folder for them within another one, which is made too if it is missing.
+    pub fn new(within: &Path) -> Result<NodeFiles, SolveError> {
+        let made = (!within.is_dir()).then(|| Made(within.to_path_buf()));
+        let make = || {
+            std::fs::create_dir_all(within)?;
+            Temporary::folder(within, "remat-bb-nodes-")
+        };
+        // Another search may have removed the outer folder in between.
+        let own = make().or_else(|_| make()).map_err(|e| fail(within, e))?;
         Ok(NodeFiles {
-            folder: folder.to_path_buf(),
             own,
+            _made: made,
             files: Vec::new(),
             serial: 0,
         })
@@ -55,11 +63,11 @@ impl NodeFiles {
 
     pub fn write(&mut self, nodes: &[TreeNode]) -> Result<(), SolveError> {
         self.serial += 1;
-        let name = format!("remat-bb-{}-{}.nodes", std::process::id(), self.serial);
-        let path = self.folder.join(name);
+        let path = self.own.path().join(format!("{}.nodes", self.serial));
         let bytes = postcard::to_stdvec(&PackedNodes::new(nodes.iter()));
         let bytes = bytes.map_err(|e| fail(&path, e))?;
-        whole_file::write(&path, &[&bytes]).map_err(|e| fail(&path, e))?;
+        let checksum = crc32fast::hash(&bytes).to_le_bytes();
+        whole_file::write(&path, &[&checksum, &bytes]).map_err(|e| fail(&path, e))?;
         self.files.push(NodeFile {
             path,
             count: nodes.len(),
@@ -68,17 +76,19 @@ impl NodeFiles {
         Ok(())
     }
 
-    /// Nodes of the file with the smallest bound; the file goes.
+    /// Nodes of the file with the smallest bound; the file goes, unless it cannot be read.
     pub fn read_best(&mut self) -> Result<Vec<TreeNode>, SolveError> {
         let best = (0..self.files.len())
             .min_by(|&a, &b| self.files[a].lowest.total_cmp(&self.files[b].lowest));
         let Some(best) = best else {
             return Ok(Vec::new());
         };
-        let file = self.files.remove(best);
-        let nodes = packed(&file.path)?.unpack();
-        let _ = std::fs::remove_file(&file.path);
-        nodes.ok_or_else(|| fail(&file.path, "the nodes make no sense"))
+        let path = &self.files[best].path;
+        let nodes = packed(path)?.unpack();
+        let nodes = nodes.ok_or_else(|| fail(path, "the nodes make no sense"))?;
+        let _ = std::fs::remove_file(path);
+        self.files.remove(best);
+        Ok(nodes)
     }
 
     /// Drops files whose nodes are all beyond the cutoff.
@@ -100,17 +110,18 @@ impl NodeFiles {
 
 fn packed(path: &Path) -> Result<PackedNodes, SolveError> {
     let bytes = std::fs::read(path).map_err(|e| fail(path, e))?;
-    postcard::from_bytes(&bytes).map_err(|e| fail(path, e))
+    let (checksum, bytes) = bytes.split_at_checked(CHECKSUM).unwrap_or_default();
+    if checksum != crc32fast::hash(bytes).to_le_bytes() {
+        return Err(fail(path, "damaged: its checksum does not fit"));
+    }
+    postcard::from_bytes(bytes).map_err(|e| fail(path, e))
 }
 
-impl Drop for NodeFiles {
+/// A folder that was made, and goes if it is empty by then.
+struct Made(PathBuf);
+
+impl Drop for Made {
     fn drop(&mut self) {
-        // Nobody is left to be told if this fails.
-        for f in &self.files {
-            let _ = std::fs::remove_file(&f.path);
-        }
-        if self.own {
-            let _ = std::fs::remove_dir(&self.folder);
-        }
+        let _ = std::fs::remove_dir(&self.0);
     }
 }

@@ -5,6 +5,7 @@
 //! whatever happens in between, one of the two is there, whole.
 
 use crate::mip::outcome::SolveError;
+use remat_lp::waiting::Waiting;
 use remat_lp::{ColId, Model, RowId, whole_file};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,7 +16,7 @@ use std::path::Path;
 const MAGIC: &[u8; 8] = b"rematbbS";
 
 /// Rises with every change of what is in a state.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 const HEADER: usize = 8 + 4 + 8 + 8 + 4;
 
@@ -69,10 +70,12 @@ pub(crate) fn write(path: &Path, model: &Model, state: &impl Serialize) -> Resul
 
 /// Reads a state that was written for this model.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path, model: &Model) -> Result<T, SolveError> {
+    let waiting = Waiting::begin();
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|mut f| f.read_to_end(&mut bytes))
         .map_err(|e| fail(path, e))?;
+    drop(waiting);
     if bytes.len() < HEADER || &bytes[..8] != MAGIC {
         return Err(fail(path, "not a state file"));
     }

@@ -1,7 +1,7 @@
 //! Presolve steps that a domain plugs in: models made of models, and the way back.
 
 use crate::mip::control::{NodeEvent, Observer, Progress};
-use crate::mip::outcome::{Info, Solution, SolveError, SolveResult, SolveStatus};
+use crate::mip::outcome::{FileProblems, Info, Solution, SolveError, SolveResult, SolveStatus};
 use crate::mip::solver::{Extensions, Solver};
 use crate::mip::{
     check_point,
@@ -83,6 +83,7 @@ fn infeasible(model: &Model) -> SolveResult {
         solution: None,
         pool: Vec::new(),
         certificate_problem: None,
+        file_problems: FileProblems::default(),
         exact: None,
         dual_bound: model.sense().sign() * f64::INFINITY,
         info: Info::default(),

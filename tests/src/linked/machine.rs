@@ -258,7 +258,7 @@ impl<'a> Machine<'a> {
         let (cost, workspace) = match self.case.is_monet {
             true => {
                 let (cost, workspace, again, in_place) = self.mode(config, k, way, in_place);
-                if after.last[0] >> k & 1 == 0 {
+                if after.last[0] >> k == 0 {
                     after.fixed = node.fixed_bytes;
                 }
                 for (list, is_so) in after.last.iter_mut().zip([true, again, in_place]) {

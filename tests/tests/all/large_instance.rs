@@ -113,7 +113,7 @@ fn ten_thousand_nodes_are_read_written_and_replayed() {
 
     let objective = replay.cost;
     for schedule in [Schedule::Checkmate(schedule), Schedule::Monet(monet)] {
-        let instance_name = instance.name().to_owned();
+        let instance_name = instance.name().into();
         let document = ScheduleDocument {
             instance: instance_name,
             budget_bytes: None,

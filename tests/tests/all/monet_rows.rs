@@ -110,7 +110,12 @@ fn rows(instance: &Instance, s: &MonetSchedule) -> Option<(i64, i64)> {
             let near = local(j);
             let far = (0..=loss).filter(|i| *i != j && !(*i < j && near.contains(i)));
             let stored: i64 = far.map(|i| mem(i) * before(i)).sum();
-            peak = peak.max(g + workspace + mem(j) + local_mem(j) + stored + h);
+            // Fixed memory of the loss is charged with its first run, and with each in place.
+            let own = match j == loss && (t == 0 || ip(t, j) == 1) {
+                true => g + (fixed(loss) - fixed(loss - 1)).max(0),
+                false => g,
+            };
+            peak = peak.max(own + workspace + mem(j) + local_mem(j) + stored + h);
         }
         if t > 0 {
             let others = (0..=loss)
@@ -150,7 +155,7 @@ fn random_instance(random: &mut Random) -> Instance {
         needs.sort();
         needs.dedup();
         Implementation {
-            name: String::new(),
+            name: "".into(),
             needs,
             cost: 5 + random.below(20) as u64,
             workspace_bytes: random.below(30) as i64 - 5,

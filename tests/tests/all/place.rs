@@ -338,8 +338,17 @@ fn tables_are_read_back_and_faults_are_named() {
             "2:9: the record has 5 fields",
         ),
         (
-            "id,lower,upper,size\nx,0,-1,2\n",
-            "2:5: upper is no number, found \"-1\"",
+            "id,lower,upper,size\nx,0,1.5,2\n",
+            "2:5: upper is no number, found \"1.5\"",
+        ),
+        ("id,lower,upper,size\nx,0,-1,2\n", "2:5: upper is -1"),
+        (
+            "id,lower,upper,size,gaps\nx,-9,9,2,-10--8\n",
+            "\"-10--8\" is no gap",
+        ),
+        (
+            "id,lower,upper,size,gaps\nx,-9,9,2,-5--6\n",
+            "gaps is -5--6",
         ),
         ("id,lower,upper,size\nx,3,1,2\n", "2:5: upper is 1"),
         (
@@ -361,10 +370,6 @@ fn tables_are_read_back_and_faults_are_named() {
         ),
         ("id,lower,upper,size,gaps\nx,0,9,2,3-5 4-6\n", "gaps is 4-6"),
         (
-            "id,lower,upper,size,alignment\nx,0,9,2,0\n",
-            "alignment is 0",
-        ),
-        (
             "id,lower,upper,size,alignment,offset\nx,0,9,2,8,12\n",
             "2:11: offset is 12",
         ),
@@ -379,6 +384,30 @@ fn tables_are_read_back_and_faults_are_named() {
         .unwrap_err()
         .to_string();
     assert!(utf.contains("x.csv:1:4: the text is not UTF-8"), "{utf}");
+}
+
+#[test]
+fn times_may_be_negative_and_an_alignment_of_0_is_none() {
+    let text = "id,lower,upper,size,alignment,gaps\na,-5,2,4,0,-3--1\n\
+                b,-1,9223372036854775807,4,1,\nc,-9223372036854775807,-5,8,0,\n";
+    let lives = read_lives_bytes("x.csv", text.as_bytes()).unwrap();
+    let outcome = place(&lives, &settings(1)).unwrap();
+    assert_eq!((outcome.status, outcome.height), (PlaceStatus::Optimal, 8));
+    checked(&lives, &outcome);
+    let written = write_placement(&lives, &outcome.placement);
+    assert!(written.contains("a,-5,2,4,-3--1,"), "{written}");
+    assert!(
+        written.contains("b,-1,9223372036854775807,4,,"),
+        "{written}"
+    );
+    let again = read_lives_bytes("x.csv", write_lives(&lives).as_bytes()).unwrap();
+    assert_eq!(again, lives);
+    let clash = Placement::new(vec![0, 0, 0]).replay(&lives).unwrap_err();
+    assert!(clash.to_string().contains("at time -1"), "{clash}");
+    // The last moment of a closed life.
+    let text = "id,start,end,size\nx,-9223372036854775807,9223372036854775807,3\n";
+    let lives = read_lives_bytes("x.csv", text.as_bytes()).unwrap();
+    assert_eq!(lives.time(lives.buffers()[0].upper), 1 << 63);
 }
 
 #[test]

@@ -43,9 +43,12 @@ fn answer(instance: &Instance, budget: u64, threads: usize) -> Reordered {
 fn holds(answer: &Reordered, budget: u64) {
     let (given, outcome) = (&answer.given, &answer.outcome);
     let rules = Precedence::of(given, Semantics::Checkmate);
-    assert!(rules.allows(&answer.order));
-    assert_eq!(given.reordered(&answer.order).unwrap(), *answer.instance);
-    let Some(document) = &answer.plan else {
+    assert!(rules.allows(&answer.choice.order));
+    assert_eq!(
+        given.reordered(&answer.choice.order).unwrap(),
+        *answer.choice.instance
+    );
+    let Some(document) = answer.plan.as_ref().map(|plan| &plan.document) else {
         assert!(matches!(outcome.status, Status::Infeasible | Status::Limit));
         return;
     };
@@ -55,14 +58,15 @@ fn holds(answer: &Reordered, budget: u64) {
         (document.objective, document.peak_bytes)
     );
     assert!(replay.peak_bytes <= budget);
-    assert!(answer.any_order_bound <= outcome.bound && outcome.bound <= document.objective);
+    assert!(answer.choice.any_order_bound <= outcome.bound && outcome.bound <= document.objective);
     assert!(
         answer
+            .choice
             .given_cost
             .is_none_or(|given| document.objective <= given)
     );
     if outcome.bound_scope == STAGE_SCHEDULES_IN_THIS_ORDER {
-        assert!(!answer.is_given_order());
+        assert!(!answer.choice.is_given());
         let own = document.plan.stage_schedule_in_own_order(given);
         assert_eq!(own, Ok(()));
     }
@@ -90,7 +94,7 @@ fn orders_are_found_and_bounds_hold_of_what_they_are_over() {
         match (found, plans) {
             (Some(found), Some(plans)) => {
                 assert!(plans <= found, "{plans} {found}");
-                assert!(answer.any_order_bound <= plans);
+                assert!(answer.choice.any_order_bound <= plans);
                 pairs += 1;
                 best_found += usize::from(stages.is_some_and(|best| found <= best));
                 cheaper += usize::from(given.is_none_or(|given| found < given));
@@ -102,7 +106,7 @@ fn orders_are_found_and_bounds_hold_of_what_they_are_over() {
         match outcome.bound_scope {
             ALL_PLANS => assert!(plans.is_none_or(|plans| outcome.bound <= plans)),
             _ if found.is_some() => {
-                let here = brute::optimum(&answer.instance, budget);
+                let here = brute::optimum(&answer.choice.instance, budget);
                 assert!(outcome.bound <= here.unwrap());
             }
             _ => {}
@@ -127,10 +131,10 @@ fn the_answer_is_the_same_on_any_number_of_threads() {
             .unwrap()
             .peak_bytes;
         let [one, four] = [1, 4].map(|threads| answer(&instance, peak * percent / 100, threads));
-        searched += usize::from(one.orders > 30 && one.plan.is_some());
-        assert_eq!(one.order, four.order);
+        searched += usize::from(one.choice.orders > 30 && one.plan.is_some());
+        assert_eq!(one.choice.order, four.choice.order);
         assert_eq!(one.plan, four.plan);
-        assert_eq!(one.orders, four.orders);
+        assert_eq!(one.choice.orders, four.choice.orders);
         assert_eq!(one.outcome.bound, four.outcome.bound);
         assert_eq!(one.outcome.status, four.outcome.status);
     }
@@ -184,7 +188,7 @@ fn a_graph_with_one_order_is_solved_as_ever() {
     assert!(Precedence::of(&chain, Semantics::Checkmate).is_total());
     let peak = chain.plain_replay(Semantics::Checkmate).unwrap().peak_bytes;
     let answer = answer(&chain, peak, 1);
-    assert!(answer.is_given_order() && answer.orders == 1);
+    assert!(answer.choice.is_given() && answer.choice.orders == 1);
     assert_eq!(answer.objective(), Ok(chain.base_cost()));
     let nothing = Reorder::new(AnyFormulation::suiting(&chain), 1)
         .run()
@@ -212,13 +216,18 @@ fn plans_of_monets_program_keep_its_structure() {
             .tuning(tuning())
             .run()
             .unwrap();
-        let Some(document) = &answer.plan else {
+        let Some(document) = answer.plan.as_ref().map(|plan| &plan.document) else {
             continue;
         };
         let replay = simulate::plan(&answer.given, &document.plan).unwrap();
         assert!(replay.peak_bytes <= budget && replay.cost == document.objective);
-        assert!(answer.given_cost.is_none_or(|given| replay.cost <= given));
-        assert!(Precedence::of(&instance, Semantics::Monet).allows(&answer.order));
+        assert!(
+            answer
+                .choice
+                .given_cost
+                .is_none_or(|given| replay.cost <= given)
+        );
+        assert!(Precedence::of(&instance, Semantics::Monet).allows(&answer.choice.order));
     }
 }
 

@@ -71,6 +71,7 @@ impl Graph {
     /// # Errors
     /// An instance without a loss has no such program.
     pub fn new(instance: &Instance, budget_bytes: u64) -> Result<Option<Graph>, String> {
+        let instance = &*instance.charged_by_monet();
         let no_loss = "the instance has no loss node, and MONeT's program needs one: \
                        give the instance that the proof was made for";
         let loss = instance.loss().ok_or(no_loss)?.index();
@@ -96,8 +97,7 @@ impl Graph {
         let budget = i64::try_from(budget_bytes).unwrap_or(i64::MAX / 4);
         let budget = budget.min(i64::MAX / 4);
         let room = |t: usize| {
-            let before = (loss + t).checked_sub(1);
-            let fixed = before.map_or(0, |b| node(b).fixed_bytes as i64);
+            let fixed = instance.stage_fixed_bytes(t) as i64;
             budget - fixed - if t > 0 { passing_bytes(loss + t) } else { 0 }
         };
         let backward_room = |t: usize| {

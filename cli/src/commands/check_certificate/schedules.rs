@@ -9,6 +9,7 @@ use remat_check::proof::{self, Body, Claim, LinkTerms};
 use remat_formulations::offload::nodes::STAGE_SCHEDULES_WITH_COPIES;
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::HostLink;
+use remat_instances::name::visible;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -93,7 +94,9 @@ pub(super) fn run(arguments: &CheckArguments, text: &str) -> Result<Exit, Failur
             format!("no stage schedule{copies} fits within {budget}"),
         ),
     };
-    let named = instance.name().split_whitespace().collect::<Vec<_>>();
+    // As the proof has it.
+    let name = instance.name().to_string();
+    let named = name.split_whitespace().collect::<Vec<_>>();
     let mut notes = terms.map_or(String::new(), |terms| {
         let own = instance.host_link();
         format!("  link   {}\n", link_words(terms, own))
@@ -101,7 +104,7 @@ pub(super) fn run(arguments: &CheckArguments, text: &str) -> Result<Exit, Failur
     if named.join(" ") != written.instance {
         notes += &format!(
             "  note   the proof was made for {}, and holds for this instance as well\n",
-            written.instance
+            visible(&written.instance)
         );
     }
     let leaves = match counts.leaves {

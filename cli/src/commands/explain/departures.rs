@@ -5,6 +5,7 @@ use crate::report::counted;
 use remat_instances::budget::format_bytes;
 use remat_instances::explain::{Departure, Return};
 use remat_instances::instance::Duplex;
+use remat_instances::name::Name;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::fmt::Write;
@@ -186,10 +187,10 @@ struct JsonReturn<'a> {
     begin: u64,
     end: u64,
     idle: u64,
-    made_for: Option<&'a str>,
-    freed_after: Option<&'a str>,
+    made_for: Option<&'a Name>,
+    freed_after: Option<&'a Name>,
     computations: usize,
     fullest_bytes: Option<u64>,
-    fullest_at: Option<&'a str>,
+    fullest_at: Option<&'a Name>,
     could_have_stayed: Option<bool>,
 }

@@ -31,7 +31,7 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let budget = budget(arguments)?;
     let files = Files::tried(
         arguments.json,
-        &[Path::new(&arguments.instance)],
+        &[&arguments.instance],
         &[("the program", Some(&arguments.out))],
     )?;
     let Some(budget) = budget else {
@@ -104,7 +104,10 @@ pub fn model(arguments: &ExportArguments) -> Result<Model, Failure> {
     };
     let stated = Stated::new(arguments, budget)?;
     let exported = stated.exported.ok_or_else(|| Failure::Usage {
-        problem: format!("{}: the budget is too small", arguments.instance),
+        problem: format!(
+            "{}: the budget is too small",
+            files::shown(&arguments.instance)
+        ),
         remedy: "give a larger --budget".into(),
     })?;
     Ok(exported.model)
@@ -266,7 +269,7 @@ fn build(
                 Err(OriginalError::TooSmall(_)) => return Ok(None),
                 Err(e @ OriginalError::FirstRunUnknown { .. }) => {
                     return Err(Failure::Usage {
-                        problem: format!("{}: {e}", arguments.instance),
+                        problem: format!("{}: {e}", files::shown(&arguments.instance)),
                         remedy: "use --formulation checkmate-original".into(),
                     });
                 }
@@ -308,7 +311,7 @@ fn build(
                 Err(OffloadProgramError::TooSmall(_)) => return Ok(None),
                 Err(e) => {
                     return Err(Failure::Usage {
-                        problem: format!("{}: {e}", arguments.instance),
+                        problem: format!("{}: {e}", files::shown(&arguments.instance)),
                         remedy: "leave out --offload-phase".into(),
                     });
                 }
@@ -328,7 +331,7 @@ fn build(
             };
             let program = Original::with_local_bound(instance, budget_bytes, unit_bytes, local);
             let program = program.map_err(|e| Failure::Usage {
-                problem: format!("{}: {e}", arguments.instance),
+                problem: format!("{}: {e}", files::shown(&arguments.instance)),
                 remedy: "use --formulation checkmate-original".into(),
             })?;
             let size = program.published_size();
@@ -417,7 +420,7 @@ impl Format {
         Err(Failure::Usage {
             problem: format!(
                 "{}: the name of the file to write does not say its format",
-                path.display()
+                files::shown(path)
             ),
             remedy: "end it in .mps, .lp, .mps.gz or .lp.gz".into(),
         })

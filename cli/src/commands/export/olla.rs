@@ -7,6 +7,7 @@ use crate::files::{self, Files};
 use crate::report::{self, VERSION};
 use crate::source;
 use remat_formulations::olla::{JointProgram, OrderProgram, PlaceProgram, ProgramError, Steps};
+use remat_instances::name::Name;
 use remat_instances::order::{OrderGraph, OrderPlan, Variant};
 use remat_lp::Model;
 use serde::Serialize;
@@ -15,7 +16,7 @@ use std::path::Path;
 /// A program, and of what it is.
 struct Written {
     model: Model,
-    instance: String,
+    instance: Name,
     sha256: Option<String>,
     variant: Option<Variant>,
     steps: Option<u32>,
@@ -81,9 +82,8 @@ fn written(arguments: &ExportArguments) -> Result<Written, Failure> {
 }
 
 /// Returns whether a table of lives is meant.
-fn is_table(text: &str) -> bool {
-    Path::new(text)
-        .extension()
+fn is_table(path: &Path) -> bool {
+    path.extension()
         .is_some_and(|e| e.eq_ignore_ascii_case("csv"))
 }
 
@@ -93,7 +93,8 @@ fn unit_bytes(model: &Model) -> u64 {
 }
 
 fn of_lives(arguments: &ExportArguments) -> Result<Written, Failure> {
-    let text = &arguments.instance;
+    let path = &arguments.instance;
+    let text = files::input_name(path);
     let wrong = |problem: String, remedy: &str| Failure::Usage {
         problem,
         remedy: remedy.into(),
@@ -106,11 +107,11 @@ fn of_lives(arguments: &ExportArguments) -> Result<Written, Failure> {
         let problem = format!("{text}: a table of lives has no --order and no --variant");
         return Err(wrong(problem, "leave them out, or give a graph"));
     }
-    let lives = source::lives(Path::new(text))?;
-    let program = PlaceProgram::new(&lives).map_err(|e| failure(text, &e))?;
+    let lives = source::lives(path)?;
+    let program = PlaceProgram::new(&lives).map_err(|e| failure(&text, &e))?;
     Ok(Written {
         model: program.model().clone(),
-        instance: files::input_name(Path::new(text)),
+        instance: text.into(),
         sha256: None,
         variant: None,
         steps: None,
@@ -118,9 +119,9 @@ fn of_lives(arguments: &ExportArguments) -> Result<Written, Failure> {
 }
 
 fn of_graph(arguments: &ExportArguments) -> Result<Written, Failure> {
-    let text = &arguments.instance;
-    let graph = source::order_graph(text)?;
-    let fail = |e: ProgramError| failure(text, &e);
+    let path = &arguments.instance;
+    let graph = source::order_graph(path)?;
+    let fail = |e: ProgramError| failure(&files::input_name(path), &e);
     let mut variant = arguments.variant.unwrap_or_default();
     let steps = match (arguments.steps, arguments.timestep_factor) {
         (Some(ExportSteps::Count(steps)), _) => Steps::Count(steps),
@@ -147,7 +148,7 @@ fn of_graph(arguments: &ExportArguments) -> Result<Written, Failure> {
     };
     Ok(Written {
         model,
-        instance: graph.name().to_owned(),
+        instance: graph.name().clone(),
         sha256: Some(graph.digest()),
         variant: Some(variant),
         steps,

@@ -5,7 +5,7 @@ use super::{entries, text};
 use crate::arguments::LibraryRunArguments;
 use crate::commands::lp;
 use crate::failure::{Exit, Failure, note};
-use crate::files::Files;
+use crate::files::{self, Files};
 use crate::library::catalogue::{Catalogue, Program};
 use crate::library::check::check_file;
 use crate::library::results::{self, Row};
@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &LibraryRunArguments) -> Result<Exit, Failure> {
         made(folder)?;
     }
     let machine = machine();
-    let folder = tempfile::tempdir().map_err(|e| unwritten("a temporary folder", &e))?;
+    let folder = files::temporary_folder().map_err(|e| unwritten("a temporary folder", &e))?;
     for source in &sources {
         let jobs = || (0..arguments.seeds).flat_map(|seed| solvers.iter().map(move |s| (seed, s)));
         let is_done = |(seed, there): &(u32, &Installed)| {
@@ -212,7 +212,7 @@ impl Case<'_> {
         seed: u32,
         files: &Files,
     ) -> Result<Row, Failure> {
-        let folder = tempfile::tempdir().map_err(|e| unwritten("a temporary folder", &e))?;
+        let folder = files::temporary_folder().map_err(|e| unwritten("a temporary folder", &e))?;
         let solution = folder.path().join("solution.sol");
         let task = Task {
             program: self.program,

@@ -1,8 +1,35 @@
 //! Answers in rational numbers: the option, JSON, words.
 
 use crate::arguments::MipArguments;
+use crate::failure::{Failure, note};
+use crate::files;
+use remat_lp::Model;
 use remat_solver::mip::{ExactClaim, Settings};
 use serde::Serialize;
+
+/// Refuses a model for a proof whose file has a number that a double does not hold; notes it for a
+/// search.
+///
+/// # Errors
+/// [`Failure::Open`].
+pub(super) fn held(model: &Model, arguments: &MipArguments) -> Result<(), Failure> {
+    let Some(rounded) = model.rounded() else {
+        return Ok(());
+    };
+    let file = files::input_name(&arguments.file);
+    if arguments.exact || arguments.certificate.is_some() {
+        return Err(Failure::Open {
+            file,
+            problem: rounded.to_string(),
+            remedy: Some("scale the row so that its numbers have at most 15 digits, or leave out --exact and --certificate".into()),
+        });
+    }
+    note(
+        &format!("{file}: {rounded}; it is rounded"),
+        arguments.quiet,
+    );
+    Ok(())
+}
 
 /// Applies the option: gaps that were not given are 0.
 pub(super) fn apply(settings: &mut Settings, arguments: &MipArguments) {

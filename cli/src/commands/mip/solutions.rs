@@ -42,7 +42,7 @@ impl MipResult<'_> {
             let objective = number(s.objective);
             Ok(format!(
                 "solution   {} (objective {objective})",
-                path.display()
+                shown(&path)
             ))
         });
         let written = files::each([best].into_iter().chain(others));

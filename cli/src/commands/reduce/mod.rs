@@ -77,8 +77,8 @@ fn tried(arguments: &ReduceArguments) -> Result<Files, Failure> {
         .flatten()
         .map(PathBuf::as_path)
         .collect();
-    if !arguments.file.starts_with("zoo:") {
-        inputs.push(Path::new(&arguments.file));
+    if source::zoo_text(&arguments.file).is_none() {
+        inputs.push(&arguments.file);
     }
     Files::tried(arguments.json, &inputs, &outputs)
 }
@@ -97,9 +97,9 @@ enum Thing {
 
 impl Read {
     fn of(arguments: &ReduceArguments) -> Result<Self, Failure> {
-        let path = Path::new(&arguments.file);
-        if arguments.file.starts_with("zoo:") {
-            let instance = source::instance(&arguments.file)?;
+        let path = &arguments.file;
+        if source::zoo_text(path).is_some() {
+            let instance = source::instance(path)?;
             return Ok(Read {
                 bytes: remat_instances::write_instance(&instance).into_bytes(),
                 thing: Thing::Instance(InstanceDraft::new(&instance)),
@@ -173,7 +173,7 @@ impl Work<'_> {
         let form = self.form();
         let before = form.sizes(&start);
         let log = Log::new(a.quiet, self.begun);
-        log.start(&a.file, &before, &trials);
+        log.start(&files::input_name(&a.file), &before, &trials);
         let search = ReduceSettings {
             steps: a.steps.clone(),
             tries: a.tries,
@@ -233,9 +233,9 @@ impl Work<'_> {
         let mut trials = Trials::new(&a.command, a.params.is_some(), wanted)?;
         trials.limit = a.try_limit;
         trials.deadline = a.time_limit.map(|limit| self.begun + limit);
-        let name = match a.file.starts_with("zoo:") {
+        let name = match source::zoo_text(&a.file).is_some() {
             true => "instance.json".into(),
-            false => safe_name(Path::new(&a.file)),
+            false => safe_name(&a.file),
         };
         let params = a.params.as_deref().map(safe_name);
         let params = params.as_deref().zip(self.settings.as_ref());
@@ -252,7 +252,10 @@ impl Work<'_> {
             let is_failure = !matches!(ended, Ended::Code(0) | Ended::TimedOut);
             if !is_failure || NOT_RUN.map(Ended::Code).contains(&ended) {
                 return Err(not_failing(
-                    format!("the command ends with {ended} on {}", a.file),
+                    format!(
+                        "the command ends with {ended} on {}",
+                        files::input_name(&a.file)
+                    ),
                     "say what counts as failing: --keep-text TEXT, --keep-exit N or --keep-timeout; \
                      a shell ends with 126 or 127 where a command cannot be run",
                 ));
@@ -263,7 +266,7 @@ impl Work<'_> {
             return Err(not_failing(
                 format!(
                     "the command does not fail on {} as is asked for: it ends with {ended}{}",
-                    a.file,
+                    files::input_name(&a.file),
                     trials.wanted.missing(&ran)
                 ),
                 "ask for what it does: --keep-exit N, --keep-text TEXT, --without-text TEXT, --keep-timeout",
@@ -280,8 +283,8 @@ impl Work<'_> {
             return Err(not_failing(
                 format!(
                     "the command fails on {}, and not on the same written anew for {}, where it {how}",
-                    a.file,
-                    a.out.display()
+                    files::input_name(&a.file),
+                    crate::files::shown(&a.out)
                 ),
                 "it may depend on the order, format or digits of the file: try another format by the \
                  name of --out, or --as lines",
@@ -339,7 +342,7 @@ impl Form<'_> {
             return Ok(None);
         };
         let bytes = remat_lp::encode(self.out, &text);
-        let bytes = bytes.map_err(|e| unread(&self.out.display().to_string(), &e))?;
+        let bytes = bytes.map_err(|e| unread(&crate::files::shown(self.out), &e))?;
         let params = self
             .params_out
             .map(|path| (safe_name(path), parts.to_text()));

@@ -3,6 +3,7 @@
 use super::subject::Sizes;
 use super::trial::{Ended, Trials, Wanted};
 use crate::arguments::{ReduceArguments, ReduceKind};
+use crate::files;
 use crate::report::{self, counted};
 use crate::visible::visible;
 use remat_solver::reduce::{ReduceEnd, Tally};
@@ -157,7 +158,7 @@ struct StepJson {
 struct ReduceJson<'a> {
     status: &'a str,
     version: &'a str,
-    file: &'a str,
+    file: String,
     kind: &'a str,
     out: String,
     params_out: Option<String>,
@@ -213,14 +214,14 @@ impl ReduceResult<'_> {
         ReduceJson {
             status: self.status(),
             version: report::VERSION,
-            file: &a.file,
+            file: files::input_name(&a.file),
             kind: match self.kind {
                 ReduceKind::Model => "model",
                 ReduceKind::Instance => "instance",
                 ReduceKind::Lines => "lines",
             },
-            out: a.out.display().to_string(),
-            params_out: a.params_out.as_ref().map(|p| p.display().to_string()),
+            out: files::shown(&a.out),
+            params_out: a.params_out.as_ref().map(|p| files::shown(p)),
             keeps: &self.keeps,
             before: self.before,
             after: self.after,
@@ -242,7 +243,7 @@ impl ReduceResult<'_> {
 
     fn summary(&self) -> String {
         let a = self.arguments;
-        let mut out = format!("{}: {}\n", a.file, listed(&self.before));
+        let mut out = format!("{}: {}\n", files::input_name(&a.file), listed(&self.before));
         // Writing to a string cannot fail.
         let _ = writeln!(out, "  reduced    {}", listed(&self.after));
         let _ = writeln!(out, "  keeps      {}", self.keeps.in_words());
@@ -259,9 +260,9 @@ impl ReduceResult<'_> {
             self.tally.kept,
             self.seconds
         );
-        let _ = writeln!(out, "  wrote {}", a.out.display());
+        let _ = writeln!(out, "  wrote {}", files::shown(&a.out));
         if let Some(path) = &a.params_out {
-            let _ = writeln!(out, "  wrote {}", path.display());
+            let _ = writeln!(out, "  wrote {}", files::shown(path));
         }
         out
     }

@@ -1,10 +1,11 @@
 //! Tries: a command run on a file, its output watched for texts, its time limited.
 
 use crate::failure::Failure;
-use crate::interrupt;
+use crate::{files, interrupt};
+use remat_lp::temporary::Temporary;
 use std::ffi::OsString;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -109,7 +110,8 @@ pub struct Trials {
     pub deadline: Option<Instant>,
     /// Set by an interrupt, or at the deadline.
     pub stop: std::sync::Arc<AtomicBool>,
-    folder: PathBuf,
+    /// Goes when the tries have ended.
+    folder: Temporary,
     count: AtomicU64,
 }
 
@@ -137,9 +139,8 @@ impl Trials {
         if !names(FILE) {
             command.push(FILE.into());
         }
-        let name = format!("remat-bb-reduce-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).map_err(|e| unwritten(&folder, &e))?;
+        let folder = files::temporary_folder();
+        let folder = folder.map_err(|e| unwritten(&std::env::temp_dir(), &e))?;
         Ok(Trials {
             command,
             wanted,
@@ -157,7 +158,7 @@ impl Trials {
     /// [`Failure`] for files that cannot be written, a command that cannot be run.
     pub fn run(&self, file: (&str, &[u8]), params: Option<(&str, &str)>) -> Result<Ran, Failure> {
         let count = self.count.fetch_add(1, Ordering::Relaxed);
-        let folder = self.folder.join(count.to_string());
+        let folder = self.folder.path().join(count.to_string());
         let ran = self.run_in(&folder, file, params);
         // What the command left there goes with it.
         let _ = std::fs::remove_dir_all(&folder);
@@ -255,12 +256,6 @@ impl Trials {
             std::thread::sleep(pause);
             pause = LONGEST_PAUSE.min(2 * pause);
         }
-    }
-}
-
-impl Drop for Trials {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 

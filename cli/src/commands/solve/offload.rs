@@ -4,43 +4,19 @@ use crate::arguments::SolveArguments;
 use crate::failure::Failure;
 use crate::report;
 use crate::transfers::{self, TransfersJson};
-use remat_formulations::offload::nodes::Offloaded;
-use remat_instances::Semantics;
-use remat_instances::instance::CostUnit;
+use remat_formulations::solve::{CopyChoice, Solution};
+use remat_instances::simulate::Replay;
 use serde::Serialize;
 
-/// Checks that nothing is asked for that a plan with copies does not have.
+/// Checks that no schedule is asked for: a plan with copies has none.
 pub(super) fn check(arguments: &SolveArguments) -> Result<(), Failure> {
-    if arguments.offload.link.offload.is_none() {
-        return Ok(());
-    }
-    let asked = [
-        ("--reorder", arguments.order.reorder),
-        ("--schedule-out", arguments.schedule_out.is_some()),
-    ];
-    match asked.iter().find(|(_, asked)| *asked) {
-        None => Ok(()),
-        Some((option, _)) => Err(Failure::Usage {
-            problem: format!("{option} with --offload: a plan that copies to the host has none"),
-            remedy: format!("leave out {option} or --offload"),
-        }),
-    }
-}
-
-/// Checks that there are proofs of bounds with copies, where one is asked for.
-pub(super) fn check_certificate(
-    arguments: &SolveArguments,
-    semantics: Semantics,
-) -> Result<(), Failure> {
-    let is_linked = arguments.offload.link.offload.is_some();
-    match is_linked && arguments.certificate.is_some() && semantics == Semantics::Monet {
+    match arguments.offload.link.offload.is_some() && arguments.schedule_out.is_some() {
         false => Ok(()),
         true => Err(Failure::Usage {
             problem:
-                "--certificate with --offload: bounds of MONeT's program with copies have no proofs"
+                "--schedule-out with --offload: a plan that copies to the host has no schedule"
                     .into(),
-            remedy: "leave out one of them, or solve Checkmate's program: --formulation checkmate"
-                .into(),
+            remedy: "leave out --schedule-out or --offload".into(),
         }),
     }
 }
@@ -54,21 +30,22 @@ pub(super) struct OffloadJson {
 }
 
 impl OffloadJson {
-    pub fn of(answer: &Offloaded) -> Self {
+    pub fn of(copies: &CopyChoice, replay: Option<&Replay>) -> Self {
         OffloadJson {
-            transfers: TransfersJson::of(answer.outcome.replay.as_ref()),
-            without_copies: answer.without_cost,
+            transfers: TransfersJson::of(replay),
+            without_copies: copies.without_cost,
         }
     }
 }
 
 /// Lines of the summary, each with its name.
-pub(super) fn lines(answer: &Offloaded, unit: &CostUnit) -> Vec<String> {
-    let Some(replay) = &answer.outcome.replay else {
+pub(super) fn lines(solution: &Solution) -> Vec<String> {
+    let (Some(copies), Some(replay)) = (solution.copies(), solution.replay()) else {
         return Vec::new();
     };
+    let unit = solution.instance().cost_unit();
     let mut lines = Vec::new();
-    if let Some(cost) = answer.without_cost {
+    if let Some(cost) = copies.without_cost {
         let over = match replay.base_cost {
             0 => 0.0,
             base => (cost as f64 / base as f64 - 1.0) * 100.0,
@@ -78,7 +55,7 @@ pub(super) fn lines(answer: &Offloaded, unit: &CostUnit) -> Vec<String> {
             "without   {cost}, {over:.2}% over: the best plan found without copies"
         ));
     }
-    match transfers::lines(&answer.instance, replay) {
+    match transfers::lines(solution.instance(), replay) {
         Some([step, host, link]) => {
             lines.push(format!("step      {step}"));
             lines.push(format!("host      {host}"));

@@ -3,7 +3,7 @@
 use crate::arguments::SolveArguments;
 use crate::failure::Failure;
 use crate::report::{self, counted};
-use remat_formulations::reorder::Reordered;
+use remat_formulations::solve::OrderChoice;
 use remat_instances::instance::CostUnit;
 use serde::Serialize;
 
@@ -38,9 +38,9 @@ pub(super) struct ReorderJson {
 }
 
 impl ReorderJson {
-    pub fn of(answer: &Reordered) -> Self {
+    pub fn of(answer: &OrderChoice) -> Self {
         ReorderJson {
-            order: match answer.is_given_order() {
+            order: match answer.is_given() {
                 true => "given",
                 false => "found",
             },
@@ -52,14 +52,14 @@ impl ReorderJson {
 }
 
 /// The choice of the order in words.
-pub(super) fn words(answer: &Reordered, unit: &CostUnit) -> String {
+pub(super) fn words(answer: &OrderChoice, cost: Option<u64>, unit: &CostUnit) -> String {
     let judged = counted(answer.orders, "order");
     let any = report::cost(answer.any_order_bound, unit);
     let given = match answer.given_cost {
         Some(cost) => format!("costs {}", report::cost(cost, unit)),
         None => "has no plan that was found".into(),
     };
-    match answer.is_given_order() && answer.given_cost == answer.objective().ok() {
+    match answer.is_given() && answer.given_cost == cost {
         true => format!("as it was given, of {judged}; no plan costs less than {any} in any"),
         false => format!(
             "another one, of {judged}; the one that was given {given}, no plan costs less than {any} in any"

@@ -14,7 +14,6 @@ use remat_instances::replayed::Replayed;
 use remat_instances::simulate::{CACHE_LINE, TimelinePoint};
 use serde::Serialize;
 use std::fmt::Write;
-use std::path::Path;
 
 /// Relative difference of gradients that floating-point sums in another order explain.
 const SAME_GRADIENT: f64 = 1e-4;
@@ -28,7 +27,7 @@ const SAME_GRADIENT: f64 = 1e-4;
 pub fn run(arguments: &ExecArguments) -> Result<Exit, Failure> {
     let files = Files::tried(
         arguments.json,
-        &[Path::new(&arguments.instance), &arguments.plan],
+        &[&arguments.instance, &arguments.plan],
         &[("--svg", arguments.svg.as_deref())],
     )?;
     let found = source::replayed(&arguments.instance, &arguments.plan)?;

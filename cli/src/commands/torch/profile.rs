@@ -9,6 +9,7 @@ use crate::source;
 use remat_gpu_exec::{ExecError, LinkProfile, Profile, ProfileSettings, Timing, measure_link};
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::{Implementation, Node, NodeKind};
+use remat_instances::name::visible;
 use remat_instances::plan::Semantics;
 use remat_instances::{Instance, write_instance};
 use serde::Serialize;
@@ -116,7 +117,7 @@ impl<'a> NodeJson<'a> {
         };
         let implementations = node.implementations.iter().zip(timings).map(|(i, timing)| {
             let saved = saved_bytes(instance, node, i);
-            way(&i.name, timing, i.workspace_bytes, saved)
+            way(i.name.as_str(), timing, i.workspace_bytes, saved)
         });
         let in_place = node.in_place.as_ref();
         NodeJson {
@@ -207,8 +208,8 @@ fn summary(profile: &Profile, arguments: &ProfileArguments) -> Result<String, Fa
     for (node, way) in rows.into_iter().take(SHOWN) {
         let [low, high] = way.interval.map(|s| s * 1e3);
         table.row(vec![
-            node.name.into(),
-            way.name.into(),
+            visible(node.name).into_owned(),
+            visible(way.name).into_owned(),
             format!("{:.3}", way.seconds * 1e3),
             format!("{low:.3}..{high:.3}"),
             format_bytes(node.output_bytes),
@@ -218,7 +219,7 @@ fn summary(profile: &Profile, arguments: &ProfileArguments) -> Result<String, Fa
     }
     Ok(format!(
         "{}: {} nodes of {} on {}, {} a step, peak without recomputation {}\n{}",
-        arguments.out.display(),
+        crate::files::shown(&arguments.out),
         instance.len(),
         instance.name(),
         arguments.on.device,

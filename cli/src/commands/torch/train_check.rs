@@ -6,7 +6,7 @@ use crate::failure::{Exit, Failure};
 use crate::files;
 use crate::report::{self, Table};
 use crate::source;
-use remat_formulations::baselines;
+use remat_formulations::baselines::{self, Patience};
 use remat_formulations::solve::{AnyFormulation, Settings, Solvable, Status};
 use remat_gpu_exec::{Comparison, ExecError, ProfileSettings, compare, program_of};
 use remat_instances::Instance;
@@ -52,7 +52,9 @@ pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
     )?];
     let solved = outcome.schedule.map(|schedule| (SOLVED, schedule));
     let known = baselines::all().iter().filter_map(|baseline| {
-        let found = formulation.baseline(baseline, budget_bytes).ok()?;
+        let found = formulation
+            .baseline(baseline, budget_bytes, Patience::ENDLESS)
+            .ok()?;
         Some((baseline.name, found.0))
     });
     for (name, schedule) in solved.into_iter().chain(known) {
@@ -96,7 +98,7 @@ pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
         return Ok(exit);
     }
     Err(Failure::Mismatch {
-        file: instance.name().into(),
+        file: instance.name().to_string(),
         differences: wrong,
     })
 }

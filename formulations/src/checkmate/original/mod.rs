@@ -43,6 +43,7 @@ mod point;
 
 use crate::bound::TooSmall;
 use remat_instances::instance::{Instance, Node, NodeId};
+use remat_instances::name::Name;
 use remat_lp::{ColId, Model};
 
 /// True if stages advance the frontier.
@@ -173,7 +174,7 @@ pub enum OriginalError {
         /// The node.
         node: NodeId,
         /// Its name.
-        name: String,
+        name: Name,
         /// Difference between the first run and others, in words.
         what: &'static str,
     },

@@ -25,7 +25,7 @@ pub fn cut(
         cutting.shrink_fixed(instance, &mut nodes)?;
     }
     let data = InstanceData {
-        name: format!("{} of fewer layers", instance.name()),
+        name: format!("{} of fewer layers", instance.name().as_str()).into(),
         nodes,
         ..instance.data().clone()
     };
@@ -106,7 +106,7 @@ impl Cutting<'_> {
         // What reads a tensor of all middle layers reads that of those that stay.
         let stays = |j: &&NodeId| !self.is_gone(from, j.0);
         let mut node = instance.node(NodeId(origin)).clone();
-        node.name = format!("{} {i}", node.name);
+        node.name = format!("{} {i}", node.name.as_str()).into();
         let refer_all = |list: &[NodeId]| -> Option<Vec<NodeId>> {
             let kept = list.iter().filter(stays);
             let mut all = kept.map(|j| refer(*j)).collect::<Option<Vec<_>>>()?;

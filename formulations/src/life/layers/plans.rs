@@ -10,7 +10,7 @@ use super::few::{Budgets, Few};
 use super::map::LayerMap;
 use super::{Layered, Layout};
 use crate::baselines::Patience;
-use crate::solve::{Settings, Solvable, Unheard, Watch};
+use crate::solve::{Effort, Settings, Solvable, Unheard, Watch};
 use rayon::prelude::*;
 use remat_instances::instance::{Instance, NodeId};
 use std::collections::BTreeMap;
@@ -28,8 +28,8 @@ const MOST_SECONDS: f64 = 3.0;
 const BUILD_SHARE: f64 = 0.2;
 
 /// Plans of a network of equal layers, made of those that are found for fewer: what `fitting` makes
-/// of columns, where that fits. None without a time limit: the small plans would take longer than
-/// what they are for.
+/// of columns, where that fits. None without a time limit and for the full work: the small plans
+/// would take longer than what they are for.
 pub fn plans<P: Layered, S: Send>(
     instance: &Instance,
     layout: &Layout,
@@ -73,16 +73,19 @@ fn small_plans<P: Layered>(
     budgets: &Budgets,
     watch: &Watch<'_>,
 ) -> Vec<Vec<P::Column>> {
-    let (Some(left), Some(formulation)) = (watch.left(), P::formulation(few.instance.clone()))
-    else {
+    let Some(formulation) = P::formulation(few.instance.clone()) else {
         return Vec::new();
     };
-    let seconds = (TIME_SHARE * left.as_secs_f64()).min(MOST_SECONDS);
+    let seconds = |left: Duration| (TIME_SHARE * left.as_secs_f64()).min(MOST_SECONDS);
     let settings = Settings {
-        time_limit: Some(Duration::from_secs_f64(seconds)),
+        time_limit: watch.left().map(seconds).map(Duration::from_secs_f64),
+        effort: watch.effort(),
         threads: 1,
         ..Settings::default().without_overtime()
     };
+    if settings.time_limit.is_none() && settings.effort == Effort::Full {
+        return Vec::new();
+    }
     let one = |extra: &f64| {
         let budget = budgets.of(few, *extra)?;
         let program = P::of(&few.instance, budget)?;

@@ -144,6 +144,7 @@ impl MonetLandscape {
     /// Flattens `instance` for a budget in bytes; `None` for an instance without a loss, to which
     /// the program does not apply.
     pub fn new(instance: &Instance, budget_bytes: u64) -> Option<Self> {
+        let instance = &*instance.charged_by_monet();
         let (stages, columns) = MonetSchedule::shape(instance)?;
         let words = columns.div_ceil(64);
         let mut graph = MonetLandscape {
@@ -287,8 +288,7 @@ impl MonetLandscape {
         let node = instance.node(id);
         let size = |id: &NodeId| instance.node(*id).output_bytes as i64;
         let passing: i64 = node.passing.iter().map(size).sum();
-        let frontier = NodeId::from((loss + t).saturating_sub(1));
-        let fixed = instance.node(frontier).fixed_bytes as i64;
+        let fixed = instance.stage_fixed_bytes(t) as i64;
         let mut found: Vec<(Vec<u64>, Vec<Way>)> = Vec::new();
         for (k, implementation) in node.implementations.iter().enumerate() {
             let mut reads = vec![0; self.words];

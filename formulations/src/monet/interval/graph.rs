@@ -123,6 +123,7 @@ impl MonetGraph {
     /// # Errors
     /// [`MonetError::NoLoss`].
     pub fn new(instance: &Instance, budget_bytes: u64) -> Result<MonetGraph, MonetError> {
+        let instance = &*instance.charged_by_monet();
         let loss = instance.loss().ok_or(MonetError::NoLoss)?.index();
         let columns = loss + 1;
         let stages = instance.len() - loss;
@@ -169,8 +170,7 @@ impl MonetGraph {
             (0..stages).map(|t| choices_of(instance, loss, t)).unzip();
         let budget = budget_bytes.min(i64::MAX as u64 / 4) as i64;
         let room = |t: usize| {
-            let before = (loss + t).checked_sub(1);
-            let fixed = before.map_or(0, |b| node(b).fixed_bytes as i64);
+            let fixed = instance.stage_fixed_bytes(t) as i64;
             budget - fixed - if t > 0 { passing_bytes(loss + t) } else { 0 }
         };
         let backward_room = |t: usize| {

@@ -398,11 +398,7 @@ impl<S: Sink> RowWriter<'_, S> {
     /// Budget left beside `G_t`, in the program's unit of memory.
     fn room(&self, t: usize) -> f64 {
         let p = self.p;
-        let mut bytes = p.budget_bytes as i64;
-        // A graph that is all loss has no node before it.
-        if let Some(before) = (p.loss + t).checked_sub(1) {
-            bytes -= p.fixed(before);
-        }
+        let mut bytes = p.budget_bytes as i64 - p.instance.stage_fixed_bytes(t) as i64;
         if t > 0 {
             bytes -= p.passing_bytes(t, p.loss + t);
         }
@@ -526,7 +522,7 @@ impl<S: Sink> RowWriter<'_, S> {
                     self.buffer.push(entry);
                 }
             }
-            let taken = p.passing_bytes(t, n) + p.fixed(n) + p.bytes(n);
+            let taken = p.passing_bytes(t, n) + node.fixed_bytes as i64 + p.bytes(n);
             let room = self.memory(p.budget_bytes as i64 - taken);
             self.sink.row(-INFINITY, room, &mut self.buffer);
         }

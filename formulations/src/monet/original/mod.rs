@@ -128,6 +128,7 @@ impl MonetParts {
         unit_bytes: f64,
         local: LocalBound,
     ) -> Result<MonetParts, MonetError> {
+        let instance = &*instance.charged_by_monet();
         let loss = instance.loss().ok_or(MonetError::NoLoss)?.index();
         let nodes = instance.nodes();
         let mut slot = vec![None; nodes.len()];
@@ -226,10 +227,6 @@ impl MonetParts {
 
     fn bytes(&self, i: usize) -> i64 {
         self.node(i).output_bytes as i64
-    }
-
-    fn fixed(&self, i: usize) -> i64 {
-        self.node(i).fixed_bytes as i64
     }
 
     /// Implementations of the backward node of stage `t`, by slot `p`: none behind the last one.

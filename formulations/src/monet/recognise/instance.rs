@@ -114,6 +114,10 @@ impl Builder<'_> {
             .iter_mut()
             .for_each(|node| node.fixed_bytes = fixed(0));
         nodes[loss].fixed_bytes = fixed(1);
+        // The first run of a loss is charged with its own fixed memory, which the program has from
+        // stage 1 on.
+        let growth = fixed(1).saturating_sub(fixed(0)) as i64;
+        nodes[loss].add_first_workspace(-growth);
         for (t, side) in sides.iter().enumerate().skip(1) {
             let next = if t + 1 < stages { fixed(t + 1) } else { 0 };
             let taken = side.map_or(next as i64, |side| budget - side - held(t));
@@ -176,7 +180,7 @@ impl Builder<'_> {
                             way_of.cost = u64::try_from(self.cost(c)).ok()?;
                             way_of.workspace_bytes = self.units.size(m.first_ways[&i][way]);
                         }
-                        way_of.name = format!("{ALGORITHM_PREFIX}{way}");
+                        way_of.name = format!("{ALGORITHM_PREFIX}{way}").into();
                         list.push(way_of);
                     }
                     list
@@ -192,7 +196,7 @@ impl Builder<'_> {
                 _ => None,
             };
             nodes.push(Node {
-                name: format!("node{k}"),
+                name: format!("node{k}").into(),
                 kind,
                 output_bytes: u64::try_from(self.units.size(m.bytes[i])).ok()?,
                 implementations,
@@ -330,7 +334,7 @@ impl Builder<'_> {
                 let cost = u64::try_from(self.cost(*column)).ok()?;
                 let scratch = scratch(way) + released;
                 let mut one = Implementation::new(ids(role.needs.first()), cost, scratch);
-                one.name = format!("{ALGORITHM_PREFIX}{way}");
+                one.name = format!("{ALGORITHM_PREFIX}{way}").into();
                 Some(one)
             };
             let columns = self.roles.covers[*k].iter().enumerate();
@@ -339,7 +343,7 @@ impl Builder<'_> {
             vec![Implementation::new(ids(role.needs.first()), 0, released)]
         };
         Some(Node {
-            name: format!("backward{t}"),
+            name: format!("backward{t}").into(),
             kind: NodeKind::Backward {
                 forward: None,
                 gradient: Default::default(),

@@ -15,6 +15,7 @@ use super::trips::Computations;
 use crate::baselines::chain::{NoChain, Operation, OperationError, TrainingChain, extract};
 use crate::offload::CopyPhase;
 use remat_instances::instance::{CopyTimes, HostLink, Instance, NodeId};
+use remat_instances::name::Name;
 use remat_instances::plan::Plan;
 use remat_instances::simulate::{self, Replay, ReplayError};
 
@@ -42,7 +43,7 @@ pub enum NodePlansError {
     #[error("cost_unit {unit:?} is no unit of time, copies need one; give ns, us, ms or s")]
     NoTime {
         /// The unit.
-        unit: String,
+        unit: Name,
     },
     /// The graph is not a chain.
     #[error(transparent)]

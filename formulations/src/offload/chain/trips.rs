@@ -346,7 +346,7 @@ impl<'a> Computations<'a> {
             }
         }
         Plan {
-            instance: self.instance.name().to_owned(),
+            instance: self.instance.name().into(),
             semantics: Semantics::Checkmate,
             steps,
         }

@@ -48,6 +48,7 @@ mod rows;
 use crate::bound::TooSmall;
 use crate::offload::CopyPhase;
 use remat_instances::instance::Instance;
+use remat_instances::name::Name;
 use remat_lp::Model;
 
 /// Pauses before each run.
@@ -72,19 +73,19 @@ pub enum OffloadProgramError {
     #[error("instance {name:?} has no \"host_link\": give it one, or name a link")]
     NoLink {
         /// Its name.
-        name: String,
+        name: Name,
     },
     /// The costs are no times.
     #[error("the cost unit {unit:?} is no time, and copies take time")]
     NoTime {
         /// The unit.
-        unit: String,
+        unit: Name,
     },
     /// Copies go by the loss, and there is none.
     #[error("instance {name:?} has no loss for copies to go by")]
     NoLoss {
         /// Its name.
-        name: String,
+        name: Name,
     },
 }
 

@@ -1,6 +1,7 @@
 //! Outcomes of the search, with their proofs.
 
 use super::set::NODES_LIMIT;
+use remat_instances::name::Name;
 use remat_instances::plan::Plan;
 use remat_instances::simulate::{Replay, ReplayError};
 
@@ -101,7 +102,7 @@ pub enum ExactError {
     #[error("cost unit {unit:?} is no time, but copies take time: give costs in ns, us, ms or s")]
     NoTime {
         /// The unit.
-        unit: String,
+        unit: Name,
     },
     /// The sets of the search have no room for the nodes.
     #[error("the instance has {nodes} nodes, the search takes at most {NODES_LIMIT}")]

@@ -330,7 +330,7 @@ impl Made {
         self.names += 1;
         let fixed_bytes = self.nodes.last().map_or(0, |v| v.fixed_bytes);
         self.nodes.push(Node {
-            name: format!("{}{}", self.stem, self.names),
+            name: format!("{}{}", self.stem, self.names).into(),
             kind,
             output_bytes: bytes,
             fixed_bytes,

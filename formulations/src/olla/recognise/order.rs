@@ -9,7 +9,7 @@ use super::{Effort, Known};
 use crate::olla::pack::{PackTuning, Packing};
 use crate::order::{OrderSearch, OrderSettings};
 use remat_instances::order::{OperatorId, Variant};
-use remat_lp::{ColId, Model};
+use remat_lp::{Bounds, ColId, Model};
 use std::time::Instant;
 
 /// Share of a time limit for the order and for its steps.
@@ -139,7 +139,7 @@ impl TimedTensor {
 pub(super) fn rest(reading: &Reading<'_>) -> Vec<f64> {
     let bounds = reading.lower.iter().zip(&reading.upper);
     bounds
-        .map(|(lower, upper)| 0f64.clamp(*lower, *upper))
+        .map(|(lower, upper)| Bounds::new(*lower, *upper).nearest(0.0))
         .collect()
 }
 

@@ -108,7 +108,15 @@ pub(super) fn model_bounds(program: &Program, col: Col) -> Result<(f64, f64), Pr
 /// # Errors
 /// [`ProgramError::Unbounded`], [`ProgramError::NotBinary`], [`ProgramError::Product`].
 pub(super) fn lower(program: &Program) -> Result<Lowered, ProgramError> {
-    lower_as(program, false)
+    lower_as(program, Wanted::All)
+}
+
+/// As [`lower`], less what a file has as it is: implications, ordered sets, columns that may be 0.
+///
+/// # Errors
+/// As [`lower`].
+pub(super) fn beside_file(program: &Program) -> Result<Lowered, ProgramError> {
+    lower_as(program, Wanted::BesideFile)
 }
 
 /// As [`lower`], less what has no exact linear form: what comes out holds for every point of the
@@ -117,13 +125,23 @@ pub(super) fn lower(program: &Program) -> Result<Lowered, ProgramError> {
 /// # Errors
 /// As the program.
 pub(super) fn relax(program: &Program) -> Result<Lowered, ProgramError> {
-    lower_as(program, true)
+    lower_as(program, Wanted::Relaxed)
 }
 
-fn lower_as(program: &Program, relaxed: bool) -> Result<Lowered, ProgramError> {
+/// The part of a program that becomes rows and columns.
+#[derive(Clone, Copy, PartialEq)]
+enum Wanted {
+    All,
+    /// What has an exact linear form.
+    Relaxed,
+    /// What a file does not have as it is.
+    BesideFile,
+}
+
+fn lower_as(program: &Program, wanted: Wanted) -> Result<Lowered, ProgramError> {
     // Every row that is there before an error holds by itself.
     let forgive = |result: Result<(), ProgramError>| match result {
-        Err(error) if relaxed && error.is_of_form() => Ok(()),
+        Err(error) if wanted == Wanted::Relaxed && error.is_of_form() => Ok(()),
         other => other,
     };
     if !program.has_specials() {
@@ -131,11 +149,15 @@ fn lower_as(program: &Program, relaxed: bool) -> Result<Lowered, ProgramError> {
     }
     let mut lowering = Lowering::new(program)?;
     lowering.tighten()?;
-    for k in 0..lowering.own.len() {
-        forgive(lowering.semi(k))?;
+    match wanted {
+        Wanted::BesideFile => lowering.bounds_of_semis()?,
+        _ => (0..lowering.own.len()).try_for_each(|k| forgive(lowering.semi(k)))?,
     }
     for (_, special) in program.specials() {
-        forgive(lowering.special(special))?;
+        let in_file = matches!(special, Special::Indicator { .. } | Special::Sos { .. });
+        if !in_file || wanted != Wanted::BesideFile {
+            forgive(lowering.special(special))?;
+        }
     }
     for product in program.products() {
         let value = lowering.product(product)?;
@@ -309,6 +331,18 @@ impl<'a> Lowering<'a> {
     /// Adds `left == right`.
     fn equal(&mut self, left: &Affine, right: &Affine) {
         self.row(&left.minus(right), 0.0, 0.0);
+    }
+
+    /// Tighter bounds of columns that may be 0 become rows: in a file their bounds hold where they
+    /// are not 0.
+    fn bounds_of_semis(&mut self) -> Result<(), ProgramError> {
+        for (j, (lower, upper)) in std::mem::take(&mut self.lowered.bounds) {
+            match self.program.kind(self.own[j])?.is_semi() {
+                true => self.row(&Affine::column(j), lower, upper),
+                false => drop(self.lowered.bounds.insert(j, (lower, upper))),
+            }
+        }
+        Ok(())
     }
 
     fn special(&mut self, special: &Special) -> Result<(), ProgramError> {

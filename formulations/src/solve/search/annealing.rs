@@ -25,9 +25,11 @@ const LENGTH_WITHOUT_SCHEDULE: u64 = 4;
 const NODE_THRESHOLD: f64 = 0.5;
 
 impl<P: Problem> SearchShared<'_, P> {
-    /// Fewer moves where one takes longer: the tree's share of the time is worth more.
+    /// Fewer moves where one takes longer: the tree's share of the time is worth more. And fewer
+    /// for the quick work.
     pub fn moves_per_node(&self, checkmate: u64) -> u64 {
-        checkmate / P::Landscape::MOVE_WEIGHT
+        let share = self.settings.run_share(self.problem.landscape().nodes());
+        ((share * checkmate as f64) as u64 / P::Landscape::MOVE_WEIGHT).max(1)
     }
 
     /// Anneals at low temperatures from retained sets; returns the work in moves of Checkmate's

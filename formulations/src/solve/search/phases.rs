@@ -2,7 +2,7 @@
 
 use super::annealing::{BesideRoot, FIRST_MOVES_PER_NODE};
 use super::state::{SearchShared, locked};
-use crate::anneal::PortfolioSettings;
+use crate::anneal::{Landscape, PortfolioSettings};
 use crate::solve::ticker::StopOnPanic;
 use crate::solve::{Problem, SolveError};
 use rayon::ThreadPool;
@@ -30,9 +30,9 @@ pub(super) fn root_and_annealing<P: Problem>(
 ) -> Result<FirstPhase<P::Program>, SolveError> {
     let settings = shared.settings;
     let timed = shared.is_timed();
-    let (rounds, idle_rounds) = match timed {
-        true => (u32::MAX, u32::MAX),
-        false => (settings.rounds, IDLE_ROUNDS),
+    let [rounds, idle_rounds] = match timed {
+        true => [u32::MAX, u32::MAX],
+        false => settings.fixed_rounds(IDLE_ROUNDS),
     };
     let portfolio = PortfolioSettings {
         seed: settings.seed,
@@ -104,8 +104,10 @@ fn root<P: Problem>(
     program: Arc<P::Program>,
     shared: &SearchShared<'_, P>,
 ) -> Option<Root<P::Program>> {
+    let nodes = shared.problem.landscape().nodes();
     let mut settings = RootSettings {
         stop: Some(shared.stop.clone()),
+        pivots: shared.settings.root_iterations(nodes),
         ..RootSettings::default()
     };
     let incumbents = &shared.incumbents;
@@ -154,7 +156,7 @@ pub(super) fn tree<P: Problem>(
     let tree = TreeSettings {
         gap: settings.gap,
         beyond: shared.has_overtime(),
-        nodes: settings.nodes,
+        nodes: settings.tree_nodes(),
         iterations: match shared.is_timed() {
             true => u64::MAX,
             false => settings.iterations,

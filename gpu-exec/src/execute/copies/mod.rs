@@ -342,7 +342,7 @@ impl<'a> Machine<'a> {
         let node = copies.stored.get(&buffer).map(|stored| stored.node);
         let name = node.map(|node| &self.training.program.instance.node(node).name);
         let arena = self.arena.as_mut();
-        let arena = arena.map(|arena| (arena, name.map_or("", String::as_str)));
+        let arena = arena.map(|arena| (arena, name.map_or("", |name| name.as_str())));
         let held = copies.prefetch(self.step, buffer, register, place, arena)?;
         self.place[held.node.index()] = Some(register);
         self.registers.insert(register, held);

@@ -14,6 +14,7 @@ use crate::instance::{
     CostUnit, Gradient, HostLink, Implementation, InPlace, InstanceData, Node, NodeId, NodeKind,
     PlainPassing,
 };
+use crate::name::Name;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -172,7 +173,7 @@ pub(super) fn read(document: &Document) -> Result<InstanceData, Failure> {
         node.passing = passing.unwrap_or(std::mem::take(&mut node.passing));
     }
     Ok(InstanceData {
-        name: text.name.map_or_else(|| document.stem(), str::to_owned),
+        name: text.name.map_or_else(|| document.stem().into(), Name::from),
         cost_unit: cost_unit(text.cost_unit)?,
         host_link: text.host_link,
         nodes,
@@ -278,7 +279,7 @@ impl Reader {
             })
         });
         Ok(Node {
-            name: name(i, text),
+            name: name(i, text).into(),
             op: text.op.unwrap_or_default().into(),
             shape: text.shape.clone().unwrap_or_default(),
             kind,

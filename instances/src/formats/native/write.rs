@@ -190,7 +190,7 @@ mod tests {
                 (passing, in_place),
                 (kind, other, gradient, once),
             )| Node {
-                name: format!("é{i}"),
+                name: format!("é{i}").into(),
                 op: ["", "conv2d", "a\\b"][kind as usize].into(),
                 shape,
                 kind: if i >= forward {
@@ -255,8 +255,11 @@ mod tests {
                         }
                     }
                     InstanceData {
-                        name: title,
-                        cost_unit: CostUnit { name, nanoseconds },
+                        name: title.into(),
+                        cost_unit: CostUnit {
+                            name: name.into(),
+                            nanoseconds,
+                        },
                         host_link: link.map(|(to, from)| HostLink {
                             latency_ns: to % 3,
                             duplex: [Duplex::Full, Duplex::Half][(to % 2) as usize],

@@ -66,15 +66,15 @@ fn memory_and_cost_are_those_worked_out_by_hand() {
     let timeline = replay.timeline.iter().map(|p| p.bytes);
     // Stage 0: fixed 128 of the node before the loss. relu (2) and its passing conv (1, instead of
     // the kept conv); the mask (4) and relu, which passes, and the kept conv; the loss (8), relu
-    // passes and is held as well, conv and mask are kept. Stage 1: fixed 192 before drelu, whose
-    // passing list is the loss (8); then fixed 256, its output 16, passing 8, and what is stored: 1 +
-    // 4 + 8. Stage 2 likewise.
+    // passes and is held as well, conv and mask are kept, and fixed memory is its own 192. Stage 1:
+    // fixed 192 before drelu, whose passing list is the loss (8); then fixed 256, its output 16,
+    // passing 8, and what is stored: 1 + 4 + 8. Stage 2 likewise.
     let stage0 = [
         128,
         128 + 1,
         128 + 2 + 1,
         128 + 4 + 2 + 1 + 2,
-        128 + 8 + 2 + 2 + 1 + 4,
+        192 + 8 + 2 + 2 + 1 + 4,
     ];
     let stage1 = [192 + 8 + 13, 256 + 16 + 8 + 13];
     let stage2 = [256 + 16 + 13, 320 + 32 + 16 + 1];

@@ -321,7 +321,7 @@ fn check_shape_of_graph(instance: &Instance, text: &str) {
         {
             assert!(twin < loss);
             assert!(
-                node.name.starts_with(&instance.node(twin).name),
+                node.name.starts_with(instance.node(twin).name.as_str()),
                 "{}",
                 node.name
             );

@@ -51,20 +51,28 @@ pub fn exact_bound(model: &Model, y: &[f64]) -> f64 {
     if plain.is_finite() || y.len() != model.num_rows() {
         return plain;
     }
-    match project(model, priced(model, y)) {
-        Some(low) if model.sense == Sense::Maximise => -low,
-        Some(low) => low,
+    match project(model, priced(model, y), true, WORK) {
+        Some((low, _)) if model.sense == Sense::Maximise => -low,
+        Some((low, _)) => low,
         None => plain,
     }
 }
 
-/// The bound of the minimised program.
-fn project(model: &Model, y: Vec<f64>) -> Option<f64> {
-    let mut moved = Moved::by_nothing(model, y);
+/// By how much at least the rows, combined by multipliers near `y`, miss what the bounds of columns
+/// allow, and the doubles next to these multipliers; `None` if that proves nothing.
+pub(super) fn infeasibility(model: &Model, y: &[f64], work: u64) -> Option<(f64, Vec<f64>)> {
+    let (least, moved) = project(model, y.to_vec(), false, work)?;
+    let multipliers = (0..y.len()).map(|i| moved.multiplier(i).0).collect();
+    (least > 0.0).then_some((least, multipliers))
+}
+
+/// The bound of the minimised program; `with_cost` as [`least`] has it.
+fn project(model: &Model, y: Vec<f64>, with_cost: bool, work: u64) -> Option<(f64, Moved<'_>)> {
+    let mut moved = Moved::by_nothing(model, y, with_cost);
     let (mut equations, mut fixed) = (BTreeSet::new(), BTreeSet::new());
     for _ in 0..ROUNDS {
         match moved.least() {
-            Ok(bound) => return Some(bound),
+            Ok(bound) => return Some((bound, moved)),
             Err(open) => {
                 let known = equations.len() + fixed.len();
                 equations.extend(open.cols);
@@ -74,7 +82,7 @@ fn project(model: &Model, y: Vec<f64>) -> Option<f64> {
                 }
             }
         }
-        moved.project(&equations, &fixed)?;
+        moved.project(&equations, &fixed, work)?;
     }
     None
 }
@@ -82,6 +90,7 @@ fn project(model: &Model, y: Vec<f64>) -> Option<f64> {
 /// Multipliers `y + move`, the move rational.
 struct Moved<'a> {
     model: &'a Model,
+    with_cost: bool,
     y: Vec<f64>,
     /// Index of each row's number in the move.
     place: Vec<u32>,
@@ -94,9 +103,10 @@ struct Moved<'a> {
 const UNMOVED: u32 = u32::MAX;
 
 impl<'a> Moved<'a> {
-    fn by_nothing(model: &'a Model, y: Vec<f64>) -> Self {
+    fn by_nothing(model: &'a Model, y: Vec<f64>, with_cost: bool) -> Self {
         Moved {
             model,
+            with_cost,
             place: vec![UNMOVED; y.len()],
             y,
             by: Rationals {
@@ -108,7 +118,12 @@ impl<'a> Moved<'a> {
     }
 
     fn least(&self) -> Result<f64, OpenSides> {
-        least(self.model, |i| self.multiplier(i), |j| self.reduced_cost(j))
+        least(
+            self.model,
+            self.with_cost,
+            |i| self.multiplier(i),
+            |j| self.reduced_cost(j),
+        )
     }
 
     /// The move of row `i`, times the denominator.
@@ -142,7 +157,7 @@ impl<'a> Moved<'a> {
             .col_entries(j)
             .all(|(i, _)| self.place[i] == UNMOVED)
         {
-            return reduced_cost(self.model, &self.y, j);
+            return reduced_cost(self.model, self.with_cost, &self.y, j);
         }
         let mut d = self.times_denominator(self.unmoved(j));
         for (i, v) in self.model.col_entries(j) {
@@ -159,7 +174,10 @@ impl<'a> Moved<'a> {
 
     /// The reduced cost of a column before the move.
     fn unmoved(&self, j: usize) -> Dyadic {
-        let mut d = Dyadic::new(self.model.sense.sign() * self.model.cost[j]);
+        let mut d = match self.with_cost {
+            true => Dyadic::new(self.model.sense.sign() * self.model.cost[j]),
+            false => Dyadic::default(),
+        };
         for (i, v) in self.model.col_entries(j) {
             d += Dyadic::product(-v, self.y[i]);
         }
@@ -168,7 +186,12 @@ impl<'a> Moved<'a> {
 
     /// Moves so that the reduced costs of `columns` are zero, those aside that depend on others, by
     /// rows other than `fixed`.
-    fn project(&mut self, columns: &BTreeSet<usize>, fixed: &BTreeSet<usize>) -> Option<()> {
+    fn project(
+        &mut self,
+        columns: &BTreeSet<usize>,
+        fixed: &BTreeSet<usize>,
+        work: u64,
+    ) -> Option<()> {
         let model = self.model;
         let columns: Vec<usize> = columns.iter().copied().collect();
         // A multiplier that has left zero in one direction may not be moved from zero in the other.
@@ -185,7 +208,7 @@ impl<'a> Moved<'a> {
             let entries = model.col_entries(j).filter(|&(i, _)| may_move(i));
             entries.map(entry).collect()
         });
-        let elimination = Elimination::new(equations.collect(), model.num_rows(), WORK)?;
+        let elimination = Elimination::new(equations.collect(), model.num_rows(), work)?;
         // The square part, with rows and columns in the order of the pivots.
         let mut place = vec![UNMOVED; model.num_rows()];
         let mut order = vec![UNMOVED; columns.len()];
@@ -226,7 +249,7 @@ impl<'a> Moved<'a> {
                 system.right[k] = right.at(self.exponent + low);
             }
         }
-        self.by = system.solve(&elimination, WORK)?;
+        self.by = system.solve(&elimination, work)?;
         self.place = place;
         Some(())
     }

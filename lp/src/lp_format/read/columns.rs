@@ -1,17 +1,18 @@
 //! Bounds and integer markers of columns.
 
-use super::{LpReader, RelationSides, is_relation};
+use super::{LpPlace, LpReader, RelationSides, is_relation};
 use crate::ids::{Bounds, ColId};
 use crate::lp_format::LpFormatError;
 use crate::lp_format::lex::{Token, WordKind};
 
-impl LpReader<'_> {
+impl<'a> LpReader<'a> {
     pub(super) fn bounds(&mut self) -> Result<(), LpFormatError> {
         while self.section().is_none() {
             let here = self.peek();
             if here.kind == WordKind::Name {
                 self.at += 1;
                 let col = self.col(here.text);
+                self.place = LpPlace::Bounds(here.text);
                 if self.peek().text.eq_ignore_ascii_case("free") {
                     self.at += 1;
                     self.builder.set_col_bounds(col, Bounds::FREE);
@@ -27,6 +28,7 @@ impl LpReader<'_> {
                     );
                 }
             } else {
+                self.place = LpPlace::Bounds(self.ahead_name());
                 let left = self.constant()?;
                 let relation = self.relation()?;
                 let t = self.next();
@@ -48,6 +50,13 @@ impl LpReader<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The column behind a number and a relation.
+    fn ahead_name(&self) -> &'a str {
+        let words = (0..6).map(|by| self.ahead(by));
+        let name = words.into_iter().find(|t| t.kind == WordKind::Name);
+        name.map_or("", |t| t.text)
     }
 
     /// Replaces the stated sides of a column's bounds; an infinite number takes the bound of its

@@ -44,7 +44,8 @@ impl LpReader<'_> {
             }
             let mut value = None;
             if let WordKind::Number(v) = self.peek().kind {
-                self.at += 1;
+                let number = self.next();
+                self.held(number, v);
                 value = Some(v);
                 if self.peek().kind == WordKind::Times {
                     self.at += 1;
@@ -67,8 +68,8 @@ impl LpReader<'_> {
                     terms.push((col, 0.0));
                     terms.len() - 1
                 });
-                let sum = &mut e.terms[k].1;
-                *sum += sign * value.unwrap_or(1.0);
+                let sum = self.sum(e.terms[k].1, sign * value.unwrap_or(1.0));
+                e.terms[k].1 = sum;
                 if !sum.is_finite() {
                     let message = format!(
                         "the coefficient of this column is {sum}; a finite number is needed"
@@ -76,7 +77,7 @@ impl LpReader<'_> {
                     return self.error(t, message);
                 }
             } else if let Some(v) = value {
-                e.constant += sign * v;
+                e.constant = self.sum(e.constant, sign * v);
             } else if signed {
                 self.unsupported_here(t)?;
                 return self.error(t, "a number or a column name was expected after the sign");
@@ -130,7 +131,7 @@ impl LpReader<'_> {
             ),
             "->" => self.error(
                 t,
-                "indicator constraints are not supported: linear terms and integers only",
+                "`x = 0` or `x = 1` of a binary column was expected before it",
             ),
             "*" => self.error(
                 t,

@@ -9,12 +9,14 @@ mod specials;
 
 use super::LpFormatError;
 use super::lex::{Token, WordKind, tokens};
-use super::specials::{Implication, LpFile, OrderedSet};
-use crate::ids::{Bounds, ColId};
+use crate::decimal::{self, RoundedNumber, is_held};
+use crate::ids::{Bounds, ColId, RowId};
 use crate::model::{Model, ModelBuilder, Sense};
+use crate::model_file::{ModelFile, Specials};
 use crate::text_file::{self, Remark, shown};
 use section::LpSection;
 use std::collections::HashMap;
+use std::fmt;
 use std::path::Path;
 
 /// Reads a file, unpacking it if it starts like a gzip file.
@@ -49,14 +51,18 @@ fn read_by<T>(
 /// # Errors
 /// [`LpFormatError::Syntax`] with line and word, or [`LpFormatError::Model`].
 pub fn parse(text: &str, file: &str) -> Result<Model, LpFormatError> {
-    Ok(parsed(text, file, false)?.model)
+    let linear = parse_all(text, file)?.linear();
+    linear.map_err(|source| LpFormatError::NotLinear {
+        file: file.to_string(),
+        source,
+    })
 }
 
 /// Reads a file as [`parse_all`] reads text, unpacking it if it starts like a gzip file.
 ///
 /// # Errors
 /// [`LpFormatError::Io`], or whatever [`parse_all`] finds.
-pub fn read_all(path: impl AsRef<Path>) -> Result<LpFile, LpFormatError> {
+pub fn read_all(path: impl AsRef<Path>) -> Result<ModelFile, LpFormatError> {
     read_by(path.as_ref(), parse_all)
 }
 
@@ -66,16 +72,13 @@ pub fn read_all(path: impl AsRef<Path>) -> Result<LpFile, LpFormatError> {
 /// ```
 /// let text = "Minimize\n x\nSubject To\n b = 1 -> x + y >= 2\nBinary\n b\nSOS\n S1 :: x:1 y:2\nEnd";
 /// let all = remat_lp::lp_format::parse_all(text, "example").unwrap();
-/// assert_eq!((all.model.num_rows(), all.implications.len(), all.sets[0].width), (0, 1, 1));
+/// let specials = all.specials;
+/// assert_eq!((specials.implications.len(), specials.sets[0].width), (1, 1));
 /// ```
 ///
 /// # Errors
 /// As [`parse`], but for what it takes.
-pub fn parse_all(text: &str, file: &str) -> Result<LpFile, LpFormatError> {
-    parsed(text, file, true)
-}
-
-fn parsed(text: &str, file: &str, takes_specials: bool) -> Result<LpFile, LpFormatError> {
+pub fn parse_all(text: &str, file: &str) -> Result<ModelFile, LpFormatError> {
     let mut reader = LpReader {
         file,
         tokens: tokens(text),
@@ -87,11 +90,9 @@ fn parsed(text: &str, file: &str, takes_specials: bool) -> Result<LpFile, LpForm
         binaries: Vec::new(),
         scratch: HashMap::new(),
         remarks: Vec::new(),
+        place: LpPlace::Objective,
         told_of_names: false,
-        takes_specials,
-        semicontinuous: Vec::new(),
-        sets: Vec::new(),
-        implications: Vec::new(),
+        specials: Specials::default(),
     };
     reader.file()?;
     let LpReader {
@@ -99,9 +100,7 @@ fn parsed(text: &str, file: &str, takes_specials: bool) -> Result<LpFile, LpForm
         costs,
         binaries,
         remarks,
-        semicontinuous,
-        sets,
-        implications,
+        specials,
         ..
     } = reader;
     // Narrower bounds that were stated stay, before the section or behind it.
@@ -117,12 +116,7 @@ fn parsed(text: &str, file: &str, takes_specials: bool) -> Result<LpFile, LpForm
         source,
     })?;
     text_file::tell(&remarks);
-    Ok(LpFile {
-        model,
-        semicontinuous,
-        sets,
-        implications,
-    })
+    Ok(ModelFile { model, specials })
 }
 
 struct LpReader<'a> {
@@ -139,13 +133,31 @@ struct LpReader<'a> {
     /// Position of a column in the expression being read.
     scratch: HashMap<ColId, usize>,
     remarks: Vec<Remark>,
+    place: LpPlace<'a>,
     /// True once a row of an earlier row's name was told of.
     told_of_names: bool,
-    /// True if what is no row of a linear model is kept, not refused.
-    takes_specials: bool,
-    semicontinuous: Vec<ColId>,
-    sets: Vec<OrderedSet>,
-    implications: Vec<Implication>,
+    specials: Specials,
+}
+
+/// The place of the file that is read.
+#[derive(Clone, Copy)]
+enum LpPlace<'a> {
+    Objective,
+    /// A row, with the label that it may have.
+    Row(Option<&'a str>, RowId),
+    /// The bounds of a column.
+    Bounds(&'a str),
+}
+
+impl fmt::Display for LpPlace<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LpPlace::Objective => f.write_str("the objective"),
+            LpPlace::Row(Some(label), _) => write!(f, "row {}", shown(label)),
+            LpPlace::Row(None, row) => write!(f, "row r{}", row.0),
+            LpPlace::Bounds(col) => write!(f, "the bounds of column {}", shown(col)),
+        }
+    }
 }
 
 /// The limits that one relation states.
@@ -241,14 +253,9 @@ impl<'a> LpReader<'a> {
                 }
                 // Some programs write the names of all sections, also of those that list nothing.
                 _ if section != LpSection::End && self.section().is_some() => {}
-                LpSection::Semicontinuous => {
-                    self.beyond_rows(here, "semi-continuous columns")?;
-                    self.semicontinuous()?;
-                }
-                LpSection::Sets(width) => {
-                    self.beyond_rows(here, "special ordered sets (SOS)")?;
-                    self.sets(width)?;
-                }
+                LpSection::Semicontinuous => self.semicontinuous()?,
+                LpSection::Sets(width) => self.sets(width)?,
+                LpSection::GeneralConstraints => self.general_constraints()?,
                 LpSection::Unsupported(what) => {
                     return self.error(
                         here,
@@ -309,6 +316,7 @@ impl<'a> LpReader<'a> {
             return self.error(here, "several objectives are not supported; one is");
         }
         self.label();
+        self.place = LpPlace::Objective;
         let expression = self.expression(false)?;
         for (col, v) in expression.terms {
             self.costs[col.index()] = v;
@@ -322,6 +330,32 @@ impl<'a> LpReader<'a> {
             );
         }
         Ok(())
+    }
+
+    /// Notes a number that a double does not hold.
+    fn held(&mut self, number: Token<'_>, value: f64) {
+        if !is_held(number.text, value) {
+            self.note_rounded(number.line, shown(number.text));
+        }
+    }
+
+    fn note_rounded(&mut self, line: usize, number: String) {
+        let place = self.place;
+        self.builder.note_rounded(|| RoundedNumber {
+            line,
+            place: place.to_string(),
+            number,
+        });
+    }
+
+    /// The sum of two numbers as decimals.
+    fn sum(&mut self, a: f64, b: f64) -> f64 {
+        let (sum, held) = decimal::sum(a, b);
+        if !held {
+            let line = self.tokens[self.at.saturating_sub(1)].line;
+            self.note_rounded(line, format!("the sum of {a} and {b}"));
+        }
+        sum
     }
 
     fn relation(&mut self) -> Result<WordKind, LpFormatError> {
@@ -343,7 +377,10 @@ impl<'a> LpReader<'a> {
         }
         let t = self.next();
         match t.kind {
-            WordKind::Number(v) => Ok(sign * text_file::clip(v)),
+            WordKind::Number(v) => {
+                self.held(t, v);
+                Ok(sign * text_file::clip(v))
+            }
             _ => {
                 self.unsupported_here(t)?;
                 self.error(

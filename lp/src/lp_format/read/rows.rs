@@ -1,8 +1,8 @@
 //! Rows: terms with a number on the right, on the left, or on both sides.
 
 use super::expression::Expression;
-use super::{LpReader, RelationSides, is_relation};
-use crate::ids::{Bounds, ColId};
+use super::{LpPlace, LpReader, RelationSides, is_relation};
+use crate::ids::{Bounds, ColId, RowId};
 use crate::lp_format::LpFormatError;
 use crate::lp_format::lex::{Token, WordKind};
 use crate::text_file::{clip, shown};
@@ -11,20 +11,27 @@ impl<'a> LpReader<'a> {
     pub(super) fn rows(&mut self) -> Result<(), LpFormatError> {
         while self.section().is_none() {
             let label = self.label();
-            let here = self.peek();
-            let first = self.expression(false)?;
-            // Other programs write rows that lost all their columns as `name: = 0`.
-            let empty = !first.any && label.is_some() && is_relation(self.peek().kind);
-            let (terms, bounds) = self.behind(here, first, empty)?;
-            if self.peek().text == "->" {
-                self.implication(label, &terms, bounds)?;
-                continue;
-            }
-            let row = self.builder.add_row(bounds, terms);
-            if let Some(label) = label {
-                self.name_of_row(label);
-                self.builder.set_row_name(row, label.text);
-            }
+            self.row(label)?;
+        }
+        Ok(())
+    }
+
+    /// A row, or an implication.
+    pub(super) fn row(&mut self, label: Option<Token<'a>>) -> Result<(), LpFormatError> {
+        let next = RowId(self.builder.num_rows() as u32);
+        self.place = LpPlace::Row(label.map(|l| l.text), next);
+        let here = self.peek();
+        let first = self.expression(false)?;
+        // Other programs write rows that lost all their columns as `name: = 0`.
+        let empty = !first.any && label.is_some() && is_relation(self.peek().kind);
+        let (terms, bounds) = self.behind(here, first, empty)?;
+        if self.peek().text == "->" {
+            return self.implication(label, &terms, bounds);
+        }
+        let row = self.builder.add_row(bounds, terms);
+        if let Some(label) = label {
+            self.name_of_row(label);
+            self.builder.set_row_name(row, label.text);
         }
         Ok(())
     }
@@ -56,7 +63,7 @@ impl<'a> LpReader<'a> {
             self.right_of(first.constant, relation)?
         } else {
             let right = self.right_side()?;
-            let sides = RelationSides::left_of(relation, right - first.constant);
+            let sides = RelationSides::left_of(relation, self.sum(right, -first.constant));
             (sides, first.terms)
         };
         let bounds = Bounds::new(
@@ -86,7 +93,8 @@ impl<'a> LpReader<'a> {
                 "terms or a number were expected behind the relation",
             );
         }
-        let mut sides = RelationSides::right_of(clip(number) - constant, relation);
+        let side = self.sum(clip(number), -constant);
+        let mut sides = RelationSides::right_of(side, relation);
         if is_relation(self.peek().kind) {
             let sign = self.peek();
             let second = self.relation()?;
@@ -96,7 +104,8 @@ impl<'a> LpReader<'a> {
                     "both relations of a ranged row must be `<=`, or both `>=`",
                 );
             }
-            let other = RelationSides::left_of(second, self.right_side()? - constant);
+            let right = self.right_side()?;
+            let other = RelationSides::left_of(second, self.sum(right, -constant));
             sides = RelationSides {
                 lower: sides.lower.or(other.lower),
                 upper: sides.upper.or(other.upper),

@@ -16,6 +16,8 @@ pub(super) enum LpSection {
     Semicontinuous,
     /// Special ordered sets, of a width that the heading may say.
     Sets(Option<u8>),
+    /// Functions of columns, and implications.
+    GeneralConstraints,
     /// Something else, by its name in words.
     Unsupported(&'static str),
 }
@@ -46,8 +48,8 @@ impl LpReader<'_> {
             "such" if second == "that" => (LpSection::Rows, 2 + colon),
             "st" | "s.t." | "st." => (LpSection::Rows, 1),
             "bound" | "bounds" => (LpSection::Bounds, 1),
-            "general" | "gen" if constraints => (LpSection::Unsupported("general constraints"), 2),
-            "gencons" | "g.c." => (LpSection::Unsupported("general constraints"), 1),
+            "general" | "gen" if constraints => (LpSection::GeneralConstraints, 2),
+            "gencons" | "g.c." => (LpSection::GeneralConstraints, 1),
             "gen" | "general" | "generals" | "int" | "integer" | "integers" => {
                 (LpSection::General, 1)
             }

@@ -1,24 +1,13 @@
-//! Sections and rows that only some readers take: semi-continuous columns, ordered sets,
+//! Sections and rows that a linear model does not have: semi-continuous columns, ordered sets,
 //! implications.
 
 use super::LpReader;
 use crate::ids::{Bounds, ColId};
 use crate::lp_format::LpFormatError;
 use crate::lp_format::lex::{Token, WordKind};
-use crate::lp_format::specials::{Implication, OrderedSet};
+use crate::model_file::{Implication, OrderedSet};
 
 impl<'a> LpReader<'a> {
-    /// Refuses what is not linear, unless it is taken.
-    pub(super) fn beyond_rows(&self, at: Token<'_>, what: &str) -> Result<(), LpFormatError> {
-        match self.takes_specials {
-            true => Ok(()),
-            false => {
-                let words = format!("{what} are not supported: linear terms and integers only");
-                self.error(at, words)
-            }
-        }
-    }
-
     pub(super) fn semicontinuous(&mut self) -> Result<(), LpFormatError> {
         while self.section().is_none() {
             let t = self.next();
@@ -26,7 +15,7 @@ impl<'a> LpReader<'a> {
                 return self.error(t, "a column name was expected");
             }
             let col = self.col(t.text);
-            self.semicontinuous.push(col);
+            self.specials.semicontinuous.push(col);
         }
         Ok(())
     }
@@ -35,7 +24,7 @@ impl<'a> LpReader<'a> {
     pub(super) fn sets(&mut self, mut width: Option<u8>) -> Result<(), LpFormatError> {
         while self.section().is_none() {
             let named = self.ahead(1).kind == WordKind::Colon
-                && !matches!(self.ahead(2).kind, WordKind::Number(_));
+                && !matches!(self.ahead(2).kind, WordKind::Number(_) | WordKind::Minus);
             if named {
                 self.at += 2;
             }
@@ -69,7 +58,20 @@ impl<'a> LpReader<'a> {
                     "a member was expected: a column, a colon and its weight",
                 );
             }
-            self.sets.push(OrderedSet { width, members });
+            self.specials.sets.push(OrderedSet { width, members });
+        }
+        Ok(())
+    }
+
+    /// General constraints, where they are implications: Gurobi writes those there.
+    pub(super) fn general_constraints(&mut self) -> Result<(), LpFormatError> {
+        while self.section().is_none() {
+            let label = self.label();
+            if self.ahead(3).text != "->" {
+                let words = "general constraints other than `x = 1 -> row` are not supported";
+                return self.error(self.peek(), words);
+            }
+            self.row(label)?;
         }
         Ok(())
     }
@@ -82,7 +84,6 @@ impl<'a> LpReader<'a> {
         bounds: Bounds,
     ) -> Result<(), LpFormatError> {
         let arrow = self.next();
-        self.beyond_rows(arrow, "indicator constraints")?;
         let (col, value) = match *terms {
             [(col, 1.0)] if bounds.lower == bounds.upper && [0.0, 1.0].contains(&bounds.lower) => {
                 (col, bounds.lower == 1.0)
@@ -94,9 +95,10 @@ impl<'a> LpReader<'a> {
                 );
             }
         };
-        let (entries, sides) = self.relation_of_terms()?;
+        let (mut entries, sides) = self.relation_of_terms()?;
+        entries.retain(|entry| entry.1 != 0.0);
         let name = label.map_or("", |label| label.text).to_owned();
-        self.implications.push(Implication {
+        self.specials.implications.push(Implication {
             name,
             col,
             value,

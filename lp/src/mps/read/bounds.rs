@@ -10,7 +10,11 @@ impl MpsReader {
         let kind = fields[0].to_ascii_uppercase();
         let needs_value = !matches!(kind.as_str(), "FR" | "MI" | "PL" | "BV");
         let is_column = |k: usize| fields.get(k).is_some_and(|f| self.cols.contains_key(*f));
+        let is_semi = matches!(kind.as_str(), "SC" | "SI");
         let (set, name, value) = match (needs_value, fields.len()) {
+            // Without a value there is no upper bound.
+            (true, 2) if is_semi => ("", fields[1], None),
+            (true, 3) if is_semi && !is_column(1) && is_column(2) => (fields[1], fields[2], None),
             (true, 4) => (fields[1], fields[2], Some(number(fields[3])?)),
             (true, 3) => ("", fields[1], Some(number(fields[2])?)),
             // A number that is not needed may follow.
@@ -28,10 +32,12 @@ impl MpsReader {
         if !self.is_of_first_set("BOUNDS", set) {
             return Ok(());
         }
-        let col = *self
-            .cols
-            .get(name)
-            .ok_or_else(|| format!("column {} was not declared in COLUMNS", shown(name)))?;
+        let col = self.col_ref(name)?;
+        if let (Some(value), Some(text)) = (value, fields.last()) {
+            self.held(text, value, || {
+                format!("the bounds of column {}", shown(name))
+            });
+        }
         let mut b = self.builder.col_bounds(col);
         let v = value.unwrap_or(0.0);
         let stated = self.stated[col.index()];
@@ -53,25 +59,21 @@ impl MpsReader {
             "MI" => b.lower = f64::NEG_INFINITY,
             "PL" => b.upper = f64::INFINITY,
             "BV" => b = Bounds::new(0.0, 1.0),
-            "SC" => {
-                return Err(format!(
-                    "column {} is semi-continuous (SC): linear terms and integers only",
-                    shown(name)
-                ));
-            }
+            "SC" | "SI" => b.upper = value.unwrap_or(f64::INFINITY),
             other => {
                 return Err(format!(
-                    "bound type {}: UP, LO, FX, FR, MI, PL, BV, LI or UI expected",
+                    "bound type {}: UP, LO, FX, FR, MI, PL, BV, LI, UI, SC or SI expected",
                     shown(other)
                 ));
             }
         }
-        if matches!(kind.as_str(), "BV" | "LI" | "UI") {
+        if matches!(kind.as_str(), "BV" | "LI" | "UI" | "SI") {
             self.builder.set_integer(col, true);
         }
         self.stated[col.index()] = StatedBounds {
             any: true,
-            lower: stated.lower || !matches!(kind.as_str(), "UP" | "UI" | "PL"),
+            lower: stated.lower || !matches!(kind.as_str(), "UP" | "UI" | "PL" | "SC" | "SI"),
+            semi: stated.semi || is_semi,
         };
         let b = Bounds::new(clip(b.lower), clip(b.upper));
         if let Some(problem) = no_value(b) {

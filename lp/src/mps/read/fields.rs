@@ -1,6 +1,7 @@
 //! Fields of a line, and the numbers in them.
 
-use super::MpsSection;
+use super::{MpsReader, MpsSection};
+use crate::decimal::{RoundedNumber, is_held};
 use crate::text_file::shown;
 
 /// A number; `d` may stand for `e` in it, as Fortran writes it.
@@ -39,7 +40,7 @@ pub(super) fn slice(line: &str, from: usize, to: usize) -> &str {
 
 /// Fields at the positions of fixed format.
 pub(super) fn split_fixed<'a>(line: &'a str, section: MpsSection, fields: &mut Vec<&'a str>) {
-    if section == MpsSection::Bounds {
+    if matches!(section, MpsSection::Bounds | MpsSection::Indicators) {
         fields.push(slice(line, 1, 3).trim());
     }
     for (from, to) in [(4, 12), (14, 22), (24, 36), (39, 47), (49, 61)] {
@@ -49,5 +50,19 @@ pub(super) fn split_fixed<'a>(line: &'a str, section: MpsSection, fields: &mut V
             break;
         }
         fields.push(f);
+    }
+}
+
+impl MpsReader {
+    /// Notes a number that a double does not hold.
+    pub(super) fn held(&mut self, text: &str, value: f64, place: impl FnOnce() -> String) {
+        if !is_held(text, value) {
+            let line = self.line;
+            self.builder.note_rounded(|| RoundedNumber {
+                line,
+                place: place(),
+                number: shown(text),
+            });
+        }
     }
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::model::Crossed;
 use crate::mps::to_string;
+use crate::mps::to_string_all;
 
 #[test]
 fn ranges_bounds_offset_and_markers() {
@@ -158,10 +159,10 @@ ENDATA
 }
 
 #[test]
-fn semicontinuous_and_garbage_are_refused_with_the_line() {
+fn columns_that_may_be_0_and_garbage_are_refused_by_name() {
     let base = "NAME\nROWS\n N c\n L r\nCOLUMNS\n x c 1 r 1\nRHS\nBOUNDS\n SC b x 3\nENDATA\n";
     let e = parse(base, MpsFormat::Free).unwrap_err().to_string();
-    assert!(e.contains("line 9") && e.contains("semi-continuous"), "{e}");
+    assert!(e.contains("column x is semi-continuous"), "{e}");
     let e = parse("ROWS\n N c\nCOLUMNS\n x r 1\nENDATA\n", MpsFormat::Free)
         .unwrap_err()
         .to_string();
@@ -196,11 +197,24 @@ fn mistakes_are_named_with_line_and_names() {
             "row r: the bounds [inf, inf] leave no value",
         ),
         ("BOUNDS\n LO b x inf\n", 8, "column x: the bounds"),
-        ("BOUNDS\n SC b x 3\n", 8, "column x is semi-continuous"),
+        ("BOUNDS\n SC b x y\n", 8, "y is not a number"),
         ("BOUNDS\n XX b x 3\n", 8, "bound type XX"),
         ("BOUNDS\n UP b x\n", 8, "x is not a number"),
         ("QUADOBJ\n x x 1\n", 7, "section QUADOBJ is not supported"),
-        ("RHS\nSOS\n S1 s\n", 8, "section SOS is not supported"),
+        ("RHS\nSOS\n x 1\n", 9, "column x is before the first set"),
+        ("RHS\nSOS\n S1 s\n z 1\n", 10, "column z was not declared"),
+        ("RHS\nSOS\n S3 s\n", 9, "S3 s: S1, S2, or a column"),
+        (
+            "RHS\nINDICATORS\n IF r x 2\n",
+            9,
+            "2 is no value of a binary",
+        ),
+        ("RHS\nINDICATORS\n IF c x 1\n", 9, "row c is an N row"),
+        (
+            "RHS\nINDICATORS\n IF r x 1\n IF r x 0\n",
+            10,
+            "row r has an indicator already",
+        ),
         (
             "RHS\nGENCONS\n MAX g\n",
             8,
@@ -312,4 +326,86 @@ fn senses_sections_and_integers_are_read_as_other_programs_write_them() {
     ] {
         assert_eq!(bounds(lines), expected, "{lines}");
     }
+}
+
+#[test]
+fn what_is_no_row_is_kept_for_those_that_take_it() {
+    let base = "NAME t\nROWS\n N c\n G on\n G r\n L off\nCOLUMNS\n M 'MARKER' 'INTORG'\n b c 1 r 1\n \
+                M 'MARKER' 'INTEND'\n x on 2 r 1\n y off 3 c 4\n z r 5\nRHS\n s on 6 off 7\nBOUNDS\n";
+    let sets = [
+        // Gurobi and HiGHS, CPLEX, names of sets before members, headings that say the kind.
+        "SOS\n S1 first\n    x 1\n    y 2\n S2 second\n    z 3\n    x 1\n    y 2\n",
+        "SOS\n S1\n    x\n    y\n S2 second\n    z 3\n    x 1\n    y 2\n",
+        "SETS\n S1 SOS first 5\n SOS x 1\n SOS y 2\n S2 SOS second\n SOS z 3\n SOS x 1\n SOS y 2\n",
+        "SOS1\n first\n x 1\n y 2\nSOS2\n second\n z 3\n x 1\n y 2\n",
+    ];
+    let semis = " LO d x 2\n SC d x 9\n SI d y 8\n SC d z\nINDICATORS\n IF on b 1\n IF off b 0\n";
+    let [b, x, y, z] = [0, 1, 2, 3].map(ColId);
+    let mut first = None;
+    for set in sets {
+        let file = parse_all(&format!("{base}{semis}{set}ENDATA\n"), MpsFormat::Auto).unwrap();
+        let (model, specials) = (&file.model, &file.specials);
+        assert_eq!(
+            (model.num_rows(), model.row_name(RowId(0))),
+            (1, "r".into())
+        );
+        assert_eq!(model.col_lower(), [0.0, 2.0, 0.0, 0.0]);
+        assert_eq!(model.col_upper(), [1.0, 9.0, 8.0, f64::INFINITY]);
+        assert_eq!(specials.semicontinuous, [x, y, z]);
+        assert!(model.is_integer(y) && !model.is_integer(x));
+        let implications: Vec<_> = specials
+            .implications
+            .iter()
+            .map(|i| {
+                (
+                    i.name.as_str(),
+                    i.col,
+                    i.value,
+                    i.entries.clone(),
+                    i.sides.lower,
+                    i.sides.upper,
+                )
+            })
+            .collect();
+        let inf = f64::INFINITY;
+        let expected = [
+            ("on", b, true, vec![(x, 2.0)], 6.0, inf),
+            ("off", b, false, vec![(y, 3.0)], -inf, 7.0),
+        ];
+        assert_eq!(implications, expected);
+        let members: Vec<_> = specials
+            .sets
+            .iter()
+            .map(|s| (s.width, s.members.clone()))
+            .collect();
+        let expected = [
+            (1, vec![(x, 1.0), (y, 2.0)]),
+            (2, vec![(z, 3.0), (x, 1.0), (y, 2.0)]),
+        ];
+        assert_eq!(members, expected);
+        let first = first.get_or_insert_with(|| file.clone());
+        assert_eq!(*first, file);
+        let text = to_string_all(&file).unwrap();
+        assert_eq!(parse_all(&text, MpsFormat::Free).unwrap(), file, "{text}");
+    }
+}
+
+#[test]
+fn ranges_are_sums_of_decimals_and_digits_that_are_lost_are_noted() {
+    let text = |side: &str| {
+        format!(
+            "NAME r\nROWS\n N obj\n G r\nCOLUMNS\n x obj 1 r 1\nRHS\n RHS r {side}\nRANGES\n RNG r 0.2\nENDATA\n"
+        )
+    };
+    let held = parse(&text("0.1"), MpsFormat::Free).unwrap();
+    assert_eq!((held.row_lower()[0], held.row_upper()[0]), (0.1, 0.3));
+    assert_eq!(held.rounded(), None);
+    let rounded = parse(&text("153919999.99994682"), MpsFormat::Free).unwrap();
+    let number = rounded.rounded().unwrap();
+    assert_eq!((number.line, number.place.as_str()), (8, "row r"));
+    assert_eq!(number.number, "153919999.99994682");
+    // Each of the two is held, their sum is not.
+    let sum = parse(&text("1000000000000000.5"), MpsFormat::Free).unwrap();
+    assert_eq!(sum.rounded().unwrap().place, "row r");
+    assert_eq!(held, parse(&text("0.1000"), MpsFormat::Free).unwrap());
 }

@@ -93,8 +93,7 @@ impl CertifiedTree<'_> {
         self.lp.set_limits(Limits {
             iterations: Some(ITERATIONS),
             objective_cutoff: self.cutoff.is_finite().then_some(self.cutoff),
-            interrupt: Some(self.stop.clone()),
-            ..Limits::default()
+            ..self.relaxation_limits()
         });
         self.lp.set_col_bounds(ColId(j as u32), bounds)?;
         let outcome = self.lp.solve();

@@ -73,6 +73,23 @@ impl Settled {
         }
     }
 
+    /// Takes the settled point if it is better or worse than what was found, or nothing was: with
+    /// numbers far apart a tolerance may be worth much of the objective.
+    pub fn correct(&self, result: &mut SolveResult, model: &Model) {
+        let Some(goal) = &self.goal else {
+            return;
+        };
+        let value = self.exact.given(model, &goal.value).map(|v| double(&v));
+        let noise = |v: f64| 1e-9 * v.abs().max(1.0);
+        let is_other = match (&result.solution, value) {
+            (Some(s), Some(v)) => (s.objective - v).abs() > noise(v),
+            _ => true,
+        };
+        if is_other {
+            self.replace(result, model);
+        }
+    }
+
     /// Puts what is settled, in doubles, in the place of what was claimed.
     fn replace(&self, result: &mut SolveResult, model: &Model) {
         let objective = |v: &Rational| {

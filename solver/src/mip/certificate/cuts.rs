@@ -12,7 +12,7 @@ use super::tree::{ActiveBound, CertifiedTree, RelaxationRow};
 use super::{ConstraintSense, entries};
 use crate::mip::exact::{Rational, double, floor, nearby, one, shortened};
 use num_traits::{Signed, Zero};
-use remat_lp::{Bounds, ColId, Limits, LpOutcome, ModelError, NewRow, RowId, Solution, VarStatus};
+use remat_lp::{Bounds, ColId, LpOutcome, ModelError, NewRow, RowId, Solution, VarStatus};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
@@ -179,10 +179,7 @@ impl CertifiedTree<'_> {
     }
 
     pub(super) fn relaxed(&mut self) -> Option<Solution> {
-        self.lp.set_limits(Limits {
-            interrupt: Some(self.stop.clone()),
-            ..Limits::default()
-        });
+        self.lp.set_limits(self.relaxation_limits());
         self.lp.solve().optimal().cloned()
     }
 

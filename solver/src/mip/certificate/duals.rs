@@ -1,9 +1,9 @@
 //! Leaves of a proof by duals in rational numbers, where those in doubles do not reach: of the basis
 //! that the simplex method ended with, and of the linear program solved anew.
 
-use super::rational_lp::{RationalEnd, RationalLp};
 use super::tree::{ActiveBound, CertifiedTree};
 use crate::mip::exact::{Rational, solve_square};
+use remat_lp::rational::{RationalEnd, RationalLp};
 use remat_lp::{Solution, VarStatus};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -32,7 +32,7 @@ impl CertifiedTree<'_> {
             .map(|row| (row.entries.as_slice(), values(&row.lower, &row.upper)))
             .collect();
         let bounds = columns.map(|(l, u)| values(l, u)).collect();
-        let lp = RationalLp::new(&self.m.cost, bounds, &rows)?;
+        let mut lp = RationalLp::new(&self.m.cost, bounds, &rows)?;
         let stop = self.stop.clone();
         match lp.solve(&|| stop.load(Ordering::Relaxed))? {
             RationalEnd::Infeasible { y } => self.sum(&y, false),
@@ -43,6 +43,7 @@ impl CertifiedTree<'_> {
                 }
                 line
             }
+            RationalEnd::Unbounded { .. } => None,
         }
     }
 

@@ -17,13 +17,12 @@ mod duals;
 mod equations;
 mod probing;
 mod proof;
-mod rational_lp;
 mod settling;
 mod solution;
 mod tree;
 mod write;
 
-pub(crate) use settling::Settling;
+pub(crate) use settling::{OUT_OF_WORK, Settling};
 
 use crate::mip::exact::{Rational, decimal, total};
 use remat_lp::{ColId, Model, RowId};

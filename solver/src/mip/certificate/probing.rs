@@ -129,8 +129,7 @@ impl CertifiedTree<'_> {
         self.lp.set_limits(Limits {
             iterations: Some(ITERATIONS),
             objective_cutoff: self.cutoff.is_finite().then_some(self.cutoff),
-            interrupt: Some(self.stop.clone()),
-            ..Limits::default()
+            ..self.relaxation_limits()
         });
         self.lp.set_basis(&s.basis)?;
         self.lp.set_col_bounds(col, bounds)?;

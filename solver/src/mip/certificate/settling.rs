@@ -15,6 +15,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+/// Limits of a tree, and whether it looks for better points.
+pub(super) struct TreeLimits<'a> {
+    pub searches: bool,
+    /// Most nodes; then those that are left.
+    pub nodes: u64,
+    /// Ticks of the relaxations of a tree.
+    pub ticks: u64,
+    pub stop: &'a Arc<AtomicBool>,
+}
+
 /// A claim, and how it is settled.
 pub(crate) struct Settling<'a> {
     model: &'a Model,
@@ -23,6 +33,9 @@ pub(crate) struct Settling<'a> {
     gaps: (f64, f64),
     /// True if better points are looked for where the claim does not hold to the last digit.
     searches: bool,
+    /// Most nodes of a tree, and ticks of its relaxations.
+    nodes: u64,
+    ticks: u64,
     stop: Arc<AtomicBool>,
 }
 
@@ -47,6 +60,9 @@ pub(super) enum Attempt {
 /// Bytes of stack for the tree of a proof, which goes down by calls: some kilobytes a level.
 const STACK_BYTES: usize = 64 << 20;
 
+/// Problem of a tree that has more nodes than were granted.
+pub(crate) const OUT_OF_WORK: &str = "the limit on the work of the proof came first";
+
 /// A search ends that found so many better points one after the other.
 const MOST_POINTS: usize = 10_000;
 
@@ -63,7 +79,25 @@ impl<'a> Settling<'a> {
             result,
             gaps: (settings.relative_gap, settings.absolute_gap),
             searches: settings.exact,
+            nodes: u64::MAX,
+            ticks: u64::MAX,
             stop: stop.clone(),
+        }
+    }
+
+    /// The claim of a finished search, of which better points are looked for, in trees that keep to
+    /// the limits of a second look.
+    pub fn within(
+        model: &'a Model,
+        result: &'a SolveResult,
+        settings: &Settings,
+        stop: &Arc<AtomicBool>,
+    ) -> Self {
+        Settling {
+            searches: true,
+            nodes: settings.confirmation.nodes,
+            ticks: settings.confirmation.ticks,
+            ..Settling::of(model, result, settings, stop)
         }
     }
 
@@ -132,7 +166,16 @@ impl<'a> Settling<'a> {
         if goal.is_none() && equations::contradiction(exact, proof).is_some() {
             return Ok(Attempt::Proven);
         }
-        let end = tree::prove(self.model, exact, goal, proof, self.searches, &self.stop);
-        end.map_err(|problem| format!("no proof: {problem}"))
+        let mut search = TreeLimits {
+            searches: self.searches,
+            nodes: self.nodes,
+            ticks: self.ticks,
+            stop: &self.stop,
+        };
+        let end = tree::prove(self.model, exact, goal, proof, &mut search);
+        end.map_err(|problem| match search.nodes {
+            0 => OUT_OF_WORK.into(),
+            _ => format!("no proof: {problem}"),
+        })
     }
 }

@@ -1,7 +1,7 @@
 //! The tree of a proof, depth first.
 
 use super::proof::Derivation;
-use super::settling::Attempt;
+use super::settling::{Attempt, TreeLimits};
 use super::solution::exact_point;
 use super::{ConstraintSense, ExactModel, SidePositions, entries};
 use crate::mip::branching::pseudocost::{Observation, PseudoCosts};
@@ -112,6 +112,10 @@ pub(super) struct CertifiedTree<'a> {
     /// the tree then ends.
     model: Option<&'a Model>,
     better: Option<Vec<Rational>>,
+    /// Nodes that are left to it.
+    nodes: u64,
+    /// Ticks of all its relaxations.
+    ticks: u64,
 }
 
 /// Column, upwards, distance, objective before.
@@ -130,12 +134,14 @@ pub(super) fn prove(
     m: &ExactModel,
     goal: Option<&Goal>,
     proof: &mut Derivation,
-    searches: bool,
-    stop: &Arc<AtomicBool>,
+    limits: &mut TreeLimits<'_>,
 ) -> Result<Attempt, String> {
+    let stop = limits.stop;
     let mut tree = CertifiedTree::new(model, m, goal, proof, stop).map_err(|e| e.to_string())?;
-    tree.model = searches.then_some(model);
+    tree.model = limits.searches.then_some(model);
+    (tree.nodes, tree.ticks) = (limits.nodes, limits.ticks);
     let mut last = tree.run().map_err(|e| e.to_string())?;
+    limits.nodes = tree.nodes;
     let assumed_better = tree.assumed_better;
     if let Some(point) = tree.better {
         return Ok(Attempt::Better(point));
@@ -238,6 +244,8 @@ impl<'a> CertifiedTree<'a> {
             stop: stop.clone(),
             model: None,
             better: None,
+            nodes: u64::MAX,
+            ticks: u64::MAX,
         })
     }
 
@@ -266,9 +274,13 @@ impl<'a> CertifiedTree<'a> {
         branched: Option<Branched>,
     ) -> Result<Option<usize>, ModelError> {
         let ended = self.better.is_some() || self.stop.load(Ordering::Relaxed);
-        if depth > DEPTH || ended {
+        if self.lp.stats().ticks >= self.ticks {
+            self.nodes = 0;
+        }
+        if depth > DEPTH || ended || self.nodes == 0 {
             return Ok(None);
         }
+        self.nodes -= 1;
         if let Some(line) = self.crossed() {
             return Ok(Some(line));
         }
@@ -393,11 +405,20 @@ impl<'a> CertifiedTree<'a> {
         }
     }
 
+    /// Limits of one relaxation: what is left of the work of all.
+    pub(super) fn relaxation_limits(&self) -> Limits {
+        let left = self.ticks.saturating_sub(self.lp.stats().ticks);
+        Limits {
+            ticks: (self.ticks < u64::MAX).then_some(left),
+            interrupt: Some(self.stop.clone()),
+            ..Limits::default()
+        }
+    }
+
     pub(super) fn limit_to_cutoff(&mut self) {
         self.lp.set_limits(Limits {
             objective_cutoff: self.cutoff.is_finite().then_some(self.cutoff),
-            interrupt: Some(self.stop.clone()),
-            ..Limits::default()
+            ..self.relaxation_limits()
         });
     }
 

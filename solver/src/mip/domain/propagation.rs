@@ -4,7 +4,7 @@
 //! leaves little room tightens its columns.
 
 use super::{Contradiction, Domain, Reason};
-use crate::mip::problem::{Problem, contradiction};
+use crate::mip::problem::{INTEGER_TOLERANCE, Problem, SIDE_ROUNDING, contradiction};
 
 /// Bounds derived for continuous columns beyond this are not worth having.
 const LARGE: f64 = 1e8;
@@ -14,19 +14,42 @@ const LARGE: f64 = 1e8;
 struct Derived {
     value: f64,
     upper: bool,
+    /// Tolerance of the row in units of the column: a value missed by less is no contradiction.
+    tolerance: f64,
+    /// Rounding of the row in units of the column.
+    rounding: f64,
 }
 
 impl Derived {
     /// The bound `value`; from an exact row, whose columns are integer, the integer next to it: no
     /// tolerance but for the division.
-    fn new(value: f64, upper: bool, exact: bool) -> Derived {
+    fn exact(value: f64, upper: bool) -> Derived {
         let rounding = 1e-12 * value.abs().max(1.0);
-        let value = match (exact, upper) {
-            (false, _) => value,
-            (true, true) => (value + rounding).floor(),
-            (true, false) => (value - rounding).ceil(),
+        let value = match upper {
+            true => (value + rounding).floor(),
+            false => (value - rounding).ceil(),
         };
-        Derived { value, upper }
+        Derived::plain(value, upper)
+    }
+
+    /// The bound `value` by an entry of a row that may be missed by a tolerance.
+    fn loose(value: f64, upper: bool, tolerance: f64, entry: f64) -> Derived {
+        Derived {
+            value,
+            upper,
+            tolerance: tolerance / entry.abs(),
+            rounding: SIDE_ROUNDING / entry.abs(),
+        }
+    }
+
+    /// The bound `value` of a row that has its tolerance in it.
+    fn plain(value: f64, upper: bool) -> Derived {
+        Derived {
+            value,
+            upper,
+            tolerance: 0.0,
+            rounding: 0.0,
+        }
     }
 }
 
@@ -151,6 +174,13 @@ impl Domain {
             });
             return;
         }
+        // Points with a larger objective are not wanted: that side has no tolerance.
+        let is_row = i < p.num_rows();
+        let derived = |value: f64, upper: bool, side: f64, a: f64| match (exact, is_row) {
+            (true, _) => Derived::exact(value, upper),
+            (false, true) => Derived::loose(value, upper, contradiction(side), a),
+            (false, false) => Derived::plain(value, upper),
+        };
         let need_upper = row_u.is_finite()
             && min_inf <= 1
             && (max_inf > 0 || max > row_u + 1e-9 * row_u.abs().max(1.0));
@@ -179,7 +209,7 @@ impl Domain {
                     row: i as u32,
                     least: true,
                 };
-                let value = Derived::new((row_u - rest + min_noise) / a, a > 0.0, exact);
+                let value = derived((row_u - rest + min_noise) / a, a > 0.0, row_u, a);
                 self.derive(p, j, value, (l, u));
                 self.reason = Reason::None;
             }
@@ -192,7 +222,7 @@ impl Domain {
                     row: i as u32,
                     least: false,
                 };
-                let value = Derived::new((row_l - rest - max_noise) / a, a < 0.0, exact);
+                let value = derived((row_l - rest - max_noise) / a, a < 0.0, row_l, a);
                 self.derive(p, j, value, (l, u));
                 self.reason = Reason::None;
             }
@@ -239,7 +269,7 @@ impl Domain {
                 continue;
             }
             let rest = if low.is_finite() { min - low } else { min };
-            let value = Derived::new((rhs - rest + noise) / a, a > 0.0, false);
+            let value = Derived::plain((rhs - rest + noise) / a, a > 0.0);
             self.derive(p, j, value, (l, u));
             if self.infeasible {
                 return true;
@@ -251,7 +281,7 @@ impl Domain {
     /// A bound that follows from a row. Continuous columns take it only if it is worth it, with a
     /// margin.
     fn derive(&mut self, p: &Problem, j: usize, derived: Derived, (l, u): (f64, f64)) {
-        let Derived { value, upper } = derived;
+        let Derived { value, upper, .. } = derived;
         if !value.is_finite() {
             return;
         }
@@ -259,17 +289,19 @@ impl Domain {
             if value.abs() > 1e12 {
                 return;
             }
+            // Integer bounds are taken with a tolerance of their own.
+            let more = (derived.tolerance - INTEGER_TOLERANCE).max(0.0);
             if upper {
-                self.tighten_upper(p, j, value);
+                self.tighten_upper(p, j, value + more);
             } else {
-                self.tighten_lower(p, j, value);
+                self.tighten_lower(p, j, value - more);
             }
             return;
         }
         if value.abs() > LARGE {
             return;
         }
-        let margin = 1e-7 * value.abs().max(1.0);
+        let margin = (1e-7 * value.abs().max(1.0)).max(derived.rounding);
         // Without an end on the other side a bound is compared with itself.
         let least = if (u - l).is_finite() {
             0.02 * (u - l).min(1e6) + 1e-4
@@ -277,8 +309,10 @@ impl Domain {
             1e-3 * value.abs().max(0.1)
         };
         let worth = |gain: f64| !gain.is_finite() || gain > least;
-        // A bound that leaves no room at all needs no margin: rounding is in it.
-        let meets = |other: f64| (value - other).abs() <= contradiction(other);
+        // A bound that leaves no room at all needs no margin: rounding is in it. Nor is one a
+        // contradiction by less than its row's tolerance.
+        let meets =
+            |other: f64| (value - other).abs() <= contradiction(other).max(derived.tolerance);
         if upper && value <= l && meets(l) {
             self.tighten_upper(p, j, l);
         } else if !upper && value >= u && meets(u) {

@@ -5,8 +5,8 @@
 
 use crate::mip::problem::Problem;
 use crate::mip::worker::{Attempt, RoundShared, Worker};
-use remat_lp::ModelError;
 use remat_lp::random::SplitMix64;
+use remat_lp::{Bounds, ModelError};
 
 /// Part of the objective that a solution must be better by than the one before.
 const LEAST_GAIN: f64 = 1e-2;
@@ -185,7 +185,7 @@ impl<'a> JumpWalk<'a> {
                 (v + 1e-9).floor()
             };
         }
-        let v = v.clamp(self.lower[j], self.upper[j]);
+        let v = Bounds::new(self.lower[j], self.upper[j]).nearest(v);
         (v.is_finite() && (v - self.x[j]).abs() > 1e-9).then_some(v)
     }
 
@@ -270,7 +270,7 @@ impl Worker {
             false => start[j],
         };
         let x: Vec<f64> = (0..p.num_cols())
-            .map(|j| rounded(j).clamp(lower[j], upper[j]))
+            .map(|j| Bounds::new(lower[j], upper[j]).nearest(rounded(j)))
             .collect();
         if x.iter().any(|v| !v.is_finite()) {
             return Ok(false);

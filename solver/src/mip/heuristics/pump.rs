@@ -4,7 +4,7 @@
 
 use crate::mip::worker::{Attempt, RoundShared, Worker};
 use remat_lp::random::SplitMix64;
-use remat_lp::{ColId, LpOutcome, ModelError, Solution};
+use remat_lp::{Bounds, ColId, LpOutcome, ModelError, Solution};
 
 impl Worker {
     /// Pumps for at most so many rounds.
@@ -26,7 +26,7 @@ impl Worker {
         lp.set_basis(&s.basis)?;
         lp.set_limits(remat_lp::Limits {
             iterations: Some(2_000 + 2 * shared.root_iterations),
-            interrupt: Some(shared.stop.clone()),
+            interrupt: Some(shared.stop.flag().clone()),
             ..Default::default()
         });
         let mut random = SplitMix64::new(shared.settings.first_seed());
@@ -59,7 +59,7 @@ impl Worker {
                         x[j] > target[j]
                     };
                     let v = if up { target[j] + 1.0 } else { target[j] - 1.0 };
-                    target[j] = v.clamp(shared.lower[j], shared.upper[j]);
+                    target[j] = Bounds::new(shared.lower[j], shared.upper[j]).nearest(v);
                 }
             }
             last.clone_from(&target);
@@ -109,10 +109,10 @@ impl Worker {
         for j in order {
             let v = x[j].round();
             if !open {
-                out[j] = v.clamp(shared.lower[j], shared.upper[j]);
+                out[j] = Bounds::new(shared.lower[j], shared.upper[j]).nearest(v);
                 continue;
             }
-            let v = v.clamp(self.domain.lower[j], self.domain.upper[j]);
+            let v = Bounds::new(self.domain.lower[j], self.domain.upper[j]).nearest(v);
             out[j] = v;
             if self.domain.is_fixed(j) {
                 continue;
@@ -132,14 +132,13 @@ impl Worker {
 
 #[cfg(test)]
 mod tests {
+    use crate::mip::clock::{Stop, StopReason};
     use crate::mip::outcome::Info;
     use crate::mip::presolve::{self, PresolveContext, PresolveEnd};
     use crate::mip::problem::Problem;
     use crate::mip::search::TreeSearch;
     use crate::mip::{Settings, Solver};
     use remat_lp::{Bounds, ModelBuilder, Sense};
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Instant;
 
     #[test]
@@ -156,11 +155,18 @@ mod tests {
             ..Settings::default()
         };
         let solver = Solver::new(b.build().unwrap(), settings);
-        let stop = Arc::new(AtomicBool::new(false));
+        let stop = Stop::default();
         let problem = Problem::from_model(&solver.model);
         let context = PresolveContext::default();
         let settings = &solver.settings;
-        let reduced = presolve::run(problem, settings, false, f64::INFINITY, &stop, context);
+        let reduced = presolve::run(
+            problem,
+            settings,
+            false,
+            f64::INFINITY,
+            stop.flag(),
+            context,
+        );
         let PresolveEnd::Reduced(problem, postsolve) = reduced else {
             panic!("nothing is wrong with the program");
         };
@@ -171,7 +177,7 @@ mod tests {
         let worker = &mut search.workers[0];
         let rounded = worker.round_with_propagation(&search.shared, &x);
         assert_eq!(rounded, [1.0, 0.0, 0.0]);
-        stop.store(true, Ordering::Relaxed);
+        stop.raise(StopReason::Interrupt);
         let rounded = worker.round_with_propagation(&search.shared, &x);
         assert_eq!(rounded, [1.0, 1.0, 1.0]);
     }

@@ -1,7 +1,9 @@
 //! Reductions that look at one column.
 
+use super::precision::Sides;
 use super::{Infeasible, PostsolveStep, WorkingProblem};
 use crate::mip::problem::contradiction;
+use remat_lp::{Bounds, CONTRADICTION};
 
 /// Dual fixing, empty columns, and removal of fixed columns.
 pub(crate) fn fix(w: &mut WorkingProblem) -> Result<(), Infeasible> {
@@ -38,37 +40,60 @@ pub(crate) fn fix(w: &mut WorkingProblem) -> Result<(), Infeasible> {
             } else if c <= 0.0 && up[j] == 0 && w.upper[j].is_finite() {
                 w.lower[j] = w.upper[j];
             } else if c == 0.0 && down[j] == 0 && up[j] == 0 {
-                let v = 0.0f64.clamp(w.lower[j], w.upper[j]);
+                let v = Bounds::new(w.lower[j], w.upper[j]).nearest(0.0);
                 (w.lower[j], w.upper[j]) = (v, v);
             }
         }
-        if w.lower[j] == w.upper[j] && w.lower[j].abs() < 1e9 {
-            gone[j] = true;
-            w.col_alive[j] = false;
-            w.offset += c * w.lower[j];
-            w.steps.push(PostsolveStep::Fixed {
-                col: j as u32,
-                value: w.lower[j],
-            });
-            w.changes += 1;
-        }
+        gone[j] = w.lower[j] == w.upper[j] && w.lower[j].abs() < 1e9;
     }
-    for i in 0..w.rows.len() {
-        if !w.row_alive[i] || !w.rows[i].iter().any(|e| gone[e.0 as usize]) {
-            continue;
-        }
-        let mut shift = 0.0;
-        let lower = &w.lower;
-        w.rows[i].retain(|&(j, a)| {
-            if gone[j as usize] {
-                shift += a * lower[j as usize];
-            }
-            !gone[j as usize]
+    let moved = move_out(w, &mut gone);
+    for j in (0..n).filter(|&j| gone[j]) {
+        w.col_alive[j] = false;
+        w.offset += w.cost[j] * w.lower[j];
+        w.steps.push(PostsolveStep::Fixed {
+            col: j as u32,
+            value: w.lower[j],
         });
-        w.row_lower[i] -= shift;
-        w.row_upper[i] -= shift;
+        w.changes += 1;
+    }
+    for (i, sides) in moved {
+        let is_exact = w.exact_scale(i).is_some();
+        (w.row_lower[i], w.row_upper[i]) = (sides.lower, sides.upper);
+        w.row_rounding[i] = sides.rounding;
+        w.rows[i].retain(|e| !gone[e.0 as usize]);
+        let is_missed = sides.lower > 0.0 || sides.upper < 0.0;
+        if is_exact && w.rows[i].is_empty() && is_missed {
+            return Err(Infeasible);
+        }
     }
     Ok(())
+}
+
+/// The sides of rows without the fixed columns that go. Columns of rows that would lose precision
+/// stay.
+fn move_out(w: &WorkingProblem, gone: &mut [bool]) -> Vec<(usize, Sides)> {
+    let rows: Vec<usize> = (0..w.rows.len())
+        .filter(|&i| w.row_alive[i] && w.rows[i].iter().any(|e| gone[e.0 as usize]))
+        .collect();
+    loop {
+        let mut moved = Vec::new();
+        let mut is_stable = true;
+        for &i in &rows {
+            match w.moved_sides(i, gone) {
+                _ if !w.rows[i].iter().any(|e| gone[e.0 as usize]) => {}
+                Some(sides) => moved.push((i, sides)),
+                None => {
+                    is_stable = false;
+                    for e in &w.rows[i] {
+                        gone[e.0 as usize] = false;
+                    }
+                }
+            }
+        }
+        if is_stable {
+            return moved;
+        }
+    }
 }
 
 pub(super) fn is_whole(v: f64) -> bool {
@@ -89,6 +114,9 @@ pub(crate) fn slacks(w: &mut WorkingProblem) -> Result<(), Infeasible> {
         let i = occurrences[j][0] as usize;
         if touched[i] || !w.row_alive[i] || w.row_lower[i] != w.row_upper[i] || w.rows[i].len() < 2
         {
+            continue;
+        }
+        if !w.is_precise(i) {
             continue;
         }
         let Some(&(_, a)) = w.rows[i].iter().find(|e| e.0 as usize == j) else {
@@ -145,7 +173,15 @@ pub(crate) fn doubletons(w: &mut WorkingProblem) -> Result<(), Infeasible> {
             if w.is_needed(x.0 as usize) {
                 return false;
             }
-            if !(1e-3..=1e3).contains(&ratio) || occurrences[x.0 as usize].len() > 20 {
+            let of = &occurrences[x.0 as usize];
+            if !(1e-3..=1e3).contains(&ratio) || of.len() > 20 {
+                return false;
+            }
+            let takes = |&r: &u32| {
+                let entry = w.rows[r as usize].iter().find(|e| e.0 == x.0);
+                entry.is_none_or(|e| w.may_take(r as usize, i, e.1 / x.1))
+            };
+            if !w.is_precise(i) || !of.iter().all(takes) {
                 return false;
             }
             // An integer x needs an integral expression; a continuous one may stand for anything.
@@ -169,23 +205,23 @@ pub(crate) fn doubletons(w: &mut WorkingProblem) -> Result<(), Infeasible> {
         let (jx, jy) = (x.0 as usize, y.0 as usize);
         let (factor, constant) = (-y.1 / x.1, side / x.1);
         // Bounds of x are bounds of y = (x - constant) / factor.
-        let (mut l, mut u) = (
-            (w.lower[jx] - constant) / factor,
-            (w.upper[jx] - constant) / factor,
-        );
+        let mut sides = (w.lower[jx], w.upper[jx]);
         if factor < 0.0 {
-            (l, u) = (u, l);
+            sides = (sides.1, sides.0);
         }
+        let at = |side: f64| (side - constant) / factor;
+        let (mut l, mut u) = (at(sides.0), at(sides.1));
         if w.integer[jy] {
             let missed = |side: f64| {
-                if w.integer[jx] {
-                    1e-9
-                } else {
-                    contradiction(side) / factor.abs()
+                // In units of the column: a part of a large side would be many of them.
+                let rounding = 4.0 * f64::EPSILON * (side.abs() + constant.abs());
+                match w.integer[jx] {
+                    true => 1e-9,
+                    false => (CONTRADICTION + rounding) / factor.abs(),
                 }
             };
-            l = (l - missed(w.lower[jx])).ceil();
-            u = (u + missed(w.upper[jx])).floor();
+            l = (l - missed(sides.0)).ceil();
+            u = (u + missed(sides.1)).floor();
         }
         let (l, u) = (w.lower[jy].max(l), w.upper[jy].min(u));
         if l > u {
@@ -210,7 +246,7 @@ pub(crate) fn doubletons(w: &mut WorkingProblem) -> Result<(), Infeasible> {
                 Some(k) => {
                     let old = w.rows[r][k].1;
                     let new = old + a * factor;
-                    if new.abs() <= 1e-12 * (old.abs() + (a * factor).abs()) {
+                    if w.is_cancelled(y.0, new, old.abs() + (a * factor).abs()) {
                         w.rows[r].swap_remove(k);
                     } else {
                         w.rows[r][k].1 = new;
@@ -221,6 +257,7 @@ pub(crate) fn doubletons(w: &mut WorkingProblem) -> Result<(), Infeasible> {
                     occurrences[jy].push(r as u32);
                 }
             }
+            w.note_taken(r, i, a / x.1);
         }
         let c = w.cost[jx];
         w.offset += c * constant;
@@ -236,4 +273,36 @@ pub(crate) fn doubletons(w: &mut WorkingProblem) -> Result<(), Infeasible> {
         w.kill_row(i);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mip::problem::Problem;
+
+    #[test]
+    fn a_bound_goes_to_its_own_side_of_the_other_column() {
+        // x is 5.5 - y: of x >= 0 comes y <= 5, whatever x has above.
+        let text =
+            "Maximize\n c: y\nSubject To\n r: x + y = 5.5\nBounds\n y <= 100\nGeneral\n y\nEnd\n";
+        let model = remat_lp::lp_format::parse(text, "case").unwrap();
+        let mut w = WorkingProblem::new(&Problem::from_model(&model));
+        assert!(doubletons(&mut w).is_ok());
+        let y = w.integer.iter().position(|i| *i).unwrap();
+        assert_eq!((w.lower[y], w.upper[y]), (0.0, 5.0));
+    }
+
+    #[test]
+    fn a_large_bound_is_met_to_the_unit() {
+        let text = "Minimize\n c: y\nSubject To\n r: x - y = 0\nBounds\n x >= 2000000000001\n y <= 1e13\nGeneral\n y\nEnd\n";
+        let model = remat_lp::lp_format::parse(text, "case").unwrap();
+        let mut w = WorkingProblem::new(&Problem::from_model(&model));
+        assert!(doubletons(&mut w).is_ok());
+        let y = w.integer.iter().position(|i| *i).unwrap();
+        assert!(
+            [0.0, 2000000000001.0].contains(&w.lower[y]),
+            "{}",
+            w.lower[y]
+        );
+    }
 }

@@ -189,7 +189,7 @@ fn most_left(w: &WorkingProblem, i: usize, j: usize, a: f64) -> f64 {
     } else {
         (-1.0, -w.row_lower[i])
     };
-    if side.is_finite() {
+    if side.is_finite() && w.may_bound(i, a) {
         (side - least(w, i, sign, &[j])) / a.abs()
     } else {
         f64::INFINITY
@@ -207,6 +207,7 @@ fn satisfied(w: &WorkingProblem, i: usize, j: usize, k: usize) -> bool {
     let lower = || -least(w, i, -1.0, &[j, k]);
     let upper = w.row_upper[i];
     // The largest activity for the upper side, the smallest for the lower one.
-    (!upper.is_finite() || fixed + lower() <= upper)
+    w.is_precise(i)
+        && (!upper.is_finite() || fixed + lower() <= upper)
         && (!w.row_lower[i].is_finite() || fixed + least(w, i, 1.0, &[j, k]) >= w.row_lower[i])
 }

@@ -113,6 +113,7 @@ fn replace(w: &mut WorkingProblem, system: &[WholeEquation]) -> Result<(), Infea
     lattice.centre(&middle);
     if let Some(sums) = Sums::new(&lattice)
         && sums.fill(w, &columns) <= FILL * sums.old_entries(w, &columns) + 100
+        && sums.keep_precision(w, &columns, system)
     {
         for e in system {
             w.kill_row(e.row);
@@ -196,6 +197,20 @@ impl Sums {
         own + touched.count() * self.back.len()
     }
 
+    /// Returns whether rows beside the system can take the sums.
+    fn keep_precision(
+        &self,
+        w: &WorkingProblem,
+        columns: &[usize],
+        system: &[WholeEquation],
+    ) -> bool {
+        (0..w.rows.len()).all(|i| {
+            let mut inside = w.rows[i].iter();
+            let is_touched = inside.any(|e| columns.binary_search(&(e.0 as usize)).is_ok());
+            !is_touched || system.iter().any(|e| e.row == i) || w.is_precise(i)
+        })
+    }
+
     fn substitute(&self, w: &mut WorkingProblem, columns: &[usize]) {
         let first = w.cost.len() as u32;
         for (constant, terms) in &self.back {
@@ -226,10 +241,8 @@ impl Sums {
             let (terms, constant) = (new_terms(k), self.constant[k]);
             w.shift_cost(&terms, constant, w.cost[j]);
             if w.lower[j].is_finite() || w.upper[j].is_finite() {
-                w.rows.push(terms.clone());
-                w.row_lower.push(w.lower[j] - constant);
-                w.row_upper.push(w.upper[j] - constant);
-                w.row_alive.push(true);
+                let ends = (w.lower[j] - constant, w.upper[j] - constant);
+                w.add_row(terms.clone(), ends.0, ends.1);
             }
             w.col_alive[j] = false;
             w.steps.push(PostsolveStep::Aggregated {

@@ -4,7 +4,7 @@ use super::WorkingProblem;
 use super::columns::is_whole;
 use super::literals::negated;
 use crate::mip::cliques::{Literal, literal};
-use crate::mip::problem::contradiction;
+use crate::mip::problem::within_sides;
 
 /// Marks them: columns that an equation of integers determines, and products of literals.
 pub(super) fn run(w: &mut WorkingProblem) {
@@ -28,9 +28,7 @@ fn by_equations(w: &mut WorkingProblem) {
         let k = j as usize;
         if whole && exact {
             w.integer[k] = true;
-            let (l, u) = (w.lower[k], w.upper[k]);
-            w.lower[k] = (l - contradiction(l)).ceil();
-            w.upper[k] = (u + contradiction(u)).floor();
+            (w.lower[k], w.upper[k]) = within_sides(w.lower[k], w.upper[k]);
             w.changes += 1;
         }
     }

@@ -70,11 +70,7 @@ impl WorkingProblem {
             }
         }
         row.retain(|e| e.1 != 0.0);
-        self.rows.push(row);
-        self.row_lower.push(f64::NEG_INFINITY);
-        self.row_upper.push(side);
-        self.row_alive.push(true);
-        self.changes += 1;
+        self.add_row(row, f64::NEG_INFINITY, side);
         self.rows.len() - 1
     }
 }

@@ -9,10 +9,12 @@
 mod coefficients;
 mod columns;
 mod dominance;
+mod eliminated;
 mod equations;
 mod implied;
 mod literals;
 mod postsolve;
+mod precision;
 mod probing;
 mod products;
 mod recurrences;
@@ -25,7 +27,7 @@ pub(crate) use postsolve::{Postsolve, PostsolveStep};
 
 use self::probing::Affine;
 use crate::mip::domain::Domain;
-use crate::mip::problem::{Problem, Sparse, exact_scale, objective_step};
+use crate::mip::problem::{Problem, SIDE_ROUNDING, Sparse, exact_scale, objective_step};
 use crate::mip::settings::Settings;
 use crate::mip::statistics::{Component, Statistics};
 use std::sync::Arc;
@@ -34,6 +36,9 @@ use std::time::Instant;
 
 /// Share of a continuous column's bound by which probing has to improve it.
 const LEAST_PROBED: f64 = 1e-3;
+
+/// Rounding of a side, in whole units, at which the side is the decimal that it looks like.
+const UNIT_ROUNDING: f64 = 1e-3;
 
 /// Result of presolve.
 pub(crate) enum PresolveEnd {
@@ -55,6 +60,8 @@ pub(crate) struct WorkingProblem {
     pub row_lower: Vec<f64>,
     pub row_upper: Vec<f64>,
     pub row_alive: Vec<bool>,
+    /// Rounding that reductions have left in the sides of each row.
+    pub row_rounding: Vec<f64>,
     pub col_alive: Vec<bool>,
     pub steps: Vec<PostsolveStep>,
     pub changes: usize,
@@ -81,6 +88,7 @@ impl WorkingProblem {
             row_lower: p.row_lower.clone(),
             row_upper: p.row_upper.clone(),
             row_alive: vec![true; p.num_rows()],
+            row_rounding: vec![0.0; p.num_rows()],
             col_alive: vec![true; p.num_cols()],
             steps: Vec::new(),
             changes: 0,
@@ -98,7 +106,9 @@ impl WorkingProblem {
     /// Takes a step and counts it.
     fn step<T>(&mut self, name: &'static str, take: impl FnOnce(&mut Self) -> T) -> T {
         let Some(statistics) = self.statistics.clone() else {
-            return take(self);
+            let done = take(self);
+            debug_assert!(self.has_numbers(), "{name} leaves a bound that is none");
+            return done;
         };
         let (begun, before) = (Instant::now(), self.changes);
         let done = take(self);
@@ -107,6 +117,22 @@ impl WorkingProblem {
             tally.successes += u64::from(self.changes > before);
         });
         done
+    }
+
+    fn add_row(&mut self, entries: Vec<(u32, f64)>, lower: f64, upper: f64) {
+        self.rows.push(entries);
+        self.row_lower.push(lower);
+        self.row_upper.push(upper);
+        self.row_alive.push(true);
+        self.row_rounding.push(0.0);
+        self.changes += 1;
+    }
+
+    /// Returns whether all bounds and sides are numbers or infinite.
+    fn has_numbers(&self) -> bool {
+        let bounds = self.lower.iter().chain(&self.upper);
+        let sides = self.row_lower.iter().chain(&self.row_upper);
+        !bounds.chain(sides).any(|v| v.is_nan())
     }
 
     /// Adds an integer column without bounds, cost or rows, which is `constant + terms` of the
@@ -151,9 +177,18 @@ impl WorkingProblem {
         of
     }
 
+    /// Returns whether an entry that is left of a sum of this size is rounding, and no part of the
+    /// row that counts: an entry that is dropped moves the sides by its range.
+    fn is_cancelled(&self, j: u32, left: f64, size: f64) -> bool {
+        let range = self.largest_value(j);
+        left.abs() <= 1e-12 * size
+            && (left.abs() <= 4.0 * f64::EPSILON * size
+                || left.abs() * range <= 0.1 * SIDE_ROUNDING)
+    }
+
     /// Adds `factor * terms` to a row; what cancels is gone.
     fn add_multiple(&mut self, i: usize, terms: &[(u32, f64)], factor: f64) {
-        let row = &mut self.rows[i];
+        let mut row = std::mem::take(&mut self.rows[i]);
         row.extend(terms.iter().map(|&(j, v)| (j, factor * v)));
         row.sort_by_key(|e| e.0);
         let mut kept: Vec<(u32, f64)> = Vec::with_capacity(row.len());
@@ -162,7 +197,7 @@ impl WorkingProblem {
                 Some(last) if last.0 == j => {
                     let size = last.1.abs() + v.abs();
                     last.1 += v;
-                    if last.1.abs() <= 1e-12 * size {
+                    if self.is_cancelled(j, last.1, size) {
                         last.1 = 0.0;
                     }
                 }
@@ -170,7 +205,7 @@ impl WorkingProblem {
             }
         }
         kept.retain(|e| e.1 != 0.0);
-        *row = kept;
+        self.rows[i] = kept;
     }
 
     /// The cost of a column that is `constant + terms` goes to those.
@@ -192,7 +227,9 @@ impl WorkingProblem {
     /// ([`Problem::exact`]).
     fn exact_scale(&self, i: usize) -> Option<f64> {
         let sides = [self.row_lower[i], self.row_upper[i]];
-        exact_scale(&self.rows[i], sides, &self.integer)
+        let scale = exact_scale(&self.rows[i], sides, &self.integer)?;
+        // Sides may look like decimals by chance, and be rounding.
+        (self.row_rounding[i] * scale <= UNIT_ROUNDING).then_some(scale)
     }
 
     fn kill_row(&mut self, i: usize) {
@@ -305,11 +342,8 @@ impl WorkingProblem {
             let [col, binary] = [one.col, one.binary].map(|k| kept[k as usize]);
             let free = |j: u32| self.lower[j as usize] < self.upper[j as usize];
             if free(col) && free(binary) {
-                self.rows.push(vec![(col, 1.0), (binary, -one.factor)]);
-                self.row_lower.push(one.constant);
-                self.row_upper.push(one.constant);
-                self.row_alive.push(true);
-                self.changes += 1;
+                let row = vec![(col, 1.0), (binary, -one.factor)];
+                self.add_row(row, one.constant, one.constant);
             }
         }
     }
@@ -320,6 +354,12 @@ fn reduce(
     settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<(), Infeasible> {
+    if settings.nesting == 0 {
+        // Before anything is fixed and rounded.
+        work.step("implied equations", |work| {
+            eliminated::run(work, settings.feasibility_tolerance)
+        })?;
+    }
     rounds(work, settings, stop)?;
     let before = work.changes;
     work.step("dual fixing", columns::fix)?;
@@ -403,7 +443,9 @@ pub(crate) fn run(
     stop: &AtomicBool,
     context: PresolveContext,
 ) -> PresolveEnd {
-    let crossed = |l: &[f64], u: &[f64]| l.iter().zip(u).any(|(l, u)| l > u);
+    // No value is at infinity.
+    let is_empty = |l: f64, u: f64| l > u || l == f64::INFINITY || u == f64::NEG_INFINITY;
+    let crossed = |l: &[f64], u: &[f64]| l.iter().zip(u).any(|(l, u)| is_empty(*l, *u));
     if crossed(&p.lower, &p.upper) || crossed(&p.row_lower, &p.row_upper) {
         return PresolveEnd::Infeasible;
     }

@@ -2,6 +2,7 @@
 //! they occur; what remains are their bounds, as rows of binaries. These are longer, but they are
 //! knapsacks: covers, cliques and coefficients see nothing of them through a chain of equations.
 
+use super::precision::BOUNDING_ENTRY;
 use super::{PostsolveStep, WorkingProblem};
 
 /// Eliminates the recurrences that touch the given columns, one equation with a single column that
@@ -45,6 +46,13 @@ pub(super) fn eliminate(w: &mut WorkingProblem, around: &[usize]) {
         if a.abs() < 1e-3 * largest || rows.len() > 8 || total + fill > most {
             continue;
         }
+        let takes = |r: usize| {
+            let entry = w.rows[r].iter().find(|e| e.0 == j);
+            entry.is_none_or(|e| w.may_take(r, i, e.1 / a))
+        };
+        if !w.is_precise(i) || !rows.iter().all(|&r| takes(r)) {
+            continue;
+        }
         total += fill;
         // Bounds that other rows imply need no row of their own. These rows stay, and so do the
         // bounds they use: columns eliminated later come from later equations.
@@ -76,6 +84,7 @@ pub(super) fn eliminate(w: &mut WorkingProblem, around: &[usize]) {
             w.row_lower[r] -= c * side / a;
             w.row_upper[r] -= c * side / a;
             w.add_multiple(r, &terms, c);
+            w.note_taken(r, i, c / a);
             for t in &terms {
                 occurrences[t.0 as usize].push(r as u32);
             }
@@ -158,6 +167,9 @@ fn implied(w: &WorkingProblem, r: usize, j: u32) -> (f64, f64) {
         } else {
             (min, max) = (min + v * u, max + v * l);
         }
+    }
+    if own.abs() < BOUNDING_ENTRY {
+        return (f64::NEG_INFINITY, f64::INFINITY);
     }
     let (l, u) = ((w.row_lower[r] - max) / own, (w.row_upper[r] - min) / own);
     let (l, u) = if own > 0.0 { (l, u) } else { (u, l) };

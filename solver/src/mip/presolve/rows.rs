@@ -2,11 +2,19 @@
 
 use super::{Infeasible, WorkingProblem};
 use crate::mip::exact::scaled;
-use crate::mip::problem::{MOST_SCALED, contradiction, gcd};
+use crate::mip::problem::{MOST_SCALED, SIDE_ROUNDING, contradiction, gcd};
+
+/// Part of an integer column that a bound from a row may be off by.
+const INTEGER_PART: f64 = 1e-3;
 
 /// Drops redundant sides and rows, turns singletons into bounds, tightens coefficients of integer
 /// columns.
 pub(crate) fn simplify(w: &mut WorkingProblem) -> Result<(), Infeasible> {
+    let mut largest = vec![0.0f64; w.cost.len()];
+    for (j, a) in w.rows.iter().flatten() {
+        let largest = &mut largest[*j as usize];
+        *largest = largest.max(a.abs());
+    }
     for i in 0..w.rows.len() {
         if !w.row_alive[i] {
             continue;
@@ -21,7 +29,7 @@ pub(crate) fn simplify(w: &mut WorkingProblem) -> Result<(), Infeasible> {
                 continue;
             }
             1 => {
-                singleton(w, i)?;
+                singleton(w, i, &largest)?;
                 continue;
             }
             _ => divide(w, i)?,
@@ -97,27 +105,38 @@ fn divide(w: &mut WorkingProblem, i: usize) -> Result<(), Infeasible> {
 }
 
 /// `l <= a x <= u` becomes bounds.
-fn singleton(w: &mut WorkingProblem, i: usize) -> Result<(), Infeasible> {
+fn singleton(w: &mut WorkingProblem, i: usize, largest: &[f64]) -> Result<(), Infeasible> {
     let (j, a) = w.rows[i][0];
     let j = j as usize;
+    if !w.integer[j] && w.row_rounding[i] * largest[j] > SIDE_ROUNDING * a.abs() {
+        // Rounding of this row would be a contradiction of another one.
+        return Ok(());
+    }
     let (mut low, mut high) = (w.row_lower[i], w.row_upper[i]);
     if a < 0.0 {
         (low, high) = (high, low);
     }
     let (mut l, mut u) = (low / a, high / a);
     if w.integer[j] {
-        // The row goes, so what the tolerance gives away is measured there: a small part of a
-        // column may be much of it.
-        let exact = w.exact_scale(i).is_some();
-        let tol = |side: f64, v: f64| {
-            let rounding = 1e-12 * v.abs().max(1.0);
-            if exact {
-                rounding
-            } else {
-                rounding.max(contradiction(side) / a.abs())
+        (l, u) = match w.exact_scale(i) {
+            Some(scale) => whole_ends([low, high], a, scale),
+            None => {
+                // The row goes, so its tolerance counts; but no more than a small part of a column
+                // if that leaves a value.
+                let rounded =
+                    |miss: &dyn Fn(f64) -> f64| ((l - miss(low)).ceil(), (u + miss(high)).floor());
+                let tolerance = |side: f64| contradiction(side) / a.abs();
+                let part = |side: f64| {
+                    let rounding = 4.0 * f64::EPSILON * (side / a).abs();
+                    tolerance(side).min(INTEGER_PART).max(rounding)
+                };
+                let (tight_l, tight_u) = rounded(&part);
+                match tight_l.max(w.lower[j]) <= tight_u.min(w.upper[j]) {
+                    true => (tight_l, tight_u),
+                    false => rounded(&tolerance),
+                }
             }
         };
-        (l, u) = ((l - tol(low, l)).ceil(), (u + tol(high, u)).floor());
     }
     let (nl, nu) = (w.lower[j].max(l), w.upper[j].min(u));
     if nl > nu {
@@ -131,6 +150,25 @@ fn singleton(w: &mut WorkingProblem, i: usize) -> Result<(), Infeasible> {
     }
     w.kill_row(i);
     Ok(())
+}
+
+/// The integers between two sides of `a x`, in whole numbers after scaling.
+fn whole_ends(sides: [f64; 2], a: f64, scale: f64) -> (f64, f64) {
+    let whole = |v: f64| scaled(v, scale).map(|v| v as i128);
+    let end = |side: f64, up: bool| match (whole(side), whole(a)) {
+        (Some(side), Some(a)) if a != 0 => {
+            let (floor, rest) = (side.div_euclid(a), side.rem_euclid(a));
+            // The Euclidean quotient by a negative number is the next integer above.
+            let (is_whole, is_below) = (rest == 0, a > 0);
+            match (is_whole, is_below, up) {
+                (true, ..) | (_, true, false) | (_, false, true) => floor as f64,
+                (_, true, true) => (floor + 1) as f64,
+                (_, false, false) => (floor - 1) as f64,
+            }
+        }
+        _ => side / a,
+    };
+    (end(sides[0], true), end(sides[1], false))
 }
 
 /// Coefficient tightening of one row with one finite side, by the bounds of its columns.
@@ -186,7 +224,7 @@ fn tighten(w: &mut WorkingProblem, i: usize, max: f64, sign: f64, noise: f64) {
             continue;
         }
         let at = if a > 0.0 { w.upper[j] } else { w.lower[j] };
-        if at.abs() > 1e6 {
+        if at.abs() > 1e6 || !(changed || w.is_precise(i)) {
             continue;
         }
         let smaller = if a > 0.0 { a - d } else { a + d };
@@ -230,7 +268,9 @@ pub(crate) fn parallel(w: &mut WorkingProblem) -> Result<(), Infeasible> {
         let mut end = k + 1;
         while end < order.len() && order[end].0 == order[k].0 {
             let (a, b) = (order[k].1, order[end].1);
-            if let Some(f) = multiple(&w.rows[a], &w.rows[b]) {
+            if let Some(f) = multiple(&w.rows[a], &w.rows[b])
+                && [a, b].into_iter().all(|r| w.is_precise(r))
+            {
                 // Row b is f times row a.
                 let (mut l, mut u) = (w.row_lower[b] / f, w.row_upper[b] / f);
                 if f < 0.0 {

@@ -19,6 +19,9 @@ pub(super) fn run(w: &mut WorkingProblem) {
         {
             continue;
         }
+        if !w.is_precise(r) {
+            continue;
+        }
         let equation = w.rows[r].clone();
         let side = w.row_lower[r];
         let mut met: Vec<usize> = Vec::new();
@@ -46,8 +49,11 @@ pub(super) fn run(w: &mut WorkingProblem) {
             if s == r || !w.row_alive[s] || 2 * common <= length {
                 continue;
             }
-            if let Some(f) = factor(&w.rows[s], &of_column, length) {
+            if let Some(f) = factor(&w.rows[s], &of_column, length)
+                && w.may_take(s, r, f)
+            {
                 w.add_multiple(s, &equation, f);
+                w.note_taken(s, r, f);
                 w.row_lower[s] += f * side;
                 w.row_upper[s] += f * side;
                 w.changes += 1;

@@ -1,6 +1,7 @@
 //! Columns that the rows keep within their bounds: an equation of such a column says its value, and
 //! both go.
 
+use super::precision::BOUNDING_ENTRY;
 use super::{PostsolveStep, WorkingProblem};
 
 /// Longest equations that are put into other rows, in entries.
@@ -17,7 +18,7 @@ pub(super) fn run(w: &mut WorkingProblem) {
     let mut at = w.occurrences();
     let is_equation = |w: &WorkingProblem, i: usize| {
         let fits = (2..=LONGEST).contains(&w.rows[i].len());
-        w.row_alive[i] && fits && w.row_lower[i] == w.row_upper[i]
+        w.row_alive[i] && fits && w.row_lower[i] == w.row_upper[i] && w.is_precise(i)
     };
     let mut equations: Vec<usize> = (0..w.rows.len()).filter(|&i| is_equation(w, i)).collect();
     equations.sort_by_key(|&i| w.rows[i].len());
@@ -50,7 +51,11 @@ fn choose(w: &WorkingProblem, at: &mut [Vec<u32>], i: usize) -> Option<(usize, f
         }
         let entry = |r: &u32| entry(w, *r as usize, j).abs();
         let tallest = at[j].iter().map(entry).fold(0.0, f64::max);
-        if a.abs() >= LEAST_IN_COLUMN * tallest && is_implied_free(w, &at[j], j) {
+        let takes = |r: &u32| w.may_take(*r as usize, i, entry(r) / a);
+        if a.abs() >= LEAST_IN_COLUMN * tallest
+            && is_implied_free(w, &at[j], j)
+            && at[j].iter().all(takes)
+        {
             least = fill;
             best = Some((j, a));
         }
@@ -95,6 +100,7 @@ fn implied(w: &WorkingProblem, i: usize, j: usize) -> (f64, f64) {
     // a x lies between these.
     let (least, most) = (w.row_lower[i] - high, w.row_upper[i] - low);
     match a > 0.0 {
+        _ if a.abs() < BOUNDING_ENTRY => (f64::NEG_INFINITY, f64::INFINITY),
         true => (least / a, most / a),
         false => (most / a, least / a),
     }
@@ -113,6 +119,7 @@ fn substitute(w: &mut WorkingProblem, at: &mut [Vec<u32>], i: usize, (j, a): (us
         let factor = entry(w, row, j);
         w.rows[row].retain(|e| e.0 as usize != j);
         w.add_multiple(row, &terms, factor);
+        w.note_taken(row, i, factor / a);
         w.row_lower[row] -= factor * constant;
         w.row_upper[row] -= factor * constant;
         for &(k, _) in &terms {

@@ -8,6 +8,7 @@
 use super::TreeSearch;
 use crate::mip::branching::pseudocost::PseudoCosts;
 use crate::mip::clauses::Learned;
+use crate::mip::clock::Stop;
 use crate::mip::conflict::Conflict;
 use crate::mip::outcome::{Info, SolveError, SolveStatus};
 use crate::mip::packed::{PackedBasis, PackedNodes};
@@ -22,7 +23,6 @@ use remat_lp::Solution;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 #[derive(Serialize, Deserialize)]
@@ -61,7 +61,7 @@ struct SavedSearch {
     /// Those in memory, then those of every node file.
     nodes: Vec<PackedNodes>,
     picks: u64,
-    unresolved_bound: f64,
+    left_bound: f64,
     info: Info,
     ticks: u64,
     side_ticks: u64,
@@ -71,7 +71,6 @@ struct SavedSearch {
     may_restart: bool,
     restarts: u32,
     first_root: Option<f64>,
-    step: f64,
     seconds: f64,
     workers: Vec<WorkerCounters>,
 }
@@ -118,10 +117,21 @@ impl TreeSearch {
     }
 
     /// Writes the state file, if one is wanted. Between rounds only: no node may be under way.
-    pub fn write_checkpoint(&mut self) -> Result<(), SolveError> {
-        let Some(c) = &self.control.checkpoint else {
-            return Ok(());
+    /// Where that fails, the search goes on, and tries it again when the next one is due.
+    pub fn write_checkpoint(&mut self) {
+        let Some(path) = self.control.checkpoint.as_ref().map(|c| c.path.clone()) else {
+            return;
         };
+        let written = self.write_state(&path);
+        self.last_checkpoint = self.seconds();
+        let problem = written.err().map(|e| e.to_string());
+        if let (Some(problem), None) = (&problem, &self.file_problems.checkpoint) {
+            self.report_file(problem, "the search goes on, and tries it again later");
+        }
+        self.file_problems.checkpoint = problem;
+    }
+
+    fn write_state(&self, path: &Path) -> Result<(), SolveError> {
         let s = &self.shared;
         let mut info = self.info;
         info.unproven_bounds += self.workers.iter().map(|w| w.relax.unproven).sum::<u64>();
@@ -153,7 +163,7 @@ impl TreeSearch {
             proven_bound: self.bound(),
             nodes,
             picks: self.queue.picks(),
-            unresolved_bound: self.unresolved_bound,
+            left_bound: self.left_bound,
             info,
             ticks: self.ticks() - self.side_ticks,
             side_ticks: self.side_ticks,
@@ -163,23 +173,19 @@ impl TreeSearch {
             may_restart: self.may_restart,
             restarts: self.restarts,
             first_root: self.first_root,
-            step: self.step,
             seconds: self.seconds_before + self.seconds(),
             workers: (self.away.iter().map(|w| w.counters))
                 .chain(self.workers.iter().map(|w| w.counters()))
                 .collect(),
         };
-        let path = c.path.clone();
-        state_file::write(&path, &s.original, &state)?;
-        self.last_checkpoint = self.seconds();
-        Ok(())
+        state_file::write(path, &s.original, &state)
     }
 
     /// A search that goes on from a state file.
     pub fn resume(
         solver: &Solver,
         path: &Path,
-        stop: Arc<AtomicBool>,
+        stop: Stop,
         start: Instant,
     ) -> Result<TreeSearch, SolveError> {
         let state: SavedSearch = state_file::read(path, &solver.model)?;
@@ -208,10 +214,10 @@ impl TreeSearch {
             for node in packed.unpack().ok_or_else(nonsense)? {
                 search.queue.push(node);
             }
-            search.balance_memory()?;
+            search.balance_memory();
         }
         search.queue.set_picks(state.picks);
-        search.unresolved_bound = state.unresolved_bound;
+        search.left_bound = state.left_bound;
         search.ticks_before = state.ticks;
         search.side_ticks = state.side_ticks;
         search.side_iterations = state.iterations;
@@ -220,7 +226,6 @@ impl TreeSearch {
         search.may_restart = state.may_restart;
         search.restarts = state.restarts;
         search.first_root = state.first_root;
-        search.step = state.step;
         search.seconds_before = state.seconds;
         search.status = SolveStatus::Optimal;
         while search.workers.len() < state.workers.len() {

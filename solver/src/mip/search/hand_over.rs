@@ -12,7 +12,7 @@ impl TreeSearch {
         let mut found = found.clone();
         found.x = self.shared.postsolve.project(&found.original);
         if self.accept(found) {
-            self.queue.prune(self.shared.cutoff);
+            self.prune();
         }
     }
 

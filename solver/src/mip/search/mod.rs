@@ -11,10 +11,11 @@ mod sub_mip;
 mod symmetry;
 
 use crate::mip::branching::pseudocost::PseudoCosts;
+use crate::mip::clock::Stop;
 use crate::mip::control::Control;
 use crate::mip::debug_solution::DebugSolution;
 use crate::mip::extend::{BestBound, BestEstimate, DepthFirst, NodeSelector};
-use crate::mip::outcome::{Info, SolveError, SolveResult, SolveStatus};
+use crate::mip::outcome::{FileProblems, Info, SolveError, SolveResult, SolveStatus};
 use crate::mip::presolve;
 use crate::mip::problem::Problem;
 use crate::mip::root::RootData;
@@ -25,7 +26,6 @@ use crate::mip::tree::NodeQueue;
 use crate::mip::worker::{Incumbent, RoundShared, Worker};
 pub(crate) use opportunistic::Outlet;
 use remat_lp::Sense;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -47,7 +47,8 @@ pub(crate) struct TreeSearch {
     pub info: Info,
     pub start: Instant,
     pub status: SolveStatus,
-    pub unresolved_bound: f64,
+    /// Least bound among leaves that are left: within the gaps, or numerically unsettled.
+    pub left_bound: f64,
     pub sense: Sense,
     pub base_cutoff: f64,
     /// Time of the last progress event, in seconds of this run.
@@ -74,8 +75,6 @@ pub(crate) struct TreeSearch {
     pub symmetry_done: bool,
     pub restarts: u32,
     pub first_root: Option<f64>,
-    /// Largest step of the objective before restarts.
-    pub step: f64,
     pub control: Control,
     /// The best solutions, the best first.
     pub best: Vec<Incumbent>,
@@ -91,6 +90,12 @@ pub(crate) struct TreeSearch {
     /// Seconds of the runs before, if this one resumes them.
     pub seconds_before: f64,
     pub last_checkpoint: f64,
+    pub file_problems: FileProblems,
+    /// True once nodes could not be written to a file: those that memory has no room for end the
+    /// search.
+    pub spilling_failed: bool,
+    /// True once nodes could not be read: what is left of the tree is not all that is open.
+    pub nodes_are_lost: bool,
 }
 
 impl TreeSearch {
@@ -98,7 +103,7 @@ impl TreeSearch {
         solver: &Solver,
         problem: Problem,
         postsolve: presolve::Postsolve,
-        stop: Arc<AtomicBool>,
+        stop: Stop,
         start: Instant,
         info: Info,
     ) -> Result<TreeSearch, SolveError> {
@@ -148,6 +153,8 @@ impl TreeSearch {
             idle: None,
         };
         let first = Worker::new(&shared, 0)?;
+        // Until the root is solved, the bounds of the columns say what they do of the objective.
+        let floor = shared.problem.round_bound(first.domain.floor());
         Ok(TreeSearch {
             shared,
             queue: NodeQueue::new(selector),
@@ -157,7 +164,7 @@ impl TreeSearch {
             info,
             start,
             status: SolveStatus::Optimal,
-            unresolved_bound: f64::INFINITY,
+            left_bound: f64::INFINITY,
             sense,
             base_cutoff,
             last_report: 0.0,
@@ -175,16 +182,18 @@ impl TreeSearch {
             symmetry_done: false,
             restarts: 0,
             first_root: None,
-            step: 0.0,
             control: solver.control.clone(),
             best: Vec::new(),
             away: Vec::new(),
             files: None,
             root_done: false,
             root_is_ahead: true,
-            proven_bound: f64::NEG_INFINITY,
+            proven_bound: floor,
             seconds_before: 0.0,
             last_checkpoint: start.elapsed().as_secs_f64(),
+            file_problems: FileProblems::default(),
+            spilling_failed: false,
+            nodes_are_lost: false,
         })
     }
 
@@ -212,10 +221,15 @@ impl TreeSearch {
             let round = self.next_round();
             if round.is_empty() {
                 debug_assert!(self.queue.is_empty());
-                return Ok(SearchEnd::Done);
+                // A new solution may have closed all that was in memory, and left nodes in files.
+                self.balance_memory();
+                if self.queue.is_empty() && !self.nodes_are_lost {
+                    return Ok(SearchEnd::Done);
+                }
+                continue;
             }
             self.solve_round(round)?;
-            self.balance_memory()?;
+            self.balance_memory();
             if self.restart_is_due() {
                 return Ok(SearchEnd::Restart);
             }
@@ -223,7 +237,7 @@ impl TreeSearch {
                 self.run_sub_mips()?;
             }
             if self.checkpoint_is_due() {
-                self.write_checkpoint()?;
+                self.write_checkpoint();
             }
             self.report_if_due();
         }
@@ -249,7 +263,9 @@ impl TreeSearch {
     pub fn limit_reached(&mut self) -> Option<SolveStatus> {
         let l = &self.shared.settings.limits;
         let ticks: u64 = self.ticks();
-        if self.queue.is_empty() {
+        if self.nodes_are_lost {
+            Some(SolveStatus::MemoryLimit)
+        } else if self.queue.is_empty() {
             None
         } else if l.nodes.is_some_and(|n| self.info.nodes >= n) {
             Some(SolveStatus::NodeLimit)
@@ -257,15 +273,8 @@ impl TreeSearch {
             Some(SolveStatus::TickLimit)
         } else if self.memory_is_full() {
             Some(SolveStatus::MemoryLimit)
-        } else if self.shared.stopped() {
-            let late = l.seconds.is_some_and(|s| self.seconds() >= s);
-            Some(if late {
-                SolveStatus::TimeLimit
-            } else {
-                SolveStatus::Interrupted
-            })
         } else {
-            None
+            self.shared.stop.status()
         }
     }
 
@@ -313,19 +322,10 @@ impl TreeSearch {
             .files
             .as_ref()
             .map_or(f64::INFINITY, NodeFiles::lowest_bound);
-        let bound = open.min(filed).min(self.unresolved_bound);
-        let Some(s) = &self.shared.incumbent else {
-            return bound.min(self.base_cutoff);
-        };
-        // A restart may leave a problem with another step; the one that proved the cutoff counts.
-        let step = self.shared.problem.objective_step.max(self.step);
-        let closed = if step > 0.0 && self.shared.cutoff > s.objective - step {
-            // The objective has no value between the cutoff and this.
-            s.objective
-        } else {
-            self.shared.cutoff
-        };
-        bound.min(closed)
+        let bound = open.min(filed).min(self.left_bound);
+        // What is closed is no better than the best solution, rounding aside.
+        let best = self.shared.incumbent.as_ref();
+        bound.min(best.map_or(self.base_cutoff, |s| s.objective))
     }
 
     pub fn result(mut self) -> SolveResult {
@@ -338,7 +338,7 @@ impl TreeSearch {
         self.report_end();
         let bound = self.bound();
         let status = match (self.status, &self.shared.incumbent) {
-            (SolveStatus::Optimal, _) if self.unresolved_bound < self.shared.cutoff => {
+            (SolveStatus::Optimal, _) if self.left_bound < self.shared.limit() => {
                 SolveStatus::Unresolved
             }
             (SolveStatus::Optimal, None) if self.shared.settings.cutoff.is_some() => {
@@ -356,6 +356,7 @@ impl TreeSearch {
                 .map(|i| i.solution(model))
                 .collect(),
             certificate_problem: None,
+            file_problems: self.file_problems,
             exact: None,
             dual_bound: sign * bound,
             info: self.info,

@@ -222,10 +222,16 @@ impl TreeSearch {
                     return Ok(());
                 }
                 if self.queue.is_empty() {
-                    return Ok(());
+                    // A new solution may have closed all that was in memory, and left nodes in
+                    // files.
+                    self.balance_memory();
+                    if self.queue.is_empty() && !self.nodes_are_lost {
+                        return Ok(());
+                    }
+                    continue;
                 }
                 if saving {
-                    self.write_checkpoint()?;
+                    self.write_checkpoint();
                     news_since_saving = false;
                     continue;
                 }
@@ -233,7 +239,7 @@ impl TreeSearch {
             // No news is a moment to look at the clocks.
             if let Ok(news) = heard.recv_timeout(NAP) {
                 self.hear(news, &mut busy)?;
-                self.balance_memory()?;
+                self.balance_memory();
                 news_since_saving = true;
                 live.lower_cutoff(self.shared.cutoff);
             }
@@ -261,7 +267,7 @@ impl TreeSearch {
 
     /// A node, or a neighbourhood if it is time, to everyone who has nothing to do.
     fn hand_out(&mut self, jobs: &[Sender<Job>], busy: &mut [bool]) {
-        self.queue.prune(self.shared.cutoff);
+        self.prune();
         for slot in 0..jobs.len() {
             if busy[slot] {
                 continue;
@@ -291,6 +297,7 @@ impl TreeSearch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mip::clock::Stop;
     use crate::mip::outcome::Info;
     use crate::mip::presolve::{self, PresolveEnd};
     use crate::mip::problem::Problem;
@@ -298,7 +305,6 @@ mod tests {
     use crate::mip::settings::Settings;
     use crate::mip::solver::Solver;
     use remat_lp::{ModelBuilder, Sense};
-    use std::sync::atomic::AtomicBool;
     use std::sync::mpsc;
     use std::time::Instant;
 
@@ -323,14 +329,14 @@ mod tests {
             ..Settings::default()
         };
         let solver = Solver::new(b.build().unwrap(), settings);
-        let stop = Arc::new(AtomicBool::new(false));
+        let stop = Stop::default();
         let problem = Problem::from_model(&solver.model);
         let reduced = presolve::run(
             problem,
             &solver.settings,
             false,
             f64::INFINITY,
-            &stop,
+            stop.flag(),
             presolve::PresolveContext::default(),
         );
         let PresolveEnd::Reduced(problem, postsolve) = reduced else {

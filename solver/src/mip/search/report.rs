@@ -1,10 +1,10 @@
 //! Reports of a search in progress: to observers, and as events.
 
 use super::TreeSearch;
+use crate::mip::clock::StopReason;
 use crate::mip::control::{NodeChange, NodeEvent, Observer, Progress};
 use crate::mip::outcome::Solution;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 use tracing::Level;
 
@@ -37,7 +37,7 @@ impl TreeSearch {
         let p = self.progress();
         for o in &self.control.observers {
             if !o.progress(&p) {
-                self.shared.stop.store(true, Ordering::Relaxed);
+                self.shared.stop.raise(StopReason::Interrupt);
             }
         }
         if self.seconds() > self.last_report + SILENCE_SECONDS {
@@ -87,6 +87,19 @@ impl TreeSearch {
                 ..progress
             },
         }))
+    }
+
+    /// Emits a warning of a file that could not be written or read.
+    pub(super) fn report_file(&self, problem: &str, consequence: &str) {
+        if self.shared.emits_events {
+            tracing::warn!(
+                name: "file problem",
+                target: "remat_solver::mip",
+                problem,
+                consequence,
+                "file problem"
+            );
+        }
     }
 
     /// Emits the last progress event, and what each worker did.

@@ -15,6 +15,11 @@ use std::sync::Arc;
 const BOXES: [f64; 3] = [10.0, 1e3, 1e5];
 const BOX_NODES: u64 = 2_000;
 
+/// Ticks of all these searches: a number, and one for each of the root's. A search need not end
+/// where integers have no bounds, and without a point the program is infeasible or unbounded.
+const POINT_TICKS: u64 = 20_000_000;
+const POINT_TICKS_PER_ROOT_TICK: u64 = 100;
+
 impl TreeSearch {
     pub(super) fn use_starts(&mut self) -> Result<(), SolveError> {
         let starts = std::mem::take(&mut self.shared.settings.starts);
@@ -108,6 +113,8 @@ impl TreeSearch {
         let mut p = (*self.shared.problem).clone();
         p.cost.fill(0.0);
         p.offset = 0.0;
+        let before = self.ticks();
+        let end = before + POINT_TICKS + POINT_TICKS_PER_ROOT_TICK * self.workers[0].ticks();
         // Where nothing bounds the integers a tree may be infinite beside a point: near the origin
         // it is not.
         for radius in BOXES {
@@ -121,29 +128,30 @@ impl TreeSearch {
             if near.lower == p.lower && near.upper == p.upper {
                 break;
             }
-            let result = self.solve_for_any_point(&near, Some(BOX_NODES))?;
-            self.info.nodes += result.info.nodes;
+            let result = self.solve_for_any_point(&near, BOX_NODES, end)?;
             if result.status == SolveStatus::Optimal {
                 return self.note_any_point(result);
             }
         }
-        let result = self.solve_for_any_point(&p, None)?;
-        self.info.nodes += result.info.nodes;
+        let result = self.solve_for_any_point(&p, u64::MAX, end)?;
         self.note_any_point(result)
     }
 
+    /// Solves a program without an objective within limits on nodes and the ticks of this search.
     fn solve_for_any_point(
-        &self,
+        &mut self,
         p: &Problem,
-        nodes: Option<u64>,
+        nodes: u64,
+        last_tick: u64,
     ) -> Result<SolveResult, SolveError> {
         let mut settings = self.shared.settings.clone();
         settings.cutoff = None;
-        settings.limits.interrupt = Some(self.shared.stop.clone());
-        if nodes.is_some() {
-            settings.limits.nodes = nodes;
-        }
-        Solver {
+        let own = &mut settings.limits;
+        let left = own.nodes.map(|n| n.saturating_sub(self.info.nodes));
+        own.nodes = Some(left.unwrap_or(u64::MAX).min(nodes));
+        let last = own.ticks.unwrap_or(u64::MAX).min(last_tick);
+        own.ticks = Some(last.saturating_sub(self.ticks()));
+        let solver = Solver {
             model: Arc::new(p.to_model()?),
             settings,
             extensions: self.shared.extensions.clone(),
@@ -152,18 +160,30 @@ impl TreeSearch {
                 ..Control::default()
             },
             emits_events: false,
-        }
-        .run()
+        };
+        let result = solver.run_inside(&self.shared.stop)?;
+        self.info.nodes += result.info.nodes;
+        self.side_ticks += result.info.ticks;
+        self.side_iterations += result.info.lp_iterations;
+        Ok(result)
     }
 
     fn note_any_point(&mut self, result: SolveResult) -> Result<(), SolveError> {
+        let limits = &self.shared.settings.limits;
+        let is_spent = limits.nodes.is_some_and(|n| self.info.nodes >= n)
+            || limits.ticks.is_some_and(|t| self.ticks() >= t);
         self.status = match result.status {
             SolveStatus::Optimal => SolveStatus::Unbounded,
+            SolveStatus::NodeLimit | SolveStatus::TickLimit if !is_spent => {
+                SolveStatus::InfeasibleOrUnbounded
+            }
+            // Leaves that remain may hold a point.
+            SolveStatus::Unresolved => SolveStatus::InfeasibleOrUnbounded,
             other => other,
         };
-        self.unresolved_bound = f64::NEG_INFINITY;
+        self.left_bound = f64::NEG_INFINITY;
         if self.status == SolveStatus::Infeasible {
-            self.unresolved_bound = f64::INFINITY;
+            self.left_bound = f64::INFINITY;
         }
         if let Some(s) = result.solution {
             let mut worker = self.workers.remove(0);
@@ -174,5 +194,34 @@ impl TreeSearch {
             self.merge(vec![report]);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::mip::clock::{Stop, StopReason};
+    use crate::mip::{Settings, SolveStatus, Solver};
+    use remat_lp::{ModelBuilder, Sense};
+
+    #[test]
+    fn a_search_inside_another_ends_for_the_same_reason() {
+        // max x, x - 1.25 y = 0.5, both integer and free: the relaxation is unbounded.
+        let mut b = ModelBuilder::new(Sense::Maximise);
+        let cols = [1.0, 0.0].map(|cost| b.add_col(cost, ..));
+        cols.iter().for_each(|&c| b.set_integer(c, true));
+        b.add_row(0.5..=0.5, [(cols[0], 1.0), (cols[1], -1.25)]);
+        let settings = Settings {
+            presolve: false,
+            ..Settings::default()
+        };
+        let solver = Solver::new(b.build().unwrap(), settings);
+        for (reason, status) in [
+            (StopReason::TimeLimit, SolveStatus::TimeLimit),
+            (StopReason::Interrupt, SolveStatus::Interrupted),
+        ] {
+            let stop = Stop::default();
+            stop.raise(reason);
+            assert_eq!(solver.run_inside(&stop).unwrap().status, status);
+        }
     }
 }

@@ -22,7 +22,7 @@ impl TreeSearch {
     /// The lanes of the next round, the best node first in each: one while the tree is small, then
     /// more.
     pub(super) fn next_round(&mut self) -> Vec<Vec<TreeNode>> {
-        self.queue.prune(self.shared.cutoff);
+        self.prune();
         let open = self.queue.len();
         let width = (open / 8).clamp(1, self.shared.settings.round_width);
         self.shared.lower_bound = self.queue.lowest_bound().unwrap_or(self.shared.cutoff);
@@ -119,7 +119,7 @@ impl TreeSearch {
             self.info.nodes += r.nodes;
             self.info.strong_branchings += r.strong;
             self.info.refused += r.refused;
-            self.unresolved_bound = self.unresolved_bound.min(r.unresolved_bound);
+            self.left_bound = self.left_bound.min(r.left_bound);
             for o in r.observations {
                 self.shared.pseudo.observe(o);
             }
@@ -150,13 +150,21 @@ impl TreeSearch {
         conflict::merge(&mut self.shared.conflicts, learned, used);
         clauses::merge(&mut self.shared.clauses, new_clauses, used_clauses);
         if let Some(news) = improved {
-            self.queue.prune(self.shared.cutoff);
+            self.prune();
             if self.shared.settings.reduced_cost_fixing
                 && let Some(root) = &self.root
             {
                 root.tighten(&mut self.shared);
             }
             self.report(news);
+        }
+    }
+
+    /// Drops open nodes at which the gaps are met; their bounds count to the end.
+    pub(super) fn prune(&mut self) {
+        let least = self.queue.prune(self.shared.limit());
+        if least < self.shared.cutoff {
+            self.left_bound = self.left_bound.min(least);
         }
     }
 

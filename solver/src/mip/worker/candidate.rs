@@ -7,7 +7,7 @@ use crate::mip::check::check_point;
 use crate::mip::extend::{CutSink, NodeView};
 use crate::mip::problem::within_sides;
 use crate::mip::relaxation::Relaxed;
-use remat_lp::{CONTRADICTION, ColId, LpOutcome, ModelError};
+use remat_lp::{Bounds, CONTRADICTION, ColId, LpOutcome, ModelError};
 
 /// End of the attempt to make a solution of the integer values of a point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,6 +101,7 @@ impl Worker {
         if better {
             found.tell(&shared.original, &shared.audience);
             self.cutoff = self.cutoff.min(shared.cutoff_for(objective));
+            self.limit = shared.limit_for(objective).min(self.limit).min(self.cutoff);
             self.best = Some(found.clone());
             self.report.solutions.push(found);
         } else {
@@ -141,7 +142,7 @@ impl Worker {
         }
         lp.set_limits(remat_lp::Limits {
             iterations: Some(50_000),
-            interrupt: Some(shared.stop.clone()),
+            interrupt: Some(shared.stop.flag().clone()),
             ..Default::default()
         });
         let mut outcome = lp.solve();
@@ -168,7 +169,7 @@ impl Worker {
             *v = if model.is_integer(col) {
                 v.round()
             } else {
-                v.clamp(b.lower, b.upper)
+                b.nearest(*v)
             };
         }
         let accepted = self.offer_original(shared, &shared.postsolve.project(&x), x, found_by)?;
@@ -212,11 +213,10 @@ impl Worker {
         let mut rounded = x.to_vec();
         for j in 0..x.len() {
             if p.integer[j] {
-                rounded[j] = x[j]
-                    .round()
-                    .clamp(self.domain.lower[j], self.domain.upper[j]);
+                let domain = Bounds::new(self.domain.lower[j], self.domain.upper[j]);
+                rounded[j] = domain.nearest(x[j].round());
             } else {
-                rounded[j] = x[j].clamp(p.lower[j], p.upper[j]);
+                rounded[j] = Bounds::new(p.lower[j], p.upper[j]).nearest(x[j]);
             }
         }
         let moved = (0..x.len()).any(|j| p.integer[j] && (rounded[j] - x[j]).abs() > 1e-9);
@@ -246,7 +246,7 @@ impl Worker {
                     if p.integer[j] {
                         y[j] = rounded[j];
                     } else {
-                        y[j] = y[j].clamp(p.lower[j], p.upper[j]);
+                        y[j] = Bounds::new(p.lower[j], p.upper[j]).nearest(y[j]);
                     }
                 }
                 accepted = self.offer(shared, &y, found_by)?;

@@ -34,6 +34,8 @@ pub(crate) struct Worker {
     pub domain: Domain,
     pub pseudo: PseudoCosts,
     pub cutoff: f64,
+    /// Bound from which nodes are left as they are; at most the cutoff.
+    pub limit: f64,
     pub best: Option<Incumbent>,
     pub report: WorkerReport,
     pub slot: u64,
@@ -57,6 +59,13 @@ pub(crate) struct Worker {
     /// Set in an opportunistic search.
     pub outlet: Option<Outlet>,
 }
+
+/// Branchings on the way to a node that are part of its work; the way to a deeper one, as it is
+/// where a column without bounds is branched on unit by unit, counts by itself.
+const WALK_STEPS: usize = 200;
+
+/// Ticks of a branching on a longer way.
+const STEP_TICKS: u64 = 8;
 
 /// Counters of a worker over the whole search; budgets and turns depend on them.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -108,12 +117,13 @@ impl Worker {
 
     pub fn new(shared: &RoundShared, slot: u64) -> Result<Worker, ModelError> {
         let mut settings = shared.settings.clone();
-        settings.limits.interrupt = Some(shared.stop.clone());
+        settings.limits.interrupt = Some(shared.stop.flag().clone());
         Ok(Worker {
             relax: Relaxation::new(shared.problem.clone(), &settings)?,
             domain: Domain::new(&shared.problem),
             pseudo: PseudoCosts::new(shared.problem.num_cols()),
             cutoff: f64::INFINITY,
+            limit: f64::INFINITY,
             best: None,
             report: WorkerReport::new(),
             slot,
@@ -152,6 +162,7 @@ impl Worker {
     /// Takes over what the others know.
     pub fn begin(&mut self, shared: &RoundShared) {
         self.cutoff = shared.cutoff;
+        self.limit = shared.limit();
         self.best = shared.incumbent.clone();
         self.pseudo.copy_from(&shared.pseudo);
         self.report = WorkerReport::new();
@@ -200,7 +211,7 @@ impl Worker {
             match self.process(shared, &node)? {
                 Processed::Closed => {
                     if let Some(d) = &shared.debug {
-                        d.check_closed(&node, self.cutoff);
+                        d.check_closed(&node, self.limit);
                     }
                     let change = match self.report.solutions.len() > solutions {
                         true => NodeChange::Solved,
@@ -314,7 +325,10 @@ impl Worker {
             self.domain.set_clauses(&shared.problem, clauses);
         }
         let mut rows = shared.rows.clone();
-        for step in node.steps() {
+        let steps = node.steps();
+        let uncounted = steps.len().min(WALK_STEPS);
+        self.domain.ticks += STEP_TICKS * (steps.len() - uncounted) as u64;
+        for step in steps {
             if !self.domain.infeasible {
                 self.impose(shared, &step.decision);
             }

@@ -44,6 +44,7 @@ impl Worker {
         }
         if let Some(live) = &shared.live {
             self.cutoff = self.cutoff.min(live.cutoff());
+            self.limit = self.limit.min(self.cutoff);
         }
         self.report.nodes += 1;
         self.processed += 1;
@@ -54,7 +55,7 @@ impl Worker {
         let mut cut_at: Option<f64> = None;
         let mut cut_rounds = 0;
         let (solution, fractional) = loop {
-            if bound >= self.cutoff {
+            if self.closes(bound) {
                 return Ok(Processed::Closed);
             }
             let holds = self.counted(
@@ -72,7 +73,7 @@ impl Worker {
             }
             // What the bounds say of the objective may be more than a weak relaxation does.
             bound = bound.max(p.round_bound(self.domain.floor()));
-            if bound >= self.cutoff {
+            if self.closes(bound) {
                 return Ok(Processed::Closed);
             }
             self.sync_bounds(shared)?;
@@ -120,7 +121,7 @@ impl Worker {
                 self.local_cuts.judge(before, lp_bound, self.cutoff);
             }
             bound = bound.max(p.round_bound(lp_bound));
-            if bound >= self.cutoff {
+            if self.closes(bound) {
                 return Ok(Processed::Closed);
             }
             rounds += 1;
@@ -159,7 +160,7 @@ impl Worker {
             if fractional.is_empty() {
                 let attempt = self.try_integral(shared, &s.x, "relaxation")?;
                 let all_fixed = (0..p.num_cols()).all(|j| !p.integer[j] || self.domain.is_fixed(j));
-                if bound >= self.cutoff {
+                if self.closes(bound) {
                     return Ok(Processed::Closed);
                 }
                 // With all integers fixed an accepted point is the best that is left, also where
@@ -167,7 +168,7 @@ impl Worker {
                 if all_fixed && attempt != Attempt::Refused {
                     if !is_near(bound, &s) {
                         // The linear program says so, its duals do not.
-                        self.leave_unresolved(bound);
+                        self.leave(bound);
                     }
                     return Ok(Processed::Closed);
                 }
@@ -181,7 +182,7 @@ impl Worker {
             self.report.root_bounds = Some((self.domain.lower.clone(), self.domain.upper.clone()));
         }
         self.heuristics(shared, &solution, bound, node.depth)?;
-        if bound >= self.cutoff {
+        if self.closes(bound) {
             return Ok(Processed::Closed);
         }
         for rule in &shared.extensions.branching {
@@ -237,7 +238,7 @@ impl Worker {
             }
         }
         let Some((_, j)) = best else {
-            self.leave_unresolved(bound);
+            self.leave(bound);
             return Processed::Closed;
         };
         let (l, u) = (self.domain.lower[j], self.domain.upper[j]);
@@ -252,7 +253,7 @@ impl Worker {
         let mut decisions = Vec::new();
         if x.is_some() {
             // Around the value: equal, below, above.
-            let at = middle.clamp(l, u);
+            let at = Bounds::new(l, u).nearest(middle);
             decisions.push(Decision {
                 bounds: vec![(col, Bounds::new(at, at))],
                 rows: Vec::new(),
@@ -264,7 +265,7 @@ impl Worker {
                 decisions.push(Decision::at_least(col, at + 1.0));
             }
         } else {
-            let at = middle.clamp(l, u - 1.0);
+            let at = Bounds::new(l, u - 1.0).nearest(middle);
             decisions.push(Decision::at_most(col, at));
             decisions.push(Decision::at_least(col, at + 1.0));
         }
@@ -281,9 +282,19 @@ impl Worker {
         )
     }
 
-    /// Closes a leaf of which no more is known than a bound.
-    fn leave_unresolved(&mut self, bound: f64) {
-        self.report.unresolved_bound = self.report.unresolved_bound.min(bound);
+    /// Returns whether the gaps are met at a node of this bound. It is left then, with its bound if
+    /// something better may be below.
+    fn closes(&mut self, bound: f64) -> bool {
+        let closes = bound >= self.limit;
+        if closes && bound < self.cutoff {
+            self.leave(bound);
+        }
+        closes
+    }
+
+    /// Leaves a node of which no more is known than a bound.
+    fn leave(&mut self, bound: f64) {
+        self.report.left_bound = self.report.left_bound.min(bound);
     }
 
     pub fn learn(&mut self, col: usize, up: bool, gain_per_unit: f64) {

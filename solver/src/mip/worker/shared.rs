@@ -2,6 +2,7 @@
 
 use crate::mip::branching::pseudocost::{Observation, PseudoCosts};
 use crate::mip::clauses::{Clause, Learned};
+use crate::mip::clock::Stop;
 use crate::mip::conflict::Conflict;
 use crate::mip::control::{NodeEvent, Observer};
 use crate::mip::cuts::Tables;
@@ -156,7 +157,7 @@ pub(crate) struct RoundShared {
     pub locks: Arc<Vec<(usize, usize)>>,
     /// Tables for the separators, made when the first of them asks.
     pub tables: Arc<OnceLock<Tables>>,
-    pub stop: Arc<AtomicBool>,
+    pub stop: Stop,
     /// Simplex iterations of the root's first relaxation, a measure of what one is worth.
     pub root_iterations: u64,
     /// Set in an opportunistic search.
@@ -176,21 +177,44 @@ impl RoundShared {
                 &self.problem,
                 (&self.lower, &self.upper),
                 probing,
-                &self.stop,
+                self.stop.flag(),
             )
         })
     }
 
-    /// The value solutions must be below, given the best one known.
+    /// The value solutions must be below, given the best one known, to be better by more than
+    /// rounding: deductions rest on it, whatever the gaps are, so that a search that has closed its
+    /// tree has proven the objective and not the gap.
     pub fn cutoff_for(&self, objective: f64) -> f64 {
         let s = &self.settings;
-        let gap = s.absolute_gap.max(s.relative_gap * objective.abs());
-        let mut cutoff = objective - gap;
+        let absolute = s.absolute_gap.min(ABSOLUTE_ROUNDING);
+        let relative = s.relative_gap.min(RELATIVE_ROUNDING);
+        self.below(objective, absolute.max(relative * objective.abs()))
+    }
+
+    /// The bound from which nodes are left as they are, given the best solution: its gaps are met.
+    pub fn limit_for(&self, objective: f64) -> f64 {
+        let s = &self.settings;
+        self.below(
+            objective,
+            s.absolute_gap.max(s.relative_gap * objective.abs()),
+        )
+    }
+
+    /// The same for the best solution known.
+    pub fn limit(&self) -> f64 {
+        let best = self.incumbent.as_ref();
+        best.map_or(self.cutoff, |s| {
+            self.limit_for(s.objective).min(self.cutoff)
+        })
+    }
+
+    fn below(&self, objective: f64, gap: f64) -> f64 {
         let step = self.problem.objective_step;
-        if step > 0.0 {
-            cutoff = cutoff.min(objective - step + 1e-6 * step.min(1.0));
+        match step > 0.0 {
+            true => (objective - gap).min(objective - step + 1e-6 * step.min(1.0)),
+            false => objective - gap,
         }
-        cutoff
     }
 
     /// Returns whether a plunge should hand back what it has.
@@ -199,9 +223,14 @@ impl RoundShared {
     }
 
     pub fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop.is_raised()
     }
 }
+
+/// Differences of two objectives that are rounding, where the gaps of the settings are not smaller:
+/// absolute, and as a share of the objective.
+const ABSOLUTE_ROUNDING: f64 = 1e-9;
+const RELATIVE_ROUNDING: f64 = 1e-7;
 
 /// Report that a worker hands back.
 #[derive(Default)]
@@ -229,14 +258,14 @@ pub(crate) struct WorkerReport {
     pub plunges: u64,
     pub strong: u64,
     pub refused: u64,
-    /// Least bound among leaves that could not be settled.
-    pub unresolved_bound: f64,
+    /// Least bound among leaves that are left: within the gaps, or numerically unsettled.
+    pub left_bound: f64,
 }
 
 impl WorkerReport {
     pub fn new() -> WorkerReport {
         WorkerReport {
-            unresolved_bound: f64::INFINITY,
+            left_bound: f64::INFINITY,
             ..Default::default()
         }
     }

@@ -432,8 +432,8 @@ pub fn replacements() -> Vec<(&'static str, &'static str, String, Vec<&'static s
     case(
         GRAPH,
         "\"id\": \"y\"",
-        "\"id\": [1]",
-        &["nodes[1].id: a list stands here"],
+        "\"id\": [{}]",
+        &["nodes[1].id[0]: an object stands here"],
     );
     case(
         GRAPH,

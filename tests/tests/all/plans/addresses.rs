@@ -202,11 +202,6 @@ fn broken_addresses_are_refused_with_their_place() {
             "\"arena_bytes\": 8",
             "records an arena of 8 bytes",
         ),
-        (
-            "\"alignment_bytes\": 4",
-            "\"alignment_bytes\": 0",
-            "alignment is 0",
-        ),
     ] {
         let document = read(&good.replacen(from, to, 1)).unwrap();
         let replayed = document.addresses.unwrap().replay(&g, &document.plan);

@@ -5,6 +5,7 @@ mod checkmate;
 mod copies;
 mod faults;
 mod files;
+mod fixed;
 mod graphs;
 mod monet;
 mod published;

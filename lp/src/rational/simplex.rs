@@ -2,14 +2,17 @@
 //! a form in those that are not (Chvátal 1983), with bounds, two phases and Bland's rule. For leaves
 //! of a proof that doubles cannot decide; small ones, as every number grows.
 
-use crate::mip::exact::{Rational, one, total};
+use super::{Rational, one, total};
+use crate::outcome::VarStatus;
 use num_traits::{Signed, Zero};
 use std::collections::BTreeMap;
 
 type Form = BTreeMap<usize, Rational>;
-type Bound = Option<Rational>;
+/// A bound; `None` where there is none.
+pub type RationalBound = Option<Rational>;
+use RationalBound as Bound;
 /// Entries of a row, and its sides.
-type Row<'a> = (&'a [(usize, Rational)], (Bound, Bound));
+pub type RationalRow<'a> = (&'a [(usize, Rational)], (RationalBound, RationalBound));
 
 /// Variables are columns, then the activities of rows; larger programs take too long.
 const MOST_VARIABLES: usize = 3_000;
@@ -17,7 +20,17 @@ const MOST_VARIABLES: usize = 3_000;
 const MOST_PIVOTS: usize = 20_000;
 
 /// Minimises a cost over columns within bounds and rows within sides.
-pub(super) struct RationalLp {
+///
+/// ```
+/// use remat_lp::rational::{Rational, RationalEnd, RationalLp};
+/// // min x, 3 x >= 1
+/// let q = |v: i64| Rational::from(v);
+/// let row = [(0, q(3))];
+/// let mut lp = RationalLp::new(&[q(1)], vec![(None, None)], &[(&row, (Some(q(1)), None))]).unwrap();
+/// let Some(RationalEnd::Optimal { x, y }) = lp.solve(&|| false) else { panic!() };
+/// assert_eq!((x[0].clone() * q(3), y[0].clone() * q(3)), (q(1), q(1)));
+/// ```
+pub struct RationalLp {
     columns: usize,
     bounds: Vec<(Bound, Bound)>,
     /// Value of each variable.
@@ -28,11 +41,28 @@ pub(super) struct RationalLp {
 }
 
 /// End of a solve.
-pub(super) enum RationalEnd {
-    /// Duals of rows, and a value for each column.
-    Optimal { y: Vec<Rational>, x: Vec<Rational> },
-    /// Multipliers of rows that no point meets together with the bounds.
-    Infeasible { y: Vec<Rational> },
+#[derive(Debug)]
+pub enum RationalEnd {
+    /// An optimum.
+    Optimal {
+        /// Dual of each row.
+        y: Vec<Rational>,
+        /// Value of each column.
+        x: Vec<Rational>,
+    },
+    /// No point is feasible.
+    Infeasible {
+        /// Multipliers of rows that no point meets together with the bounds; a positive one prices
+        /// the lower side of its row.
+        y: Vec<Rational>,
+    },
+    /// The cost falls without end.
+    Unbounded {
+        /// A feasible point.
+        x: Vec<Rational>,
+        /// The direction, by column.
+        direction: Vec<Rational>,
+    },
 }
 
 /// A change of a variable that is not basic.
@@ -45,8 +75,12 @@ struct Step {
 }
 
 impl RationalLp {
-    /// A program; `None` if it is too large, or a column's bounds cross.
-    pub fn new(cost: &[Rational], bounds: Vec<(Bound, Bound)>, rows: &[Row<'_>]) -> Option<Self> {
+    /// A program; `None` if it is too large.
+    pub fn new(
+        cost: &[Rational],
+        bounds: Vec<(RationalBound, RationalBound)>,
+        rows: &[RationalRow<'_>],
+    ) -> Option<Self> {
         let columns = bounds.len();
         if columns + rows.len() > MOST_VARIABLES {
             return None;
@@ -74,8 +108,8 @@ impl RationalLp {
         })
     }
 
-    /// Solves; `None` without an optimum, or where it takes too long or is stopped.
-    pub fn solve(mut self, stopped: &dyn Fn() -> bool) -> Option<RationalEnd> {
+    /// Solves; `None` where it takes too long or is stopped.
+    pub fn solve(&mut self, stopped: &dyn Fn() -> bool) -> Option<RationalEnd> {
         for _ in 0..MOST_PIVOTS {
             if stopped() {
                 return None;
@@ -93,10 +127,46 @@ impl RationalLp {
                     },
                 });
             };
-            let step = self.ratio(enters, up)?;
+            let Some(step) = self.ratio(enters, up) else {
+                return Some(self.unbounded(enters, up));
+            };
             self.take(step);
         }
         None
+    }
+
+    /// Status of a variable (columns, then rows) at the basis of the end.
+    pub fn status(&self, variable: usize) -> VarStatus {
+        let (lower, upper) = &self.bounds[variable];
+        let at = |bound: &Bound| bound.as_ref() == Some(&self.value[variable]);
+        if self.basic.contains_key(&variable) {
+            VarStatus::Basic
+        } else if at(lower) {
+            VarStatus::AtLower
+        } else if at(upper) {
+            VarStatus::AtUpper
+        } else {
+            VarStatus::Free
+        }
+    }
+
+    /// Reduced cost of each column at the basis of the end.
+    pub fn reduced_costs(&self) -> Vec<Rational> {
+        let of = |j: usize| self.cost.get(&j).cloned().unwrap_or_default();
+        (0..self.columns).map(of).collect()
+    }
+
+    fn unbounded(&self, enters: usize, up: bool) -> RationalEnd {
+        let sign = if up { one() } else { -one() };
+        let rate = |j: usize| match self.basic.get(&j) {
+            Some(form) => form.get(&enters).map_or(Rational::ZERO, |a| a * &sign),
+            None if j == enters => sign.clone(),
+            None => Rational::ZERO,
+        };
+        RationalEnd::Unbounded {
+            x: self.value[..self.columns].to_vec(),
+            direction: (0..self.columns).map(rate).collect(),
+        }
     }
 
     /// Gradient of the sum of violations, over variables that are not basic; `None` if there are
@@ -294,7 +364,10 @@ mod tests {
         };
         assert_eq!((y, x), (vec![q(-1, 4); 2], vec![q(1, 4); 2]));
         // Without the rows there is none.
-        assert!(solved(&[-1, -1], &bounds, &[]).is_none());
+        let Some(RationalEnd::Unbounded { direction, .. }) = solved(&[-1, -1], &bounds, &[]) else {
+            panic!("nothing stops it");
+        };
+        assert_eq!(direction, [q(1, 1), q(0, 1)]);
     }
 
     #[test]

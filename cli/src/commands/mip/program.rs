@@ -1,0 +1,42 @@
+//! Models with ordered sets, implications and semi-continuous columns.
+
+use crate::arguments::MipArguments;
+use crate::failure::Failure;
+use remat_formulations::program::{Program, ProgramError};
+use remat_lp::{Model, ModelFile};
+use std::sync::Arc;
+
+/// The program of a file that has more than a linear model.
+pub(super) fn of(file: &ModelFile, arguments: &MipArguments) -> Result<Option<Program>, Failure> {
+    if file.specials.is_empty() {
+        return Ok(None);
+    }
+    if arguments.permute.is_some() {
+        return Err(Failure::Usage {
+            problem: "--permute is for models of rows and columns alone".into(),
+            remedy: "leave it out: the file has ordered sets, implications or semi-continuous \
+                     columns"
+                .into(),
+        });
+    }
+    Program::of_file(file).map(Some).map_err(failed)
+}
+
+/// The linear model that certificates of a file are about.
+pub fn compiled(file: &ModelFile) -> Result<Arc<Model>, Failure> {
+    let compiled = Program::of_file(file).and_then(|program| program.compile());
+    Ok(compiled.map_err(failed)?.model)
+}
+
+/// A failure of a program, with what would be right.
+pub(super) fn failed(error: ProgramError) -> Failure {
+    match error {
+        ProgramError::Solve(error) => super::failure(error),
+        error => Failure::Usage {
+            problem: error.to_string(),
+            remedy: "check the model: columns of implications are binary; a certificate, an exact \
+                     answer or a state file needs finite bounds where a row does not always hold"
+                .into(),
+        },
+    }
+}

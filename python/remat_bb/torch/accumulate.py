@@ -1,0 +1,177 @@
+"""Gradients that are there already: the backward graph adds to them in place, as eager torch does.
+
+Autograd adds what a backward graph returns once the graph has ended, so that a second set of
+gradients is there until then. In a planned backward graph each gradient is handed to :func:`add` as
+soon as it is there. Where its leaf has a gradient, it is added in place, and nothing is returned.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from . import _compat
+from .partition import Joint, storage_bytes
+
+
+class Pending:
+    """Forward passes whose backward pass is still to come.
+
+    Autograd sums up the gradients that several of them make for a leaf in one backward pass, before
+    it adds the sum to the gradient that is there. To add them one by one would round otherwise.
+    """
+
+    def __init__(self) -> None:
+        self._nodes: weakref.WeakSet[Any] = weakref.WeakSet()
+        # Leaves that another pass has, too, by node.
+        self._shared: weakref.WeakKeyDictionary[Any, set[int]] = weakref.WeakKeyDictionary()
+
+    def note(self, outputs: Any) -> None:
+        """Notes a forward pass by its outputs."""
+        for output in tree_leaves(outputs):
+            if isinstance(output, torch.Tensor):
+                node = _compat.compiled_node(output.grad_fn)
+                if node is not None:
+                    self._nodes.add(node)
+
+    def shares(self, node: Any, leaf: torch.Tensor) -> bool:
+        """Returns true if the backward pass of another forward pass may make a gradient of a leaf,
+        too.
+
+        Args:
+            node: The backward pass that runs.
+        """
+        if node in self._nodes:
+            self._nodes.discard(node)
+            own = _compat.leaf_numbers(node)
+            for other in list(self._nodes):
+                if common := own & _compat.leaf_numbers(other):
+                    self._shared.setdefault(node, set()).update(common)
+                    self._shared.setdefault(other, set()).update(common)
+        return id(leaf) in self._shared.get(node, ())
+
+
+_PENDING = Pending()
+note_pending = _PENDING.note
+
+
+def add(place: int, gradient: torch.Tensor) -> torch.Tensor | None:
+    """Adds a gradient in place to the one of its leaf.
+
+    Args:
+        place: Number of the graph's tensor input that the gradient belongs to.
+        gradient: The gradient.
+
+    Returns:
+        ``None`` where it was added; else the gradient, for autograd: where the leaf has none, where
+        somebody listens to it, and where the backward pass does not accumulate into it.
+    """
+    node = _compat.running_node()
+    leaf = None if node is None else _compat.accumulating_leaf(node, place)
+    if leaf is None or not _takes(leaf, gradient) or _PENDING.shares(node, leaf):
+        return gradient
+    with torch.no_grad():
+        leaf.grad.add_(gradient)
+    return None
+
+
+def _takes(leaf: torch.Tensor, gradient: torch.Tensor) -> bool:
+    """Returns true if the sum of a leaf's gradient and another one is what autograd would make of
+    them, and nobody is told of the latter."""
+    present = leaf.grad
+    if present is None or present.requires_grad or torch.is_grad_enabled():
+        return False
+    if leaf._backward_hooks or leaf._post_accumulate_grad_hooks:
+        return False
+    if type(present) is not torch.Tensor or type(gradient) is not torch.Tensor:
+        return False
+    return (
+        present.layout == gradient.layout == torch.strided
+        and present.shape == gradient.shape
+        and present.dtype == gradient.dtype
+        and present.device == gradient.device
+    )
+
+
+def present_bytes(tensors: Iterable[Any]) -> int:
+    """Bytes of the gradients that some inputs of a graph have, each storage once."""
+    seen: dict[int, int] = {}
+    for tensor in tensors:
+        if isinstance(tensor, torch.Tensor) and tensor.is_leaf and tensor.requires_grad:
+            gradient = tensor.grad
+            if gradient is not None and gradient.layout == torch.strided:
+                seen[gradient.untyped_storage()._cdata] = storage_bytes(gradient)
+    return sum(seen.values())
+
+
+@dataclass(frozen=True)
+class Given:
+    """Inputs of a graph of Dynamo's as they are while it is compiled.
+
+    Attributes:
+        leaves: Numbers of the inputs whose gradients autograd accumulates.
+        gradient_bytes: Bytes of the gradients that they have.
+    """
+
+    leaves: frozenset[int]
+    gradient_bytes: int
+
+    @property
+    def present(self) -> bool:
+        """True if one of the inputs has a gradient."""
+        return self.gradient_bytes > 0
+
+    @staticmethod
+    def of(inputs: Sequence[Any]) -> Given:
+        """Findings for some inputs."""
+        leaves = {
+            place
+            for place, each in enumerate(inputs)
+            if isinstance(each, torch.Tensor) and each.is_leaf and each.requires_grad
+        }
+        return Given(frozenset(leaves), present_bytes(inputs))
+
+
+@dataclass(frozen=True)
+class Accumulation:
+    """Gradients of a joint graph to which steps add.
+
+    Attributes:
+        places: Numbers of the graph's inputs that they belong to: its leaves.
+        bytes: Their bytes.
+        counted: Bytes of those that the plan is to count: all or none of them.
+    """
+
+    places: frozenset[int]
+    bytes: int
+    counted: int
+
+
+def accumulation(joint: Joint, given: Given | None, counts: bool) -> Accumulation:
+    """Gradients of the leaves of a joint graph.
+
+    Args:
+        given: The inputs; ``None`` where they are not known: all count as leaves.
+        counts: True if they are there before the step that is planned.
+    """
+    places: set[int] = set()
+    size = 0
+    for place, node in joint.gradients():
+        number = _compat.input_number(joint.primals[place])
+        if given is None or number in given.leaves:
+            places.add(place)
+            size += _dense_bytes(node.meta.get("val"))
+    return Accumulation(frozenset(places), size, size if counts else 0)
+
+
+def _dense_bytes(value: Any) -> int:
+    """Bytes that the allocator hands out for a dense tensor of the shape of another one."""
+    if not isinstance(value, torch.Tensor):
+        return 0
+    size = value.numel() * value.element_size()
+    return -(-size // 512) * 512 if value.device.type == "cuda" else size

@@ -1,0 +1,35 @@
+"""Amounts of memory, as users write them."""
+
+from __future__ import annotations
+
+from ..errors import InvalidBudget
+
+UNITS = {"": 1, "B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+UNITS |= {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+
+def amount(text: int | str, name: str = "budget") -> int:
+    """Bytes of an amount such as ``"6GiB"``.
+
+    Args:
+        name: The argument that it was given for.
+
+    Raises:
+        InvalidBudget: it cannot be read.
+    """
+    if isinstance(text, int) and not isinstance(text, bool) and text > 0:
+        return text
+    if isinstance(text, str):
+        word = text.strip()
+        digits = word.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
+        unit = UNITS.get(word[len(digits) :].strip().upper())
+        try:
+            number = float(digits)
+        except ValueError:
+            number = 0.0
+        if unit is not None and 0 < number < 2**53:
+            return int(number * unit)
+    other = ', "80%" or "device"' if name == "budget" else ""
+    raise InvalidBudget(
+        f"{name}: {text!r} is no amount of memory", remedy=f'give bytes, "6GiB"{other}'
+    )

@@ -1,0 +1,189 @@
+"""State that a step changes, kept while it is tried: gradients, buffers, random numbers.
+
+Tensors are those that the compiled graph takes, wherever the model lives; for a function that is
+not compiled, the leaves that its output reaches and the buffers of all modules.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+import sys
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+import torch
+
+from . import _compat
+from .accumulate import present_bytes
+
+
+class Kept:
+    """A context at whose end gradients, buffers and states of generators are as at its beginning.
+
+    In it hooks that run after a gradient was accumulated do not: they may step an optimizer.
+
+    Args:
+        compiled: True if :meth:`note` is told what a compiled graph takes; else the buffers of all
+            modules are kept.
+        hides: True if steps in the context find no gradients.
+    """
+
+    def __init__(self, compiled: bool, hides: bool = False) -> None:
+        self._compiled = compiled
+        self._hides = hides
+        self._leaves: dict[int, _Leaf] = {}
+        self._values: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+        self._owners: list[_Owner] = []
+        self._generators: dict[torch.device, torch.Tensor] = {}
+        self.devices: dict[torch.device, None] = {}
+
+    def __enter__(self) -> Kept:
+        self._generators[torch.device("cpu")] = torch.get_rng_state()
+        self._random = random.getstate()
+        # Whoever draws from it has loaded it.
+        numpy = sys.modules.get("numpy")
+        self._numpy = None if numpy is None else (numpy, numpy.random.get_state())
+        if not self._compiled:
+            modules = _modules()
+            self._owners = [_Owner(module) for module in modules]
+            self._keep(b for module in modules for b in module.buffers(recurse=False))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with torch.no_grad():
+            for tensor, value in self._values.values():
+                # Graphs that have saved an unchanged one are not to see another version.
+                if not torch.equal(tensor.detach().cpu(), value):
+                    tensor.copy_(value)
+        for owner in self._owners:
+            owner.restore()
+        for leaf in self._leaves.values():
+            leaf.restore(hidden=False)
+            if leaf.hooks is not None:
+                leaf.tensor._post_accumulate_grad_hooks = leaf.hooks
+        for device, state in self._generators.items():
+            if device.type == "cuda":
+                torch.cuda.set_rng_state(state, device)
+            else:
+                torch.set_rng_state(state)
+        random.setstate(self._random)
+        if self._numpy is not None:
+            self._numpy[0].random.set_state(self._numpy[1])
+
+    def note(self, inputs: Sequence[Any], changed: AbstractSet[int] | None) -> None:
+        """Keeps what a compiled graph is about to take.
+
+        Args:
+            inputs: Inputs of the graph.
+            changed: Numbers of the inputs that it changes; ``None`` where they are not known.
+        """
+        tensors = [(k, x) for k, x in enumerate(inputs) if isinstance(x, torch.Tensor)]
+        new = {id(x) for _, x in tensors} - self._leaves.keys() - self._values.keys()
+        if not new:
+            return
+        fresh = [(k, x) for k, x in tensors if id(x) in new]
+        self._note_devices(x for _, x in fresh)
+        self._add_leaves(x for _, x in fresh if x.is_leaf and x.requires_grad)
+        self._keep(
+            x for k, x in fresh if (not x.requires_grad if changed is None else k in changed)
+        )
+        if not self._owners:
+            self._owners = [_Owner(module) for module in _modules({id(x) for _, x in tensors})]
+
+    def note_leaves(self, output: torch.Tensor) -> None:
+        """Keeps the gradients of all leaves that an output reaches."""
+        leaves = list(_compat.leaves_of(output))
+        self._note_devices([output, *leaves])
+        self._add_leaves(leaves)
+
+    def restore_gradients(self) -> None:
+        """Sets gradients back to what they were."""
+        for leaf in self._leaves.values():
+            leaf.restore(self._hides)
+
+    def gradient_bytes(self) -> int:
+        """Bytes of the gradients that there are now."""
+        return present_bytes(leaf.tensor for leaf in self._leaves.values())
+
+    def _add_leaves(self, leaves: Iterable[torch.Tensor]) -> None:
+        for tensor in leaves:
+            if id(tensor) not in self._leaves:
+                leaf = self._leaves[id(tensor)] = _Leaf(tensor)
+                if leaf.hooks is not None:
+                    # None would leave those that autograd has.
+                    tensor._post_accumulate_grad_hooks = OrderedDict()
+                if self._hides:
+                    leaf.restore(hidden=True)
+
+    def _keep(self, tensors: Iterable[torch.Tensor]) -> None:
+        for tensor in tensors:
+            if id(tensor) not in self._values and _has_values(tensor):
+                self._values[id(tensor)] = tensor, _on_host(tensor)
+
+    def _note_devices(self, tensors: Iterable[torch.Tensor]) -> None:
+        for tensor in tensors:
+            if tensor.device not in self.devices:
+                self.devices[tensor.device] = None
+                if tensor.is_cuda:
+                    self._generators[tensor.device] = torch.cuda.get_rng_state(tensor.device)
+
+
+class _Leaf:
+    """A leaf with its gradient and the hooks that run behind its accumulation."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.tensor = tensor
+        self.gradient = tensor.grad
+        # Gradients that are there are added to in place.
+        self.value = None if tensor.grad is None else _on_host(tensor.grad)
+        self.hooks = tensor._post_accumulate_grad_hooks
+
+    def restore(self, hidden: bool) -> None:
+        self.tensor.grad = None if hidden else self.gradient
+        if self.gradient is not None and self.value is not None and not hidden:
+            with torch.no_grad():
+                self.gradient.copy_(self.value)
+
+
+class _Owner:
+    """A module with its buffers and other tensors, which a step may put others in the place of."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        self.module = module
+        self.buffers = dict(module._buffers)
+        self.tensors = {k: v for k, v in vars(module).items() if isinstance(v, torch.Tensor)}
+
+    def restore(self) -> None:
+        module = self.module
+        module._buffers.clear()
+        module._buffers.update(self.buffers)
+        for name, value in self.tensors.items():
+            if vars(module).get(name) is not value:
+                vars(module)[name] = value
+
+
+def _has_values(tensor: torch.Tensor) -> bool:
+    """Returns true for a tensor that a step can change."""
+    if isinstance(tensor, _compat.FakeTensor) or tensor.is_meta or tensor.is_inference():
+        return False
+    return tensor.layout == torch.strided
+
+
+def _on_host(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy that takes no memory of a GPU."""
+    return tensor.detach().to("cpu", copy=True)
+
+
+def _modules(owned: AbstractSet[int] | None = None) -> list[torch.nn.Module]:
+    """All modules, or those that have a parameter or a buffer with one of some identities."""
+    found = []
+    for each in gc.get_objects():
+        if not issubclass(type(each), torch.nn.Module) or "_buffers" not in vars(each):
+            continue
+        tensors = (*each._parameters.values(), *each._buffers.values())
+        if owned is None or any(id(tensor) in owned for tensor in tensors):
+            found.append(each)
+    return found

@@ -1,0 +1,120 @@
+"""Sizes and numbers among the inputs of a graph, as Dynamo hands it over.
+
+A size or an integer that has changed between calls is a symbol, a float that has is a tensor. Plans
+are for fixed sizes, so symbols become constants, and Dynamo compiles anew for the next value. An
+integer that is only computed with, beside floating point tensors, becomes a tensor, as floats do.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from . import _compat
+from ._compat import fx
+
+ARITHMETIC = ("add", "sub", "mul", "truediv", "div", "iadd", "isub", "imul", "itruediv")
+"""Operators whose numbers become tensors (``torch.fx.passes._tensorify_python_scalars``), of the
+module ``operator``, of ``torch``, or methods."""
+FUNCTIONS = {torch.sym_float, torch.sym_max, torch.sym_min} | {
+    getattr(owner, name)
+    for owner in (operator, torch)
+    for name in ARITHMETIC
+    if hasattr(owner, name)
+}
+
+
+def settle(module: fx.GraphModule) -> None:
+    """Makes constants of all symbols in a graph of Dynamo's, but for integers that can be tensors.
+
+    Dynamo guards the constants: another size or integer is another compilation.
+    """
+    for node in module.graph.nodes:
+        for value in tree_leaves(node.meta.get("example_value")):
+            if isinstance(value, torch.Tensor):
+                for size in _sizes(value):
+                    _fix(size)
+    changed = False
+    for node in module.graph.find_nodes(op="placeholder"):
+        number = node.meta.get("example_value")
+        if not isinstance(number, torch.SymInt) or _compat.constant_of(number) is not None:
+            continue
+        if not _is_factor(node):
+            _fix(number)
+            continue
+        with module.graph.inserting_after(node):
+            made = module.graph.call_function(torch.sym_float, (node,))
+        made.meta["example_value"] = torch.sym_float(number)
+        for user in [user for user in node.users if user is not made]:
+            user.replace_input_with(node, made)
+        changed = True
+    if changed:
+        module.recompile()
+
+
+def _sizes(tensor: torch.Tensor) -> Iterator[Any]:
+    yield from tensor.shape
+    if tensor.layout == torch.strided:
+        yield from tensor.stride()
+        yield tensor.storage_offset()
+
+
+def _fix(size: Any) -> None:
+    """Makes a symbol a constant; sizes that depend on data stay, and are refused later."""
+    if isinstance(size, torch.SymInt) and not _compat.depends_on_data(size):
+        int(size)
+
+
+def _is_factor(number: fx.Node) -> bool:
+    """Returns true for a number that is added to floating point tensors, or multiplied with them,
+    and has no other use."""
+    for user in number.users:
+        name = user.target if user.op == "call_method" else None
+        known = user.target in FUNCTIONS if user.op == "call_function" else name in ARITHMETIC
+        others = [argument for argument in user.all_input_nodes if argument is not number]
+        if not known or number in user.kwargs.values():
+            return False
+        value = user.meta.get("example_value")
+        if isinstance(value, (torch.SymInt, torch.SymFloat)):
+            if others or not _is_factor(user):
+                return False
+        elif not isinstance(value, torch.Tensor) or not value.dtype.is_floating_point:
+            return False
+        elif not all(_is_floating(argument) for argument in others):
+            return False
+    return True
+
+
+def _is_floating(node: fx.Node) -> bool:
+    value = node.meta.get("example_value")
+    if isinstance(value, torch.Tensor):
+        return value.dtype.is_floating_point
+    return isinstance(value, torch.SymFloat)
+
+
+def plain_numbers(graph: fx.Graph) -> None:
+    """Writes symbols of a joint graph that are constants as numbers, and keeps all digits of those
+    that become tensors."""
+    for node in list(graph.nodes):
+        value = node.meta.get("val")
+        if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            constant = _compat.constant_of(value)
+            if constant is not None:
+                node.replace_all_uses_with(constant, propagate_meta=False)
+        elif node.target is torch.ops.aten.scalar_tensor.default and is_number(node):
+            # torch's pass takes the default type, whose 24 bits are too few for integers.
+            if "dtype" not in node.kwargs and isinstance(value, _compat.FakeTensor):
+                node.kwargs = {**node.kwargs, "dtype": torch.float64}
+                with value.fake_mode:
+                    node.meta["val"] = torch.empty((), dtype=torch.float64)
+
+
+def is_number(node: fx.Node) -> bool:
+    """Returns true for a tensor that is made of a number of the caller's."""
+    return node.target is torch.ops.aten.scalar_tensor.default and any(
+        isinstance(argument.meta.get("val"), torch.SymInt) for argument in node.all_input_nodes
+    )

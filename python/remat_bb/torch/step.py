@@ -1,0 +1,157 @@
+"""Compiled functions and modules, which are called as their originals."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from ..errors import RematError
+from . import _compat, remedies
+from .planner import Planned, Planner, Report
+
+Make = Callable[[Planner], Callable[..., Any]]
+"""A function that makes the backend of a planner."""
+
+_NUMBERS = itertools.count(1)
+
+
+class Step:
+    """A compiled function: call it as the original. :func:`compile` makes one.
+
+    The step of a module is a module of the same class, :class:`ModuleStep`.
+
+    Attributes:
+        function: The original.
+    """
+
+    __slots__ = ("function", "_planner", "_make", "_compiled", "__dict__", "__weakref__")
+
+    function: Callable[..., Any]
+    _planner: Planner
+    _make: Make
+    _compiled: Callable[..., Any]
+
+    def __init__(self, function: Callable[..., Any], planner: Planner, make: Make) -> None:
+        functools.update_wrapper(self, function, updated=())
+        self._compile(function, planner, make)
+
+    def _compile(self, function: Callable[..., Any], planner: Planner, make: Make) -> None:
+        compiled = torch.compile(_entry(function), backend=make(planner), fullgraph=True)
+        own = {"function": function, "_planner": planner, "_make": make, "_compiled": compiled}
+        for name, value in own.items():
+            # Modules keep what is set in another way.
+            object.__setattr__(self, name, value)
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        with plain_errors(), _compat.logs_skipped():
+            return self._compiled(*arguments, **options)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # Compiled code does not travel: a copy is compiled when it is called.
+        return step_of, (self.function, self._planner.fresh(), self._make)
+
+    def __deepcopy__(self, memo: Any) -> Step:
+        from copy import deepcopy
+
+        return step_of(deepcopy(self.function, memo), self._planner.fresh(), self._make)
+
+    @property
+    def reports(self) -> list[Report]:
+        """Reports of all compilations: one for each set of shapes."""
+        return self._planner.reports
+
+    @property
+    def report(self) -> Report:
+        """Report of the latest compilation.
+
+        Raises:
+            RematError: it was not called yet, or only without gradients.
+        """
+        if not self.reports:
+            raise RematError(
+                "report: nothing was compiled for training yet", remedy="call the step once"
+            )
+        return self.reports[-1]
+
+
+class ModuleStep(Step):
+    """The step of a module: a module of the same class that shares all state with the original.
+
+    Parameters, buffers, children, modes and methods are those of the original, under the same
+    names; calls, and calls of ``forward``, are those of the step. Hooks of the module are part of
+    it.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, function: torch.nn.Module, planner: Planner, make: Make) -> None:
+        object.__setattr__(self, "__dict__", vars(function))
+        self._compile(function, planner, make)
+
+    @property
+    def forward(self) -> Callable[..., Any]:
+        """The step, with the signature of the module's ``forward``."""
+        original: Callable[..., Any] = self.function.forward  # type: ignore[attr-defined]
+
+        @functools.wraps(original)
+        def forward(*arguments: Any, **options: Any) -> Any:
+            return self(*arguments, **options)
+
+        return forward
+
+
+def step_of(function: Callable[..., Any], planner: Planner, make: Make) -> Step:
+    """The step of a function or module."""
+    if isinstance(function, Step):
+        function = function.function
+    if not isinstance(function, torch.nn.Module):
+        return Step(function, planner, make)
+    kind: Any = type(function)
+    return _class_of(kind)(function, planner, make)
+
+
+@functools.cache
+def _class_of(original: type) -> type:
+    """The class of steps of modules of a class."""
+    names = {"__slots__": (), "__module__": original.__module__, "__doc__": original.__doc__}
+    made = types.new_class(
+        original.__name__, (ModuleStep, original), {}, lambda body: body.update(names)
+    )
+    made.__qualname__ = original.__qualname__
+    return made
+
+
+def _entry(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that calls another one, with code of its own: Dynamo keeps what it has compiled by
+    code, so that steps of one class do not share a cache, and it goes with the step."""
+
+    def step(*arguments: Any, **options: Any) -> Any:
+        return function(*arguments, **options)
+
+    name = f"step_{next(_NUMBERS)}"
+    step.__code__ = step.__code__.replace(co_name=name)
+    step.__name__ = name
+    return step
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Raises errors of this package as they are, and says what a graph break means."""
+    try:
+        yield
+    except _compat.BackendCompilerFailed as error:
+        inner = getattr(error, "inner_exception", None)
+        if isinstance(inner, (RematError, Planned)):
+            raise inner from None
+        raise
+    except _compat.Unsupported as error:
+        raise RematError(
+            f"the step breaks into several graphs, and a budget holds for one: {error}",
+            remedy=remedies.of_break(str(error)),
+        ) from error

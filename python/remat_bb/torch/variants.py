@@ -1,0 +1,89 @@
+"""A compiled graph at run time: with the plan for what is there when it is called."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _native
+from ..errors import InfeasibleBudget, LimitReached
+from .accumulate import note_pending, present_bytes
+from .planner import Planner, Report
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A compiled graph.
+
+    Attributes:
+        run: The graph.
+        report: The report of its plan; ``None`` where nothing needs gradients.
+        changed: Numbers of the inputs that it changes; ``None`` where they are not known.
+    """
+
+    run: Callable[..., Any]
+    report: Report | None
+    changed: set[int] | None
+
+
+class Variants:
+    """A graph of Dynamo's, compiled: anew for steps that add to gradients of earlier ones, where
+    the plan without them needs more than the budget then.
+
+    Args:
+        compiled: Compiles the graph for some inputs.
+        inputs: The inputs at compile time.
+        planner: Makes its plans.
+        strict: True if a budget that cannot be kept by such steps is an error.
+    """
+
+    def __init__(
+        self,
+        compiled: Callable[[Sequence[Any]], Variant],
+        inputs: Sequence[Any],
+        planner: Planner,
+        strict: bool,
+    ) -> None:
+        self._compiled = compiled
+        self._planner = planner
+        self._strict = strict
+        self._first = compiled(inputs)
+        self._adding: Variant | None = None
+
+    def __call__(self, *inputs: Any) -> Any:
+        variant = self._of(inputs)
+        if self._planner.kept is not None:
+            self._planner.kept.note(inputs, variant.changed)
+        outputs = variant.run(*inputs)
+        self._planner.ran = variant.report
+        if variant.report is not None:
+            note_pending(outputs)
+        return outputs
+
+    def _of(self, inputs: Sequence[Any]) -> Variant:
+        if self._adding is None:
+            report = self._first.report
+            wanted = report is not None and self._planner.wants_another(report)
+            if not wanted or not present_bytes(inputs):
+                return self._first
+            self._adding = self._planned_anew(inputs)
+        return self._adding if present_bytes(inputs) else self._first
+
+    def _planned_anew(self, inputs: Sequence[Any]) -> Variant:
+        try:
+            return self._compiled(inputs)
+        except (InfeasibleBudget, LimitReached) as error:
+            if self._strict:
+                raise
+            report = self._first.report
+            assert report is not None
+            size = _native.format_bytes
+            warnings.warn(
+                f"gradients of earlier backward passes are there, and the step needs "
+                f"{size(report.accumulating_bytes)} with them, above the budget of "
+                f"{size(report.budget_bytes)}, which no plan keeps: {error}",
+                stacklevel=2,
+            )
+            return self._first
