@@ -4,10 +4,13 @@ use std::path::Path;
 use std::process::Command;
 
 /// Crates that the program is made of.
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 10] = [
     "check",
     "cli",
-    "formulations",
+    "formulations/memory",
+    "formulations/models",
+    "formulations/search",
+    "formulations/training",
     "gpu-exec",
     "instances",
     "lp",

@@ -4,10 +4,11 @@
 #![allow(missing_docs)] // criterion_group! makes an undocumented public function
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use remat_formulations::anneal::{Chain, ChainSettings, CheckmateLandscape, Observer};
+use remat_formulations::checkmate::anneal::CheckmateLandscape;
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::{simulate, zoo};
 use remat_lp::random::Xoshiro256;
+use remat_search::anneal::{Chain, ChainSettings, Observer};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 

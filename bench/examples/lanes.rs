@@ -9,9 +9,9 @@
 
 use remat_formulations::checkmate::CheckmateFormulation;
 use remat_formulations::life::layers::Layered;
-use remat_formulations::solve::{Formulation, Problem, Settings, Solvable, Start};
 use remat_formulations::{Budget, Instance};
 use remat_instances::zoo;
+use remat_search::{Formulation, Problem, Settings, Solvable, Start};
 use remat_solver::price::{Incumbents, Root, RootSettings, TreeSettings, search};
 use std::error::Error;
 use std::time::Duration;

@@ -12,9 +12,9 @@
 use remat_formulations::checkmate::CheckmateFormulation;
 use remat_formulations::life::layers::Layered;
 use remat_formulations::monet::MonetFormulation;
-use remat_formulations::solve::{Formulation, Problem, Settings, Solvable, Start};
 use remat_formulations::{Budget, Instance};
 use remat_instances::zoo;
+use remat_search::{Formulation, Problem, Settings, Solvable, Start};
 use remat_solver::price::{ApproachSettings, Incumbents, Root, RootSettings};
 use std::error::Error;
 use std::sync::Arc;

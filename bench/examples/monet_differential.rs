@@ -15,18 +15,16 @@ use remat_bb::report::Table;
 use remat_bench::optimum::{Answer as Optimum, by_highs};
 use remat_formulations::monet::interval::MonetGraph;
 use remat_formulations::monet::original::{Decision, Original};
-use remat_formulations::solve::{Settings, Status};
-use remat_instances::Instance;
 use remat_instances::instance::NodeKind;
-use remat_instances::simulate;
+use remat_instances::{Instance, simulate};
 use remat_lp::{ColId, Model, ModelBuilder, RowId};
+use remat_search::{Settings, Status};
 use remat_solver::price::{
     Incumbents, PrimalHeuristic, Root, RootSettings, TreeEnd, TreeSettings, Visited, search,
 };
 use remat_tests::graphs::Numbers;
 use remat_tests::monet::{Mode, schedule, training};
-use remat_tests::monet_optimum;
-use remat_tests::whole;
+use remat_tests::{monet_optimum, whole};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,10 +3,11 @@
 use crate::random::SplitMix64;
 use rayon::prelude::*;
 use remat_formulations::reorder::Reorder;
-use remat_formulations::solve::{AnyFormulation, Outcome, Settings, Solvable, SolveError};
+use remat_formulations::solve::AnyFormulation;
 use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId, StructureError};
 use remat_instances::simulate::ReplayError;
 use remat_instances::{read, zoo};
+use remat_search::{Outcome, Settings, Solvable, SolveError};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! Numbers that C sees; the header has each of them under the same name.
 
-use remat_formulations::program::Ending;
-use remat_formulations::solve::Status;
+use remat_models::program::Ending;
+use remat_search::Status;
 use std::ffi::c_int;
 
 /// Success.

@@ -2,8 +2,8 @@
 
 use crate::codes;
 use crate::roomy::Caller;
-use remat_formulations::program::{Answer, Col, Kind, Point, Program, Watcher};
 use remat_lp::Sense;
+use remat_models::program::{Answer, Col, Kind, Point, Program, Watcher};
 use remat_solver::mip::Progress;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::fmt::Write as _;

@@ -6,7 +6,7 @@ use crate::names::Names;
 use crate::options::Options;
 use crate::roomy::on_roomy_thread;
 use crate::trouble::Trouble;
-use remat_formulations::program::{Answer, Program, ProgramError, ProgramSettings, solve_program};
+use remat_models::program::{Answer, Program, ProgramError, ProgramSettings, solve_program};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;

@@ -1,6 +1,6 @@
 //! Handles by name.
 
-use remat_formulations::program::Program;
+use remat_models::program::Program;
 use std::collections::HashMap;
 
 /// Handles by name, found anew after edits. Without a name of its own a column has its handle

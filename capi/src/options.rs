@@ -1,8 +1,8 @@
 //! Settings by name.
 
 use crate::trouble::Trouble;
-use remat_formulations::solve::ModelSettings;
 use remat_lp::Algorithm;
+use remat_models::ModelSettings;
 use remat_solver::mip::{self, NodeSelection};
 use std::thread;
 

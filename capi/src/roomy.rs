@@ -4,7 +4,7 @@
 
 use crate::codes::REMAT_ERROR_SOLVE;
 use crate::trouble::Trouble;
-use remat_formulations::solve::STACK_BYTES;
+use remat_search::STACK_BYTES;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Sender, channel, sync_channel};
 use std::thread::{self, Builder};

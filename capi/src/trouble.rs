@@ -3,7 +3,7 @@
 use crate::codes::*;
 use crate::model::Model;
 use crate::registry;
-use remat_formulations::program::ProgramError;
+use remat_models::program::ProgramError;
 use remat_solver::mip::SolveError;
 use std::any::Any;
 use std::cell::RefCell;

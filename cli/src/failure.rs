@@ -3,13 +3,13 @@
 use crate::visible::{visible, visible_error};
 use crate::{files, report};
 use miette::Diagnostic;
-use remat_formulations::solve::SolveError;
 use remat_instances::budget::BudgetError;
 use remat_instances::instance::InstanceError;
 use remat_instances::name::Name;
 use remat_instances::replayed::ReplayedError;
 use remat_instances::simulate::ReplayError;
 use remat_instances::zoo::ZooError;
+use remat_search::SolveError;
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;

@@ -3,8 +3,8 @@
 
 use crate::report;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use remat_formulations::solve::Progress;
 use remat_instances::instance::CostUnit;
+use remat_search::Progress;
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::Duration;

@@ -2,14 +2,14 @@
 
 use crate::arguments::WorkerOptions;
 use remat_formulations::life::layers::Stack;
-use remat_formulations::place::PlacedPlan;
-use remat_formulations::solve::Settings;
 use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::CostUnit;
 use remat_instances::name::Name;
 use remat_instances::order::{OrderGraph, Variant};
 use remat_instances::simulate::Replay;
+use remat_memory::place::PlacedPlan;
+use remat_search::Settings;
 use serde::Serialize;
 use std::time::Duration;
 

@@ -3,18 +3,18 @@
 use crate::arguments::LinkOptions;
 use crate::failure::Failure;
 use crate::files;
-use remat_formulations::memory_plan::MemoryPlanSearchError;
-use remat_formulations::order::OrderSearchError;
-use remat_formulations::solve::{AnyFormulation, Solvable};
+use remat_formulations::solve::AnyFormulation;
 use remat_instances::budget::{Budget, format_bytes};
-use remat_instances::document;
 use remat_instances::name::visible;
 use remat_instances::order::{self, ORDER_SCHEMA, OrderGraph, Variant};
 use remat_instances::place::{self, Lives};
 use remat_instances::replayed::{self, Replayed};
 use remat_instances::simulate::{Replay, ReplayError};
 use remat_instances::zoo::{self, ModelSpec};
-use remat_instances::{Instance, Semantics};
+use remat_instances::{Instance, Semantics, document};
+use remat_memory::memory_plan::MemoryPlanSearchError;
+use remat_memory::order::OrderSearchError;
+use remat_search::Solvable;
 use std::path::Path;
 
 /// Reads an instance file, or builds a model (`zoo:...`).

@@ -5,12 +5,12 @@ mod common;
 
 use common::{Case, GPT2, MOBILENET, RESNET, plain};
 use remat_formulations::baselines;
-use remat_formulations::place::{PlaceSettings, PlacedPlan, place_plan};
 use remat_gpu_exec::{Run, run_in_arena};
 use remat_instances::instance::Instance;
 use remat_instances::plan::{Plan, PlanAddresses};
 use remat_instances::schedule::MonetSchedule;
 use remat_instances::simulate::{self, PlanLife, PlanLives};
+use remat_memory::place::{PlaceSettings, PlacedPlan, place_plan};
 
 fn placed(instance: &Instance, plan: &Plan) -> PlacedPlan {
     let settings = PlaceSettings {

@@ -5,13 +5,14 @@ mod common;
 
 use common::{Case, GPT2, RESNET, plain};
 use remat_formulations::offload::nodes::{Offload, OffloadTuning};
-use remat_formulations::place::{PlaceSettings, place_plan};
-use remat_formulations::solve::{AnyFormulation, Settings};
+use remat_formulations::solve::AnyFormulation;
 use remat_gpu_exec::{HostMemory, ProfileSettings, Run, profile, run_with_host};
 use remat_instances::Semantics;
 use remat_instances::instance::{Duplex, HostLink, Instance, NodeId};
 use remat_instances::plan::{HostBuffer, Plan, Register, Step};
 use remat_instances::simulate::{self, Replay};
+use remat_memory::place::{PlaceSettings, place_plan};
+use remat_search::Settings;
 
 const LINK: HostLink = HostLink::new(4_000_000_000, 2_000_000_000);
 

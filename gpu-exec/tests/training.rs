@@ -7,12 +7,12 @@ use common::{Case, GOOGLENET, GPT2, MOBILENET, RESNET, UNET, VGG, monet_schedule
 use remat_formulations::baselines;
 use remat_formulations::checkmate::CheckmateFormulation;
 use remat_formulations::monet::MonetFormulation;
-use remat_formulations::solve::{Settings, Solvable};
 use remat_gpu_exec::{Device, ExecError, run};
 use remat_instances::instance::{Instance, NodeKind};
 use remat_instances::plan::{Plan, Register, Step};
 use remat_instances::schedule::MonetSchedule;
 use remat_instances::simulate;
+use remat_search::{Settings, Solvable};
 
 /// Little work, the same each time: whatever it finds is checked.
 fn settings() -> Settings {

@@ -5,8 +5,8 @@ use crate::trouble::Trouble;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 use remat_bb::arguments::{parse_duration, parse_gap};
-use remat_formulations::solve::{Effort, Settings};
 use remat_instances::{Budget, Semantics};
+use remat_search::{Effort, Settings};
 use std::time::Duration;
 
 /// A budget: bytes as a number, or text as the command line takes it.

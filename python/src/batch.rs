@@ -6,13 +6,13 @@ use crate::numbers::{number, whole};
 use crate::relay::{self, Ended};
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use pyo3::types::PyString;
+use pyo3::types::{PyDict, PyString};
 use remat_formulations::solve::{
-    Answer, AnyFormulation, AnySolvable, Largest, MaxBatch as Search, SolveError, cost_cap,
+    Answer, AnyFormulation, AnySolvable, Largest, MaxBatch as Search, cost_cap,
 };
 use remat_instances::zoo::{self, ModelSpec};
 use remat_instances::{Budget, Instance};
+use remat_search::SolveError;
 
 /// Result of a search over batch sizes. Immutable.
 #[pyclass(frozen, get_all, module = "remat_bb")]

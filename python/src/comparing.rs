@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use remat_bb::arguments::WorkerOptions;
 use remat_formulations::Baselines;
-use remat_formulations::solve::Solvable;
+use remat_search::Solvable;
 use std::sync::Arc;
 
 /// A known strategy at a budget. Immutable.

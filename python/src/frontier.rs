@@ -1,24 +1,24 @@
 //! The frontier of time against memory: one budget after another.
 
 use crate::arguments::{self, Limits};
-use crate::copied_as_itself;
 use crate::instance::Instance;
 use crate::linking::{self, LinkArguments};
 use crate::pickled::{Reduced, reduced};
 use crate::plan::{Found, Plan};
 use crate::relay::{self, Ended};
-use crate::solving;
 use crate::trouble::Trouble;
+use crate::{copied_as_itself, solving};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use remat_bb::commands::sweep;
 use remat_bb::draw::tradeoff;
 use remat_formulations::Frontier as Walk;
-use remat_formulations::solve::{AnyPlan, FrontierPoint as Point, Solvable, Status};
+use remat_formulations::solve::{AnyPlan, FrontierPoint as Point};
 use remat_instances::Budget;
 use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
+use remat_search::{Solvable, Status};
 
 /// A budget's place with what was found for it.
 type Place = Point<AnyPlan>;

@@ -10,14 +10,14 @@ use crate::trouble::Trouble;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use remat_bb::source;
-use remat_formulations::memory_plan::MemoryPlanSearch;
-use remat_formulations::order::{OrderSearch, OrderSettings};
-use remat_formulations::place::{PlaceSettings, PlaceStatus, place as place_buffers};
-use remat_formulations::solve::Status;
 use remat_instances::order::{
     MemoryPlan as Written, ORDER_SCHEMA, OrderGraph, OrderPlan, Variant, read_order_graph_bytes,
 };
 use remat_instances::place::{Buffer, Lives, Placement as Placed};
+use remat_memory::memory_plan::MemoryPlanSearch;
+use remat_memory::order::{OrderSearch, OrderSettings};
+use remat_memory::place::{PlaceSettings, PlaceStatus, place as place_buffers};
+use remat_search::Status;
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@ use crate::numbers::whole_if_given;
 use crate::relay::{self, Ended, Relay};
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
-use remat_formulations::order::OrderBaselines;
-use remat_formulations::place::PlaceBaseline as Way;
+use remat_memory::order::OrderBaselines;
+use remat_memory::place::PlaceBaseline as Way;
 use std::sync::Arc;
 
 /// The order that a rule finds. Immutable.
@@ -67,7 +67,7 @@ pub fn order_baselines(
         return Err(interrupt);
     }
     let known = value.map_err(|e| Trouble::argument("graph", e))?;
-    let of = |one: &remat_formulations::order::OrderBaseline| OrderBaseline {
+    let of = |one: &remat_memory::order::OrderBaseline| OrderBaseline {
         name: one.rule.as_str(),
         order: one.order.iter().map(|v| v.0).collect(),
         peak_memory_bytes: one.replay.peak_bytes,

@@ -5,8 +5,8 @@ use crate::judging::{Given, loaded};
 use crate::plan::{Found, Plan};
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
-use remat_formulations::solve::Status;
 use remat_instances::schedule::{ScheduleDocument, ScheduleFile, write_schedule};
+use remat_search::Status;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

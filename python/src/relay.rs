@@ -5,7 +5,7 @@ use crate::numbers::function_if_given;
 use crate::trouble::Trouble;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use remat_formulations::solve::{Listener, Progress as Look, STACK_BYTES, SolveError};
+use remat_search::{Listener, Progress as Look, STACK_BYTES, SolveError};
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -11,11 +11,10 @@ use pyo3::types::PyDict;
 use remat_formulations::Solve;
 use remat_formulations::bound::check_budget;
 use remat_formulations::offload::{CopyPhase, Release};
-use remat_formulations::solve::{
-    AnyFormulation, AnyPlan, Progress as Look, Settings, Solution, Status,
-};
+use remat_formulations::solve::{AnyFormulation, AnyPlan, Solution};
 use remat_instances::budget::{Budget, format_bytes, may_mean_percent};
 use remat_instances::{Instance, Semantics};
+use remat_search::{Progress as Look, Settings, Status};
 
 /// The formulation that was asked for, or the one that suits an instance.
 ///

@@ -3,13 +3,13 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use remat_bb::failure::Failure;
-use remat_formulations::place::PlacePlanError;
-use remat_formulations::solve::SolveError;
 use remat_instances::budget::BudgetError;
 use remat_instances::document::ReadError;
 use remat_instances::replayed::ReplayedError;
 use remat_instances::simulate::ReplayError;
 use remat_instances::zoo::ZooError;
+use remat_memory::place::PlacePlanError;
+use remat_search::SolveError;
 use std::path::Path;
 
 /// An error on its way to Python: the class of its exception, and its words.
@@ -172,10 +172,10 @@ impl From<SolveError> for Trouble {
                     .at(at)
                     .remedy("give plans of the same instance and formulation")
             }
-            SolveError::Place(e @ PlacePlanError::Alignment { .. }) => {
-                Trouble::argument("alignment", e)
-            }
-            SolveError::Place(e) => Trouble::argument("addresses", e),
+            SolveError::Addresses(e) => match e.downcast_ref() {
+                Some(PlacePlanError::Alignment { .. }) => Trouble::argument("alignment", e),
+                _ => Trouble::argument("addresses", e),
+            },
             SolveError::Threads { .. } => Trouble::new("RematError", message)
                 .at("threads")
                 .remedy("take fewer threads"),

@@ -2,9 +2,9 @@
 
 use remat_formulations::checkmate::CheckmateFormulation;
 use remat_formulations::monet::MonetFormulation;
-use remat_formulations::solve::{Outcome, Settings, Solvable, SolveError};
 use remat_instances::Instance;
 use remat_instances::schedule::{CheckmateSchedule, MonetSchedule};
+use remat_search::{Outcome, Settings, Solvable, SolveError};
 
 /// What the search comes to by Checkmate's program, to the end: no time limit, a gap of 0, one
 /// round of annealing.

@@ -7,13 +7,13 @@ use rayon::prelude::*;
 use remat_bb::draw::tradeoff::{self, Curve, TradeoffPicture};
 use remat_bb::report::Table;
 use remat_formulations::baselines;
-use remat_formulations::solve::Status;
 use remat_formulations::solve::{Frontier, FrontierPoint};
 use remat_instances::Budget;
 use remat_instances::budget::format_bytes;
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate::{self, Replay};
 use remat_instances::zoo::{self, ModelSpec};
+use remat_search::Status;
 
 /// The paper's networks and batch sizes of its Figure 4, and ResNet-50.
 const MODELS: [&str; 4] = [

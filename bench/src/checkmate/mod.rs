@@ -18,9 +18,9 @@ pub mod others;
 pub mod runs;
 
 use remat_formulations::checkmate::CheckmateFormulation;
-use remat_formulations::solve::{Outcome, Settings, Solvable};
 use remat_instances::Instance;
 use remat_instances::schedule::CheckmateSchedule;
+use remat_search::{Outcome, Settings, Solvable};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -131,8 +131,8 @@ pub fn cells(run: &Result<Run, String>) -> [String; 3] {
 mod tests {
     use super::*;
     use remat_formulations::checkmate::CheckmateFormulation;
-    use remat_formulations::solve::{Settings, Solvable};
     use remat_instances::zoo;
+    use remat_search::{Settings, Solvable};
     use std::path::PathBuf;
 
     fn config(python: Option<&str>) -> Config {

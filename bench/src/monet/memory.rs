@@ -7,10 +7,10 @@ use super::{Config, Failure, Network, over};
 use remat_bb::draw::tradeoff::{self, Curve, TradeoffPicture};
 use remat_bb::report::{Table, gib};
 use remat_formulations::checkmate::CheckmateFormulation;
-use remat_formulations::solve::Solvable;
 use remat_instances::instance::Choices;
 use remat_instances::schedule::{BitMatrix, MonetSchedule};
 use remat_instances::simulate::Replay;
+use remat_search::Solvable;
 
 /// The overhead at which memory is compared, in percent.
 const OVERHEAD: f64 = 10.0;

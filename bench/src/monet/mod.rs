@@ -23,11 +23,10 @@ pub mod runs;
 pub use crate::checkmate::Failure;
 use crate::checkmate::runs::{Published, published};
 use remat_formulations::monet::MonetFormulation;
-use remat_formulations::solve::{Listener, Outcome, Settings, Solvable};
 use remat_instances::Instance;
-use remat_instances::schedule::MonetSchedule;
-use remat_instances::schedule::Semantics;
+use remat_instances::schedule::{MonetSchedule, Semantics};
 use remat_instances::zoo::{self, ModelSpec};
+use remat_search::{Listener, Outcome, Settings, Solvable};
 use std::path::PathBuf;
 use std::time::Duration;
 

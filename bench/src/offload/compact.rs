@@ -7,11 +7,12 @@ use remat_formulations::checkmate::original::Original;
 use remat_formulations::offload::CopyPhase;
 use remat_formulations::offload::compact::{OffloadProgram, Pauses};
 use remat_formulations::offload::nodes::Offload;
-use remat_formulations::solve::{AnyFormulation, Settings, Solvable};
+use remat_formulations::solve::AnyFormulation;
 use remat_instances::instance::{CostUnit, HostLink, Instance, InstanceData, Node, NodeId};
 use remat_instances::plan::Semantics;
 use remat_instances::zoo;
 use remat_lp::mps;
+use remat_search::{Settings, Solvable};
 use std::time::Duration;
 
 /// Solvers that run beside ours.

@@ -15,10 +15,10 @@ use remat_formulations::baselines::chain::NoChain;
 use remat_formulations::offload::chain::{NodePlansError, SequenceError};
 use remat_formulations::offload::compact::OffloadProgramError;
 use remat_formulations::offload::exact::ExactError;
-use remat_formulations::solve::SolveError;
 use remat_instances::instance::{InstanceError, StructureError};
 use remat_instances::simulate::ReplayError;
 use remat_instances::zoo::ZooError;
+use remat_search::SolveError;
 use std::path::PathBuf;
 
 pub use chart::draw;

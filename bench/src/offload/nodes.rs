@@ -3,10 +3,11 @@
 use super::{OffloadBenchError, wanted};
 use remat_formulations::offload::CopyPhase;
 use remat_formulations::offload::nodes::Offload;
-use remat_formulations::solve::{AnyFormulation, AnySolvable, Baselines, Settings, Solvable};
+use remat_formulations::solve::{AnyFormulation, AnySolvable, Baselines};
 use remat_instances::instance::{CostUnit, HostLink, Instance, InstanceData, NodeId};
 use remat_instances::plan::Semantics;
 use remat_instances::{read, zoo};
+use remat_search::{Settings, Solvable};
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -5,13 +5,11 @@ mod graphs;
 mod table;
 
 use graphs::{LAYERED, STEPS, layered};
-use remat_formulations::memory_plan::{MemoryPlanSearch, MemoryPlanSearchError};
-use remat_formulations::order::{
-    OrderBaselines, OrderSearch, OrderSearchError, OrderSettings, Rule,
-};
 use remat_instances::instance::StructureError;
 use remat_instances::order::{OrderGraph, Variant, read_order_graph};
 use remat_instances::zoo;
+use remat_memory::memory_plan::{MemoryPlanSearch, MemoryPlanSearchError};
+use remat_memory::order::{OrderBaselines, OrderSearch, OrderSearchError, OrderSettings, Rule};
 use std::path::PathBuf;
 use std::time::Duration;
 pub use table::{Row, csv, header, picture};

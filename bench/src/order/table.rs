@@ -2,9 +2,9 @@
 
 use crate::bars::{self, Group};
 use remat_bb::failure::Failure;
-use remat_formulations::memory_plan::MemoryPlanOutcome;
-use remat_formulations::order::OrderOutcome;
 use remat_instances::order::Variant;
+use remat_memory::memory_plan::MemoryPlanOutcome;
+use remat_memory::order::OrderOutcome;
 use std::fmt::Write;
 
 /// One graph under one variant. Bytes are peaks, resident memory included.

@@ -4,8 +4,8 @@ use super::dice::{Dice, Style};
 use super::exact::{above, activity, below, decimal, nearest, size, written};
 use super::special::plant_special;
 use dashu_ratio::RBig;
-use remat_formulations::program::{Col, Kind, Program};
 use remat_lp::Sense;
+use remat_models::program::{Col, Kind, Program};
 
 /// Largest size of a finite side: beyond 1e20 sides count as infinite.
 const SIDE_LIMIT: f64 = 1e18;

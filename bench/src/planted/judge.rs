@@ -2,7 +2,7 @@
 
 use super::draw::{Planted, planted_objective};
 use super::exact::{activity, decimal, nearest};
-use remat_formulations::program::{Answer, Ending, Program};
+use remat_models::program::{Answer, Ending, Program};
 
 /// Largest violation of a row or bound (docs/tolerances.md).
 const FEASIBILITY: f64 = 1e-6;

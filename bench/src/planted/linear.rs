@@ -5,10 +5,8 @@ use super::draw::{Planted, described};
 use super::exact::{decimal, nearest, size, written};
 use super::judge::{Verdict, judge};
 use dashu_ratio::RBig;
-use remat_formulations::program::{
-    Answer, Col, Ending, Kind, Program, ProgramSettings, solve_program,
-};
 use remat_lp::Sense;
+use remat_models::program::{Answer, Col, Ending, Kind, Program, ProgramSettings, solve_program};
 use std::sync::Arc;
 
 /// Part of the summed terms within which an equation of duals, multipliers or a ray holds.

@@ -3,7 +3,7 @@
 use super::dice::{Dice, Style};
 use super::draw::{self, Planted, draw, plant_row, planted_objective};
 use super::judge::{Verdict, judge};
-use remat_formulations::program::{
+use remat_models::program::{
     Answer, BestPoints, Ending, Kind, Objective, Program, ProgramSettings, solve_program,
 };
 use std::collections::BTreeSet;

@@ -2,7 +2,7 @@
 
 use super::dice::{Dice, Style};
 use super::draw::sides;
-use remat_formulations::program::{Col, Kind, Norm, Product, Program, SosType, Special};
+use remat_models::program::{Col, Kind, Norm, Product, Program, SosType, Special};
 
 /// Largest size of a value in a special constraint.
 const VALUE_LIMIT: f64 = 1000.0;

@@ -7,7 +7,7 @@ use crate::model::State;
 use crate::pointers::{length, output, put, put_array, put_if_wanted, put_text};
 use crate::registry::RematModel;
 use crate::trouble::{Trouble, with_model, with_model_or};
-use remat_formulations::program::{Answer, Duals, Exact, Point, Program};
+use remat_models::program::{Answer, Duals, Exact, Point, Program};
 use std::ffi::{c_char, c_int};
 
 /// Status of the last solve, or -1.

@@ -8,7 +8,7 @@ use crate::model::{Model, State};
 use crate::options::Value;
 use crate::pointers::{array, array_or_none, length, output, put_array_if_wanted, put_if_wanted};
 use crate::trouble::{Trouble, entry};
-use remat_formulations::program::{Answer, Col, Program};
+use remat_models::program::{Answer, Col, Program};
 use std::ffi::{c_char, c_int};
 
 /// Matrix of a program, compressed by columns or by rows.

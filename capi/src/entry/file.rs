@@ -5,8 +5,8 @@ use crate::pointers::{put_text, text};
 use crate::registry::RematModel;
 use crate::roomy::on_roomy_thread;
 use crate::trouble::{Trouble, with_model};
-use remat_formulations::program::{Program, check_ending};
 use remat_lp::{lp_format, mps, nl};
+use remat_models::program::{Program, check_ending};
 use std::ffi::{c_char, c_int};
 use std::path::Path;
 

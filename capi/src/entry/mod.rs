@@ -28,8 +28,8 @@ mod solve;
 
 use crate::codes::{REMAT_MAXIMISE, REMAT_MINIMISE};
 use crate::trouble::Trouble;
-use remat_formulations::program::{Col, Kind, Row, are_bounds};
 use remat_lp::{Sense, VarStatus};
+use remat_models::program::{Col, Kind, Row, are_bounds};
 use std::ffi::{c_char, c_int};
 
 /// The column of a handle, which may be in the program or not.

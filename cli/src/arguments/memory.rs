@@ -3,8 +3,8 @@
 use super::{WorkerOptions, parse_alignment, parse_duration};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use remat_formulations::order::Rule;
 use remat_instances::order::Variant;
+use remat_memory::order::Rule;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Values of options: times, gaps, numbers of forward passes, settings.
 
-use remat_formulations::place::ALIGNMENT_LIMIT;
 use remat_instances::budget::{Budget, number_length};
+use remat_memory::place::ALIGNMENT_LIMIT;
 use std::time::Duration;
 
 /// A duration: seconds, or amounts with units (ms, s, m, h, d), one after the other.

@@ -5,14 +5,14 @@ use crate::arguments::BaselinesArguments;
 use crate::draw::tradeoff::{self, Curve, TradeoffPicture};
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, PlanFolder, budget_name};
-use crate::interrupt;
 use crate::report::{self, OriginJson, SearchJson, Table, counted};
-use crate::source;
 use crate::transfers::{self, TransfersJson};
+use crate::{interrupt, source};
 use rayon::prelude::*;
-use remat_formulations::solve::{AnySolvable, Baselines, Compared, Settings};
+use remat_formulations::solve::{AnySolvable, Baselines, Compared};
 use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
+use remat_search::Settings;
 use serde::Serialize;
 use std::fmt::Write;
 

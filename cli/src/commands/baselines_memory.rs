@@ -2,16 +2,15 @@
 
 use crate::arguments::BaselinesArguments;
 use crate::failure::{Exit, Failure};
-use crate::files;
-use crate::interrupt;
 use crate::report::{self, Table, WorkJson};
 use crate::source::{self, MemorySubject};
-use remat_formulations::order::{OrderBaselines, OrderSearch, OrderSettings};
-use remat_formulations::place::{PlaceBaseline, PlaceSettings, place};
+use crate::{files, interrupt};
 use remat_formulations::solve::Baselines;
 use remat_instances::budget::format_bytes;
 use remat_instances::name::Name;
 use remat_instances::order::Variant;
+use remat_memory::order::{OrderBaselines, OrderSearch, OrderSettings};
+use remat_memory::place::{PlaceBaseline, PlaceSettings, place};
 use serde::Serialize;
 
 /// Compares the rules for the order of a graph, or the known ways to place buffers; `None` for an

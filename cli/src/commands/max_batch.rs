@@ -8,13 +8,14 @@ use crate::transfers::{self, TransfersJson};
 use crate::{interrupt, source};
 use remat_formulations::baselines;
 use remat_formulations::solve::{
-    Answer, AnyFormulation, AnyPlan, AnySolvable, Baselines, Compared, Largest, MaxBatch, Settings,
+    Answer, AnyFormulation, AnyPlan, AnySolvable, Baselines, Compared, Largest, MaxBatch,
     ask_baseline, ask_compared, cost_cap,
 };
 use remat_instances::Instance;
 use remat_instances::budget::{Budget, format_bytes};
 use remat_instances::simulate::{self, Replay};
 use remat_instances::zoo::{self, ModelSpec, ZooError};
+use remat_search::Settings;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;

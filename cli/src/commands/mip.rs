@@ -16,10 +16,10 @@ use crate::visible::visible;
 use crate::{interrupt, log};
 use exact::ExactJson;
 pub(super) use program::compiled;
-use remat_formulations::program::{Program, solve_whole};
-use remat_formulations::solve::{self, ModelSettings, RecognisedAs, solve_integer};
 use remat_lp::Model;
 use remat_lp::solution_file::SolutionFile;
+use remat_models::program::{Program, solve_whole};
+use remat_models::{ModelSettings, RecognisedAs, solve_integer};
 use remat_solver::mip::{
     Checkpoint, ComponentRow, Control, Settings, SolveError, SolveResult, SolveStatus,
 };
@@ -312,9 +312,9 @@ fn in_words(message: &str) -> String {
 
 /// Number of threads, as every command counts them: 0 is one per core.
 pub(crate) fn worker_threads(threads: usize) -> usize {
-    let settings = solve::Settings {
+    let settings = remat_search::Settings {
         threads,
-        ..solve::Settings::default()
+        ..remat_search::Settings::default()
     };
     settings.worker_threads()
 }

@@ -18,13 +18,12 @@ use remat_formulations::offload::nodes::{
     STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES, STAGE_SCHEDULES_WITH_COPIES,
 };
 use remat_formulations::reorder::{ALL_PLANS, STAGE_SCHEDULES_IN_THIS_ORDER};
-use remat_formulations::solve::{
-    AnyFormulation, AnyPlan, BoundProof, Listener, Progress, Settings, Solution, Solve, Status,
-};
+use remat_formulations::solve::{AnyFormulation, AnyPlan, Solution, Solve};
 use remat_instances::budget::{Budget, format_bytes, may_mean_percent};
 use remat_instances::schedule::{ScheduleDocument, write_schedule};
 use remat_instances::simulate::Replay;
 use remat_instances::{Instance, write_instance};
+use remat_search::{BoundProof, Listener, Progress, Settings, Status};
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

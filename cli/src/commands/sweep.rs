@@ -10,11 +10,12 @@ use crate::transfers::{self, TransfersJson};
 use crate::{interrupt, source};
 use rayon::prelude::*;
 use remat_formulations::solve::{
-    AnyPlan, AnySolvable, Baselines, Compared, Frontier, FrontierPoint, Settings, Status,
+    AnyPlan, AnySolvable, Baselines, Compared, Frontier, FrontierPoint,
 };
 use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
 use remat_instances::{Budget, Instance};
+use remat_search::{Settings, Status};
 use serde::Serialize;
 use std::fmt::Write;
 

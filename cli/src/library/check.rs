@@ -1,9 +1,9 @@
 //! Solutions judged by the model: files of any solver are read back, and nothing that it says of
 //! them is believed.
 
-use remat_formulations::solve::{LinearSettings, solve_linear};
 use remat_lp::solution_file::SolutionFile;
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, RowId};
+use remat_models::{LinearSettings, solve_linear};
 use remat_solver::mip::check_point;
 use std::path::Path;
 use std::sync::Arc;

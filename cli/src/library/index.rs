@@ -1,14 +1,13 @@
 //! Hash, size, relaxation, best value and bound of every program.
 
 use super::catalogue::{Catalogue, Program};
-use super::csv;
 use super::known::Known;
 use super::results::Row;
-use super::verdict;
+use super::{csv, verdict};
 use crate::failure::Failure;
 use crate::others::Status;
-use remat_formulations::solve::{LinearSettings, solve_linear};
 use remat_lp::{Model, mps};
+use remat_models::{LinearSettings, solve_linear};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

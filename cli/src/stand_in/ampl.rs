@@ -5,8 +5,8 @@ use super::request::{Request, Solved, number, refused, write};
 use crate::failure::{Failure, note};
 use crate::files::{self, Input};
 use crate::report;
-use remat_formulations::program::{Ending, Program};
 use remat_lp::nl::{self, NlSolution};
+use remat_models::program::{Ending, Program};
 use std::path::PathBuf;
 
 /// Prints what `-v` asks for.

@@ -2,10 +2,9 @@
 
 use super::request::{Request, Solved, number, write};
 use crate::failure::Failure;
-use crate::files;
-use crate::report;
-use remat_formulations::program::Ending;
+use crate::{files, report};
 use remat_lp::ColId;
+use remat_models::program::Ending;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 

@@ -3,9 +3,10 @@
 use crate::commands::{lp, mip};
 use crate::failure::Failure;
 use crate::interrupt;
-use remat_formulations::program::{Answer, Ending, Kind, Program, ProgramError};
-use remat_formulations::program::{ProgramSettings, Special, solve_program};
 use remat_lp::{Model, ModelFile, Sense};
+use remat_models::program::{
+    Answer, Ending, Kind, Program, ProgramError, ProgramSettings, Special, solve_program,
+};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;

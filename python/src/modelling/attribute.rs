@@ -4,7 +4,7 @@ use super::home::Home;
 use super::operand::number;
 use super::trouble::{Errno, error, no_attribute, unavailable};
 use pyo3::prelude::*;
-use remat_formulations::program::{Range, Sensitivity};
+use remat_models::program::{Range, Sensitivity};
 
 /// The number that an attribute is set to.
 ///

@@ -9,7 +9,7 @@ use crate::attributes;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use remat_formulations::program::{Program, ProgramError, Row};
+use remat_models::program::{Program, ProgramError, Row};
 use std::sync::Arc;
 
 /// A linear constraint of a model.
@@ -49,7 +49,7 @@ impl Constr {
     /// A value of the latest answer's duals.
     fn dual<T: Copy>(
         &self,
-        of: impl Fn(&remat_formulations::program::Duals) -> &Vec<T>,
+        of: impl Fn(&remat_models::program::Duals) -> &Vec<T>,
         attribute: &str,
     ) -> PyResult<T> {
         let state = self.home.state();

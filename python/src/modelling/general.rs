@@ -9,7 +9,7 @@ use super::terms::{Linear, Quadratic};
 use super::trouble::{Errno, error};
 use super::var::Var;
 use pyo3::prelude::*;
-use remat_formulations::program::{Col, Norm, Product, SosType, Special, SpecialId};
+use remat_models::program::{Col, Norm, Product, SosType, Special, SpecialId};
 
 /// Products of an expression.
 fn products(of: &[(u32, u32, f64)]) -> Vec<Product> {

@@ -4,7 +4,7 @@ use super::trouble::{Errno, error, unavailable};
 use super::var::Var;
 use crate::program::lock;
 use pyo3::{Py, PyResult};
-use remat_formulations::program::{Answer, Program, ProgramError, Sensitivity, sensitivity};
+use remat_models::program::{Answer, Program, ProgramError, Sensitivity, sensitivity};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

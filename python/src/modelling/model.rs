@@ -13,7 +13,7 @@ use crate::program::answer::Answer;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyList, PyString};
-use remat_formulations::program::{Col, Kind, Row};
+use remat_models::program::{Col, Kind, Row};
 use std::sync::Arc;
 
 /// The part of a model that makes rows and columns; the class of Python's with all methods of

@@ -11,8 +11,8 @@ use crate::{attributes, operators};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use remat_formulations::program::{Col, Kind, Program};
 use remat_lp::VarStatus;
+use remat_models::program::{Col, Kind, Program};
 use std::sync::Arc;
 
 /// A variable of a model.
@@ -83,7 +83,7 @@ impl Var {
 pub fn col_name(
     program: &Program,
     col: u32,
-) -> Result<String, remat_formulations::program::ProgramError> {
+) -> Result<String, remat_models::program::ProgramError> {
     let name = program.col_name(Col(col))?;
     Ok(name.map_or_else(|| format!("C{col}"), str::to_owned))
 }

@@ -5,8 +5,8 @@ use crate::numbers::whole_if_given;
 use crate::pickled::{Reduced, packed, reduced, unpacked};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
-use remat_formulations::program;
 use remat_lp::VarStatus;
+use remat_models::program;
 use remat_solver::mip;
 use std::borrow::Cow;
 

@@ -6,8 +6,8 @@ use crate::arguments::Limits;
 use crate::relay::{Ended, work_until};
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
-use remat_formulations::program::{self, Col, find_iis};
-use remat_formulations::solve::ModelSettings;
+use remat_models::ModelSettings;
+use remat_models::program::{self, Col, find_iis};
 
 /// Rows, bounds and special constraints that no point satisfies together.
 #[pyclass(frozen, get_all, module = "remat_bb")]

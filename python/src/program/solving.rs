@@ -9,11 +9,11 @@ use crate::relay::{Ended, Relay, apart, work_until};
 use crate::trouble::Trouble;
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
-use remat_formulations::program::{
+use remat_lp::Algorithm;
+use remat_models::program::{
     self, BestPoints, Col, Cut, Objective, Point, ProgramSettings, Role, Watcher, check_start,
     complete_start, solve_program,
 };
-use remat_lp::Algorithm;
 use remat_solver::mip::{Progress, SolveError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -2,10 +2,10 @@
 
 use crate::{Knapsack, KnapsackRow, program::multiplier};
 use remat_formulations::Instance;
-use remat_formulations::anneal::Found;
-use remat_formulations::solve::{BoundProof, Formulation, Problem, SolveError, Start, Watch};
 use remat_instances::schedule::BitMatrix;
 use remat_instances::simulate::{Moment, Replay, ReplayError, Transfers};
+use remat_search::anneal::Found;
+use remat_search::{BoundProof, Formulation, Problem, SolveError, Start, Watch};
 use remat_solver::price::TreeProof;
 use std::sync::Arc;
 

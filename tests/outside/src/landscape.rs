@@ -1,8 +1,8 @@
 //! The landscape that is annealed: the set of kept tensors, one flip at a time.
 
 use crate::Knapsack;
-use remat_formulations::anneal::{Delta, Flip, Landscape, Walk, Xoshiro256};
 use remat_instances::schedule::BitMatrix;
+use remat_search::anneal::{Delta, Flip, Landscape, Walk, Xoshiro256};
 
 /// A set of kept tensors, with its cost and bytes.
 pub struct KnapsackWalk<'g> {

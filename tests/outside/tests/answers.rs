@@ -1,9 +1,9 @@
 //! Answers of the front door for a program from outside, against all subsets.
 
-use remat_formulations::solve::{Outcome, Settings, SolveError, Status};
 use remat_formulations::{Budget, Frontier, Instance, Solve, zoo};
 use remat_instances::schedule::BitMatrix;
 use remat_outside::KeepOrRecompute;
+use remat_search::{Outcome, Settings, SolveError, Status};
 use remat_tests::graphs::{Numbers, training};
 
 fn settings(threads: usize) -> Settings {

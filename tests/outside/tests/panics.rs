@@ -1,14 +1,14 @@
 //! A panic of a program from outside, whichever function it comes from and on whichever worker,
 //! ends the solve with it.
 
-use remat_formulations::anneal::{Delta, Flip, Found, Landscape, Walk, Xoshiro256};
-use remat_formulations::solve::{
-    BoundProof, Formulation, Listener, Problem, Progress, Settings, SolveError, Start, Watch,
-};
 use remat_formulations::{Budget, Instance, Solve};
 use remat_instances::schedule::BitMatrix;
 use remat_instances::simulate::{Replay, ReplayError};
 use remat_outside::{KeepOrRecompute, Knapsack, KnapsackProblem, KnapsackRow, KnapsackWalk};
+use remat_search::anneal::{Delta, Flip, Found, Landscape, Walk, Xoshiro256};
+use remat_search::{
+    BoundProof, Formulation, Listener, Problem, Progress, Settings, SolveError, Start, Watch,
+};
 use remat_solver::price::{
     Branch, Branching, Columns, Open, Priced, Pricing, RowTraits, Rows, Separation, TreeProof,
 };

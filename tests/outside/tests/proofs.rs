@@ -1,8 +1,8 @@
 //! Proofs of a program from outside, judged by code that shares nothing with it.
 
-use remat_formulations::solve::{BoundProof, Settings};
 use remat_formulations::{Budget, Instance, Solve};
 use remat_outside::KeepOrRecompute;
+use remat_search::{BoundProof, Settings};
 use remat_tests::graphs::{Numbers, training};
 
 /// A node of a proof: what branchings leave open for each tensor, the best bound, the branchings

@@ -1,13 +1,13 @@
 //! The annealing against the simulator and against enumeration.
 
-use remat_formulations::anneal::{CheckmateLandscape, CheckmateState, Flip};
 use remat_formulations::bound;
-use remat_formulations::solve::{Outcome, Settings, Status};
+use remat_formulations::checkmate::anneal::{CheckmateLandscape, CheckmateState};
 use remat_instances::schedule::{CheckmateSchedule, StageRuns};
 use remat_instances::simulate;
-use remat_tests::brute;
+use remat_search::anneal::Flip;
+use remat_search::{Outcome, Settings, Status};
 use remat_tests::graphs::{self, Numbers};
-use remat_tests::whole;
+use remat_tests::{brute, whole};
 
 fn run(
     instance: &remat_instances::Instance,

@@ -45,9 +45,29 @@ fn the_judges_depend_on_instances_alone_and_no_arrow_runs_back() {
     assert_eq!(of("remat-lp"), [""; 0]);
     assert_eq!(of("remat-instances"), [""; 0]);
     assert_eq!(of("remat-solver"), ["remat-lp"]);
-    let formulations = ["remat-instances", "remat-lp", "remat-solver"];
-    assert_eq!(of("remat-formulations"), formulations);
-    let outside = ["remat-formulations", "remat-instances", "remat-solver"];
+    let engine = ["remat-instances", "remat-lp"];
+    let above = |floors: &[&'static str]| [&engine[..], floors].concat();
+    let floors = ["remat-search", "remat-solver"];
+    assert_eq!(of("remat-search"), above(&["remat-solver"]));
+    assert_eq!(of("remat-memory"), above(&floors));
+    assert_eq!(
+        of("remat-formulations"),
+        above(&["remat-memory", "remat-search", "remat-solver"])
+    );
+    let models = [
+        "remat-formulations",
+        "remat-lp",
+        "remat-memory",
+        "remat-search",
+        "remat-solver",
+    ];
+    assert_eq!(of("remat-models"), models);
+    let outside = [
+        "remat-formulations",
+        "remat-instances",
+        "remat-search",
+        "remat-solver",
+    ];
     assert_eq!(of("remat-outside"), outside);
     assert!(!arrows["remat-gpu-exec"].contains("remat-bb"));
 }

@@ -3,21 +3,21 @@
 //! recomputed.
 
 use remat_check::proof::{parse, tree as checker};
-use remat_formulations::anneal::{CheckmateLandscape, CheckmateState};
 use remat_formulations::baselines;
 use remat_formulations::bound::{knapsack_bound, smallest_budget};
-use remat_formulations::checkmate::CheckmateGraph;
+use remat_formulations::checkmate::anneal::{CheckmateLandscape, CheckmateState};
 use remat_formulations::checkmate::compact::{Compact, Space};
 use remat_formulations::checkmate::original::{Original, OriginalError, Stages};
-use remat_formulations::checkmate::recognise;
-use remat_formulations::recognise::Recognised;
-use remat_formulations::solve::{self, AnyFormulation, Outcome, Status};
+use remat_formulations::checkmate::{CheckmateGraph, recognise};
+use remat_formulations::solve::AnyFormulation;
 use remat_instances::Instance;
 use remat_instances::instance::{InstanceData, NodeId};
 use remat_instances::plan::Plan;
 use remat_instances::schedule::{CheckmateSchedule, Semantics};
 use remat_instances::simulate::{self, ReplayError};
 use remat_lp::Model;
+use remat_search::recognise::Recognised;
+use remat_search::{Outcome, Status};
 use remat_solver::mip::{Settings, SolveStatus, Solver};
 use remat_tests::graphs::{self, Numbers, random_schedule};
 use remat_tests::{brute, shared_data, whole};
@@ -50,12 +50,12 @@ fn optimum(model: &Model) -> Option<u64> {
 
 /// Answer of the search, with a proof.
 fn proven(instance: &Instance, budget_bytes: u64) -> Outcome<CheckmateSchedule> {
-    let settings = solve::Settings {
+    let settings = remat_search::Settings {
         gap: 0.0,
         rounds: 1,
         threads: 1,
         prove: true,
-        ..solve::Settings::default()
+        ..remat_search::Settings::default()
     };
     whole::checkmate(instance, budget_bytes, &[], &settings).unwrap()
 }

@@ -5,8 +5,8 @@ use crate::forged::Verdicts;
 use remat_check::proof::{Proof, parse, tree as checker};
 use remat_formulations::checkmate::CheckmateGraph;
 use remat_formulations::checkmate::interval::tree_proof;
-use remat_formulations::solve::{BoundProof, Settings, Status};
 use remat_instances::Instance;
+use remat_search::{BoundProof, Settings, Status};
 use remat_solver::price::{
     Incumbents, PrimalHeuristic, Root, RootSettings, TreeEnd, TreeOutcome, TreeSettings, Visited,
     search,

@@ -3,14 +3,13 @@
 use remat_formulations::checkmate::graph::CheckmateGraph;
 use remat_formulations::checkmate::interval::{Interval, root_bound};
 use remat_formulations::monet::interval as monet;
-use remat_formulations::solve::Settings;
 use remat_instances::schedule::{Schedule, ScheduleFile, Semantics};
 use remat_instances::simulate;
+use remat_search::Settings;
 use remat_solver::price::{Incumbents, Pricing, Program, RootSettings};
 use remat_tests::graphs::{Numbers, general, random_schedule, training};
 use remat_tests::monet::{Mode, schedule as random_monet, training as monet_training};
-use remat_tests::whole;
-use remat_tests::{files, shared_data};
+use remat_tests::{files, shared_data, whole};
 
 /// What is excluded below `target` by some duals and noisy copies of them, one after the other.
 fn excluded<P: Program>(

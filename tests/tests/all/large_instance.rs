@@ -1,7 +1,6 @@
 //! Instances of 10,000 and 20,000 nodes go through reader, writer, both replays and both programs;
 //! times are printed, not asserted.
 
-use remat_formulations::solve::Status;
 use remat_formulations::{Budget, Solve};
 use remat_instances::instance::{
     CostUnit, Instance, InstanceData, Node, NodeId, passing_in_plain_order,
@@ -11,6 +10,7 @@ use remat_instances::schedule::{
     Semantics, write_schedule,
 };
 use remat_instances::{read_bytes, simulate, write_instance};
+use remat_search::Status;
 use std::time::{Duration, Instant};
 
 /// A network of `layers` forward nodes with skips over 3 and 50 layers, a loss, and a backward node

@@ -7,11 +7,10 @@ use remat_formulations::checkmate::CheckmateFormulation;
 use remat_formulations::life::layers::{Layout, Stack, cut, find};
 use remat_formulations::monet::MonetFormulation;
 use remat_formulations::monet::interval::{Interval, Row};
-use remat_formulations::solve::{
-    AnyFormulation, Formulation, Problem, Settings, Solvable, Start, Watch,
-};
+use remat_formulations::solve::AnyFormulation;
 use remat_instances::schedule::Semantics;
 use remat_instances::{Instance, zoo};
+use remat_search::{Formulation, Problem, Settings, Solvable, Start, Watch};
 use remat_solver::price::{
     Incumbents, Pricing, ProvenNode, Root, RootSettings, RootStart, TreeProof,
 };

@@ -1,17 +1,15 @@
 //! The annealing of MONeT's program against the simulator, against enumeration, and on published
 //! schedules.
 
-use remat_formulations::anneal::Flip;
 use remat_formulations::monet::anneal::{MonetLandscape, MonetProposer, MonetState};
-use remat_formulations::solve::{Outcome, Settings, Status};
-use remat_instances::Instance;
 use remat_instances::plan::Plan;
 use remat_instances::schedule::{BitMatrix, MonetSchedule, Schedule, ScheduleFile, Semantics};
-use remat_instances::simulate;
+use remat_instances::{Instance, simulate};
 use remat_lp::random::Xoshiro256;
+use remat_search::anneal::Flip;
+use remat_search::{Outcome, Settings, Status};
 use remat_tests::graphs::Numbers;
-use remat_tests::whole;
-use remat_tests::{files, monet_optimum, shared_data};
+use remat_tests::{files, monet_optimum, shared_data, whole};
 use std::collections::HashSet;
 
 /// Cost and peak of a state are those of its replay; of several ways every one may be at work.

@@ -1,12 +1,12 @@
 //! Nodes that are never recomputed in MONeT's program, against enumeration.
 
 use remat_formulations::monet::original::Original;
-use remat_formulations::solve::{self, Status};
 use remat_instances::Instance;
 use remat_instances::instance::{InstanceData, NodeKind};
 use remat_instances::plan::Plan;
 use remat_instances::schedule::MonetSchedule;
 use remat_instances::simulate::{self, ReplayError};
+use remat_search::Status;
 use remat_solver::mip::{Settings, SolveStatus, Solver};
 use remat_tests::graphs::Numbers;
 use remat_tests::monet::{Mode, training};
@@ -52,11 +52,11 @@ fn by_another_solver(instance: &Instance, budget: u64) -> Option<u64> {
 #[test]
 fn the_optimum_is_that_of_enumeration() {
     let mut numbers = Numbers::new(71);
-    let settings = solve::Settings {
+    let settings = remat_search::Settings {
         gap: 0.0,
         rounds: 1,
         threads: 1,
-        ..solve::Settings::default()
+        ..remat_search::Settings::default()
     };
     let (mut feasible, mut bites, mut proven) = (0, 0, 0);
     for round in 0..200 {

@@ -3,10 +3,9 @@
 use crate::forged::Verdicts;
 use remat_check::proof::{Proof, parse, tree as checker};
 use remat_formulations::monet::interval::{MonetGraph, Point, tree_proof};
-use remat_formulations::solve::{BoundProof, Settings, Status};
-use remat_instances::Instance;
 use remat_instances::instance::{CostUnit, InstanceData, Node, NodeId, passing_in_plain_order};
-use remat_instances::simulate;
+use remat_instances::{Instance, simulate};
+use remat_search::{BoundProof, Settings, Status};
 use remat_solver::price::{
     Incumbents, PrimalHeuristic, Root, RootSettings, TreeEnd, TreeOutcome, TreeSettings, Visited,
     search,

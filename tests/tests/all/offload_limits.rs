@@ -7,11 +7,12 @@ use remat_formulations::offload::nodes::{
     Linked, Offload, OffloadTuning, Offloaded, STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES,
 };
 use remat_formulations::offload::{CopyPhase, Release};
-use remat_formulations::solve::{AnyFormulation, Baselines, Compared, Settings, Solvable};
+use remat_formulations::solve::{AnyFormulation, Baselines, Compared};
 use remat_formulations::{Budget, Frontier};
 use remat_instances::instance::{CostUnit, HostLink, Instance};
 use remat_instances::plan::Plan;
 use remat_instances::{Semantics, simulate, zoo};
+use remat_search::{Settings, Solvable};
 use remat_tests::graphs::{self, Numbers};
 
 /// Little fixed work, up to a gap of 2%: what is tested does not depend on it.

@@ -3,8 +3,9 @@
 use remat_formulations::offload::CopyPhase;
 use remat_formulations::offload::interval::{LinkGraph, LinkRow, ProofLimits, prove, root_bound};
 use remat_formulations::offload::nodes::Offload;
-use remat_formulations::solve::{AnyFormulation, Settings};
+use remat_formulations::solve::AnyFormulation;
 use remat_instances::{Semantics, simulate};
+use remat_search::Settings;
 use remat_solver::price::{Incumbents, Pricing, RootSettings, RootStatus};
 use remat_tests::graphs::Numbers;
 use remat_tests::linked::{LinkedCase, is_beaten};

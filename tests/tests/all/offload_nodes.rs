@@ -2,10 +2,11 @@
 
 use remat_formulations::offload::CopyPhase;
 use remat_formulations::offload::nodes::{Offload, Offloaded, layer_fractions};
-use remat_formulations::solve::{AnyFormulation, Settings, Status};
+use remat_formulations::solve::AnyFormulation;
 use remat_formulations::zoo;
 use remat_instances::instance::{CostUnit, Duplex, HostLink, Instance, NodeKind};
 use remat_instances::{Semantics, read_bytes, simulate};
+use remat_search::{Settings, Status};
 use remat_tests::graphs::{self, Numbers};
 use remat_tests::shared_data;
 use serde_json::Value;
@@ -135,7 +136,7 @@ fn limits_of_the_bandwidth_are_those_of_recomputation_and_of_none() {
         let none = linked(&plain, HostLink::new(0, 0));
         let answer = solved(&none, budget, CopyPhase::Any);
         let formulation = AnyFormulation::of(&plain, Semantics::Checkmate).unwrap();
-        use remat_formulations::solve::Solvable;
+        use remat_search::Solvable;
         let settings = Settings::default();
         let without = formulation.solve(budget, &[], &settings, &()).unwrap();
         assert_eq!(answer.outcome.cost(), without.cost(), "case {case}");

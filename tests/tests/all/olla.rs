@@ -1,15 +1,15 @@
 //! OLLA's programs: optima are those of orders and addresses, solutions are orders and placements,
 //! and models are recognised without names, in any order and scale, and never wrongly.
 
-use remat_formulations::memory_plan::MemoryPlanSearch;
-use remat_formulations::olla::{JointProgram, OrderProgram, PlaceProgram, ProgramError, Steps};
-use remat_formulations::order::OrderSearch;
-use remat_formulations::place::{PlaceSettings, place};
-use remat_formulations::solve::{ModelSettings, RecognisedAs, solve_integer};
 use remat_instances::order::{OrderGraph, Variant, read_order_graph, read_order_graph_bytes};
 use remat_instances::place::{Buffer, Lives, Placement};
 use remat_lp::mps::MpsFormat;
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, RowId, mps};
+use remat_memory::memory_plan::MemoryPlanSearch;
+use remat_memory::olla::{JointProgram, OrderProgram, PlaceProgram, ProgramError, Steps};
+use remat_memory::order::OrderSearch;
+use remat_memory::place::{PlaceSettings, place};
+use remat_models::{ModelSettings, RecognisedAs, solve_integer};
 use remat_solver::mip::{Control, SolveResult, SolveStatus, check_point};
 use remat_tests::graphs::Numbers;
 use remat_tests::models::shuffled;

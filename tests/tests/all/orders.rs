@@ -2,16 +2,16 @@
 //! programming, proofs against the checker.
 
 use remat_check::order as checker;
-use remat_formulations::order::{
-    Olla, OrderBaselines, OrderBounds, OrderOutcome, OrderSearch, OrderSettings, Rule,
-};
-use remat_formulations::solve::{Listener, Status};
 use remat_instances::order::{
     Operator, OperatorId, OrderFault, OrderGraph, OrderGraphData, OrderPlan, Tensor, TensorId,
     Variant, read_order_graph, read_order_graph_bytes, write_order_graph,
 };
 use remat_instances::schedule::Semantics;
 use remat_instances::zoo;
+use remat_memory::order::{
+    Olla, OrderBaselines, OrderBounds, OrderOutcome, OrderSearch, OrderSettings, Rule,
+};
+use remat_search::{Listener, Status};
 use remat_tests::graphs::Numbers;
 use remat_tests::{files, orders, shared_data};
 use serde_json::Value;

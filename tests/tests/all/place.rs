@@ -1,12 +1,12 @@
 //! Addresses of buffers: against enumeration, published instances and an independent checker.
 
 use remat_check::place::{BoundFault, Evidence, bound, offsets};
-use remat_formulations::place::{
-    PlaceBaseline, PlaceError, PlaceOutcome, PlaceSettings, PlaceStatus, place,
-};
 use remat_instances::place::{
     Argument, BoundCertificate, Buffer, Gap, Lives, Placement, PlacementError, read_lives,
     read_lives_bytes, read_placement, write_lives, write_placement,
+};
+use remat_memory::place::{
+    PlaceBaseline, PlaceError, PlaceOutcome, PlaceSettings, PlaceStatus, place,
 };
 use remat_tests::place::{Random, least_height, small_lives};
 use remat_tests::{files, shared_data};

@@ -1,13 +1,14 @@
 //! POET's program: recognised, solved as such, and its optima those of the general search.
 
-use remat_formulations::anneal::{Found, Landscape, Walk, Xoshiro256};
 use remat_formulations::checkmate::interval::Row;
 use remat_formulations::checkmate::path_cuts::{PathCut, PathMemoryCut};
 use remat_formulations::poet::interval::{PoetGraph, PoetRow, trips};
 use remat_formulations::poet::{PoetFormulation, PoetLandscape, recognise};
-use remat_formulations::recognise::Recognised;
-use remat_formulations::solve::{Formulation, ModelSettings, Problem, Start, solve_integer};
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, RowId, Sense, mps};
+use remat_models::{ModelSettings, solve_integer};
+use remat_search::anneal::{Found, Landscape, Walk, Xoshiro256};
+use remat_search::recognise::Recognised;
+use remat_search::{Formulation, Problem, Start};
 use remat_solver::mip::{SolveResult, SolveStatus};
 use remat_solver::price::{Columns, Incumbents, Pricing, Root, RootSettings, Rows};
 use remat_tests::graphs::Numbers;

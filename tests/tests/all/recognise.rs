@@ -3,11 +3,10 @@
 
 use remat_formulations::checkmate::original::{Decision, Original, Stages};
 use remat_formulations::checkmate::{RecognisedCheckmate, recognise};
-use remat_formulations::recognise::Recognised;
-use remat_instances::Instance;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule, ScheduleFile, Semantics};
-use remat_instances::simulate;
+use remat_instances::{Instance, simulate};
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, RowId, Sense, lp_format, mps};
+use remat_search::recognise::Recognised;
 use remat_tests::graphs::{Numbers, general, training};
 use remat_tests::models::{shuffled, violation};
 use remat_tests::{brute, files, shared_data};

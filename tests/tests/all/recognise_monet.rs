@@ -2,12 +2,11 @@
 
 use remat_formulations::monet::original::{LocalBound, Original};
 use remat_formulations::monet::{RecognisedMonet, recognise};
-use remat_formulations::recognise::Recognised;
-use remat_formulations::solve::{Answered, ModelSettings, solve_model};
-use remat_instances::Instance;
 use remat_instances::schedule::MonetSchedule;
-use remat_instances::simulate;
+use remat_instances::{Instance, simulate};
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, RowId, Sense};
+use remat_models::{Answered, ModelSettings, solve_model};
+use remat_search::recognise::Recognised;
 use remat_solver::mip::SolveStatus;
 use remat_tests::graphs::Numbers;
 use remat_tests::models::{shuffled, violation};

@@ -3,9 +3,10 @@
 
 use remat_check::proof::{parse, tree as checker};
 use remat_formulations::bound::smallest_budget;
-use remat_formulations::solve::{AnyFormulation, Settings, Solvable, Status};
+use remat_formulations::solve::AnyFormulation;
 use remat_instances::schedule::Semantics;
 use remat_instances::{Instance, read_bytes, simulate, write_instance};
+use remat_search::{Settings, Solvable, Status};
 use remat_tests::brute;
 
 /// Two layers whose parameter gradients, of 50 and 30 bytes, are results.

@@ -6,10 +6,10 @@ use crate::failure::{Exit, Failure};
 use crate::files::{self, Files};
 use crate::report::{self, VERSION};
 use crate::source;
-use remat_formulations::olla::{JointProgram, OrderProgram, PlaceProgram, ProgramError, Steps};
 use remat_instances::name::Name;
 use remat_instances::order::{OrderGraph, OrderPlan, Variant};
 use remat_lp::Model;
+use remat_memory::olla::{JointProgram, OrderProgram, PlaceProgram, ProgramError, Steps};
 use serde::Serialize;
 use std::path::Path;
 

@@ -2,8 +2,8 @@
 
 use crate::arguments::MipArguments;
 use crate::failure::Failure;
-use remat_formulations::program::{Program, ProgramError};
 use remat_lp::{Model, ModelFile};
+use remat_models::program::{Program, ProgramError};
 use std::sync::Arc;
 
 /// The program of a file that has more than a linear model.

@@ -1,7 +1,7 @@
 //! A plan that has no addresses, in words.
 
 use crate::failure::Failure;
-use remat_formulations::place::PlacePlanError;
+use remat_memory::place::PlacePlanError;
 
 /// The failure of a plan that was found, and has no addresses.
 pub(super) fn failure(problem: &PlacePlanError) -> Failure {

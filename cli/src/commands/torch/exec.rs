@@ -6,12 +6,12 @@ use crate::draw::memory::{self, MemoryPicture};
 use crate::failure::{Exit, Failure};
 use crate::files::Files;
 use crate::{report, source};
-use remat_formulations::place::{PlaceSettings, place_plan};
 use remat_gpu_exec::{Comparison, ExecError, HostMemory, compare, program_of};
 use remat_instances::budget::format_bytes;
 use remat_instances::plan::PlanAddresses;
 use remat_instances::replayed::Replayed;
 use remat_instances::simulate::{CACHE_LINE, TimelinePoint};
+use remat_memory::place::{PlaceSettings, place_plan};
 use serde::Serialize;
 use std::fmt::Write;
 

@@ -3,15 +3,15 @@
 use super::session::{self, Measured, Runnable};
 use crate::arguments::TrainCheckArguments;
 use crate::failure::{Exit, Failure};
-use crate::files;
 use crate::report::{self, Table};
-use crate::source;
-use remat_formulations::baselines::{self, Patience};
-use remat_formulations::solve::{AnyFormulation, Settings, Solvable, Status};
+use crate::{files, source};
+use remat_formulations::baselines;
+use remat_formulations::solve::AnyFormulation;
 use remat_gpu_exec::{Comparison, ExecError, ProfileSettings, compare, program_of};
 use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
 use remat_instances::plan::Plan;
+use remat_search::{Patience, Settings, Solvable, Status};
 use serde::Serialize;
 
 /// Name of the row that the others are compared with.

@@ -6,11 +6,11 @@ use super::stream::Streams;
 use crate::error::ExecError;
 use crate::shim;
 use crate::training::{Training, bytes_of};
-use remat_formulations::place::{PlaceSettings, place};
 use remat_instances::instance::Instance;
 use remat_instances::place::{Buffer, Lives};
 use remat_instances::plan::{HostBuffer, Plan, Step};
 use remat_instances::simulate::{self, CACHE_LINE, Transfers};
+use remat_memory::place::{PlaceSettings, place};
 use std::collections::BTreeMap;
 use tch::{Kind, Tensor};
 

@@ -4,11 +4,11 @@ use super::graphs::{instance, scheduled};
 use super::monet::{monet_instance, monet_schedule};
 use proptest::prelude::*;
 use remat_check::place::offsets;
-use remat_formulations::place::{PlaceSettings, PlaceStatus, PlacedPlan, place_plan};
 use remat_instances::instance::{Instance, InstanceData};
 use remat_instances::plan::{Plan, PlanDocument, PlanFile, Step};
 use remat_instances::simulate::{self, PieceOf, PlanLives};
 use remat_instances::{Semantics, zoo};
+use remat_memory::place::{PlaceSettings, PlaceStatus, PlacedPlan, place_plan};
 use remat_tests::place::least_height;
 
 fn placed(g: &Instance, plan: &Plan, alignment: Option<u64>) -> PlacedPlan {

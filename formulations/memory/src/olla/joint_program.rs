@@ -1,0 +1,289 @@
+//! The joint program (9): the least arena of any order with any addresses.
+
+use super::addresses::{AddressColumns, Item};
+use super::flow::{COLUMN_LIMIT, Flow, Steps, TimeAxis, gcd};
+use super::lives::LiveColumns;
+use super::order_program::ordered;
+use super::{ProgramError, exact_total};
+use remat_instances::order::{LifeOf, OperatorId, OrderGraph, OrderProblem, TensorId, Variant};
+use remat_lp::{ColId, Model, ModelBuilder, Sense};
+
+/// OLLA's program of order and addresses together, (9) with (1) to (8) and (10) to (12)
+/// (arXiv 2210.12924): when tensors are made and how long they stay, and where they lie.
+///
+/// Pairs that cannot be in memory together have no columns: those whose windows are apart, and those
+/// of which one is read before the other is made in every order. Workspaces are like tensors that
+/// live for one step.
+///
+/// ```
+/// use remat_memory::memory_plan::MemoryPlanSearch;
+/// use remat_memory::olla::{JointProgram, Steps};
+/// use remat_formulations::zoo;
+/// use remat_instances::order::{OrderGraph, Variant};
+///
+/// let graph = OrderGraph::of_instance(&zoo::build(&"zoo:chain?n=4".parse()?)?)?;
+/// let best = MemoryPlanSearch::new(&graph).variant(Variant::Sound).run()?;
+/// let program = JointProgram::new(&graph, Variant::Sound, Steps::Operators)?;
+/// let addresses = best.plan.addresses.iter().map(|a| (a.of, a.offset_bytes));
+/// let point = program.point(&best.plan.order.order, addresses).ok_or("one operator a step")?;
+/// assert_eq!(program.model().objective(&point), best.total_bytes as f64);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct JointProgram {
+    problem: OrderProblem,
+    flow: Flow,
+    axis: TimeAxis,
+    lives: LiveColumns,
+    addresses: AddressColumns,
+    /// Owner of each item's memory.
+    owners: Vec<LifeOf>,
+    unit: u64,
+    model: Model,
+}
+
+/// Contents of memory at each step of a stretch.
+struct Presence {
+    /// Columns of each step, whose sum is 1 where the item is there; from the first step on.
+    columns: Vec<Vec<ColId>>,
+    first: u32,
+}
+
+impl JointProgram {
+    /// Builds the program of a variant.
+    ///
+    /// # Errors
+    /// As [`super::OrderProgram::new`].
+    pub fn new(
+        graph: &OrderGraph,
+        variant: Variant,
+        steps: Steps,
+    ) -> Result<JointProgram, ProgramError> {
+        let problem = graph.problem(variant)?;
+        let axis = TimeAxis::new(&problem, steps)?;
+        let flow = Flow::new(graph, &problem);
+        exact_total(&flow)?;
+        let mut lp = ModelBuilder::new(Sense::Minimise);
+        lp.set_name("olla");
+        lp.set_offset(flow.base_bytes as f64);
+        let lives = LiveColumns::add(&flow, &axis, &mut lp)?;
+        let (owners, sources) = owners(&problem, &flow);
+        let alignments = owners.iter().map(|of| alignment(graph, *of));
+        let alignments: Vec<u64> = alignments.collect();
+        let aligned = alignments.iter().copied().filter(|a| *a > 1);
+        let unit = flow.sizes().chain(aligned).fold(0, gcd).max(1);
+        let items = sources.iter().zip(&alignments).map(|(source, alignment)| {
+            let (name, bytes) = match *source {
+                Source::Tensor(e) => {
+                    let tensor = &flow.tensors[e];
+                    (tensor.name.clone(), tensor.bytes)
+                }
+                Source::Workspace(v) => {
+                    let operator = &flow.operators[v];
+                    (
+                        format!("{}_workspace", operator.name),
+                        operator.workspace_bytes,
+                    )
+                }
+            };
+            Item {
+                name,
+                size: bytes / unit,
+                alignment: (alignment / unit).max(1),
+                fixed: None,
+            }
+        });
+        let items: Vec<Item> = items.collect();
+        let presence: Vec<Presence> = sources
+            .iter()
+            .map(|s| s.presence(&flow, &axis, &lives))
+            .collect();
+        let pairs = pairs(&problem, &flow, &sources, &presence)?;
+        let addresses = AddressColumns::add(&mut lp, items, pairs, unit, "peak_memory_usage");
+        lives.rows(&flow, &axis, &mut lp);
+        for (&(i, j), &[first, second]) in addresses.pairs.iter().zip(&addresses.below) {
+            lp.add_row(..=1.0, [(first, 1.0), (second, 1.0)]);
+            let [a, b] = [i, j].map(|i| &presence[i as usize]);
+            for t in a.first.max(b.first)..=a.last().min(b.last()).min(axis.steps) {
+                // An operator's workspace is there with what it makes.
+                let both = |c: &ColId| -1.0 - f64::from(u8::from(b.at(t).contains(c)));
+                let of_first = a.at(t).iter().map(|c| (*c, both(c)));
+                let of_second = b.at(t).iter().filter(|c| !a.at(t).contains(c));
+                let there = of_first.chain(of_second.map(|c| (*c, -1.0)));
+                lp.add_row(-1.0.., there.chain([(first, 1.0), (second, 1.0)]));
+            }
+        }
+        addresses.rows(&mut lp);
+        let model = lp.build().map_err(|e| ProgramError::Model(e.to_string()))?;
+        Ok(JointProgram {
+            problem,
+            flow,
+            axis,
+            lives,
+            addresses,
+            owners,
+            unit,
+            model,
+        })
+    }
+
+    /// The program.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Number of time steps.
+    pub fn steps(&self) -> u32 {
+        self.axis.steps
+    }
+
+    /// The point of an order, one operator a step, with offsets in bytes of everything that it
+    /// takes; `None` where the order breaks an edge or the steps are too few for it, or an offset is
+    /// missing or no multiple of the unit.
+    pub fn point(
+        &self,
+        order: &[OperatorId],
+        offsets: impl IntoIterator<Item = (LifeOf, u64)>,
+    ) -> Option<Vec<f64>> {
+        let known = order.iter().all(|v| v.index() < self.problem.len());
+        let is_whole = known && order.len() == self.problem.len();
+        let step_of = is_whole.then(|| self.axis.one_by_one(order))??;
+        self.axis.allows(&self.problem, &step_of).then_some(())?;
+        let offsets: std::collections::BTreeMap<_, _> = offsets.into_iter().collect();
+        let units = |of: &LifeOf| {
+            let offset = *offsets.get(of)?;
+            offset.is_multiple_of(self.unit).then(|| offset / self.unit)
+        };
+        let offsets: Option<Vec<u64>> = self.owners.iter().map(units).collect();
+        let mut x = vec![0.0; self.model.num_cols()];
+        self.lives.point(&self.flow, &self.axis, &step_of, &mut x);
+        self.addresses.point(&offsets?, &mut x)?;
+        Some(x)
+    }
+
+    /// The order of a point, and the offset in bytes of everything that it takes.
+    pub fn plan(&self, point: &[f64]) -> (Vec<OperatorId>, Vec<(LifeOf, u64)>) {
+        let twice = self.lives.twice_step_of(&self.flow, &self.axis, point);
+        let offsets = self.addresses.offsets(point);
+        let offsets = offsets.into_iter().map(|o| o * self.unit);
+        let offsets = self.owners.iter().copied().zip(offsets);
+        (ordered(&self.problem, &twice), offsets.collect())
+    }
+}
+
+/// Kind of an item.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    Tensor(usize),
+    Workspace(usize),
+}
+
+impl Source {
+    fn presence(self, flow: &Flow, axis: &TimeAxis, lives: &LiveColumns) -> Presence {
+        match self {
+            Source::Tensor(e) => {
+                let of = &lives.tensors[e];
+                let (first, last) = (of.steps[0], of.steps[of.steps.len() - 1]);
+                let at = |t| {
+                    of.generate_at(t)
+                        .into_iter()
+                        .chain(of.preserve_at(t))
+                        .collect()
+                };
+                Presence {
+                    columns: (first..=last).map(at).collect(),
+                    first,
+                }
+            }
+            Source::Workspace(v) => {
+                let window = axis.earliest[v]..=axis.latest[v];
+                let made = |t| {
+                    let output = flow.operators[v].outputs.first();
+                    output.and_then(|e| lives.tensors[*e as usize].generate_at(t))
+                };
+                let run = lives.runs.iter().find(|run| run.operator as usize == v);
+                let columns = match run {
+                    Some(run) => run.columns.iter().map(|c| vec![*c]).collect(),
+                    None => window.map(|t| made(t).into_iter().collect()).collect(),
+                };
+                Presence {
+                    columns,
+                    first: axis.earliest[v],
+                }
+            }
+        }
+    }
+
+    /// The operator that takes it.
+    fn operator(self, flow: &Flow) -> u32 {
+        match self {
+            Source::Tensor(e) => flow.tensors[e].source,
+            Source::Workspace(v) => v as u32,
+        }
+    }
+}
+
+impl Presence {
+    fn last(&self) -> u32 {
+        self.first + self.columns.len() as u32 - 1
+    }
+
+    fn at(&self, t: u32) -> &[ColId] {
+        &self.columns[(t - self.first) as usize]
+    }
+}
+
+/// Everything that gets an address.
+fn owners(problem: &OrderProblem, flow: &Flow) -> (Vec<LifeOf>, Vec<Source>) {
+    let tensors = problem.storages().iter().enumerate();
+    let tensors = tensors.map(|(e, s)| (LifeOf::Storage(s.tensor), Source::Tensor(e)));
+    let operators = flow.operators.iter().enumerate();
+    let works = operators.filter(|(_, operator)| operator.workspace_bytes > 0);
+    let workspaces = works.map(|(v, _)| {
+        let of = LifeOf::Workspace(OperatorId(v as u32));
+        (of, Source::Workspace(v))
+    });
+    tensors.chain(workspaces).unzip()
+}
+
+fn alignment(graph: &OrderGraph, of: LifeOf) -> u64 {
+    let common = graph.data().alignment_bytes.max(1);
+    match of {
+        LifeOf::Storage(TensorId(t)) => graph.tensors()[t as usize].alignment_bytes.max(common),
+        LifeOf::Workspace(_) => common,
+    }
+}
+
+/// Items that may be in memory together.
+fn pairs(
+    problem: &OrderProblem,
+    flow: &Flow,
+    sources: &[Source],
+    presence: &[Presence],
+) -> Result<Vec<(u32, u32)>, ProgramError> {
+    let ancestors = flow.ancestors(problem);
+    let is_before = |i: usize, j: usize| {
+        let other = sources[j].operator(flow);
+        match sources[i] {
+            Source::Tensor(e) => flow.is_read_before(e, other, &ancestors),
+            Source::Workspace(v) => v as u32 != other && ancestors.has(other, v as u32),
+        }
+    };
+    let mut pairs = Vec::new();
+    let mut rows = 0;
+    for i in 0..sources.len() {
+        for j in i + 1..sources.len() {
+            let (a, b) = (&presence[i], &presence[j]);
+            let apart = a.last() < b.first || b.last() < a.first;
+            if !apart && !is_before(i, j) && !is_before(j, i) {
+                pairs.push((i as u32, j as u32));
+                rows += a.last().min(b.last()) + 1 - a.first.max(b.first);
+            }
+        }
+        if rows as usize > COLUMN_LIMIT {
+            let columns = 2 * pairs.len();
+            return Err(ProgramError::TooLarge { columns });
+        }
+    }
+    Ok(pairs)
+}

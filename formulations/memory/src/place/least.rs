@@ -1,0 +1,339 @@
+//! The least height of one part: fits first, then searches at the bound, with targets between the
+//! bound and the best.
+
+use super::bound::{Heights, Shown, shown};
+use super::fit::{Fitter, Rule};
+use super::orders::Sequence;
+use super::parts::Part;
+use super::problem::{Problem, align, gcd};
+use super::search::{Ground, LaneTuning, Lanes, Stop, Verdict};
+use super::settings::Tuning;
+use super::windows::{WindowVerdict, Windows};
+use super::{local, sweep};
+use remat_instances::place::{Lives, Placement};
+
+/// Work that all parts share.
+pub(super) struct Work<'a> {
+    pub stop: Stop<'a>,
+    pub seed: u64,
+    /// Nodes that are left.
+    pub nodes_left: u64,
+    /// Nodes so far.
+    pub nodes: u64,
+    pub tuning: Tuning,
+}
+
+/// Reason for a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// Shown by the buffers of the part and its base.
+    Shown(Shown),
+    /// A search refuted all heights up to this one, in bytes.
+    Refuted { height: u64 },
+}
+
+/// A placed part.
+pub(super) struct Placed {
+    /// Offset in bytes of each buffer of the part, above the base.
+    pub offsets: Vec<u64>,
+    /// Height in bytes, with the base.
+    pub height: u64,
+    /// Bytes below which no placement of part and base is.
+    pub bound: u64,
+    pub reason: Reason,
+    /// True if the reason shows less, and the bound is the next sum of sizes.
+    pub is_sum: bool,
+}
+
+/// A part with all that its search needs.
+pub(super) struct Least<'l> {
+    part: &'l Part,
+    /// The buffers of the part.
+    inner: &'l Lives,
+    heights: Heights,
+    placed: Placed,
+    /// Height that is low enough, in bytes.
+    enough: u64,
+}
+
+impl<'l> Least<'l> {
+    /// A part, whose buffers are `inner`; with its base they are `whole`.
+    pub fn new(
+        part: &'l Part,
+        inner: &'l Lives,
+        whole: &Lives,
+        enough: u64,
+        work: &Work<'_>,
+    ) -> Self {
+        let all: Vec<u32> = (0..whole.buffers().len() as u32).collect();
+        let heights = Heights::new(&Problem::new(whole, &all), work.tuning.sums_units);
+        let (least, shown) = shown(whole).unwrap_or((0, Shown::Stack { time: 0 }));
+        let is_plain = heights.has_sums() && !inner.buffers().iter().any(|b| b.has_windows());
+        let bound = if is_plain { heights.from(least) } else { least };
+        let placed = Placed {
+            offsets: Vec::new(),
+            height: u64::MAX,
+            bound,
+            reason: Reason::Shown(shown),
+            is_sum: bound > least,
+        };
+        Least {
+            part,
+            inner,
+            heights,
+            placed,
+            enough,
+        }
+    }
+
+    /// Height at which the search is over.
+    fn target(&self) -> u64 {
+        self.placed.bound.max(self.enough)
+    }
+
+    fn is_done(&self) -> bool {
+        self.placed.height <= self.target()
+    }
+
+    /// Takes offsets if they are lower.
+    fn offer(&mut self, offsets: Vec<u64>, height: u64) {
+        let height = height + self.part.base_bytes;
+        if height < self.placed.height {
+            (self.placed.offsets, self.placed.height) = (offsets, height);
+        }
+    }
+
+    /// Takes note that no placement is as low as `height` bytes.
+    fn refuted(&mut self, height: u64) {
+        let sums = self.heights.has_sums();
+        let next = self.heights.from(height + 1).max(height + 1);
+        // Heights that no placement has need no search of their own.
+        let height = if sums { height } else { next - 1 };
+        self.placed.bound = next;
+        self.placed.reason = Reason::Refuted { height };
+        self.placed.is_sum = next > height + 1;
+    }
+
+    /// Searches until the height is the bound or low enough, or the work is spent.
+    pub fn run(mut self, work: &mut Work<'_>) -> Placed {
+        let enough = self.target() - self.part.base_bytes;
+        let offsets = above_fixed(self.inner, enough, &work.stop);
+        let height = self.inner.height(&Placement::new(offsets.clone()));
+        self.offer(offsets, height);
+        if self.is_done() {
+            return self.placed;
+        }
+        let fitter = Fitter::new(self.inner, work.tuning.fit_pairs);
+        if let Some(fitter) = &fitter {
+            self.fit(fitter, work);
+        }
+        if self.is_done() {
+            return self.placed;
+        }
+        if self
+            .inner
+            .buffers()
+            .iter()
+            .any(|buffer| buffer.has_windows())
+        {
+            if let Some(fitter) = &fitter {
+                self.improve(fitter, work.tuning.local_placements, work.seed, work);
+            }
+            self.search_windows(work);
+            return self.placed;
+        }
+        let pairs = fitter
+            .as_ref()
+            .map_or(usize::MAX, |fitter| fitter.neighbours.total() / 2);
+        if pairs <= work.tuning.search_pairs {
+            self.search(fitter.as_ref(), work);
+        }
+        self.placed
+    }
+
+    /// Places in all known orders.
+    fn fit(&mut self, fitter: &Fitter<'_>, work: &Work<'_>) {
+        for sequence in Sequence::ALL {
+            for rule in [Rule::First, Rule::Best] {
+                if self.is_done() || self.placed.height < u64::MAX && work.stop.is_over() {
+                    return;
+                }
+                let offsets = fitter.place(&sequence.order(self.inner), rule);
+                let height = fitter.height(&offsets);
+                self.offer(offsets, height);
+            }
+        }
+    }
+
+    /// Improves the best placement by local search.
+    fn improve(&mut self, fitter: &Fitter<'_>, placements: u64, seed: u64, work: &Work<'_>) {
+        let enough = self.target() - self.part.base_bytes;
+        let start = &self.placed.offsets;
+        let better = local::improve(fitter, start, enough, placements, seed, &work.stop);
+        let height = fitter.height(&better);
+        self.offer(better, height);
+    }
+
+    /// Halves the heights between bound and best, for buffers with windows.
+    fn search_windows(&mut self, work: &mut Work<'_>) {
+        if self.inner.buffers().len() > work.tuning.window_buffers {
+            return;
+        }
+        let mut windows = Windows::new(self.inner);
+        while !self.is_done() && !work.stop.is_over() {
+            let (low, high) = (self.target(), self.placed.height - 1);
+            // The bound first: it is met most of the time.
+            let middle = if windows.nodes == 0 {
+                low
+            } else {
+                u64::midpoint(low, high)
+            };
+            let height = (middle / windows.unit * windows.unit).max(low);
+            let before = windows.nodes;
+            let verdict = windows.decide(height, work.nodes_left, &work.stop);
+            let nodes = windows.nodes - before;
+            work.nodes += nodes;
+            work.nodes_left = work.nodes_left.saturating_sub(nodes);
+            match verdict {
+                WindowVerdict::Open => return,
+                WindowVerdict::Fits(offsets) => {
+                    let height = self.inner.height(&Placement::new(offsets.clone()));
+                    self.offer(offsets, height);
+                }
+                WindowVerdict::Refuted => {
+                    self.placed.bound = (height / windows.unit + 1) * windows.unit;
+                    let height = self.placed.bound - 1;
+                    self.placed.reason = Reason::Refuted { height };
+                    self.placed.is_sum = false;
+                }
+            }
+        }
+    }
+
+    /// Searches at the bound in rounds, and between bound and best where it finds nothing.
+    fn search(&mut self, fitter: Option<&Fitter<'_>>, work: &mut Work<'_>) {
+        let all: Vec<u32> = (0..self.inner.buffers().len() as u32).collect();
+        let problem = Problem::new(self.inner, &all);
+        let widths = problem
+            .stretches
+            .all()
+            .iter()
+            .map(|&(from, to)| u64::from(to - from));
+        if widths.sum::<u64>() > work.tuning.search_places {
+            return;
+        }
+        let ground = Ground::new(&problem);
+        // Distance of the target from the bound to the best, in shares of 2^-k.
+        let mut share: u32 = 1;
+        let mut rounds: u64 = 0;
+        let mut lanes = None;
+        while !self.is_done() && !work.stop.is_over() {
+            let height = self.target();
+            let at = lanes
+                .take()
+                .filter(|(at, _)| *at == height)
+                .map(|(_, lanes)| lanes);
+            let at = at.or_else(|| self.lanes(&ground, height, work, LaneTuning::default()));
+            let Some(mut at) = at else {
+                self.refuted(height);
+                continue;
+            };
+            let Some(verdict) = self.round(&mut at, &problem, height, work) else {
+                return;
+            };
+            if verdict {
+                continue;
+            }
+            lanes = Some((height, at));
+            // Nothing found: something between bound and best.
+            if let Some(fitter) = fitter {
+                let placements = work.tuning.local_placements << rounds.min(16);
+                self.improve(fitter, placements, work.seed ^ rounds, work);
+            }
+            loop {
+                let gap = self.placed.height - height;
+                let between = self.placed.height - (gap >> share).max(1);
+                if self.is_done() || between <= height || work.stop.is_over() {
+                    break;
+                }
+                let nodes = LaneTuning::default().nodes << rounds.min(20);
+                let tuning = LaneTuning { nodes };
+                let Some(mut at) = self.lanes(&ground, between, work, tuning) else {
+                    break;
+                };
+                match self.round(&mut at, &problem, between, work) {
+                    None => return,
+                    Some(true) => share = share.saturating_sub(1).max(1),
+                    Some(false) => {
+                        share = (share + 1).min(8);
+                        break;
+                    }
+                }
+            }
+            rounds += 1;
+        }
+    }
+
+    fn lanes<'g, 'p>(
+        &self,
+        ground: &'g Ground<'p>,
+        height: u64,
+        work: &Work<'_>,
+        tuning: LaneTuning,
+    ) -> Option<Lanes<'g, 'p>> {
+        let inner = height.checked_sub(self.part.base_bytes)?;
+        Lanes::new(ground, inner, work.seed, tuning)
+    }
+
+    /// One round at a height: whether there was an answer, or `None` if the nodes are spent.
+    fn round(
+        &mut self,
+        lanes: &mut Lanes<'_, '_>,
+        problem: &Problem,
+        height: u64,
+        work: &mut Work<'_>,
+    ) -> Option<bool> {
+        if work.nodes_left < lanes.next_nodes() {
+            return None;
+        }
+        let before = lanes.nodes;
+        let (verdict, _) = lanes.round(&work.stop);
+        let nodes = lanes.nodes - before;
+        work.nodes += nodes;
+        work.nodes_left = work.nodes_left.saturating_sub(nodes);
+        match verdict {
+            Verdict::Open => return Some(false),
+            Verdict::Refuted(_) => self.refuted(height),
+            Verdict::Fits(units) => {
+                let offsets: Vec<u64> = units.iter().map(|&offset| offset * problem.unit).collect();
+                let placement = Placement::new(offsets.clone());
+                let height = self.inner.height(&placement);
+                self.offer(offsets, height);
+            }
+        }
+        Some(true)
+    }
+}
+
+/// Offsets by sweeps: buffers without a fixed offset lie above all that have one.
+fn above_fixed(lives: &Lives, enough: u64, stop: &Stop<'_>) -> Vec<u64> {
+    let buffers = lives.buffers();
+    let is_free = |k: &u32| buffers[*k as usize].offset.is_none();
+    let free: Vec<u32> = (0..buffers.len() as u32).filter(is_free).collect();
+    let fixed = buffers
+        .iter()
+        .filter_map(|b| b.offset.map(|offset| offset + b.size))
+        .max();
+    // A multiple of all alignments.
+    let step = |step: u64, k: &u32| {
+        let alignment = buffers[*k as usize].alignment;
+        step.saturating_mul(alignment / gcd(step, alignment))
+    };
+    let base = fixed.map_or(0, |top| align(top, free.iter().fold(1, step)));
+    let placed = sweep::place(&lives.restricted(&free), enough.saturating_sub(base), stop);
+    let mut offsets: Vec<u64> = buffers.iter().map(|b| b.offset.unwrap_or(0)).collect();
+    for (&k, offset) in free.iter().zip(placed) {
+        offsets[k as usize] = base + offset;
+    }
+    offsets
+}

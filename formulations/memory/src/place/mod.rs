@@ -1,0 +1,45 @@
+//! Addresses of buffers with given lives: dynamic storage allocation, with proven bounds.
+//!
+//! [`place`](place()) finds a placement of least height, or one within a capacity. Its outcome has
+//! the offsets, their replayed height, a bound below which no placement is, and a certificate of
+//! that, which `remat_check::place` judges. `docs/place.md` tells how.
+//!
+//! | module | concept |
+//! |---|---|
+//! | `front` | [`place`](place()): parts one after another, the replay, the status |
+//! | `settings`, `outcome` | [`PlaceSettings`], [`PlaceOutcome`] |
+//! | `plan` | [`place_plan`]: everything that a plan takes |
+//! | `baselines` | [`PlaceBaseline`]: known ways without a bound |
+//! | `parts` | lives split in time, buffers on the floor |
+//! | `problem` | buffers in units, over sections |
+//! | `bound` | bounds without a search, heights that are sums of sizes |
+//! | `least` | the least height of a part |
+//! | `fit`, `orders`, `local` | first fit and best fit, orders, local search over orders |
+//! | `sweep` | very many buffers, valley by valley |
+//! | `search` | whether buffers fit into a height: the exact search |
+//! | `windows` | the same for buffers of which parts stay in use in gaps |
+//! | `proof` | refutations that are written down |
+
+mod baselines;
+mod bound;
+mod fit;
+mod front;
+mod least;
+mod local;
+mod orders;
+mod outcome;
+mod parts;
+mod plan;
+mod problem;
+mod proof;
+mod search;
+mod settings;
+mod sweep;
+mod windows;
+
+pub use baselines::PlaceBaseline;
+pub use front::place;
+pub use outcome::{PlaceError, PlaceOutcome, PlaceStatus};
+pub use plan::check_alignment;
+pub use plan::{ALIGNMENT_LIMIT, PlacePlanError, PlacedPlan, place_plan, place_plan_within};
+pub use settings::PlaceSettings;

@@ -1,0 +1,22 @@
+//! Raw linear and integer programs: solved as they are, or as the published program that they
+//! state, and edited and solved again.
+//!
+//! | module | concept |
+//! |---|---|
+//! | `model` | [`solve_model`]: raw linear and integer programs |
+//! | `known` | models of which a bound and a point are known before the general search |
+//! | `clean` | continuous values of a solution without the noise of the search |
+//! | [`program`] | programs that are edited and solved again, for modelling languages |
+#![deny(missing_docs)]
+#![forbid(unsafe_code)]
+
+mod clean;
+mod known;
+mod model;
+pub mod program;
+
+pub(crate) use model::setting;
+pub use model::{
+    Answered, Linear, LinearSettings, ModelSettings, RecognisedAs, solve_integer, solve_linear,
+    solve_model,
+};

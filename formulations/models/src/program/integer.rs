@@ -1,0 +1,149 @@
+//! A program solved as a model with integers is, in the terms of the search.
+
+use super::open::solve_open;
+use super::solve::{ending, of_integer};
+use super::{
+    Answer, Compiled, Ending, Point, Program, ProgramError, ProgramSettings, Watcher, lower,
+};
+use crate::{ModelSettings, RecognisedAs, solve_integer};
+use remat_solver::mip::{
+    Control, FileProblems, Observer, Progress, Solution, SolveResult, SolveStatus,
+};
+use std::sync::Arc;
+
+/// Name of the finder of points that branching on rows found.
+const BRANCHING: &str = "branching on rows";
+
+/// Solves a program as [`solve_integer`] does a model: starts and solutions are over the program's
+/// columns, in order. Certificates, exact answers and state files are about the linear model that
+/// [`Program::compile`] makes.
+///
+/// ```
+/// use remat_models::program::{Program, solve_whole};
+/// use remat_models::ModelSettings;
+/// let text = "Maximize\n x + y\nBounds\n x <= 3\n y <= 2\nSOS\n s: S1 :: x:1 y:2\nEnd\n";
+/// let program = Program::of_file(&remat_lp::lp_format::parse_all(text, "example")?)?;
+/// let settings = ModelSettings::default();
+/// let (result, _) = solve_whole(&program, &settings, Default::default())?;
+/// assert_eq!(result.solution.map(|s| s.x), Some(vec![3.0, 0.0]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`super::solve_program`]; [`ProgramError::Unbounded`] where a certificate, an exact answer or
+/// a state file is asked for, and a row that holds in some places alone has no finite bound.
+pub fn solve_whole(
+    program: &Program,
+    settings: &ModelSettings,
+    control: Control,
+) -> Result<(SolveResult, Option<RecognisedAs>), ProgramError> {
+    let lowered = lower::lower(program)?;
+    if let Some(open) = lowered.open.first() {
+        let is_of_model = control.certificate.is_some()
+            || control.checkpoint.is_some()
+            || control.resume.is_some()
+            || settings.mip.exact;
+        if is_of_model {
+            return Err(open.missing.clone());
+        }
+        let mut whole = ProgramSettings {
+            model: settings.clone(),
+            ..ProgramSettings::default()
+        };
+        whole.starts = std::mem::take(&mut whole.model.mip.starts);
+        let watcher: Arc<dyn Watcher> = Arc::new(Watched(control.observers));
+        return Ok((
+            of_answer(solve_open(program, lowered, &whole, &watcher)?),
+            None,
+        ));
+    }
+    let compiled = program.compiled(lowered)?;
+    let mut how = settings.clone();
+    let starts = how.mip.starts.iter();
+    how.mip.starts = starts.filter_map(|x| compiled.complete(x)).collect();
+    let (result, recognised) = solve_integer(&compiled.model, &how, control)?;
+    let tolerance = how.mip.feasibility_tolerance;
+    Ok((in_own_terms(&compiled, result, tolerance), recognised))
+}
+
+/// A result over the program's columns, checked against its special constraints.
+fn in_own_terms(compiled: &Compiled, mut result: SolveResult, tolerance: f64) -> SolveResult {
+    let finders: Vec<_> = result.pool.iter().map(|s| s.found_by).collect();
+    let answer = of_integer(compiled, result.clone(), None, tolerance);
+    let solution = |(k, point): (usize, Point)| Solution {
+        objective: point.objective,
+        x: point.x,
+        found_by: finders.get(k).copied().unwrap_or(BRANCHING),
+    };
+    if answer.ending != ending(result.status) {
+        result.status = status(answer.ending);
+    }
+    result.pool = answer
+        .points
+        .into_iter()
+        .enumerate()
+        .map(solution)
+        .collect();
+    result.solution = result.pool.first().cloned();
+    if let Some(exact) = &mut result.exact {
+        exact.values.truncate(compiled.cols.len());
+    }
+    result
+}
+
+/// The result that an answer is.
+fn of_answer(answer: Answer) -> SolveResult {
+    let solution = |point: Point| Solution {
+        objective: point.objective,
+        x: point.x,
+        found_by: BRANCHING,
+    };
+    let pool: Vec<_> = answer.points.into_iter().map(solution).collect();
+    SolveResult {
+        status: status(answer.ending),
+        solution: pool.first().cloned(),
+        pool,
+        certificate_problem: None,
+        file_problems: FileProblems::default(),
+        exact: None,
+        dual_bound: answer.bound,
+        info: answer.info,
+    }
+}
+
+/// The status of a search whose ending is that.
+fn status(ending: Ending) -> SolveStatus {
+    match ending {
+        Ending::Optimal => SolveStatus::Optimal,
+        Ending::Infeasible => SolveStatus::Infeasible,
+        Ending::Cutoff => SolveStatus::Cutoff,
+        Ending::Unbounded => SolveStatus::Unbounded,
+        Ending::InfeasibleOrUnbounded => SolveStatus::InfeasibleOrUnbounded,
+        Ending::TimeLimit => SolveStatus::TimeLimit,
+        Ending::NodeLimit => SolveStatus::NodeLimit,
+        Ending::MemoryLimit => SolveStatus::MemoryLimit,
+        Ending::IterationLimit | Ending::WorkLimit => SolveStatus::TickLimit,
+        Ending::Interrupted => SolveStatus::Interrupted,
+        Ending::Numeric => SolveStatus::Unresolved,
+    }
+}
+
+/// Tells the observers of a search.
+struct Watched(Vec<Arc<dyn Observer>>);
+
+impl Watcher for Watched {
+    fn progress(&self, progress: &Progress) -> bool {
+        self.0.iter().all(|observer| observer.progress(progress))
+    }
+
+    fn incumbent(&self, point: &Point) {
+        let solution = Solution {
+            objective: point.objective,
+            x: point.x.clone(),
+            found_by: BRANCHING,
+        };
+        self.0
+            .iter()
+            .for_each(|observer| observer.incumbent(&solution));
+    }
+}

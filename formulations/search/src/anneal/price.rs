@@ -1,0 +1,71 @@
+//! The price of excess memory that keeps a run along the border of what fits, and what it weighs in
+//! single stages.
+
+/// Factor on the price of excess while the search stays above capacity, and while it stays below.
+/// Faster changes gave worse medians (docs/decisions/060).
+const PRICE_RISE_FACTOR: f64 = 1.03;
+const PRICE_FALL_FACTOR: f64 = 0.98;
+/// Blocks in a row on one side before the price changes.
+const PATIENCE: i32 = 4;
+
+/// In a run excess becomes dearer by at most this power of e in a stage that stays above capacity
+/// (docs/decisions/060).
+const STAGE_RISE_POWER: f64 = 12.0;
+/// And cheaper again by this one.
+const STAGE_FALL_POWER: f64 = 5.0;
+
+/// Makes excess weigh more in stages that are above capacity, and less in the others, as far as it
+/// was made to weigh more; `share` is the part of the run since the last time.
+///
+/// One price for all stages is too high for most where it suffices for the worst, and freezes them.
+/// Weights on what stays violated lead a local search out of that (Morris, "The breakout method for
+/// escaping from local minima", AAAI 1993).
+pub fn press(weights: &mut [f64], above: impl Iterator<Item = bool>, share: f64) {
+    let dearer = (STAGE_RISE_POWER * share).exp();
+    let cheaper = (-STAGE_FALL_POWER * share).exp();
+    for (weight, above) in weights.iter_mut().zip(above) {
+        *weight = match above {
+            true => *weight * dearer,
+            false => 1.0 + (*weight - 1.0) * cheaper,
+        };
+    }
+}
+
+/// Cost units per byte of excess, adapted block by block.
+pub struct Price {
+    /// The price at present.
+    pub value: f64,
+    /// Typical worth of a byte on this graph.
+    typical: f64,
+    /// Blocks in a row that ended with (positive) or without (negative) excess.
+    pressure: i32,
+}
+
+impl Price {
+    /// Starts from what a byte is worth.
+    pub fn new(typical: f64) -> Self {
+        Price {
+            value: typical,
+            typical,
+            pressure: 0,
+        }
+    }
+
+    /// After a block that ended above capacity or not: excess gets dearer while the search stays
+    /// above and cheaper while it stays below.
+    pub fn adjust(&mut self, above: bool) {
+        self.pressure = if above {
+            self.pressure.max(0) + 1
+        } else {
+            self.pressure.min(0) - 1
+        };
+        if self.pressure.abs() >= PATIENCE {
+            self.value *= if above {
+                PRICE_RISE_FACTOR
+            } else {
+                PRICE_FALL_FACTOR
+            };
+            self.value = self.value.clamp(self.typical * 1e-3, self.typical * 1e5);
+        }
+    }
+}

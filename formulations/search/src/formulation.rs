@@ -1,0 +1,266 @@
+//! Formulations: what the search must know of a program for rematerialization.
+
+use super::{BoundProof, Listener, Outcome, Settings, SolveError, Watch, search};
+use crate::anneal::{Found, Landscape};
+use remat_instances::schedule::BitMatrix;
+use remat_instances::simulate::{Replay, ReplayError};
+use remat_solver::price::{Columns, Incumbents, Program, RootStart, Separation, TreeProof};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A program for one instance: from a budget to a [`Problem`].
+pub trait Formulation: Sync {
+    /// Its schedules.
+    type Schedule: Clone + Send + Sync;
+    /// The program for a budget.
+    type Problem<'a>: Problem<Schedule = Self::Schedule>
+    where
+        Self: 'a;
+
+    /// The replay without recomputation: percentages of a budget are of its peak.
+    ///
+    /// # Errors
+    /// [`ReplayError`] for an instance to which the formulation does not apply.
+    fn plain(&self) -> Result<Replay, ReplayError>;
+
+    /// The program for a budget in bytes. `starts` are schedules to start from; those that do not
+    /// execute within the budget are left aside.
+    ///
+    /// # Errors
+    /// [`SolveError`] for an instance to which the formulation does not apply.
+    fn problem<'a>(
+        &'a self,
+        budget_bytes: u64,
+        starts: &'a [Self::Schedule],
+    ) -> Result<Start<Self::Problem<'a>>, SolveError>;
+
+    /// Findings of heuristics and of `starts` that fit, for programs that are
+    /// [too large](Start::TooLarge) to be searched; `bound` is the lower bound that is known.
+    ///
+    /// # Errors
+    /// [`SolveError`] where there are no threads.
+    fn heuristic(
+        &self,
+        _budget_bytes: u64,
+        bound: u64,
+        _starts: &[Self::Schedule],
+        _settings: &Settings,
+        _watch: &Watch<'_>,
+    ) -> Result<Heuristic<Self::Schedule>, SolveError> {
+        Ok(Heuristic::new(bound))
+    }
+}
+
+/// Findings without a search.
+#[derive(Clone, Debug)]
+pub struct Heuristic<S> {
+    /// The best schedule that fits, with its replay.
+    pub best: Option<(S, Replay)>,
+    /// Lower bound on the cost of every schedule.
+    pub bound: u64,
+    /// Moves of an annealing.
+    pub moves: u64,
+}
+
+impl<S> Heuristic<S> {
+    /// A bound alone.
+    pub fn new(bound: u64) -> Self {
+        Heuristic {
+            best: None,
+            bound,
+            moves: 0,
+        }
+    }
+
+    /// A bound, and the cheapest of some schedules.
+    pub fn cheapest(bound: u64, all: impl IntoIterator<Item = (S, Replay)>) -> Self {
+        Heuristic {
+            best: all.into_iter().min_by_key(|(_, replay)| replay.cost),
+            ..Heuristic::new(bound)
+        }
+    }
+}
+
+/// Status of a problem before it is searched.
+pub enum Start<P: Problem> {
+    /// Proven: nothing fits.
+    Infeasible {
+        /// Reason, in words.
+        because: String,
+        /// A proof, where the formulation has one.
+        proof: Option<BoundProof>,
+    },
+    /// A schedule that nothing can beat.
+    Optimal {
+        /// The schedule, its cost being the bound.
+        schedule: P::Schedule,
+        /// Its replay.
+        replay: Replay,
+        /// A proof, where the formulation has one.
+        proof: Option<BoundProof>,
+    },
+    /// To be searched, with a lower bound on the cost of every schedule.
+    Open(P, u64),
+    /// Too large to be searched, with a lower bound: left to [`Formulation::heuristic`].
+    TooLarge(u64),
+}
+
+/// A program for an instance and a budget: what is annealed, what is bounded, and the judge.
+pub trait Problem: Sync {
+    /// Landscape that is annealed.
+    type Landscape: Landscape<Sets = BitMatrix>;
+    /// Program that is bounded.
+    type Program: Program;
+    /// Schedule that is found.
+    type Schedule;
+
+    /// Shares from which on a relaxation's retained tensor counts as retained, for schedules near
+    /// it; the last comes first.
+    const THRESHOLDS: &'static [f64];
+
+    /// The annealing's view.
+    fn landscape(&self) -> &Self::Landscape;
+    /// The priced program; `None` where there is none, or it is too large to be worth it.
+    fn program(&self) -> Option<Arc<Self::Program>>;
+    /// A place to start the root from, where something is known of programs like this one. `stop`
+    /// ends looking for it; bounds are told on the way.
+    fn root_start(
+        &self,
+        _: &Self::Program,
+        _stop: &Arc<AtomicBool>,
+        _: &Incumbents<Self::Program>,
+    ) -> Option<RootStart<Self::Program>> {
+        None
+    }
+    /// Reason why nothing fits, where that is seen without a search.
+    fn refuted(&self) -> Option<String> {
+        None
+    }
+    /// The sets that keeping everything retains.
+    fn everything(&self) -> &BitMatrix;
+    /// Schedules that are known and fit; heuristics take a part of the time that is left.
+    fn known(&self, watch: &Watch<'_>) -> Vec<Found>;
+    /// Retained sets near a relaxation: in general of no schedule that fits, but of one if the
+    /// point is a schedule.
+    fn near(
+        &self,
+        program: &Self::Program,
+        point: &<Self::Program as Separation>::Point,
+        threshold: f64,
+    ) -> BitMatrix;
+    /// The columns of the schedule of retained sets.
+    fn columns(
+        &self,
+        program: &Self::Program,
+        found: &Found,
+    ) -> Vec<<Self::Program as Columns>::Column>;
+    /// The schedule of retained sets, and its replay: the judge.
+    ///
+    /// # Errors
+    /// [`ReplayError`] where the search found what cannot be executed, which is a defect.
+    fn judge(&self, found: Found) -> Result<(Self::Schedule, Replay), ReplayError>;
+    /// The plan of a schedule as a `remat-plan/1` document, where the formulation has such plans.
+    fn plan(&self, _: Self::Schedule) -> Option<String> {
+        None
+    }
+    /// Returns whether the bound that is told is the one that [`Problem::proof`] shows, where a
+    /// proof is asked for; else it may be a better one.
+    fn is_bound_proven(&self) -> bool {
+        false
+    }
+    /// The text that proves a tree's bound, where the formulation has such proofs.
+    fn proof(&self, _: &Self::Program, _: &TreeProof<Self::Program>) -> Option<BoundProof> {
+        None
+    }
+}
+
+/// Input of [`Solve`](remat_formulations::solve::Solve), [`Frontier`](remat_formulations::solve::Frontier) and
+/// [`MaxBatch`](remat_formulations::solve::MaxBatch): any [`Formulation`], or one of this crate's chosen for an
+/// instance ([`AnyFormulation`](remat_formulations::solve::AnyFormulation)).
+pub trait Solvable: Sync {
+    /// Its schedules.
+    type Schedule: Clone + Send + Sync;
+
+    /// The replay without recomputation.
+    ///
+    /// # Errors
+    /// As [`Formulation::plain`].
+    fn plain(&self) -> Result<Replay, ReplayError>;
+
+    /// Finds a schedule of least cost within a budget in bytes, and a proven lower bound.
+    ///
+    /// # Errors
+    /// [`SolveError`]; a budget that nothing fits is an [`Outcome`], not an error.
+    fn solve(
+        &self,
+        budget_bytes: u64,
+        starts: &[Self::Schedule],
+        settings: &Settings,
+        listener: &dyn Listener,
+    ) -> Result<Outcome<Self::Schedule>, SolveError>;
+}
+
+impl<F: Formulation> Solvable for F {
+    type Schedule = F::Schedule;
+
+    fn plain(&self) -> Result<Replay, ReplayError> {
+        Formulation::plain(self)
+    }
+
+    fn solve(
+        &self,
+        budget_bytes: u64,
+        starts: &[F::Schedule],
+        settings: &Settings,
+        listener: &dyn Listener,
+    ) -> Result<Outcome<F::Schedule>, SolveError> {
+        let watch = Watch::new(settings, listener);
+        let start = match watch.is_over() {
+            // Reading took all the time; no cost is below 0.
+            true => Start::TooLarge(0),
+            false => self.problem(budget_bytes, starts)?,
+        };
+        let mut outcome = match start {
+            Start::Infeasible { because, proof } => Outcome {
+                infeasible_because: Some(because),
+                proof: proof.filter(|_| settings.prove),
+                ..Outcome::new(0)
+            },
+            Start::Optimal {
+                schedule,
+                replay,
+                proof,
+            } => {
+                let mut outcome = Outcome::new(replay.cost);
+                outcome.take(schedule, replay);
+                outcome.proof = proof.filter(|_| settings.prove);
+                outcome
+            }
+            Start::Open(problem, bound) => {
+                let refuted = problem.refuted();
+                // A search may find a proof that can be written down.
+                let mut outcome = match refuted.is_some() && !settings.prove {
+                    true => Outcome::new(0),
+                    false => search::run(&problem, budget_bytes, bound, settings, &watch)?,
+                };
+                outcome.infeasible_because = outcome.infeasible_because.or(refuted);
+                outcome
+            }
+            Start::TooLarge(bound) => {
+                let found = match watch.is_over() {
+                    true => Heuristic::new(bound),
+                    false => self.heuristic(budget_bytes, bound, starts, settings, &watch)?,
+                };
+                let mut outcome = Outcome::new(found.bound);
+                outcome.moves = found.moves;
+                if let Some((schedule, replay)) = found.best {
+                    outcome.take(schedule, replay);
+                }
+                outcome
+            }
+        };
+        outcome.settle(settings.gap, listener.is_interrupted());
+        outcome.seconds = watch.elapsed().as_secs_f64();
+        Ok(outcome)
+    }
+}

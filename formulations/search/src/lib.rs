@@ -1,0 +1,40 @@
+//! What the search must know of a program for rematerialization, and the search itself, which is
+//! the same for all of them.
+//!
+//! | module | concept |
+//! |---|---|
+//! | `formulation` | [`Formulation`]: from an instance and a budget to a [`Problem`] |
+//! | `settings`, `listener`, `outcome`, `proof` | input and output of a solve |
+//! | `search` | the root beside the annealing, then the tree |
+//! | [`anneal`] | annealing over retained sets, for any landscape |
+//! | `watch`, `patience` | the time of a solve, and who may end it |
+//! | `ticker` | a thread beside a piece of work, and panics that end both |
+//! | [`recognise`] | published programs in models of unknown origin: their common parts |
+//! | [`random`] | numbers that look random, the same on every machine |
+#![deny(missing_docs)]
+#![forbid(unsafe_code)]
+
+pub mod anneal;
+mod formulation;
+mod listener;
+mod outcome;
+mod patience;
+mod proof;
+pub mod random;
+pub mod recognise;
+mod search;
+mod settings;
+mod ticker;
+mod watch;
+
+pub use formulation::{Formulation, Heuristic, Problem, Solvable, Start};
+pub use listener::{Listener, Progress, Unheard, Watching};
+pub use outcome::{Outcome, STAGE_SCHEDULES, SolveError, Status, relative_gap};
+pub use patience::Patience;
+pub use proof::BoundProof;
+pub use settings::{Effort, Settings};
+pub use ticker::{StopOnPanic, ticking};
+pub use watch::Watch;
+
+/// Bytes of stack of the threads on which doors to other languages solve: those of a main thread.
+pub const STACK_BYTES: usize = 8 << 20;

@@ -1,0 +1,176 @@
+//! The two phases of a solve.
+
+use super::annealing::{BesideRoot, FIRST_MOVES_PER_NODE};
+use super::state::{SearchShared, locked};
+use crate::anneal::{Landscape, PortfolioSettings};
+use crate::ticker::StopOnPanic;
+use crate::{Problem, SolveError};
+use rayon::ThreadPool;
+use remat_instances::schedule::BitMatrix;
+use remat_solver::beside::joined;
+use remat_solver::price::{
+    self, ApproachSettings, Root, RootSettings, TreeEnd, TreeProof, TreeSettings,
+};
+use remat_solver::threads;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+/// Rounds without a better schedule after which the annealing ends, when no time limit is given.
+const IDLE_ROUNDS: u32 = 6;
+/// Share of the time limit that a round beside the root gets at most.
+const ROUND_SHARE: f64 = 0.1;
+
+/// Root, if there is a tree to search below it, and the threads that annealed.
+type FirstPhase<P> = (Option<Root<P>>, ThreadPool);
+
+/// The first phase.
+pub(super) fn root_and_annealing<P: Problem>(
+    shared: &SearchShared<'_, P>,
+) -> Result<FirstPhase<P::Program>, SolveError> {
+    let settings = shared.settings;
+    let timed = shared.is_timed();
+    let [rounds, idle_rounds] = match timed {
+        true => [u32::MAX, u32::MAX],
+        false => settings.fixed_rounds(IDLE_ROUNDS),
+    };
+    let portfolio = PortfolioSettings {
+        seed: settings.seed,
+        moves_per_node: shared.moves_per_node(FIRST_MOVES_PER_NODE),
+        rounds,
+        idle_rounds,
+        time_limit: None,
+        round_share: ROUND_SHARE,
+        target: shared.incumbents.bound(),
+    };
+    let root_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let _stop = StopOnPanic(&shared.stop);
+        // The pool takes what threads the root's leaves.
+        let (begin, begun) = mpsc::channel();
+        let root = shared.program.clone().map(|program| {
+            let root_done = &root_done;
+            thread::Builder::new().spawn_scoped(scope, move || {
+                let _stop = StopOnPanic(&shared.stop);
+                // Nothing is sent where the other side fails.
+                let root = begun.recv().ok().and_then(|()| root(program, shared));
+                root_done.store(true, Ordering::Relaxed);
+                root
+            })
+        });
+        let root = root.transpose().map_err(SolveError::Thread)?;
+        let threads = settings.threads;
+        let pool = threads::pool(threads);
+        let pool = pool.map_err(|source| SolveError::Threads { threads, source })?;
+        // What is known before the root begins, it can have without a limit, too: the answer is the
+        // same each time.
+        let first = (!timed).then(|| pool.install(|| shared.problem.known(shared.watch)));
+        if let Some(best) = first.iter().flatten().min_by_key(|found| found.cost) {
+            shared.offer(best);
+        }
+        // Without a program nobody waits for it.
+        let _ = begin.send(());
+        pool.install(|| {
+            let mut generations = locked(&shared.generations);
+            let known = first.unwrap_or_else(|| shared.problem.known(shared.watch));
+            known.iter().for_each(|found| shared.keep(found));
+            generations.begin(known);
+            let beside = BesideRoot {
+                shared,
+                root_done: &root_done,
+            };
+            let portfolio = PortfolioSettings {
+                time_limit: shared.watch.left(),
+                ..portfolio
+            };
+            shared.anneal(&mut generations, &portfolio, &beside);
+            // Nothing is better than what meets the bound.
+            if generations
+                .best()
+                .is_some_and(|best| best.cost <= portfolio.target)
+            {
+                shared.stop.store(true, Ordering::Relaxed);
+            }
+        });
+        if timed && shared.is_closed() {
+            shared.stop.store(true, Ordering::Relaxed);
+        }
+        Ok((root.and_then(joined), pool))
+    })
+}
+
+/// Solves the root. What it cannot do leaves the combinatorial bound standing.
+fn root<P: Problem>(
+    program: Arc<P::Program>,
+    shared: &SearchShared<'_, P>,
+) -> Option<Root<P::Program>> {
+    let nodes = shared.problem.landscape().nodes();
+    let mut settings = RootSettings {
+        stop: Some(shared.stop.clone()),
+        pivots: shared.settings.root_iterations(nodes),
+        ..RootSettings::default()
+    };
+    let incumbents = &shared.incumbents;
+    let start = (shared.problem).root_start(&program, &shared.stop, &shared.incumbents);
+    // Of equal layers a few say more.
+    if start.is_none() {
+        settings.approach = Some(ApproachSettings::default());
+    }
+    let root = match start {
+        // Its bound was told already, and nobody asks for the proof.
+        Some(_) if shared.is_stopped() && !shared.settings.prove => return None,
+        Some(start) => Root::solve_from(program, &settings, incumbents, start),
+        None => Root::solve(program, &settings, None, incumbents),
+    };
+    let root = root.ok()?;
+    let known = incumbents.bound();
+    let bound = if root.is_infeasible() {
+        known
+    } else {
+        root.safe_bound()
+    };
+    incumbents.note_tree(bound, 0, root.iterations());
+    if root.is_infeasible() {
+        incumbents.prove_infeasible();
+    }
+    Some(root)
+}
+
+/// The second phase; what proves the bound, if that is wanted.
+pub(super) fn tree<P: Problem>(
+    mut root: Root<P::Program>,
+    shared: &SearchShared<'_, P>,
+) -> Option<TreeProof<P::Program>> {
+    let settings = shared.settings;
+    let of_root = settings.prove.then(|| root.proof());
+    if root.is_infeasible() || shared.is_stopped() || shared.is_closed() {
+        return of_root;
+    }
+    // The combinatorial bound may be above the root's.
+    root.learn_bound(shared.incumbents.bound());
+    if let Some(program) = &shared.program {
+        let near = |t: &f64| shared.problem.near(program, root.point(), *t);
+        let near: Vec<BitMatrix> = P::THRESHOLDS.iter().rev().map(near).collect();
+        shared.polish(&near);
+    }
+    let tree = TreeSettings {
+        gap: settings.gap,
+        beyond: shared.has_overtime(),
+        nodes: settings.tree_nodes(),
+        iterations: match shared.is_timed() {
+            true => u64::MAX,
+            false => settings.iterations,
+        },
+        lanes: settings.tree_lanes(),
+        prove: settings.prove,
+        ..TreeSettings::default()
+    };
+    // What the tree cannot do leaves the bound so far standing.
+    let Ok(outcome) = price::search(root, &tree, &shared.incumbents, shared) else {
+        return of_root;
+    };
+    if outcome.end == TreeEnd::Infeasible {
+        shared.incumbents.prove_infeasible();
+    }
+    outcome.proof
+}

@@ -1,0 +1,233 @@
+//! Budgets that nothing fits, by going back from the end of a plan.
+//!
+//! When the last node runs its inputs are in memory. Of tensors that are in memory together one was
+//! computed last: at that moment the others were there, and its own inputs. So a plan leads back to
+//! an empty memory, one tensor after the other, with room for each step. If no such way has room,
+//! no plan fits, in whatever order and however often it computes.
+//!
+//! Near the least budget few sets have room, which is where annealing finds nothing and relaxations
+//! say little.
+
+use remat_instances::instance::{Instance, NodeId};
+use std::collections::HashSet;
+
+/// Words of 64 tensors that are written at most: a fraction of a second. A training step of 37
+/// nodes takes 300 below its least budget.
+const WORDS_LIMIT: usize = 1 << 20;
+
+/// Returns whether a way back from the last node was looked for everywhere, and there is none
+/// within a budget in bytes. `false` says nothing.
+pub(crate) fn has_no_way_back(instance: &Instance, budget_bytes: u64) -> bool {
+    let (Some(last), Some(room)) = (
+        instance.ids().last(),
+        budget_bytes.checked_sub(instance.static_bytes()),
+    ) else {
+        return false;
+    };
+    let words = instance.len().div_ceil(64);
+    let mut words_left = WORDS_LIMIT;
+    let mut end = Tensors(vec![0; words].into());
+    end.insert(last);
+    let mut ways = vec![end.clone()];
+    let mut known = HashSet::from([end]);
+    while let Some(tensors) = ways.pop() {
+        if tensors.is_empty() {
+            return false;
+        }
+        for computed in tensors.ids() {
+            let Some(left) = words_left.checked_sub(words) else {
+                return false;
+            };
+            words_left = left;
+            let mut before = tensors.clone();
+            before.remove(computed);
+            for need in instance.node(computed).needs() {
+                before.insert(*need);
+            }
+            if before.bytes(instance) + run_bytes(instance, computed) > room {
+                continue;
+            }
+            before.leave_what_follows(instance);
+            if known.insert(before.clone()) {
+                ways.push(before);
+            }
+        }
+    }
+    true
+}
+
+/// Bytes that a node takes beside its inputs when it runs.
+fn run_bytes(instance: &Instance, id: NodeId) -> u64 {
+    let node = instance.node(id);
+    let way = &node.implementations[0];
+    let scratch = [false, true].map(|again| way.run_workspace_bytes(again));
+    let scratch = scratch.into_iter().min().unwrap_or(0);
+    node.output_bytes.saturating_add_signed(scratch)
+}
+
+/// Tensors that are in memory together, a bit for each node.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Tensors(Box<[u64]>);
+
+impl Tensors {
+    fn contains(&self, id: NodeId) -> bool {
+        self.0[id.index() / 64] >> (id.index() % 64) & 1 == 1
+    }
+
+    fn insert(&mut self, id: NodeId) {
+        self.0[id.index() / 64] |= 1 << (id.index() % 64);
+    }
+
+    fn remove(&mut self, id: NodeId) {
+        self.0[id.index() / 64] &= !(1 << (id.index() % 64));
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(|word| *word == 0)
+    }
+
+    /// The nodes, ascending.
+    fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + use<> {
+        let mut ids = Vec::new();
+        for (k, &word) in self.0.iter().enumerate() {
+            let mut word = word;
+            while word != 0 {
+                ids.push(NodeId::from(64 * k + word.trailing_zeros() as usize));
+                word &= word - 1;
+            }
+        }
+        ids.into_iter()
+    }
+
+    fn bytes(&self, instance: &Instance) -> u64 {
+        self.ids().map(|id| instance.node(id).output_bytes).sum()
+    }
+
+    /// Takes out what can be computed from the others, the last first: every way back from all of
+    /// them is one from those that are left, with more room.
+    fn leave_what_follows(&mut self, instance: &Instance) {
+        for id in self.ids().rev() {
+            let needs = instance.node(id).needs();
+            if needs.iter().all(|need| self.contains(*need)) {
+                self.remove(id);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checkmate::CheckmateFormulation;
+    use proptest::prelude::*;
+    use remat_instances::instance::{CostUnit, InstanceData, Node};
+    use remat_search::{Settings, Solvable, Status};
+
+    fn instance(nodes: Vec<Node>) -> Instance {
+        let data = InstanceData {
+            name: "test".into(),
+            cost_unit: CostUnit::arbitrary(),
+            host_link: None,
+            nodes,
+        };
+        Instance::new(data).unwrap()
+    }
+
+    /// Layers and their backward passes; the parameters' gradients are read by the last node.
+    fn trained(layers: usize) -> Instance {
+        let node = |needs: Vec<usize>, bytes| {
+            let needs = needs.into_iter().map(NodeId::from).collect();
+            (needs, bytes)
+        };
+        let mut nodes: Vec<(Vec<NodeId>, u64)> = Vec::new();
+        for k in 0..layers {
+            nodes.push(node((0..k).last().into_iter().collect(), 20));
+        }
+        let mut gradients = Vec::new();
+        let mut above = layers - 1;
+        for k in (0..layers).rev() {
+            nodes.push(node(vec![k.min(above), k.max(above)], 20));
+            let inner = nodes.len() - 1;
+            nodes.push(node(vec![inner], 10));
+            gradients.push(inner + 1);
+            nodes.push(node(vec![inner], 20));
+            above = inner + 2;
+        }
+        nodes.push(node(gradients, 0));
+        let named = nodes
+            .into_iter()
+            .enumerate()
+            .map(|(i, (mut needs, bytes))| {
+                needs.dedup();
+                Node::forward(format!("n{i}"), needs, 1, bytes)
+            });
+        instance(named.collect())
+    }
+
+    #[test]
+    fn budgets_below_the_least_are_refuted() {
+        let graph = trained(5);
+        let least = (1..)
+            .find(|budget| !has_no_way_back(&graph, *budget))
+            .unwrap();
+        // The last layer's step beside the gradients of all but one of the others.
+        assert!(least > bound_of_one_node(&graph), "{least}");
+        let formulation = CheckmateFormulation::new(graph);
+        let settings = Settings::default();
+        let below = formulation.solve(least - 1, &[], &settings, &());
+        let below = below.unwrap();
+        assert_eq!(below.status, Status::Infeasible);
+        let because = below.infeasible_because.unwrap();
+        assert!(because.contains("in any order"), "{because}");
+    }
+
+    fn bound_of_one_node(graph: &Instance) -> u64 {
+        crate::bound::smallest_budget(graph).needed_bytes
+    }
+
+    /// Returns whether some sequence of computations within a budget reaches the last node.
+    fn is_reachable(graph: &Instance, budget: u64) -> bool {
+        let n = graph.len();
+        let bytes = |set: u32| -> u64 {
+            let ids = (0..n).filter(|i| set >> i & 1 == 1);
+            ids.map(|i| graph.node(NodeId::from(i)).output_bytes).sum()
+        };
+        let mut known = vec![false; 1 << n];
+        let mut open = vec![0u32];
+        known[0] = true;
+        while let Some(set) = open.pop() {
+            let computed = (0..n).filter(|&i| {
+                let needs = graph.node(NodeId::from(i)).needs();
+                needs.iter().all(|need| set >> need.0 & 1 == 1)
+            });
+            let computed = computed
+                .map(|i| set | 1 << i)
+                .filter(|s| bytes(*s) <= budget);
+            let freed = (0..n).map(|i| set & !(1 << i));
+            for next in computed.chain(freed).collect::<Vec<_>>() {
+                if !std::mem::replace(&mut known[next as usize], true) {
+                    open.push(next);
+                }
+            }
+        }
+        (0..1u32 << n).any(|set| known[set as usize] && set >> (n - 1) & 1 == 1)
+    }
+
+    proptest! {
+        #[test]
+        fn a_way_back_is_a_plan(
+            sizes in prop::collection::vec(0u64..5, 2..9),
+            edges in prop::collection::vec(any::<bool>(), 36),
+            budget in 1u64..24,
+        ) {
+            let mut edges = edges.into_iter();
+            let nodes = sizes.iter().enumerate().map(|(i, bytes)| {
+                let needs = (0..i).filter(|_| edges.next().unwrap_or(false));
+                let needs = needs.map(NodeId::from).collect();
+                Node::forward(format!("n{i}"), needs, 1, *bytes)
+            });
+            let graph = instance(nodes.collect());
+            prop_assert_eq!(has_no_way_back(&graph, budget), !is_reachable(&graph, budget));
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The instance as flat arrays, laid out for the inner loop.
+
+use remat_instances::instance::{Instance, NodeId};
+use remat_search::anneal::Flip;
+
+/// Stands for the parent of a node that is no by-product.
+pub const NO_PARENT: u32 = u32::MAX;
+
+/// View of an instance for the search: inputs, users, sizes and costs, one array each.
+///
+/// Sizes and costs are `f64`: every value and every sum is an integer below 2^53 (the instance
+/// promises it), so the arithmetic is exact, and sums of excess vectorise.
+pub struct CheckmateLandscape {
+    /// Number of nodes, and of stages.
+    pub n: usize,
+    /// Words of one row of bits over the nodes.
+    pub words: usize,
+    need_start: Vec<u32>,
+    needs: Vec<u32>,
+    /// Bytes that each input frees behind its last reader.
+    frees: Vec<f64>,
+    user_start: Vec<u32>,
+    users: Vec<u32>,
+    /// The parent of a by-product, or [`NO_PARENT`].
+    pub parent: Vec<u32>,
+    /// Nodes that are never recomputed, as words of bits; empty where there is no such node.
+    once: Vec<u64>,
+    /// Output size in bytes.
+    pub bytes: Vec<f64>,
+    /// Workspace of the first computation in bytes.
+    pub workspace: Vec<f64>,
+    /// Workspace of a recomputation in bytes.
+    pub workspace_again: Vec<f64>,
+    /// Cost of the first computation in the instance's unit.
+    pub cost: Vec<f64>,
+    /// Cost of a recomputation.
+    pub cost_again: Vec<f64>,
+    /// Cost of a page-in by tensor; empty in a program without pages.
+    pub page_in: Vec<f64>,
+    /// Memory for activations: the budget less the fixed memory, in bytes. Negative where nothing
+    /// fits.
+    pub capacity: f64,
+    /// True if there is no backward pass.
+    pub is_general: bool,
+}
+
+impl CheckmateLandscape {
+    /// Bytes by which the stages of a flip change.
+    #[inline]
+    pub(super) fn shift(&self, flip: Flip) -> f64 {
+        let bytes = self.bytes[flip.tensor as usize];
+        if flip.keep { bytes } else { -bytes }
+    }
+
+    /// Flattens `instance` for a budget in bytes.
+    pub fn new(instance: &Instance, budget_bytes: u64) -> Self {
+        let n = instance.len();
+        let (mut need_start, mut needs) = (vec![0u32], Vec::new());
+        let (mut user_start, mut users) = (vec![0u32], Vec::new());
+        for i in instance.ids() {
+            needs.extend(instance.needs(i).iter().map(|d| d.0));
+            need_start.push(needs.len() as u32);
+            users.extend(instance.users(i).iter().map(|d| d.0));
+            user_start.push(users.len() as u32);
+        }
+        let of =
+            |f: &dyn Fn(NodeId) -> u64| instance.ids().map(|i| f(i) as f64).collect::<Vec<f64>>();
+        let capacity = budget_bytes as f64 - instance.static_bytes() as f64;
+        let mut once = vec![0; n.div_ceil(64)];
+        for i in instance.ids().filter(|i| !instance.may_recompute(*i)) {
+            once[i.index() / 64] |= 1 << (i.index() % 64);
+        }
+        if once.iter().all(|word| *word == 0) {
+            once.clear();
+        }
+        let frees = needs
+            .iter()
+            .map(|d| instance.node(NodeId(*d)).output_bytes as f64);
+        let is_general = instance.backward_start().is_none_or(|f| f.index() >= n);
+        CheckmateLandscape {
+            is_general,
+            n,
+            frees: frees.collect(),
+            once,
+            words: n.div_ceil(64),
+            need_start,
+            needs,
+            user_start,
+            users,
+            parent: instance
+                .nodes()
+                .iter()
+                .map(|v| v.parent().map_or(NO_PARENT, |p| p.0))
+                .collect(),
+            bytes: of(&|i| instance.node(i).output_bytes),
+            workspace: of(&|i| instance.node(i).run_workspace_bytes(false)),
+            workspace_again: of(&|i| instance.node(i).run_workspace_bytes(true)),
+            cost: of(&|i| instance.node(i).run_cost(false)),
+            cost_again: of(&|i| instance.node(i).run_cost(true)),
+            page_in: Vec::new(),
+            capacity,
+        }
+    }
+
+    /// Bytes that the recomputations of what is never recomputed count for, among some.
+    #[inline]
+    pub fn never_bytes(&self, mut again: impl Iterator<Item = usize>) -> f64 {
+        match !self.once.is_empty() && again.any(|i| self.is_once(i)) {
+            true => self.capacity.max(0.0) + 1.0,
+            false => 0.0,
+        }
+    }
+
+    /// Returns whether a node is never recomputed.
+    #[inline]
+    pub fn is_once(&self, i: usize) -> bool {
+        self.once
+            .get(i / 64)
+            .is_some_and(|word| word >> (i % 64) & 1 != 0)
+    }
+
+    /// Inputs of a node.
+    #[inline]
+    pub fn needs(&self, k: usize) -> &[u32] {
+        &self.needs[self.need_start[k] as usize..self.need_start[k + 1] as usize]
+    }
+
+    /// Inputs of a node, with the bytes that they free behind it if it reads them last.
+    #[inline]
+    pub fn reads(&self, k: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
+        let range = self.need_start[k] as usize..self.need_start[k + 1] as usize;
+        let frees = self.frees[range.clone()].iter();
+        self.needs[range].iter().copied().zip(frees.copied())
+    }
+
+    /// An input frees more bytes than its own behind a reader.
+    pub(crate) fn free_again(&mut self, input: u32, reader: usize, bytes: u64) {
+        for at in self.need_start[reader] as usize..self.need_start[reader + 1] as usize {
+            if self.needs[at] == input {
+                self.frees[at] += bytes as f64;
+            }
+        }
+    }
+
+    /// Users of a node.
+    #[inline]
+    pub fn users(&self, k: usize) -> &[u32] {
+        &self.users[self.user_start[k] as usize..self.user_start[k + 1] as usize]
+    }
+
+    /// Median cost of a recomputation per byte of the nodes that have both: what a byte is worth.
+    pub fn byte_price(&self) -> f64 {
+        self.median_price(|_| 1.0)
+    }
+
+    /// Median cost of a recomputation per byte and stage between first computation and last use:
+    /// what it costs to be without a byte for a stage.
+    pub fn absence_price(&self) -> f64 {
+        self.median_price(|i| {
+            let last = self.users(i).last().map_or(i, |&q| q as usize);
+            (last - i).max(1) as f64
+        })
+    }
+
+    fn median_price(&self, stages: impl Fn(usize) -> f64) -> f64 {
+        let mut ratio: Vec<f64> = (0..self.n)
+            .filter(|&i| self.bytes[i] > 0.0 && self.cost_again[i] > 0.0)
+            .map(|i| self.cost_again[i] / self.bytes[i] / stages(i))
+            .collect();
+        ratio.sort_by(f64::total_cmp);
+        ratio.get(ratio.len() / 2).copied().unwrap_or(1.0)
+    }
+}

@@ -1,0 +1,75 @@
+//! Words of proofs for Checkmate's rows and quantities.
+
+use super::{CheckmateGraph, Quantity, Row};
+use crate::life::multipliers;
+use crate::life::proof::{self, Proven, write_branch, write_list, write_pairs};
+use remat_instances::Instance;
+use remat_search::BoundProof;
+use remat_solver::price::TreeProof;
+use std::fmt::Write;
+
+/// The proof of a tree's bound; `graph` is the instance's for the budget.
+pub fn tree_proof(
+    instance: &Instance,
+    budget_bytes: u64,
+    graph: &CheckmateGraph,
+    tree: &TreeProof<CheckmateGraph>,
+) -> BoundProof {
+    proof::of_tree(instance, budget_bytes, graph, tree)
+}
+
+impl Proven for CheckmateGraph {
+    const NAME: &'static str = "checkmate";
+
+    fn multipliers(&self, rows: &[Row], duals: &[f64]) -> Option<(u32, Vec<i128>)> {
+        multipliers(self, rows, duals)
+    }
+
+    fn write_row(&self, row: &Row, text: &mut String) {
+        // Writing to a string cannot fail.
+        match row {
+            Row::Need { node, reader } => {
+                let _ = write!(text, "need {node} {reader}");
+            }
+            Row::Input { stage, node, input } => {
+                let _ = write!(text, "input {stage} {node} {input}");
+            }
+            Row::Parent { stage, node } => {
+                let _ = write!(text, "parent {stage} {node}");
+            }
+            Row::Memory { stage, node, gauge } => {
+                let unit = self.gauges[*gauge as usize].unit;
+                let _ = write!(text, "memory {stage} {node} {unit}");
+            }
+            Row::Cover(at) => {
+                let (most, made) = (at.cover.most, at.made);
+                let _ = write!(text, "cover {} {} {most} {made}", at.stage, at.node);
+                write_pairs(at.cover.weights.iter().copied(), text);
+            }
+            Row::Path(cut) => {
+                let _ = write!(text, "path {} {}", cut.from, cut.reader);
+                write_list(cut.path.iter(), text);
+            }
+            Row::PathMemory(cut) => {
+                let path = &cut.path;
+                let _ = write!(text, "path-memory {} {}", path.from, path.reader);
+                write_list(path.path.iter(), text);
+                write_list(cut.staying.iter(), text);
+                write_pairs(cut.companions.iter().copied(), text);
+                let _ = write!(text, " {}", cut.other_bytes);
+            }
+            Row::Branch(branch) => {
+                text.push_str("branch ");
+                write_branch(self, branch, text);
+            }
+        }
+    }
+
+    fn write_quantity(&self, quantity: &Quantity, text: &mut String) {
+        let _ = match quantity {
+            Quantity::Starts { first, last, .. } => write!(text, "starts {first} {last}"),
+            Quantity::Held { stage, .. } => write!(text, "held {stage}"),
+        };
+        write_list(quantity.of().list(&self.classes).iter(), text);
+    }
+}

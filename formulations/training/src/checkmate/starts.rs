@@ -1,0 +1,156 @@
+//! First schedules: baselines that fit.
+
+use super::anneal::{CheckmateLandscape, seek};
+use crate::baselines;
+use rayon::prelude::*;
+use remat_instances::instance::Instance;
+use remat_instances::schedule::CheckmateSchedule;
+use remat_instances::simulate::{self, Replay};
+use remat_search::anneal::{Found, Observer};
+use remat_search::{Patience, Watch};
+
+/// Nodes up to which all quick baselines take well under a second.
+const ALL_QUICK_UP_TO: usize = 2_000;
+/// Nodes up to which those take seconds that hold a bit for each tensor and stage.
+const BITS_UP_TO: usize = 20_000;
+/// Baselines that are quick and may fit: what a short time limit falls back to, and where some
+/// annealing runs start.
+const QUICK: [&str; 8] = [
+    "gap-greedy",
+    "ap-greedy",
+    "dtr",
+    "linearised-sqrt",
+    "linearised-greedy",
+    "chen-greedy",
+    "pytorch-min-cut",
+    "pytorch-budget",
+];
+/// The first of them, for large graphs, where annealing alone takes long to come down to the
+/// budget.
+const FOR_LARGE: usize = 2;
+/// Nodes from which on annealing from everything takes long to come down to the budget.
+const SOUGHT_FROM: usize = 1_500;
+/// Cost of a schedule that leaves little to a search from one that does not fit, in that of
+/// computing every node once.
+const DECENT: f64 = 1.25;
+/// Share of the time left that baselines get at most: the rest is the search's.
+const TIME_SHARE: f64 = 0.3;
+/// The same for a search from a schedule that does not fit, and the seed of that.
+const SEEK_SHARE: f64 = 0.5;
+const SEED: u64 = 0;
+
+/// A schedule that fits, replayed.
+pub(crate) struct Known {
+    pub schedule: CheckmateSchedule,
+    pub replay: Replay,
+}
+
+impl From<&Known> for Found {
+    fn from(known: &Known) -> Found {
+        Found {
+            cost: known.replay.cost,
+            retained: known.schedule.retained.to_bits(),
+        }
+    }
+}
+
+/// Given schedules and baselines that fit.
+pub(super) fn known(
+    instance: &Instance,
+    budget_bytes: u64,
+    starts: &[CheckmateSchedule],
+    watch: &Watch<'_>,
+) -> Vec<Known> {
+    let starts = starts.iter().cloned();
+    let given = starts.filter_map(|s| replayed(instance, budget_bytes, s));
+    let mut known: Vec<Known> = given.collect();
+    known.extend(fitting_baselines(instance, budget_bytes, watch));
+    known
+}
+
+/// The schedules of quick baselines that fit; on large graphs where none does at a decent cost,
+/// what a search from the one with the least peak finds.
+pub(crate) fn fitting_baselines(
+    instance: &Instance,
+    budget_bytes: u64,
+    watch: &Watch<'_>,
+) -> Vec<Known> {
+    let n = instance.len();
+    let (names, share) = match n {
+        0..=ALL_QUICK_UP_TO => (&QUICK[..], 1.0),
+        n if n <= BITS_UP_TO => (&QUICK[..FOR_LARGE], TIME_SHARE),
+        _ => (&QUICK[..FOR_LARGE], 1.0),
+    };
+    let run = |name: &str, patience: Patience<'_>| {
+        let baseline = baselines::by_name(name)?;
+        let schedule = baseline.run_until(instance, budget_bytes, patience).ok()?;
+        let replay = simulate::checkmate(instance, &schedule).ok()?;
+        Some(Known { schedule, replay })
+    };
+    let tried: Vec<Known> = watch.within(share, |patience| {
+        let tried = names.par_iter().filter_map(|name| run(name, patience));
+        tried.collect()
+    });
+    let fits = |known: &Known| known.replay.peak_bytes <= budget_bytes;
+    let (mut known, others): (Vec<_>, Vec<_>) = tried.into_iter().partition(fits);
+    let decent = DECENT * instance.base_cost() as f64;
+    if n >= SOUGHT_FROM && known.iter().all(|k| k.replay.cost as f64 > decent) {
+        let nearest = others.iter().min_by_key(|k| k.replay.peak_bytes);
+        let (sought, evicted) = watch.within(SEEK_SHARE, |patience| {
+            // Among the quick ones up to there.
+            let has_turn = n > ALL_QUICK_UP_TO && n <= BITS_UP_TO;
+            let evicted = || {
+                let found = has_turn.then(|| run("dtr", patience)).flatten();
+                found.filter(fits)
+            };
+            let sought = || sought(instance, budget_bytes, nearest?, watch, patience);
+            rayon::join(sought, evicted)
+        });
+        known.extend(sought.into_iter().chain(evicted));
+    }
+    known
+}
+
+/// A schedule that fits, found from one that nearly does.
+fn sought(
+    instance: &Instance,
+    budget_bytes: u64,
+    from: &Known,
+    watch: &Watch<'_>,
+    patience: Patience<'_>,
+) -> Option<Known> {
+    let graph = CheckmateLandscape::new(instance, budget_bytes);
+    let time = watch.left().map(|left| left.mul_f64(SEEK_SHARE));
+    let retained = &from.schedule.retained;
+    let found = seek(&graph, retained, SEED, time, &Waiting(patience))?;
+    let schedule = CheckmateSchedule::cheapest(instance, found.retained);
+    fitting(instance, budget_bytes, schedule)
+}
+
+/// Somebody who waits.
+struct Waiting<'a>(Patience<'a>);
+
+impl Observer for Waiting<'_> {
+    fn is_over(&self) -> bool {
+        self.0.is_over()
+    }
+}
+
+/// A schedule, if it executes and fits.
+pub(super) fn fitting(
+    instance: &Instance,
+    budget_bytes: u64,
+    schedule: CheckmateSchedule,
+) -> Option<Known> {
+    let replay = simulate::checkmate(instance, &schedule).ok()?;
+    let fits = replay.peak_bytes <= budget_bytes;
+    fits.then_some(Known { schedule, replay })
+}
+
+/// A schedule with the cheapest computations for what it retains, if it executes and fits.
+fn replayed(instance: &Instance, budget_bytes: u64, schedule: CheckmateSchedule) -> Option<Known> {
+    // What shape it has is checked by a replay, before its rows are used.
+    simulate::checkmate(instance, &schedule).ok()?;
+    let schedule = CheckmateSchedule::cheapest(instance, schedule.retained);
+    fitting(instance, budget_bytes, schedule)
+}

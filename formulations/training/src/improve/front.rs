@@ -1,0 +1,340 @@
+//! The front door: a plan goes in, a plan that is no worse comes out.
+
+use super::graph::RunGraph;
+use remat_instances::instance::{Instance, Precedence};
+use remat_instances::plan::{Computation, Plan, PlanDocument};
+use remat_instances::simulate::{self, Replay, ReplayError};
+use remat_memory::order::{OrderSearch, OrderSettings};
+use remat_search::{Listener, Unheard};
+use std::time::{Duration, Instant};
+
+/// Numbers that tune the improvement of plans. None changes that a result is no worse.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImproveTuning {
+    /// Executed sets that the search for the order of all steps looks at, at most: plans of small
+    /// graphs and of training steps are proven within a few thousand.
+    pub states: u64,
+    /// Executed sets for the order of what is left without one recomputation.
+    pub drop_states: u64,
+    /// Searches for such orders at most; what fits as it stands needs none.
+    pub drop_searches: usize,
+    /// Computations of a plan up to which orders are searched without one recomputation each.
+    pub drop_computations: usize,
+}
+
+impl Default for ImproveTuning {
+    fn default() -> Self {
+        ImproveTuning {
+            states: 50_000,
+            drop_states: 2_000,
+            drop_searches: 64,
+            drop_computations: 1_000,
+        }
+    }
+}
+
+/// Reason why a plan cannot be improved.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ImproveError {
+    /// It cannot be executed.
+    #[error("the plan cannot be executed: {0}")]
+    Replay(#[from] ReplayError),
+    /// It copies tensors to the host: an order of computations says nothing of copies.
+    #[error(
+        "statement {step} copies a tensor to the host, and the steps of such plans are not moved; give a plan without copies"
+    )]
+    Copies {
+        /// Position of the statement, from 0.
+        step: usize,
+    },
+}
+
+/// An improvement of a plan to be made.
+///
+/// ```
+/// use remat_formulations::improve::Improve;
+/// use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
+/// use remat_instances::{plan::Plan, schedule::CheckmateSchedule};
+///
+/// // Two large tensors that are made one after the other, and read one after the other.
+/// let need = |k: u32| vec![NodeId(k)];
+/// let nodes = vec![
+///     Node::forward("a", vec![], 1, 8),
+///     Node::forward("b", vec![], 1, 8),
+///     Node::forward("of a", need(0), 1, 1),
+///     Node::forward("of b", need(1), 1, 1),
+///     Node::forward("end", vec![NodeId(2), NodeId(3)], 1, 1),
+/// ];
+/// let data = InstanceData { name: "five".into(), cost_unit: CostUnit::arbitrary(), host_link: None, nodes };
+/// let instance = Instance::new(data)?;
+/// let plan = Plan::from_checkmate(&instance, &CheckmateSchedule::checkpoint_all(&instance))?;
+/// let better = Improve::new(&instance, &plan).run()?;
+/// assert_eq!((better.before.peak_bytes, better.replay.peak_bytes), (17, 10));
+/// assert_eq!(better.replay.cost, better.before.cost);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Improve<'a> {
+    instance: &'a Instance,
+    plan: &'a Plan,
+    budget_bytes: Option<u64>,
+    time_limit: Option<Duration>,
+    threads: usize,
+    seed: u64,
+    tuning: ImproveTuning,
+    listener: &'a dyn Listener,
+}
+
+/// A plan that is no worse than another one.
+#[derive(Clone, Debug)]
+pub struct Improved {
+    /// The plan.
+    pub plan: Plan,
+    /// Its replay.
+    pub replay: Replay,
+    /// Replay of the plan that was given.
+    pub before: Replay,
+    /// Budget that it was made for, in bytes.
+    pub budget_bytes: Option<u64>,
+    /// Recomputations that went.
+    pub dropped: usize,
+    /// Time taken, in seconds.
+    pub seconds: f64,
+}
+
+impl Improved {
+    /// The plan as a document, with its claims.
+    pub fn document(&self, instance: &Instance) -> PlanDocument {
+        let plan = self.plan.clone();
+        PlanDocument::of(instance, plan, &self.replay, self.budget_bytes)
+    }
+}
+
+impl<'a> Improve<'a> {
+    /// An improvement of a plan of an instance.
+    pub fn new(instance: &'a Instance, plan: &'a Plan) -> Self {
+        Improve {
+            instance,
+            plan,
+            budget_bytes: None,
+            time_limit: None,
+            threads: 0,
+            seed: 0,
+            tuning: ImproveTuning::default(),
+            listener: &(),
+        }
+    }
+
+    /// The same for a budget in bytes: a plan within it becomes cheaper, one above it comes to fit
+    /// where an order for that is found. Without one the peak comes first, then the cost.
+    pub fn budget(self, budget_bytes: u64) -> Self {
+        Improve {
+            budget_bytes: Some(budget_bytes),
+            ..self
+        }
+    }
+
+    /// The same with a time limit. Without one the answer depends on plan, budget and seed alone.
+    pub fn time_limit(self, limit: Duration) -> Self {
+        Improve {
+            time_limit: Some(limit),
+            ..self
+        }
+    }
+
+    /// The same on so many threads; 0 for one per core.
+    pub fn threads(self, threads: usize) -> Self {
+        Improve { threads, ..self }
+    }
+
+    /// The same with a seed of random choices.
+    pub fn seed(self, seed: u64) -> Self {
+        Improve { seed, ..self }
+    }
+
+    /// The same with other numbers that tune.
+    pub fn tuning(self, tuning: ImproveTuning) -> Self {
+        Improve { tuning, ..self }
+    }
+
+    /// The same with a listener, who may end it.
+    pub fn listener(self, listener: &'a dyn Listener) -> Self {
+        Improve { listener, ..self }
+    }
+
+    /// Improves.
+    ///
+    /// # Errors
+    /// [`ImproveError`] for a plan that cannot be executed, and for one that copies to the host.
+    pub fn run(&self) -> Result<Improved, ImproveError> {
+        let begun = Instant::now();
+        let before = simulate::plan(self.instance, self.plan)?;
+        if let Some(step) = self.plan.first_copy() {
+            return Err(ImproveError::Copies { step });
+        }
+        let mut work = Work {
+            asked: self,
+            begun,
+            rules: Precedence::of(self.instance, self.plan.semantics),
+            best: Replayed {
+                plan: self.plan.clone(),
+                replay: before.clone(),
+            },
+            searches: self.tuning.drop_searches,
+        };
+        let trimmed = self.plan.optimised(self.instance)?;
+        work.offer(trimmed);
+        let budget = self.budget_bytes;
+        if budget.is_none_or(|budget| work.best.replay.peak_bytes > budget)
+            && let Some(plan) = work.in_better_order(&work.best.plan, budget, self.tuning.states)
+        {
+            work.offer(plan);
+        }
+        let computations = |replay: &Replay| replay.computations;
+        let kept = computations(&work.best.replay);
+        work.drop_recomputations();
+        Ok(Improved {
+            dropped: kept.saturating_sub(computations(&work.best.replay)),
+            plan: work.best.plan,
+            replay: work.best.replay,
+            before,
+            budget_bytes: budget,
+            seconds: begun.elapsed().as_secs_f64(),
+        })
+    }
+}
+
+struct Replayed {
+    plan: Plan,
+    replay: Replay,
+}
+
+/// An improvement on its way.
+struct Work<'a> {
+    asked: &'a Improve<'a>,
+    begun: Instant,
+    rules: Precedence,
+    best: Replayed,
+    /// Searches for orders without a recomputation that are left.
+    searches: usize,
+}
+
+impl Work<'_> {
+    /// Bytes above the budget, cost, peak: less is better, the first first. Without a budget the
+    /// peak comes before the cost.
+    fn rank(&self, replay: &Replay) -> [u64; 3] {
+        let (cost, peak) = (replay.cost, replay.peak_bytes);
+        match self.asked.budget_bytes {
+            Some(budget) => [peak.saturating_sub(budget), cost, peak],
+            None => [0, peak, cost],
+        }
+    }
+
+    /// Takes over a plan that can be executed and is better; returns whether it is.
+    fn offer(&mut self, plan: Plan) -> bool {
+        let Ok(replay) = simulate::plan(self.asked.instance, &plan) else {
+            return false;
+        };
+        let is_better = self.rank(&replay) < self.rank(&self.best.replay);
+        if is_better {
+            self.best = Replayed { plan, replay };
+        }
+        is_better
+    }
+
+    fn left(&self) -> Option<Duration> {
+        let limit = self.asked.time_limit;
+        limit.map(|limit| limit.saturating_sub(self.begun.elapsed()))
+    }
+
+    fn is_over(&self) -> bool {
+        self.asked.listener.is_interrupted() || self.left().is_some_and(|left| left.is_zero())
+    }
+
+    /// The computations of a plan in the order with the least peak that is found, or one within a
+    /// budget.
+    fn in_better_order(&self, plan: &Plan, budget: Option<u64>, states: u64) -> Option<Plan> {
+        let asked = self.asked;
+        let instance = asked.instance;
+        let computations = plan.computations_in_order(instance).ok()?;
+        let made = RunGraph::of(instance, plan.semantics, &self.rules, &computations)?;
+        let quiet = Unheard(asked.listener);
+        let search = OrderSearch::new(&made.graph).settings(OrderSettings {
+            time_limit: self.left(),
+            budget_bytes: budget,
+            states,
+            threads: asked.threads,
+            seed: asked.seed,
+            ..OrderSettings::default()
+        });
+        let outcome = search.listener(&quiet).run().ok()?;
+        let own = outcome.order.iter().filter(|v| v.index() < made.runs);
+        let runs: Vec<Computation> = own.map(|v| computations.runs[v.index()]).collect();
+        Plan::of_computations(instance, plan.semantics, &runs).ok()
+    }
+
+    /// Leaves out recomputations, the dearest first, as long as what is left is better.
+    fn drop_recomputations(&mut self) {
+        while !self.is_over() && self.drop_one() {}
+    }
+
+    /// Leaves out the dearest recomputation that can go; returns whether one could.
+    fn drop_one(&mut self) -> bool {
+        let instance = self.asked.instance;
+        let semantics = self.best.plan.semantics;
+        let Ok(computations) = self.best.plan.computations_in_order(instance) else {
+            return false;
+        };
+        let runs = computations.runs;
+        let without = |k: usize| {
+            let rest = runs.iter().enumerate().filter(|(i, _)| *i != k);
+            let rest: Vec<Computation> = rest.map(|(_, run)| *run).collect();
+            Plan::of_computations(instance, semantics, &rest).ok()
+        };
+        let dearest = dearest_recomputations(instance, &runs);
+        let mut blocked = Vec::new();
+        for k in dearest {
+            if self.is_over() {
+                return false;
+            }
+            let Some(plan) = without(k) else { continue };
+            if self.offer(plan.clone()) {
+                return true;
+            }
+            blocked.push(plan);
+        }
+        let tuning = &self.asked.tuning;
+        if runs.len() > tuning.drop_computations {
+            return false;
+        }
+        let limit = self
+            .asked
+            .budget_bytes
+            .unwrap_or(self.best.replay.peak_bytes);
+        for plan in blocked {
+            if self.searches == 0 || self.is_over() {
+                return false;
+            }
+            self.searches -= 1;
+            let better = self.in_better_order(&plan, Some(limit), tuning.drop_states);
+            if better.is_some_and(|plan| self.offer(plan)) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// Positions of computations of nodes that ran before, the dearest first.
+fn dearest_recomputations(instance: &Instance, runs: &[Computation]) -> Vec<usize> {
+    let mut seen = vec![false; instance.len()];
+    let mut again: Vec<(u64, usize)> = Vec::new();
+    for (k, run) in runs.iter().enumerate() {
+        if std::mem::replace(&mut seen[run.node.index()], true) {
+            let node = instance.node(run.node);
+            let way = &node.implementations[usize::from(run.implementation)];
+            again.push((way.recompute_cost, k));
+        }
+    }
+    again.sort_by_key(|(cost, k)| (std::cmp::Reverse(*cost), *k));
+    again.into_iter().map(|(_, k)| k).collect()
+}

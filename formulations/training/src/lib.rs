@@ -1,0 +1,61 @@
+//! Rematerialization: from a training graph and a memory budget to a plan and a proof of how good
+//! it is.
+//!
+//! Instances, schedules and plans are those of [`remat_instances`]; the engine is
+//! [`remat_solver::price`].
+//!
+//! ```
+//! use remat_formulations::{Budget, Solve};
+//! use std::time::Duration;
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let file = folder.path().join("graph.json");
+//! # std::fs::write(&file, remat_instances::write_instance(&remat_formulations::zoo::build(&"zoo:chain?n=9".parse()?)?))?;
+//! # let path = &file;
+//! let instance = remat_formulations::read(path)?;
+//! let limit = Duration::from_secs(30);
+//! let solution = Solve::new(&instance, Budget::Percent(70.0)).time_limit(limit).run()?;
+//! println!("{} >= {}", solution.objective()?, solution.bound);
+//! solution.plan()?.write(path.with_extension("plan"))?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | module | concept |
+//! |---|---|
+//! | [`solve`] | the front door: [`Solve`], [`Frontier`], [`MaxBatch`], [`Baselines`] |
+//! | [`checkmate`] | Checkmate's integer program: the forms that are solved, their cuts, their annealing |
+//! | [`monet`] | MONeT's integer program: as it was published, its interval form, its annealing |
+//! | [`life`] | lives of tensors: what interval forms share |
+//! | [`baselines`] | the known ways to get a schedule without an integer program |
+//! | [`offload`] | recomputation and offloading together |
+//! | [`poet`] | POET's integer program: recomputation and pages, costs added up |
+//! | [`reduce`] | instances that lose nodes and digits, for a delta debugger |
+//! | [`reorder`] | the order of first computations, searched for a budget |
+//! | [`improve`] | the steps of a plan in a better order |
+//! | [`bound`] | combinatorial dual bounds that need no linear program |
+//!
+//! Orders and addresses are those of [`remat_memory`], raw programs those of `remat_models`.
+#![deny(missing_docs)]
+#![forbid(unsafe_code)]
+
+pub mod baselines;
+pub mod bound;
+pub mod checkmate;
+pub mod improve;
+pub mod life;
+pub mod monet;
+pub mod offload;
+pub mod poet;
+pub mod reduce;
+pub mod reorder;
+pub mod solve;
+
+pub use remat_instances::{Budget, Instance, read, zoo};
+pub use remat_search::{
+    Effort, Formulation, Listener, Outcome, Settings, Solvable, SolveError, Status,
+};
+pub use solve::{Baselines, Frontier, MaxBatch, Solve};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

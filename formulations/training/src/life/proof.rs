@@ -1,0 +1,147 @@
+//! Proofs of bounds, as text (`remat-proof/2`, `docs/proof.md`) that can be checked without the
+//! solver: the same for every program whose columns are stretches of lives, or trips.
+
+use remat_instances::instance::{Instance, NodeId};
+use remat_search::BoundProof;
+use remat_solver::price::{Branch, Program, TreeProof};
+use std::fmt::Write;
+
+/// A program that is known to the checker of proofs: its rows and quantities have words.
+pub(crate) trait Proven: Program {
+    /// Name of the program.
+    const NAME: &'static str;
+
+    /// Duals in fixed point with so many bits behind the point, as for
+    /// [`Pricing::lagrangian_bound`](remat_solver::price::Pricing::lagrangian_bound); `None` where
+    /// they prove nothing.
+    fn multipliers(&self, rows: &[Self::Row], duals: &[f64]) -> Option<(u32, Vec<i128>)>;
+    /// A cost above which a bound says that nothing fits.
+    fn beyond(&self) -> u64 {
+        self.cost_upper_bound()
+    }
+    /// Writes what the program is about beside instance and budget, in lines.
+    fn write_terms(&self, _: &Instance, _: &mut String) {}
+
+    /// Returns whether a proof has no need of a row: an equation that every life, or every choice,
+    /// meets, so that its multiplier cancels.
+    fn is_left_out(&self, _: &Self::Row) -> bool {
+        false
+    }
+    /// Writes a row.
+    fn write_row(&self, row: &Self::Row, text: &mut String);
+    /// Writes what a branching counts.
+    fn write_quantity(&self, quantity: &Self::Quantity, text: &mut String);
+}
+
+/// The proof of a bound that needs no rows: of what happens in every schedule, as cheap as it fits
+/// by itself.
+pub(crate) fn trivial<P: Proven>(instance: &Instance, budget_bytes: u64, bound: u64) -> BoundProof {
+    let mut text = head::<P>(instance, budget_bytes, &format!("bound {bound}"));
+    text.push_str("rows 0\nnodes 1\nroot 0 0\n");
+    BoundProof::new(text, Some(bound))
+}
+
+/// The proof that nothing fits, since a node does not beside what is there with it in any case.
+pub(crate) fn too_small<P: Proven>(
+    instance: &Instance,
+    budget_bytes: u64,
+    node: NodeId,
+) -> BoundProof {
+    let claim = format!("too-small {}", node.0);
+    BoundProof::new(head::<P>(instance, budget_bytes, &claim), None)
+}
+
+/// The proof of a tree's bound; `program` is the instance's for the budget.
+pub(crate) fn of_tree<P: Proven>(
+    instance: &Instance,
+    budget_bytes: u64,
+    program: &P,
+    tree: &TreeProof<P>,
+) -> BoundProof {
+    let proven = tree.bound().max(program.base_cost());
+    let bound = (proven <= program.beyond()).then_some(proven);
+    let claim = bound.map_or("infeasible".into(), |b| format!("bound {b}"));
+    let mut text = head::<P>(instance, budget_bytes, &claim);
+    program.write_terms(instance, &mut text);
+    let mut count = 0;
+    let number = |row: &P::Row| {
+        let is_in = !program.is_left_out(row);
+        count += u32::from(is_in);
+        is_in.then(|| count - 1)
+    };
+    let numbers: Vec<Option<u32>> = tree.rows.iter().map(number).collect();
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "rows {count}");
+    for (row, _) in tree.rows.iter().zip(&numbers).filter(|r| r.1.is_some()) {
+        program.write_row(row, &mut text);
+        text.push('\n');
+    }
+    let _ = writeln!(text, "nodes {}", tree.nodes.len());
+    for node in &tree.nodes {
+        match &node.above {
+            None => text.push_str("root"),
+            Some((above, None)) => {
+                let _ = write!(text, "again {above}");
+            }
+            Some((above, Some(branch))) => {
+                let _ = write!(text, "below {above} ");
+                write_branch(program, branch, &mut text);
+            }
+        }
+        let rows: Vec<P::Row> = node
+            .duals
+            .iter()
+            .map(|d| tree.rows[d.0 as usize].clone())
+            .collect();
+        let duals: Vec<f64> = node.duals.iter().map(|d| d.1).collect();
+        let (bits, fixed) = program.multipliers(&rows, &duals).unwrap_or_default();
+        let used = node.duals.iter().zip(fixed);
+        let used = used.filter_map(|(d, y)| Some((numbers[d.0 as usize]?, y)));
+        let used: Vec<(u32, i128)> = used.filter(|d| d.1 != 0).collect();
+        let _ = writeln!(text, " {bits} {}", used.len());
+        for (row, multiplier) in used {
+            // Those of memory rows are written as prices of a byte.
+            let _ = writeln!(text, "{row} {}", multiplier.abs());
+        }
+    }
+    BoundProof::new(text, bound)
+}
+
+/// The first lines, up to the claim.
+pub(crate) fn head<P: Proven>(instance: &Instance, budget_bytes: u64, claim: &str) -> String {
+    format!(
+        "remat-proof/2\nprogram {}\ninstance {}\nbudget {budget_bytes}\nclaim {claim}\n",
+        P::NAME,
+        instance.name()
+    )
+}
+
+/// Writes a list behind a word: how many there are, and they.
+pub(crate) fn write_list<T: std::fmt::Display>(
+    list: impl ExactSizeIterator<Item = T>,
+    text: &mut String,
+) {
+    let _ = write!(text, " {}", list.len());
+    for item in list {
+        let _ = write!(text, " {item}");
+    }
+}
+
+/// Writes a list of pairs behind a word.
+pub(crate) fn write_pairs<T: std::fmt::Display>(
+    list: impl ExactSizeIterator<Item = (u32, T)>,
+    text: &mut String,
+) {
+    write_list(list.map(|(a, b)| format!("{a} {b}")), text);
+}
+
+/// Writes a branching.
+pub(crate) fn write_branch<P: Proven>(
+    program: &P,
+    branch: &Branch<P::Quantity>,
+    text: &mut String,
+) {
+    program.write_quantity(&branch.quantity, text);
+    let sense = if branch.at_least { ">=" } else { "<=" };
+    let _ = write!(text, " {sense} {}", branch.count);
+}

@@ -1,0 +1,65 @@
+//! Plans of the first implementation of each node, as Checkmate's program has them.
+
+use super::{Offload, Searching};
+use crate::solve::AnyFormulation;
+use remat_instances::instance::NodeId;
+use remat_instances::plan::{Plan, Step};
+use remat_instances::schedule::Semantics;
+use remat_search::SolveError;
+
+impl Searching<'_> {
+    /// Searches among plans that run the first implementation of each node, where these may be
+    /// better than the best that is known: they recompute in the forward pass as well.
+    pub(super) fn first_ways(&mut self, share: f64) -> Result<(), SolveError> {
+        let asked = self.asked;
+        let AnyFormulation::Monet { view, .. } = &asked.formulation else {
+            return Ok(());
+        };
+        let (graph, ids) = view.as_ref();
+        if self.cost().is_some_and(|cost| cost <= graph.base_cost()) {
+            return Ok(());
+        }
+        let formulation = AnyFormulation::of(graph, Semantics::Checkmate)?;
+        let settings = self.part(share, 4);
+        let offload = Offload::new(formulation, asked.budget_bytes)
+            .phase(asked.phase)
+            .tuning(asked.tuning)
+            .settings(settings)
+            .listener(&self.stages)
+            .uncompared()
+            .unproven();
+        let found = offload.run()?;
+        self.count(&found.outcome);
+        if let Some(document) = found.plan {
+            self.offer(of_view(document.plan, ids));
+        }
+        Ok(())
+    }
+}
+
+/// A plan of a view, with the view's nodes in an instance, as one of that instance under MONeT's
+/// semantics.
+fn of_view(plan: Plan, ids: &[NodeId]) -> Plan {
+    let of = |node: NodeId| ids.get(node.index()).copied().unwrap_or(node);
+    let step = |step: Step| match step {
+        Step::Allocate { register, node } => Step::Allocate {
+            register,
+            node: of(node),
+        },
+        Step::Compute {
+            node,
+            register,
+            implementation,
+        } => Step::Compute {
+            node: of(node),
+            register,
+            implementation,
+        },
+        same => same,
+    };
+    Plan {
+        instance: plan.instance,
+        semantics: Semantics::Monet,
+        steps: plan.steps.into_iter().map(step).collect(),
+    }
+}

@@ -1,0 +1,51 @@
+//! Outcomes of a solve with a link.
+
+use crate::solve::NoPlan;
+use remat_instances::instance::Instance;
+use remat_instances::plan::PlanDocument;
+use remat_search::Outcome;
+use std::sync::Arc;
+
+/// Plans that bounds of a solve with a link are over: stage schedules, with copies to the host and
+/// back at any time.
+pub const STAGE_SCHEDULES_WITH_COPIES: &str = "stage-schedules-with-copies";
+
+/// The same, with the memory of what leaves free byte by byte as it is sent, and that of what comes
+/// back in use byte by byte as it comes.
+pub const STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES: &str = "stage-schedules-with-continuous-copies";
+
+/// The outcome of a solve with a link.
+#[derive(Clone, Debug)]
+pub struct Offloaded {
+    /// The instance as the program sees it, with the link.
+    pub instance: Arc<Instance>,
+    /// Status, bound and gap of the plan, with its replay; there is no schedule.
+    pub outcome: Outcome,
+    /// The best plan; its objective is the makespan.
+    pub plan: Option<PlanDocument>,
+    /// Cost of the best plan without copies, where one was found.
+    pub without_cost: Option<u64>,
+}
+
+impl Offloaded {
+    /// Makespan of the best plan, as replayed.
+    ///
+    /// # Errors
+    /// [`NoPlan`].
+    pub fn objective(&self) -> Result<u64, NoPlan> {
+        let because = || self.outcome.infeasible_because.clone();
+        self.outcome
+            .cost()
+            .ok_or_else(|| NoPlan { because: because() })
+    }
+
+    /// The best plan as a `remat-plan/1` document.
+    ///
+    /// # Errors
+    /// [`NoPlan`].
+    pub fn text(&self) -> Result<String, NoPlan> {
+        self.objective()?;
+        let plan = self.plan.as_ref();
+        Ok(plan.map_or(String::new(), |plan| plan.write(&self.instance)))
+    }
+}

@@ -1,0 +1,48 @@
+//! One listener for the solves that a solve with a link is made of.
+
+use remat_search::{Listener, Progress};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Tells a listener of the best plan with copies so far, and of the bound.
+pub(super) struct Stages<'a> {
+    listener: &'a dyn Listener,
+    bound: AtomicU64,
+    best: AtomicU64,
+}
+
+impl<'a> Stages<'a> {
+    pub fn new(listener: &'a dyn Listener, bound: u64) -> Self {
+        Stages {
+            listener,
+            bound: AtomicU64::new(bound),
+            best: AtomicU64::new(u64::MAX),
+        }
+    }
+
+    /// Takes a plan.
+    pub fn found(&self, cost: u64, plan: &dyn Fn() -> Option<String>) {
+        self.best.fetch_min(cost, Ordering::Relaxed);
+        self.listener.best(cost, plan);
+    }
+
+    /// Takes a bound.
+    pub fn learn(&self, bound: u64) {
+        self.bound.store(bound, Ordering::Relaxed);
+    }
+}
+
+impl Listener for Stages<'_> {
+    fn is_interrupted(&self) -> bool {
+        self.listener.is_interrupted()
+    }
+
+    /// The parts' own objectives are those of other budgets.
+    fn progress(&self, progress: &Progress) {
+        let best = self.best.load(Ordering::Relaxed);
+        self.listener.progress(&Progress {
+            objective: (best < u64::MAX).then_some(best),
+            bound: self.bound.load(Ordering::Relaxed),
+            ..*progress
+        });
+    }
+}

@@ -1,0 +1,318 @@
+//! Judges of orders: what a plan in an order costs, after a little annealing.
+
+use super::carry::{carried, sets_of_plan};
+use super::moves::Order;
+use super::settings::ReorderTuning;
+use crate::baselines;
+use crate::bound::knapsack_bound;
+use crate::checkmate::anneal::CheckmateLandscape;
+use crate::monet::anneal::{MonetLandscape, MonetState};
+use remat_instances::instance::{Instance, NodeId};
+use remat_instances::plan::Plan;
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule, MonetSchedule, Schedule, Semantics};
+use remat_search::anneal::{Chain, ChainSettings, Landscape, Walk as _, Xoshiro256};
+use remat_search::{Patience, Watch};
+
+/// First and last temperature of runs from sets that are carried over, and from others, in mean
+/// costs of a node: the former hardly leave where they are.
+const CARRIED_HOT: f64 = 0.1;
+const FRESH_HOT: f64 = 0.3;
+const COLD: f64 = 0.003;
+/// Multiple of the price of absence from which runs seek where nothing fits.
+const SEEK_FROM: f64 = 0.03;
+/// Baselines that orders from elsewhere start from.
+const STARTS: [&str; 2] = ["dtr", "gap-greedy"];
+
+/// An order and the best schedule in it that was found.
+#[derive(Clone, Debug)]
+pub(super) struct Judged {
+    pub order: Order,
+    /// Peak of the order without recomputation, in bytes.
+    pub plain_bytes: u64,
+    /// Cost of the schedule; `None` where none was found that fits.
+    pub cost: Option<u64>,
+    /// Bytes above the budget, summed over stages, where none fits.
+    pub excess: u64,
+    /// Its retained sets, in the numbering of the order; those of the schedule that comes nearest
+    /// where none fits.
+    pub retained: Option<BitMatrix>,
+}
+
+impl Judged {
+    /// Less is better: cost, bytes above the budget, the peak without recomputation.
+    pub fn rank(&self) -> [u64; 3] {
+        let cost = self.cost.unwrap_or(u64::MAX);
+        [cost, self.excess, self.plain_bytes]
+    }
+
+    /// Returns whether an order is as good as another one: its cost, or the bytes above the budget
+    /// where nothing fits.
+    pub fn is_no_worse(&self, other: &Judged) -> bool {
+        self.rank()[..2] <= other.rank()[..2]
+    }
+}
+
+/// A place to anneal from.
+#[derive(Clone, Copy)]
+pub(super) enum From<'a> {
+    /// Schedules of baselines in the order, and the best schedule of another one that is far away.
+    Scratch(&'a Judged),
+    /// The best schedule of a neighbour.
+    Other(&'a Judged),
+    /// Contents of memory of a plan in the order.
+    Sets(&'a BitMatrix),
+}
+
+/// Judges orders of an instance under a budget.
+pub(super) struct Judge<'a> {
+    pub given: &'a Instance,
+    pub semantics: Semantics,
+    pub budget_bytes: u64,
+    pub tuning: &'a ReorderTuning,
+    pub seed: u64,
+    pub watch: &'a Watch<'a>,
+}
+
+impl Judge<'_> {
+    /// Judges an order. `stream` numbers the random choices; an order in which everything costs at
+    /// least `hopeless` is not annealed.
+    pub fn judge(
+        &self,
+        order: Order,
+        from: From<'_>,
+        hopeless: u64,
+        stream: u64,
+    ) -> Option<Judged> {
+        let instance = self.given.reordered(&order.nodes).ok()?;
+        let plain = instance.without_recomputation(self.semantics).ok()?;
+        let replay = plain.replay(&instance).ok()?;
+        let judged = Judged {
+            order,
+            plain_bytes: replay.peak_bytes,
+            cost: None,
+            excess: u64::MAX,
+            retained: None,
+        };
+        if replay.peak_bytes <= self.budget_bytes {
+            return Some(Judged {
+                cost: Some(replay.cost),
+                excess: 0,
+                retained: Some(match plain {
+                    Schedule::Checkmate(s) => s.retained.to_bits(),
+                    Schedule::Monet(s) => s.retained,
+                }),
+                ..judged
+            });
+        }
+        let found = match plain {
+            Schedule::Checkmate(plain) => {
+                let bound = knapsack_bound(&instance, self.budget_bytes).ok();
+                match bound {
+                    Some(bound) if bound.cost < hopeless => {
+                        let landscape = CheckmateLandscape::new(&instance, self.budget_bytes);
+                        let plain = plain.retained.to_bits();
+                        let starts = self.starts(&judged.order, from, &instance, plain);
+                        self.anneal(&landscape, &starts, from, bound.cost, stream)
+                    }
+                    _ => None,
+                }
+            }
+            Schedule::Monet(plain) => {
+                let landscape = MonetLandscape::new(&instance, self.budget_bytes)?;
+                let starts = self.starts(&judged.order, from, &instance, plain.retained);
+                self.anneal(&landscape, &starts, from, 0, stream)
+            }
+        };
+        Some(match found {
+            Some(ended) => Judged {
+                cost: ended.cost,
+                excess: ended.excess,
+                retained: Some(ended.retained),
+                ..judged
+            },
+            None => judged,
+        })
+    }
+
+    /// Retained sets to anneal from.
+    fn starts(
+        &self,
+        order: &Order,
+        from: From<'_>,
+        instance: &Instance,
+        plain: BitMatrix,
+    ) -> Vec<BitMatrix> {
+        let other = match from {
+            From::Sets(sets) => return vec![sets.clone()],
+            From::Scratch(other) | From::Other(other) => other,
+        };
+        let old = other.retained.as_ref();
+        let carried = old.map(|old| carried(old, self.semantics, &other.order, order));
+        if let From::Other(_) = from {
+            return match carried {
+                None => vec![plain],
+                Some(carried) if instance.len() <= self.tuning.twice_node_limit => {
+                    vec![carried, plain]
+                }
+                Some(carried) => vec![carried],
+            };
+        }
+        let (view, ids) = match self.semantics {
+            Semantics::Checkmate => (None, Vec::new()),
+            Semantics::Monet => {
+                let (view, ids) = instance.single_implementation();
+                (Some(view), ids)
+            }
+        };
+        let run = |name: &&str| {
+            let baseline = baselines::by_name(name)?;
+            let is_over = || self.watch.is_over();
+            let graph = view.as_ref().unwrap_or(instance);
+            let patience = Patience::until(&is_over);
+            let schedule = baseline
+                .run_until(graph, self.budget_bytes, patience)
+                .ok()?;
+            match self.semantics {
+                Semantics::Checkmate => Some(schedule.retained.to_bits()),
+                Semantics::Monet => MonetSchedule::stored_by_checkmate(instance, &ids, &schedule),
+            }
+        };
+        let mut starts: Vec<BitMatrix> = carried.into_iter().collect();
+        starts.extend(STARTS.iter().filter_map(run));
+        starts.push(plain);
+        starts
+    }
+
+    /// The best of short runs from each start.
+    fn anneal<L: Landscape<Sets = BitMatrix>>(
+        &self,
+        landscape: &L,
+        starts: &[BitMatrix],
+        from: From<'_>,
+        bound: u64,
+        stream: u64,
+    ) -> Option<Ended> {
+        let tuning = self.tuning;
+        let moves = tuning.moves_per_node * landscape.nodes() as u64;
+        let moves = moves.min(tuning.moves_limit) / L::MOVE_WEIGHT;
+        let (moves, hot) = match from {
+            From::Other(_) | From::Sets(_) => (moves, CARRIED_HOT),
+            From::Scratch(_) => (tuning.fresh_factor * moves, FRESH_HOT),
+        };
+        // Of many places on large graphs, the one from which there is least to go.
+        let nearest = |start: &&BitMatrix| {
+            let walk = landscape.walk(start);
+            (walk.excess() as u64, walk.cost())
+        };
+        let one = match landscape.nodes() > tuning.twice_node_limit && starts.len() > 1 {
+            true => starts.iter().min_by_key(nearest).map(std::slice::from_ref),
+            false => None,
+        };
+        let starts = one.unwrap_or(starts);
+        let run = |(k, start): (usize, &BitMatrix)| {
+            let hot = if k == 0 { hot } else { FRESH_HOT };
+            let random = Xoshiro256::new(self.seed, stream.wrapping_mul(16) + k as u64);
+            let settings = ChainSettings {
+                moves,
+                hot,
+                cold: COLD,
+                target: bound,
+                time: self.watch.left(),
+                seek: Some(SEEK_FROM),
+            };
+            let mut chain = Chain::new(landscape, start, random);
+            chain.run(settings, &Ending(self.watch));
+            let (excess, retained) = (chain.excess(), chain.retained());
+            match chain.into_best() {
+                Some(found) => Ended {
+                    cost: Some(found.cost),
+                    excess: 0,
+                    retained: found.retained,
+                },
+                None => Ended {
+                    cost: None,
+                    excess: excess.max(1.0) as u64,
+                    retained,
+                },
+            }
+        };
+        let ended = starts.iter().enumerate().map(run);
+        ended.min_by_key(|ended| (ended.cost.unwrap_or(u64::MAX), ended.excess))
+    }
+
+    /// Judges the order in which a plan computes nodes for the first time; `near` is a judged order
+    /// that is like it. The plan has the numbering of the instance that was given.
+    pub fn judge_plan(&self, plan: &Plan, near: &Judged, stream: u64) -> Option<Judged> {
+        let order = Order::new(plan.first_computations(self.given));
+        match self.semantics {
+            Semantics::Checkmate => {
+                let own = plan.renumbered(&order.nodes);
+                let sets = sets_of_plan(&own, self.given.len());
+                self.judge(order, From::Sets(&sets), u64::MAX, stream)
+            }
+            Semantics::Monet => self.judge(order, From::Other(near), u64::MAX, stream),
+        }
+    }
+
+    /// Nodes that the best schedule in an order computes again, ascending.
+    pub fn computed_again(&self, judged: &Judged) -> Vec<NodeId> {
+        let Some((instance, schedule)) = self.schedule(judged) else {
+            return Vec::new();
+        };
+        let mut again = vec![false; instance.len()];
+        match schedule {
+            Schedule::Checkmate(s) => {
+                let rows = s.computed.by_row();
+                for stage in 0..instance.len() {
+                    let row = rows.row(stage).iter().map(|i| *i as usize);
+                    row.filter(|i| *i < stage).for_each(|i| again[i] = true);
+                }
+            }
+            Schedule::Monet(s) => {
+                for stage in 1..s.computed.rows() {
+                    s.computed.ones(stage).for_each(|i| again[i] = true);
+                }
+            }
+        }
+        let own = again
+            .iter()
+            .zip(&judged.order.nodes)
+            .filter(|(again, _)| **again);
+        let mut nodes: Vec<NodeId> = own.map(|(_, id)| *id).collect();
+        nodes.sort_unstable();
+        nodes
+    }
+
+    /// The best schedule in an order, with the instance in that order.
+    pub fn schedule(&self, judged: &Judged) -> Option<(Instance, Schedule)> {
+        let instance = self.given.reordered(&judged.order.nodes).ok()?;
+        let retained = judged.retained.clone()?;
+        let schedule = match self.semantics {
+            Semantics::Checkmate => {
+                Schedule::Checkmate(CheckmateSchedule::cheapest(&instance, retained))
+            }
+            Semantics::Monet => {
+                let landscape = MonetLandscape::new(&instance, self.budget_bytes)?;
+                Schedule::Monet(MonetState::new(&landscape, &retained).schedule())
+            }
+        };
+        Some((instance, schedule))
+    }
+}
+
+/// End of a run.
+struct Ended {
+    cost: Option<u64>,
+    /// Bytes above the budget, summed over stages.
+    excess: u64,
+    retained: BitMatrix,
+}
+
+/// Ends with the watch.
+struct Ending<'a>(&'a Watch<'a>);
+
+impl remat_search::anneal::Observer for Ending<'_> {
+    fn is_over(&self) -> bool {
+        self.0.is_over()
+    }
+}

@@ -1,0 +1,87 @@
+//! Outcomes of a solve that chose the order.
+
+use crate::solve::{NoPlan, OrderChoice, Written};
+use remat_instances::instance::Instance;
+use remat_search::{Outcome, Status};
+use std::sync::Arc;
+
+/// Schedules that a bound of a reordered instance is over: stage schedules in the order that was
+/// found.
+pub const STAGE_SCHEDULES_IN_THIS_ORDER: &str = "stage-schedules-in-this-order";
+/// Scope of a bound over all plans, whatever the order of their first computations.
+pub const ALL_PLANS: &str = "all-plans";
+
+/// The outcome of a solve that chose the order of first computations.
+#[derive(Clone, Debug)]
+pub struct Reordered {
+    /// The instance as the program sees it, in the order that was given.
+    pub given: Arc<Instance>,
+    /// The order of the answer.
+    pub choice: OrderChoice,
+    /// The solve in that order; the schedule is one of its instance. Status, bound and gap are of
+    /// the plan.
+    pub outcome: Outcome,
+    /// The best plan, of `given`. It may cost less than the schedule, where its steps were put in
+    /// an order that no stage schedule has.
+    pub plan: Option<Written>,
+}
+
+impl Reordered {
+    /// Cost of the best plan, as replayed.
+    ///
+    /// # Errors
+    /// [`NoPlan`].
+    pub fn objective(&self) -> Result<u64, NoPlan> {
+        match &self.plan {
+            Some(plan) => Ok(plan.document.objective),
+            None => Err(NoPlan {
+                because: self.outcome.infeasible_because.clone(),
+            }),
+        }
+    }
+
+    /// The best plan as a `remat-plan/1` document for the instance that was given.
+    ///
+    /// # Errors
+    /// [`NoPlan`].
+    pub fn text(&self) -> Result<String, NoPlan> {
+        self.objective()?;
+        let plan = self.plan.as_ref();
+        Ok(plan.map_or(String::new(), |plan| plan.document.write(&self.given)))
+    }
+
+    /// Finds status, bound and gap of the plan. `in_order` says whether it is a stage schedule in
+    /// the order of the answer.
+    pub(super) fn settle(&mut self, in_order: bool, gap: f64, interrupted: bool) {
+        let any = self.choice.any_order_bound;
+        let is_given = self.choice.is_given();
+        let outcome = &mut self.outcome;
+        let Some(objective) = self.plan.as_ref().map(|plan| plan.document.objective) else {
+            // Other orders were not ruled out.
+            if outcome.status == Status::Infeasible && self.choice.orders > 1 {
+                outcome.infeasible_because = None;
+                outcome.proof = None;
+            }
+            if outcome.infeasible_because.is_none() {
+                (outcome.bound, outcome.bound_scope) = (any, ALL_PLANS);
+                outcome.settle(gap, interrupted);
+            }
+            return;
+        };
+        let holds = in_order && outcome.bound <= objective;
+        match holds {
+            _ if any >= objective => (outcome.bound, outcome.bound_scope) = (objective, ALL_PLANS),
+            true if is_given => outcome.bound = outcome.bound.max(any),
+            true => {
+                outcome.bound = outcome.bound.max(any);
+                outcome.bound_scope = STAGE_SCHEDULES_IN_THIS_ORDER;
+            }
+            false => {
+                (outcome.bound, outcome.bound_scope) = (any, ALL_PLANS);
+                outcome.proof = None;
+            }
+        }
+        outcome.gap = Some(remat_search::relative_gap(objective, outcome.bound));
+        outcome.settle(gap, interrupted);
+    }
+}

@@ -1,0 +1,225 @@
+//! Copies, another order, addresses and starts of a solve: one place for all doors.
+
+use super::{AnyFormulation, AnyPlan, CopyChoice, Solution, Solve, Written};
+use crate::offload::nodes::Offload;
+use crate::offload::{CopyPhase, Release};
+use crate::reorder::Reorder;
+use remat_instances::instance::Instance;
+use remat_instances::plan::Plan;
+use remat_instances::schedule::{Schedule, Semantics};
+use remat_instances::simulate::Replay;
+use remat_memory::place::{
+    PlacePlanError, PlaceSettings, PlacedPlan, check_alignment, place_plan_within,
+};
+use remat_search::{Listener, Settings, SolveError, Status, ticking};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Share of a time limit that addresses have, at its end.
+const ADDRESS_SHARE: f64 = 0.1;
+
+/// Requests beside the formulation, the budget and the settings.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Extras {
+    /// Time of copies over the instance's link, and the bound's assumption on their memory.
+    pub copies: Option<(CopyPhase, Release)>,
+    /// True if the order of first computations is chosen.
+    pub reorder: bool,
+    /// Addresses, and the alignment in bytes unless the sizes suggest one.
+    pub alignment: Option<Option<u64>>,
+    /// Plans to start from, and whether each is of the graph that is solved.
+    pub plans: Vec<(AnyPlan, bool)>,
+    /// The replay without recomputation, where it is known.
+    pub plain: Option<Replay>,
+}
+
+impl Extras {
+    /// Checks that the requests go together.
+    fn check(&self, formulation: &AnyFormulation, settings: &Settings) -> Result<(), SolveError> {
+        check_alignment(self.alignment.flatten()).map_err(|e| SolveError::Addresses(e.into()))?;
+        let together = |first, because| {
+            Err(SolveError::Together {
+                first,
+                second: "offload",
+                because,
+            })
+        };
+        if self.copies.is_some() && self.reorder {
+            return together("reorder", "a plan that copies to the host keeps the order");
+        }
+        let is_monet = formulation.semantics() == Semantics::Monet;
+        if self.copies.is_some() && settings.prove && is_monet {
+            let because = "bounds of MONeT's program with copies have no proofs";
+            return together("certificate", because);
+        }
+        let is_unfit = |(plan, is_same): &(AnyPlan, bool)| {
+            !is_same || plan.semantics() != formulation.semantics()
+        };
+        match self.plans.iter().position(is_unfit) {
+            None => Ok(()),
+            Some(index) => Err(SolveError::Start {
+                index,
+                because: "a plan of another instance or formulation".into(),
+            }),
+        }
+    }
+
+    /// The schedules to start from.
+    fn schedules(&self, instance: &Instance) -> Result<Vec<Schedule>, SolveError> {
+        let schedule = |(index, (plan, _)): (usize, &(AnyPlan, bool))| match plan {
+            AnyPlan::Schedule(schedule) => Ok(schedule.clone()),
+            AnyPlan::Statements(plan) => plan.schedule(instance).map_err(|e| SolveError::Start {
+                index,
+                because: e.to_string(),
+            }),
+        };
+        self.plans.iter().enumerate().map(schedule).collect()
+    }
+
+    /// The statements to start from.
+    fn statements(&self, instance: &Instance) -> Result<Vec<Plan>, SolveError> {
+        let plans = self.plans.iter();
+        Ok(plans
+            .map(|(plan, _)| plan.statements(instance))
+            .collect::<Result<_, _>>()?)
+    }
+}
+
+/// Returns whether two instances are the same graph, whatever their links.
+pub(super) fn is_same_graph(one: &Instance, other: &Instance) -> bool {
+    let (one, other) = (one.data(), other.data());
+    one.name == other.name && one.cost_unit == other.cost_unit && one.nodes == other.nodes
+}
+
+/// Solves, and gives the plan addresses where these were asked for.
+pub(super) fn run(
+    asked: Solve<'_>,
+    plain: Replay,
+    budget_bytes: u64,
+) -> Result<Solution, SolveError> {
+    asked.extras.check(&asked.formulation, &asked.settings)?;
+    let settings = Settings {
+        begun: Some(asked.settings.begun.unwrap_or_else(Instant::now)),
+        ..asked.settings.clone()
+    };
+    let search_share = match asked.extras.alignment {
+        Some(_) => 1.0 - ADDRESS_SHARE,
+        None => 1.0,
+    };
+    let searched = Settings {
+        time_limit: settings.time_limit.map(|limit| limit.mul_f64(search_share)),
+        ..settings.clone()
+    };
+    let mut solution = search(&asked, searched, plain, budget_bytes)?;
+    if let Some(alignment) = asked.extras.alignment {
+        solution.place(alignment, &settings, asked.listener)?;
+    }
+    Ok(solution)
+}
+
+/// Solves by the program that what was asked for needs.
+fn search(
+    asked: &Solve<'_>,
+    settings: Settings,
+    plain: Replay,
+    budget_bytes: u64,
+) -> Result<Solution, SolveError> {
+    let formulation = asked.formulation.clone();
+    let instance = formulation.instance().clone();
+    let mut solution = Solution {
+        formulation: formulation.clone(),
+        budget_bytes,
+        plain,
+        outcome: remat_search::Outcome::new(0),
+        plan: None,
+        order: None,
+        copies: None,
+        addresses: None,
+    };
+    if let Some((phase, release)) = asked.extras.copies {
+        let starts = asked.starts.iter().cloned().map(AnyPlan::Schedule);
+        let starts = starts.map(|start| start.statements(&instance));
+        let mut starts: Vec<Plan> = starts.collect::<Result<_, _>>()?;
+        starts.extend(asked.extras.statements(&instance)?);
+        let offload = Offload::new(formulation, budget_bytes)
+            .phase(phase)
+            .release(release)
+            .starts(&starts)
+            .settings(settings);
+        let answer = offload.listener(asked.listener).run()?;
+        let written = answer.plan.zip(answer.outcome.replay.clone());
+        let written = written.map(|(document, replay)| Written { document, replay });
+        solution.plan = written.map(Written::within_budget).transpose()?;
+        solution.outcome = answer.outcome;
+        solution.copies = Some(CopyChoice {
+            without_cost: answer.without_cost,
+        });
+        return Ok(solution);
+    }
+    let mut starts = asked.starts.clone();
+    starts.extend(asked.extras.schedules(&instance)?);
+    if asked.extras.reorder {
+        let reorder = Reorder::new(formulation, budget_bytes)
+            .starts(&starts)
+            .settings(settings);
+        let answer = reorder.listener(asked.listener).run()?;
+        solution.outcome = answer.outcome;
+        solution.plan = answer.plan;
+        solution.order = Some(answer.choice);
+        return Ok(solution);
+    }
+    (solution.outcome, solution.plan) =
+        formulation.solve_and_write(budget_bytes, &starts, &settings, asked.listener)?;
+    Ok(solution)
+}
+
+impl Solution {
+    /// Gives the plan addresses in the rest of the time. A plan whose addresses need more than the
+    /// budget is no answer.
+    fn place(
+        &mut self,
+        alignment: Option<u64>,
+        settings: &Settings,
+        listener: &dyn Listener,
+    ) -> Result<(), SolveError> {
+        let Some(plan) = &self.plan else {
+            return Ok(());
+        };
+        let begun = settings.begun.unwrap_or_else(Instant::now);
+        let left = |limit: Duration| {
+            let left = limit.saturating_sub(begun.elapsed());
+            left.max(limit.mul_f64(ADDRESS_SHARE / 2.0))
+        };
+        let interrupt = Arc::new(AtomicBool::new(listener.is_interrupted()));
+        let how = PlaceSettings {
+            time_limit: settings.time_limit.map(left),
+            threads: settings.threads,
+            seed: settings.seed,
+            interrupt: Some(interrupt.clone()),
+            ..PlaceSettings::default()
+        };
+        let listen = || {
+            if listener.is_interrupted() {
+                interrupt.store(true, Ordering::Relaxed);
+            }
+        };
+        let instance = self.formulation.instance();
+        let plan = &plan.document.plan;
+        let place = || place_plan_within(instance, plan, alignment, self.budget_bytes, &how);
+        let placed = ticking(listen, &interrupt, place).map_err(SolveError::Thread)?;
+        self.take_addresses(placed);
+        Ok(())
+    }
+
+    fn take_addresses(&mut self, placed: Result<PlacedPlan, PlacePlanError>) {
+        if let (Some(plan), Ok(placed)) = (&mut self.plan, &placed) {
+            plan.document.addresses = Some(placed.addresses.clone());
+        }
+        self.addresses = Some(placed);
+        let is_success = matches!(self.outcome.status, Status::Optimal | Status::Feasible);
+        if is_success && self.excess_bytes() > 0 {
+            self.outcome.status = Status::Limit;
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Formulations with a link to the host and without, as one type: for those who offer both.
+
+use super::{AnyFormulation, Planned, Written, planned};
+use crate::offload::CopyPhase;
+use crate::offload::nodes::Linked;
+use remat_instances::instance::Instance;
+use remat_instances::plan::Plan;
+use remat_instances::schedule::{Schedule, Semantics};
+use remat_instances::simulate::{Replay, ReplayError};
+use remat_search::{Listener, Outcome, Settings, Solvable, SolveError};
+use std::sync::Arc;
+
+/// A formulation whose schedules compute alone, or one whose plans may copy to the host.
+///
+/// ```
+/// use remat_formulations::offload::CopyPhase;
+/// use remat_formulations::solve::{AnyFormulation, AnySolvable, Frontier};
+/// use remat_formulations::{Budget, zoo};
+///
+/// let instance = zoo::build(&"zoo:chain?n=6".parse()?)?;
+/// let instance = instance.with_host_link(Some("gh200".parse()?))?;
+/// let formulation = AnyFormulation::suiting(&instance);
+/// let budgets = [60.0, 100.0].map(Budget::Percent);
+/// let cost = |copies| -> Result<_, Box<dyn std::error::Error>> {
+///     let solvable = AnySolvable::of(formulation.clone(), copies);
+///     let points = Frontier::of(solvable, &budgets)?.run()?;
+///     Ok(points[0].cost().unwrap_or(u64::MAX))
+/// };
+/// assert!(cost(Some(CopyPhase::Any))? <= cost(None)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub enum AnySolvable {
+    /// Computations alone.
+    Formulation(AnyFormulation),
+    /// Computations and copies.
+    Linked(Linked),
+}
+
+impl AnySolvable {
+    /// The formulation with copies over its instance's link at a time, or without any.
+    pub fn of(formulation: AnyFormulation, copies: Option<CopyPhase>) -> Self {
+        match copies {
+            None => AnySolvable::Formulation(formulation),
+            Some(phase) => AnySolvable::Linked(Linked::new(formulation, phase)),
+        }
+    }
+
+    /// The formulation of the computations.
+    pub fn formulation(&self) -> &AnyFormulation {
+        match self {
+            AnySolvable::Formulation(formulation) => formulation,
+            AnySolvable::Linked(linked) => linked.formulation(),
+        }
+    }
+
+    /// The instance as the program sees it.
+    pub fn instance(&self) -> &Arc<Instance> {
+        self.formulation().instance()
+    }
+
+    /// Returns whether plans may copy to the host.
+    pub fn is_linked(&self) -> bool {
+        matches!(self, AnySolvable::Linked(_))
+    }
+
+    /// Reason why nothing fits a budget in bytes, where that is seen without a search.
+    pub fn too_small(&self, budget_bytes: u64) -> Option<String> {
+        match self {
+            AnySolvable::Formulation(formulation) => formulation.too_small(budget_bytes),
+            AnySolvable::Linked(linked) => linked.too_small(budget_bytes),
+        }
+    }
+}
+
+impl From<AnyFormulation> for AnySolvable {
+    fn from(formulation: AnyFormulation) -> Self {
+        AnySolvable::Formulation(formulation)
+    }
+}
+
+impl From<Linked> for AnySolvable {
+    fn from(linked: Linked) -> Self {
+        AnySolvable::Linked(linked)
+    }
+}
+
+impl Solvable for AnySolvable {
+    type Schedule = AnyPlan;
+
+    fn plain(&self) -> Result<Replay, ReplayError> {
+        self.formulation().plain()
+    }
+
+    fn solve(
+        &self,
+        budget_bytes: u64,
+        starts: &[AnyPlan],
+        settings: &Settings,
+        listener: &dyn Listener,
+    ) -> Result<Outcome<AnyPlan>, SolveError> {
+        match self {
+            AnySolvable::Formulation(formulation) => {
+                let own: Vec<Schedule> = starts
+                    .iter()
+                    .filter_map(AnyPlan::schedule)
+                    .cloned()
+                    .collect();
+                let outcome = formulation.solve(budget_bytes, &own, settings, listener)?;
+                Ok(outcome.map(AnyPlan::Schedule))
+            }
+            AnySolvable::Linked(linked) => {
+                let instance = self.instance();
+                let own = starts.iter().map(|start| start.statements(instance));
+                let own: Vec<Plan> = own.collect::<Result<_, _>>()?;
+                let outcome = linked.solve(budget_bytes, &own, settings, listener)?;
+                Ok(outcome.map(AnyPlan::Statements))
+            }
+        }
+    }
+}
+
+/// The schedule of a formulation, or the statements of a plan, which may copy to the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AnyPlan {
+    /// A schedule.
+    Schedule(Schedule),
+    /// Statements.
+    Statements(Plan),
+}
+
+impl AnyPlan {
+    /// The schedule, where it is one.
+    pub fn schedule(&self) -> Option<&Schedule> {
+        match self {
+            AnyPlan::Schedule(schedule) => Some(schedule),
+            AnyPlan::Statements(_) => None,
+        }
+    }
+
+    /// The program whose memory and cost semantics hold.
+    pub fn semantics(&self) -> Semantics {
+        match self {
+            AnyPlan::Schedule(Schedule::Checkmate(_)) => Semantics::Checkmate,
+            AnyPlan::Schedule(Schedule::Monet(_)) => Semantics::Monet,
+            AnyPlan::Statements(plan) => plan.semantics,
+        }
+    }
+
+    /// The statements of a plan of the instance.
+    ///
+    /// # Errors
+    /// [`ReplayError`] of a schedule that cannot be executed.
+    pub fn statements(&self, instance: &Instance) -> Result<Plan, ReplayError> {
+        match self {
+            AnyPlan::Schedule(schedule) => schedule.plan(instance)?.optimised(instance),
+            AnyPlan::Statements(plan) => Ok(plan.clone()),
+        }
+    }
+
+    /// The plan of the instance as a document, replayed, with a budget in bytes.
+    ///
+    /// # Errors
+    /// [`ReplayError`] for a plan that cannot be executed.
+    pub fn planned<'a>(
+        &self,
+        instance: &'a Instance,
+        budget_bytes: u64,
+    ) -> Result<Planned<'a>, ReplayError> {
+        match self {
+            AnyPlan::Schedule(schedule) => planned(instance, schedule, budget_bytes),
+            AnyPlan::Statements(plan) => {
+                let document = Written::of(instance, plan.clone(), budget_bytes)?.document;
+                Ok(Planned::of(instance, document))
+            }
+        }
+    }
+}
+
+impl From<Schedule> for AnyPlan {
+    fn from(schedule: Schedule) -> Self {
+        AnyPlan::Schedule(schedule)
+    }
+}
+
+impl From<Plan> for AnyPlan {
+    fn from(plan: Plan) -> Self {
+        AnyPlan::Statements(plan)
+    }
+}

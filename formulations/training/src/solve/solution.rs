@@ -1,0 +1,173 @@
+//! The answer of a solve, the same for every program and option: what doors print.
+
+use super::{AnyFormulation, NoPlan, Planned, Written};
+use remat_instances::instance::{Instance, NodeId};
+use remat_instances::plan::PlanDocument;
+use remat_instances::schedule::Schedule;
+use remat_instances::simulate::Replay;
+use remat_memory::place::{PlacePlanError, PlacedPlan};
+use remat_search::Outcome;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// The answer of a solve: its [`Outcome`], and the plan as it is written, replayed and within the
+/// budget.
+///
+/// Status, bound and gap are those of the plan. A plan whose addresses need more than the budget
+/// has the status [`Limit`](remat_search::Status::Limit).
+#[derive(Clone, Debug)]
+pub struct Solution {
+    pub(super) formulation: AnyFormulation,
+    pub(super) budget_bytes: u64,
+    pub(super) plain: Replay,
+    pub(super) outcome: Outcome,
+    pub(super) plan: Option<Written>,
+    pub(super) order: Option<OrderChoice>,
+    pub(super) copies: Option<CopyChoice>,
+    pub(super) addresses: Option<Result<PlacedPlan, PlacePlanError>>,
+}
+
+/// The order of first computations that a solve has chosen.
+#[derive(Clone, Debug)]
+pub struct OrderChoice {
+    /// The instance in that order; the schedule is one of it.
+    pub instance: Arc<Instance>,
+    /// Node `k` of `instance` is node `order[k]` of the instance that was given.
+    pub order: Vec<NodeId>,
+    /// No plan costs less, whatever its order.
+    pub any_order_bound: u64,
+    /// Cost of the best schedule that was found in the order given.
+    pub given_cost: Option<u64>,
+    /// Orders that were judged.
+    pub orders: u64,
+}
+
+impl OrderChoice {
+    /// Returns whether it is the order that was given.
+    pub fn is_given(&self) -> bool {
+        self.order.is_sorted()
+    }
+}
+
+/// What copies to the host are compared with.
+#[derive(Clone, Copy, Debug)]
+pub struct CopyChoice {
+    /// Cost of the best plan without copies, where one was found.
+    pub without_cost: Option<u64>,
+}
+
+impl Deref for Solution {
+    type Target = Outcome;
+
+    fn deref(&self) -> &Outcome {
+        &self.outcome
+    }
+}
+
+impl Solution {
+    /// The formulation that was solved.
+    pub fn formulation(&self) -> &AnyFormulation {
+        &self.formulation
+    }
+
+    /// The instance as the program sees it, in the order that was given: the plan is of it.
+    pub fn instance(&self) -> &Arc<Instance> {
+        self.formulation.instance()
+    }
+
+    /// The instance that the schedule and the proof are of: where the order was chosen, the
+    /// instance in that order.
+    pub fn scheduled_instance(&self) -> &Instance {
+        let chosen = self.order.as_ref().map(|order| &order.instance);
+        chosen.unwrap_or_else(|| self.instance())
+    }
+
+    /// The budget in bytes.
+    pub fn budget_bytes(&self) -> u64 {
+        self.budget_bytes
+    }
+
+    /// The replay without recomputation.
+    pub fn plain(&self) -> &Replay {
+        &self.plain
+    }
+
+    /// The plan as it is written, with its addresses where these were asked for.
+    pub fn document(&self) -> Option<&PlanDocument> {
+        self.plan.as_ref().map(|plan| &plan.document)
+    }
+
+    /// The replay of the plan as it is written.
+    pub fn replay(&self) -> Option<&Replay> {
+        self.plan.as_ref().map(|plan| &plan.replay)
+    }
+
+    /// Cost of the plan; of a plan that copies to the host, its makespan.
+    pub fn cost(&self) -> Option<u64> {
+        self.replay().map(|replay| replay.makespan)
+    }
+
+    /// Cost of the [`schedule`](Outcome::schedule), which a plan in another order of steps may be
+    /// below.
+    pub fn schedule_cost(&self) -> Option<u64> {
+        self.outcome.cost()
+    }
+
+    /// Cost of the plan, as replayed.
+    ///
+    /// # Errors
+    /// [`NoPlan`].
+    pub fn objective(&self) -> Result<u64, NoPlan> {
+        self.cost().ok_or_else(|| self.no_plan())
+    }
+
+    /// The best plan.
+    ///
+    /// # Errors
+    /// [`NoPlan`].
+    pub fn plan(&self) -> Result<Planned<'_>, NoPlan> {
+        let document = self.document().ok_or_else(|| self.no_plan())?;
+        Ok(Planned::of(self.instance(), document.clone()))
+    }
+
+    /// The schedule of the plan, where that is one in the order that was given: another solve may
+    /// start from it.
+    pub fn start(&self) -> Option<&Schedule> {
+        let is_of_plan = match &self.order {
+            Some(order) => order.is_given() && self.outcome.cost() == self.cost(),
+            None => true,
+        };
+        self.outcome.schedule.as_ref().filter(|_| is_of_plan)
+    }
+
+    /// The choice of the order, where that was asked for.
+    pub fn order(&self) -> Option<&OrderChoice> {
+        self.order.as_ref()
+    }
+
+    /// The choice of copies, where these were asked for.
+    pub fn copies(&self) -> Option<&CopyChoice> {
+        self.copies.as_ref()
+    }
+
+    /// The plan's addresses and what is proven of them, or the reason why it has none; `None` where
+    /// they were not asked for, or there is no plan.
+    pub fn addresses(&self) -> Option<Result<&PlacedPlan, &PlacePlanError>> {
+        self.addresses.as_ref().map(Result::as_ref)
+    }
+
+    /// Bytes of the arena above the budget.
+    pub fn excess_bytes(&self) -> u64 {
+        let arena_bytes = match self.addresses() {
+            Some(Ok(placed)) => placed.arena_bytes(),
+            _ => 0,
+        };
+        arena_bytes.saturating_sub(self.budget_bytes)
+    }
+
+    fn no_plan(&self) -> NoPlan {
+        NoPlan {
+            because: self.infeasible_because.clone(),
+        }
+    }
+}
