@@ -8,8 +8,8 @@ use remat_bb::others::Solver;
 use remat_bench::{
     checkmate, mip, monet, netlib, offload, order, place, planted, reorder, sequences,
 };
+use remat_instances::Semantics;
 use remat_instances::order::Variant;
-use remat_instances::plan::Semantics;
 use remat_lp::Algorithm;
 use std::path::PathBuf;
 use std::process::ExitCode;

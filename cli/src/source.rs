@@ -3,7 +3,7 @@
 use crate::arguments::LinkOptions;
 use crate::failure::Failure;
 use crate::files;
-use remat_formulations::solve::AnyFormulation;
+use remat_formulations::AnyFormulation;
 use remat_instances::budget::{Budget, format_bytes};
 use remat_instances::name::visible;
 use remat_instances::order::{self, ORDER_SCHEMA, OrderGraph, Variant};

@@ -7,9 +7,8 @@ use crate::relay::{self, Ended};
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use remat_formulations::solve::{
-    Answer, AnyFormulation, AnySolvable, Largest, MaxBatch as Search, cost_cap,
-};
+use remat_formulations::AnyFormulation;
+use remat_formulations::solve::{Answer, AnySolvable, Largest, MaxBatch as Search, cost_cap};
 use remat_instances::zoo::{self, ModelSpec};
 use remat_instances::{Budget, Instance};
 use remat_search::SolveError;

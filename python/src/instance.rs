@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use remat_bb::failure::Failure;
 use remat_bb::{files, report};
-use remat_formulations::solve::AnyFormulation;
+use remat_formulations::AnyFormulation;
 use remat_instances::zoo::{self, ModelSpec};
 use remat_instances::{budget, write_instance};
 use remat_search::Solvable;

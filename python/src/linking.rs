@@ -7,8 +7,9 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use remat_bb::arguments::parse_latency;
+use remat_formulations::AnyFormulation;
 use remat_formulations::offload::{CopyPhase, Release};
-use remat_formulations::solve::{AnyFormulation, AnySolvable};
+use remat_formulations::solve::AnySolvable;
 use remat_instances::instance::{Duplex, HostLink, LinkChoice, LinkRequest};
 use remat_instances::{Budget, Instance};
 

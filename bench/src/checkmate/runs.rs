@@ -6,7 +6,8 @@ use super::others::{self, Others};
 use super::{Config, Failure, percent, shown};
 use remat_bb::others::Run;
 use remat_bb::report::Table;
-use remat_instances::schedule::{CheckmateSchedule, Semantics};
+use remat_instances::Semantics;
+use remat_instances::schedule::CheckmateSchedule;
 use remat_search::{Outcome, Status};
 
 /// One line of the table of published runs.

@@ -3,14 +3,13 @@
 use super::{OffloadBenchError, wanted};
 use crate::random::SplitMix64;
 use remat_bb::others::{Installed, Limits, Run, Solver, Task};
+use remat_formulations::AnyFormulation;
 use remat_formulations::checkmate::original::Original;
 use remat_formulations::offload::CopyPhase;
 use remat_formulations::offload::compact::{OffloadProgram, Pauses};
 use remat_formulations::offload::nodes::Offload;
-use remat_formulations::solve::AnyFormulation;
 use remat_instances::instance::{CostUnit, HostLink, Instance, InstanceData, Node, NodeId};
-use remat_instances::plan::Semantics;
-use remat_instances::zoo;
+use remat_instances::{Semantics, zoo};
 use remat_lp::mps;
 use remat_search::{Settings, Solvable};
 use std::time::Duration;

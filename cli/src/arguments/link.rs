@@ -3,11 +3,13 @@
 use crate::failure::Failure;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use remat_formulations::AnyFormulation;
 use remat_formulations::offload::{CopyPhase, Release};
-use remat_formulations::solve::{AnyFormulation, AnySolvable};
+use remat_formulations::solve::AnySolvable;
 use remat_instances::Instance;
-use remat_instances::budget::{Budget, number_length};
+use remat_instances::budget::Budget;
 use remat_instances::instance::{Duplex, LinkChoice, LinkError, LinkRequest};
+use remat_instances::number::number_length;
 
 /// Link to host memory.
 #[derive(Args, Clone, Debug, Default)]

@@ -1,6 +1,7 @@
 //! Values of options: times, gaps, numbers of forward passes, settings.
 
-use remat_instances::budget::{Budget, number_length};
+use remat_instances::budget::Budget;
+use remat_instances::number::number_length;
 use remat_memory::place::ALIGNMENT_LIMIT;
 use std::time::Duration;
 

@@ -7,11 +7,11 @@ use crate::report::{self, counted, number};
 use crate::{interrupt, log};
 use remat_lp::certificate::{self, Report};
 use remat_lp::mps::{self, MpsFormat};
-use remat_lp::presolve::{PresolveSettings, Solved};
+use remat_lp::presolve::PresolveSettings;
 use remat_lp::refine::{Residuals, residuals};
 use remat_lp::solution_file::SolutionFile;
 use remat_lp::{
-    Algorithm, LimitKind, LpOutcome, Model, ModelFile, Settings, lp_format, proven_bound,
+    Algorithm, LimitKind, LpOutcome, Model, ModelFile, Settings, Solved, lp_format, proven_bound,
 };
 use remat_models::{Linear, LinearSettings, solve_linear};
 use serde::Serialize;

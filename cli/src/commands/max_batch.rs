@@ -6,11 +6,11 @@ use crate::files::{Files, PlanFolder, batch_name};
 use crate::report::{self, SearchJson, Table, counted};
 use crate::transfers::{self, TransfersJson};
 use crate::{interrupt, source};
-use remat_formulations::baselines;
 use remat_formulations::solve::{
-    Answer, AnyFormulation, AnyPlan, AnySolvable, Baselines, Compared, Largest, MaxBatch,
-    ask_baseline, ask_compared, cost_cap,
+    Answer, AnyPlan, AnySolvable, Baselines, Compared, Largest, MaxBatch, ask_baseline,
+    ask_compared, cost_cap,
 };
+use remat_formulations::{AnyFormulation, strategies};
 use remat_instances::Instance;
 use remat_instances::budget::{Budget, format_bytes};
 use remat_instances::simulate::{self, Replay};
@@ -152,7 +152,7 @@ impl BatchSearch<'_> {
         if !arguments.no_baselines {
             let (pool, budget_bytes) = (arguments.workers.pool()?, self.budget_bytes);
             // One linear program after another would take longer than our own search.
-            for baseline in baselines::all().iter().filter(|b| !b.solves_program) {
+            for baseline in strategies::all().iter().filter(|b| !b.solves_program) {
                 let one = self.largest(baseline.name, self.start, |_, solvable, cap| {
                     let formulation = solvable.formulation();
                     let ask = || ask_baseline(formulation, baseline, budget_bytes, cap);
@@ -205,7 +205,7 @@ impl BatchSearch<'_> {
             return Ok(Vec::new());
         }
         let names = Baselines::of((self.build)(1)?).names();
-        let copies = |name: &&str| baselines::all().iter().all(|known| known.name != *name);
+        let copies = |name: &&str| strategies::all().iter().all(|known| known.name != *name);
         Ok(names.into_iter().filter(copies).collect())
     }
 

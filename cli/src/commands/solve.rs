@@ -13,12 +13,13 @@ use crate::report::{self, Arena, ArenaJson, LayersJson, OriginJson, SearchJson, 
 use crate::{interrupt, rescue, source};
 use offload::OffloadJson;
 use order::ReorderJson;
+use remat_formulations::AnyFormulation;
 use remat_formulations::life::layers::Stack;
 use remat_formulations::offload::nodes::{
     STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES, STAGE_SCHEDULES_WITH_COPIES,
 };
 use remat_formulations::reorder::{ALL_PLANS, STAGE_SCHEDULES_IN_THIS_ORDER};
-use remat_formulations::solve::{AnyFormulation, AnyPlan, Solution, Solve};
+use remat_formulations::solve::{AnyPlan, Solution, Solve};
 use remat_instances::budget::{Budget, format_bytes, may_mean_percent};
 use remat_instances::schedule::{ScheduleDocument, write_schedule};
 use remat_instances::simulate::Replay;

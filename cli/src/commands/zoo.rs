@@ -6,9 +6,8 @@ use crate::files::{self, Files};
 use crate::report::{self, Table};
 use crate::source;
 use remat_instances::budget::format_bytes;
-use remat_instances::plan::Semantics;
-use remat_instances::write_instance;
 use remat_instances::zoo::{self, ModelSpec, ZooError};
+use remat_instances::{Semantics, write_instance};
 
 /// Lists or exports models.
 ///

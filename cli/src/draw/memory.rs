@@ -7,9 +7,9 @@ use crate::failure::Failure;
 use crate::report;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
+use remat_instances::Semantics;
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::{CostUnit, Instance, NodeId};
-use remat_instances::plan::Semantics;
 use remat_instances::simulate::{Replay, TimelinePoint};
 
 /// Contents of the picture.

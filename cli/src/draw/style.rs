@@ -371,9 +371,10 @@ pub fn picture(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use remat_formulations::AnyFormulation;
     use remat_formulations::offload::CopyPhase;
     use remat_formulations::offload::nodes::Linked;
-    use remat_formulations::solve::{AnyFormulation, Baselines};
+    use remat_formulations::solve::Baselines;
 
     #[test]
     fn pictures_have_titles_that_are_xml() {

@@ -3,7 +3,7 @@
 use crate::arguments::SolveArguments;
 use crate::failure::Failure;
 use crate::report::{self, counted};
-use remat_formulations::solve::OrderChoice;
+use remat_formulations::reorder::OrderChoice;
 use remat_instances::instance::CostUnit;
 use serde::Serialize;
 

@@ -10,8 +10,7 @@ use remat_gpu_exec::{ExecError, LinkProfile, Profile, ProfileSettings, Timing, m
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::{Implementation, Node, NodeKind};
 use remat_instances::name::visible;
-use remat_instances::plan::Semantics;
-use remat_instances::{Instance, write_instance};
+use remat_instances::{Instance, Semantics, write_instance};
 use serde::Serialize;
 
 /// Rows of the table: the operators that take longest.

@@ -5,8 +5,7 @@ use crate::arguments::TrainCheckArguments;
 use crate::failure::{Exit, Failure};
 use crate::report::{self, Table};
 use crate::{files, source};
-use remat_formulations::baselines;
-use remat_formulations::solve::AnyFormulation;
+use remat_formulations::{AnyFormulation, strategies};
 use remat_gpu_exec::{Comparison, ExecError, ProfileSettings, compare, program_of};
 use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
@@ -51,7 +50,7 @@ pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
         session::plain(instance, formulation.semantics())?,
     )?];
     let solved = outcome.schedule.map(|schedule| (SOLVED, schedule));
-    let known = baselines::all().iter().filter_map(|baseline| {
+    let known = strategies::all().iter().filter_map(|baseline| {
         let found = formulation
             .baseline(baseline, budget_bytes, Patience::ENDLESS)
             .ok()?;

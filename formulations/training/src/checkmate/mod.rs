@@ -10,14 +10,13 @@
 //! | [`recognise`](recognise()) | the published program in a model from any file, by its structure |
 //! | [`compact`] | the retention-edge form: one column for each decision, memory rows at once or lazily |
 //! | [`interval`] | the interval form: columns priced over the whole space, rows and cuts lazily, safe bounds |
-//! | [`anneal`] | annealing of its schedules |
+//! | [`rounding`] | the relaxation, rounded |
 //! | `large` | plans and bounds of graphs that are too large to be searched |
 //! | `carry` | rows and columns carried over from a few equal layers to many |
 //! | [`path_cuts`] | path cuts and path memory cuts, and their separation |
 //!
 //! Every form here has the integer optima of the published program; [`compact`] says why.
 
-pub mod anneal;
 mod carry;
 pub mod compact;
 mod formulation;
@@ -28,6 +27,7 @@ mod large;
 pub mod original;
 pub mod path_cuts;
 mod recognise;
+pub mod rounding;
 mod starts;
 
 pub use formulation::{CheckmateFormulation, CheckmateProblem};

@@ -1,12 +1,12 @@
 //! The front door: an instance and a budget to a solution.
 
 use super::extras::Extras;
-use super::{AnyFormulation, AnyPlan, Solution};
+use super::{AnyPlan, Solution};
+use crate::any::AnyFormulation;
 use crate::offload::{CopyPhase, Release};
-use remat_instances::Budget;
 use remat_instances::instance::Instance;
-use remat_instances::schedule::Semantics;
 use remat_instances::simulate::Replay;
+use remat_instances::{Budget, Semantics};
 use remat_search::{Listener, Outcome, Settings, Solvable, SolveError};
 use std::time::Duration;
 

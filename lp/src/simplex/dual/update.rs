@@ -5,7 +5,7 @@ use super::rebuild::DualRebuild;
 use super::{Dual, DualPhase, IterationEnd};
 use crate::factor::UpdateCheck;
 use crate::outcome::VarStatus;
-use crate::simplex::observe;
+use crate::sparse_vec::observe;
 
 /// Relative difference between the pivot computed by row and by column that counts as trouble.
 const PIVOT_MISMATCH: f64 = 1e-7;

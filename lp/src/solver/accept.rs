@@ -1,6 +1,6 @@
 //! Answers that are accepted by the check of their certificate, or none.
 
-use super::solve::{Solved, remaining, solve_with};
+use super::presolved::{Solved, remaining, solve_with};
 use crate::certificate::check;
 use crate::model::Model;
 use crate::outcome::{LimitKind, LpOutcome};

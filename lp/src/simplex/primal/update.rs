@@ -5,7 +5,7 @@ use super::row::PrimalStep;
 use super::{Primal, PrimalPhase, PrimalRebuild};
 use crate::factor::UpdateCheck;
 use crate::outcome::VarStatus;
-use crate::simplex::observe;
+use crate::sparse_vec::observe;
 
 const PIVOT_MISMATCH: f64 = 1e-7;
 const UPDATE_ERROR: f64 = 1e-6;

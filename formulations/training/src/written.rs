@@ -84,7 +84,7 @@ pub struct Planned<'a> {
 }
 
 impl<'a> Planned<'a> {
-    pub(super) fn of(instance: &'a Instance, document: PlanDocument) -> Self {
+    pub(crate) fn of(instance: &'a Instance, document: PlanDocument) -> Self {
         Planned { instance, document }
     }
 

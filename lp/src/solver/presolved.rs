@@ -1,14 +1,13 @@
 //! Presolve, solve and postsolve in one go.
 
 use super::accept::accepted;
-use super::{PresolveOutcome, PresolveSettings, Presolved};
-use crate::barrier;
-use crate::certificate;
+use super::refine::refine;
+use super::{Solver, Stats};
 use crate::model::Model;
 use crate::outcome::{LimitKind, LpOutcome};
-use crate::refine::refine;
+use crate::presolve::{PresolveOutcome, PresolveSettings, Presolved};
 use crate::settings::{Algorithm, Limits, Settings};
-use crate::solver::{Solver, Stats};
+use crate::{barrier, certificate};
 use std::sync::Arc;
 
 /// The end of a solve with presolve.

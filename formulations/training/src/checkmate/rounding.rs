@@ -6,9 +6,9 @@
 //! executed; whether it fits the budget is left to chance, so a linear program is usually solved
 //! for a little less memory, and several roundings are tried.
 
-use super::{NotApplicable, best};
+use super::{CheckmateGraph, interval};
+use crate::baselines::{Baseline, NotApplicable, best};
 use crate::bound::smallest_budget;
-use crate::checkmate::{CheckmateGraph, interval};
 use remat_instances::instance::Instance;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 use remat_lp::random::SplitMix64;
@@ -24,6 +24,26 @@ const ALLOWANCES: [u64; 2] = [100, 90];
 const SAMPLES: u64 = 100;
 /// Seed of the random roundings.
 const SEED: u64 = 1;
+
+const SOURCE: &str = "Jain et al., Checkmate, MLSys 2020, section 5";
+
+/// The strategies that round, as tables have them.
+pub(crate) static STRATEGIES: [Baseline; 2] = [
+    Baseline {
+        name: "lp-rounding",
+        description: "Checkmate's two-phase rounding of the relaxation, with several thresholds and allowances",
+        source: SOURCE,
+        solves_program: true,
+        heuristic: two_phase,
+    },
+    Baseline {
+        name: "lp-rounding-random",
+        description: "the same with 100 random roundings of each relaxation besides",
+        source: SOURCE,
+        solves_program: true,
+        heuristic: randomised_two_phase,
+    },
+];
 
 /// The fractional `S` of the relaxation under a budget: the interval form without cuts, over all
 /// schedules.

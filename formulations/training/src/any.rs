@@ -1,13 +1,14 @@
 //! The formulation that suits an instance.
 
-use super::Written;
 use crate::baselines::Baseline;
 use crate::bound::check_budget;
 use crate::checkmate::CheckmateFormulation;
 use crate::life::layers::Stack;
 use crate::monet::{self, MonetFormulation};
+use crate::written::Written;
+use remat_instances::Semantics;
 use remat_instances::instance::{Instance, NodeId};
-use remat_instances::schedule::{MonetSchedule, Schedule, Semantics};
+use remat_instances::schedule::{MonetSchedule, Schedule};
 use remat_instances::simulate::{Replay, ReplayError};
 use remat_search::{
     Formulation, Listener, Outcome, Patience, Settings, Solvable, SolveError, Start,
@@ -136,7 +137,7 @@ impl AnyFormulation {
     ///
     /// # Errors
     /// As [`Solvable::solve`].
-    pub(super) fn solve_and_write(
+    pub(crate) fn solve_and_write(
         &self,
         budget_bytes: u64,
         starts: &[Schedule],

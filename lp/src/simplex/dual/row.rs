@@ -1,7 +1,8 @@
 //! CHUZR: the row that leaves, by largest infeasibility squared over steepest edge weight.
 
 use super::Dual;
-use crate::simplex::{Core, observe};
+use crate::simplex::Core;
+use crate::sparse_vec::observe;
 
 /// A stored weight below this share of the true one made the row look better than it is: choose
 /// again.

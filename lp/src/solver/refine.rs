@@ -10,12 +10,12 @@
 //! Rows are written as equations with a column for the activity: an activity has a price once duals
 //! are taken off the costs.
 
+use super::Solver;
 use crate::ids::{Bounds, ColId, RowId};
 use crate::model::{Model, ModelBuilder};
 use crate::outcome::{Basis, LpOutcome, Solution, VarStatus};
 use crate::scaling::power_of_two;
 use crate::settings::{Algorithm, Settings};
-use crate::solver::Solver;
 use crate::sum2::Sum2;
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! CHUZC: the column that enters, by largest reduced cost squared over devex weight; and its FTRAN.
 
 use super::{Primal, PrimalPhase, PrimalRebuild};
-use crate::simplex::{Core, observe};
-use crate::sparse_vec::SparseVec;
+use crate::simplex::Core;
+use crate::sparse_vec::{SparseVec, observe};
 
 /// Verdict on a chosen column, from its FTRAN.
 pub(super) enum ColumnVerdict {

@@ -112,10 +112,10 @@ fn take(state: &mut SparseState<'_>, changes: &Changes) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::anneal::CheckmateState;
+    use crate::anneal::moves::{CheckmateProposer, RetainedSets};
     use crate::baselines::dtr;
     use crate::baselines::fixtures::{residual, small_dag};
-    use crate::checkmate::anneal::CheckmateState;
-    use crate::checkmate::anneal::moves::{CheckmateProposer, RetainedSets};
     use proptest::prelude::*;
     use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
     use remat_instances::simulate;
