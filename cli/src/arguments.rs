@@ -36,7 +36,7 @@ pub use reduce::{ReduceArguments, ReduceKind};
 pub use show::ShowArguments;
 pub use values::{parse_alignment, parse_duration, parse_gap, parse_overhead, parse_setting};
 
-use crate::report::FULL_VERSION;
+use crate::version::FULL_VERSION;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;

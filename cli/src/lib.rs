@@ -31,7 +31,6 @@
 pub mod allocator;
 pub mod arguments;
 pub mod commands;
-pub mod draw;
 pub mod failure;
 pub mod files;
 pub mod interrupt;
@@ -39,11 +38,11 @@ pub mod library;
 pub mod log;
 pub mod others;
 pub mod progress;
-pub mod report;
 pub mod rescue;
+pub mod results;
 pub mod source;
 pub mod stand_in;
-pub mod transfers;
+pub mod version;
 pub mod visible;
 
 use arguments::{Arguments, Command};
@@ -80,7 +79,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
             }
             if json {
                 let text = error.render().to_string();
-                failure::print_json(text.trim_start_matches("error: ").trim(), None, None);
+                results::print_error(text.trim_start_matches("error: ").trim(), None, None);
             }
             return Exit::BadInput;
         }
@@ -90,7 +89,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Err(failure) => {
             // Scripts get an object in any case, and one object only.
             if json && !files::printed() {
-                failure::print(&failure);
+                results::print_failure(&failure);
             }
             failure::show(failure);
             Exit::BadInput

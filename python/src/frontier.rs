@@ -12,12 +12,12 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use remat_bb::commands::sweep;
-use remat_bb::draw::tradeoff;
 use remat_formulations::Frontier as Walk;
 use remat_formulations::solve::{AnyPlan, FrontierPoint as Point};
 use remat_instances::Budget;
 use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
+use remat_report::draw::tradeoff;
 use remat_search::{Solvable, Status};
 
 /// A budget's place with what was found for it.

@@ -41,6 +41,7 @@ pub mod memory_baselines;
 pub mod modelling;
 pub mod numbers;
 pub mod pickled;
+mod pickled_plan;
 mod plan;
 pub mod program;
 pub mod relay;
@@ -114,6 +115,6 @@ mod _native {
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         use pyo3::prelude::PyModuleMethods;
-        module.add("__version__", remat_bb::report::VERSION)
+        module.add("__version__", remat_bb::version::VERSION)
     }
 }

@@ -2,11 +2,11 @@
 //! pass (Figure 6).
 
 use super::{Config, Failure};
-use remat_bb::report::Table;
 use remat_formulations::solve::{Answer, Largest, MaxBatch, ask_baseline, cost_cap};
 use remat_formulations::{AnyFormulation, strategies};
 use remat_instances::Instance;
 use remat_instances::zoo::{self, ModelSpec};
+use remat_report::Table;
 
 /// The paper's networks.
 const MODELS: [&str; 6] = [

@@ -4,8 +4,6 @@
 
 use super::{Config, Failure};
 use rayon::prelude::*;
-use remat_bb::draw::tradeoff::{self, Curve, TradeoffPicture};
-use remat_bb::report::Table;
 use remat_formulations::baselines::Baseline;
 use remat_formulations::solve::{Frontier, FrontierPoint};
 use remat_formulations::strategies;
@@ -14,6 +12,8 @@ use remat_instances::budget::format_bytes;
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate::{self, Replay};
 use remat_instances::zoo::{self, ModelSpec};
+use remat_report::Table;
+use remat_report::draw::tradeoff::{self, Curve, TradeoffPicture};
 use remat_search::Status;
 
 /// The paper's networks and batch sizes of its Figure 4, and ResNet-50.

@@ -7,11 +7,11 @@
 //! for one that finds nothing.
 
 use crate::netlib::{self, BenchError};
-use remat_bb::draw;
 use remat_bb::failure::Failure;
 use remat_bb::library::summary::{self, primal_integral};
 use remat_bb::others::{Installed, Limits, Task};
 use remat_lp::Model;
+use remat_report::draw;
 use remat_solver::mip::{Control, Observer, Settings, Solution, SolveStatus, Solver, check_point};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -398,7 +398,11 @@ pub fn profile_svg(lines: &[Line]) -> Result<String, Failure> {
     }
     let curves: Vec<_> = names.into_iter().zip(summary::profile(&times)).collect();
     let explanation = "share of files that were ended within a factor of the fastest solver's time";
-    draw::profile::draw("Mixed-integer programs", explanation, &curves)
+    Ok(draw::profile::draw(
+        "Mixed-integer programs",
+        explanation,
+        &curves,
+    )?)
 }
 
 #[cfg(test)]

@@ -2,16 +2,17 @@
 
 use super::baselines_memory;
 use crate::arguments::BaselinesArguments;
-use crate::draw::tradeoff::{self, Curve, TradeoffPicture};
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, PlanFolder, budget_name};
-use crate::report::{self, OriginJson, SearchJson, Table, counted};
-use crate::transfers::{self, TransfersJson};
+use crate::results::{self, OriginJson, SearchJson};
 use crate::{interrupt, source};
 use rayon::prelude::*;
 use remat_formulations::solve::{AnySolvable, Baselines, Compared};
 use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
+use remat_report::draw::tradeoff::{self, Curve, TradeoffPicture};
+use remat_report::transfers::{self, TransfersJson};
+use remat_report::{Table, counted};
 use remat_search::Settings;
 use serde::Serialize;
 use std::fmt::Write;
@@ -117,7 +118,7 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
         sweep.push((budget_bytes, at_budget));
         let picture = TradeoffPicture {
             title,
-            link: transfers::link_of(&solvable),
+            link: solvable.link().map(transfers::link),
             curves: curves(&sweep, &names),
             plain_bytes: plain.peak_bytes,
             budget_bytes: Some(budget_bytes),
@@ -234,7 +235,7 @@ impl Comparison<'_> {
             source::share_of_plain(self.budget_bytes, self.plain, semantics),
         );
         // Writing to a string cannot fail.
-        if let Some(link) = transfers::link_of(self.solvable) {
+        if let Some(link) = self.solvable.link().map(transfers::link) {
             let _ = writeln!(text, "link: {link}");
         }
         text.push('\n');
@@ -250,7 +251,7 @@ impl Comparison<'_> {
                 Ok((_, r)) => {
                     row.push(if self.fits(one) { "yes" } else { "no" }.into());
                     row.push(format!("{:.2}%", r.overhead_percent()));
-                    row.push(report::cost(r.makespan, instance.cost_unit()));
+                    row.push(remat_report::cost(r.makespan, instance.cost_unit()));
                     row.push(format_bytes(r.peak_bytes));
                     if is_linked {
                         row.extend(transfers::cells(instance.cost_unit(), Some(r)));
@@ -291,7 +292,7 @@ impl Comparison<'_> {
                 not_applicable_because: one.result.as_ref().err().map(String::as_str),
             }
         });
-        report::json(&BaselinesJson {
+        results::json(&BaselinesJson {
             origin: OriginJson::of(instance),
             formulation: formulation.semantics().as_str(),
             budget_bytes: self.budget_bytes,

@@ -2,8 +2,9 @@
 
 use crate::arguments::BaselinesArguments;
 use crate::failure::{Exit, Failure};
-use crate::report::{self, Table, WorkJson};
+use crate::results::{self, WorkJson};
 use crate::source::{self, MemorySubject};
+use crate::version::VERSION;
 use crate::{files, interrupt};
 use remat_formulations::solve::Baselines;
 use remat_instances::budget::format_bytes;
@@ -11,6 +12,7 @@ use remat_instances::name::Name;
 use remat_instances::order::Variant;
 use remat_memory::order::{OrderBaselines, OrderSearch, OrderSettings};
 use remat_memory::place::{PlaceBaseline, PlaceSettings, place};
+use remat_report::Table;
 use serde::Serialize;
 
 /// Compares the rules for the order of a graph, or the known ways to place buffers; `None` for an
@@ -228,12 +230,12 @@ impl Compared {
                 name: way.name,
                 fits: self.fits(way),
                 peak_memory_bytes: bytes,
-                gap: bytes.map(|bytes| report::gap(bytes, self.bound_bytes)),
+                gap: bytes.map(|bytes| remat_report::gap(bytes, self.bound_bytes)),
                 not_applicable_because: way.bytes.as_ref().err().map(String::as_str),
             }
         });
-        report::json(&MemoryBaselinesJson {
-            version: report::VERSION,
+        results::json(&MemoryBaselinesJson {
+            version: VERSION,
             kind: self.kind,
             instance: &self.name,
             instance_sha256: self.sha256.as_deref(),

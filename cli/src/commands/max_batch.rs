@@ -3,8 +3,8 @@
 use crate::arguments::MaxBatchArguments;
 use crate::failure::{Exit, Failure, note};
 use crate::files::{Files, PlanFolder, batch_name};
-use crate::report::{self, SearchJson, Table, counted};
-use crate::transfers::{self, TransfersJson};
+use crate::results::{self, SearchJson};
+use crate::version::VERSION;
 use crate::{interrupt, source};
 use remat_formulations::solve::{
     Answer, AnyPlan, AnySolvable, Baselines, Compared, Largest, MaxBatch, ask_baseline,
@@ -15,6 +15,8 @@ use remat_instances::Instance;
 use remat_instances::budget::{Budget, format_bytes};
 use remat_instances::simulate::{self, Replay};
 use remat_instances::zoo::{self, ModelSpec, ZooError};
+use remat_report::transfers::{self, TransfersJson};
+use remat_report::{Table, counted};
 use remat_search::Settings;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -279,7 +281,7 @@ impl BatchSearch<'_> {
         );
         // Writing to a string cannot fail.
         if self.is_linked()
-            && let Some(link) = transfers::link_of(&(self.build)(1)?)
+            && let Some(link) = (self.build)(1)?.link().map(transfers::link)
         {
             let _ = writeln!(text, "link: {link}");
         }
@@ -299,7 +301,7 @@ impl BatchSearch<'_> {
                     let instance = solvable.instance();
                     row.push(batch.to_string());
                     row.push(format!("{:.2}%", percent(instance, cost)));
-                    row.push(report::cost(cost, instance.cost_unit()));
+                    row.push(remat_report::cost(cost, instance.cost_unit()));
                     row.push(format_bytes(peak_bytes));
                     if self.is_linked() {
                         row.extend(transfers::cells(instance.cost_unit(), one.replay.as_ref()));
@@ -368,8 +370,8 @@ impl BatchSearch<'_> {
                     .collect(),
             });
         }
-        Ok(report::json(&MaxBatchJson {
-            version: report::VERSION,
+        Ok(results::json(&MaxBatchJson {
+            version: VERSION,
             model: &self.arguments.model,
             budget_bytes: self.budget_bytes,
             overhead: self.arguments.overhead,

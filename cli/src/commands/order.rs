@@ -2,12 +2,14 @@
 
 use crate::arguments::OrderArguments;
 use crate::failure::{Exit, Failure, note};
-use crate::files::{Files, shown};
-use crate::report::{self, GraphJson, ProvenJson, WorkJson, counted};
+use crate::files::Files;
+use crate::results::{self, GraphJson, ProvenJson, WorkJson};
+use crate::visible::shown;
 use crate::{interrupt, source};
 use remat_instances::budget::format_bytes;
 use remat_instances::order::{OrderGraph, OrderPlan, OrderReplay};
 use remat_memory::order::{OrderBaselines, OrderOutcome, OrderSearch, OrderSettings};
+use remat_report::counted;
 use remat_search::Status;
 use serde::Serialize;
 use std::sync::atomic::Ordering;
@@ -158,7 +160,7 @@ impl OrderReport<'_> {
 
     fn json(&self) -> String {
         let outcome = self.found.outcome.as_ref();
-        report::json(&OrderJson {
+        results::json(&OrderJson {
             proven: ProvenJson::of(
                 self.status(),
                 (self.found.replay.peak_bytes, outcome.map(|o| o.bound_bytes)),

@@ -1,15 +1,17 @@
 //! `remat-bb plan-memory`
 
 use crate::arguments::PlanMemoryArguments;
-use crate::draw::addresses;
 use crate::failure::{Exit, Failure};
-use crate::files::{Files, shown};
-use crate::report::{self, GraphJson, ProvenJson, WorkJson, counted};
+use crate::files::Files;
+use crate::results::{self, GraphJson, ProvenJson, WorkJson};
+use crate::visible::shown;
 use crate::{interrupt, source};
 use remat_instances::budget::format_bytes;
 use remat_instances::order::OrderGraph;
 use remat_memory::memory_plan::{MemoryPlanOutcome, MemoryPlanSearch};
 use remat_memory::order::OrderSettings;
+use remat_report::counted;
+use remat_report::draw::addresses;
 use remat_search::Status;
 use serde::Serialize;
 use std::sync::atomic::Ordering;
@@ -103,7 +105,7 @@ impl MemoryReport<'_> {
 
     fn json(&self) -> String {
         let o = self.outcome;
-        report::json(&MemoryJson {
+        results::json(&MemoryJson {
             proven: ProvenJson::of(
                 self.status(),
                 (o.total_bytes, Some(o.bound_bytes)),
@@ -135,7 +137,7 @@ impl MemoryReport<'_> {
             0 => "no order with any addresses needs less".into(),
             _ => format!(
                 "gap {:.3}%",
-                report::gap(o.total_bytes, o.bound_bytes) * 100.0
+                remat_report::gap(o.total_bytes, o.bound_bytes) * 100.0
             ),
         };
         line("bound", format!("{} ({gap})", format_bytes(o.bound_bytes)));

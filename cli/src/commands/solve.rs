@@ -5,11 +5,11 @@ mod offload;
 mod order;
 
 use crate::arguments::SolveArguments;
-use crate::draw::progress::{self, ProgressPicture};
 use crate::failure::{Exit, Failure, note};
-use crate::files::{self, Files, shown};
-use crate::progress::{ProgressPoint, Reporter};
-use crate::report::{self, Arena, ArenaJson, LayersJson, OriginJson, SearchJson, counted};
+use crate::files::{self, Files};
+use crate::progress::Reporter;
+use crate::results::{self, Arena, ArenaJson, LayersJson, OriginJson, SearchJson};
+use crate::visible::shown;
 use crate::{interrupt, rescue, source};
 use offload::OffloadJson;
 use order::ReorderJson;
@@ -24,6 +24,8 @@ use remat_instances::budget::{Budget, format_bytes, may_mean_percent};
 use remat_instances::schedule::{ScheduleDocument, write_schedule};
 use remat_instances::simulate::Replay;
 use remat_instances::{Instance, write_instance};
+use remat_report::counted;
+use remat_report::draw::progress::{self, ProgressPicture, ProgressPoint};
 use remat_search::{BoundProof, Listener, Progress, Settings, Status};
 use serde::Serialize;
 use std::fmt::Write;
@@ -354,7 +356,7 @@ fn json(solved: &SolveReport<'_>) -> String {
     let replay = solution.replay();
     let placed = solution.addresses().and_then(Result::ok);
     let may_fit = solution.status != Status::Infeasible;
-    report::json(&SolveJson {
+    results::json(&SolveJson {
         status: solution.status.as_str(),
         origin: OriginJson::of(instance),
         formulation: solution.formulation().semantics().as_str(),
@@ -415,11 +417,11 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
         let _ = writeln!(
             out,
             "  cost      {}, {:.2}% over no recomputation ({})\n  memory    peak {} at {}",
-            report::cost(objective, unit),
+            remat_report::cost(objective, unit),
             replay.overhead_percent(),
             counted(again as u64, "recomputation"),
             format_bytes(replay.peak_bytes),
-            report::moment(instance, replay),
+            remat_report::moment(instance, replay),
         );
     }
     if let Some(Ok(placed)) = solution.addresses() {
@@ -430,7 +432,7 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
         let gap = solution
             .gap
             .map_or(String::new(), |g| format!(", gap {:.2}%", g * 100.0));
-        let bound = report::cost(solution.bound, unit);
+        let bound = remat_report::cost(solution.bound, unit);
         let scope = match solution.bound_scope {
             STAGE_SCHEDULES_WITH_COPIES => {
                 "no stage schedule in this order takes less, with copies"

@@ -1,12 +1,10 @@
 //! `remat-bb sweep`
 
 use crate::arguments::SweepArguments;
-use crate::draw::tradeoff::{self, Curve, TradeoffPicture};
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, PlanFolder, budget_name};
 use crate::progress::Reporter;
-use crate::report::{self, LayersJson, OriginJson, SearchJson, Table, counted};
-use crate::transfers::{self, TransfersJson};
+use crate::results::{self, LayersJson, OriginJson, SearchJson};
 use crate::{interrupt, source};
 use rayon::prelude::*;
 use remat_formulations::solve::{
@@ -15,6 +13,9 @@ use remat_formulations::solve::{
 use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
 use remat_instances::{Budget, Instance};
+use remat_report::draw::tradeoff::{self, Curve, TradeoffPicture};
+use remat_report::transfers::{self, TransfersJson};
+use remat_report::{Table, counted};
 use remat_search::{Settings, Status};
 use serde::Serialize;
 use std::fmt::Write;
@@ -208,7 +209,7 @@ pub fn picture(
     });
     TradeoffPicture {
         title: format!("{}: overhead against memory", solvable.instance().name()),
-        link: transfers::link_of(solvable),
+        link: solvable.link().map(transfers::link),
         curves,
         plain_bytes: plain.peak_bytes,
         budget_bytes: None,
@@ -249,13 +250,13 @@ impl Sweep<'_> {
             "{}: {} nodes, {} and {} without recomputation ({})\n",
             self.instance.name(),
             self.instance.len(),
-            report::cost(self.plain.base_cost, self.instance.cost_unit()),
+            remat_report::cost(self.plain.base_cost, self.instance.cost_unit()),
             format_bytes(self.plain.peak_bytes),
             source::plain_words(self.solvable.formulation().semantics())
         );
         let is_linked = self.solvable.is_linked();
         // Writing to a string cannot fail.
-        if let Some(link) = transfers::link_of(self.solvable) {
+        if let Some(link) = self.solvable.link().map(transfers::link) {
             let _ = writeln!(text, "link: {link}");
         }
         text.push('\n');
@@ -386,7 +387,7 @@ impl Sweep<'_> {
                 })
                 .collect(),
         });
-        report::json(&SweepJson {
+        results::json(&SweepJson {
             origin: OriginJson::of(self.instance),
             formulation: formulation.semantics().as_str(),
             layers: LayersJson::of(formulation.layers()),

@@ -3,8 +3,8 @@
 use crate::arguments::VerifyArguments;
 use crate::failure::{Exit, Failure};
 use crate::files::{self, Input};
-use crate::report;
-use crate::source;
+use crate::version::VERSION;
+use crate::{results, source};
 use remat_instances::budget::format_bytes;
 use remat_instances::document;
 use remat_instances::name::Name;
@@ -154,9 +154,9 @@ struct JudgedJson<'a> {
 }
 
 fn json(judged: &Judged, file: &str, fits: bool) -> String {
-    report::json(&JudgedJson {
+    results::json(&JudgedJson {
         verified: fits,
-        version: report::VERSION,
+        version: VERSION,
         instance: &judged.name,
         instance_sha256: judged.sha256.as_deref(),
         file,

@@ -7,7 +7,7 @@ use super::results::Row;
 use super::summary::{Line, ProgramRuns, Summary};
 use crate::failure::Failure;
 use crate::others::Solver;
-use crate::report::{counted, number};
+use remat_report::{counted, number};
 use std::fmt::Write as _;
 
 /// Line in front of the generated part.
@@ -281,8 +281,8 @@ mod tests {
     use super::super::results;
     use super::super::results::tests::solved;
     use super::*;
-    use crate::draw;
     use crate::others::Status;
+    use remat_report::draw;
     use std::path::Path;
 
     #[test]

@@ -3,7 +3,7 @@
 use super::known::Known;
 use super::results::Row;
 use crate::others::{Solver, Status};
-use crate::report::number;
+use remat_report::number;
 
 /// A wrong answer.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,8 @@
 
 use super::request::{Request, Solved, number, write};
 use crate::failure::Failure;
-use crate::{files, report};
+use crate::files;
+use crate::version::VERSION;
 use remat_lp::ColId;
 use remat_models::program::Ending;
 use std::fmt::Write as _;
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 pub fn run(arguments: &[String]) -> Result<(), Failure> {
     let told = format!(
         "remat-bb {}, which answers to the name gurobi_cl: this is not Gurobi\n",
-        report::VERSION
+        VERSION
     );
     files::print(&told)?;
     let mut request = Request::default();

@@ -4,9 +4,10 @@ mod olla;
 
 use crate::arguments::{ExportArguments, ExportedProgram};
 use crate::failure::{Exit, Failure};
-use crate::files::{self, Files};
-use crate::report::{self, OriginJson};
+use crate::files::Files;
+use crate::results::{self, OriginJson};
 use crate::source;
+use crate::visible::shown;
 use clap::ValueEnum;
 use remat_formulations::checkmate::compact::{Compact, Space};
 use remat_formulations::checkmate::original::{Original, OriginalError, Stages};
@@ -46,11 +47,11 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
         Some(exported) => files.write(&arguments.out, &format.text(&exported.model))?,
         None => files.left(&arguments.out),
     }
-    let file = files::shown(&arguments.out);
+    let file = shown(&arguments.out);
     let formulation = name(arguments.formulation);
     files.print(&if arguments.json {
         let written = exported.as_ref();
-        report::json(&ExportJson {
+        results::json(&ExportJson {
             origin: OriginJson::of(&instance),
             formulation: &formulation,
             budget_bytes,
@@ -102,10 +103,7 @@ pub fn model(arguments: &ExportArguments) -> Result<Model, Failure> {
     };
     let stated = Stated::new(arguments, budget)?;
     let exported = stated.exported.ok_or_else(|| Failure::Usage {
-        problem: format!(
-            "{}: the budget is too small",
-            files::shown(&arguments.instance)
-        ),
+        problem: format!("{}: the budget is too small", shown(&arguments.instance)),
         remedy: "give a larger --budget".into(),
     })?;
     Ok(exported.model)
@@ -267,7 +265,7 @@ fn build(
                 Err(OriginalError::TooSmall(_)) => return Ok(None),
                 Err(e @ OriginalError::FirstRunUnknown { .. }) => {
                     return Err(Failure::Usage {
-                        problem: format!("{}: {e}", files::shown(&arguments.instance)),
+                        problem: format!("{}: {e}", shown(&arguments.instance)),
                         remedy: "use --formulation checkmate-original".into(),
                     });
                 }
@@ -309,7 +307,7 @@ fn build(
                 Err(OffloadProgramError::TooSmall(_)) => return Ok(None),
                 Err(e) => {
                     return Err(Failure::Usage {
-                        problem: format!("{}: {e}", files::shown(&arguments.instance)),
+                        problem: format!("{}: {e}", shown(&arguments.instance)),
                         remedy: "leave out --offload-phase".into(),
                     });
                 }
@@ -329,7 +327,7 @@ fn build(
             };
             let program = Original::with_local_bound(instance, budget_bytes, unit_bytes, local);
             let program = program.map_err(|e| Failure::Usage {
-                problem: format!("{}: {e}", files::shown(&arguments.instance)),
+                problem: format!("{}: {e}", shown(&arguments.instance)),
                 remedy: "use --formulation checkmate-original".into(),
             })?;
             let size = program.published_size();
@@ -418,7 +416,7 @@ impl Format {
         Err(Failure::Usage {
             problem: format!(
                 "{}: the name of the file to write does not say its format",
-                files::shown(path)
+                shown(path)
             ),
             remedy: "end it in .mps, .lp, .mps.gz or .lp.gz".into(),
         })

@@ -4,8 +4,9 @@ use super::{Format, name};
 use crate::arguments::{ExportArguments, ExportSteps, ExportedProgram};
 use crate::failure::{Exit, Failure};
 use crate::files::{self, Files};
-use crate::report::{self, VERSION};
-use crate::source;
+use crate::version::VERSION;
+use crate::visible::shown;
+use crate::{results, source};
 use remat_instances::name::Name;
 use remat_instances::order::{OrderGraph, OrderPlan, Variant};
 use remat_lp::Model;
@@ -34,11 +35,11 @@ pub(super) fn run(
     let written = written(arguments)?;
     let model = &written.model;
     files.write(&arguments.out, &format.text(model))?;
-    let file = files::shown(&arguments.out);
+    let file = shown(&arguments.out);
     let formulation = name(arguments.formulation);
     let (rows, columns, nonzeros) = (model.num_rows(), model.num_cols(), model.num_nonzeros());
     files.print(&if arguments.json {
-        report::json(&OllaJson {
+        results::json(&OllaJson {
             version: VERSION,
             instance: &written.instance,
             instance_sha256: written.sha256.as_deref(),

@@ -6,13 +6,14 @@ mod runs;
 use crate::arguments::{
     LibraryArguments, LibraryCommand, LibraryIndexArguments, LibraryTableArguments,
 };
-use crate::draw;
 use crate::failure::{Exit, Failure};
 use crate::files::{self, Files};
 use crate::library::catalogue::Catalogue;
 use crate::library::index::{self, Entry};
 use crate::library::known::{self, Known};
 use crate::library::{page, results};
+use crate::visible::shown;
+use remat_report::draw;
 use std::path::Path;
 
 /// Writes programs, runs solvers, makes tables or updates the index.
@@ -77,7 +78,7 @@ fn table(arguments: &LibraryTableArguments) -> Result<Exit, Failure> {
         Some(path) => {
             let (name, old) = text(path)?;
             files.write(path, &page::replaced(&name, &old, &made.text)?)?;
-            files.print(&format!("{}: {} runs\n", files::shown(path), rows.len()))?;
+            files.print(&format!("{}: {} runs\n", shown(path), rows.len()))?;
         }
         None => files.print(&made.text)?,
     }

@@ -11,9 +11,10 @@ use crate::library::check::check_file;
 use crate::library::results::{self, Row};
 use crate::library::{index, miplib, verdict};
 use crate::others::{Installed, Limits, Run, Status, Task};
-use crate::report::{COMMIT, number};
+use crate::version::COMMIT;
 use remat_lp::solution_file::SolutionFile;
 use remat_lp::{Model, mps};
+use remat_report::number;
 use std::path::{Path, PathBuf};
 
 /// Runs solvers.

@@ -8,8 +8,7 @@ mod trial;
 use crate::arguments::{ReduceArguments, ReduceKind};
 use crate::failure::{Exit, Failure, note};
 use crate::files::{self, Files, Input};
-use crate::interrupt;
-use crate::source;
+use crate::{interrupt, source};
 use remat_formulations::reduce::InstanceDraft;
 use remat_lp::solution_file::SolutionFile;
 use remat_solver::reduce::{ModelDraft, Parts, ReduceEnd, ReduceSettings, Reduced, reduce};
@@ -284,7 +283,7 @@ impl Work<'_> {
                 format!(
                     "the command fails on {}, and not on the same written anew for {}, where it {how}",
                     files::input_name(&a.file),
-                    crate::files::shown(&a.out)
+                    crate::visible::shown(&a.out)
                 ),
                 "it may depend on the order, format or digits of the file: try another format by the \
                  name of --out, or --as lines",
@@ -342,7 +341,7 @@ impl Form<'_> {
             return Ok(None);
         };
         let bytes = remat_lp::encode(self.out, &text);
-        let bytes = bytes.map_err(|e| unread(&crate::files::shown(self.out), &e))?;
+        let bytes = bytes.map_err(|e| unread(&crate::visible::shown(self.out), &e))?;
         let params = self
             .params_out
             .map(|path| (safe_name(path), parts.to_text()));

@@ -3,9 +3,11 @@
 use super::subject::Sizes;
 use super::trial::{Ended, Trials, Wanted};
 use crate::arguments::{ReduceArguments, ReduceKind};
-use crate::files;
-use crate::report::{self, counted};
+use crate::version::VERSION;
+use crate::visible::shown;
 use crate::visible::visible;
+use crate::{files, results};
+use remat_report::counted;
 use remat_solver::reduce::{ReduceEnd, Tally};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -48,7 +50,7 @@ impl Log {
         let limit = trials.limit.map_or(0.0, |limit| limit.as_secs_f64());
         self.show(&format!(
             "remat-bb {}: {file}: {}\nkeeping {}; {limit:.1} s a try\n",
-            report::VERSION,
+            VERSION,
             listed(sizes),
             Keeps::of(&trials.wanted).in_words(),
         ));
@@ -202,7 +204,7 @@ impl ReduceResult<'_> {
     /// The object or the summary, as was asked for.
     pub fn text(&self) -> String {
         match self.arguments.json {
-            true => report::json(&self.json()),
+            true => results::json(&self.json()),
             false => self.summary(),
         }
     }
@@ -213,15 +215,15 @@ impl ReduceResult<'_> {
         let steps = steps.filter(|s| s.name != "settings" || a.params.is_some());
         ReduceJson {
             status: self.status(),
-            version: report::VERSION,
+            version: VERSION,
             file: files::input_name(&a.file),
             kind: match self.kind {
                 ReduceKind::Model => "model",
                 ReduceKind::Instance => "instance",
                 ReduceKind::Lines => "lines",
             },
-            out: files::shown(&a.out),
-            params_out: a.params_out.as_ref().map(|p| files::shown(p)),
+            out: shown(&a.out),
+            params_out: a.params_out.as_ref().map(|p| shown(p)),
             keeps: &self.keeps,
             before: self.before,
             after: self.after,
@@ -260,9 +262,9 @@ impl ReduceResult<'_> {
             self.tally.kept,
             self.seconds
         );
-        let _ = writeln!(out, "  wrote {}", files::shown(&a.out));
+        let _ = writeln!(out, "  wrote {}", shown(&a.out));
         if let Some(path) = &a.params_out {
-            let _ = writeln!(out, "  wrote {}", files::shown(path));
+            let _ = writeln!(out, "  wrote {}", shown(path));
         }
         out
     }

@@ -2,10 +2,9 @@
 
 use crate::arguments::SolveArguments;
 use crate::failure::Failure;
-use crate::report;
-use crate::transfers::{self, TransfersJson};
 use remat_formulations::solve::{CopyChoice, Solution};
 use remat_instances::simulate::Replay;
+use remat_report::transfers::{self, TransfersJson};
 use serde::Serialize;
 
 /// Checks that no schedule is asked for: a plan with copies has none.
@@ -50,7 +49,7 @@ pub(super) fn lines(solution: &Solution) -> Vec<String> {
             0 => 0.0,
             base => (cost as f64 / base as f64 - 1.0) * 100.0,
         };
-        let cost = report::cost(cost, unit);
+        let cost = remat_report::cost(cost, unit);
         lines.push(format!(
             "without   {cost}, {over:.2}% over: the best plan found without copies"
         ));

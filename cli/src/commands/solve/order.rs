@@ -2,9 +2,9 @@
 
 use crate::arguments::SolveArguments;
 use crate::failure::Failure;
-use crate::report::{self, counted};
 use remat_formulations::reorder::OrderChoice;
 use remat_instances::instance::CostUnit;
+use remat_report::counted;
 use serde::Serialize;
 
 /// Checks that a schedule or a proof comes with the instance that it is of.
@@ -54,9 +54,9 @@ impl ReorderJson {
 /// The choice of the order in words.
 pub(super) fn words(answer: &OrderChoice, cost: Option<u64>, unit: &CostUnit) -> String {
     let judged = counted(answer.orders, "order");
-    let any = report::cost(answer.any_order_bound, unit);
+    let any = remat_report::cost(answer.any_order_bound, unit);
     let given = match answer.given_cost {
-        Some(cost) => format!("costs {}", report::cost(cost, unit)),
+        Some(cost) => format!("costs {}", remat_report::cost(cost, unit)),
         None => "has no plan that was found".into(),
     };
     match answer.is_given() && answer.given_cost == cost {

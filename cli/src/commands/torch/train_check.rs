@@ -3,13 +3,13 @@
 use super::session::{self, Measured, Runnable};
 use crate::arguments::TrainCheckArguments;
 use crate::failure::{Exit, Failure};
-use crate::report::{self, Table};
-use crate::{files, source};
+use crate::{files, results, source};
 use remat_formulations::{AnyFormulation, strategies};
 use remat_gpu_exec::{Comparison, ExecError, ProfileSettings, compare, program_of};
 use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
 use remat_instances::plan::Plan;
+use remat_report::Table;
 use remat_search::{Patience, Settings, Solvable, Status};
 use serde::Serialize;
 
@@ -76,7 +76,7 @@ pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
     };
     let device = training.device().name();
     files::print(&if arguments.json {
-        report::json(&TrainCheckJson {
+        results::json(&TrainCheckJson {
             instance: instance.name(),
             device,
             formulation: formulation.semantics().as_str(),

@@ -5,7 +5,7 @@ use crate::offload::CopyPhase;
 use crate::offload::nodes::Linked;
 use crate::written::{Planned, Written, planned};
 use remat_instances::Semantics;
-use remat_instances::instance::Instance;
+use remat_instances::instance::{HostLink, Instance};
 use remat_instances::plan::Plan;
 use remat_instances::schedule::Schedule;
 use remat_instances::simulate::{Replay, ReplayError};
@@ -60,6 +60,12 @@ impl AnySolvable {
     /// The instance as the program sees it.
     pub fn instance(&self) -> &Arc<Instance> {
         self.formulation().instance()
+    }
+
+    /// The link that plans may copy over.
+    pub fn link(&self) -> Option<&HostLink> {
+        let link = self.instance().host_link();
+        link.filter(|_| self.is_linked())
     }
 
     /// Returns whether plans may copy to the host.

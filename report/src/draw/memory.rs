@@ -2,9 +2,8 @@
 //! recomputation; of a plan that copies to the host, with the lanes of the link.
 
 use super::lanes::Lanes;
-use super::style::{self, Area, Frame, GREY, Hover, INK, PALETTE, Words, failed, label};
-use crate::failure::Failure;
-use crate::report;
+use super::style::{self, Area, DrawError, Frame, GREY, Hover, INK, PALETTE, Words, failed, label};
+use crate as report;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 use remat_instances::Semantics;
@@ -39,8 +38,8 @@ const SIZE: (u32, u32) = (1180, 560);
 /// The picture as SVG text.
 ///
 /// # Errors
-/// [`Failure::Draw`].
-pub fn draw(picture: &MemoryPicture<'_>) -> Result<String, Failure> {
+/// [`DrawError`].
+pub fn draw(picture: &MemoryPicture<'_>) -> Result<String, DrawError> {
     let replay = picture.replay;
     let unit = picture.instance.cost_unit();
     let longest = picture
@@ -250,7 +249,7 @@ fn outline(
     scale: f64,
     colour: RGBColor,
     width: u32,
-) -> Result<(), Failure> {
+) -> Result<(), DrawError> {
     let points = stairs(frame, levels, scale);
     area.draw(&PathElement::new(points, colour.stroke_width(width)))
         .map_err(failed)
@@ -262,7 +261,7 @@ fn band(
     levels: &[Level],
     scale: f64,
     colour: RGBAColor,
-) -> Result<(), Failure> {
+) -> Result<(), DrawError> {
     let mut points = stairs(frame, levels, scale);
     let (Some(first), Some(last)) = (points.first().copied(), points.last().copied()) else {
         return Ok(());
@@ -281,7 +280,7 @@ fn recomputations(
     replay: &Replay,
     scale: f64,
     instance: &Instance,
-) -> Result<(), Failure> {
+) -> Result<(), DrawError> {
     let floor = frame.up(0.0);
     let mut seen = vec![false; instance.len()];
     let mark = |from: u64, to: u64, colour: RGBColor| {
@@ -315,7 +314,7 @@ fn dashes(
     from: (i32, i32),
     to: (i32, i32),
     colour: RGBColor,
-) -> Result<(), Failure> {
+) -> Result<(), DrawError> {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let length = f64::from(dx).hypot(f64::from(dy));
     let mut at = 0.0;
@@ -335,7 +334,7 @@ fn dashes(
     Ok(())
 }
 
-fn budget_line(area: &Area<'_>, frame: &Frame, budget: u64) -> Result<(), Failure> {
+fn budget_line(area: &Area<'_>, frame: &Frame, budget: u64) -> Result<(), DrawError> {
     let y = frame.up(report::gib(budget));
     let (left, _, right, _) = frame.pixels;
     dashes(area, (left, y), (right, y), PALETTE[1])
@@ -347,7 +346,7 @@ fn loss_line(
     frame: &Frame,
     picture: &MemoryPicture<'_>,
     scale: f64,
-) -> Result<(), Failure> {
+) -> Result<(), DrawError> {
     let Some(loss) = picture.instance.loss() else {
         return Ok(());
     };
@@ -370,7 +369,7 @@ fn loss_line(
     Ok(())
 }
 
-fn peak(area: &Area<'_>, frame: &Frame, replay: &Replay, scale: f64) -> Result<(), Failure> {
+fn peak(area: &Area<'_>, frame: &Frame, replay: &Replay, scale: f64) -> Result<(), DrawError> {
     let mut levels = with_copies(replay).into_iter();
     let Some((clock, bytes)) = levels.find(|level| level.1 == replay.peak_bytes) else {
         return Ok(());
@@ -385,14 +384,14 @@ fn peak(area: &Area<'_>, frame: &Frame, replay: &Replay, scale: f64) -> Result<(
         .map_err(failed)
 }
 
-fn legend(area: &Area<'_>, picture: &MemoryPicture<'_>) -> Result<(), Failure> {
+fn legend(area: &Area<'_>, picture: &MemoryPicture<'_>) -> Result<(), DrawError> {
     let mut x = 84;
     let y = 80;
-    let mut entry = |name: &str, paint: &dyn Fn(i32) -> Result<(), Failure>| {
+    let mut entry = |name: &str, paint: &dyn Fn(i32) -> Result<(), DrawError>| {
         paint(x)?;
         label(area, name, (x + 30, y), 15, INK, HPos::Left)?;
         x += 30 + style::width(name, 15) + 26;
-        Ok::<(), Failure>(())
+        Ok::<(), DrawError>(())
     };
     let square = |colour: RGBAColor| {
         move |x: i32| {

@@ -1,7 +1,6 @@
 //! Copies to the host and their link as text.
 
-use crate::report::{self, counted};
-use remat_formulations::solve::AnySolvable;
+use crate::{cost, counted, number};
 use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::{CostUnit, Duplex, HostLink};
@@ -15,15 +14,15 @@ pub const STAGE_SCHEDULES_WITH_COPIES: &str = "stage schedules with copies: firs
 /// A link in words.
 ///
 /// ```
-/// use remat_bb::transfers::link;
+/// use remat_report::transfers::link;
 /// use remat_instances::instance::{CostUnit, HostLink};
 /// let words = link(&HostLink::new(24_000_000_000, 12_500_000_000));
 /// assert_eq!(words, "24 GB/s to the host, 12.5 GB/s from it");
 /// ```
 pub fn link(link: &HostLink) -> String {
     let speed = |speed: u64| match speed {
-        s if s >= 1_000_000_000 => format!("{} GB/s", report::number(s as f64 / 1e9)),
-        s if s >= 1_000_000 => format!("{} MB/s", report::number(s as f64 / 1e6)),
+        s if s >= 1_000_000_000 => format!("{} GB/s", number(s as f64 / 1e9)),
+        s if s >= 1_000_000 => format!("{} MB/s", number(s as f64 / 1e6)),
         s => format!("{s} B/s"),
     };
     let mut text = format!(
@@ -35,16 +34,10 @@ pub fn link(link: &HostLink) -> String {
         text += ", one copy at a time";
     }
     if link.latency_ns > 0 {
-        let latency = report::cost(link.latency_ns, &CostUnit::nanoseconds());
+        let latency = cost(link.latency_ns, &CostUnit::nanoseconds());
         text += &format!(", {latency} for each copy");
     }
     text
-}
-
-/// The link that plans of a formulation may copy over, in words.
-pub fn link_of(solvable: &AnySolvable) -> Option<String> {
-    let own = solvable.instance().host_link();
-    own.filter(|_| solvable.is_linked()).map(link)
 }
 
 /// Line of what computations take and wait for, and line of what is copied, each without its name;
@@ -54,7 +47,7 @@ pub fn lines(instance: &Instance, replay: &Replay) -> Option<[String; 3]> {
     if transfers.spans.is_empty() {
         return None;
     }
-    let time = |time| report::cost(time, instance.cost_unit());
+    let time = |time| cost(time, instance.cost_unit());
     let waiting = match replay.idle() {
         0 => "none waits for a copy".into(),
         idle => format!("{} waiting for copies", time(idle)),
@@ -139,7 +132,7 @@ pub const HEADS: [(&str, bool); 3] = [("idle", true), ("to host", true), ("back"
 pub fn cells(unit: &CostUnit, replay: Option<&Replay>) -> [String; 3] {
     let idle = |r: &Replay| match r.idle() {
         0 => "0".into(),
-        idle => report::cost(idle, unit),
+        idle => cost(idle, unit),
     };
     replay.map_or_else(Default::default, |r| {
         [

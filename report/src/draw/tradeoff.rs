@@ -1,10 +1,9 @@
 //! Overhead against memory: one staircase for each strategy.
 
 use super::style::{
-    self, Area, FAINT, Frame, GREY, Hover, INK, PALETTE, Words, failed, label, marker,
+    self, Area, DrawError, FAINT, Frame, GREY, Hover, INK, PALETTE, Words, failed, label, marker,
 };
-use crate::failure::Failure;
-use crate::report;
+use crate as report;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 use remat_instances::budget::format_bytes;
@@ -57,8 +56,8 @@ pub fn frontier(points: &[(u64, f64)]) -> Vec<(u64, f64)> {
 /// The picture as SVG text.
 ///
 /// # Errors
-/// [`Failure::Draw`].
-pub fn draw(picture: &TradeoffPicture) -> Result<String, Failure> {
+/// [`DrawError`].
+pub fn draw(picture: &TradeoffPicture) -> Result<String, DrawError> {
     let fronts: Vec<Vec<(u64, f64)>> = picture.curves.iter().map(|c| frontier(&c.points)).collect();
     let all = || fronts.iter().flatten();
     let least = all()
@@ -139,7 +138,7 @@ fn staircase(
     frame: &Frame,
     front: &[(u64, f64)],
     (colour, _, width): (RGBColor, usize, u32),
-) -> Result<(), Failure> {
+) -> Result<(), DrawError> {
     let mut points = Vec::with_capacity(2 * front.len() + 1);
     for (bytes, overhead) in front {
         let x = frame.across(report::gib(*bytes));
@@ -157,7 +156,7 @@ fn staircase(
 
 /// Draws the area that no stage schedule reaches: a bound for a budget holds for all smaller ones, down to
 /// the next.
-fn lower_bound(area: &Area<'_>, frame: &Frame, bounds: &[(u64, f64)]) -> Result<(), Failure> {
+fn lower_bound(area: &Area<'_>, frame: &Frame, bounds: &[(u64, f64)]) -> Result<(), DrawError> {
     let (left, _, _, bottom) = frame.pixels;
     let mut from = left;
     for (bytes, overhead) in bounds {
@@ -171,7 +170,7 @@ fn lower_bound(area: &Area<'_>, frame: &Frame, bounds: &[(u64, f64)]) -> Result<
     Ok(())
 }
 
-fn vertical(area: &Area<'_>, frame: &Frame, bytes: u64, name: &str) -> Result<(), Failure> {
+fn vertical(area: &Area<'_>, frame: &Frame, bytes: u64, name: &str) -> Result<(), DrawError> {
     let (left, top, right, bottom) = frame.pixels;
     let x = frame.across(report::gib(bytes));
     if x < left || x > right {
@@ -193,7 +192,7 @@ fn vertical(area: &Area<'_>, frame: &Frame, bytes: u64, name: &str) -> Result<()
     label(area, name, (place, top + 8), 14, GREY, at)
 }
 
-fn legend(area: &Area<'_>, frame: &Frame, picture: &TradeoffPicture) -> Result<(), Failure> {
+fn legend(area: &Area<'_>, frame: &Frame, picture: &TradeoffPicture) -> Result<(), DrawError> {
     let (_, top, right, bottom) = frame.pixels;
     let x = right + 24;
     let mut y = top + 10;

@@ -1,116 +1,19 @@
-//! Costs, sizes and tables as text.
+//! Results as JSON: the objects that commands print.
 
 use crate::arguments::WorkerOptions;
+use crate::failure::{Exit, Failure};
+use crate::files;
+use crate::version::VERSION;
+use miette::Diagnostic;
 use remat_formulations::life::layers::Stack;
 use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
-use remat_instances::instance::CostUnit;
-use remat_instances::name::Name;
 use remat_instances::order::{OrderGraph, Variant};
-use remat_instances::simulate::Replay;
 use remat_memory::place::PlacedPlan;
+use remat_report::{counted, gap};
 use remat_search::Settings;
 use serde::Serialize;
 use std::time::Duration;
-
-/// A cost as text: as a time where the unit is one, for example `1.228 s`, otherwise with the
-/// unit's name.
-///
-/// ```
-/// use remat_bb::report::cost;
-/// use remat_instances::instance::CostUnit;
-/// assert_eq!(cost(2_500_000, &CostUnit::nanoseconds()), "2.500 ms");
-/// assert_eq!(cost(1, &CostUnit::arbitrary()), "1 unit");
-/// ```
-pub fn cost(cost: u64, unit: &CostUnit) -> String {
-    match unit.nanoseconds {
-        None => unit.amount(cost),
-        Some(each) => {
-            let (scale, name) = time_unit(cost as f64 * each);
-            format!("{:.3} {name}", cost as f64 * each / scale)
-        }
-    }
-}
-
-/// The unit in which a time of so many nanoseconds reads best: nanoseconds in it, and its name.
-pub fn time_unit(nanoseconds: f64) -> (f64, &'static str) {
-    match nanoseconds {
-        t if t >= 1e9 => (1e9, "s"),
-        t if t >= 1e6 => (1e6, "ms"),
-        t if t >= 1e3 => (1e3, "µs"),
-        _ => (1.0, "ns"),
-    }
-}
-
-/// A number as people write it: no more than twelve digits that count, and a power of ten only
-/// beyond 1e15 or below 1e-5.
-///
-/// ```
-/// use remat_bb::report::number;
-/// assert_eq!(number(1120.0), "1120");
-/// assert_eq!(number(-464.75314286), "-464.75314286");
-/// assert_eq!(number(1.0 / 3.0), "0.333333333333");
-/// assert_eq!(number(2.5e-9), "2.5e-9");
-/// assert_eq!(number(1e30), "1e30");
-/// ```
-pub fn number(v: f64) -> String {
-    if v == 0.0 || !v.is_finite() {
-        return if v == 0.0 { "0".into() } else { v.to_string() };
-    }
-    let trimmed = |text: String| match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    };
-    let size = v.abs();
-    if !(1e-5..1e15).contains(&size) {
-        let text = format!("{v:.11e}");
-        return match text.split_once('e') {
-            Some((digits, exponent)) => format!("{}e{exponent}", trimmed(digits.into())),
-            None => text,
-        };
-    }
-    let whole = size.log10().floor() as i32 + 1;
-    let places = (12 - whole).max(0) as usize;
-    trimmed(format!("{v:.places$}"))
-}
-
-/// A number of things, in words.
-///
-/// ```
-/// use remat_bb::report::counted;
-/// assert_eq!(counted(1u64, "thread"), "1 thread");
-/// assert_eq!(counted(2u64, "thread"), "2 threads");
-/// ```
-pub fn counted(count: impl Into<u64>, thing: &str) -> String {
-    match count.into() {
-        1 => format!("1 {thing}"),
-        n => format!("{n} {thing}s"),
-    }
-}
-
-/// Bytes as GiB.
-pub fn gib(bytes: u64) -> f64 {
-    bytes as f64 / (1u64 << 30) as f64
-}
-
-/// The moment of a replay's peak, by name.
-pub fn moment(instance: &Instance, replay: &Replay) -> Name {
-    if let Some(node) = replay.peak_at.node {
-        return instance.node(node).name.clone();
-    }
-    let mut copies = replay.transfers.moments.iter();
-    let Some(peak) = copies.find(|moment| moment.bytes == replay.peak_bytes) else {
-        return format!("the start of stage {}", replay.peak_at.stage).into();
-    };
-    match replay
-        .timeline
-        .get(peak.after)
-        .and_then(|next| next.at.node)
-    {
-        Some(next) => format!("a copy before {}", instance.node(next).name.as_str()).into(),
-        None => "a copy at the end".into(),
-    }
-}
 
 /// An object as JSON with a line break at its end.
 pub fn json(object: &impl Serialize) -> String {
@@ -120,19 +23,6 @@ pub fn json(object: &impl Serialize) -> String {
     text.push('\n');
     text
 }
-
-/// The version of this program, as results have it.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// The commit that this program was built from, with `-dirty` where files differed from it. None in builds for
-/// tests and from a package.
-pub const COMMIT: Option<&str> = option_env!("REMAT_BB_COMMIT");
-
-/// Version and commit, as `--version` has them.
-pub const FULL_VERSION: &str = match option_env!("REMAT_BB_VERSION") {
-    Some(text) => text,
-    None => VERSION,
-};
 
 /// Program and instance that a result is of.
 #[derive(Serialize)]
@@ -248,11 +138,6 @@ impl ProvenJson {
             budget_bytes,
         }
     }
-}
-
-/// `(value - bound) / value`.
-pub fn gap(value: u64, bound: u64) -> f64 {
-    value.saturating_sub(bound) as f64 / value.max(1) as f64
 }
 
 /// Limits of a search without a gap, as results have them.
@@ -391,117 +276,35 @@ impl LayersJson {
     }
 }
 
-/// Findings of a replay, as results have them.
+/// The object that `--json` prints where there is no result.
 #[derive(Serialize)]
-pub struct ReplayJson<'a> {
-    cost: u64,
-    compute_cost: u64,
-    idle: u64,
-    makespan: u64,
-    base_cost: u64,
-    overhead_percent: f64,
-    cost_unit: &'a str,
-    peak_memory_bytes: u64,
-    peak_at: Name,
-    to_host_bytes: u64,
-    from_host_bytes: u64,
-    host_peak_bytes: u64,
+struct ErrorJson<'a> {
+    status: &'a str,
+    code: u8,
+    message: &'a str,
+    remedy: Option<&'a str>,
+    place: Option<&'a str>,
+    version: &'a str,
 }
 
-impl<'a> ReplayJson<'a> {
-    /// The findings of a replay of an instance.
-    pub fn of(instance: &'a Instance, replay: &Replay) -> Self {
-        let transfers = &replay.transfers;
-        ReplayJson {
-            cost: replay.makespan,
-            compute_cost: replay.cost,
-            idle: replay.idle(),
-            makespan: replay.makespan,
-            base_cost: replay.base_cost,
-            overhead_percent: replay.overhead_percent(),
-            cost_unit: &instance.cost_unit().name,
-            peak_memory_bytes: replay.peak_bytes,
-            peak_at: moment(instance, replay),
-            to_host_bytes: transfers.to_host_bytes,
-            from_host_bytes: transfers.from_host_bytes,
-            host_peak_bytes: transfers.host_peak_bytes,
-        }
-    }
+/// Prints a failure as one JSON object on standard output.
+pub fn print_failure(failure: &Failure) {
+    let message = failure.to_string();
+    let remedy = failure.help().map(|h| h.to_string());
+    print_error(&message, remedy.as_deref(), failure.place().as_deref());
 }
 
-/// A table: columns as wide as their widest entry, numbers (columns marked `true`) to the right.
-pub struct Table {
-    right: Vec<bool>,
-    rows: Vec<Vec<String>>,
-}
-
-impl Table {
-    /// A table with a header; each column with its title and whether it is set to the right.
-    pub fn new(columns: &[(&str, bool)]) -> Self {
-        Table {
-            right: columns.iter().map(|c| c.1).collect(),
-            rows: vec![columns.iter().map(|c| c.0.to_owned()).collect()],
-        }
-    }
-
-    /// Adds a row; what is missing at its end stays empty.
-    pub fn row(&mut self, entries: Vec<String>) {
-        self.rows.push(entries);
-    }
-
-    /// The table as lines, each ended by a line break and begun by `indent`.
-    pub fn render(&self, indent: &str) -> String {
-        let width = |c: usize| {
-            let entries = self.rows.iter().filter_map(|row| row.get(c));
-            entries.map(|e| e.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..self.right.len()).map(width).collect();
-        let mut text = String::new();
-        for row in &self.rows {
-            let mut line = String::from(indent);
-            for (c, entry) in row.iter().enumerate() {
-                let padding = " ".repeat(widths[c] - entry.chars().count());
-                if c > 0 {
-                    line.push_str("  ");
-                }
-                if self.right[c] {
-                    line.push_str(&padding);
-                    line.push_str(entry);
-                } else {
-                    line.push_str(entry);
-                    line.push_str(&padding);
-                }
-            }
-            text.push_str(line.trim_end());
-            text.push('\n');
-        }
-        text
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tables_align_their_columns() {
-        let mut table = Table::new(&[("name", false), ("cost", true)]);
-        table.row(vec!["a".into(), "1".into()]);
-        table.row(vec!["longer".into(), "12345".into()]);
-        assert_eq!(
-            table.render("  "),
-            "  name     cost\n  a           1\n  longer  12345\n"
-        );
-    }
-
-    #[test]
-    fn times_take_the_unit_that_reads_best() {
-        let hundredths = CostUnit {
-            name: "0.01 ms".into(),
-            nanoseconds: Some(1e4),
-        };
-        assert_eq!(cost(122812, &hundredths), "1.228 s");
-        assert_eq!(cost(3, &hundredths), "30.000 µs");
-        assert_eq!(cost(0, &CostUnit::nanoseconds()), "0.000 ns");
-    }
+/// Prints an error as one JSON object on standard output: what is wrong, what would be right, and
+/// the file or place in a file.
+pub fn print_error(message: &str, remedy: Option<&str>, place: Option<&str>) {
+    let text = json(&ErrorJson {
+        status: "error",
+        code: Exit::BadInput as u8,
+        message,
+        remedy,
+        place,
+        version: env!("CARGO_PKG_VERSION"),
+    });
+    // Standard error tells it, too.
+    let _ = files::print(&text);
 }

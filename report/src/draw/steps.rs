@@ -1,7 +1,6 @@
 //! Memory step by step of an order: a column for each operator, above what is resident.
 
-use super::style::{self, Frame, GREY, Hover, PALETTE, Words, failed};
-use crate::failure::Failure;
+use super::style::{self, DrawError, Frame, GREY, Hover, PALETTE, Words, failed};
 use plotters::prelude::*;
 use remat_instances::budget::format_bytes;
 use remat_instances::order::{OrderGraph, OrderReplay};
@@ -14,13 +13,13 @@ const NAMED_STEPS: usize = 4_000;
 /// where that is another one and can run.
 ///
 /// # Errors
-/// [`Failure::Draw`].
+/// [`DrawError`].
 pub fn draw(
     graph: &OrderGraph,
     replay: &OrderReplay,
     program: Option<&OrderReplay>,
     title: &str,
-) -> Result<String, Failure> {
+) -> Result<String, DrawError> {
     let highest = program.map_or(0, |p| p.peak_bytes).max(replay.peak_bytes);
     let (unit, name) = style::byte_unit(highest);
     let frame = Frame {

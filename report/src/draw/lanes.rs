@@ -1,7 +1,6 @@
 //! Lanes of the link to host memory under a picture of memory over time: a bar for each copy.
 
-use super::style::{self, Area, Frame, GREY, Hover, INK, PALETTE, failed, label};
-use crate::failure::Failure;
+use super::style::{self, Area, DrawError, Frame, GREY, Hover, INK, PALETTE, failed, label};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 use remat_instances::Instance;
@@ -96,7 +95,7 @@ impl<'a> Lanes<'a> {
     }
 
     /// The two colours of a lane that both directions share.
-    fn legend(&self, area: &Area<'_>, frame: &Frame) -> Result<(), Failure> {
+    fn legend(&self, area: &Area<'_>, frame: &Frame) -> Result<(), DrawError> {
         let (_, _, mut x, bottom) = frame.pixels;
         let y = bottom + 42;
         for (name, colour) in [("back", BACK), ("to host", OUT)] {
@@ -114,7 +113,7 @@ impl<'a> Lanes<'a> {
     ///
     /// # Errors
     /// Whatever the backend reports; writing to a string reports nothing.
-    pub fn draw(&self, area: &Area<'_>, frame: &Frame, scale: f64) -> Result<(), Failure> {
+    pub fn draw(&self, area: &Area<'_>, frame: &Frame, scale: f64) -> Result<(), DrawError> {
         if self.is_empty() {
             return Ok(());
         }

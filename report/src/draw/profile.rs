@@ -1,7 +1,6 @@
 //! Performance profiles: shares of runs within a factor of the best solver's time.
 
-use super::style::{self, Area, FAINT, GREY, INK, PALETTE, Words, failed, label};
-use crate::failure::Failure;
+use super::style::{self, Area, DrawError, FAINT, GREY, INK, PALETTE, Words, failed, label};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
@@ -24,12 +23,12 @@ fn up(share: f64) -> i32 {
 /// [`summary::profile`](crate::library::summary::profile) makes them; the first one is black.
 ///
 /// # Errors
-/// [`Failure::Draw`].
+/// [`DrawError`].
 pub fn draw(
     heading: &str,
     explanation: &str,
     curves: &[(String, Vec<(f64, f64)>)],
-) -> Result<String, Failure> {
+) -> Result<String, DrawError> {
     let words = Words {
         heading,
         explanation,
@@ -55,7 +54,7 @@ pub fn draw(
     })
 }
 
-fn axes(area: &Area<'_>) -> Result<(), Failure> {
+fn axes(area: &Area<'_>) -> Result<(), DrawError> {
     let (left, top, right, bottom) = PLOT;
     let line = |points: Vec<(i32, i32)>, colour: RGBColor| {
         let path = PathElement::new(points, colour.stroke_width(1));
@@ -80,7 +79,7 @@ fn axes(area: &Area<'_>) -> Result<(), Failure> {
     label(area, name, place, 16, INK, HPos::Center)
 }
 
-fn staircase(area: &Area<'_>, points: &[(f64, f64)], colour: RGBColor) -> Result<(), Failure> {
+fn staircase(area: &Area<'_>, points: &[(f64, f64)], colour: RGBColor) -> Result<(), DrawError> {
     let mut path: Vec<(i32, i32)> = Vec::with_capacity(2 * points.len() + 1);
     for (factor, share) in points {
         let (x, y) = (across(*factor), up(*share));

@@ -1,7 +1,6 @@
 //! Addresses over time: one rectangle for each buffer, with its holes.
 
-use super::style::{self, Frame, Hover, PALETTE, Words, failed};
-use crate::failure::Failure;
+use super::style::{self, DrawError, Frame, Hover, PALETTE, Words, failed};
 use plotters::prelude::*;
 use remat_instances::budget::format_bytes;
 use remat_instances::place::{Lives, Placement};
@@ -13,8 +12,8 @@ const NAMED_BUFFERS: usize = 4_000;
 /// The picture as SVG text.
 ///
 /// # Errors
-/// [`Failure::Draw`].
-pub fn draw(lives: &Lives, placement: &Placement, title: &str) -> Result<String, Failure> {
+/// [`DrawError`].
+pub fn draw(lives: &Lives, placement: &Placement, title: &str) -> Result<String, DrawError> {
     let buffers = lives.buffers();
     let height = lives.height(placement);
     let time = |moment: u64| lives.time(moment) as f64;

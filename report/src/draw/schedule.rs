@@ -1,7 +1,6 @@
 //! Nodes computed and tensors kept in each stage: the matrices R and S of a plan in one picture.
 
-use super::style::{self, Area, GREY, Hover, INK, PALETTE, Words, failed, label};
-use crate::failure::Failure;
+use super::style::{self, Area, DrawError, GREY, Hover, INK, PALETTE, Words, failed, label};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 use remat_instances::Instance;
@@ -13,8 +12,8 @@ const ON_HOST: RGBColor = PALETTE[2];
 /// The picture as SVG text.
 ///
 /// # Errors
-/// [`Failure::Draw`].
-pub fn draw(instance: &Instance, plan: &Plan, title: &str) -> Result<String, Failure> {
+/// [`DrawError`].
+pub fn draw(instance: &Instance, plan: &Plan, title: &str) -> Result<String, DrawError> {
     let n = instance.len();
     let stages = StageSpans::new(plan, n);
     let side = (900 / n.max(1)).clamp(1, 24) as i32;
@@ -96,7 +95,7 @@ fn frame(
     (left, top): (i32, i32),
     (extent, down): (i32, i32),
     side: f64,
-) -> Result<(), Failure> {
+) -> Result<(), DrawError> {
     let (right, bottom) = (left + extent, top + down);
     let grey = GREY.stroke_width(1);
     let line = |points: Vec<(i32, i32)>| area.draw(&PathElement::new(points, grey)).map_err(failed);
@@ -161,7 +160,7 @@ fn frame(
     Ok(())
 }
 
-fn legend(area: &Area<'_>, left: i32, has_copies: bool) -> Result<(), Failure> {
+fn legend(area: &Area<'_>, left: i32, has_copies: bool) -> Result<(), DrawError> {
     let entries = [
         ("first computation", PALETTE[0]),
         ("computed again", PALETTE[1]),

@@ -1,10 +1,21 @@
 //! A solve over time: the cost of the best plan from above, the proven bound from below.
 
-use super::style::{self, Area, FAINT, Frame, GREY, Hover, INK, PALETTE, Words, failed, label};
-use crate::failure::Failure;
-use crate::progress::ProgressPoint;
+use super::style::{
+    self, Area, DrawError, FAINT, Frame, GREY, Hover, INK, PALETTE, Words, failed, label,
+};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
+
+/// Cost and bound at a moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProgressPoint {
+    /// Seconds since the start.
+    pub seconds: f64,
+    /// Cost of the best plan.
+    pub objective: Option<u64>,
+    /// Proven lower bound.
+    pub bound: u64,
+}
 
 /// Contents of the picture.
 pub struct ProgressPicture<'a> {
@@ -23,8 +34,8 @@ const SIZE: (u32, u32) = (1040, 560);
 /// The picture as SVG text: the gap is the area between the two stairs.
 ///
 /// # Errors
-/// [`Failure::Draw`].
-pub fn draw(picture: &ProgressPicture<'_>) -> Result<String, Failure> {
+/// [`DrawError`].
+pub fn draw(picture: &ProgressPicture<'_>) -> Result<String, DrawError> {
     if let Some(reason) = picture.infeasible_because {
         return infeasible(&picture.title, reason);
     }
@@ -76,7 +87,7 @@ pub fn draw(picture: &ProgressPicture<'_>) -> Result<String, Failure> {
 }
 
 /// A picture that says why there is nothing to draw.
-fn infeasible(title: &str, reason: &str) -> Result<String, Failure> {
+fn infeasible(title: &str, reason: &str) -> Result<String, DrawError> {
     let words = Words {
         heading: title,
         explanation: "infeasible: no stage schedule in this order fits",
@@ -126,7 +137,7 @@ fn between(
     best: &[(f64, f64)],
     bound: &[(f64, f64)],
     end: f64,
-) -> Result<(), Failure> {
+) -> Result<(), DrawError> {
     let Some((from, _)) = best.first() else {
         return Ok(());
     };
@@ -148,7 +159,7 @@ fn curve(
     end: f64,
     colour: RGBColor,
     name: &str,
-) -> Result<(), Failure> {
+) -> Result<(), DrawError> {
     let line = corners(frame, points, end);
     let Some((x, y)) = line.last().copied() else {
         return label(
