@@ -1,11 +1,11 @@
 //! Results as JSON: the objects that commands print.
 
-use crate::arguments::WorkerOptions;
 use crate::failure::{Exit, Failure};
 use crate::files;
 use crate::version::VERSION;
 use miette::Diagnostic;
 use remat_formulations::life::layers::Stack;
+use remat_formulations::options::SolveOptions;
 use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
 use remat_instances::order::{OrderGraph, Variant};
@@ -155,7 +155,7 @@ struct LimitJson {
 
 impl WorkJson {
     /// The time limit as it was asked for, threads and seed as used.
-    pub fn of(time_limit: Option<Duration>, workers: &WorkerOptions) -> Self {
+    pub fn of(time_limit: Option<Duration>, workers: &SolveOptions) -> Self {
         let settings = workers.settings();
         WorkJson {
             settings: LimitJson {

@@ -1,7 +1,7 @@
 //! Arguments of `export`.
 
-use super::link::OffloadOptions;
 use super::memory::variant;
+use super::{COPIES, Options};
 use clap::{Args, ValueEnum};
 use remat_instances::order::Variant;
 use std::path::PathBuf;
@@ -112,7 +112,7 @@ pub struct ExportArguments {
     pub pauses: Option<u32>,
     /// The link of checkmate-offload
     #[command(flatten)]
-    pub offload: OffloadOptions,
+    pub offload: Options<COPIES>,
     /// Size that one unit of memory in the program stands for, such as 1KiB [default, and the most: a
     /// power of two near a thousandth of the budget]; not for checkmate, checkmate-interval and
     /// OLLA's programs, which choose their own

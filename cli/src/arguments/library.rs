@@ -1,9 +1,9 @@
 //! What may be written after `remat-bb library`.
 
-use super::{parse_duration, parse_gap};
 use crate::library::catalogue::Size;
 use crate::others::Solver;
 use clap::{Args, Subcommand};
+use remat_formulations::options::{parse_duration, parse_gap};
 use std::path::PathBuf;
 use std::time::Duration;
 

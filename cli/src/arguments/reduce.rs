@@ -1,7 +1,7 @@
 //! What may be written after `remat-bb reduce`.
 
-use super::parse_duration;
 use clap::{Args, ValueEnum};
+use remat_formulations::options::parse_duration;
 use remat_formulations::reduce::INSTANCE_STEPS;
 use remat_solver::reduce::MODEL_STEPS;
 use std::ffi::OsString;

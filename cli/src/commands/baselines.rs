@@ -40,8 +40,8 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
             ("--csv", arguments.csv.as_deref()),
         ],
     )?;
-    let (formulation, _) = source::formulation(&arguments.instance, arguments.program.formulation)?;
-    let solvable = arguments.offload.applied(formulation)?;
+    let (formulation, _) = source::formulation(&arguments.instance, arguments.options.formulation)?;
+    let solvable = arguments.options.solvable(formulation)?;
     let instance = &**solvable.instance();
     let plain = source::plain(solvable.formulation())?;
     let Some(budget) = &arguments.budget else {
@@ -67,9 +67,9 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
     // Settings of this program's own search.
     let settings = Settings {
         time_limit: Some(arguments.time_limit),
-        ..arguments.workers.settings().without_overtime()
+        ..arguments.options.settings().without_overtime()
     };
-    let pool = arguments.workers.pool()?;
+    let pool = arguments.options.pool()?;
     let mut at_budget = pool.install(|| known.run(budget_bytes));
     if ours.is_some() {
         at_budget.push(known.ours(budget_bytes, &settings, &*flag));

@@ -28,8 +28,8 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Option<Exit>, Failure> {
         ("--svg", arguments.svg.is_some()),
         ("--csv", arguments.csv.is_some()),
         ("--plans", arguments.plans.plans.is_some()),
-        ("--formulation", arguments.program.formulation.is_some()),
-        ("--offload", arguments.offload.link.offload.is_some()),
+        ("--formulation", arguments.options.formulation.is_some()),
+        ("--offload", arguments.options.offload.is_some()),
     ];
     if let Some((name, _)) = unfit.iter().find(|(_, given)| *given) {
         return Err(Failure::Usage {
@@ -80,8 +80,8 @@ fn orders(arguments: &BaselinesArguments) -> Result<Compared, Failure> {
         .collect();
     let settings = OrderSettings {
         time_limit: Some(arguments.time_limit),
-        threads: usize::from(arguments.workers.threads),
-        seed: arguments.workers.seed,
+        threads: arguments.options.threads,
+        seed: arguments.options.seed,
         ..OrderSettings::default()
     };
     let flag = interrupt::flag();
@@ -109,7 +109,7 @@ fn orders(arguments: &BaselinesArguments) -> Result<Compared, Failure> {
 
 fn placements(arguments: &BaselinesArguments) -> Result<Compared, Failure> {
     let lives = source::lives(&arguments.instance)?;
-    let seed = arguments.workers.seed;
+    let seed = arguments.options.seed;
     let mut ways: Vec<Way> = Vec::new();
     for way in PlaceBaseline::ALL {
         let height = way.place(&lives, seed).map_err(|e| e.to_string());
@@ -125,7 +125,7 @@ fn placements(arguments: &BaselinesArguments) -> Result<Compared, Failure> {
     }
     let settings = PlaceSettings {
         time_limit: Some(arguments.time_limit),
-        threads: usize::from(arguments.workers.threads),
+        threads: arguments.options.threads,
         seed,
         interrupt: Some(interrupt::flag()),
         ..PlaceSettings::default()
@@ -243,7 +243,7 @@ impl Compared {
             bound: self.bound_bytes,
             budget_bytes: self.budget_bytes,
             strategies: strategies.collect(),
-            work: WorkJson::of(Some(arguments.time_limit), &arguments.workers),
+            work: WorkJson::of(Some(arguments.time_limit), &arguments.options),
         })
     }
 }

@@ -36,7 +36,7 @@ pub fn run(arguments: &ImproveArguments) -> Result<Exit, Failure> {
     };
     let interrupted = interrupt::flag();
     let mut improve = Improve::new(&found.instance, &found.plan)
-        .threads(usize::from(arguments.workers.threads))
+        .threads(arguments.workers.threads)
         .seed(arguments.workers.seed)
         .listener(&*interrupted);
     if let Some(budget) = budget_bytes {

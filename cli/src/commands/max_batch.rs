@@ -70,10 +70,10 @@ pub fn run(arguments: &MaxBatchArguments) -> Result<Exit, Failure> {
             .map_err(fail)?;
         let instance = zoo::build(&spec).map_err(fail)?;
         let formulation = AnyFormulation::suiting(&instance.single_implementation().0);
-        arguments.offload.applied(formulation)
+        arguments.options.solvable(formulation)
     };
     // A link that cannot be is told before anything else.
-    if arguments.offload.link.offload.is_some() {
+    if arguments.options.offload.is_some() {
         build(start)?;
     }
     let files = Files::tried(arguments.json, &[], &[])?;
@@ -135,14 +135,14 @@ struct BatchSearch<'a> {
 
 impl BatchSearch<'_> {
     fn is_linked(&self) -> bool {
-        self.arguments.offload.link.offload.is_some()
+        self.arguments.options.offload.is_some()
     }
 
     /// Settings of this program's own search for each batch.
     fn settings(&self) -> Settings {
         Settings {
             time_limit: Some(self.arguments.time_limit),
-            ..self.arguments.workers.settings()
+            ..self.arguments.options.settings()
         }
     }
 
@@ -152,7 +152,7 @@ impl BatchSearch<'_> {
         let mut found = Vec::new();
         let mut best = self.start.min(arguments.most);
         if !arguments.no_baselines {
-            let (pool, budget_bytes) = (arguments.workers.pool()?, self.budget_bytes);
+            let (pool, budget_bytes) = (arguments.options.pool()?, self.budget_bytes);
             // One linear program after another would take longer than our own search.
             for baseline in strategies::all().iter().filter(|b| !b.solves_program) {
                 let one = self.largest(baseline.name, self.start, |_, solvable, cap| {

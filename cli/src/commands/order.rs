@@ -44,7 +44,7 @@ pub fn run(arguments: &OrderArguments) -> Result<Exit, Failure> {
         time_limit: arguments.time_limit,
         begun: Some(begun),
         budget_bytes,
-        threads: usize::from(arguments.workers.threads),
+        threads: arguments.workers.threads,
         seed: arguments.workers.seed,
         ..OrderSettings::default()
     };

@@ -58,7 +58,7 @@ pub fn run(arguments: &PlaceArguments) -> Result<Exit, Failure> {
     let settings = PlaceSettings {
         capacity,
         time_limit: arguments.time_limit,
-        threads: usize::from(arguments.workers.threads),
+        threads: arguments.workers.threads,
         seed: arguments.workers.seed,
         interrupt: Some(flag.clone()),
         ..PlaceSettings::default()

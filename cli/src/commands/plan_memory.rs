@@ -43,7 +43,7 @@ pub fn run(arguments: &PlanMemoryArguments) -> Result<Exit, Failure> {
         .settings(OrderSettings {
             time_limit: arguments.time_limit,
             begun: Some(begun),
-            threads: usize::from(arguments.workers.threads),
+            threads: arguments.workers.threads,
             seed: arguments.workers.seed,
             ..OrderSettings::default()
         })

@@ -47,7 +47,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
             ("--schedule-out", arguments.schedule_out.as_deref()),
             ("--progress-svg", arguments.progress_svg.as_deref()),
             ("--certificate", arguments.certificate.as_deref()),
-            ("--reordered-out", arguments.order.reordered_out.as_deref()),
+            ("--reordered-out", arguments.reordered_out.as_deref()),
         ],
     )?;
     order::check(arguments)?;
@@ -57,11 +57,11 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         arguments.quiet,
     );
     let (formulation, left_out) =
-        source::formulation(&arguments.instance, arguments.program.formulation)?;
+        source::formulation(&arguments.instance, arguments.options.formulation)?;
     if let Some(text) = &left_out {
         note(text, arguments.quiet);
     }
-    let formulation = match arguments.offload.link.applied(formulation.instance())? {
+    let formulation = match arguments.options.with_link(formulation.instance())? {
         None => formulation,
         Some(linked) => AnyFormulation::of(&linked, formulation.semantics())?,
     };
@@ -77,7 +77,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     let settings = Settings {
         prove: arguments.certificate.is_some(),
         begun: Some(begun),
-        ..arguments.solve.settings()
+        ..arguments.options.settings()
     };
     let reporter = Reporter::new(
         arguments.quiet,
@@ -104,8 +104,9 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     let base_cost = plain.base_cost;
     let solve = Solve::of(formulation, Budget::Bytes(budget_bytes))
         .known_plain(plain)
+        .options(&arguments.options)
         .settings(searched);
-    let solution = asked(solve, &instance, arguments)?
+    let solution = started(solve, &instance, &arguments.starts)?
         .listener(&listener)
         .run();
     reporter.finish();
@@ -124,7 +125,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
             (arguments.progress_svg.as_deref())
                 .map(|path| draw_progress(files, path, &solved, looks).map(Some)),
             out(write_proof, &arguments.certificate),
-            out(write_reordered, &arguments.order.reordered_out),
+            out(write_reordered, &arguments.reordered_out),
         ]
         .into_iter()
         .flatten(),
@@ -148,22 +149,13 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     })
 }
 
-/// Adds copies, the choice of the order, addresses and starts to a solve, as the options ask.
-fn asked<'a>(
+/// Adds starts to a solve.
+fn started<'a>(
     mut solve: Solve<'a>,
     instance: &Instance,
-    arguments: &SolveArguments,
+    starts: &[PathBuf],
 ) -> Result<Solve<'a>, Failure> {
-    if arguments.offload.link.offload.is_some() {
-        solve = solve.offload(arguments.offload.phase(), arguments.release.of());
-    }
-    if arguments.order.reorder {
-        solve = solve.reorder();
-    }
-    if arguments.addresses {
-        solve = solve.addresses(arguments.alignment);
-    }
-    for path in &arguments.starts {
+    for path in starts {
         let found = source::replayed_in(instance, path)?;
         let plan = match found.schedule {
             Some(schedule) => AnyPlan::Schedule(schedule),

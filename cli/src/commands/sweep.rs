@@ -39,8 +39,8 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
             ("--csv", arguments.csv.as_deref()),
         ],
     )?;
-    let (formulation, _) = source::formulation(&arguments.instance, arguments.program.formulation)?;
-    let solvable = arguments.offload.applied(formulation)?;
+    let (formulation, _) = source::formulation(&arguments.instance, arguments.options.formulation)?;
+    let solvable = arguments.options.solvable(formulation)?;
     let instance = &**solvable.instance();
     let plain = source::plain(solvable.formulation())?;
     let budgets = budgets("--budgets", &arguments.budgets, plain.peak_bytes)?;
@@ -65,7 +65,7 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
         reporter.update_named(&format!("budget {} of {count}  ", done + 1), p);
     };
     let interrupted = interrupt::flag();
-    let settings = arguments.solve.settings();
+    let settings = arguments.options.settings();
     let wanted: Vec<Budget> = budgets.iter().map(|b| Budget::Bytes(*b)).collect();
     let frontier = Frontier::of(solvable.clone(), &wanted)
         .map_err(|e| source::replay_failure(instance.name(), e))?
@@ -79,7 +79,7 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     } else {
         let budgets = points.par_iter().map(|p| p.budget_bytes);
         let known = Baselines::of(solvable.clone()).for_sweep();
-        let pool = arguments.solve.workers.pool()?;
+        let pool = arguments.options.pool()?;
         pool.install(|| budgets.map(|b| known.run(b)).collect())
     };
     let write = |point: &Point| {

@@ -31,6 +31,7 @@
 //! | [`life`] | lives of tensors: what interval forms share |
 //! | [`baselines`], [`strategies`] | the known ways to get a schedule; all of them in one table |
 //! | [`offload`] | recomputation and offloading together |
+//! | [`options`] | options of a solve, each declared once for all doors |
 //! | [`poet`] | POET's integer program: recomputation and pages, costs added up |
 //! | [`reduce`] | instances that lose nodes and digits, for a delta debugger |
 //! | [`reorder`] | the order of first computations, searched for a budget |
@@ -50,6 +51,7 @@ pub mod improve;
 pub mod life;
 pub mod monet;
 pub mod offload;
+pub mod options;
 pub mod poet;
 pub mod reduce;
 pub mod reorder;

@@ -162,7 +162,7 @@ fn budget(arguments: &ExportArguments) -> Result<Option<&str>, Failure> {
             remedy: remedy.into(),
         })
     };
-    if a.offload.link.offload.is_some() && a.formulation != ExportedProgram::CheckmateOffload {
+    if a.offload.offload.is_some() && a.formulation != ExportedProgram::CheckmateOffload {
         return wrong("--offload", "leave it out, or export checkmate-offload");
     }
     if a.formulation.is_olla() {
@@ -207,7 +207,7 @@ fn budget(arguments: &ExportArguments) -> Result<Option<&str>, Failure> {
 /// local memory charges less than the look does.
 ///
 /// # Errors
-/// As [`OffloadOptions::applied`](crate::arguments::OffloadOptions::applied).
+/// As [`Options::solvable`](crate::arguments::Options::solvable).
 fn too_small(
     arguments: &ExportArguments,
     instance: &Instance,
@@ -221,7 +221,7 @@ fn too_small(
     let Ok(formulation) = AnyFormulation::of(instance, semantics) else {
         return Ok(None);
     };
-    let solvable = arguments.offload.applied(formulation)?;
+    let solvable = arguments.offload.solvable(formulation)?;
     Ok(solvable.too_small(budget_bytes))
 }
 
@@ -229,9 +229,9 @@ fn too_small(
 ///
 /// # Errors
 /// [`Failure::Usage`] where none was, and as
-/// [`LinkOptions::applied`](crate::arguments::LinkOptions::applied).
+/// [`Options::with_link`](crate::arguments::Options::with_link).
 fn linked(arguments: &ExportArguments, instance: Instance) -> Result<Instance, Failure> {
-    let linked = arguments.offload.link.applied(&instance)?;
+    let linked = arguments.offload.with_link(&instance)?;
     linked.ok_or_else(|| Failure::Usage {
         problem: format!("--formulation {} needs a link", name(arguments.formulation)),
         remedy: "give --offload pcie4, a speed, or on for the instance's own".into(),
@@ -300,7 +300,7 @@ fn build(
         }
         ExportedProgram::CheckmateOffload => {
             let pauses = arguments.pauses.map_or(Pauses::Uncounted, Pauses::Counted);
-            let copies = arguments.offload.phase();
+            let copies = arguments.offload.offload_phase;
             let program = OffloadProgram::new(instance, budget_bytes, copies, pauses, unit_bytes);
             let program = match program {
                 Ok(program) => program,

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// Checks that no schedule is asked for: a plan with copies has none.
 pub(super) fn check(arguments: &SolveArguments) -> Result<(), Failure> {
-    match arguments.offload.link.offload.is_some() && arguments.schedule_out.is_some() {
+    match arguments.options.offload.is_some() && arguments.schedule_out.is_some() {
         false => Ok(()),
         true => Err(Failure::Usage {
             problem:

@@ -9,14 +9,13 @@ use serde::Serialize;
 
 /// Checks that a schedule or a proof comes with the instance that it is of.
 pub(super) fn check(arguments: &SolveArguments) -> Result<(), Failure> {
-    let order = &arguments.order;
     let of_order = [
         ("--schedule-out", &arguments.schedule_out),
         ("--certificate", &arguments.certificate),
     ];
     let alone = of_order.iter().find(|(_, path)| path.is_some());
     match alone {
-        Some((option, _)) if order.reorder && order.reordered_out.is_none() => {
+        Some((option, _)) if arguments.options.reorder && arguments.reordered_out.is_none() => {
             Err(Failure::Usage {
                 problem: format!(
                     "{option} with --reorder: it is of the instance in the order found"
