@@ -31,6 +31,7 @@
 pub mod allocator;
 pub mod arguments;
 pub mod commands;
+pub mod errors;
 pub mod failure;
 pub mod files;
 pub mod interrupt;
@@ -39,7 +40,6 @@ pub mod log;
 pub mod others;
 pub mod progress;
 pub mod rescue;
-pub mod results;
 pub mod source;
 pub mod stand_in;
 pub mod version;
@@ -79,7 +79,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
             }
             if json {
                 let text = error.render().to_string();
-                results::print_error(text.trim_start_matches("error: ").trim(), None, None);
+                errors::print_error(text.trim_start_matches("error: ").trim(), None, None);
             }
             return Exit::BadInput;
         }
@@ -89,7 +89,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Err(failure) => {
             // Scripts get an object in any case, and one object only.
             if json && !files::printed() {
-                results::print_failure(&failure);
+                errors::print_failure(&failure);
             }
             failure::show(failure);
             Exit::BadInput

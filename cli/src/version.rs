@@ -1,7 +1,6 @@
 //! Version and commit of this program.
 
-/// The version of this program, as results have it.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+use remat_report::results::VERSION;
 
 /// The commit that this program was built from, with `-dirty` where files differed from it. None in builds for
 /// tests and from a package.

@@ -1,9 +1,8 @@
 //! Plans: found by a search, or read from a file.
 
-use crate::arguments::Limits;
+use crate::asked;
 use crate::copied_as_itself;
 use crate::instance::{Instance, json_object, save};
-use crate::numbers::whole_if_given;
 use crate::relay::apart;
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
@@ -443,23 +442,15 @@ impl Plan {
     ///
     /// Raises:
     ///     InvalidArgument: for an alignment that is no power of two.
-    #[pyo3(signature = (*, alignment = None, time_limit = None, threads = None, seed = None))]
+    #[pyo3(signature = (*, alignment = None, **options))]
     fn place(
         &self,
         py: Python<'_>,
         alignment: Option<Bound<'_, PyAny>>,
-        time_limit: Option<Bound<'_, PyAny>>,
-        threads: Option<Bound<'_, PyAny>>,
-        seed: Option<Bound<'_, PyAny>>,
+        options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Plan> {
-        let alignment = whole_if_given("alignment", alignment.as_ref())?;
-        let limits = Limits {
-            time_limit,
-            threads,
-            seed,
-            ..Limits::default()
-        };
-        let settings = limits.settings()?;
+        let alignment = asked::values([("alignment", alignment.as_ref())])?.alignment;
+        let settings = asked::options("place", asked::LIMITS, options)?.settings();
         let copy = Plan {
             source: self.source.clone(),
             view: self.view.clone(),

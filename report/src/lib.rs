@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `text`, `table` | costs, sizes and numbers as text; tables |
 //! | `replay` | [`ReplayJson`]: findings of a replay, as results have them |
+//! | [`results`], `solve` | objects that commands print as JSON; [`SolveJson`]: the answer of a solve |
 //! | [`transfers`] | copies to the host and their link |
 //! | [`draw`] | pictures: memory over time, schedules, addresses, trade-offs, progress |
 #![deny(missing_docs)]
@@ -11,10 +12,13 @@
 
 pub mod draw;
 mod replay;
+pub mod results;
+mod solve;
 mod table;
 mod text;
 pub mod transfers;
 
 pub use replay::ReplayJson;
+pub use solve::SolveJson;
 pub use table::Table;
 pub use text::{cost, counted, gap, gib, moment, number, time_unit};

@@ -2,9 +2,7 @@
 
 use crate::arguments::BaselinesArguments;
 use crate::failure::{Exit, Failure};
-use crate::results::{self, WorkJson};
 use crate::source::{self, MemorySubject};
-use crate::version::VERSION;
 use crate::{files, interrupt};
 use remat_formulations::solve::Baselines;
 use remat_instances::budget::format_bytes;
@@ -13,6 +11,9 @@ use remat_instances::order::Variant;
 use remat_memory::order::{OrderBaselines, OrderSearch, OrderSettings};
 use remat_memory::place::{PlaceBaseline, PlaceSettings, place};
 use remat_report::Table;
+use remat_report::results;
+use remat_report::results::VERSION;
+use remat_report::results::WorkJson;
 use serde::Serialize;
 
 /// Compares the rules for the order of a graph, or the known ways to place buffers; `None` for an

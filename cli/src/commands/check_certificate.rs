@@ -6,14 +6,15 @@ use super::lp::ModelText;
 use super::mip;
 use crate::arguments::CheckArguments;
 use crate::failure::{Exit, Failure};
-use crate::version::VERSION;
-use crate::{files, results, source};
+use crate::{files, source};
 use dashu_ratio::RBig;
 use remat_check::vipr::{self, Claim, check, model::MpsModel, parse};
 use remat_check::{order, place, proof};
 use remat_instances::budget::format_bytes;
 use remat_instances::place::{BoundCertificate, CERTIFICATE_HEADER};
 use remat_lp::mps;
+use remat_report::results;
+use remat_report::results::VERSION;
 use serde::Serialize;
 use std::path::Path;
 

@@ -4,7 +4,6 @@ mod departures;
 
 use crate::arguments::ExplainArguments;
 use crate::failure::{Exit, Failure};
-use crate::results::{self, OriginJson};
 use crate::{files, source};
 use departures::JsonDeparture;
 use remat_instances::budget::format_bytes;
@@ -14,6 +13,8 @@ use remat_instances::name::{Name, visible};
 use remat_instances::plan::Plan;
 use remat_instances::simulate::Replay;
 use remat_instances::{Instance, Semantics};
+use remat_report::results;
+use remat_report::results::OriginJson;
 use remat_report::{ReplayJson, counted};
 use serde::Serialize;
 use std::fmt::Write;

@@ -3,13 +3,14 @@
 use crate::arguments::ImproveArguments;
 use crate::failure::{Exit, Failure};
 use crate::files::{self, Files};
-use crate::results::{self, OriginJson};
 use crate::visible::shown;
 use crate::{interrupt, source};
 use remat_formulations::improve::{Improve, ImproveError, Improved};
 use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
 use remat_report::counted;
+use remat_report::results;
+use remat_report::results::OriginJson;
 use serde::Serialize;
 
 /// Improves a plan, writes it, and reports.

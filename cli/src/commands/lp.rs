@@ -3,8 +3,7 @@
 use crate::arguments::{LpArguments, Switch};
 use crate::failure::{Exit, Failure};
 use crate::files::{self, Files, Input};
-use crate::version::VERSION;
-use crate::{interrupt, log, results};
+use crate::{interrupt, log};
 use remat_lp::certificate::{self, Report};
 use remat_lp::mps::{self, MpsFormat};
 use remat_lp::presolve::PresolveSettings;
@@ -14,6 +13,8 @@ use remat_lp::{
     Algorithm, LimitKind, LpOutcome, Model, ModelFile, Settings, Solved, lp_format, proven_bound,
 };
 use remat_models::{Linear, LinearSettings, solve_linear};
+use remat_report::results;
+use remat_report::results::VERSION;
 use remat_report::{counted, number};
 use serde::Serialize;
 use std::path::Path;

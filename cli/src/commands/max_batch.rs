@@ -3,8 +3,6 @@
 use crate::arguments::MaxBatchArguments;
 use crate::failure::{Exit, Failure, note};
 use crate::files::{Files, PlanFolder, batch_name};
-use crate::results::{self, SearchJson};
-use crate::version::VERSION;
 use crate::{interrupt, source};
 use remat_formulations::solve::{
     Answer, AnyPlan, AnySolvable, Baselines, Compared, Largest, MaxBatch, ask_baseline,
@@ -15,6 +13,9 @@ use remat_instances::Instance;
 use remat_instances::budget::{Budget, format_bytes};
 use remat_instances::simulate::{self, Replay};
 use remat_instances::zoo::{self, ModelSpec, ZooError};
+use remat_report::results;
+use remat_report::results::SearchJson;
+use remat_report::results::VERSION;
 use remat_report::transfers::{self, TransfersJson};
 use remat_report::{Table, counted};
 use remat_search::Settings;

@@ -11,15 +11,16 @@ mod within;
 use crate::arguments::MipArguments;
 use crate::failure::{Exit, Failure, note};
 use crate::files::{self, Files, Input};
-use crate::version::VERSION;
 use crate::visible::visible;
-use crate::{interrupt, log, results};
+use crate::{interrupt, log};
 use exact::ExactJson;
 pub(super) use program::compiled;
 use remat_lp::Model;
 use remat_lp::solution_file::SolutionFile;
 use remat_models::program::{Program, solve_whole};
 use remat_models::{ModelSettings, RecognisedAs, solve_integer};
+use remat_report::results;
+use remat_report::results::VERSION;
 use remat_report::{counted, number};
 use remat_solver::mip::{
     Checkpoint, ComponentRow, Control, Settings, SolveError, SolveResult, SolveStatus,

@@ -3,13 +3,14 @@
 use crate::arguments::OrderArguments;
 use crate::failure::{Exit, Failure, note};
 use crate::files::Files;
-use crate::results::{self, GraphJson, ProvenJson, WorkJson};
 use crate::visible::shown;
 use crate::{interrupt, source};
 use remat_instances::budget::format_bytes;
 use remat_instances::order::{OrderGraph, OrderPlan, OrderReplay};
 use remat_memory::order::{OrderBaselines, OrderOutcome, OrderSearch, OrderSettings};
 use remat_report::counted;
+use remat_report::results;
+use remat_report::results::{GraphJson, ProvenJson, WorkJson};
 use remat_search::Status;
 use serde::Serialize;
 use std::sync::atomic::Ordering;

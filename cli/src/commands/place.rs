@@ -3,8 +3,6 @@
 use crate::arguments::PlaceArguments;
 use crate::failure::{Exit, Failure};
 use crate::files::{self, Files};
-use crate::results::{self, Arena, ProvenJson, WorkJson};
-use crate::version::VERSION;
 use crate::visible::shown;
 use crate::{interrupt, source};
 use remat_instances::budget::format_bytes;
@@ -15,6 +13,9 @@ use remat_instances::simulate::{self, PlanLives, Replay};
 use remat_memory::place::{PlaceOutcome, PlaceSettings, PlaceStatus, place, place_plan};
 use remat_report::counted;
 use remat_report::draw::addresses;
+use remat_report::results;
+use remat_report::results::VERSION;
+use remat_report::results::{Arena, ProvenJson, WorkJson};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::atomic::Ordering;

@@ -3,7 +3,6 @@
 use crate::arguments::PlanMemoryArguments;
 use crate::failure::{Exit, Failure};
 use crate::files::Files;
-use crate::results::{self, GraphJson, ProvenJson, WorkJson};
 use crate::visible::shown;
 use crate::{interrupt, source};
 use remat_instances::budget::format_bytes;
@@ -12,6 +11,8 @@ use remat_memory::memory_plan::{MemoryPlanOutcome, MemoryPlanSearch};
 use remat_memory::order::OrderSettings;
 use remat_report::counted;
 use remat_report::draw::addresses;
+use remat_report::results;
+use remat_report::results::{GraphJson, ProvenJson, WorkJson};
 use remat_search::Status;
 use serde::Serialize;
 use std::sync::atomic::Ordering;

@@ -4,9 +4,7 @@ use super::verify_memory::refused;
 use crate::arguments::ShowArguments;
 use crate::failure::{Exit, Failure};
 use crate::files::{self, Files};
-use crate::results;
 use crate::source::{self, MemorySubject};
-use crate::version::VERSION;
 use remat_instances::budget::format_bytes;
 use remat_instances::document;
 use remat_instances::name::Name;
@@ -16,6 +14,8 @@ use remat_instances::order::{
 };
 use remat_instances::place::{Lives, Placement, read_placement};
 use remat_report::draw::{addresses, steps};
+use remat_report::results;
+use remat_report::results::VERSION;
 use remat_report::{Table, counted};
 use serde::Serialize;
 use std::path::Path;

@@ -8,11 +8,8 @@ use crate::arguments::SolveArguments;
 use crate::failure::{Exit, Failure, note};
 use crate::files::{self, Files};
 use crate::progress::Reporter;
-use crate::results::{self, Arena, ArenaJson, LayersJson, OriginJson, SearchJson};
 use crate::visible::shown;
 use crate::{interrupt, rescue, source};
-use offload::OffloadJson;
-use order::ReorderJson;
 use remat_formulations::AnyFormulation;
 use remat_formulations::life::layers::Stack;
 use remat_formulations::offload::nodes::{
@@ -22,12 +19,11 @@ use remat_formulations::reorder::{ALL_PLANS, STAGE_SCHEDULES_IN_THIS_ORDER};
 use remat_formulations::solve::{AnyPlan, Solution, Solve};
 use remat_instances::budget::{Budget, format_bytes, may_mean_percent};
 use remat_instances::schedule::{ScheduleDocument, write_schedule};
-use remat_instances::simulate::Replay;
 use remat_instances::{Instance, write_instance};
-use remat_report::counted;
 use remat_report::draw::progress::{self, ProgressPicture, ProgressPoint};
-use remat_search::{BoundProof, Listener, Progress, Settings, Status};
-use serde::Serialize;
+use remat_report::results::{self, Arena};
+use remat_report::{SolveJson, counted};
+use remat_search::{Listener, Progress, Settings, Status};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -133,7 +129,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     let written = written.map(|lines| lines.into_iter().flatten().collect::<Vec<_>>());
     // The result is shown even where it could not be written to the files.
     files.print(&if arguments.json {
-        json(&solved)
+        results::json(&SolveJson::of(&solved.solution, solved.settings))
     } else {
         summary(&solved, written.as_deref().unwrap_or_default())
     })?;
@@ -308,72 +304,6 @@ fn write_schedule_file(
     };
     files.write(path, &write_schedule(&document, instance))?;
     Ok(Some(format!("schedule  {}", shown(path))))
-}
-
-/// The object that `--json` prints. What is not known is null.
-#[derive(Serialize)]
-struct SolveJson<'a> {
-    status: &'a str,
-    #[serde(flatten)]
-    origin: OriginJson<'a>,
-    formulation: &'a str,
-    layers: Vec<LayersJson>,
-    objective: Option<u64>,
-    bound: Option<u64>,
-    gap: Option<f64>,
-    bound_scope: &'a str,
-    certified_bound: Option<u64>,
-    reorder: Option<ReorderJson>,
-    offload: Option<OffloadJson>,
-    base_cost: u64,
-    overhead_percent: Option<f64>,
-    cost_unit: &'a str,
-    peak_memory_bytes: Option<u64>,
-    budget_bytes: u64,
-    seconds: f64,
-    nodes: u64,
-    lp_iterations: u64,
-    moves: u64,
-    #[serde(flatten)]
-    search: SearchJson,
-    infeasible_because: Option<&'a str>,
-    plan_peak_bytes: Option<u64>,
-    #[serde(flatten)]
-    arena: ArenaJson,
-}
-
-fn json(solved: &SolveReport<'_>) -> String {
-    let SolveReport { solution, settings } = solved;
-    let instance = solution.instance();
-    let replay = solution.replay();
-    let placed = solution.addresses().and_then(Result::ok);
-    let may_fit = solution.status != Status::Infeasible;
-    results::json(&SolveJson {
-        status: solution.status.as_str(),
-        origin: OriginJson::of(instance),
-        formulation: solution.formulation().semantics().as_str(),
-        layers: LayersJson::of(solution.formulation().layers()),
-        objective: solution.cost(),
-        bound: may_fit.then_some(solution.bound),
-        gap: solution.gap,
-        bound_scope: solution.bound_scope,
-        certified_bound: solution.proof.as_ref().and_then(BoundProof::bound),
-        reorder: solution.order().map(ReorderJson::of),
-        offload: solution.copies().map(|c| OffloadJson::of(c, replay)),
-        base_cost: solution.plain().base_cost,
-        overhead_percent: replay.map(Replay::overhead_percent),
-        cost_unit: &instance.cost_unit().name,
-        peak_memory_bytes: replay.map(|r| r.peak_bytes),
-        budget_bytes: solution.budget_bytes(),
-        seconds: solution.seconds,
-        nodes: solution.nodes,
-        lp_iterations: solution.lp_iterations,
-        moves: solution.moves,
-        search: SearchJson::of(settings),
-        infeasible_because: solution.infeasible_because.as_deref(),
-        plan_peak_bytes: placed.map(|placed| placed.peak_bytes),
-        arena: placed.map(|p| Arena::of(p).json()).unwrap_or_default(),
-    })
 }
 
 fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {

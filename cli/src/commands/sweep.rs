@@ -4,7 +4,6 @@ use crate::arguments::SweepArguments;
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, PlanFolder, budget_name};
 use crate::progress::Reporter;
-use crate::results::{self, LayersJson, OriginJson, SearchJson};
 use crate::{interrupt, source};
 use rayon::prelude::*;
 use remat_formulations::solve::{
@@ -14,6 +13,8 @@ use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
 use remat_instances::{Budget, Instance};
 use remat_report::draw::tradeoff::{self, Curve, TradeoffPicture};
+use remat_report::results;
+use remat_report::results::{LayersJson, OriginJson, SearchJson};
 use remat_report::transfers::{self, TransfersJson};
 use remat_report::{Table, counted};
 use remat_search::{Settings, Status};

@@ -3,11 +3,12 @@
 use super::verify_memory;
 use crate::arguments::VerifyArguments;
 use crate::failure::{Exit, Failure};
-use crate::results::{self, Arena, ArenaJson, OriginJson};
 use crate::{files, source};
 use remat_instances::budget::format_bytes;
 use remat_instances::replayed::Replayed;
 use remat_instances::simulate::PlanLives;
+use remat_report::results;
+use remat_report::results::{Arena, ArenaJson, OriginJson};
 use remat_report::{ReplayJson, transfers};
 use serde::Serialize;
 

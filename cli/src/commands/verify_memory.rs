@@ -3,8 +3,7 @@
 use crate::arguments::VerifyArguments;
 use crate::failure::{Exit, Failure};
 use crate::files::{self, Input};
-use crate::version::VERSION;
-use crate::{results, source};
+use crate::source;
 use remat_instances::budget::format_bytes;
 use remat_instances::document;
 use remat_instances::name::Name;
@@ -12,6 +11,8 @@ use remat_instances::order::{
     MEMORY_PLAN_SCHEMA, MemoryPlan, ORDER_PLAN_SCHEMA, OrderGraph, OrderPlan, Variant,
 };
 use remat_instances::place::read_placement;
+use remat_report::results;
+use remat_report::results::VERSION;
 use serde::Serialize;
 use std::path::Path;
 

@@ -4,9 +4,9 @@
 use super::request::{Request, Solved, number, refused, write};
 use crate::failure::{Failure, note};
 use crate::files::{self, Input};
-use crate::version::VERSION;
 use remat_lp::nl::{self, NlSolution};
 use remat_models::program::{Ending, Program};
+use remat_report::results::VERSION;
 use std::path::PathBuf;
 
 /// Prints what `-v` asks for.

@@ -3,9 +3,9 @@
 use super::request::{Request, Solved, number, write};
 use crate::failure::Failure;
 use crate::files;
-use crate::version::VERSION;
 use remat_lp::{ColId, RowId, Sense};
 use remat_models::program::Ending;
+use remat_report::results::VERSION;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 

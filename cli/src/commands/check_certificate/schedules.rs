@@ -3,13 +3,14 @@
 use super::{made_for, refuse};
 use crate::arguments::CheckArguments;
 use crate::failure::{Exit, Failure};
-use crate::results::{self, OriginJson};
 use crate::{files, source};
 use remat_check::proof::{self, Body, Claim, LinkTerms};
 use remat_formulations::offload::nodes::STAGE_SCHEDULES_WITH_COPIES;
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::HostLink;
 use remat_instances::name::visible;
+use remat_report::results;
+use remat_report::results::OriginJson;
 use remat_report::transfers;
 use serde::Serialize;
 

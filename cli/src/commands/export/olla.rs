@@ -4,13 +4,14 @@ use super::{Format, name};
 use crate::arguments::{ExportArguments, ExportSteps, ExportedProgram};
 use crate::failure::{Exit, Failure};
 use crate::files::{self, Files};
-use crate::version::VERSION;
+use crate::source;
 use crate::visible::shown;
-use crate::{results, source};
 use remat_instances::name::Name;
 use remat_instances::order::{OrderGraph, OrderPlan, Variant};
 use remat_lp::Model;
 use remat_memory::olla::{JointProgram, OrderProgram, PlaceProgram, ProgramError, Steps};
+use remat_report::results;
+use remat_report::results::VERSION;
 use serde::Serialize;
 use std::path::Path;
 

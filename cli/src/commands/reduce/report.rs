@@ -3,11 +3,12 @@
 use super::subject::Sizes;
 use super::trial::{Ended, Trials, Wanted};
 use crate::arguments::{ReduceArguments, ReduceKind};
-use crate::version::VERSION;
+use crate::files;
 use crate::visible::shown;
 use crate::visible::visible;
-use crate::{files, results};
 use remat_report::counted;
+use remat_report::results;
+use remat_report::results::VERSION;
 use remat_solver::reduce::{ReduceEnd, Tally};
 use serde::Serialize;
 use std::fmt::Write as _;

@@ -2,10 +2,8 @@
 
 use crate::arguments::SolveArguments;
 use crate::failure::Failure;
-use remat_formulations::solve::{CopyChoice, Solution};
-use remat_instances::simulate::Replay;
-use remat_report::transfers::{self, TransfersJson};
-use serde::Serialize;
+use remat_formulations::solve::Solution;
+use remat_report::transfers;
 
 /// Checks that no schedule is asked for: a plan with copies has none.
 pub(super) fn check(arguments: &SolveArguments) -> Result<(), Failure> {
@@ -17,23 +15,6 @@ pub(super) fn check(arguments: &SolveArguments) -> Result<(), Failure> {
                     .into(),
             remedy: "leave out --schedule-out or --offload".into(),
         }),
-    }
-}
-
-/// Time and bytes of a plan with copies, beside the best one without; absent without a link.
-#[derive(Serialize)]
-pub(super) struct OffloadJson {
-    #[serde(flatten)]
-    transfers: TransfersJson,
-    without_copies: Option<u64>,
-}
-
-impl OffloadJson {
-    pub fn of(copies: &CopyChoice, replay: Option<&Replay>) -> Self {
-        OffloadJson {
-            transfers: TransfersJson::of(replay),
-            without_copies: copies.without_cost,
-        }
     }
 }
 

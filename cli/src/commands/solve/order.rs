@@ -5,7 +5,6 @@ use crate::failure::Failure;
 use remat_formulations::reorder::OrderChoice;
 use remat_instances::instance::CostUnit;
 use remat_report::counted;
-use serde::Serialize;
 
 /// Checks that a schedule or a proof comes with the instance that it is of.
 pub(super) fn check(arguments: &SolveArguments) -> Result<(), Failure> {
@@ -24,29 +23,6 @@ pub(super) fn check(arguments: &SolveArguments) -> Result<(), Failure> {
             })
         }
         _ => Ok(()),
-    }
-}
-
-/// The choice of the order.
-#[derive(Serialize)]
-pub(super) struct ReorderJson {
-    order: &'static str,
-    given_objective: Option<u64>,
-    any_order_bound: u64,
-    orders: u64,
-}
-
-impl ReorderJson {
-    pub fn of(answer: &OrderChoice) -> Self {
-        ReorderJson {
-            order: match answer.is_given() {
-                true => "given",
-                false => "found",
-            },
-            given_objective: answer.given_cost,
-            any_order_bound: answer.any_order_bound,
-            orders: answer.orders,
-        }
     }
 }
 

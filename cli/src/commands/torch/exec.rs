@@ -4,7 +4,7 @@ use super::session::{self, Measured, Runnable};
 use crate::arguments::ExecArguments;
 use crate::failure::{Exit, Failure};
 use crate::files::Files;
-use crate::{results, source};
+use crate::source;
 use remat_gpu_exec::{Comparison, ExecError, HostMemory, compare, program_of};
 use remat_instances::budget::format_bytes;
 use remat_instances::plan::PlanAddresses;
@@ -12,6 +12,7 @@ use remat_instances::replayed::Replayed;
 use remat_instances::simulate::{CACHE_LINE, TimelinePoint};
 use remat_memory::place::{PlaceSettings, place_plan};
 use remat_report::draw::memory::{self, MemoryPicture};
+use remat_report::results;
 use serde::Serialize;
 use std::fmt::Write;
 

@@ -4,13 +4,14 @@ use super::session;
 use crate::arguments::ProfileArguments;
 use crate::failure::{Exit, Failure};
 use crate::files::Files;
-use crate::{results, source};
+use crate::source;
 use remat_gpu_exec::{ExecError, LinkProfile, Profile, ProfileSettings, Timing, measure_link};
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::{Implementation, Node, NodeKind};
 use remat_instances::name::visible;
 use remat_instances::{Instance, Semantics, write_instance};
 use remat_report::Table;
+use remat_report::results;
 use serde::Serialize;
 
 /// Rows of the table: the operators that take longest.

@@ -3,13 +3,14 @@
 use super::session::{self, Measured, Runnable};
 use crate::arguments::TrainCheckArguments;
 use crate::failure::{Exit, Failure};
-use crate::{files, results, source};
+use crate::{files, source};
 use remat_formulations::{AnyFormulation, strategies};
 use remat_gpu_exec::{Comparison, ExecError, ProfileSettings, compare, program_of};
 use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
 use remat_instances::plan::Plan;
 use remat_report::Table;
+use remat_report::results;
 use remat_search::{Patience, Settings, Solvable, Status};
 use serde::Serialize;
 

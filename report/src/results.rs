@@ -1,19 +1,18 @@
 //! Results as JSON: the objects that commands print.
 
-use crate::failure::{Exit, Failure};
-use crate::files;
-use crate::version::VERSION;
-use miette::Diagnostic;
+use crate::{counted, gap};
 use remat_formulations::life::layers::Stack;
 use remat_formulations::options::SolveOptions;
 use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
 use remat_instances::order::{OrderGraph, Variant};
 use remat_memory::place::PlacedPlan;
-use remat_report::{counted, gap};
 use remat_search::Settings;
 use serde::Serialize;
 use std::time::Duration;
+
+/// The version of this program, as results have it.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// An object as JSON with a line break at its end.
 pub fn json(object: &impl Serialize) -> String {
@@ -274,37 +273,4 @@ impl LayersJson {
         };
         stacks.iter().map(one).collect()
     }
-}
-
-/// The object that `--json` prints where there is no result.
-#[derive(Serialize)]
-struct ErrorJson<'a> {
-    status: &'a str,
-    code: u8,
-    message: &'a str,
-    remedy: Option<&'a str>,
-    place: Option<&'a str>,
-    version: &'a str,
-}
-
-/// Prints a failure as one JSON object on standard output.
-pub fn print_failure(failure: &Failure) {
-    let message = failure.to_string();
-    let remedy = failure.help().map(|h| h.to_string());
-    print_error(&message, remedy.as_deref(), failure.place().as_deref());
-}
-
-/// Prints an error as one JSON object on standard output: what is wrong, what would be right, and
-/// the file or place in a file.
-pub fn print_error(message: &str, remedy: Option<&str>, place: Option<&str>) {
-    let text = json(&ErrorJson {
-        status: "error",
-        code: Exit::BadInput as u8,
-        message,
-        remedy,
-        place,
-        version: env!("CARGO_PKG_VERSION"),
-    });
-    // Standard error tells it, too.
-    let _ = files::print(&text);
 }
