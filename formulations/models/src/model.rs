@@ -270,23 +270,20 @@ pub fn solve_integer(
         || settings.mip.limits.memory_bytes.is_some();
     let begun = Instant::now();
     if !general {
-        let solved = checkmate::recognise(model)
-            .and_then(|found| solve_recognised(model, &found, &settings.mip, &control))
-            .or_else(|| {
-                let found = poet::recognise(model)?;
-                solve_recognised(model, &found, &settings.mip, &control)
-            })
-            .or_else(|| {
-                let found = monet::recognise(model)?;
-                solve_recognised(model, &found, &settings.mip, &control)
-            });
-        if let Some((result, program)) = solved {
-            let is_relaxed = program.program == poet::RecognisedPoet::NAME;
-            let result = match is_relaxed && is_open(&result, &settings.mip, begun) {
-                true => go_on(model, result, &settings.mip, control, begun)?,
-                false => result,
+        let asked = Asked {
+            model,
+            settings: &settings.mip,
+            control: &control,
+        };
+        let mut solved = RECOGNISERS
+            .iter()
+            .filter_map(|recogniser| recogniser(&asked));
+        if let Some(found) = solved.next() {
+            let result = match found.is_relaxed && is_open(&found.result, &settings.mip, begun) {
+                true => go_on(model, found.result, &settings.mip, control, begun)?,
+                false => found.result,
             };
-            return Ok((result, Some(program)));
+            return Ok((result, Some(found.program)));
         }
         if let Some(found) = known(model, &settings.mip) {
             let program = RecognisedAs {
@@ -303,8 +300,40 @@ pub fn solve_integer(
     Ok((result, None))
 }
 
-/// Returns whether the tree of a recognised program came to its end, before any limit, with a gap:
-/// a relaxation of POET's program may have integral points that are no schedules.
+/// Published programs that are looked for in a model, in this order.
+static RECOGNISERS: [fn(&Asked<'_>) -> Option<Recognition>; 3] = [
+    |asked| asked.by(checkmate::recognise),
+    |asked| asked.by(poet::recognise),
+    |asked| asked.by(monet::recognise),
+];
+
+/// A model that may be a published program.
+struct Asked<'a> {
+    model: &'a Model,
+    settings: &'a mip::Settings,
+    control: &'a Control,
+}
+
+/// The result of a recognised program.
+struct Recognition {
+    result: SolveResult,
+    program: RecognisedAs,
+    is_relaxed: bool,
+}
+
+impl Asked<'_> {
+    fn by<R: Recognised + Sync>(&self, recognise: fn(&Model) -> Option<R>) -> Option<Recognition> {
+        let found = recognise(self.model)?;
+        let (result, program) = solve_recognised(self.model, &found, self.settings, self.control)?;
+        Some(Recognition {
+            result,
+            program,
+            is_relaxed: R::IS_RELAXED,
+        })
+    }
+}
+
+/// Returns whether the tree of a recognised program came to its end, before any limit, with a gap.
 fn is_open(result: &SolveResult, settings: &mip::Settings, begun: Instant) -> bool {
     let limits = &settings.limits;
     let ended = matches!(

@@ -11,6 +11,8 @@ pub trait Recognised {
     type Formulation: Solvable;
     /// Name of the program, as `--formulation` has it.
     const NAME: &'static str;
+    /// True if a relaxation of the program may have integral points that are no schedules.
+    const IS_RELAXED: bool = false;
 
     /// The formulation of the instance that the model states.
     ///

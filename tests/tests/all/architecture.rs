@@ -5,6 +5,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
+/// Folders of the crates.
+const FOLDERS: [&str; 15] = [
+    "lp",
+    "solver",
+    "instances",
+    "check",
+    "formulations/search",
+    "formulations/memory",
+    "formulations/training",
+    "formulations/models",
+    "report",
+    "gpu-exec",
+    "cli",
+    "capi",
+    "python",
+    "bench",
+    "tests",
+];
+
 /// The workspace's crates that each of them depends on in the product: not for tests, not for
 /// building.
 fn arrows() -> BTreeMap<String, BTreeSet<String>> {
@@ -42,7 +61,6 @@ fn the_judges_depend_on_instances_alone_and_no_arrow_runs_back() {
     let arrows = arrows();
     let of = |name: &str| -> Vec<&str> { arrows[name].iter().map(String::as_str).collect() };
     assert_eq!(of("remat-check"), ["remat-instances"]);
-    assert_eq!(of("remat-report"), ["remat-instances"]);
     assert_eq!(of("remat-lp"), [""; 0]);
     assert_eq!(of("remat-instances"), [""; 0]);
     assert_eq!(of("remat-solver"), ["remat-lp"]);
@@ -55,6 +73,13 @@ fn the_judges_depend_on_instances_alone_and_no_arrow_runs_back() {
         of("remat-formulations"),
         above(&["remat-memory", "remat-search", "remat-solver"])
     );
+    let shown = [
+        "remat-formulations",
+        "remat-instances",
+        "remat-memory",
+        "remat-search",
+    ];
+    assert_eq!(of("remat-report"), shown);
     let models = [
         "remat-formulations",
         "remat-lp",
@@ -148,24 +173,7 @@ fn modules(source: &Path) -> BTreeMap<String, BTreeSet<String>> {
 #[test]
 fn no_two_modules_at_the_top_of_a_crate_need_each_other() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let folders = [
-        "lp",
-        "solver",
-        "instances",
-        "check",
-        "formulations/search",
-        "formulations/memory",
-        "formulations/training",
-        "formulations/models",
-        "report",
-        "gpu-exec",
-        "cli",
-        "capi",
-        "python",
-        "bench",
-        "tests",
-    ];
-    for folder in folders {
+    for folder in FOLDERS {
         let modules = modules(&root.join(folder).join("src"));
         // Modules that need no other are taken away, again and again: what stays goes round.
         let mut left: BTreeSet<&str> = modules.keys().map(String::as_str).collect();
@@ -180,5 +188,49 @@ fn no_two_modules_at_the_top_of_a_crate_need_each_other() {
             BTreeSet::new(),
             "{folder}: these go round, or need those that do"
         );
+    }
+}
+
+/// Dependencies of a manifest's section `[dependencies]`, as code names them.
+fn dependencies(manifest: &str) -> Vec<String> {
+    let section = manifest.split("\n[dependencies]\n").nth(1).unwrap_or("");
+    let section = section.split("\n[").next().unwrap_or("");
+    let names = section
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.contains("optional"));
+    let name = |line: &str| {
+        let end = line.find(['.', ' ', '=']);
+        end.map(|end| line[..end].replace('-', "_"))
+    };
+    names.filter_map(name).collect()
+}
+
+/// All sources of a folder, one after another.
+fn sources(folder: &Path) -> String {
+    let mut text = String::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            text += &sources(&path);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            text += &std::fs::read_to_string(&path).expect("a source");
+        }
+    }
+    text
+}
+
+#[test]
+fn no_crate_has_a_dependency_that_it_does_not_use() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for folder in FOLDERS {
+        let folder = root.join(folder);
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+        let text = sources(&folder.join("src"));
+        for name in dependencies(&manifest) {
+            let uses = [format!("{name}::"), format!("use {name};")];
+            // An allocator is used by its type alone.
+            let is_used = uses.iter().any(|u| text.contains(u)) || name == "mimalloc";
+            assert!(is_used, "{}: {name}", folder.display());
+        }
     }
 }

@@ -53,6 +53,7 @@ enum PageColumn {
 impl Recognised for RecognisedPoet {
     type Formulation = PoetFormulation;
     const NAME: &'static str = "poet";
+    const IS_RELAXED: bool = true;
 
     fn formulation(&self) -> Result<PoetFormulation, SolveError> {
         Ok(PoetFormulation::new(self.instance.clone()))

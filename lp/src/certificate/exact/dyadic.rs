@@ -1,14 +1,15 @@
 //! Numbers `mantissa * 2^exponent`: what doubles, their sums and their products are, exactly.
 
 use super::modular::residue;
-use num_bigint::BigInt;
-use num_traits::{Signed, ToPrimitive, Zero};
+use dashu_int::IBig;
+use dashu_int::ops::BitTest;
+use num_traits::{Signed, ToPrimitive};
 use std::ops::AddAssign;
 
 /// A whole number times a power of two.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Dyadic {
-    pub mantissa: BigInt,
+    pub mantissa: IBig,
     pub exponent: i64,
 }
 
@@ -25,7 +26,7 @@ impl Dyadic {
         let shift = size.trailing_zeros();
         let odd = (size >> shift) as i64;
         Dyadic {
-            mantissa: BigInt::from(if v < 0.0 { -odd } else { odd }),
+            mantissa: IBig::from(if v < 0.0 { -odd } else { odd }),
             exponent: biased.max(1) - 1075 + i64::from(shift),
         }
     }
@@ -47,23 +48,23 @@ impl Dyadic {
     }
 
     /// The mantissa at an exponent that is at most this one's.
-    pub fn at(&self, exponent: i64) -> BigInt {
-        &self.mantissa << (self.exponent - exponent)
+    pub fn at(&self, exponent: i64) -> IBig {
+        &self.mantissa << (self.exponent - exponent) as usize
     }
 
     /// Doubles below and above `self / denominator`, neighbours unless that would be subnormal;
     /// both zero only for zero.
-    pub fn over(&self, denominator: &BigInt) -> (f64, f64) {
+    pub fn over(&self, denominator: &IBig) -> (f64, f64) {
         if self.is_zero() {
             return (0.0, 0.0);
         }
         // A quotient of 52 or 53 bits, and one more than it: both are doubles.
-        let shift = 52 + denominator.bits() as i64 - self.mantissa.bits() as i64;
+        let shift = 52 + denominator.bit_len() as i64 - self.mantissa.bit_len() as i64;
         let size = self.mantissa.abs();
         let quotient = if shift >= 0 {
-            (size << shift) / denominator
+            (size << shift as usize) / denominator
         } else {
-            size / (denominator << -shift)
+            size / (denominator << -shift as usize)
         };
         let quotient = quotient.to_u64().unwrap_or(u64::MAX);
         let scale = self.exponent - shift;
@@ -101,7 +102,7 @@ mod tests {
 
     #[test]
     fn doubles_are_taken_apart_and_put_together() {
-        let one = BigInt::from(1);
+        let one = IBig::from(1);
         for v in [0.0, 1.0, -0.1, 3e-200, -7e200, 1.0 / 3.0, 1e16 + 2.0] {
             let (low, high) = Dyadic::new(v).over(&one);
             assert!(low <= v && v <= high, "{v} in [{low}, {high}]");
@@ -109,7 +110,7 @@ mod tests {
         }
         let (low, high) = Dyadic::new(5e-324).over(&one);
         assert!(low <= 5e-324 && 5e-324 <= high);
-        let (low, high) = Dyadic::new(-1.0).over(&BigInt::from(3));
+        let (low, high) = Dyadic::new(-1.0).over(&IBig::from(3));
         assert!(low <= -1.0 / 3.0 && -1.0 / 3.0 <= high && high - low < 2e-16);
         let mut sum = Dyadic::product(1e8 + 1.0, 1e8 + 1.0);
         sum += Dyadic::product(-1e8, 1e8 + 2.0);

@@ -6,31 +6,32 @@
 //! integers.
 
 use super::modular::{Elimination, PRIME, residue};
-use num_bigint::BigInt;
+use dashu_int::IBig;
+use dashu_int::ops::BitTest;
 use num_traits::{One, Signed, Zero};
 
 /// A square system in integers: equations by (variable, coefficient), and right sides.
 #[derive(Clone, Debug)]
 pub(super) struct System {
-    pub equations: Vec<Vec<(usize, BigInt)>>,
+    pub equations: Vec<Vec<(usize, IBig)>>,
     /// Each equation is that of the elimination divided by two to this power.
     pub exponents: Vec<i64>,
-    pub right: Vec<BigInt>,
+    pub right: Vec<IBig>,
     pub vars: usize,
 }
 
 /// Numerators over one positive denominator.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rationals {
-    pub numerators: Vec<BigInt>,
-    pub denominator: BigInt,
+    pub numerators: Vec<IBig>,
+    pub denominator: IBig,
 }
 
 impl System {
     /// The solution, by the elimination of the same equations modulo the prime; verified. None
     /// where the prime was unlucky or more than `work` operations would be needed.
     pub fn solve(&self, elimination: &Elimination, mut work: u64) -> Option<Rationals> {
-        let prime = BigInt::from(PRIME);
+        let prime = IBig::from(PRIME);
         let mut rest = self.right.clone();
         let mut digits: Vec<Vec<i64>> = Vec::new();
         let mut residues = vec![0; self.equations.len()];
@@ -73,26 +74,31 @@ impl System {
 
     /// More bits than numerators or denominator of the solution have, by Hadamard's inequality.
     fn bits(&self) -> u64 {
-        let row = |r: &Vec<(usize, BigInt)>| {
-            let largest = r.iter().map(|e| e.1.bits()).max().unwrap_or(0);
+        let row = |r: &Vec<(usize, IBig)>| {
+            let largest = r.iter().map(|e| e.1.bit_len() as u64).max().unwrap_or(0);
             largest + u64::from((r.len() + 1).ilog2()) + 1
         };
-        let right = self.right.iter().map(BigInt::bits).max().unwrap_or(0);
+        let right = self
+            .right
+            .iter()
+            .map(|v| v.bit_len() as u64)
+            .max()
+            .unwrap_or(0);
         self.equations.iter().map(row).sum::<u64>() + right + u64::from((self.vars + 1).ilog2())
     }
 
     /// The rationals of which these are the first digits, if they are clearly smaller than what the
     /// digits could tell.
-    fn recognise(&self, digits: &[Vec<i64>], prime: &BigInt) -> Option<Rationals> {
-        let modulus = prime.pow(digits.len() as u32);
+    fn recognise(&self, digits: &[Vec<i64>], prime: &IBig) -> Option<Rationals> {
+        let modulus = prime.pow(digits.len());
         let half = &modulus >> 1;
         // A number that is not there passes by chance once in 2^64.
-        let limit = BigInt::one() << ((modulus.bits().saturating_sub(64)) / 2);
-        let mut denominator = BigInt::one();
-        let mut found: Vec<(BigInt, BigInt)> = Vec::with_capacity(self.vars);
+        let limit = IBig::one() << ((modulus.bit_len().saturating_sub(64)) / 2);
+        let mut denominator = IBig::one();
+        let mut found: Vec<(IBig, IBig)> = Vec::with_capacity(self.vars);
         for var in 0..self.vars {
-            let horner = |acc: BigInt, d: &Vec<i64>| acc * prime + d[var];
-            let value = digits.iter().rev().fold(BigInt::zero(), horner);
+            let horner = |acc: IBig, d: &Vec<i64>| acc * prime + d[var];
+            let value = digits.iter().rev().fold(IBig::zero(), horner);
             let mut scaled = (value * &denominator) % &modulus;
             if scaled > half {
                 scaled -= &modulus;
@@ -125,7 +131,7 @@ impl System {
     fn holds(&self, found: &Rationals) -> bool {
         self.equations.iter().zip(&self.right).all(|(row, right)| {
             let products = row.iter().map(|(var, c)| c * &found.numerators[*var]);
-            products.sum::<BigInt>() == right * &found.denominator
+            products.sum::<IBig>() == right * &found.denominator
         })
     }
 }
@@ -140,9 +146,9 @@ fn balanced(v: u64) -> i64 {
 
 /// Numerator and positive denominator, both at most `limit`, of the fraction that is `value` modulo
 /// `modulus`.
-fn fraction(value: BigInt, modulus: &BigInt, limit: &BigInt) -> Option<(BigInt, BigInt)> {
+fn fraction(value: IBig, modulus: &IBig, limit: &IBig) -> Option<(IBig, IBig)> {
     let (mut high, mut low) = (modulus.clone(), value);
-    let (mut before, mut now) = (BigInt::zero(), BigInt::one());
+    let (mut before, mut now) = (IBig::zero(), IBig::one());
     if low.is_negative() {
         low += modulus;
     }
@@ -170,7 +176,7 @@ mod tests {
 
     fn eliminated(system: &System) -> Elimination {
         let equations = system.equations.iter().map(|row| {
-            let entry = |(var, c): &(usize, BigInt)| EquationEntry {
+            let entry = |(var, c): &(usize, IBig)| EquationEntry {
                 var: *var as u32,
                 value: c.to_string().parse().unwrap(),
                 residue: residue(c, 0),
@@ -185,8 +191,8 @@ mod tests {
         // Rows of the Hilbert matrix of order 12, multiplied by their denominators; the sum of each
         // row on the right: all ones.
         let n = 12usize;
-        let product: BigInt = (1..2 * n as i64).map(BigInt::from).product();
-        let equations: Vec<Vec<(usize, BigInt)>> = (0..n)
+        let product: IBig = (1..2 * n as i64).map(IBig::from).product();
+        let equations: Vec<Vec<(usize, IBig)>> = (0..n)
             .map(|i| (0..n).map(|j| (j, &product / (i + j + 1))).collect())
             .collect();
         let right = equations
@@ -205,7 +211,7 @@ mod tests {
         assert!(found.numerators.iter().all(|v| *v == found.denominator));
         // With the first unit vector on the right: the first column of the inverse, whose first
         // entry is n^2.
-        system.right = vec![BigInt::zero(); n];
+        system.right = vec![IBig::zero(); n];
         system.right[0] = product;
         let found = system.solve(&elimination, u64::MAX).unwrap();
         assert_eq!(found.numerators[0], &found.denominator * (n * n));
@@ -223,16 +229,16 @@ mod tests {
         };
         for _ in 0..200 {
             let n = 2 + next(5) as usize;
-            let equations: Vec<Vec<(usize, BigInt)>> = (0..n)
+            let equations: Vec<Vec<(usize, IBig)>> = (0..n)
                 .map(|i| {
                     let value = |j: usize| next(2001) as i64 - 1000 + 5000 * i64::from(i == j);
-                    (0..n).map(value).map(BigInt::from).enumerate().collect()
+                    (0..n).map(value).map(IBig::from).enumerate().collect()
                 })
                 .collect();
             let system = System {
                 equations,
                 exponents: vec![0; n],
-                right: (0..n).map(|_| BigInt::from(next(999))).collect(),
+                right: (0..n).map(|_| IBig::from(next(999))).collect(),
                 vars: n,
             };
             // Diagonally dominant, or nearly: never singular here.

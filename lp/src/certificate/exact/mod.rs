@@ -18,10 +18,10 @@ mod modular;
 
 use super::bound::{OpenSides, least, priced, reduced_cost};
 use crate::model::{Model, Sense};
+use dashu_int::IBig;
 use dyadic::Dyadic;
 use lifting::{Rationals, System};
 use modular::{Elimination, EquationEntry};
-use num_bigint::BigInt;
 use std::collections::BTreeSet;
 
 /// Projections before giving up: each lets the columns that the one before spoilt join the
@@ -111,7 +111,7 @@ impl<'a> Moved<'a> {
             y,
             by: Rationals {
                 numerators: Vec::new(),
-                denominator: BigInt::from(1),
+                denominator: IBig::from(1),
             },
             exponent: 0,
         }
@@ -224,7 +224,7 @@ impl<'a> Moved<'a> {
         let mut system = System {
             equations: vec![Vec::new(); rest.len()],
             exponents: vec![0; rest.len()],
-            right: vec![BigInt::default(); rest.len()],
+            right: vec![IBig::default(); rest.len()],
             vars: rest.len(),
         };
         // Both sides of an equation times a power of two of its own; the right sides times a common

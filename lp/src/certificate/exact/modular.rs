@@ -5,7 +5,7 @@
 //! chosen, so that solutions stay small. What is found here is verified in the integers by those
 //! who use it.
 
-use num_bigint::{BigInt, Sign};
+use dashu_int::{IBig, Sign, Word};
 
 /// The Mersenne prime `2^61 - 1`: powers of two are rotations, so that doubles need no common
 /// denominator.
@@ -42,11 +42,14 @@ fn inverse(a: u64) -> u64 {
 }
 
 /// The residue of `mantissa * 2^exponent`.
-pub(super) fn residue(mantissa: &BigInt, exponent: i64) -> u64 {
-    let digits = mantissa.magnitude().iter_u64_digits().rev();
-    let size = digits.fold(0, |acc, d| fold(((acc as u128) << 64) + d as u128));
+pub(super) fn residue(mantissa: &IBig, exponent: i64) -> u64 {
+    let (sign, words) = mantissa.as_sign_words();
+    let words = words.iter().rev();
+    let size = words.fold(0, |acc, &word| {
+        fold(((acc as u128) << Word::BITS) + word as u128)
+    });
     let size = mul(size, 1 << exponent.rem_euclid(61));
-    if mantissa.sign() == Sign::Minus && size != 0 {
+    if sign == Sign::Negative && size != 0 {
         PRIME - size
     } else {
         size
@@ -221,15 +224,15 @@ mod tests {
     #[test]
     fn residues_agree_with_integers() {
         for v in [0i64, 1, -1, 7, -12345, i64::MAX, i64::MIN] {
-            let r = residue(&BigInt::from(v), 0);
+            let r = residue(&IBig::from(v), 0);
             assert_eq!(r as i128, (v as i128).rem_euclid(PRIME as i128), "{v}");
         }
         // 3 * 2^-5 * 2^5 = 3, and (2^130 + 1) / 2^130 as a sum of residues.
-        assert_eq!(mul(residue(&BigInt::from(3), -5), 32), 3);
-        let big = (BigInt::from(1) << 130) + 1;
-        assert_eq!(residue(&big, 0), residue(&BigInt::from(1), 130) + 1);
+        assert_eq!(mul(residue(&IBig::from(3), -5), 32), 3);
+        let big = (IBig::from(1) << 130) + 1;
+        assert_eq!(residue(&big, 0), residue(&IBig::from(1), 130) + 1);
         // Digits that fold to more than 64 bits: (p - 1) 2^64 + 2^64 - 1.
-        let wide = (BigInt::from(PRIME) << 64) - 1;
+        let wide = (IBig::from(PRIME) << 64) - 1;
         assert_eq!(residue(&wide, 0), PRIME - 1);
         assert_eq!(mul(inverse(12345), 12345), 1);
     }
@@ -239,7 +242,7 @@ mod tests {
         let entry = |var: u32, v: i64| EquationEntry {
             var,
             value: v as f64,
-            residue: residue(&BigInt::from(v), 0),
+            residue: residue(&IBig::from(v), 0),
         };
         let equations = vec![
             vec![entry(0, 1), entry(1, 2), entry(2, 3)],
