@@ -109,8 +109,13 @@ fn put(options: &mut SolveOptions, option: &SolveOption, value: &Bound<'_, PyAny
     if value.is_none() {
         return Ok(());
     }
-    let read = option.set(options, &text(option, value)?);
-    Ok(read.map_err(|problem| Trouble::argument(option.name, problem))?)
+    let text = text(option, value)?;
+    let wrong = |problem| match option.form {
+        Form::Fraction | Form::Size => format!("{text:?}: {problem}"),
+        _ => problem,
+    };
+    let read = option.set(options, &text);
+    Ok(read.map_err(|problem| Trouble::argument(option.name, wrong(problem)))?)
 }
 
 /// The instance with the link that was asked for, or as it is.

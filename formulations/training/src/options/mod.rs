@@ -309,7 +309,7 @@ fn word<T: Copy>(text: &str, words: [(&str, T); 2]) -> Result<T, String> {
     let found = words.iter().find(|(known, _)| *known == text);
     found.map(|(_, value)| *value).ok_or_else(|| {
         let [(one, _), (other, _)] = words;
-        format!("{text:?} is none of its values; write {one} or {other}")
+        format!("{text:?} is none of its values; write {one:?} or {other:?}")
     })
 }
 
