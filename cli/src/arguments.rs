@@ -5,12 +5,10 @@ mod exec;
 mod export;
 mod groups;
 mod improve;
-mod library;
 mod link;
 mod lp;
 mod memory;
 mod mip;
-mod reduce;
 mod show;
 mod values;
 
@@ -21,10 +19,6 @@ pub use exec::{
 pub use export::{ExportArguments, ExportSteps, ExportedProgram};
 pub use groups::{FormulationOption, PlansOption, SolveOptions, WorkerOptions};
 pub use improve::{ImproveArguments, ReorderOptions};
-pub use library::{
-    LibraryArguments, LibraryChoice, LibraryCommand, LibraryExportArguments, LibraryIndexArguments,
-    LibraryRunArguments, LibraryTableArguments,
-};
 pub use link::{
     LinkOptions, OffloadOptions, OffloadPhase, OffloadRelease, parse_latency, parse_link,
     parse_size,
@@ -32,7 +26,6 @@ pub use link::{
 pub use lp::{LpArguments, LpMethod, Switch};
 pub use memory::{GraphOptions, OrderArguments, PlaceArguments, PlanMemoryArguments};
 pub use mip::{CheckArguments, MipArguments};
-pub use reduce::{ReduceArguments, ReduceKind};
 pub use show::ShowArguments;
 pub use values::{parse_alignment, parse_duration, parse_gap, parse_overhead, parse_setting};
 
@@ -180,15 +173,9 @@ pub enum Command {
     /// Solve a mixed-integer program from an MPS or LP file
     #[command(long_about = mip::MIP_ABOUT)]
     Mip(Box<MipArguments>),
-    /// Shrink a file that makes a command fail, while it keeps failing: a delta debugger
-    #[command(long_about = reduce::REDUCE_ABOUT)]
-    Reduce(Box<ReduceArguments>),
     /// Check the proof of a result of `mip` in rational numbers
     #[command(long_about = mip::CHECK_ABOUT)]
     CheckCertificate(CheckArguments),
-    /// The benchmark library: write its programs, run solvers side by side, make tables
-    #[command(long_about = library::LIBRARY_ABOUT)]
-    Library(LibraryArguments),
     /// Write completions for a shell to standard output
     Completions(CompletionsArguments),
 }

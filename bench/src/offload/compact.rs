@@ -1,8 +1,8 @@
 //! Small graphs beside the compact program in other solvers.
 
 use super::{OffloadBenchError, wanted};
+use crate::others::{Installed, Limits, Run, Solver, Task};
 use crate::random::SplitMix64;
-use remat_bb::others::{Installed, Limits, Run, Solver, Task};
 use remat_formulations::checkmate::original::Original;
 use remat_formulations::offload::CopyPhase;
 use remat_formulations::offload::compact::{OffloadProgram, Pauses};

@@ -29,7 +29,6 @@
 //! | [`baselines`] | the known ways to get a schedule without an integer program |
 //! | [`offload`] | recomputation and offloading together |
 //! | [`poet`] | POET's integer program: recomputation and pages, costs added up |
-//! | [`reduce`] | instances that lose nodes and digits, for a delta debugger |
 //! | [`reorder`] | the order of first computations, searched for a budget |
 //! | [`improve`] | the steps of a plan in a better order |
 //! | [`bound`] | combinatorial dual bounds that need no linear program |
@@ -46,7 +45,6 @@ pub mod life;
 pub mod monet;
 pub mod offload;
 pub mod poet;
-pub mod reduce;
 pub mod reorder;
 pub mod solve;
 
