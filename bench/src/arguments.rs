@@ -1,5 +1,6 @@
 //! Arguments of `remat-bench`.
 
+use crate::export::arguments::{EXPORT_ABOUT, ExportArguments};
 use crate::library::arguments::{LIBRARY_ABOUT, LibraryArguments};
 use crate::others::Solver;
 use crate::reduce::arguments::{REDUCE_ABOUT, ReduceArguments};
@@ -69,6 +70,9 @@ pub enum Command {
     /// Write the programs of the benchmark library, run solvers on them, make tables
     #[command(long_about = LIBRARY_ABOUT)]
     Library(LibraryArguments),
+    /// Write a compact program of an instance as an MPS or LP file
+    #[command(long_about = EXPORT_ABOUT)]
+    Export(ExportArguments),
     /// Shrink a file that makes a command fail, while it keeps failing: a delta debugger
     #[command(long_about = REDUCE_ABOUT)]
     Reduce(Box<ReduceArguments>),

@@ -4,6 +4,7 @@
 //! | module | concept |
 //! |---|---|
 //! | [`arguments`] | what may be written on the command line |
+//! | [`export`] | compact programs as files, for other solvers |
 //! | [`library`] | the benchmark library: programs, index, runs of solvers, tables |
 //! | [`others`] | other solvers, as processes of their own |
 //! | [`reduce`](mod@reduce) | small models that still make a program fail |
@@ -17,6 +18,7 @@ pub mod arguments;
 mod bars;
 pub mod checkmate;
 pub mod clock;
+pub mod export;
 #[cfg(feature = "highs")]
 pub mod highs;
 pub mod library;

@@ -6,7 +6,7 @@ use remat_bench::arguments::{
     Checkmate, Cli, Command, Lp, Method, Mip, Monet, Offload, Order, Place, Reorder, Switch,
 };
 use remat_bench::{
-    checkmate, library, mip, monet, netlib, offload, order, place, planted, reduce, reorder,
+    checkmate, export, library, mip, monet, netlib, offload, order, place, planted, reduce, reorder,
 };
 use remat_instances::order::Variant;
 use remat_lp::Algorithm;
@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         Command::Offload(args) => Ok(ended(offloads(args))),
         Command::Planted(args) => Ok(ended(planted::run(&args, |line| println!("{line}")))),
         Command::Library(args) => library::command::run(&args).map(Into::into),
+        Command::Export(args) => export::run(&args).map(Into::into),
         Command::Reduce(args) => reduce::command::run(&args).map(Into::into),
     })
 }

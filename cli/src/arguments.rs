@@ -111,8 +111,8 @@ const EXPORT_ABOUT: &str = "\
 Write the integer program of an instance under a budget as an MPS or LP file, for any solver to be compared with.
 
 checkmate-original is the program as published (R, S, U and FREE in frontier-advancing stages), checkmate-unpartitioned \
-the paper's comparison without them, checkmate the retention-edge form that has the same optima and a tighter \
-relaxation, checkmate-interval the one with a column for every stretch of time that a tensor may spend in memory, checkmate-offload the one with copies to host memory, monet-original MONeT's program as published. Columns are named by what they decide: R_3_1 is 1 where node 1 \
+the paper's comparison without them, checkmate-interval the form with a column for every stretch of time that a tensor may spend \
+in memory, monet-original MONeT's program as published. Columns are named by what they decide: R_3_1 is 1 where node 1 \
 is computed in stage 3.";
 
 /// The subcommands.

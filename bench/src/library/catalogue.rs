@@ -1,8 +1,10 @@
 //! Families and programs, each with the command that makes it.
 
+use crate::arguments::{self as bench, Cli};
+use crate::export;
 use clap::{Parser, ValueEnum};
 use remat_bb::arguments::{Arguments, Command, ExportArguments};
-use remat_bb::commands::export;
+use remat_bb::commands;
 use remat_bb::failure::Failure;
 use remat_lp::Model;
 use serde::Deserialize;
@@ -56,8 +58,9 @@ pub struct Program {
     pub family: String,
     /// Its size class.
     pub size: Size,
-    /// Words behind `remat-bb export` that make it, the file aside.
-    pub export: String,
+    /// The command that makes it, the file aside: `remat-bb export` or `remat-bench export`, and
+    /// words behind it.
+    pub command: String,
     /// True if it is one of those prepared for MIPLIB.
     #[serde(default)]
     pub miplib: bool,
@@ -178,6 +181,14 @@ impl Catalogue {
     }
 }
 
+/// Arguments of a command that makes a program.
+enum Export {
+    /// Of `remat-bb export`.
+    Published(ExportArguments),
+    /// Of `remat-bench export`.
+    Compact(export::arguments::ExportArguments),
+}
+
 impl Program {
     /// Name of its file.
     pub fn file(&self) -> String {
@@ -186,26 +197,29 @@ impl Program {
 
     /// The command that writes it.
     pub fn command(&self) -> String {
-        format!("remat-bb export {} {}", self.export, self.file())
+        format!("{} {}", self.command, self.file())
     }
 
     /// The arguments of that command.
-    fn arguments(&self) -> Result<ExportArguments, Failure> {
+    fn export(&self) -> Result<Export, Failure> {
         let command = self.command();
-        let words = command.split_whitespace().map(|w| w.trim_matches('\''));
-        let remedy = || "the words behind `export` are those of `remat-bb export --help`".into();
-        match Arguments::try_parse_from(words) {
-            Ok(Arguments {
-                command: Command::Export(arguments),
-            }) => Ok(arguments),
-            Ok(_) => Err(Failure::Usage {
-                problem: format!("{}: {command} exports nothing", self.name),
-                remedy: remedy(),
-            }),
-            Err(e) => Err(Failure::Usage {
-                problem: format!("{}: {command}: {}", self.name, e.render()),
-                remedy: remedy(),
-            }),
+        let wrong = |problem: String| Failure::Usage {
+            problem: format!("{}: {command}{problem}", self.name),
+            remedy: "a command is one of `remat-bb export --help` or `remat-bench export --help`"
+                .into(),
+        };
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let words = words.iter().map(|w| w.trim_matches('\''));
+        let unread = |e: clap::Error| wrong(format!(": {}", e.render()));
+        if command.starts_with("remat-bench ") {
+            return match Cli::try_parse_from(words).map_err(unread)?.command {
+                bench::Command::Export(arguments) => Ok(Export::Compact(arguments)),
+                _ => Err(wrong(" exports nothing".into())),
+            };
+        }
+        match Arguments::try_parse_from(words).map_err(unread)?.command {
+            Command::Export(arguments) => Ok(Export::Published(arguments)),
+            _ => Err(wrong(" exports nothing".into())),
         }
     }
 
@@ -214,7 +228,10 @@ impl Program {
     /// # Errors
     /// As `remat-bb export`.
     pub fn model(&self) -> Result<Model, Failure> {
-        export::model(&self.arguments()?)
+        match self.export()? {
+            Export::Published(arguments) => commands::export::model(&arguments),
+            Export::Compact(arguments) => export::model(&arguments),
+        }
     }
 }
 
@@ -238,7 +255,7 @@ mod tests {
         let prepared = catalogue.programs.iter().filter(|p| p.miplib).count();
         assert_eq!(prepared, 10);
         for program in &catalogue.programs {
-            assert!(program.arguments().is_ok(), "{}", program.command());
+            assert!(program.export().is_ok(), "{}", program.command());
         }
     }
 
@@ -247,7 +264,7 @@ mod tests {
         let family = "[[family]]\nname = \"a\"\nsource = \"\"\ndescription = \"\"\n";
         let program = |name: &str, family: &str| {
             format!(
-                "[[program]]\nname = {name:?}\nfamily = {family:?}\nsize = \"small\"\nexport = \"x\"\n"
+                "[[program]]\nname = {name:?}\nfamily = {family:?}\nsize = \"small\"\ncommand = \"x\"\n"
             )
         };
         let said = |text: String| Catalogue::parse("f", &text).expect_err("wrong").to_string();

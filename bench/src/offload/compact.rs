@@ -5,7 +5,6 @@ use crate::others::{Installed, Limits, Run, Solver, Task};
 use crate::random::SplitMix64;
 use remat_formulations::checkmate::original::Original;
 use remat_formulations::offload::CopyPhase;
-use remat_formulations::offload::compact::{OffloadProgram, Pauses};
 use remat_formulations::offload::nodes::Offload;
 use remat_formulations::solve::AnyFormulation;
 use remat_instances::instance::{CostUnit, HostLink, Instance, InstanceData, Node, NodeId};
@@ -13,6 +12,7 @@ use remat_instances::plan::Semantics;
 use remat_instances::zoo;
 use remat_lp::mps;
 use remat_search::{Settings, Solvable};
+use remat_tests::compact::offload::{OffloadProgram, Pauses};
 use std::time::Duration;
 
 /// Solvers that run beside ours.

@@ -1,8 +1,8 @@
 //! Instance, slots and columns of the compact program.
 
 use super::{OffloadProgramError, Pauses};
-use crate::bound::{TooSmall, smallest_budget};
-use crate::offload::CopyPhase;
+use remat_formulations::bound::{TooSmall, smallest_budget};
+use remat_formulations::offload::CopyPhase;
 use remat_instances::instance::{Duplex, Instance, NodeId};
 use remat_lp::{ColId, ModelBuilder};
 

@@ -1,7 +1,7 @@
 //! Columns and rows of the retention-edge form.
 
 use super::{Compact, Decision, Entry, Space};
-use crate::checkmate::CheckmateGraph;
+use remat_formulations::checkmate::CheckmateGraph;
 use remat_lp::{ColId, ModelBuilder, Sense};
 
 struct CompactBuilder {

@@ -26,13 +26,15 @@
 //! and with `R[t,q] = 1` so are the edges up to `q`.
 
 mod build;
+mod cuts;
 mod lazy;
 mod memory;
 
+pub use cuts::{memory_cut_row, path_cut_row, point_of, separate_memory_cuts};
 pub use lazy::{LazyOutcome, LazySettings, solve_lazily};
 pub use memory::MemoryRow;
 
-use super::CheckmateGraph;
+use remat_formulations::checkmate::CheckmateGraph;
 use remat_instances::schedule::{CheckmateSchedule, StageRuns};
 use remat_lp::{Basis, ColId, Model, RowId, VarStatus};
 

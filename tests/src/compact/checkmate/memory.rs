@@ -49,7 +49,7 @@ impl Compact {
         g.bytes[node] + workspace
     }
 
-    /// A memory row, in units of the [graph](crate::checkmate::CheckmateGraph::memory_unit). `None`
+    /// A memory row, in units of the [graph](remat_formulations::checkmate::CheckmateGraph::memory_unit). `None`
     /// where nothing is to be decided and the memory suffices.
     pub fn memory_row(&self, place: MemoryRow) -> Option<NewRow> {
         let (t, k) = (place.stage as usize, place.node as usize);

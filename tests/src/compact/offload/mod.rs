@@ -45,8 +45,8 @@
 mod build;
 mod rows;
 
-use crate::bound::TooSmall;
-use crate::offload::CopyPhase;
+use remat_formulations::bound::TooSmall;
+use remat_formulations::offload::CopyPhase;
 use remat_instances::instance::Instance;
 use remat_instances::name::Name;
 use remat_lp::Model;
@@ -94,9 +94,9 @@ pub enum OffloadProgramError {
 /// # Example
 /// ```
 /// use remat_formulations::offload::CopyPhase;
-/// use remat_formulations::offload::compact::{OffloadProgram, Pauses};
 /// use remat_instances::instance::{CostUnit, HostLink, Instance, InstanceData, Node, NodeId};
 /// use remat_solver::mip::{Settings, Solver};
+/// use remat_tests::compact::offload::{OffloadProgram, Pauses};
 ///
 /// let nodes = vec![
 ///     Node::forward("a", vec![], 10, 6),
@@ -124,7 +124,7 @@ pub struct OffloadProgram {
 
 impl OffloadProgram {
     /// Builds the program. Memory is counted in units of `unit_bytes`, as in
-    /// [`Original`](crate::checkmate::original::Original::new), times in the instance's cost unit.
+    /// [`Original`](remat_formulations::checkmate::original::Original::new), times in the instance's cost unit.
     ///
     /// A budget below what some node needs makes an infeasible program, not an error.
     ///
