@@ -30,7 +30,7 @@ fn programs_in_every_format_have_the_optimum_of_solve() {
     let link = ["--offload", "5GB/s"];
     let copies = [&link[..], &["--pauses", "2"]].concat();
     for (program, more, link, budget) in [
-        ("checkmate", &[][..], &[][..], "60%"),
+        ("checkmate", &[][..], &[][..], "80%"),
         ("checkmate-offload", &copies, &link, "80%"),
     ] {
         let solve = [&["solve", graph, "--budget", budget], link].concat();

@@ -379,9 +379,12 @@ fn a_signal_ends_what_waits_for_its_input() {
             .unwrap();
         std::thread::sleep(Duration::from_millis(300));
         assert!(child.try_wait().unwrap().is_none(), "it does not wait");
+        // Waiting for the end would close it.
+        let input = child.stdin.take();
         let pid = child.id().to_string();
         let sent = Command::new("kill").args([signal, &pid]).status();
         assert!(sent.unwrap().success());
         assert_eq!(child.wait().unwrap().code(), Some(130), "{signal}");
+        drop(input);
     }
 }
