@@ -1,6 +1,5 @@
 //! Families and programs, each with the command that makes it.
 
-use crate::arguments::{self as bench, Cli};
 use crate::export;
 use clap::{Parser, ValueEnum};
 use remat_bb::arguments::{Arguments, Command, ExportArguments};
@@ -181,6 +180,13 @@ impl Catalogue {
     }
 }
 
+/// The words of `remat-bench export` from `export` on.
+#[derive(Parser)]
+struct Compact {
+    #[command(flatten)]
+    export: export::arguments::ExportArguments,
+}
+
 /// Arguments of a command that makes a program.
 enum Export {
     /// Of `remat-bb export`.
@@ -208,14 +214,11 @@ impl Program {
             remedy: "a command is one of `remat-bb export --help` or `remat-bench export --help`"
                 .into(),
         };
-        let words: Vec<&str> = command.split_whitespace().collect();
-        let words = words.iter().map(|w| w.trim_matches('\''));
+        let words = command.split_whitespace().map(|w| w.trim_matches('\''));
         let unread = |e: clap::Error| wrong(format!(": {}", e.render()));
-        if command.starts_with("remat-bench ") {
-            return match Cli::try_parse_from(words).map_err(unread)?.command {
-                bench::Command::Export(arguments) => Ok(Export::Compact(arguments)),
-                _ => Err(wrong(" exports nothing".into())),
-            };
+        if command.starts_with("remat-bench export ") {
+            let arguments = Compact::try_parse_from(words.skip(1)).map_err(unread)?;
+            return Ok(Export::Compact(arguments.export));
         }
         match Arguments::try_parse_from(words).map_err(unread)?.command {
             Command::Export(arguments) => Ok(Export::Published(arguments)),
