@@ -398,7 +398,11 @@ pub fn profile_svg(lines: &[Line]) -> Result<String, Failure> {
     }
     let curves: Vec<_> = names.into_iter().zip(summary::profile(&times)).collect();
     let explanation = "share of files that were ended within a factor of the fastest solver's time";
-    profile::draw("Mixed-integer programs", explanation, &curves)
+    Ok(profile::draw(
+        "Mixed-integer programs",
+        explanation,
+        &curves,
+    )?)
 }
 
 #[cfg(test)]
