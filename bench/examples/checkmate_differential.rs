@@ -13,7 +13,6 @@
 use remat_bench::optimum::{Answer, by_highs};
 use remat_formulations::bound::smallest_budget;
 use remat_formulations::checkmate::CheckmateGraph;
-use remat_formulations::checkmate::compact::{Compact, Space};
 use remat_formulations::checkmate::original::{Original, Stages};
 use remat_instances::Instance;
 use remat_lp::Model;
@@ -23,6 +22,7 @@ use remat_solver::mip::{SolveStatus, Solver};
 use remat_solver::price::{Incumbents, Root, RootSettings, TreeEnd, TreeSettings, search};
 use remat_tests::alone::Alone;
 use remat_tests::brute;
+use remat_tests::compact::checkmate::{Compact, Space};
 use remat_tests::graphs::{Numbers, general, training};
 use remat_tests::whole::solved;
 use std::sync::Arc;

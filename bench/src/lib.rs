@@ -1,21 +1,37 @@
-//! Benchmarks: criterion micro-benchmarks under `benches/`, the binary `remat-bench`, recorded runs
-//! under `results/`.
+//! Benchmarks and tools for those who develop solvers: the binary `remat-bench`, criterion
+//! micro-benchmarks under `benches/`, recorded runs under `results/`.
+//!
+//! | module | concept |
+//! |---|---|
+//! | [`arguments`] | what may be written on the command line |
+//! | [`export`] | compact programs as files, for other solvers |
+//! | [`library`] | the benchmark library: programs, index, runs of solvers, tables |
+//! | [`others`] | other solvers, as processes of their own |
+//! | [`reduce`](mod@reduce) | small models that still make a program fail |
+//! | [`planted`] | models drawn around known points |
+//! | [`profile`] | performance profiles as pictures |
+//! | the others | a comparison each |
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
+pub mod arguments;
 mod bars;
 pub mod checkmate;
 pub mod clock;
+pub mod export;
 #[cfg(feature = "highs")]
 pub mod highs;
+pub mod library;
 pub mod mip;
 pub mod monet;
 pub mod netlib;
 pub mod offload;
 pub mod optimum;
 pub mod order;
+pub mod others;
 pub mod place;
 pub mod planted;
+pub mod profile;
 mod random;
+pub mod reduce;
 pub mod reorder;
-pub mod sequences;

@@ -5,12 +5,10 @@ mod exec;
 mod export;
 mod groups;
 mod improve;
-mod library;
 mod lp;
 mod memory;
 mod mip;
 mod options;
-mod reduce;
 mod show;
 mod values;
 
@@ -21,15 +19,10 @@ pub use exec::{
 pub use export::{ExportArguments, ExportSteps, ExportedProgram};
 pub use groups::PlansOption;
 pub use improve::ImproveArguments;
-pub use library::{
-    LibraryArguments, LibraryChoice, LibraryCommand, LibraryExportArguments, LibraryIndexArguments,
-    LibraryRunArguments, LibraryTableArguments,
-};
 pub use lp::{LpArguments, LpMethod, Switch};
 pub use memory::{GraphOptions, OrderArguments, PlaceArguments, PlanMemoryArguments};
 pub use mip::{CheckArguments, MipArguments};
 pub use options::{ALL, COPIES, LINK, Options, PROGRAM, SEARCH, WORKERS};
-pub use reduce::{ReduceArguments, ReduceKind};
 pub use show::ShowArguments;
 pub use values::{parse_overhead, parse_setting};
 
@@ -116,8 +109,8 @@ const EXPORT_ABOUT: &str = "\
 Write the integer program of an instance under a budget as an MPS or LP file, for any solver to be compared with.
 
 checkmate-original is the program as published (R, S, U and FREE in frontier-advancing stages), checkmate-unpartitioned \
-the paper's comparison without them, checkmate the retention-edge form that has the same optima and a tighter \
-relaxation, checkmate-interval the one with a column for every stretch of time that a tensor may spend in memory, checkmate-offload the one with copies to host memory, monet-original MONeT's program as published. Columns are named by what they decide: R_3_1 is 1 where node 1 \
+the paper's comparison without them, checkmate-interval the form with a column for every stretch of time that a tensor may spend \
+in memory, monet-original MONeT's program as published. Columns are named by what they decide: R_3_1 is 1 where node 1 \
 is computed in stage 3.";
 
 /// The subcommands.
@@ -178,15 +171,9 @@ pub enum Command {
     /// Solve a mixed-integer program from an MPS or LP file
     #[command(long_about = mip::MIP_ABOUT)]
     Mip(Box<MipArguments>),
-    /// Shrink a file that makes a command fail, while it keeps failing: a delta debugger
-    #[command(long_about = reduce::REDUCE_ABOUT)]
-    Reduce(Box<ReduceArguments>),
     /// Check the proof of a result of `mip` in rational numbers
     #[command(long_about = mip::CHECK_ABOUT)]
     CheckCertificate(CheckArguments),
-    /// The benchmark library: write its programs, run solvers side by side, make tables
-    #[command(long_about = library::LIBRARY_ABOUT)]
-    Library(LibraryArguments),
     /// Write completions for a shell to standard output
     Completions(CompletionsArguments),
 }

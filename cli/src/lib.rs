@@ -7,13 +7,8 @@
 //! | [`source`] | instances, plans and schedules by path or model name |
 //! | [`files`] | what is read and written: files, pipes, standard streams |
 //! | [`commands`] | one file a subcommand |
-//! | [`draw`] | one file a picture |
-//! | [`library`] | the benchmark library: programs, index, runs of solvers, tables |
-//! | [`others`] | other solvers, as processes of their own |
-//! | [`report`] | costs, sizes and tables as text |
 //! | [`progress`] | a solve in progress, on a terminal or as lines |
 //! | [`log`] | events of `lp` and `mip` as tables |
-//! | [`transfers`] | copies to the host and their link as text |
 //! | [`visible`] | names out of files on a terminal |
 //! | [`stand_in`] | command lines of other solvers |
 //! | [`interrupt`] | Ctrl-C |
@@ -35,9 +30,7 @@ pub mod errors;
 pub mod failure;
 pub mod files;
 pub mod interrupt;
-pub mod library;
 pub mod log;
-pub mod others;
 pub mod progress;
 pub mod rescue;
 pub mod source;
@@ -58,33 +51,48 @@ static IS_PROGRAM: AtomicBool = AtomicBool::new(false);
 /// Runs the program with its arguments, the program's name first, and returns its exit code. This
 /// process is the program from then on: signals and an end of memory end it.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
-    IS_PROGRAM.store(true, Ordering::Relaxed);
-    failure::install_handler();
-    interrupt::outlive_size_limits();
+    become_program();
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     if let Some(exit) = stand_in::answered(&arguments) {
         return exit;
     }
-    // What is behind `--` is the command of another program.
+    run_command(arguments, |parsed: Arguments| execute(&parsed.command))
+}
+
+fn become_program() {
+    IS_PROGRAM.store(true, Ordering::Relaxed);
+    failure::install_handler();
+    interrupt::outlive_size_limits();
+}
+
+/// Reads arguments, the program's name first, and runs a command. Errors are shown as those of
+/// `remat-bb`: in words, and as one JSON object where `--json` is given. This process is the
+/// program from then on.
+pub fn run_command<A: Parser, E: From<Exit>>(
+    arguments: Vec<OsString>,
+    execute: impl FnOnce(A) -> Result<E, Failure>,
+) -> E {
+    become_program();
+    // Words behind `--` are the command of another program.
     let mut own = arguments.iter().take_while(|a| *a != "--");
     let json = own.any(|a| a == "--json");
-    let parsed = match Arguments::try_parse_from(arguments) {
+    let parsed = match A::try_parse_from(arguments) {
         Ok(parsed) => parsed,
         Err(error) => {
             // Help and version are asked for and go to standard output. A reader that went away is
             // no failure.
             let _ = error.print();
             if !error.use_stderr() {
-                return Exit::Done;
+                return Exit::Done.into();
             }
             if json {
                 let text = error.render().to_string();
                 errors::print_error(text.trim_start_matches("error: ").trim(), None, None);
             }
-            return Exit::BadInput;
+            return Exit::BadInput.into();
         }
     };
-    match execute(&parsed.command) {
+    match execute(parsed) {
         Ok(exit) => exit,
         Err(failure) => {
             // Scripts get an object in any case, and one object only.
@@ -92,7 +100,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
                 errors::print_failure(&failure);
             }
             failure::show(failure);
-            Exit::BadInput
+            Exit::BadInput.into()
         }
     }
 }
@@ -135,10 +143,8 @@ fn execute(command: &Command) -> Result<Exit, Failure> {
         Command::Export(arguments) => commands::export::run(arguments),
         Command::Lp(arguments) => commands::lp::run(arguments),
         Command::Mip(arguments) => commands::mip::run(arguments),
-        Command::Reduce(arguments) => commands::reduce::run(arguments),
         Command::CheckCertificate(arguments) => commands::check_certificate::run(arguments),
         Command::Zoo(arguments) => commands::zoo::run(arguments),
-        Command::Library(arguments) => commands::library::run(arguments),
         Command::Completions(arguments) => commands::completions::run(arguments),
     }
 }

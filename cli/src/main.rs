@@ -7,6 +7,5 @@ use remat_bb::allocator;
 static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 fn main() -> std::process::ExitCode {
-    remat_bb::others::note_own_program();
     remat_bb::run(std::env::args_os()).into()
 }

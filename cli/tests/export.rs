@@ -36,7 +36,11 @@ fn export(instance: &Path, program: &str, out: &Path) -> serde_json::Value {
 fn every_program_in_every_format_reads_back_with_the_reported_size() {
     let folder = tempfile::tempdir().unwrap();
     let graph = chain(folder.path(), 6);
-    let programs = ["checkmate-original", "checkmate-unpartitioned", "checkmate"];
+    let programs = [
+        "checkmate-original",
+        "checkmate-unpartitioned",
+        "checkmate-interval",
+    ];
     for (program, file) in programs
         .iter()
         .flat_map(|p| ["a.mps", "a.lp", "a.mps.gz", "a.lp.gz"].map(|f| (p, f)))
@@ -107,32 +111,6 @@ fn monets_program_of_an_instance_with_choices_is_written() {
 }
 
 #[test]
-fn the_program_with_copies_is_written_and_its_optimum_is_that_of_solve() {
-    let folder = tempfile::tempdir().unwrap();
-    let graph = "zoo:chain?n=3";
-    let out = folder.path().join("copies.mps");
-    let link = ["--budget", "80%", "--offload", "5GB/s", "--json"];
-    let program = [
-        "export",
-        graph,
-        text(&out),
-        "--formulation",
-        "checkmate-offload",
-    ];
-    let said = object(&run_to(0, &[&program[..], &link, &["--pauses", "2"]].concat()).0);
-    let model = read(&out);
-    assert_eq!(said["columns"], model.num_cols());
-    let exact = object(&run_to(0, &["mip", text(&out), "--json"]).0);
-    let solved = object(&run_to(0, &[&["solve", graph][..], &link].concat()).0);
-    let found = exact["objective"].as_f64().unwrap();
-    assert!(
-        (found - solved["objective"].as_f64().unwrap()).abs() < 1e-3,
-        "{exact} {solved}"
-    );
-    assert_eq!(solved["status"], "optimal");
-}
-
-#[test]
 fn what_cannot_be_written_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let graph = chain(folder.path(), 3);
@@ -151,13 +129,10 @@ fn what_cannot_be_written_is_named() {
     refuse("p.mps", &unit, "--unit");
     let unit = [&original[..], &["--unit", "1000TiB"]].concat();
     refuse("p.mps", &unit, "give at most 1 B");
-    refuse("p.mps", &["--formulation", "checkmate"], "--budget");
-    let copies = ["--budget", "60%", "--formulation", "checkmate-offload"];
-    refuse("p.mps", &copies, "needs a link");
-    let link = [&original[..], &["--offload", "pcie4"]].concat();
-    refuse("p.mps", &link, "--offload does not go with");
-    let pauses = [&original[..], &["--pauses", "1"]].concat();
-    refuse("p.mps", &pauses, "--offload");
+    let interval = ["--formulation", "checkmate-interval"];
+    refuse("p.mps", &interval, "--budget");
+    let unit = [&interval[..], &["--budget", "60%", "--unit", "1KiB"]].concat();
+    refuse("p.mps", &unit, "chooses its own unit");
     let other = ["--budget", "60%", "--formulation", "other"];
     refuse("p.mps", &other, "checkmate-unpartitioned");
 }
@@ -183,16 +158,24 @@ fn refused(graph: &Path, budget: &str, out: &Path, program: &str) -> serde_json:
 fn budgets_that_nothing_fits_are_infeasible_in_every_formulation() {
     let folder = tempfile::tempdir().unwrap();
     let graph = chain(folder.path(), 5);
-    for program in ["checkmate", "checkmate-original", "checkmate-unpartitioned"] {
+    for program in [
+        "checkmate-interval",
+        "checkmate-original",
+        "checkmate-unpartitioned",
+    ] {
         let out = folder.path().join("c.mps");
         let said = refused(&graph, "150", &out, program);
-        assert_eq!(said["file"].is_null(), program == "checkmate", "{said}");
+        assert_eq!(
+            said["file"].is_null(),
+            program == "checkmate-interval",
+            "{said}"
+        );
     }
     let graph = folder.path().join("graph.json");
     let model = "vgg16?batch=1&device=p100&implementations=monet";
     run_to(0, &["zoo", "export", model, "--out", text(&graph)]);
     for program in [
-        "checkmate",
+        "checkmate-interval",
         "checkmate-original",
         "checkmate-unpartitioned",
         "monet-original",
@@ -270,11 +253,11 @@ fn options_of_other_programs_are_refused_by_name() {
         (chain, "olla-place", &["--steps", "9"], "--steps"),
         (
             chain,
-            "checkmate",
+            "checkmate-interval",
             &["--budget", "60%", "--steps", "9"],
             "--steps",
         ),
-        (chain, "checkmate", &[], "needs a --budget"),
+        (chain, "checkmate-interval", &[], "needs a --budget"),
         (text(&lives), "olla-order", &[], "no operators"),
         (
             text(&lives),

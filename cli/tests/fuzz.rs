@@ -188,7 +188,7 @@ impl Place {
             "--budget",
             "400",
             "--formulation",
-            "checkmate",
+            "checkmate-interval",
         ]);
         let parameters = at("p.toml");
         std::fs::write(&parameters, "cuts = false\n[limits]\nseconds = 0.2\n").unwrap();

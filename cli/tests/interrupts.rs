@@ -21,7 +21,6 @@ fn lines<'a>(model: &'a str, graph: &'a str) -> Vec<Vec<&'a str>> {
         vec!["improve", graph, "--budget", "60%"],
         vec!["baselines"],
         vec!["order"],
-        vec!["reduce", "--keep-exit", "1", "--out", "small.lp"],
         vec!["verify", graph],
     ]
 }
@@ -69,12 +68,7 @@ fn an_interrupt_ends_a_run_that_waits_for_its_input() {
     let made = Command::new("mkfifo").arg(&pipe).status();
     assert!(made.unwrap().success());
     for mut line in lines(text(&model), text(&graph)) {
-        let command_behind: &[&str] = match line[0] {
-            "reduce" => &["--", "false"],
-            _ => &[],
-        };
         line.push(text(&pipe));
-        line.extend(command_behind);
         ends(&line, folder.path(), "-INT");
         ends(&line, folder.path(), "-TERM");
         // A state is read from a file alone.

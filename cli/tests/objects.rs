@@ -267,7 +267,7 @@ fn results_about_an_instance_say_which_and_how() {
     let program = folder.path().join("program.mps");
     let export = ["export", graph, "--budget", "500", "--formulation"];
     let exported = fields_are(
-        &[&export[..], &["checkmate", text(&program)]].concat(),
+        &[&export[..], &["checkmate-interval", text(&program)]].concat(),
         &[
             &ORIGIN,
             &["formulation", "budget_bytes", "unit_bytes", "rows"],

@@ -5,7 +5,6 @@
 //! |---|---|
 //! | [`mip`] | any mixed-integer [`remat_lp::Model`] |
 //! | [`price`] | programs whose columns are priced |
-//! | [`reduce`](mod@reduce) | small models that still make a program fail |
 //! | [`beside`], [`threads`] | a thread beside some work, and threads for work in parallel |
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
@@ -16,7 +15,6 @@ pub mod entries;
 pub mod good_lp;
 pub mod mip;
 pub mod price;
-pub mod reduce;
 pub mod threads;
 
 #[cfg(doctest)]

@@ -2,7 +2,7 @@
 //! out where they are not there.
 
 use super::{Config, Failure};
-use remat_bb::others::{Installed, Limits, Run, Solver, Task};
+use crate::others::{Installed, Limits, Run, Solver, Task};
 use remat_formulations::checkmate::original::{Original, Stages};
 use remat_instances::Instance;
 use remat_lp::{Sense, mps};

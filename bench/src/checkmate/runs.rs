@@ -4,7 +4,7 @@
 use super::interval_chart::{self, Chart, Line};
 use super::others::{self, Others};
 use super::{Config, Failure, percent, shown};
-use remat_bb::others::Run;
+use crate::others::Run;
 use remat_instances::Semantics;
 use remat_instances::schedule::CheckmateSchedule;
 use remat_report::Table;

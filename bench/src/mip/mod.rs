@@ -1,17 +1,17 @@
 //! Every mixed-integer program of a directory, solved here, by HiGHS (with the feature `highs`) and
-//! by solvers that are installed ([`remat_bb::others`]), alternating, in one run, with the same limits and
+//! by solvers that are installed ([`crate::others`]), alternating, in one run, with the same limits and
 //! threads.
 //!
 //! The primal integral (Berthold 2013) is the area under the primal gap over time up to the limit,
 //! over the limit's length in seconds: 0 for a solver that has the optimum at once, the time limit
 //! for one that finds nothing.
 
+use crate::library::summary::{self, primal_integral};
 use crate::netlib::{self, BenchError};
+use crate::others::{Installed, Limits, Task};
+use crate::profile;
 use remat_bb::failure::Failure;
-use remat_bb::library::summary::{self, primal_integral};
-use remat_bb::others::{Installed, Limits, Task};
 use remat_lp::Model;
-use remat_report::draw;
 use remat_solver::mip::{Control, Observer, Settings, Solution, SolveStatus, Solver, check_point};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -398,7 +398,7 @@ pub fn profile_svg(lines: &[Line]) -> Result<String, Failure> {
     }
     let curves: Vec<_> = names.into_iter().zip(summary::profile(&times)).collect();
     let explanation = "share of files that were ended within a factor of the fastest solver's time";
-    Ok(draw::profile::draw(
+    Ok(profile::draw(
         "Mixed-integer programs",
         explanation,
         &curves,

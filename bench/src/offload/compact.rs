@@ -1,17 +1,17 @@
 //! Small graphs beside the compact program in other solvers.
 
 use super::{OffloadBenchError, wanted};
+use crate::others::{Installed, Limits, Run, Solver, Task};
 use crate::random::SplitMix64;
-use remat_bb::others::{Installed, Limits, Run, Solver, Task};
 use remat_formulations::AnyFormulation;
 use remat_formulations::checkmate::original::Original;
 use remat_formulations::offload::CopyPhase;
-use remat_formulations::offload::compact::{OffloadProgram, Pauses};
 use remat_formulations::offload::nodes::Offload;
 use remat_instances::instance::{CostUnit, HostLink, Instance, InstanceData, Node, NodeId};
 use remat_instances::{Semantics, zoo};
 use remat_lp::mps;
 use remat_search::{Settings, Solvable};
+use remat_tests::compact::offload::{OffloadProgram, Pauses};
 use std::time::Duration;
 
 /// Solvers that run beside ours.

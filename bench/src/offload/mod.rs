@@ -13,12 +13,12 @@ pub mod nodes;
 
 use remat_formulations::baselines::chain::NoChain;
 use remat_formulations::offload::chain::{NodePlansError, SequenceError};
-use remat_formulations::offload::compact::OffloadProgramError;
 use remat_formulations::offload::exact::ExactError;
 use remat_instances::instance::{InstanceError, StructureError};
 use remat_instances::simulate::ReplayError;
 use remat_instances::zoo::ZooError;
 use remat_search::SolveError;
+use remat_tests::compact::offload::OffloadProgramError;
 use std::path::PathBuf;
 
 pub use chart::draw;

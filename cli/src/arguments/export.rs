@@ -1,7 +1,6 @@
 //! Arguments of `export`.
 
 use super::memory::variant;
-use super::{COPIES, Options};
 use clap::{Args, ValueEnum};
 use remat_instances::order::Variant;
 use std::path::PathBuf;
@@ -14,13 +13,9 @@ pub enum ExportedProgram {
     CheckmateOriginal,
     /// The same without frontier-advancing stages, for comparison
     CheckmateUnpartitioned,
-    /// The retention-edge form of Checkmate's program, all memory rows included
-    Checkmate,
     /// The interval form of Checkmate's program: a binary for every stretch of time that a tensor may
     /// spend in memory
     CheckmateInterval,
-    /// Checkmate's stages with copies to host memory: shares of copies in slots of time
-    CheckmateOffload,
     /// MONeT's program as published (Shah et al., ICLR 2021)
     MonetOriginal,
     /// The same with the tighter of the paper's bounds on local memory (appendix B)
@@ -75,7 +70,6 @@ fn factor(text: &str) -> Result<f64, String> {
 Examples:
   remat-bb export zoo:resnet18 --budget 80% --formulation checkmate-original resnet18.mps.gz
   remat-bb export graph.json --budget 6GiB --formulation monet-original --unit 1KiB program.lp
-  remat-bb export zoo:chain?n=6 --budget 80% --formulation checkmate-offload --offload pcie4 copies.lp
   remat-bb export zoo:unet --formulation olla-order --steps operators order.mps.gz
   remat-bb export zoo:unet --formulation olla-order --variant free order.lp
   remat-bb export lives.csv --formulation olla-place place.mps
@@ -84,15 +78,12 @@ OLLA's programs (olla, olla-order, olla-place) are of a graph that `order` takes
 lives (.csv) as `place` takes it, or of a graph and an order. Their values are in bytes, resident memory included where there is a graph and no \
 given order.
 
-checkmate-offload needs a link, --offload. By default memory does not count while the device waits for copies, so that no plan is faster than \
-the program's optimum; with --pauses N it counts, and memory changes at most N times between two runs.
-
 The object that --json prints has the fields version, instance, instance_sha256, formulation, budget_bytes, unit_bytes, rows, columns, nonzeros, \
 published_rows and published_nonzeros (with fixings and bounds counted as rows, as the published runs did; null for \
-checkmate, checkmate-interval, checkmate-unpartitioned, checkmate-offload and OLLA's), file, infeasible_because, and variant and steps (of OLLA's programs).
+checkmate-interval, checkmate-unpartitioned and OLLA's), file, infeasible_because, and variant and steps (of OLLA's programs).
 
 Exit codes: 0 written, 2 bad usage or input, 3 infeasible: some node does not fit the budget, so nothing does (not told of \
-monet-tight, which charges less). The program is written all the same, where it can be stated: checkmate and checkmate-interval cannot.")]
+monet-tight, which charges less). The program is written all the same, where it can be stated: checkmate-interval cannot.")]
 pub struct ExportArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...; for OLLA's programs a graph (remat-order/1)
     /// as well, or a table of lives (.csv)
@@ -106,16 +97,9 @@ pub struct ExportArguments {
     /// Integer program to write
     #[arg(short, long, value_enum, value_name = "F")]
     pub formulation: ExportedProgram,
-    /// Pauses before each run of checkmate-offload in which memory counts [default: one in which it
-    /// does not]
-    #[arg(long, value_name = "N", requires = "offload", value_parser = clap::value_parser!(u32).range(0..=8))]
-    pub pauses: Option<u32>,
-    /// The link of checkmate-offload
-    #[command(flatten)]
-    pub offload: Options<COPIES>,
     /// Size that one unit of memory in the program stands for, such as 1KiB [default, and the most: a
-    /// power of two near a thousandth of the budget]; not for checkmate, checkmate-interval and
-    /// OLLA's programs, which choose their own
+    /// power of two near a thousandth of the budget]; not for checkmate-interval and OLLA's programs,
+    /// which choose their own
     #[arg(long, value_name = "SIZE")]
     pub unit: Option<String>,
     /// Edges that orders respect, as for `order`: free, sound, sound+rng or ctl [default:

@@ -111,7 +111,7 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
 }
 
 /// The text of a model, and the format it is in.
-pub(super) struct ModelText {
+pub struct ModelText {
     name: String,
     /// The text as it stands in the file.
     pub text: String,
@@ -156,7 +156,7 @@ impl ModelText {
 }
 
 /// Reads a model.
-pub(crate) fn read(path: &Path) -> Result<Model, Failure> {
+pub fn read(path: &Path) -> Result<Model, Failure> {
     ModelText::read(path)?.parse()
 }
 

@@ -7,14 +7,12 @@ pub mod completions;
 pub mod explain;
 pub mod export;
 pub mod improve;
-pub mod library;
 pub mod lp;
 pub mod max_batch;
 pub mod mip;
 pub mod order;
 pub mod place;
 pub mod plan_memory;
-pub mod reduce;
 pub mod show;
 mod show_memory;
 pub mod solve;
@@ -25,7 +23,7 @@ mod verify_memory;
 pub mod zoo;
 
 /// Integer columns of a model.
-pub(crate) fn integers(model: &remat_lp::Model) -> usize {
+pub fn integers(model: &remat_lp::Model) -> usize {
     let all = 0..model.num_cols() as u32;
     all.filter(|&j| model.is_integer(remat_lp::ColId(j)))
         .count()

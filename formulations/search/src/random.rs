@@ -16,6 +16,8 @@ pub struct SplitMix64(pub u64);
 
 impl SplitMix64 {
     /// The next number.
+    // An iterator would wrap each number in an option that is never empty.
+    #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> u64 {
         let number = mix(self.0);
         self.0 = self.0.wrapping_add(STEP);

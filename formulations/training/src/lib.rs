@@ -33,7 +33,6 @@
 //! | [`offload`] | recomputation and offloading together |
 //! | [`options`] | options of a solve, each declared once for all doors |
 //! | [`poet`] | POET's integer program: recomputation and pages, costs added up |
-//! | [`reduce`] | instances that lose nodes and digits, for a delta debugger |
 //! | [`reorder`] | the order of first computations, searched for a budget |
 //! | [`improve`] | the steps of a plan in a better order |
 //! | [`bound`] | combinatorial dual bounds that need no linear program |
@@ -53,7 +52,6 @@ pub mod monet;
 pub mod offload;
 pub mod options;
 pub mod poet;
-pub mod reduce;
 pub mod reorder;
 pub mod solve;
 pub mod strategies;

@@ -6,7 +6,6 @@
 pub mod addresses;
 pub mod lanes;
 pub mod memory;
-pub mod profile;
 pub mod progress;
 pub mod schedule;
 pub mod steps;

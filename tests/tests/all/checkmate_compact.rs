@@ -1,11 +1,11 @@
 //! The retention-edge form: its points are the schedules, its relaxation has the published values.
 
-use remat_formulations::checkmate::compact::{Compact, LazySettings, Space, solve_lazily};
 use remat_formulations::checkmate::graph::CheckmateGraph;
 use remat_instances::Instance;
 use remat_instances::schedule::{Schedule, ScheduleFile};
 use remat_instances::simulate;
 use remat_lp::{LpOutcome, Model, Solver};
+use remat_tests::compact::checkmate::{Compact, LazySettings, Space, solve_lazily};
 use remat_tests::graphs::{Numbers, general, random_schedule, tight_budget, training};
 use remat_tests::{brute, shared_data};
 

@@ -1,15 +1,17 @@
 //! Path cuts and path memory cuts hold at every schedule that fits, and lift the bounds as
 //! published.
 
-use remat_formulations::checkmate::compact::{Compact, LazySettings, Space, solve_lazily};
 use remat_formulations::checkmate::graph::CheckmateGraph;
 use remat_formulations::checkmate::path_cuts::{
-    FractionalPoint, PointBuilder, SeparationSettings, memory_cut_row, path_cut_row, point_of,
-    separate, separate_memory_cuts,
+    FractionalPoint, PointBuilder, SeparationSettings, separate,
 };
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule, ScheduleFile};
 use remat_instances::{Instance, simulate};
 use remat_lp::NewRow;
+use remat_tests::compact::checkmate::{
+    Compact, LazySettings, Space, memory_cut_row, path_cut_row, point_of, separate_memory_cuts,
+    solve_lazily,
+};
 use remat_tests::graphs::{Numbers, general, training};
 use remat_tests::shared_data;
 

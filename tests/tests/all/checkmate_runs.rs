@@ -5,7 +5,6 @@
 use remat_check::proof::{parse, tree as checker};
 use remat_formulations::anneal::{CheckmateLandscape, CheckmateState};
 use remat_formulations::bound::{knapsack_bound, smallest_budget};
-use remat_formulations::checkmate::compact::{Compact, Space};
 use remat_formulations::checkmate::original::{Original, OriginalError, Stages};
 use remat_formulations::checkmate::{CheckmateGraph, recognise};
 use remat_formulations::{AnyFormulation, strategies};
@@ -18,6 +17,7 @@ use remat_lp::Model;
 use remat_search::recognise::Recognised;
 use remat_search::{Outcome, Status};
 use remat_solver::mip::{Settings, SolveStatus, Solver};
+use remat_tests::compact::checkmate::{Compact, Space};
 use remat_tests::graphs::{self, Numbers, random_schedule};
 use remat_tests::{brute, shared_data, whole};
 

@@ -1,10 +1,10 @@
 //! The compact program of plans with copies, against the optimum of small graphs.
 
 use remat_formulations::offload::CopyPhase;
-use remat_formulations::offload::compact::{OffloadProgram, OffloadProgramError, Pauses};
 use remat_instances::instance::HostLink;
 use remat_lp::{lp_format, mps};
 use remat_solver::mip::{Settings, SolveStatus, Solver};
+use remat_tests::compact::offload::{OffloadProgram, OffloadProgramError, Pauses};
 use remat_tests::linked::LinkedCase;
 
 /// Variables with the number of random graphs, and with the most nodes of each.

@@ -1,7 +1,6 @@
 //! Both programs as they were published: their points are the schedules, their sizes are the logged
 //! ones, and Checkmate's has the optima of the retention-edge form and of enumeration.
 
-use remat_formulations::checkmate::compact::{Compact, Space};
 use remat_formulations::checkmate::graph::CheckmateGraph;
 use remat_formulations::checkmate::original::{Decision, Original, Stages};
 use remat_formulations::monet::{self, original::LocalBound};
@@ -9,6 +8,7 @@ use remat_instances::schedule::{CheckmateSchedule, Schedule, ScheduleFile};
 use remat_instances::{Instance, Semantics, simulate};
 use remat_lp::{ColId, Model, RowId, lp_format, mps};
 use remat_solver::mip::{Settings, SolveStatus, Solver};
+use remat_tests::compact::checkmate::{Compact, Space};
 use remat_tests::graphs::{Numbers, general, random_schedule, training};
 use remat_tests::monet::Mode;
 use remat_tests::{brute, files, shared_data};

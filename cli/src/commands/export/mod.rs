@@ -8,9 +8,7 @@ use crate::files::Files;
 use crate::source;
 use crate::visible::shown;
 use clap::ValueEnum;
-use remat_formulations::checkmate::compact::{Compact, Space};
 use remat_formulations::checkmate::original::{Original, OriginalError, Stages};
-use remat_formulations::offload::compact::{OffloadProgram, OffloadProgramError, Pauses};
 use remat_formulations::{AnyFormulation, checkmate, monet};
 use remat_instances::budget::{Budget, format_bytes};
 use remat_instances::{Instance, Semantics};
@@ -37,61 +35,13 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let Some(budget) = budget else {
         return olla::run(arguments, format, &files);
     };
-    let Stated {
-        instance,
-        budget_bytes,
-        infeasible_because,
-        exported,
-        ..
-    } = Stated::new(arguments, budget)?;
-    match &exported {
-        Some(exported) => files.write(&arguments.out, &format.text(&exported.model))?,
-        None => files.left(&arguments.out),
-    }
-    let file = shown(&arguments.out);
-    let formulation = name(arguments.formulation);
-    files.print(&if arguments.json {
-        let written = exported.as_ref();
-        results::json(&ExportJson {
-            origin: OriginJson::of(&instance),
-            formulation: &formulation,
-            budget_bytes,
-            unit_bytes: written.map(|e| e.unit_bytes as u64),
-            rows: written.map(|e| e.model.num_rows()),
-            columns: written.map(|e| e.model.num_cols()),
-            nonzeros: written.map(|e| e.model.num_nonzeros()),
-            published_rows: written.and_then(|e| e.published).map(|p| p.0),
-            published_nonzeros: written.and_then(|e| e.published).map(|p| p.1),
-            file: written.map(|_| &*file),
-            infeasible_because: infeasible_because.as_deref(),
-            variant: None,
-            steps: None,
-        })
-    } else {
-        let what = format!(
-            "{formulation} of {} under {}",
-            instance.name(),
-            format_bytes(budget_bytes)
-        );
-        let mut text = match &exported {
-            Some(exported) => format!(
-                "{file}: {what}: {} rows, {} columns, {} nonzeros\n",
-                exported.model.num_rows(),
-                exported.model.num_cols(),
-                exported.model.num_nonzeros()
-            ),
-            None => format!("{what} cannot be stated, and is not written\n"),
-        };
-        if let Some(reason) = &infeasible_because {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "infeasible: {reason}");
-        }
-        text
-    })?;
-    Ok(match infeasible_because {
-        Some(_) => Exit::Infeasible,
-        None => Exit::Done,
-    })
+    let stated = Stated::new(arguments, budget)?;
+    let output = Output {
+        file: &arguments.out,
+        format,
+        json: arguments.json,
+    };
+    stated.write(&name(arguments.formulation), &output, &files)
 }
 
 /// The program that a command line asks for, without writing it.
@@ -102,22 +52,29 @@ pub fn model(arguments: &ExportArguments) -> Result<Model, Failure> {
     let Some(budget) = budget(arguments)? else {
         return olla::model(arguments);
     };
-    let stated = Stated::new(arguments, budget)?;
-    let exported = stated.exported.ok_or_else(|| Failure::Usage {
-        problem: format!("{}: the budget is too small", shown(&arguments.instance)),
-        remedy: "give a larger --budget".into(),
-    })?;
-    Ok(exported.model)
+    Stated::new(arguments, budget)?.into_model(&arguments.instance)
 }
 
 /// An instance under a budget, and its program.
-struct Stated {
-    instance: Instance,
-    budget_bytes: u64,
+pub struct Stated {
+    /// The instance as the program sees it.
+    pub instance: Instance,
+    /// The budget.
+    pub budget_bytes: u64,
     /// Reason why nothing fits the budget, where a look tells.
-    infeasible_because: Option<String>,
+    pub infeasible_because: Option<String>,
     /// The program; none where the budget is too small for it to be stated.
-    exported: Option<Exported>,
+    pub exported: Option<Exported>,
+}
+
+/// The file that a program is written to.
+pub struct Output<'a> {
+    /// Its name.
+    pub file: &'a Path,
+    /// Its format.
+    pub format: Format,
+    /// True if the summary is a JSON object.
+    pub json: bool,
 }
 
 impl Stated {
@@ -138,16 +95,87 @@ impl Stated {
         };
         let budget_bytes = source::budget(budget, plain.peak_bytes)?;
         let unit_bytes = unit(arguments, &instance, budget_bytes)?;
-        let instance = match arguments.formulation {
-            ExportedProgram::CheckmateOffload => linked(arguments, instance)?,
-            _ => instance,
-        };
         Ok(Stated {
-            infeasible_because: too_small(arguments, &instance, budget_bytes)?,
+            infeasible_because: too_small(arguments, &instance, budget_bytes),
             exported: build(arguments, &instance, budget_bytes, unit_bytes)?,
             instance,
             budget_bytes,
         })
+    }
+
+    /// The program alone.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] if the budget is too small for it to be stated; `source` is the instance
+    /// as the user named it.
+    pub fn into_model(self, source: &Path) -> Result<Model, Failure> {
+        let exported = self.exported.ok_or_else(|| Failure::Usage {
+            problem: format!("{}: the budget is too small", shown(source)),
+            remedy: "give a larger --budget".into(),
+        })?;
+        Ok(exported.model)
+    }
+
+    /// Writes the program and prints a summary; `formulation` is its name.
+    ///
+    /// # Errors
+    /// [`Failure::Write`].
+    pub fn write(
+        &self,
+        formulation: &str,
+        output: &Output<'_>,
+        files: &Files,
+    ) -> Result<Exit, Failure> {
+        let written = self.exported.as_ref();
+        match written {
+            Some(exported) => files.write(output.file, &output.format.text(&exported.model))?,
+            None => files.left(output.file),
+        }
+        let file = shown(output.file);
+        files.print(&match output.json {
+            true => results::json(&ExportJson {
+                origin: OriginJson::of(&self.instance),
+                formulation,
+                budget_bytes: self.budget_bytes,
+                unit_bytes: written.map(|e| e.unit_bytes as u64),
+                rows: written.map(|e| e.model.num_rows()),
+                columns: written.map(|e| e.model.num_cols()),
+                nonzeros: written.map(|e| e.model.num_nonzeros()),
+                published_rows: written.and_then(|e| e.published).map(|p| p.0),
+                published_nonzeros: written.and_then(|e| e.published).map(|p| p.1),
+                file: written.map(|_| &*file),
+                infeasible_because: self.infeasible_because.as_deref(),
+                variant: None,
+                steps: None,
+            }),
+            false => self.summary(formulation, &file),
+        })?;
+        Ok(match self.infeasible_because {
+            Some(_) => Exit::Infeasible,
+            None => Exit::Done,
+        })
+    }
+
+    fn summary(&self, formulation: &str, file: &str) -> String {
+        let what = format!(
+            "{formulation} of {} under {}",
+            self.instance.name(),
+            format_bytes(self.budget_bytes)
+        );
+        let mut text = match &self.exported {
+            Some(exported) => format!(
+                "{file}: {what}: {} rows, {} columns, {} nonzeros\n",
+                exported.model.num_rows(),
+                exported.model.num_cols(),
+                exported.model.num_nonzeros()
+            ),
+            None => format!("{what} cannot be stated, and is not written\n"),
+        };
+        if let Some(reason) = &self.infeasible_because {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "infeasible: {reason}");
+        }
+        text
     }
 }
 
@@ -163,9 +191,6 @@ fn budget(arguments: &ExportArguments) -> Result<Option<&str>, Failure> {
             remedy: remedy.into(),
         })
     };
-    if a.offload.offload.is_some() && a.formulation != ExportedProgram::CheckmateOffload {
-        return wrong("--offload", "leave it out, or export checkmate-offload");
-    }
     if a.formulation.is_olla() {
         let timed = a.steps.is_some() || a.timestep_factor.is_some();
         let places = a.formulation == ExportedProgram::OllaPlace;
@@ -206,45 +231,28 @@ fn budget(arguments: &ExportArguments) -> Result<Option<&str>, Failure> {
 
 /// Reason why nothing fits the budget, where a look tells. MONeT's program with the tighter bound on
 /// local memory charges less than the look does.
-///
-/// # Errors
-/// As [`Options::solvable`](crate::arguments::Options::solvable).
 fn too_small(
     arguments: &ExportArguments,
     instance: &Instance,
     budget_bytes: u64,
-) -> Result<Option<String>, Failure> {
+) -> Option<String> {
     let semantics = match arguments.formulation {
-        ExportedProgram::MonetTight => return Ok(None),
+        ExportedProgram::MonetTight => return None,
         ExportedProgram::MonetOriginal => Semantics::Monet,
         _ => Semantics::Checkmate,
     };
-    let Ok(formulation) = AnyFormulation::of(instance, semantics) else {
-        return Ok(None);
-    };
-    let solvable = arguments.offload.solvable(formulation)?;
-    Ok(solvable.too_small(budget_bytes))
-}
-
-/// The instance with the link that was asked for.
-///
-/// # Errors
-/// [`Failure::Usage`] where none was, and as
-/// [`Options::with_link`](crate::arguments::Options::with_link).
-fn linked(arguments: &ExportArguments, instance: Instance) -> Result<Instance, Failure> {
-    let linked = arguments.offload.with_link(&instance)?;
-    linked.ok_or_else(|| Failure::Usage {
-        problem: format!("--formulation {} needs a link", name(arguments.formulation)),
-        remedy: "give --offload pcie4, a speed, or on for the instance's own".into(),
-    })
+    let formulation = AnyFormulation::of(instance, semantics).ok()?;
+    formulation.too_small(budget_bytes)
 }
 
 /// A program to be written.
-struct Exported {
-    model: Model,
-    unit_bytes: f64,
+pub struct Exported {
+    /// The program.
+    pub model: Model,
+    /// Bytes that one unit of memory in it stands for.
+    pub unit_bytes: f64,
     /// Rows and nonzeros as the published runs count them.
-    published: Option<(usize, usize)>,
+    pub published: Option<(usize, usize)>,
 }
 
 /// The program; none where the budget is too small for it to be stated.
@@ -288,37 +296,6 @@ fn build(
                 published: None,
             }
         }
-        ExportedProgram::Checkmate => {
-            let Ok(graph) = checkmate::CheckmateGraph::new(instance, budget_bytes) else {
-                return Ok(None);
-            };
-            let unit_bytes = graph.memory_unit();
-            Exported {
-                model: Compact::new(graph, Space::Full).with_memory_rows(),
-                unit_bytes,
-                published: None,
-            }
-        }
-        ExportedProgram::CheckmateOffload => {
-            let pauses = arguments.pauses.map_or(Pauses::Uncounted, Pauses::Counted);
-            let copies = arguments.offload.offload_phase;
-            let program = OffloadProgram::new(instance, budget_bytes, copies, pauses, unit_bytes);
-            let program = match program {
-                Ok(program) => program,
-                Err(OffloadProgramError::TooSmall(_)) => return Ok(None),
-                Err(e) => {
-                    return Err(Failure::Usage {
-                        problem: format!("{}: {e}", shown(&arguments.instance)),
-                        remedy: "leave out --offload-phase".into(),
-                    });
-                }
-            };
-            Exported {
-                model: program.model().clone(),
-                unit_bytes,
-                published: None,
-            }
-        }
         ExportedProgram::MonetOriginal | ExportedProgram::MonetTight => {
             use monet::original::{LocalBound, Original};
             let published = arguments.formulation == ExportedProgram::MonetOriginal;
@@ -345,9 +322,7 @@ fn build(
     }))
 }
 
-/// The unit of memory in bytes: the one that was asked for, or the largest, which keeps the budget
-/// near a thousand units. Solvers take a millionth of a unit for nothing: with larger units they
-/// could not tell what fits.
+/// The unit of memory in bytes, of programs that do not choose their own.
 fn unit(
     arguments: &ExportArguments,
     instance: &Instance,
@@ -359,7 +334,30 @@ fn unit(
         }
         _ => Original::unit_for(instance, budget_bytes),
     };
-    let Some(text) = &arguments.unit else {
+    match &arguments.unit {
+        Some(text) if arguments.formulation == ExportedProgram::CheckmateInterval => {
+            Err(own_unit(&name(arguments.formulation), text))
+        }
+        text => unit_of(text.as_deref(), largest),
+    }
+}
+
+/// The failure of a unit for a program that chooses its own.
+pub fn own_unit(formulation: &str, text: &str) -> Failure {
+    Failure::Usage {
+        problem: format!("--unit {text:?}: the formulation {formulation} chooses its own unit"),
+        remedy: "leave out --unit, or export checkmate-original".into(),
+    }
+}
+
+/// The unit of memory in bytes: the one that was asked for, or the largest, which keeps the budget
+/// near a thousand units. Solvers take a millionth of a unit for nothing: with larger units they
+/// could not tell what fits.
+///
+/// # Errors
+/// [`Failure::Usage`] for a text that is no amount, and one that is too large.
+pub fn unit_of(text: Option<&str>, largest: f64) -> Result<f64, Failure> {
+    let Some(text) = text else {
         return Ok(largest);
     };
     let fail = |problem: String, remedy: String| Failure::Usage {
@@ -367,16 +365,6 @@ fn unit(
         remedy,
     };
     let example = || "give an amount such as 1KiB".to_owned();
-    use ExportedProgram::{Checkmate, CheckmateInterval};
-    if [Checkmate, CheckmateInterval].contains(&arguments.formulation) {
-        return Err(fail(
-            format!(
-                "the formulation {} chooses its own unit",
-                name(arguments.formulation)
-            ),
-            "leave out --unit, or export checkmate-original".into(),
-        ));
-    }
     match text.parse() {
         Ok(Budget::Bytes(bytes)) if bytes as f64 > largest => Err(fail(
             "with so large a unit solvers, which take a millionth of a unit for nothing, cannot tell what fits".into(),
@@ -394,14 +382,21 @@ fn name(program: ExportedProgram) -> String {
     value.map_or_else(String::new, |v| v.get_name().to_owned())
 }
 
+/// Format of a file of a program.
 #[derive(Clone, Copy)]
-enum Format {
+pub enum Format {
+    /// MPS, free format.
     Mps,
+    /// CPLEX LP.
     Lp,
 }
 
 impl Format {
-    fn of(path: &Path) -> Result<Format, Failure> {
+    /// The format that the name of a file says; MPS on standard output.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for a name that says none.
+    pub fn of(path: &Path) -> Result<Format, Failure> {
         if path == Path::new("-") {
             return Ok(Format::Mps);
         }

@@ -8,17 +8,15 @@
 //! | [`Gauge`] | memory as it is, and rounded so that relaxations cannot use what no schedule can |
 //! | [`original`] | the program as it was published, for comparison with other solvers |
 //! | [`recognise`](recognise()) | the published program in a model from any file, by its structure |
-//! | [`compact`] | the retention-edge form: one column for each decision, memory rows at once or lazily |
 //! | [`interval`] | the interval form: columns priced over the whole space, rows and cuts lazily, safe bounds |
 //! | [`rounding`] | the relaxation, rounded |
 //! | `large` | plans and bounds of graphs that are too large to be searched |
 //! | `carry` | rows and columns carried over from a few equal layers to many |
 //! | [`path_cuts`] | path cuts and path memory cuts, and their separation |
 //!
-//! Every form here has the integer optima of the published program; [`compact`] says why.
+//! Every form here has the integer optima of the published program.
 
 mod carry;
-pub mod compact;
 mod formulation;
 mod gauge;
 pub mod graph;

@@ -5,11 +5,9 @@
 //! | [`chain`] | chains of stages by dynamic programming (POFO), and what is compared with it |
 //! | [`nodes`] | any graph: plans, and a bound from what a link can carry |
 //! | [`interval`] | any graph: the bound of a program whose columns are trips |
-//! | [`compact`] | the program of shares of copies in slots of time, for other solvers |
 //! | [`exact`] | small graphs by a search over states of the machine, proven |
 
 pub mod chain;
-pub mod compact;
 pub mod exact;
 pub mod interval;
 pub mod nodes;

@@ -36,12 +36,10 @@
 //! Prefix sums of `R` give the rest. `d` does not depend on `b`, so one walk serves all readers of
 //! `q`.
 
-mod compact;
 mod memory;
 mod point;
 mod walk;
 
-pub use compact::{memory_cut_row, path_cut_row, point_of, separate_memory_cuts};
 pub use memory::{MemoryCandidate, walk_memory};
 pub use point::{FractionalPoint, PointBuilder, Steps};
 pub use walk::separate;

@@ -1,0 +1,61 @@
+//! Numbers that are shorter to write.
+
+/// A way to make a number simpler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// 0.
+    Zero,
+    /// 1 or -1, whichever has its sign.
+    One,
+    /// The nearest whole number.
+    Whole,
+    /// So many significant digits.
+    Digits(u8),
+}
+
+impl Form {
+    /// All that are tried, the simplest first.
+    pub const ALL: [Form; 6] = [
+        Form::Zero,
+        Form::One,
+        Form::Whole,
+        Form::Digits(1),
+        Form::Digits(2),
+        Form::Digits(4),
+    ];
+}
+
+/// The number in this form, where that is simpler than the number itself.
+///
+/// ```
+/// use remat_bench::reduce::{Form, simpler};
+/// assert_eq!(simpler(-3.25, Form::One), Some(-1.0));
+/// assert_eq!(simpler(3.25, Form::Whole), Some(3.0));
+/// assert_eq!(simpler(0.0123456, Form::Digits(2)), Some(0.012));
+/// assert_eq!(simpler(7.0, Form::Digits(1)), None);
+/// assert_eq!(simpler(f64::INFINITY, Form::Zero), None);
+/// ```
+pub fn simpler(v: f64, form: Form) -> Option<f64> {
+    if !v.is_finite() {
+        return None;
+    }
+    let new = match form {
+        Form::Zero => 0.0,
+        Form::One => 1f64.copysign(v),
+        Form::Whole => v.round() + 0.0,
+        Form::Digits(digits) => {
+            let places = usize::from(digits).saturating_sub(1);
+            format!("{v:.places$e}").parse().ok()?
+        }
+    };
+    (new.is_finite() && complexity(new) < complexity(v)).then_some(new)
+}
+
+/// Order of numbers by how much there is to write: 0, 1, then by the length of the shortest text.
+fn complexity(v: f64) -> usize {
+    match v {
+        0.0 => 0,
+        1.0 => 1,
+        _ => 1 + format!("{v}").len().min(format!("{v:e}").len()),
+    }
+}
