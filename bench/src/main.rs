@@ -182,9 +182,8 @@ struct Offload {
 
 #[derive(clap::Args)]
 struct RematLp {
-    /// compact|interval GRAPH BUDGET [--all] [--full] [--slack] [--rows ROWS] [--stage-rows ROWS]
+    /// GRAPH BUDGET [--all] [--full] [--slack] [--rows ROWS] [--stage-rows ROWS]
     /// [--whole] [--cuts ROUNDS] [--per-round CUTS] [--record FILE] [--alone] [--warm] [--verbose]
-    /// [--no-memory-cuts] [--alternate] [--purge AGE] [--patient] [--seconds S]
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     args: Vec<String>,
 }

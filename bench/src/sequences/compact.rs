@@ -9,13 +9,12 @@ use remat_formulations::checkmate::compact::{Compact, MemoryRow, Space};
 use remat_formulations::checkmate::path_cuts::{
     SeparationSettings, path_cut_row, point_of, separate,
 };
-use remat_instances::Instance;
 use remat_lp::certificate::safe_bound;
 use remat_lp::presolve::PresolveSettings;
 use remat_lp::{LpOutcome, NewRow, Settings, Solution, Solver};
 use std::collections::BTreeSet;
 
-pub(super) fn run(_: &Instance, graph: CheckmateGraph, options: &Options) -> Result<(), Failure> {
+pub(super) fn run(graph: CheckmateGraph, options: &Options) -> Result<(), Failure> {
     let space = if options.full {
         Space::Full
     } else {

@@ -75,11 +75,6 @@ impl Follower {
         self.tell(Event::Rows(rows.to_vec()));
     }
 
-    /// Adds columns.
-    pub fn cols(&self, cols: &[NewCol]) {
-        self.tell(Event::Cols(cols.to_vec()));
-    }
-
     /// Solves what we have just solved to `objective` in `seconds`.
     pub fn solve(&self, objective: f64, seconds: f64, iterations: u64) {
         self.tell(Event::Solve(objective, seconds, iterations));
@@ -206,7 +201,7 @@ mod tests {
         let f = Follower::new();
         f.model(&b.build().unwrap());
         f.solve(2.0, 1.0, 0);
-        f.cols(&[NewCol::new(0.25, 0.0.., [(r, 0.5)])]);
+        f.tell(Event::Cols(vec![NewCol::new(0.25, 0.0.., [(r, 0.5)])]));
         f.solve(1.0, 1.0, 0);
         f.rows(&[NewRow::new(1.0.., [(x, 1.0)])]);
         f.solve(1.5, 1.0, 0);

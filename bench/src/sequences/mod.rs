@@ -1,10 +1,8 @@
 //! Linear relaxations of Checkmate's program, solved by our LP core: the compact form with memory
-//! rows at once and lazily, rounds of path cuts on it, and the interval form's column-and-row
-//! generation.
+//! rows at once and lazily, and rounds of path cuts on it.
 //!
 //! ```text
-//! remat-bench remat-lp compact  GRAPH BUDGET [--all] [--full] [--slack] [--rows ROWS] [--stage-rows ROWS] [--whole] [--cuts ROUNDS] [--per-round CUTS] [--record FILE]
-//! remat-bench remat-lp interval GRAPH BUDGET [--cuts ROUNDS] [--per-round CUTS] [--no-memory-cuts] [--alternate] [--purge AGE] [--patient] [--seconds S] [--verbose]
+//! remat-bench remat-lp GRAPH BUDGET [--all] [--full] [--slack] [--rows ROWS] [--stage-rows ROWS] [--whole] [--cuts ROUNDS] [--per-round CUTS] [--record FILE]
 //! ```
 //!
 //! With the feature `highs`, HiGHS solves the same sequence in the same run, alternating, each on
@@ -16,13 +14,12 @@
 mod compact;
 #[cfg(feature = "highs")]
 mod follow;
-mod interval;
 mod record;
 
 use record::Recorder;
 use remat_formulations::checkmate::CheckmateGraph;
 use remat_instances::schedule::CheckmateSchedule;
-use remat_instances::{Budget, Instance, simulate};
+use remat_instances::{Budget, simulate};
 use std::error::Error;
 
 /// Why a run failed, as a message.
@@ -33,17 +30,12 @@ pub type Failure = Box<dyn Error>;
 /// # Errors
 /// Unknown arguments, unreadable files, a budget that is too small, or a defect of the solver.
 pub fn run(args: &[String]) -> Result<(), Failure> {
-    let usage = "usage: remat-bench remat-lp compact|interval GRAPH BUDGET [options]";
-    let [form, graph, budget, rest @ ..] = args else {
+    let usage = "usage: remat-bench remat-lp GRAPH BUDGET [options]";
+    let [graph, budget, rest @ ..] = args else {
         return Err(usage.into());
     };
     let options = Options::parse(rest)?;
-    let (instance, graph) = load(graph, budget)?;
-    match form.as_str() {
-        "compact" => compact::run(&instance, graph, &options),
-        "interval" => interval::run(&instance, graph, &options),
-        _ => Err(usage.into()),
-    }
+    compact::run(load(graph, budget)?, &options)
 }
 
 struct Options {
@@ -51,10 +43,6 @@ struct Options {
     full: bool,
     verbose: bool,
     alone: bool,
-    alternate: bool,
-    memory_cuts: bool,
-    purge: u32,
-    eager: bool,
     cuts: usize,
     per_round: usize,
     /// Memory rows taken in at once, the most violated first.
@@ -68,7 +56,6 @@ struct Options {
     slack: bool,
     /// Every solve goes on from the basis before it.
     warm: bool,
-    seconds: f64,
     record: Option<String>,
 }
 
@@ -81,16 +68,11 @@ impl Options {
             alone: false,
             warm: false,
             slack: false,
-            alternate: false,
-            memory_cuts: true,
-            purge: 10,
-            eager: true,
             cuts: 0,
             per_round: 300,
             rows: 500,
             stage_rows: usize::MAX,
             whole: false,
-            seconds: 300.0,
             record: None,
         };
         let mut rest = args.iter();
@@ -106,13 +88,8 @@ impl Options {
                 "--slack" => out.slack = true,
                 "--warm" => out.warm = true,
                 "--verbose" => out.verbose = true,
-                "--alternate" => out.alternate = true,
-                "--no-memory-cuts" => out.memory_cuts = false,
-                "--patient" => out.eager = false,
-                "--purge" => out.purge = value()?.parse()?,
                 "--cuts" => out.cuts = value()?.parse()?,
                 "--per-round" => out.per_round = value()?.parse()?,
-                "--seconds" => out.seconds = value()?.parse()?,
                 "--record" => out.record = Some(value()?.clone()),
                 _ => return Err(format!("unknown option {arg}").into()),
             }
@@ -122,11 +99,6 @@ impl Options {
 
     fn follows(&self) -> bool {
         cfg!(feature = "highs") && !self.alone
-    }
-
-    /// Returns whether anybody listens to the sequence.
-    fn is_recorded(&self) -> bool {
-        self.record.is_some() || self.follows()
     }
 
     fn recorder(&self) -> std::io::Result<Recorder> {
@@ -140,7 +112,7 @@ impl Options {
 }
 
 /// Reads an instance; percentages of the budget count the peak of the run without recomputation.
-fn load(path: &str, budget: &str) -> Result<(Instance, CheckmateGraph), Failure> {
+fn load(path: &str, budget: &str) -> Result<CheckmateGraph, Failure> {
     let instance = remat_instances::read(path)?.single_implementation_view();
     let plain = CheckmateSchedule::checkpoint_all(&instance);
     let peak = simulate::checkmate(&instance, &plain)?.peak_bytes;
@@ -152,5 +124,5 @@ fn load(path: &str, budget: &str) -> Result<(Instance, CheckmateGraph), Failure>
         graph.len(),
         graph.capacity
     );
-    Ok((instance, graph))
+    Ok(graph)
 }

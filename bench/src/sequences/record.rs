@@ -3,8 +3,7 @@
 //! crate.
 
 use crate::clock::Stopwatch;
-use remat_lp::{Model, NewCol, NewRow, RowId};
-use remat_solver::price::Journal;
+use remat_lp::{Model, NewRow, RowId};
 use std::fs::File;
 use std::io::{BufWriter, Result, Write};
 
@@ -96,23 +95,6 @@ impl Recorder {
         Ok(())
     }
 
-    /// Columns that were added.
-    pub fn cols(&mut self, cols: &[NewCol]) -> Result<()> {
-        #[cfg(feature = "highs")]
-        if let Some(f) = &self.follower {
-            f.cols(cols);
-        }
-        let Some(out) = &mut self.out else {
-            return Ok(());
-        };
-        for col in cols {
-            let entries = col.entries.iter().map(|&(r, v)| (r.0, v)).collect();
-            line(out, &format!("A {}", col.cost), col.bounds, entries)?;
-        }
-        self.start = Stopwatch::start();
-        Ok(())
-    }
-
     /// A solve and what it gave; `objective` without the model's offset, `seconds` of the solve
     /// alone (not recorded).
     pub fn solve(&mut self, objective: f64, seconds: f64, iterations: u64) -> Result<()> {
@@ -150,27 +132,11 @@ fn line(
     writeln!(out)
 }
 
-/// Prints what HiGHS took once the sequence is over: whoever holds the journal of a column
-/// generation only drops it.
+/// Prints what HiGHS took once the sequence is over.
 impl Drop for Recorder {
     fn drop(&mut self) {
         if let Some(text) = self.summary() {
             println!("{text}");
         }
-    }
-}
-
-/// Errors of writing show as a file that ends early.
-impl Journal for Recorder {
-    fn rows(&mut self, rows: &[NewRow]) {
-        let _ = Recorder::rows(self, rows);
-    }
-
-    fn cols(&mut self, cols: &[NewCol]) {
-        let _ = Recorder::cols(self, cols);
-    }
-
-    fn solved(&mut self, objective: f64, seconds: f64, iterations: u64) {
-        let _ = Recorder::solve(self, objective, seconds, iterations);
     }
 }

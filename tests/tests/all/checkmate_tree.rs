@@ -51,7 +51,7 @@ fn tree_of(
     };
     let alone = Alone::new(instance, &graph, budget_bytes);
     let incumbents = Incumbents::default();
-    let root = Root::solve(graph.clone(), &root, None, &incumbents).unwrap();
+    let root = Root::solve(graph.clone(), &root, &incumbents).unwrap();
     let outcome = search(root, &settings, &incumbents, &alone).unwrap();
     (outcome, incumbents.best())
 }
@@ -128,7 +128,7 @@ fn beyond_its_gap_the_tree_comes_to_the_optimum() {
             };
             let incumbents = Incumbents::default();
             incumbents.found(optimum + optimum / 3);
-            let root = Root::solve(graph.clone(), &root, None, &incumbents).unwrap();
+            let root = Root::solve(graph.clone(), &root, &incumbents).unwrap();
             let outcome = search(root, &settings, &incumbents, &onwards).unwrap();
             assert_eq!(outcome.end, TreeEnd::Closed, "round {round}: {outcome:?}");
             assert!(outcome.bound <= optimum, "round {round}: {outcome:?}");

@@ -65,7 +65,7 @@ fn bounds<F: Formulation>(formulation: &F, spec: &str, percent: u64) -> [f64; 3]
     let (start, told) = carried(&problem, &program);
     let carried = told.bound();
     let settings = RootSettings::default();
-    let plain = Root::solve(program.clone(), &settings, None, &Incumbents::default()).unwrap();
+    let plain = Root::solve(program.clone(), &settings, &Incumbents::default()).unwrap();
     let warm = Root::solve_from(program, &settings, &told, start).unwrap();
     let bounds = [carried, warm.safe_bound(), plain.safe_bound()].map(|b| b as f64);
     println!(

@@ -51,7 +51,7 @@ fn solved(
         ..TreeSettings::default()
     };
     let incumbents = Incumbents::default();
-    let root = Root::solve(graph.clone(), &root, None, &incumbents).unwrap();
+    let root = Root::solve(graph.clone(), &root, &incumbents).unwrap();
     let tree = search(root, &settings, &incumbents, &Rounded(&graph)).unwrap();
     let proof = tree_proof(instance, budget, &graph, tree.proof.as_ref().unwrap());
     (tree, proof, incumbents.best())
@@ -358,7 +358,7 @@ fn roots_of_published_instances_have_proofs() {
             cut_rounds: 3,
             ..RootSettings::default()
         };
-        let root = Root::solve(graph.clone(), &settings, None, &Incumbents::default()).unwrap();
+        let root = Root::solve(graph.clone(), &settings, &Incumbents::default()).unwrap();
         let proof = tree_proof(&instance, budget, &graph, &root.proof());
         assert_eq!(proof.bound(), Some(root.safe_bound()), "{name}");
         let counts = verdict(proof.text(), &instance).unwrap_or_else(|e| panic!("{name}: {e}"));

@@ -1,11 +1,11 @@
 //! One node: propagation, relaxation, fixing, separation, heuristics, and the split.
 
 use super::candidate::Attempt;
+use super::reliability::ColumnChoice;
 use super::{RoundShared, Worker};
-use crate::mip::branching::Decision;
 use crate::mip::branching::pseudocost::Observation;
-use crate::mip::branching::reliability::ColumnChoice;
 use crate::mip::domain::Domain;
+use crate::mip::extend::Decision;
 use crate::mip::extend::{CutSink, SolutionSink};
 use crate::mip::problem::Problem;
 use crate::mip::relaxation::{ExtraRow, Relaxed, is_near};

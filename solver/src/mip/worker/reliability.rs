@@ -1,12 +1,12 @@
 //! Reliability branching: strong branching where pseudo-costs know too little (Achterberg, Koch &
 //! Martin 2005).
 
-use super::Decision;
-use super::pseudocost::score;
+use super::{Child, RoundShared, Worker};
+use crate::mip::branching::pseudocost::score;
 use crate::mip::domain::{BoundChange, Domain};
+use crate::mip::extend::Decision;
 use crate::mip::relaxation::{Relaxation, Relaxed};
 use crate::mip::tree::Branched;
-use crate::mip::worker::{Child, RoundShared, Worker};
 use rayon::prelude::*;
 use remat_lp::{ColId, ModelError, Solution};
 
