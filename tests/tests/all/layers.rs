@@ -1,7 +1,7 @@
 //! Networks of equal layers: what is carried over from a few of them is right, and leads where the
 //! plain relaxation leads.
 
-use remat_check::proof::{parse, tree as checker};
+use remat_check::proof as checker;
 use remat_formulations::bound::smallest_budget;
 use remat_formulations::checkmate::CheckmateFormulation;
 use remat_formulations::life::layers::{Layout, Stack, cut, find};
@@ -184,7 +184,7 @@ fn has_bounds_that_the_judge_accepts(instance: Instance, percent: u64, stacks: u
     assert!(root.safe_bound() > least);
     let proof = problem.proof(&program, &root.proof()).unwrap();
     assert_eq!(proof.bound(), Some(root.safe_bound()));
-    let parsed = parse::parse(proof.text()).unwrap();
+    let parsed = checker::parse(proof.text()).unwrap();
     checker::check(&parsed, formulation.instance()).unwrap();
     let known = problem.known(&Watch::new(&Settings::default(), &()));
     let cost = known.iter().map(|found| found.cost).min().unwrap();
@@ -218,7 +218,7 @@ fn schedules_meet_what_is_carried(instance: Instance, percent: u64, stacks: usiz
     let nodes = vec![root];
     let proof = problem.proof(&program, &TreeProof { rows, nodes }).unwrap();
     assert_eq!(proof.bound(), Some(bound));
-    let parsed = parse::parse(proof.text()).unwrap();
+    let parsed = checker::parse(proof.text()).unwrap();
     checker::check(&parsed, formulation.instance()).unwrap();
     let known = problem.known(&Watch::new(&settings, &()));
     assert!(!known.is_empty());

@@ -1,7 +1,7 @@
 //! Proofs of MONeT's bounds: written by the tree, judged by a checker that shares nothing with it.
 
 use crate::forged::Verdicts;
-use remat_check::proof::{Proof, parse, tree as checker};
+use remat_check::proof::{self as checker, Proof};
 use remat_formulations::monet::interval::{MonetGraph, Point, tree_proof};
 use remat_instances::instance::{CostUnit, InstanceData, Node, NodeId, passing_in_plain_order};
 use remat_instances::{Instance, simulate};
@@ -110,7 +110,7 @@ fn kinds(text: &str, seen: &mut BTreeMap<String, usize>) {
 }
 
 fn verdict(text: &str, instance: &Instance) -> Result<checker::Counts, String> {
-    checker::check(&parse::parse(text)?, instance)
+    checker::check(&checker::parse(text)?, instance)
 }
 
 #[test]
