@@ -48,62 +48,18 @@ pub(super) fn cut_loop(
             break;
         }
         let begun = Instant::now();
-        let cuts = {
-            let nonzeros = worker.relax.model().num_nonzeros();
-            let sources = cuts::gomory::sources(&shared.problem, solution, nonzeros);
-            let tableau = worker.relax.tableau(&sources);
-            let context = Context::new(
-                &shared.problem,
-                worker.relax.model(),
-                solution,
-                (&shared.lower, &shared.upper),
-                shared.tables(),
-                tableau,
-                effort,
-            );
-            let cuts = cuts::separate(&context, &mut pool, shared.statistics.as_deref());
-            worker.domain.ticks += context.spent.get();
-            cuts
-        };
-        if cuts.is_empty() {
+        let rows = separated(shared, worker, solution, &mut pool, effort);
+        if rows.is_empty() {
             break;
         }
-        if let Some(d) = &shared.debug {
-            for c in &cuts {
-                d.check_cut(&c.entries, c.rhs, "cut");
-            }
-        }
-        let rows: Vec<Arc<ExtraRow>> = cuts
-            .into_iter()
-            .map(|c| {
-                Arc::new(ExtraRow {
-                    tag: worker.fresh_id(),
-                    entries: c.entries,
-                    lower: f64::NEG_INFINITY,
-                    upper: c.rhs,
-                })
-            })
-            .collect();
         let count = rows.len();
         ages.extend(rows.iter().map(|r| (r.tag, 0)));
         worker.relax.add_rows(&rows)?;
         let before = solution.objective;
-        match worker.relax.solve(worker.cutoff, &worker.domain)? {
-            Relaxed::Solved(s, b) => {
-                *solution = s;
-                *lp_bound = lp_bound.max(b);
-            }
-            Relaxed::Infeasible | Relaxed::Cutoff => return Ok(CutEnd::Closed),
-            Relaxed::Unbounded | Relaxed::Failed => {
-                // Without the rows that made trouble.
-                let tags: Vec<u64> = rows.iter().map(|r| r.tag).collect();
-                worker.relax.retain_rows(|_, r| !tags.contains(&r.tag))?;
-                if let Relaxed::Solved(s, b) = worker.relax.solve(worker.cutoff, &worker.domain)? {
-                    *solution = s;
-                    *lp_bound = lp_bound.max(b);
-                }
-                break;
-            }
+        match resolved(worker, &rows, solution, lp_bound)? {
+            Resolved::Solved => {}
+            Resolved::Closed => return Ok(CutEnd::Closed),
+            Resolved::Trouble => break,
         }
         if shared.emits_events {
             tracing::debug!(
@@ -149,6 +105,80 @@ pub(super) fn cut_loop(
     drop_rows(worker, solution, base, &mut ages, &slack)?;
     shared.rows = worker.relax.extra().to_vec();
     Ok(CutEnd::Open)
+}
+
+/// Rows that a round of separation finds.
+fn separated(
+    shared: &RoundShared,
+    worker: &mut Worker,
+    solution: &Solution,
+    pool: &mut CutPool,
+    effort: SeparationEffort,
+) -> Vec<Arc<ExtraRow>> {
+    let nonzeros = worker.relax.model().num_nonzeros();
+    let sources = cuts::gomory::sources(&shared.problem, solution, nonzeros);
+    let tableau = worker.relax.tableau(&sources);
+    let context = Context::new(
+        &shared.problem,
+        worker.relax.model(),
+        solution,
+        (&shared.lower, &shared.upper),
+        shared.tables(),
+        tableau,
+        effort,
+    );
+    let cuts = cuts::separate(&context, pool, shared.statistics.as_deref());
+    worker.domain.ticks += context.spent.get();
+    if let Some(d) = &shared.debug {
+        for c in &cuts {
+            d.check_cut(&c.entries, c.rhs, "cut");
+        }
+    }
+    let rows = cuts.into_iter().map(|c| {
+        Arc::new(ExtraRow {
+            tag: worker.fresh_id(),
+            entries: c.entries,
+            lower: f64::NEG_INFINITY,
+            upper: c.rhs,
+        })
+    });
+    rows.collect()
+}
+
+/// End of a relaxation with new rows.
+enum Resolved {
+    Solved,
+    Closed,
+    /// The new rows made trouble, and are gone.
+    Trouble,
+}
+
+/// Solves the relaxation with new rows.
+fn resolved(
+    worker: &mut Worker,
+    rows: &[Arc<ExtraRow>],
+    solution: &mut Solution,
+    lp_bound: &mut f64,
+) -> Result<Resolved, ModelError> {
+    let mut take = |s: Solution, b: f64| {
+        *solution = s;
+        *lp_bound = lp_bound.max(b);
+    };
+    match worker.relax.solve(worker.cutoff, &worker.domain)? {
+        Relaxed::Solved(s, b) => {
+            take(s, b);
+            Ok(Resolved::Solved)
+        }
+        Relaxed::Infeasible | Relaxed::Cutoff => Ok(Resolved::Closed),
+        Relaxed::Unbounded | Relaxed::Failed => {
+            let tags: Vec<u64> = rows.iter().map(|r| r.tag).collect();
+            worker.relax.retain_rows(|_, r| !tags.contains(&r.tag))?;
+            if let Relaxed::Solved(s, b) = worker.relax.solve(worker.cutoff, &worker.domain)? {
+                take(s, b);
+            }
+            Ok(Resolved::Trouble)
+        }
+    }
 }
 
 /// Deletes extra rows, all of them basic, and their places in the solution.
