@@ -2,7 +2,8 @@
 //! rows at once and lazily, and rounds of path cuts on it.
 //!
 //! ```text
-//! remat-bench remat-lp GRAPH BUDGET [--all] [--full] [--slack] [--rows ROWS] [--stage-rows ROWS] [--whole] [--cuts ROUNDS] [--per-round CUTS] [--record FILE]
+//! remat-bench remat-lp GRAPH BUDGET [--all] [--full] [--slack] [--rows ROWS] [--stage-rows ROWS]
+//!     [--whole] [--cuts ROUNDS] [--per-round CUTS] [--record FILE] [--alone] [--warm] [--verbose]
 //! ```
 //!
 //! With the feature `highs`, HiGHS solves the same sequence in the same run, alternating, each on

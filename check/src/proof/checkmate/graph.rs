@@ -9,8 +9,8 @@ pub struct Holder {
     pub bytes: u64,
     /// First stage without them: the holder is computed before its node.
     pub from: u32,
-    /// The last such stage, behind whose node the holder is read; `None` for one that is read by the
-    /// last node that is no by-product.
+    /// The last such stage, behind whose node the holder is read; `None` for one that is read by
+    /// the last node that is no by-product.
     pub until: Option<u32>,
 }
 

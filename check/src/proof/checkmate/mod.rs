@@ -1,4 +1,5 @@
-//! Checkmate's program, as proofs talk about it (`docs/proof.md`).
+//! Checkmate's program, as proofs talk about it (`docs/proof/intervals.md`,
+//! `docs/proof/paths.md`).
 //!
 //! | module | concept |
 //! |---|---|
