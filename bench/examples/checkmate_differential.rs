@@ -47,7 +47,7 @@ fn by_tree(instance: &Instance, budget: u64, cuts: bool) -> Answer {
     }
     let alone = Alone::new(instance, &graph, budget);
     let incumbents = Incumbents::default();
-    let root = Root::solve(graph.clone(), &root, None, &incumbents).map_err(|e| e.to_string())?;
+    let root = Root::solve(graph.clone(), &root, &incumbents).map_err(|e| e.to_string())?;
     let tree = search(root, &settings, &incumbents, &alone).map_err(|e| e.to_string())?;
     match (tree.end, incumbents.best()) {
         (TreeEnd::Closed, Some(cost)) if cost == tree.bound => Ok(Some(cost)),

@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let incumbents = Incumbents::default();
         incumbents.found(replay.cost);
         incumbents.offer(program.columns_of(&plan));
-        let root = Root::solve(program.clone(), &RootSettings::default(), None, &incumbents)?;
+        let root = Root::solve(program.clone(), &RootSettings::default(), &incumbents)?;
         let settings = TreeSettings {
             lanes,
             ..settings.clone()

@@ -115,7 +115,7 @@ where
     );
     let root = match start {
         Some(start) => Root::solve_from(program, settings, &incumbents, start)?,
-        None => Root::solve(program, settings, None, &incumbents)?,
+        None => Root::solve(program, settings, &incumbents)?,
     };
     let found = root.into_bound();
     println!(

@@ -70,7 +70,7 @@ fn budget(instance: &Instance, numbers: &mut Numbers) -> Result<u64, Box<dyn std
 fn by_tree(instance: &Instance, budget: u64) -> Result<(Option<u64>, u64), String> {
     let graph = Arc::new(MonetGraph::new(instance, budget).map_err(|e| e.to_string())?);
     let incumbents = Incumbents::default();
-    let root = Root::solve(graph.clone(), &RootSettings::default(), None, &incumbents);
+    let root = Root::solve(graph.clone(), &RootSettings::default(), &incumbents);
     let settings = TreeSettings {
         gap: 0.0,
         ..TreeSettings::default()

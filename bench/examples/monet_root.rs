@@ -74,7 +74,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         if tree {
             let incumbents = Incumbents::default();
             incumbents.found(field[10].parse::<f64>()? as u64);
-            let root = Root::solve(graph, &settings, None, &incumbents)?;
+            let root = Root::solve(graph, &settings, &incumbents)?;
             let found = search(root, &search_settings, &incumbents, &())?;
             println!(
                 "{name:<42} {budget:>4} published {} to {}: root {}, tree {} ({:?}) after {} nodes, {} pivots, {:.1} s",
@@ -89,7 +89,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             );
             continue;
         }
-        let root = Root::solve(graph, &settings, None, &Incumbents::default())?.into_bound();
+        let root = Root::solve(graph, &settings, &Incumbents::default())?.into_bound();
         let best: f64 = field[10].parse()?;
         println!(
             "{name:<42} {budget:>4} {:>9} {:>9} {best:>9} | {:>9} {:>9} {:>9.0} {:>7.3} {:>6} {:>6} {:>6} {:>8} {:>7.1} {:<10}",

@@ -294,8 +294,6 @@ int remat_get_rounded(const RematModel *model, char *buffer, size_t room, size_t
  *         work_limit              deterministic units, about one per entry of the matrix touched
  *         memory_limit            bytes of open nodes
  *         pool_size               points that are kept; 1
- *         race                    searches under different settings that start side by side, the best of which goes
- *                                 on, 1 (default) to 64; the answer does not depend on the threads
  * bool    presolve, cuts, heuristics   1
  *         recognise               published rematerialization programs are solved as such; 1
  *         opportunistic           faster on several threads, and not the same in every run; 0

@@ -26,7 +26,6 @@ pub struct Options {
     work_limit: i64,
     memory_limit: i64,
     pool_size: i64,
-    race: i64,
     presolve: bool,
     cuts: bool,
     heuristics: bool,
@@ -58,7 +57,6 @@ impl Default for Options {
             work_limit: -1,
             memory_limit: -1,
             pool_size: 1,
-            race: 1,
             presolve: mip.presolve,
             cuts: mip.cuts,
             heuristics: mip.heuristics,
@@ -121,7 +119,6 @@ impl Options {
             "work_limit" => Int(&mut self.work_limit),
             "memory_limit" => Int(&mut self.memory_limit),
             "pool_size" => Int(&mut self.pool_size),
-            "race" => Int(&mut self.race),
             "presolve" => Bool(&mut self.presolve),
             "cuts" => Bool(&mut self.cuts),
             "heuristics" => Bool(&mut self.heuristics),
@@ -189,7 +186,6 @@ impl Options {
         mip.threads = threads(self.threads)?;
         mip.seed = not_below_0("seed", self.seed)?;
         mip.pool_size = not_below_0("pool_size", self.pool_size)? as usize;
-        mip.race = not_below_0("race", self.race)? as usize;
         (mip.presolve, mip.cuts, mip.heuristics) = (self.presolve, self.cuts, self.heuristics);
         mip.opportunistic = self.opportunistic;
         mip.node_selection = match self.node_selection.as_str() {
@@ -304,7 +300,7 @@ fn limit(name: &str, value: i64) -> Result<Option<u64>, Trouble> {
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 24] = [
+    const NAMES: [&str; 23] = [
         "time_limit",
         "relative_gap",
         "absolute_gap",
@@ -319,7 +315,6 @@ mod tests {
         "work_limit",
         "memory_limit",
         "pool_size",
-        "race",
         "presolve",
         "cuts",
         "heuristics",
@@ -387,7 +382,6 @@ mod tests {
             ("seed", Value::Int(-1)),
             ("node_limit", Value::Int(-2)),
             ("pool_size", Value::Int(0)),
-            ("race", Value::Int(65)),
             ("algorithm", Value::Text("interior".into())),
             ("node_selection", Value::Text(String::new())),
             ("no_such_option", Value::Bool(true)),

@@ -195,7 +195,7 @@ static void wrong_numbers(void) {
         FAILS(remat_set_double_option(m, doubles[k], NAN), REMAT_ERROR_ARGUMENT, doubles[k]);
     }
     const char *const counts[] = {"threads", "seed", "node_limit", "iteration_limit", "work_limit", "memory_limit",
-                                  "pool_size", "race"};
+                                  "pool_size"};
     for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
         FAILS(remat_set_int_option(m, counts[k], INT64_MIN), REMAT_ERROR_ARGUMENT, counts[k]);
     }

@@ -193,7 +193,6 @@ class Program:
         memory_limit: int | None = None,
         cutoff: float | None = None,
         pool_size: int = 1,
-        race: int = 1,
         starts: list[Any] | None = None,
         hints: Any = None,
         objectives: list[tuple[tuple[list[int], list[float], float], int, float, float, float]]
@@ -229,8 +228,6 @@ class Program:
                 programs, of both in deterministic units, and in bytes of open nodes.
             cutoff: Only better points are wanted.
             pool_size: Number of points found that are kept.
-            race: Searches under different settings that start side by side, each with the same
-                work; the best goes on. Up to 64.
             starts: Points by handle to start from.
             hints: A point as a start that is tried after those. Of starts and hints that have NaN,
                 the rest is searched for with the numbers fixed.

@@ -24,7 +24,7 @@ def assert_refused(call, words: str, error: type[Exception]) -> None:
     assert isinstance(caught.value, InvalidArgument)
 
 
-COUNTS = "seed threads node_limit iteration_limit work_limit memory_limit pool_size race".split()
+COUNTS = "seed threads node_limit iteration_limit work_limit memory_limit pool_size".split()
 NUMBERS = """
     gap absolute_gap cutoff pool_gap pool_absolute_gap feasibility_tolerance integrality_tolerance
     optimality_tolerance

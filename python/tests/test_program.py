@@ -75,7 +75,7 @@ def test_handles_stay_through_edits() -> None:
 
 def test_random_programs_against_enumeration() -> None:
     draw = random.Random(5)
-    for number in range(60):
+    for _ in range(60):
         n, m = draw.randint(1, 6), draw.randint(1, 4)
         program = Program(maximise=draw.random() < 0.5)
         costs = [draw.randint(-9, 9) for _ in range(n)]
@@ -86,7 +86,7 @@ def test_random_programs_against_enumeration() -> None:
             program.add_rows([-INF], [side], [0, n], list(range(n)), row)
         points = itertools.product(range(3), repeat=n)
         fit = [p for p in points if all(np.dot(r, p) <= s for r, s in zip(rows, sides))]
-        answer = program.solve(race=1 + number % 3)
+        answer = program.solve()
         if not fit:
             assert answer.status == "infeasible" and answer.x() is None
             continue
@@ -191,7 +191,6 @@ def test_mistakes_are_named() -> None:
         (lambda: program.add_rows([0], [1], [0, 1], [-1], [1.0]), "indices.0.: .*, not -1"),
         (lambda: program.add_rows([0], [1], [0, 1], [7], [1.0]), "column 7 is not in the program"),
         (lambda: program.solve(gap=2.0), "gap: .*below 1 is needed, not 2"),
-        (lambda: program.solve(race=0), "race: .*from 1 to 64"),
         (lambda: program.solve(algorithm="interior"), "none of auto, primal, dual, barrier"),
     ]:
         with pytest.raises(remat_bb.InvalidArgument, match=words):

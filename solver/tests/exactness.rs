@@ -311,3 +311,18 @@ fn what_cannot_be_settled_is_said() {
     let claim = result.exact.unwrap();
     assert!(claim.problem.unwrap().contains("cutoffs"));
 }
+
+#[test]
+fn a_small_part_of_an_integer_column_may_be_much_of_its_row() {
+    // x >= 0.9999952e-6, which is nothing beside the tolerance of a column; at x = 0 the row is
+    // short by 10.
+    let mut b = ModelBuilder::new(Sense::Minimise);
+    let x = b.add_col(1.0, 0.0..=1.0);
+    b.set_integer(x, true);
+    b.add_row(..=-10.0, [(x, -10_000_048.0)]);
+    let result = Solver::new(b.build().unwrap(), Settings::default())
+        .run()
+        .unwrap();
+    assert_eq!(result.status, SolveStatus::Optimal);
+    assert_eq!(result.solution.unwrap().x, [1.0]);
+}

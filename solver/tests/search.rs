@@ -84,40 +84,6 @@ fn the_tree_does_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
-fn a_race_ends_the_same_on_any_number_of_threads() {
-    for (seed, race) in [(0, 2), (1, 5)] {
-        let plain = Solver::new(hard_model(seed), Settings::default());
-        let plain = plain.run().unwrap().solution.unwrap().objective;
-        let run = |threads, limit| {
-            let settings = Settings {
-                threads,
-                race,
-                race_ticks: 100_000,
-                cuts: false,
-                limits: Limits {
-                    ticks: limit,
-                    ..Default::default()
-                },
-                ..Settings::default()
-            };
-            end(seed, settings)
-        };
-        let one = run(1, None);
-        assert_eq!((one.status, one.objective), (SolveStatus::Optimal, plain));
-        assert_eq!(one, run(3, None));
-        // Within a leg, or behind the race.
-        let limit = match race {
-            2 => 50_000,
-            _ => one.info.ticks - one.info.ticks / 8,
-        };
-        let short = run(1, Some(limit));
-        assert_eq!(short.status, SolveStatus::TickLimit);
-        assert!(short.objective <= plain && short.bound >= plain);
-        assert_eq!(short, run(2, Some(limit)));
-    }
-}
-
-#[test]
 fn limits_leave_valid_bounds() {
     let model = hard_model(7);
     let best = Solver::new(model.clone(), Settings::default())

@@ -55,7 +55,7 @@ pub fn run(config: &Config) -> Result<(), Failure> {
         };
         let clock = Stopwatch::start();
         let graph = Arc::new(MonetGraph::new(&case.instance, case.budget_bytes)?);
-        let root = Root::solve(graph, &settings, None, &Incumbents::default())?.into_bound();
+        let root = Root::solve(graph, &settings, &Incumbents::default())?.into_bound();
         let seconds = clock.seconds();
         let run = case.published.as_ref();
         let best = run.and_then(|r| r.objective);

@@ -199,8 +199,8 @@ impl Planted {
     }
 
     fn judge_proof(&self, proof: &BoundProof, instance: &Instance) -> Result<(), String> {
-        let parsed = proof::parse::parse(proof.text())?;
-        proof::tree::check(&parsed, instance).map_err(|e| format!("the proof is refused: {e}"))?;
+        let parsed = proof::parse(proof.text())?;
+        proof::check(&parsed, instance).map_err(|e| format!("the proof is refused: {e}"))?;
         match parsed.claim {
             Claim::Bound(bound) if bound <= self.cost => Ok(()),
             claim => Err(format!("an accepted proof of {claim:?}")),

@@ -1,27 +1,19 @@
-//! Bounds for plans with copies by bounds for plans without, in more memory (`docs/proof.md`).
+//! Bounds for plans with copies by bounds for plans without, in more memory
+//! (`docs/proof/envelope.md`).
 //!
 //! Whoever keeps on the device what only the host has gets, from a plan with copies, one without
 //! that computes the same in more memory. How much more it is at a moment is bounded by what the
 //! link carries before it and behind it, in plans that take no longer than a horizon. *Holders* take
 //! memory away again where that is less than the larger budget gives.
 
-use super::link::may_leave;
+use super::checkmate::{self, Checkmate, Holder};
+use super::claim::{Claim, Head};
+use super::link::{LinkTerms, may_leave};
+use super::text::ProofLines;
+use super::tree::{Counts, Evidence};
 use super::trips::LinkedGraph;
-use super::{Body, Claim, LinkTerms, Proof, checkmate, tree};
 use remat_instances::Instance;
 use remat_instances::instance::CopyTimes;
-
-/// Memory that is not there from one stage to another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Holder {
-    /// Bytes that are taken.
-    pub bytes: u64,
-    /// First stage without them: the holder is computed before its node.
-    pub from: u32,
-    /// The last such stage, behind whose node the holder is read; `None` for one that is read by the
-    /// last node that is no by-product.
-    pub until: Option<u32>,
-}
 
 /// Evidence of a bound for plans with copies.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,10 +25,65 @@ pub struct Envelope {
     /// Memory taken away, in the order of its nodes.
     pub holders: Vec<Holder>,
     /// The proof for plans without copies, in the larger budget and with the holders.
-    pub within: Box<Proof>,
+    pub within: PlainProof,
 }
 
+/// A proof for plans without copies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlainProof {
+    /// The larger budget in bytes.
+    pub budget_bytes: u64,
+    /// Its claim.
+    pub claim: Claim,
+    /// Rows and tree, in terms of Checkmate's program.
+    pub evidence: Evidence<checkmate::Row, checkmate::Quantity>,
+}
+
+/// Holders of an envelope at most: checking takes as many steps for each stage.
+const HOLDERS_LIMIT: usize = 4096;
+
 impl Envelope {
+    /// Reads an envelope and the proof within.
+    ///
+    /// # Errors
+    /// The line that is wrong, and what would be right.
+    pub(super) fn read(lines: &mut ProofLines<'_>) -> Result<Self, String> {
+        let terms = LinkTerms::read(lines)?;
+        let horizon = lines.headed("horizon", "a cost")?;
+        let count: usize = lines.headed("holders", "how many holders there are")?;
+        if count > HOLDERS_LIMIT {
+            let right = format!("at most {HOLDERS_LIMIT} holders");
+            return lines.here().refuse(count, &right);
+        }
+        let mut holders = Vec::new();
+        for _ in 0..count {
+            let mut line = lines.next()?;
+            let bytes = line.number("bytes")?;
+            let from = line.number("a stage")?;
+            let until = match line.word("a stage, or end")? {
+                "end" => None,
+                word => match word.parse() {
+                    Ok(stage) => Some(stage),
+                    Err(_) => return line.refuse(word, "a stage, or end"),
+                },
+            };
+            line.end()?;
+            holders.push(Holder { bytes, from, until });
+        }
+        let head = Head::read(lines, &["checkmate"], "checkmate")?;
+        let within = PlainProof {
+            budget_bytes: head.budget_bytes,
+            claim: head.claim,
+            evidence: Evidence::read::<Checkmate>(lines, head.claim)?,
+        };
+        Ok(Envelope {
+            terms,
+            horizon,
+            holders,
+            within,
+        })
+    }
+
     /// Checks that plans with copies within a budget take at least what is claimed.
     ///
     /// # Errors
@@ -46,7 +93,7 @@ impl Envelope {
         instance: &Instance,
         budget_bytes: u64,
         claim: Claim,
-    ) -> Result<tree::Counts, String> {
+    ) -> Result<Counts, String> {
         let cost = match claim {
             Claim::Bound(cost) => cost,
             // If anything fits, some plan takes less than that.
@@ -77,7 +124,7 @@ impl Envelope {
         let graph = checkmate::Graph::new(instance, budget_bytes);
         let Some(graph) = graph else {
             // What is always there exceeds the budget.
-            return Ok(tree::Counts::default());
+            return Ok(Counts::default());
         };
         let held = self.held(&graph)?;
         let needed = self.needed(instance, &graph, &times);
@@ -91,12 +138,9 @@ impl Envelope {
                 ));
             }
         }
-        let Body::Checkmate(evidence) = &self.within.body else {
-            return Err("without copies it is a proof of another program than checkmate".into());
-        };
         let capacity = larger.saturating_sub(instance.static_bytes());
         let enveloped = graph.with_holders(&self.holders, capacity);
-        tree::check_checkmate(enveloped, self.within.claim, evidence)
+        checkmate::check_graph(enveloped, self.within.claim, &self.within.evidence)
             .map_err(|e| format!("without copies: {e}"))
     }
 

@@ -3,7 +3,7 @@
 //! A link is part of the claim, as the budget is: the instance says which tensors may leave, and how
 //! long a unit of cost is.
 
-use super::parse::ProofLine;
+use super::text::ProofLines;
 use remat_instances::Instance;
 use remat_instances::instance::{CopyTimes, Duplex, HostLink, NodeId};
 
@@ -21,7 +21,8 @@ impl LinkTerms {
     ///
     /// # Errors
     /// The word that is wrong, and what would be right.
-    pub(super) fn read(line: &mut ProofLine<'_>) -> Result<Self, String> {
+    pub(super) fn read(lines: &mut ProofLines<'_>) -> Result<Self, String> {
+        let mut line = lines.next()?;
         line.keyword("link")?;
         let to_host_bytes_per_second = line.number("bytes a second to the host")?;
         let from_host_bytes_per_second = line.number("bytes a second from the host")?;
@@ -46,6 +47,7 @@ impl LinkTerms {
             "loss" => true,
             other => return line.refuse(other, "any or loss"),
         };
+        line.end()?;
         Ok(LinkTerms {
             link: HostLink {
                 to_host_bytes_per_second,

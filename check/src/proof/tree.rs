@@ -1,10 +1,9 @@
-//! Checks a proof node by node.
+//! The evidence of a proof: rows, and a tree that is checked node by node, for any theory
+//! (`docs/proof/tree.md`, `docs/proof/exclusions.md`).
 
-use super::checkmate::{self, Checkmate};
-use super::monet::{self, Monet};
-use super::trips::{self, Trips};
-use super::{Body, Branch, Claim, Evidence, Place, Program, Proof};
-use remat_instances::Instance;
+use super::claim::Claim;
+use super::text::ProofLines;
+use super::theory::{Branch, Theory, read_branch};
 
 /// Exclusions are followed up until nothing changes, or so often.
 const PASSES: usize = 6;
@@ -20,70 +19,131 @@ pub struct Counts {
     pub leaves: usize,
 }
 
-/// Checks that a proof shows what it claims about an instance: with its implementations and
-/// in-place steps for MONeT's program; of Checkmate's the first implementations count
-/// ([`Instance::single_implementation_view`]).
-///
-/// # Errors
-/// The first thing that is wrong, in words.
-pub fn check(proof: &Proof, instance: &Instance) -> Result<Counts, String> {
-    let budget_bytes = proof.budget_bytes;
-    if let Body::Envelope(envelope) = &proof.body {
-        return envelope.check(instance, budget_bytes, proof.claim);
-    }
-    if let Claim::TooSmall(node) = proof.claim {
-        let is_too_small = match proof.body {
-            Body::Monet(_) => monet::is_too_small(instance, budget_bytes, node)?,
-            Body::Trips { .. } => trips::is_too_small(instance, budget_bytes, node),
-            Body::Checkmate(_) | Body::Envelope(_) => {
-                checkmate::is_too_small(instance, budget_bytes, node)
-            }
+/// Place of a node in the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place<Q> {
+    /// At the top.
+    Root,
+    /// At another node, as the same once more.
+    Again(u32),
+    /// At another node, by a branching.
+    Below(u32, Branch<Q>),
+}
+
+/// A node of the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node<Q> {
+    /// Its place in the tree.
+    pub place: Place<Q>,
+    /// Multipliers are multiples of 2^-bits.
+    pub bits: u32,
+    /// Rows and their multipliers, at least 0.
+    pub multipliers: Vec<(u32, i128)>,
+}
+
+/// Rows of a program, and a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence<R, Q> {
+    /// Rows.
+    pub rows: Vec<R>,
+    /// The tree, each node behind the one it hangs at.
+    pub nodes: Vec<Node<Q>>,
+}
+
+impl<R, Q> Evidence<R, Q> {
+    /// Reads rows and nodes; there are none for a node that does not fit.
+    ///
+    /// # Errors
+    /// The line that is wrong, and what would be right.
+    pub(super) fn read<P: Theory<Row = R, Quantity = Q>>(
+        lines: &mut ProofLines<'_>,
+        claim: Claim,
+    ) -> Result<Self, String> {
+        let mut evidence = Evidence {
+            rows: Vec::new(),
+            nodes: Vec::new(),
         };
-        return match is_too_small {
-            true => Ok(Counts::default()),
-            false => Err(format!("node {node} fits within the budget")),
-        };
-    }
-    // What is always there, or happens in every schedule, exceeds the budget where there is no
-    // program: nothing fits, whatever the claim.
-    match &proof.body {
-        Body::Checkmate(evidence) => match checkmate::Graph::new(instance, budget_bytes) {
-            Some(graph) => check_checkmate(graph, proof.claim, evidence),
-            None => Ok(Counts::default()),
-        },
-        Body::Monet(evidence) => match Monet::new(instance, budget_bytes)? {
-            Some(program) => check_tree(&program, proof.claim, evidence),
-            None => Ok(Counts::default()),
-        },
-        Body::Trips {
-            terms,
-            unit,
-            evidence,
-        } => match Trips::new(instance, budget_bytes, terms, *unit)? {
-            Some(program) => check_tree(&program, proof.claim, evidence),
-            None => Ok(Counts::default()),
-        },
-        Body::Envelope(envelope) => envelope.check(instance, budget_bytes, proof.claim),
+        if let Claim::TooSmall(_) = claim {
+            return Ok(evidence);
+        }
+        let rows: usize = lines.headed("rows", "how many rows there are")?;
+        for _ in 0..rows {
+            let mut line = lines.next()?;
+            evidence.rows.push(P::read_row(&mut line)?);
+            line.end()?;
+        }
+        let nodes: usize = lines.headed("nodes", "how many nodes there are")?;
+        for number in 0..nodes {
+            evidence.nodes.push(read_node::<P>(lines, number, rows)?);
+        }
+        Ok(evidence)
     }
 }
 
-/// Checks a proof of Checkmate's program for a graph.
-pub(super) fn check_checkmate(
-    graph: checkmate::Graph,
-    claim: Claim,
-    evidence: &Evidence<checkmate::Row, checkmate::Quantity>,
-) -> Result<Counts, String> {
-    match claim {
-        Claim::TooSmall(node) => match graph.is_too_small(node) {
-            true => Ok(Counts::default()),
-            false => Err(format!("node {node} fits within the budget")),
-        },
-        _ => check_tree(&Checkmate::of(graph), claim, evidence),
+/// Reads a node of the tree, whose multipliers are those of so many rows.
+fn read_node<P: Theory>(
+    lines: &mut ProofLines<'_>,
+    number: usize,
+    rows: usize,
+) -> Result<Node<P::Quantity>, String> {
+    let mut line = lines.next()?;
+    let place = match line.word("root, again or below")? {
+        "root" => Place::Root,
+        "again" => Place::Again(line.number("a node of the tree")?),
+        "below" => Place::Below(
+            line.number("a node of the tree")?,
+            read_branch(&mut line, P::read_quantity)?,
+        ),
+        other => return line.refuse(other, "root, again or below"),
+    };
+    match &place {
+        Place::Root if number == 0 => {}
+        Place::Again(above) | Place::Below(above, _) if (*above as usize) < number => {}
+        _ => {
+            return line.refuse(
+                number,
+                "the root first, and every node behind the one it hangs at",
+            );
+        }
+    }
+    let bits: u32 = line.number("how many bits multipliers have behind the point")?;
+    if bits > 100 {
+        return line.refuse(bits, "at most 100 bits behind the point");
+    }
+    let count: usize = line.last_number("how many multipliers there are")?;
+    let mut multipliers = Vec::new();
+    for _ in 0..count {
+        let mut line = lines.next()?;
+        let row: u32 = line.number("a row")?;
+        let value: i128 = line.last_number("a multiplier")?;
+        if row as usize >= rows {
+            return line.refuse(row, &format!("a row below {rows}"));
+        }
+        if value < 0 {
+            return line.refuse(value, "a multiplier that is at least 0");
+        }
+        multipliers.push((row, value));
+    }
+    Ok(Node {
+        place,
+        bits,
+        multipliers,
+    })
+}
+
+/// The verdict on a node that is said not to fit.
+///
+/// # Errors
+/// It does.
+pub(super) fn check_too_small(is_too_small: bool, node: u32) -> Result<Counts, String> {
+    match is_too_small {
+        true => Ok(Counts::default()),
+        false => Err(format!("node {node} fits within the budget")),
     }
 }
 
 /// Checks that the leaves of a tree reach a claim and cover all schedules of a program.
-fn check_tree<P: Program>(
+pub(super) fn check_tree<P: Theory>(
     program: &P,
     claim: Claim,
     evidence: &Evidence<P::Row, P::Quantity>,
@@ -117,7 +177,7 @@ fn check_tree<P: Program>(
     })
 }
 
-struct Checker<'a, P: Program> {
+struct Checker<'a, P: Theory> {
     program: &'a P,
     evidence: &'a Evidence<P::Row, P::Quantity>,
     /// Nodes that hang at each.
@@ -129,7 +189,7 @@ struct Checker<'a, P: Program> {
 }
 
 /// A node that is still to be checked, and what is known above it.
-struct OpenNode<P: Program> {
+struct OpenNode<P: Theory> {
     node: u32,
     exclusions: P::Exclusions,
     branches: Vec<Branch<P::Quantity>>,
@@ -137,7 +197,7 @@ struct OpenNode<P: Program> {
     closed: bool,
 }
 
-impl<P: Program> Checker<'_, P> {
+impl<P: Theory> Checker<'_, P> {
     fn run(&mut self) -> Result<(), String> {
         let mut open = vec![OpenNode {
             node: 0,
@@ -188,7 +248,7 @@ impl<P: Program> Checker<'_, P> {
         let prices = self.program.prices(rows, one).ok_or_else(too_large)?;
         let sound = self.program.check_prices(&prices);
         sound.map_err(|e| format!("node {number}: {e}"))?;
-        let reach = self.program.reach(&prices, &exclusions);
+        let reach = self.program.lagrangian_bound(&prices, &exclusions);
         // The largest bound that is less than the target: costs are whole numbers. No sum of it and
         // of others is to overflow.
         let most = (i128::from(self.target) - 1).checked_mul(one);

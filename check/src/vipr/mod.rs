@@ -5,6 +5,7 @@
 
 pub mod check;
 pub mod model;
+mod mps;
 pub mod parse;
 
 use dashu_int::{IBig, UBig};

@@ -65,10 +65,6 @@ pub struct MipArguments {
     /// Let threads take up nodes as they come: faster, but the tree is another one every time
     #[arg(long)]
     pub opportunistic: bool,
-    /// Searches under different settings that start side by side, each with the same work; the best
-    /// goes on (up to 64) [default: 1]
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(1..=64))]
-    pub race: Option<u8>,
     /// Seed of all random choices [default: 0]
     #[arg(long, value_name = "K")]
     pub seed: Option<u64>,

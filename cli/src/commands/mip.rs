@@ -288,7 +288,6 @@ fn settings(arguments: &MipArguments) -> Result<Settings, Failure> {
     s.threads = worker_threads(threads);
     s.seed = a.seed.unwrap_or(s.seed);
     s.opportunistic |= a.opportunistic;
-    s.race = a.race.map_or(s.race, usize::from);
     s.pool_size = a.pool.map_or(s.pool_size, |k| k as usize);
     exact::apply(&mut s, a);
     s.validate().map_err(failure)?;

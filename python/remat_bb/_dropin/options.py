@@ -14,9 +14,6 @@ LONGEST_SECONDS = 1e8
 SMALLEST_TOLERANCE, LARGEST_TOLERANCE = 1e-10, 1e-3
 """Range of the feasibility and integrality tolerances; others are moved into it."""
 
-MOST_RACERS = 64
-"""Most searches that start side by side."""
-
 _TABLE = {
     "time_limit": "timelimit seconds sec maxseconds maximumseconds maxtime tilim limitstime",
     "gap": "gap miprelgap mipgap ratiogap ratio gaprel relgap allowablefractiongap miprelstop "
@@ -29,7 +26,6 @@ _TABLE = {
     "iteration_limit": "iterationlimit simplexiterationlimit maxiter maxiterations maxnumiteration",
     "work_limit": "worklimit",
     "cutoff": "cutoff",
-    "race": "race concurrentmip",
     "presolve": "presolve preprocess",
     "cuts": "cuts",
     "heuristics": "heuristics heuristicsonoff mipheuristiceffort",
@@ -48,15 +44,14 @@ _NAMES = {name: field for field, names in _TABLE.items() for name in names.split
 
 # Options that choose a way of working, not a result: they are taken without a word.
 _IGNORED = frozenset(
-    "mipfocus numericfocus crossover presos1bigm presos2bigm integralityfocus nodefilestart "
-    "nodefiledir softmemlimit memlimit infunbdinfo dualreductions reoptimize qcpdual nonconvex "
-    "displayinterval symmetry varbranch branchdir parallel highsdebuglevel simplexscalestrategy "
-    "simplexdualedgeweightstrategy ipmoptimalitytolerance ipmiterationlimit runcrossover "
-    "mipdetectsymmetry timemode keepfiles path strong warmstart mipstart startnodelimit "
-    "branch printingoptions env envoptions manageenv savefile usequadobj scaling "
-    "automaticscaling premiqcpmethod prepasses aggregate prefeasibility "
-    "objectivebound objectivetarget lazyconstraints precrush outputsolution "
-    "writesolutiontofile".split()
+    "mipfocus concurrentmip numericfocus crossover presos1bigm presos2bigm integralityfocus "
+    "nodefilestart nodefiledir softmemlimit memlimit infunbdinfo dualreductions reoptimize "
+    "qcpdual nonconvex displayinterval symmetry varbranch branchdir parallel highsdebuglevel "
+    "simplexscalestrategy simplexdualedgeweightstrategy ipmoptimalitytolerance ipmiterationlimit "
+    "runcrossover mipdetectsymmetry timemode keepfiles path strong warmstart mipstart "
+    "startnodelimit branch printingoptions env envoptions manageenv savefile usequadobj scaling "
+    "automaticscaling premiqcpmethod prepasses aggregate prefeasibility objectivebound "
+    "objectivetarget lazyconstraints precrush outputsolution writesolutiontofile".split()
 )
 
 _OFF = {"off", "no", "false", "none", "0"}
@@ -91,7 +86,6 @@ class Settings:
     iteration_limit: int | None = None
     work_limit: int | None = None
     cutoff: float | None = None
-    race: int | None = None
     presolve: Any = None
     cuts: Any = None
     heuristics: Any = None
@@ -151,8 +145,6 @@ class Settings:
                 given[name] = int(float(value))
         if self.cutoff is not None and math.isfinite(float(self.cutoff)):
             given["cutoff"] = float(self.cutoff)
-        if self.race is not None:
-            given["race"] = min(max(1, int(self.race)), MOST_RACERS)
         for name in ("presolve", "cuts", "heuristics", "recognise"):
             value = getattr(self, name)
             if value is not None:

@@ -74,7 +74,7 @@ WLSTokenRefresh float 0.9 0 1
 """
 
 _USED = {
-    *("BestBdStop", "BestObjStop", "ConcurrentMIP", "Cutoff", "Cuts", "DualReductions"),
+    *("BestBdStop", "BestObjStop", "Cutoff", "Cuts", "DualReductions"),
     *("FeasibilityTol", "Heuristics", "InfUnbdInfo", "IntFeasTol", "IterationLimit"),
     *("LazyConstraints", "LogFile", "LogToConsole", "MemLimit", "Method", "MIPGap"),
     *("MIPGapAbs", "NodeLimit", "ObjNumber", "OptimalityTol", "OutputFlag", "PoolGap"),

@@ -105,7 +105,6 @@ class Solving(Callbacks):
             "memory_limit": None if memory >= INFINITE else int(memory * 1e9),
             "cutoff": None if abs(cutoff) >= INFINITE else cutoff,
             "pool_size": min(pool, 100_000),
-            "race": values["ConcurrentMIP"],
             "presolve": values["Presolve"] != 0,
             "cuts": values["Cuts"] != 0,
             "heuristics": values["Heuristics"] > 0,

@@ -224,8 +224,6 @@ impl Program {
     ///         programs, of both in deterministic units, and in bytes of open nodes.
     ///     cutoff: Only better points are wanted.
     ///     pool_size: Number of points found that are kept.
-    ///     race: Searches under different settings that start side by side, each with the same work;
-    ///         the best goes on. Up to 64.
     ///     starts: Points by handle to start from.
     ///     hints: A point as a start that is tried after those. Of starts and hints that have NaN,
     ///         the rest is searched for with the numbers fixed.
@@ -258,7 +256,7 @@ impl Program {
     ///     InvalidArgument: names the setting.
     #[pyo3(signature = (*, time_limit = None, gap = None, absolute_gap = None, threads = None, seed = None,
         node_limit = None, iteration_limit = None, work_limit = None, memory_limit = None, cutoff = None,
-        pool_size = None, race = None, starts = None, hints = None, objectives = None, best_points = false,
+        pool_size = None, starts = None, hints = None, objectives = None, best_points = false,
         pool_gap = None, pool_absolute_gap = None, presolve = true, cuts = true, heuristics = true, recognise = true, exact = false,
         algorithm = "auto", feasibility_tolerance = None, integrality_tolerance = None,
         optimality_tolerance = None, stop = None, on_progress = None, on_point = None,
@@ -278,7 +276,6 @@ impl Program {
         memory_limit: Option<Bound<'_, PyAny>>,
         cutoff: Option<Bound<'_, PyAny>>,
         pool_size: Option<Bound<'_, PyAny>>,
-        race: Option<Bound<'_, PyAny>>,
         starts: Option<Bound<'_, PyAny>>,
         hints: Option<Bound<'_, PyAny>>,
         objectives: Option<Bound<'_, PyAny>>,
@@ -324,7 +321,6 @@ impl Program {
             &mut mip.pool_size,
             whole_if_given("pool_size", pool_size.as_ref())?,
         );
-        replace(&mut mip.race, whole_if_given("race", race.as_ref())?);
         (mip.presolve, mip.cuts, mip.heuristics) = (presolve, cuts, heuristics);
         let tolerance =
             |name, value: Option<Bound<'_, PyAny>>| number_if_given(name, value.as_ref());

@@ -50,11 +50,10 @@ def test_values_are_moved_into_their_ranges() -> None:
     }
     for no_limit in (math.inf, 1e100, 1e20):
         assert taken(TimeLimit=no_limit) == {}
-    assert taken(TimeLimit=-1, gap=7.0, Threads=0, Seed=-4, ConcurrentMIP=100) == {
+    assert taken(TimeLimit=-1, gap=7.0, Threads=0, Seed=-4) == {
         "time_limit": 0.0,
         "gap": 1.0,
         "seed": 4,
-        "race": 64,
     }
     assert taken(time_limit="5m", node_limit=math.inf, cutoff=math.inf) == {"time_limit": "5m"}
 

@@ -2,8 +2,8 @@
 //! it, although it is better than what is known, is a defect that shows at once (the idea of
 //! HiGHS's `HighsDebugSol`).
 
-use crate::mip::clauses::Literal;
 use crate::mip::domain::Domain;
+use crate::mip::domain::clauses::Literal;
 use crate::mip::presolve::Postsolve;
 use crate::mip::problem::Problem;
 use crate::mip::relaxation::ExtraRow;

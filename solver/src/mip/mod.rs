@@ -30,50 +30,38 @@
 mod branching;
 mod certificate;
 mod check;
-mod clauses;
 mod cliques;
 mod clock;
-mod confirm;
-mod conflict;
 mod control;
 mod cuts;
 mod debug_solution;
 mod domain;
-mod elimination;
 mod exact;
 mod extend;
 mod heuristics;
-mod implications;
-mod lattice;
-mod mapped;
 mod outcome;
-mod packed;
 mod presolve;
 mod problem;
-mod race;
 mod relaxation;
 mod root;
-mod safe;
+mod run;
 mod search;
 mod settings;
 mod solver;
-mod spill;
-mod state_file;
+mod state;
 mod statistics;
-mod steps;
 mod symmetry;
 mod tree;
 mod watch;
 mod worker;
 
-pub use branching::Decision;
 pub use branching::split::{IntegerExpressions, OrderedGroups};
 pub use check::{Refusal, check_point};
 pub use control::{Checkpoint, Control, NodeChange, NodeEvent, Observer, Progress};
 pub use extend::{
-    BestBound, BestEstimate, BranchingRule, CutRow, CutSink, DepthFirst, Heuristic, Needs,
-    NodeSelector, NodeSummary, NodeView, PresolveEffect, PresolveStep, Propagator, Separator,
-    SolutionSink, WayBack,
+    BestBound, BestEstimate, BranchingRule, CutRow, CutSink, Decision, DepthFirst, Heuristic,
+    Needs, NodeSelector, NodeSummary, NodeView, PresolveEffect, PresolveStep, Propagator,
+    Separator, SolutionSink, WayBack,
 };
 pub use outcome::{ExactClaim, FileProblems, Info, Solution, SolveError, SolveResult, SolveStatus};
 pub use settings::{Confirmation, Limits, NodeSelection, Settings};

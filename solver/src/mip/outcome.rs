@@ -1,7 +1,7 @@
 //! Outcome of a solve, and what was counted on the way.
 
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Reason why a solve ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,4 +176,14 @@ pub enum SolveError {
         /// Description of the right values.
         expected: &'static str,
     },
+}
+
+impl SolveError {
+    /// A problem with a file.
+    pub(crate) fn file(path: &Path, problem: impl ToString) -> SolveError {
+        SolveError::File {
+            path: path.to_path_buf(),
+            problem: problem.to_string(),
+        }
+    }
 }

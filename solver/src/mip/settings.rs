@@ -159,12 +159,6 @@ pub struct Settings {
     pub pool_size: usize,
     /// Most lanes of a parallel round. The tree does depend on it.
     pub round_width: usize,
-    /// Searches under different settings that start side by side, each with the same work; the best
-    /// goes on. 1 is none. The tree depends on it, not on the threads. Ignored in a search that goes
-    /// on from a state, and where nodes are watched.
-    pub race: usize,
-    /// Ticks of a search in the first leg of a race; every further leg is twice as long.
-    pub race_ticks: u64,
     /// Points to start from, one number per column of the model; unusable ones are ignored.
     #[serde(skip)]
     pub starts: Vec<Vec<f64>>,
@@ -212,8 +206,6 @@ impl Default for Settings {
             opportunistic: false,
             pool_size: 1,
             round_width: 4,
-            race: 1,
-            race_ticks: 200_000_000,
             starts: Vec::new(),
             debug_solution: None,
             nesting: 0,
@@ -224,9 +216,6 @@ impl Default for Settings {
 
 /// Largest number of threads, in every command.
 pub const MOST_THREADS: usize = 1024;
-
-/// Most searches of a race: each holds the whole program.
-const MOST_RACERS: usize = 64;
 
 impl Settings {
     /// Ticks at which a restricted program ends wherever it is; other searches end between plunges.
@@ -250,7 +239,7 @@ impl Settings {
         let tolerance = |v: f64| (1e-10..=1e-3).contains(&v);
         let count = |high: usize| move |v: f64| (1.0..=high as f64).contains(&v);
         type Check<'a> = (&'static str, f64, &'a dyn Fn(f64) -> bool, &'static str);
-        let checks: [Check<'_>; 12] = [
+        let checks: [Check<'_>; 11] = [
             (
                 "relative_gap",
                 self.relative_gap,
@@ -316,12 +305,6 @@ impl Settings {
                 self.round_width as f64,
                 &count(255),
                 "a number from 1 to 255",
-            ),
-            (
-                "race",
-                self.race as f64,
-                &count(MOST_RACERS),
-                "a number from 1 to 64",
             ),
         ];
         for (name, value, is_right, expected) in checks {

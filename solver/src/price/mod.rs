@@ -39,7 +39,7 @@ mod work;
 pub use branching::{Branch, INTEGRALITY_TOLERANCE, Open, fraction, most_promising};
 pub use fixed_point::{FIXED_ONE, Number, fixed_duals, most_below, rounded_up, worth};
 pub use incumbents::{Incumbents, PrimalHeuristic};
-pub use master::{Journal, Master};
+pub use master::Master;
 pub use priced::{Candidate, Priced};
 pub use program::{
     Branching, Columns, Pricing, Program, RowLimits, RowTraits, Rows, Sense, Separation,

@@ -4,7 +4,7 @@ use super::master::Basics;
 use super::relaxation::{ApproachSettings, CutEffort, RelaxEnd, Relaxation, Tail, Until};
 use super::tree::proof::Recorder;
 use super::tree::warm::Warm;
-use super::{Incumbents, Journal, Program, SeparationSettings, TreeProof};
+use super::{Incumbents, Program, SeparationSettings, TreeProof};
 use remat_lp::{ModelError, Settings};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -30,9 +30,6 @@ pub struct RootSettings {
     /// Rows slack and columns dear for so many solves are dropped, earlier while cutting is eager;
     /// 0 for never.
     pub purge_age: u32,
-    /// Rows are added before columns are priced, so that every solve is either dual or primal
-    /// feasible at the start.
-    pub alternate: bool,
     /// Tail at which eager cutting ends. Its first value is that of a relaxation without most of its
     /// rows, so that much of what is gained since is not owed to cuts; and the value of large
     /// programs, for which the cuts of a round are few, stands still for many rounds before it goes
@@ -69,7 +66,6 @@ impl Default for RootSettings {
             resource_rows_per_group: 2,
             resource_rows_per_round: 200,
             purge_age: 10,
-            alternate: false,
             eager_tail: Tail {
                 rounds: 20,
                 of_value: 4e-7,
@@ -203,10 +199,9 @@ impl<P: Program> Root<P> {
     pub fn solve(
         program: Arc<P>,
         settings: &RootSettings,
-        journal: Option<Box<dyn Journal>>,
         incumbents: &Incumbents<P>,
     ) -> Result<Self, ModelError> {
-        let relax = Relaxation::new(program, settings.clone(), journal)?;
+        let relax = Relaxation::new(program, settings.clone())?;
         Root::work_on(relax, settings, incumbents)
     }
 
@@ -220,7 +215,7 @@ impl<P: Program> Root<P> {
         incumbents: &Incumbents<P>,
         start: RootStart<P>,
     ) -> Result<Self, ModelError> {
-        let mut relax = Relaxation::new(program, settings.clone(), None)?;
+        let mut relax = Relaxation::new(program, settings.clone())?;
         let (rows, duals): (Vec<P::Row>, Vec<f64>) = start.proof.into_iter().unzip();
         relax.adopt(&rows, &duals);
         incumbents.prove(relax.bound);

@@ -87,7 +87,7 @@ pub fn solve<P: Rounding>(
         rounded.offer(start, &incumbents);
     }
     let tree = pool.install(|| {
-        let root = Root::solve(program.clone(), &settings.root, None, &incumbents)?;
+        let root = Root::solve(program.clone(), &settings.root, &incumbents)?;
         search(root, &settings.tree, &incumbents, &rounded)
     })?;
     Ok(Solved {

@@ -44,12 +44,6 @@ fn random_settings(dice: &mut Dice) -> Settings {
         opportunistic: dice.chance(50),
         pool_size: dice.range(1, 4) as usize,
         seed: dice.0.next_u64(),
-        race: if dice.chance(10) {
-            dice.range(2, 5) as usize
-        } else {
-            1
-        },
-        race_ticks: 1 << dice.range(6, 18),
         ..Settings::default()
     }
 }

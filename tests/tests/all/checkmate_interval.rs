@@ -308,7 +308,6 @@ fn root_bounds_are_below_the_optimum_of_small_graphs_with_and_without_cuts() {
         let purge_age = [0, 1, 3][round % 3];
         let settings = RootSettings {
             purge_age,
-            alternate: round % 4 == 0,
             ..Default::default()
         };
         let root = root_bound(&instance, budget, &settings).unwrap();
@@ -356,7 +355,7 @@ fn intervals_of_schedules_change_nothing_but_the_way() {
             if offered {
                 incumbents.offer(Interval::of_schedule(&graph, &schedule));
             }
-            let root = Root::solve(graph.clone(), &settings, None, &incumbents).unwrap();
+            let root = Root::solve(graph.clone(), &settings, &incumbents).unwrap();
             root.into_bound()
         });
         assert_eq!(with.status, RootStatus::Converged, "round {round}");

@@ -2,7 +2,7 @@
 //! workspaces of recomputations, by-products that come with their parents, nodes that are never
 //! recomputed.
 
-use remat_check::proof::{parse, tree as checker};
+use remat_check::proof as checker;
 use remat_formulations::anneal::{CheckmateLandscape, CheckmateState};
 use remat_formulations::bound::{knapsack_bound, smallest_budget};
 use remat_formulations::checkmate::original::{Original, OriginalError, Stages};
@@ -88,7 +88,7 @@ fn every_budget_has_the_optimum_of_enumeration_and_a_proof_of_it() {
             let below = |best| combinatorial.as_ref().is_ok_and(|b| b.cost <= best);
             assert!(best.is_none_or(below), "{at}");
             let proof = found.proof.as_ref().unwrap();
-            let parsed = parse::parse(proof.text()).unwrap();
+            let parsed = checker::parse(proof.text()).unwrap();
             checker::check(&parsed, &instance).unwrap_or_else(|e| panic!("{at}: {e}"));
             assert!(
                 proof
@@ -229,7 +229,7 @@ fn a_proof_holds_for_the_instance_with_its_fields_alone() {
         let stripped = graphs::with_like_runs(&instance);
         for budget in budgets(&instance).step_by(3) {
             let proof = proven(&instance, budget).proof.unwrap();
-            let parsed = parse::parse(proof.text()).unwrap();
+            let parsed = checker::parse(proof.text()).unwrap();
             let other = brute::optimum(&stripped, budget);
             let accepted = checker::check(&parsed, &stripped).is_ok();
             let holds = match proof.bound() {

@@ -2,7 +2,7 @@
 //! find the optimum itself.
 
 use crate::forged::Verdicts;
-use remat_check::proof::{Proof, parse, tree as checker};
+use remat_check::proof::{self as checker, Proof};
 use remat_formulations::checkmate::CheckmateGraph;
 use remat_formulations::checkmate::interval::tree_proof;
 use remat_instances::Instance;
@@ -51,7 +51,7 @@ fn tree_of(
     };
     let alone = Alone::new(instance, &graph, budget_bytes);
     let incumbents = Incumbents::default();
-    let root = Root::solve(graph.clone(), &root, None, &incumbents).unwrap();
+    let root = Root::solve(graph.clone(), &root, &incumbents).unwrap();
     let outcome = search(root, &settings, &incumbents, &alone).unwrap();
     (outcome, incumbents.best())
 }
@@ -128,7 +128,7 @@ fn beyond_its_gap_the_tree_comes_to_the_optimum() {
             };
             let incumbents = Incumbents::default();
             incumbents.found(optimum + optimum / 3);
-            let root = Root::solve(graph.clone(), &root, None, &incumbents).unwrap();
+            let root = Root::solve(graph.clone(), &root, &incumbents).unwrap();
             let outcome = search(root, &settings, &incumbents, &onwards).unwrap();
             assert_eq!(outcome.end, TreeEnd::Closed, "round {round}: {outcome:?}");
             assert!(outcome.bound <= optimum, "round {round}: {outcome:?}");
@@ -232,7 +232,7 @@ fn proofs_of_trees_are_accepted_and_prove_the_optimum() {
         let proof = proof(&instance, budget, &outcome);
         // Without an optimum, no schedule fits.
         assert_eq!(proof.bound(), best, "round {round}");
-        let read = parse::parse(proof.text()).unwrap();
+        let read = checker::parse(proof.text()).unwrap();
         let counts = checker::check(&read, &instance)
             .unwrap_or_else(|e| panic!("round {round}: {e}\n{}", proof.text()));
         leaves = leaves.max(counts.leaves);
@@ -263,7 +263,7 @@ fn forged_proofs_prove_nothing_false() {
             let claim = format!("claim bound {}", outcome.bound);
             let raised = text.replace(&claim, &format!("claim bound {}", optimum + 1));
             assert_ne!(raised, text, "round {round}");
-            let raised = parse::parse(&raised).unwrap();
+            let raised = checker::parse(&raised).unwrap();
             assert!(checker::check(&raised, &instance).is_err(), "round {round}");
         }
     }

@@ -1,6 +1,6 @@
 //! Proofs in which a number is another one.
 
-use remat_check::proof::{Claim, Proof, parse, tree as checker};
+use remat_check::proof::{self as checker, Claim, Proof};
 use remat_instances::instance::Instance;
 use remat_tests::graphs::Numbers;
 use std::collections::BTreeSet;
@@ -44,7 +44,7 @@ impl Verdicts {
             let mut forged: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
             forged[at] = words[at].replace(words[at].trim(), &other.to_string());
             let forged = forged.concat();
-            let verdict = parse::parse(&forged)
+            let verdict = checker::parse(&forged)
                 .and_then(|proof| checker::check(&proof, instance).map(|_| proof));
             let proof = match verdict {
                 Ok(proof) => proof,

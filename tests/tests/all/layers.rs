@@ -1,7 +1,7 @@
 //! Networks of equal layers: what is carried over from a few of them is right, and leads where the
 //! plain relaxation leads.
 
-use remat_check::proof::{parse, tree as checker};
+use remat_check::proof as checker;
 use remat_formulations::AnyFormulation;
 use remat_formulations::bound::smallest_budget;
 use remat_formulations::checkmate::CheckmateFormulation;
@@ -64,7 +64,7 @@ fn bounds<F: Formulation>(formulation: &F, spec: &str, percent: u64) -> [f64; 3]
     let (start, told) = carried(&problem, &program);
     let carried = told.bound();
     let settings = RootSettings::default();
-    let plain = Root::solve(program.clone(), &settings, None, &Incumbents::default()).unwrap();
+    let plain = Root::solve(program.clone(), &settings, &Incumbents::default()).unwrap();
     let warm = Root::solve_from(program, &settings, &told, start).unwrap();
     let bounds = [carried, warm.safe_bound(), plain.safe_bound()].map(|b| b as f64);
     println!(
@@ -183,7 +183,7 @@ fn has_bounds_that_the_judge_accepts(instance: Instance, percent: u64, stacks: u
     assert!(root.safe_bound() > least);
     let proof = problem.proof(&program, &root.proof()).unwrap();
     assert_eq!(proof.bound(), Some(root.safe_bound()));
-    let parsed = parse::parse(proof.text()).unwrap();
+    let parsed = checker::parse(proof.text()).unwrap();
     checker::check(&parsed, formulation.instance()).unwrap();
     let known = problem.known(&Watch::new(&Settings::default(), &()));
     let cost = known.iter().map(|found| found.cost).min().unwrap();
@@ -217,7 +217,7 @@ fn schedules_meet_what_is_carried(instance: Instance, percent: u64, stacks: usiz
     let nodes = vec![root];
     let proof = problem.proof(&program, &TreeProof { rows, nodes }).unwrap();
     assert_eq!(proof.bound(), Some(bound));
-    let parsed = parse::parse(proof.text()).unwrap();
+    let parsed = checker::parse(proof.text()).unwrap();
     checker::check(&parsed, formulation.instance()).unwrap();
     let known = problem.known(&Watch::new(&settings, &()));
     assert!(!known.is_empty());

@@ -2,7 +2,7 @@
 //! with them.
 
 use crate::forged::Verdicts;
-use remat_check::proof::{Proof, parse, tree as checker};
+use remat_check::proof::{self as checker, Proof};
 use remat_formulations::AnyFormulation;
 use remat_formulations::offload::CopyPhase;
 use remat_formulations::offload::exact::{ExactOutcome, ExactSearch, ExactSettings};
@@ -86,7 +86,7 @@ fn proven(
 }
 
 fn verdict(text: &str, instance: &Instance) -> Result<checker::Counts, String> {
-    checker::check(&parse::parse(text)?, instance)
+    checker::check(&checker::parse(text)?, instance)
 }
 
 /// Kinds of rows and branchings of a proof.

@@ -44,4 +44,5 @@ mod recognise;
 mod recognise_monet;
 mod reorder;
 mod results;
+mod rooms;
 mod strategies;

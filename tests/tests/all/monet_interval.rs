@@ -404,7 +404,7 @@ fn the_tree_ends_at_the_optimum_of_the_published_program() {
             ..settings
         };
         let incumbents = Incumbents::default();
-        let root = Root::solve(graph.clone(), &root, None, &incumbents).unwrap();
+        let root = Root::solve(graph.clone(), &root, &incumbents).unwrap();
         let tree = search(root, &settings, &incumbents, &found).unwrap();
         let best = optimum(&instance, budget);
         match best {

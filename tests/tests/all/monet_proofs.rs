@@ -1,7 +1,7 @@
 //! Proofs of MONeT's bounds: written by the tree, judged by a checker that shares nothing with it.
 
 use crate::forged::Verdicts;
-use remat_check::proof::{Proof, parse, tree as checker};
+use remat_check::proof::{self as checker, Proof};
 use remat_formulations::monet::interval::{MonetGraph, Point, tree_proof};
 use remat_instances::instance::{CostUnit, InstanceData, Node, NodeId, passing_in_plain_order};
 use remat_instances::{Instance, simulate};
@@ -51,7 +51,7 @@ fn solved(
         ..TreeSettings::default()
     };
     let incumbents = Incumbents::default();
-    let root = Root::solve(graph.clone(), &root, None, &incumbents).unwrap();
+    let root = Root::solve(graph.clone(), &root, &incumbents).unwrap();
     let tree = search(root, &settings, &incumbents, &Rounded(&graph)).unwrap();
     let proof = tree_proof(instance, budget, &graph, tree.proof.as_ref().unwrap());
     (tree, proof, incumbents.best())
@@ -110,7 +110,7 @@ fn kinds(text: &str, seen: &mut BTreeMap<String, usize>) {
 }
 
 fn verdict(text: &str, instance: &Instance) -> Result<checker::Counts, String> {
-    checker::check(&parse::parse(text)?, instance)
+    checker::check(&checker::parse(text)?, instance)
 }
 
 #[test]
@@ -358,7 +358,7 @@ fn roots_of_published_instances_have_proofs() {
             cut_rounds: 3,
             ..RootSettings::default()
         };
-        let root = Root::solve(graph.clone(), &settings, None, &Incumbents::default()).unwrap();
+        let root = Root::solve(graph.clone(), &settings, &Incumbents::default()).unwrap();
         let proof = tree_proof(&instance, budget, &graph, &root.proof());
         assert_eq!(proof.bound(), Some(root.safe_bound()), "{name}");
         let counts = verdict(proof.text(), &instance).unwrap_or_else(|e| panic!("{name}: {e}"));

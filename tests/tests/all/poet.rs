@@ -380,7 +380,7 @@ fn prices_are_those_of_coefficients_and_bounds_hold() {
         }
         let (settings, incumbents) = (RootSettings::default(), Incumbents::default());
         let base = graph.base_cost();
-        let root = Root::solve(Arc::new(graph), &settings, None, &incumbents).unwrap();
+        let root = Root::solve(Arc::new(graph), &settings, &incumbents).unwrap();
         assert!(root.safe_bound() <= cost, "seed {seed}");
         bounds += u32::from(root.safe_bound() > base);
     }

@@ -1,7 +1,7 @@
 //! Results of a step (`"result": true`): in memory at its end, in every program and proof, and costs
 //! with decimals beside them.
 
-use remat_check::proof::{parse, tree as checker};
+use remat_check::proof as checker;
 use remat_formulations::AnyFormulation;
 use remat_formulations::bound::smallest_budget;
 use remat_instances::{Instance, Semantics, read_bytes, simulate, write_instance};
@@ -61,7 +61,7 @@ fn every_budget_has_the_optimum_of_enumeration_and_a_proof_of_it() {
         dearer += u32::from(best.is_some_and(|cost| cost > instance.base_cost()));
         assert_eq!(outcome.status == Status::Infeasible, best.is_none());
         let proof = outcome.proof.unwrap();
-        checker::check(&parse::parse(proof.text()).unwrap(), &instance).unwrap();
+        checker::check(&checker::parse(proof.text()).unwrap(), &instance).unwrap();
         assert!(
             proof.bound().is_none_or(|bound| Some(bound) <= best),
             "{budget} B"
@@ -123,7 +123,7 @@ fn by_products_of_the_backward_pass_have_the_optimum_of_enumeration() {
             assert_eq!(outcome.cost(), best, "{budget} B");
             dearer += u32::from(best.is_some_and(|cost| cost > step.base_cost()));
             let proof = outcome.proof.unwrap();
-            checker::check(&parse::parse(proof.text()).unwrap(), &step).unwrap();
+            checker::check(&checker::parse(proof.text()).unwrap(), &step).unwrap();
         }
         assert!(dearer > 0);
     }

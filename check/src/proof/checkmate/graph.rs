@@ -1,7 +1,18 @@
 //! Costs, sizes and readers, as a proof talks about them.
 
-use crate::proof::envelope::Holder;
 use remat_instances::Instance;
+
+/// Memory that is not there from one stage to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Bytes that are taken.
+    pub bytes: u64,
+    /// First stage without them: the holder is computed before its node.
+    pub from: u32,
+    /// The last such stage, behind whose node the holder is read; `None` for one that is read by
+    /// the last node that is no by-product.
+    pub until: Option<u32>,
+}
 
 /// A graph and the memory its tensors may take together.
 pub struct Graph {

@@ -1,4 +1,5 @@
-//! Checkmate's program, as proofs talk about it (`docs/proof.md`).
+//! Checkmate's program, as proofs talk about it (`docs/proof/intervals.md`,
+//! `docs/proof/paths.md`).
 //!
 //! | module | concept |
 //! |---|---|
@@ -11,13 +12,18 @@
 pub mod cover;
 mod graph;
 mod lives;
-pub(super) mod read;
+mod read;
 pub(super) mod rows;
 
-use super::{Branch, Program};
+use super::claim::Claim;
+use super::text::ProofLine;
+use super::theory::{Branch, Theory};
+use super::tree::{Counts, Evidence, check_too_small, check_tree};
 use cover::Cover;
 pub(super) use graph::Graph;
+pub use graph::Holder;
 use lives::{LifeExclusions, Lives};
+pub(super) use read::{quantity_of, row_of};
 use remat_instances::Instance;
 use rows::Prices;
 
@@ -125,9 +131,36 @@ impl Checkmate {
     }
 }
 
-/// Returns whether nothing fits, since a node does not beside its inputs and what is always there.
-pub(super) fn is_too_small(instance: &Instance, budget_bytes: u64, node: u32) -> bool {
-    Graph::new(instance, budget_bytes).is_none_or(|graph| graph.is_too_small(node))
+/// Checks a proof about an instance within a budget.
+///
+/// # Errors
+/// The first thing that is wrong, in words.
+pub(super) fn check(
+    instance: &Instance,
+    budget_bytes: u64,
+    claim: Claim,
+    evidence: &Evidence<Row, Quantity>,
+) -> Result<Counts, String> {
+    match Graph::new(instance, budget_bytes) {
+        Some(graph) => check_graph(graph, claim, evidence),
+        // The memory that is always there exceeds the budget: nothing fits, whatever the claim.
+        None => Ok(Counts::default()),
+    }
+}
+
+/// Checks a proof about a graph.
+///
+/// # Errors
+/// As [`check`].
+pub(super) fn check_graph(
+    graph: Graph,
+    claim: Claim,
+    evidence: &Evidence<Row, Quantity>,
+) -> Result<Counts, String> {
+    match claim {
+        Claim::TooSmall(node) => check_too_small(graph.is_too_small(node), node),
+        _ => check_tree(&Checkmate::of(graph), claim, evidence),
+    }
 }
 
 /// The worth of a node's multipliers.
@@ -136,11 +169,19 @@ pub struct NodePrices {
     one: i128,
 }
 
-impl Program for Checkmate {
+impl Theory for Checkmate {
     type Row = Row;
     type Quantity = Quantity;
     type Prices = NodePrices;
     type Exclusions = LifeExclusions;
+
+    fn read_row(line: &mut ProofLine<'_>) -> Result<Row, String> {
+        read::row(line)
+    }
+
+    fn read_quantity(line: &mut ProofLine<'_>) -> Result<Quantity, String> {
+        read::quantity(line)
+    }
 
     fn branch(row: &Row) -> Option<&Branch<Quantity>> {
         match row {
@@ -182,7 +223,7 @@ impl Program for Checkmate {
     }
 
     /// The right sides and, for each tensor, the cheapest life.
-    fn reach(&self, prices: &NodePrices, exclusions: &LifeExclusions) -> Option<i128> {
+    fn lagrangian_bound(&self, prices: &NodePrices, exclusions: &LifeExclusions) -> Option<i128> {
         let lives = (0..self.graph.len()).map(|i| self.lives(prices, exclusions, i).least());
         Some(self.base * prices.one + prices.prices.worth + lives.sum::<i128>())
     }

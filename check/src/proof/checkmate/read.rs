@@ -1,7 +1,8 @@
 //! Rows and quantities as they are written.
 
 use super::{Counted, Cover, Path, Quantity, Row};
-use crate::proof::parse::{ProofLine, branch};
+use crate::proof::text::ProofLine;
+use crate::proof::theory::read_branch;
 
 /// Reads the row of a line.
 ///
@@ -50,7 +51,7 @@ pub fn row_of(kind: &str, line: &mut ProofLine<'_>) -> Result<Row, String> {
             companions: line.list(|l| Ok((l.number("a stage")?, l.number("a node")?)))?,
             other_bytes: line.number("bytes")?,
         },
-        "branch" => Row::Branch(branch(line, quantity)?),
+        "branch" => Row::Branch(read_branch(line, quantity)?),
         other => {
             return line.refuse(
                 other,

@@ -180,7 +180,6 @@ impl Prices {
     }
 
     fn add(&mut self, graph: &Graph, row: &Row, y: i128) -> Option<()> {
-        let bytes = |k: u32| i128::from(graph.bytes[k as usize]);
         match row {
             Row::Need { node, reader } => {
                 self.count(y, 2)?;
@@ -204,21 +203,7 @@ impl Prices {
                 self.starts[*node as usize].push((stage, stage, -y));
             }
             Row::Memory { stage, node, unit } => {
-                let working = graph.working.iter().zip(&graph.working_again);
-                let all: u128 = working.map(|(a, b)| u128::from(*a.max(b))).sum();
-                self.count(y, 2 * all + u128::from(graph.capacity))?;
-                let (stage, node) = (*stage as usize, *node as usize);
-                let size = |bytes: u64| i128::from(rounded(graph.capacity, *unit, bytes));
-                let gauge = self.gauge(graph, *unit);
-                gauge.before[graph.event(stage, node) + 1] += y;
-                let mut room = size(graph.capacity);
-                if stage == node {
-                    room -= size(graph.working[node]);
-                } else {
-                    let scratch = size(graph.working_again[node]) - size(graph.bytes[node]);
-                    self.starts[node].push((stage, stage, -y * scratch));
-                }
-                self.worth -= y * room;
+                self.add_memory(graph, (*stage as usize, *node as usize), *unit, y)?;
             }
             Row::Cover(cover) => {
                 let weights: u128 = cover.weights.iter().map(|w| u128::from(w.1)).sum();
@@ -248,37 +233,7 @@ impl Prices {
                 staying,
                 companions,
                 other_bytes,
-            } => {
-                let source = path.nodes[0];
-                let need = i128::from(graph.need_again(source));
-                let staying_bytes: i128 = staying.iter().map(|&k| bytes(k)).sum();
-                let beside: i128 = companions.iter().map(|g| bytes(g.1)).sum();
-                let room = i128::from(graph.capacity) - need - i128::from(*other_bytes) + beside;
-                let weight = 2 * staying_bytes + beside + room.abs();
-                let crossing = need * path.nodes.len() as i128;
-                self.count(y, (weight + crossing).unsigned_abs())?;
-                let (from, reader) = (path.from as usize, path.reader as usize);
-                for &k in staying {
-                    let event = graph.event(reader, source as usize);
-                    self.covers[k as usize].push((event, -y * bytes(k)));
-                    // Behind (from, source), up to (reader, source).
-                    let (first, end) = match k < source {
-                        true => (from + 1, reader + 1),
-                        false => (from, reader),
-                    };
-                    if first < end {
-                        self.starts[k as usize].push((first, end - 1, y * bytes(k)));
-                    }
-                }
-                for &(stage, k) in companions {
-                    let event = graph.event(stage as usize, source as usize);
-                    self.covers[k as usize].push((event, -y * bytes(k)));
-                }
-                for &i in &path.nodes {
-                    self.crosses[i as usize].push((from, y * need));
-                }
-                self.worth -= y * room;
-            }
+            } => self.add_path_memory(graph, path, (staying, companions, *other_bytes), y)?,
             Row::Branch(branch) => {
                 let nodes = &branch.quantity.nodes;
                 self.count(y, nodes.len() as u128 + u128::from(branch.count))?;
@@ -297,6 +252,70 @@ impl Prices {
                 self.worth += y * i128::from(branch.count);
             }
         }
+        Some(())
+    }
+
+    fn add_memory(
+        &mut self,
+        graph: &Graph,
+        (stage, node): (usize, usize),
+        unit: u64,
+        y: i128,
+    ) -> Option<()> {
+        let working = graph.working.iter().zip(&graph.working_again);
+        let all: u128 = working.map(|(a, b)| u128::from(*a.max(b))).sum();
+        self.count(y, 2 * all + u128::from(graph.capacity))?;
+        let size = |bytes: u64| i128::from(rounded(graph.capacity, unit, bytes));
+        let gauge = self.gauge(graph, unit);
+        gauge.before[graph.event(stage, node) + 1] += y;
+        let mut room = size(graph.capacity);
+        if stage == node {
+            room -= size(graph.working[node]);
+        } else {
+            let scratch = size(graph.working_again[node]) - size(graph.bytes[node]);
+            self.starts[node].push((stage, stage, -y * scratch));
+        }
+        self.worth -= y * room;
+        Some(())
+    }
+
+    fn add_path_memory(
+        &mut self,
+        graph: &Graph,
+        path: &Path,
+        (staying, companions, other_bytes): (&[u32], &[(u32, u32)], u64),
+        y: i128,
+    ) -> Option<()> {
+        let bytes = |k: u32| i128::from(graph.bytes[k as usize]);
+        let source = path.nodes[0];
+        let need = i128::from(graph.need_again(source));
+        let staying_bytes: i128 = staying.iter().map(|&k| bytes(k)).sum();
+        let beside: i128 = companions.iter().map(|g| bytes(g.1)).sum();
+        let room = i128::from(graph.capacity) - need - i128::from(other_bytes) + beside;
+        let weight = 2 * staying_bytes + beside + room.abs();
+        let crossing = need * path.nodes.len() as i128;
+        self.count(y, (weight + crossing).unsigned_abs())?;
+        let (from, reader) = (path.from as usize, path.reader as usize);
+        for &k in staying {
+            let event = graph.event(reader, source as usize);
+            self.covers[k as usize].push((event, -y * bytes(k)));
+            // Behind (from, source), up to (reader, source).
+            let (first, end) = match k < source {
+                true => (from + 1, reader + 1),
+                false => (from, reader),
+            };
+            if first < end {
+                self.starts[k as usize].push((first, end - 1, y * bytes(k)));
+            }
+        }
+        for &(stage, k) in companions {
+            let event = graph.event(stage as usize, source as usize);
+            self.covers[k as usize].push((event, -y * bytes(k)));
+        }
+        for &i in &path.nodes {
+            self.crosses[i as usize].push((from, y * need));
+        }
+        self.worth -= y * room;
         Some(())
     }
 

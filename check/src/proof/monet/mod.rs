@@ -1,4 +1,4 @@
-//! MONeT's program, as proofs talk about it (`docs/proof.md`).
+//! MONeT's program, as proofs talk about it (`docs/proof/monet.md`).
 //!
 //! | module | concept |
 //! |---|---|
@@ -16,13 +16,16 @@ mod graph;
 mod lives;
 mod paths;
 mod prices;
-pub(super) mod read;
+mod read;
 mod rows;
 mod valid;
 
 pub use paths::Paths;
 
-use super::{Branch, Program};
+use super::claim::Claim;
+use super::text::ProofLine;
+use super::theory::{Branch, Theory};
+use super::tree::{Counts, Evidence, check_too_small, check_tree};
 use graph::Graph;
 use lives::{Exclusions, Lives};
 use prices::Prices;
@@ -277,25 +280,42 @@ impl Monet {
     }
 }
 
-/// Returns whether nothing fits, since a node, or another one, does not beside what is there with
-/// it in any case.
+/// Checks a proof about an instance within a budget.
 ///
 /// # Errors
-/// An instance without a loss has no such program.
-pub(super) fn is_too_small(
+/// The first thing that is wrong, in words; an instance without a loss has no such program.
+pub(super) fn check(
     instance: &Instance,
     budget_bytes: u64,
-    node: u32,
-) -> Result<bool, String> {
+    claim: Claim,
+    evidence: &Evidence<Row, Quantity>,
+) -> Result<Counts, String> {
     let program = Monet::new(instance, budget_bytes)?;
-    Ok(program.is_none() && (node as usize) < instance.len())
+    if let Claim::TooSmall(node) = claim {
+        // This node, or another one, does not fit beside the memory that is there with it.
+        let is_node = (node as usize) < instance.len();
+        return check_too_small(program.is_none() && is_node, node);
+    }
+    match program {
+        Some(program) => check_tree(&program, claim, evidence),
+        // Something that happens in every schedule exceeds the budget: nothing fits.
+        None => Ok(Counts::default()),
+    }
 }
 
-impl Program for Monet {
+impl Theory for Monet {
     type Row = Row;
     type Quantity = Quantity;
     type Prices = Prices;
     type Exclusions = Exclusions;
+
+    fn read_row(line: &mut ProofLine<'_>) -> Result<Row, String> {
+        read::row(line)
+    }
+
+    fn read_quantity(line: &mut ProofLine<'_>) -> Result<Quantity, String> {
+        read::quantity(line)
+    }
 
     fn branch(row: &Row) -> Option<&Branch<Quantity>> {
         match row {
@@ -326,7 +346,7 @@ impl Program for Monet {
     }
 
     /// The right sides, for each tensor the cheapest life, for each stage the cheapest choice.
-    fn reach(&self, prices: &Prices, exclusions: &Exclusions) -> Option<i128> {
+    fn lagrangian_bound(&self, prices: &Prices, exclusions: &Exclusions) -> Option<i128> {
         let graph = &self.graph;
         let lives = self
             .nodes()
@@ -340,7 +360,7 @@ impl Program for Monet {
     fn exclude(&self, prices: &Prices, most: i128, exclusions: &mut Exclusions) {
         let graph = &self.graph;
         // Nothing is left to be excluded where there is no schedule.
-        let Some(reach) = self.reach(prices, exclusions) else {
+        let Some(reach) = self.lagrangian_bound(prices, exclusions) else {
             return;
         };
         for stage in 1..graph.stages {

@@ -1,7 +1,8 @@
 //! Rows and quantities as they are written.
 
 use super::{Cover, Kind, Paths, Quantity, Row, Turn};
-use crate::proof::parse::{ProofLine, branch};
+use crate::proof::text::ProofLine;
+use crate::proof::theory::read_branch;
 
 /// Reads the row of a line.
 ///
@@ -96,7 +97,7 @@ pub fn row(line: &mut ProofLine<'_>) -> Result<Row, String> {
             most: line.number("a weight")?,
             weights: weights(line)?,
         },
-        "branch" => Row::Branch(branch(line, quantity)?),
+        "branch" => Row::Branch(read_branch(line, quantity)?),
         other => {
             return line.refuse(
                 other,

@@ -3,7 +3,7 @@
 use super::forms::{Atom, Form};
 use super::graph::{Graph, Way};
 use super::paths::{Paths, choice};
-use super::{Kind, Quantity, Row, Turn};
+use super::{Cover, Kind, Quantity, Row, Turn};
 
 /// The form of a row that holds.
 pub fn form(graph: &Graph, row: &Row) -> Form {
@@ -26,19 +26,7 @@ pub fn form(graph: &Graph, row: &Row) -> Form {
             form.starts(*node, *stage..stage + 1, -1);
             form
         }
-        Row::Parent { stage, node, kind } => {
-            let mut form = Form::at_least(0);
-            let parent = graph.parent[*node as usize].unwrap_or(*node);
-            for (i, sign) in [(parent, 1), (*node, -1)] {
-                let counts = |in_place: bool| match kind {
-                    Kind::All => true,
-                    Kind::Plain => !in_place,
-                    Kind::InPlace => in_place,
-                };
-                form.ways(graph, i, *stage, |w| counts(w.in_place), sign);
-            }
-            form
-        }
+        Row::Parent { stage, node, kind } => parent(graph, (*stage, *node), *kind),
         // What is overwritten is neither stored for the next stage nor read by the backward node.
         Row::Overwritten { stage, node } => {
             let mut form = Form::at_least(-1);
@@ -61,38 +49,13 @@ pub fn form(graph: &Graph, row: &Row) -> Form {
             there(graph, *stage, Some(*node), |_| false, &mut form);
             form.rounded(*unit).negated()
         }
-        // Where the node runs all of its passing list is charged by the run, and nothing of it by
-        // storage; where it does not, the row says less than the one without a run.
         Row::Run {
             stage,
             node,
             by_run,
             unit,
-        } => {
-            let mut form = Form::at_least(graph.room[*stage as usize]);
-            let charged = |i: u32| by_run.binary_search(&i).is_ok();
-            there(graph, *stage, Some(*node), charged, &mut form);
-            let own: i64 = by_run.iter().map(|&i| graph.bytes[i as usize]).sum();
-            for (way, start) in graph.ways(*node, *stage).iter().enumerate() {
-                let (node, stage) = (*node, *stage);
-                let atom = Atom::Way { node, stage, way };
-                form.add(atom, own + start.workspace);
-            }
-            form.rounded(*unit).negated()
-        }
-        Row::Backward { stage, unit } => {
-            let mut form = Form::at_least(graph.backward_room[*stage as usize]);
-            there(graph, *stage, None, |_| false, &mut form);
-            match graph.choices[*stage as usize].as_slice() {
-                [only] => form.right -= i128::from(only.workspace),
-                several => {
-                    for (way, choice) in several.iter().enumerate() {
-                        form.require(graph, *stage, &[way], -choice.workspace);
-                    }
-                }
-            }
-            form.rounded(*unit).negated()
-        }
+        } => run(graph, (*stage, *node), by_run, *unit),
+        Row::Backward { stage, unit } => backward(graph, *stage, *unit),
         Row::Path(paths) => {
             let mut form = Form::at_least(0);
             for &i in &paths.stored {
@@ -102,92 +65,27 @@ pub fn form(graph: &Graph, row: &Row) -> Form {
             require(graph, paths, 1, &mut form);
             form
         }
-        // If the source has to be computed from `since` on it is, at a turn at which its need is
-        // charged beside what stays. Otherwise what stays fits at its turn in the last stage.
         Row::PathMemory {
             paths,
             since,
             staying,
             unit,
-        } => {
-            let mut form = Form::at_least(largest_room(graph, paths, *since));
-            let need = graph.need_again(paths.source).max(0);
-            for &k in staying {
-                form.stays(k, *since, upto(paths, k), graph.bytes[k as usize]);
-            }
-            not_due(paths, *since, -need, &mut form);
-            require(graph, paths, -need, &mut form);
-            form.rounded(*unit).negated()
-        }
+        } => path_memory(graph, paths, *since, staying, *unit),
         Row::Either {
             paths,
             room,
             more,
             staying,
             beside,
-        } => {
-            let need = graph.need_again(paths.source);
-            let mut form = Form::at_least(*room);
-            for &(k, part) in beside {
-                form.stored(k, paths.from, part);
-                form.right += i128::from(part);
-            }
-            for &k in staying {
-                form.stays(k, paths.from, upto(paths, k), graph.bytes[k as usize]);
-            }
-            for &i in &paths.stored {
-                form.stored(i, paths.from, graph.bytes[i as usize] + more - need);
-            }
-            for stage in paths.from..=paths.reader {
-                let less = (graph.room[stage as usize] - room).clamp(0, need);
-                form.starts(paths.source, stage..stage + 1, -less);
-            }
-            require(graph, paths, -need, &mut form);
-            form.negated()
-        }
-        Row::Cover(cover) => {
-            let mut form = Form::at_least(-i64::from(cover.most));
-            let turn = match cover.at {
-                Turn::Forward { node } | Turn::Run { node, .. } => Some(node),
-                Turn::Backward { .. } => None,
-            };
-            for &(i, weight) in &cover.weights {
-                form.there(i, turn, cover.stage, -i64::from(weight));
-            }
-            match cover.at {
-                Turn::Forward { .. } => {}
-                Turn::Run {
-                    node,
-                    scratch,
-                    weight,
-                } => {
-                    let counts = |way: &Way| way.workspace >= scratch;
-                    form.ways(graph, node, cover.stage, counts, -i64::from(weight));
-                }
-                Turn::Backward { scratch, weight } => {
-                    let choices = graph.choices[cover.stage as usize].iter().enumerate();
-                    let large = choices.filter(|c| c.1.workspace >= scratch);
-                    let ways: Vec<usize> = large.map(|c| c.0).collect();
-                    form.require(graph, cover.stage, &ways, i64::from(weight));
-                }
-            }
-            form
-        }
+        } => either(graph, paths, (*room, *more), staying, beside),
+        Row::Cover(own) => cover(graph, own),
         Row::PathCover {
             paths,
             since,
             due,
             most,
             weights,
-        } => {
-            let mut form = Form::at_least(-i64::from(*most));
-            for &(k, weight) in weights {
-                form.stays(k, *since, upto(paths, k), -i64::from(weight));
-            }
-            not_due(paths, *since, i64::from(*due), &mut form);
-            require(graph, paths, i64::from(*due), &mut form);
-            form
-        }
+        } => path_cover(graph, paths, (*since, *due, *most), weights),
         Row::Branch(branch) => {
             let mut form = Form::at_least(i64::from(branch.count));
             counted(graph, &branch.quantity, &mut form);
@@ -197,6 +95,141 @@ pub fn form(graph: &Graph, row: &Row) -> Form {
             }
         }
     }
+}
+
+/// The parent of a by-product, where that is computed.
+fn parent(graph: &Graph, (stage, node): (u32, u32), kind: Kind) -> Form {
+    let mut form = Form::at_least(0);
+    let parent = graph.parent[node as usize].unwrap_or(node);
+    let counts = |in_place: bool| match kind {
+        Kind::All => true,
+        Kind::Plain => !in_place,
+        Kind::InPlace => in_place,
+    };
+    for (i, sign) in [(parent, 1), (node, -1)] {
+        form.ways(graph, i, stage, |w| counts(w.in_place), sign);
+    }
+    form
+}
+
+/// The contents of memory while a node runs.
+///
+/// Where the node runs all of its passing list is charged by the run, and nothing of it by
+/// storage; where it does not, the row says less than the one without a run.
+fn run(graph: &Graph, (stage, node): (u32, u32), by_run: &[u32], unit: u64) -> Form {
+    let mut form = Form::at_least(graph.room[stage as usize]);
+    let charged = |i: u32| by_run.binary_search(&i).is_ok();
+    there(graph, stage, Some(node), charged, &mut form);
+    let own: i64 = by_run.iter().map(|&i| graph.bytes[i as usize]).sum();
+    for (way, start) in graph.ways(node, stage).iter().enumerate() {
+        let atom = Atom::Way { node, stage, way };
+        form.add(atom, own + start.workspace);
+    }
+    form.rounded(unit).negated()
+}
+
+/// The contents of memory while the backward node of a stage runs.
+fn backward(graph: &Graph, stage: u32, unit: u64) -> Form {
+    let mut form = Form::at_least(graph.backward_room[stage as usize]);
+    there(graph, stage, None, |_| false, &mut form);
+    match graph.choices[stage as usize].as_slice() {
+        [only] => form.right -= i128::from(only.workspace),
+        several => {
+            for (way, choice) in several.iter().enumerate() {
+                form.require(graph, stage, &[way], -choice.workspace);
+            }
+        }
+    }
+    form.rounded(unit).negated()
+}
+
+/// The tensors that stay in a window, and the source of its paths.
+///
+/// If the source has to be computed from `since` on it is, at a turn at which its need is
+/// charged beside what stays. Otherwise what stays fits at its turn in the last stage.
+fn path_memory(graph: &Graph, paths: &Paths, since: u32, staying: &[u32], unit: u64) -> Form {
+    let mut form = Form::at_least(largest_room(graph, paths, since));
+    let need = graph.need_again(paths.source).max(0);
+    for &k in staying {
+        form.stays(k, since, upto(paths, k), graph.bytes[k as usize]);
+    }
+    not_due(paths, since, -need, &mut form);
+    require(graph, paths, -need, &mut form);
+    form.rounded(unit).negated()
+}
+
+/// The source of some paths, or the tensors stored of them, beside the tensors that stay.
+fn either(
+    graph: &Graph,
+    paths: &Paths,
+    (room, more): (i64, i64),
+    staying: &[u32],
+    beside: &[(u32, i64)],
+) -> Form {
+    let need = graph.need_again(paths.source);
+    let mut form = Form::at_least(room);
+    for &(k, part) in beside {
+        form.stored(k, paths.from, part);
+        form.right += i128::from(part);
+    }
+    for &k in staying {
+        form.stays(k, paths.from, upto(paths, k), graph.bytes[k as usize]);
+    }
+    for &i in &paths.stored {
+        form.stored(i, paths.from, graph.bytes[i as usize] + more - need);
+    }
+    for stage in paths.from..=paths.reader {
+        let less = (graph.room[stage as usize] - room).clamp(0, need);
+        form.starts(paths.source, stage..stage + 1, -less);
+    }
+    require(graph, paths, -need, &mut form);
+    form.negated()
+}
+
+/// The weights of tensors at a turn, and of the run there.
+fn cover(graph: &Graph, cover: &Cover) -> Form {
+    let mut form = Form::at_least(-i64::from(cover.most));
+    let turn = match cover.at {
+        Turn::Forward { node } | Turn::Run { node, .. } => Some(node),
+        Turn::Backward { .. } => None,
+    };
+    for &(i, weight) in &cover.weights {
+        form.there(i, turn, cover.stage, -i64::from(weight));
+    }
+    match cover.at {
+        Turn::Forward { .. } => {}
+        Turn::Run {
+            node,
+            scratch,
+            weight,
+        } => {
+            let counts = |way: &Way| way.workspace >= scratch;
+            form.ways(graph, node, cover.stage, counts, -i64::from(weight));
+        }
+        Turn::Backward { scratch, weight } => {
+            let choices = graph.choices[cover.stage as usize].iter().enumerate();
+            let large = choices.filter(|c| c.1.workspace >= scratch);
+            let ways: Vec<usize> = large.map(|c| c.0).collect();
+            form.require(graph, cover.stage, &ways, i64::from(weight));
+        }
+    }
+    form
+}
+
+/// The weights of tensors that stay in a window, and of its source.
+fn path_cover(
+    graph: &Graph,
+    paths: &Paths,
+    (since, due, most): (u32, u32, u32),
+    weights: &[(u32, u32)],
+) -> Form {
+    let mut form = Form::at_least(-i64::from(most));
+    for &(k, weight) in weights {
+        form.stays(k, since, upto(paths, k), -i64::from(weight));
+    }
+    not_due(paths, since, i64::from(due), &mut form);
+    require(graph, paths, i64::from(due), &mut form);
+    form
 }
 
 /// Counts, negative, a node in place and what it overwrites behind it. In stage 0 what the loss

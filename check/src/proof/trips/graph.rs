@@ -1,8 +1,7 @@
 //! Checkmate's graph, and what a link may do with its tensors.
 
-use crate::proof::LinkTerms;
 use crate::proof::checkmate::Graph;
-use crate::proof::link::may_leave;
+use crate::proof::link::{LinkTerms, may_leave};
 use remat_instances::Instance;
 use remat_instances::instance::Duplex;
 

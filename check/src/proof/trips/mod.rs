@@ -1,4 +1,5 @@
-//! Checkmate's program with copies to the host, as proofs talk about it (`docs/proof.md`).
+//! Checkmate's program with copies to the host, as proofs talk about it
+//! (`docs/proof/trips.md`).
 //!
 //! A *trip* of a tensor begins where it is computed and ends where neither the device nor the host
 //! has it any more. Rows are those of Checkmate's program that hold with a link too, and what the
@@ -15,10 +16,15 @@
 mod graph;
 mod lives;
 mod prices;
-pub(super) mod read;
+mod read;
 mod rows;
 
-use super::{Branch, LinkTerms, Program, checkmate};
+use super::checkmate;
+use super::claim::Claim;
+use super::link::LinkTerms;
+use super::text::ProofLine;
+use super::theory::{Branch, Theory};
+use super::tree::{Counts, Evidence, check_too_small, check_tree};
 pub(super) use graph::LinkedGraph;
 use prices::Prices;
 use remat_instances::Instance;
@@ -92,21 +98,45 @@ impl Trips {
     }
 }
 
-/// Returns whether nothing fits, since a node does not beside its inputs: whatever else there is may
-/// be on the host.
-pub(super) fn is_too_small(instance: &Instance, budget_bytes: u64, node: u32) -> bool {
-    let Some(graph) = checkmate::Graph::new(instance, budget_bytes) else {
-        return true;
-    };
-    (node as usize) < graph.len() && graph.need_alone(node) > graph.capacity
+/// Checks a proof about an instance within a budget, with a link.
+///
+/// # Errors
+/// The first thing that is wrong, in words.
+pub(super) fn check(
+    instance: &Instance,
+    budget_bytes: u64,
+    (terms, unit): (&LinkTerms, u64),
+    claim: Claim,
+    evidence: &Evidence<Row, Quantity>,
+) -> Result<Counts, String> {
+    if let Claim::TooSmall(node) = claim {
+        // A node does not fit beside its inputs: all else may be on the host.
+        let is_too_small = checkmate::Graph::new(instance, budget_bytes).is_none_or(|graph| {
+            (node as usize) < graph.len() && graph.need_alone(node) > graph.capacity
+        });
+        return check_too_small(is_too_small, node);
+    }
+    match Trips::new(instance, budget_bytes, terms, unit)? {
+        Some(program) => check_tree(&program, claim, evidence),
+        // The memory that is always there exceeds the budget: nothing fits.
+        None => Ok(Counts::default()),
+    }
 }
 
-impl Program for Trips {
+impl Theory for Trips {
     type Row = Row;
     type Quantity = Quantity;
     type Prices = Prices;
     /// Nothing is excluded.
     type Exclusions = ();
+
+    fn read_row(line: &mut ProofLine<'_>) -> Result<Row, String> {
+        read::row(line)
+    }
+
+    fn read_quantity(line: &mut ProofLine<'_>) -> Result<Quantity, String> {
+        read::quantity(line)
+    }
 
     fn branch(row: &Row) -> Option<&Branch<Quantity>> {
         match row {
@@ -145,7 +175,7 @@ impl Program for Trips {
     }
 
     /// The right sides and, for each tensor, the cheapest life.
-    fn reach(&self, prices: &Prices, (): &()) -> Option<i128> {
+    fn lagrangian_bound(&self, prices: &Prices, (): &()) -> Option<i128> {
         let graph = &self.graph;
         let lives = (0..graph.len()).map(|node| lives::least(graph, prices, node));
         Some(graph.base() * prices.one + prices.worth + lives.sum::<i128>())

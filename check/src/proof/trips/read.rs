@@ -2,7 +2,8 @@
 
 use super::{Lane, Quantity, Row};
 use crate::proof::checkmate;
-use crate::proof::parse::{ProofLine, branch};
+use crate::proof::text::ProofLine;
+use crate::proof::theory::read_branch;
 
 /// Reads the row of a line.
 ///
@@ -13,7 +14,7 @@ pub fn row(line: &mut ProofLine<'_>) -> Result<Row, String> {
     let kind = line.word("a kind of row")?;
     let row = match kind {
         "need" | "input" | "parent" | "memory" | "path" => {
-            Row::Device(checkmate::read::row_of(kind, line)?)
+            Row::Device(checkmate::row_of(kind, line)?)
         }
         "window" => Row::Window {
             lane: match line.word("out, back or both")? {
@@ -28,7 +29,7 @@ pub fn row(line: &mut ProofLine<'_>) -> Result<Row, String> {
         "host" => Row::Host {
             stage: line.number("a stage")?,
         },
-        "branch" => Row::Branch(branch(line, quantity)?),
+        "branch" => Row::Branch(read_branch(line, quantity)?),
         other => return line.refuse(other, KINDS),
     };
     Ok(row)
@@ -43,9 +44,7 @@ pub fn quantity(line: &mut ProofLine<'_>) -> Result<Quantity, String> {
         "leaves" => Ok(Quantity::Leaves {
             node: line.number("a node")?,
         }),
-        word @ ("starts" | "held") => {
-            checkmate::read::quantity_of(word, line).map(Quantity::Schedule)
-        }
+        word @ ("starts" | "held") => checkmate::quantity_of(word, line).map(Quantity::Schedule),
         other => line.refuse(other, "starts, held or leaves"),
     }
 }

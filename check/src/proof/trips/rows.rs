@@ -24,8 +24,9 @@
 
 use super::graph::LinkedGraph;
 use super::{Lane, Quantity, Row};
+use crate::proof::checkmate;
 use crate::proof::checkmate::rows as device;
-use crate::proof::{Branch, checkmate};
+use crate::proof::theory::Branch;
 
 /// Checks that a row holds at every plan that fits; or, if it is a branching, that what it counts
 /// is an integer.

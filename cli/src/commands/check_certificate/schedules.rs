@@ -61,13 +61,13 @@ impl<'a> LinkJson<'a> {
 pub(super) fn run(arguments: &CheckArguments, text: &str) -> Result<Exit, Failure> {
     let path = &arguments.certificate;
     let instance = made_for(arguments)?;
-    let written = proof::parse::parse(text).map_err(|e| refuse(path, e))?;
+    let written = proof::parse(text).map_err(|e| refuse(path, e))?;
     let instance = source::instance(instance)?;
     let (formulation, instance) = match written.body {
         Body::Monet(_) => ("monet", instance),
         _ => ("checkmate", instance.single_implementation_view()),
     };
-    let counts = proof::tree::check(&written, &instance).map_err(|e| refuse(path, e))?;
+    let counts = proof::check(&written, &instance).map_err(|e| refuse(path, e))?;
     let (evidence, holding) = match written.body {
         Body::Trips { .. } => ("trips", "every stage schedule with copies"),
         Body::Envelope(_) => (

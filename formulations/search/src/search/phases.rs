@@ -120,7 +120,7 @@ fn root<P: Problem>(
         // Its bound was told already, and nobody asks for the proof.
         Some(_) if shared.is_stopped() && !shared.settings.prove => return None,
         Some(start) => Root::solve_from(program, &settings, incumbents, start),
-        None => Root::solve(program, &settings, None, incumbents),
+        None => Root::solve(program, &settings, incumbents),
     };
     let root = root.ok()?;
     let known = incumbents.bound();

@@ -1,7 +1,6 @@
 //! Branching rules that a domain sets up with its own groups and expressions.
 
-use super::Decision;
-use crate::mip::extend::{BranchingRule, NodeView};
+use crate::mip::extend::{BranchingRule, Decision, NodeView};
 use remat_lp::{Bounds, ColId};
 
 /// Values this near to an integer, or to 0, count as such.

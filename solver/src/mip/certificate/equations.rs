@@ -4,8 +4,8 @@
 
 use super::proof::Derivation;
 use super::{ConstraintSense, ExactModel, SidePositions, entries};
+use crate::mip::exact::lattice::{IntegerPoints, connected, integer_points};
 use crate::mip::exact::{Integer, Rational, ceiling, floor, one};
-use crate::mip::lattice::{IntegerPoints, connected, integer_points};
 use dashu_int::UBig;
 use dashu_int::ops::Gcd;
 use num_traits::Zero;

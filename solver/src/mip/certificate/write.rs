@@ -4,7 +4,6 @@ use super::entries;
 use super::settling::Settled;
 use crate::mip::exact::Rational;
 use crate::mip::outcome::SolveError;
-use crate::mip::state_file::fail;
 use remat_lp::{ColId, Model, encode, whole_file};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -93,7 +92,7 @@ impl Settled {
         };
         let _ = writeln!(out, "DER {count}");
         out += &derived;
-        let packed = encode(path, &out).map_err(|e| fail(path, e))?;
-        whole_file::write(path, &[&packed]).map_err(|e| fail(path, e))
+        let packed = encode(path, &out).map_err(|e| SolveError::file(path, e))?;
+        whole_file::write(path, &[&packed]).map_err(|e| SolveError::file(path, e))
     }
 }

@@ -1,11 +1,11 @@
 //! Mixed-integer rounding of rows and of paths of rows: a continuous column far from its bounds is
 //! eliminated with another row, up to a few times (Marchand & Wolsey 2001).
 
+use super::implications::Implication;
 use super::mir;
 use super::shift::{Base, BoundSubstitution};
 use super::sum::Sum;
 use super::{Context, Cut};
-use crate::mip::implications::Implication;
 use crate::mip::problem::Problem;
 use remat_lp::{ColId, RowId};
 use std::collections::HashMap;

@@ -5,6 +5,7 @@ mod aggregate;
 mod clique;
 mod cover;
 pub(crate) mod gomory;
+mod implications;
 mod implied;
 mod mir;
 mod mixed_cover;
@@ -16,7 +17,6 @@ mod tests;
 mod zerohalf;
 
 use crate::mip::cliques::CliqueTable;
-use crate::mip::implications::{self, Implication};
 use crate::mip::problem::Problem;
 use crate::mip::statistics::{Component, Statistics};
 use remat_lp::{Model, RowId, Solution};
@@ -25,6 +25,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use aggregate::VariableBounds;
+use implications::Implication;
 pub(crate) use pool::CutPool;
 use sum::Sum;
 

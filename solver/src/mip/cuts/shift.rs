@@ -94,10 +94,12 @@ pub(crate) fn shift(
     base: &Base,
     substitution: BoundSubstitution,
 ) -> Option<Shifted> {
-    let x = &c.solution.x;
-    let mut rhs = base.rhs;
-    let (mut substituted, mut ties) = (0, 0);
-    let mut terms: Vec<ShiftedTerm> = Vec::new();
+    let mut shifted = Shifted {
+        terms: Vec::new(),
+        rhs: base.rhs,
+        substituted: 0,
+        ties: 0,
+    };
     // Continuous columns first: a variable bound changes the coefficient of its integer column.
     let mut integer: Vec<(u32, f64)> = Vec::new();
     for &(j, a) in &base.entries {
@@ -107,140 +109,18 @@ pub(crate) fn shift(
             if c.upper[k] - c.lower[k] > 1e3 {
                 return None;
             }
-            rhs.add(1e-12 * (c.upper[k] - c.lower[k]).max(0.0) + (-a * c.lower[k]));
-            continue;
-        }
-        if c.problem.integer[k] {
+            let most = 1e-12 * (c.upper[k] - c.lower[k]).max(0.0);
+            shifted.rhs.add(most + (-a * c.lower[k]));
+        } else if c.problem.integer[k] {
             integer.push((j, a));
-            continue;
-        }
-        let (l, u) = (c.lower[k], c.upper[k]);
-        let (to_l, to_u) = (x[k] - l, u - x[k]);
-        let mut shift = if to_l <= to_u {
-            Shift::Lower
         } else {
-            Shift::Upper
-        };
-        let simple = to_l.min(to_u);
-        let mut distance = simple;
-        if substitution != BoundSubstitution::Never {
-            let tie = if substitution == BoundSubstitution::Always {
-                1e-9
-            } else {
-                -1e-6
-            };
-            if let Some(&(y, factor, constant)) = c.tables.variable_bounds.best_upper(k, x) {
-                let d = factor * x[y as usize] + constant - x[k];
-                if d <= distance + tie {
-                    distance = d;
-                    shift = Shift::VariableUpper {
-                        y,
-                        factor,
-                        constant,
-                    };
-                }
-            }
-            if let Some(&(y, factor, constant)) = c.tables.variable_bounds.best_lower(k, x) {
-                let d = x[k] - factor * x[y as usize] - constant;
-                if d < distance + tie.min(-1e-9) {
-                    distance = d;
-                    shift = Shift::VariableLower {
-                        y,
-                        factor,
-                        constant,
-                    };
-                }
-            }
+            integer.extend(shifted.add_continuous(c, (j, a), substitution)?);
         }
-        if !matches!(shift, Shift::Lower | Shift::Upper) {
-            substituted += 1;
-            ties += usize::from(distance > simple - 1e-6);
-        }
-        if !distance.is_finite() {
-            return None;
-        }
-        let coef = match shift {
-            Shift::Lower => {
-                rhs.add(-a * l);
-                a
-            }
-            Shift::Upper => {
-                rhs.add(-a * u);
-                -a
-            }
-            Shift::VariableUpper {
-                y,
-                factor,
-                constant,
-            } => {
-                rhs.add(-a * constant);
-                rhs.see(a * factor);
-                integer.push((y, a * factor));
-                -a
-            }
-            Shift::VariableLower {
-                y,
-                factor,
-                constant,
-            } => {
-                rhs.add(-a * constant);
-                rhs.see(a * factor);
-                integer.push((y, a * factor));
-                a
-            }
-        };
-        terms.push(ShiftedTerm {
-            id: j,
-            slack: false,
-            coef,
-            value: distance.max(0.0),
-            range: f64::INFINITY,
-            integer: false,
-            shift,
-        });
     }
     integer.sort_unstable_by_key(|e| e.0);
-    let mut k = 0;
-    while k < integer.len() {
-        let j = integer[k].0;
-        let mut a = 0.0;
-        while k < integer.len() && integer[k].0 == j {
-            a += integer[k].1;
-            k += 1;
-        }
-        let i = j as usize;
-        let (l, u) = (c.lower[i], c.upper[i]);
-        if l == u {
-            rhs.add(-a * l);
-            continue;
-        }
-        if a.abs() < 1e-11 {
-            if u - l > 1e3 {
-                return None;
-            }
-            rhs.add(a.abs() * (u - l) - a * l);
-            continue;
-        }
-        let (to_l, to_u) = (x[i] - l, u - x[i]);
-        if !to_l.min(to_u).is_finite() {
-            return None;
-        }
-        let (shift, coef) = if to_l <= to_u {
-            rhs.add(-a * l);
-            (Shift::Lower, a)
-        } else {
-            rhs.add(-a * u);
-            (Shift::Upper, -a)
-        };
-        terms.push(ShiftedTerm {
-            id: j,
-            slack: false,
-            coef,
-            value: to_l.min(to_u).max(0.0),
-            range: u - l,
-            integer: true,
-            shift,
-        });
+    for entries in integer.chunk_by(|a, b| a.0 == b.0) {
+        let a = entries.iter().fold(0.0, |sum, e| sum + e.1);
+        shifted.add_integer(c, (entries[0].0, a))?;
     }
     for (k, &(row, factor, upper)) in base.slacks.iter().enumerate() {
         let b = c.model.row_bounds(remat_lp::RowId(row));
@@ -250,7 +130,7 @@ pub(crate) fn shift(
         } else {
             activity - b.lower
         };
-        terms.push(ShiftedTerm {
+        shifted.terms.push(ShiftedTerm {
             id: k as u32,
             slack: true,
             coef: factor,
@@ -260,15 +140,137 @@ pub(crate) fn shift(
             shift: Shift::Lower,
         });
     }
-    if terms.len() > 2_000.max(c.problem.num_cols() / 2) {
-        return None;
+    (shifted.terms.len() <= 2_000.max(c.problem.num_cols() / 2)).then_some(shifted)
+}
+
+/// The nearest bound or variable bound of a continuous column, its distance, and the distance of
+/// the nearest bound.
+fn nearest(c: &Context<'_>, k: usize, substitution: BoundSubstitution) -> (Shift, f64, f64) {
+    let x = &c.solution.x;
+    let (to_l, to_u) = (x[k] - c.lower[k], c.upper[k] - x[k]);
+    let mut shift = if to_l <= to_u {
+        Shift::Lower
+    } else {
+        Shift::Upper
+    };
+    let simple = to_l.min(to_u);
+    let mut distance = simple;
+    let tie = match substitution {
+        BoundSubstitution::Never => return (shift, distance, simple),
+        BoundSubstitution::Always => 1e-9,
+        BoundSubstitution::Tighter => -1e-6,
+    };
+    if let Some(&(y, factor, constant)) = c.tables.variable_bounds.best_upper(k, x) {
+        let d = factor * x[y as usize] + constant - x[k];
+        if d <= distance + tie {
+            distance = d;
+            shift = Shift::VariableUpper {
+                y,
+                factor,
+                constant,
+            };
+        }
     }
-    Some(Shifted {
-        terms,
-        rhs,
-        substituted,
-        ties,
-    })
+    if let Some(&(y, factor, constant)) = c.tables.variable_bounds.best_lower(k, x) {
+        let d = x[k] - factor * x[y as usize] - constant;
+        if d < distance + tie.min(-1e-9) {
+            distance = d;
+            shift = Shift::VariableLower {
+                y,
+                factor,
+                constant,
+            };
+        }
+    }
+    (shift, distance, simple)
+}
+
+impl Shifted {
+    /// Adds a continuous column; the entry of the integer column of its variable bound, if it is
+    /// replaced by one. `None` if no bound is near.
+    fn add_continuous(
+        &mut self,
+        c: &Context<'_>,
+        (j, a): (u32, f64),
+        substitution: BoundSubstitution,
+    ) -> Option<Option<(u32, f64)>> {
+        let k = j as usize;
+        let (shift, distance, simple) = nearest(c, k, substitution);
+        if !matches!(shift, Shift::Lower | Shift::Upper) {
+            self.substituted += 1;
+            self.ties += usize::from(distance > simple - 1e-6);
+        }
+        if !distance.is_finite() {
+            return None;
+        }
+        let (constant, coef, variable) = match shift {
+            Shift::Lower => (c.lower[k], a, None),
+            Shift::Upper => (c.upper[k], -a, None),
+            Shift::VariableUpper {
+                y,
+                factor,
+                constant,
+            } => (constant, -a, Some((y, a * factor))),
+            Shift::VariableLower {
+                y,
+                factor,
+                constant,
+            } => (constant, a, Some((y, a * factor))),
+        };
+        self.rhs.add(-a * constant);
+        if let Some((_, entry)) = variable {
+            self.rhs.see(entry);
+        }
+        self.terms.push(ShiftedTerm {
+            id: j,
+            slack: false,
+            coef,
+            value: distance.max(0.0),
+            range: f64::INFINITY,
+            integer: false,
+            shift,
+        });
+        Some(variable)
+    }
+
+    /// Adds an integer column. `None` if it has no bound.
+    fn add_integer(&mut self, c: &Context<'_>, (j, a): (u32, f64)) -> Option<()> {
+        let i = j as usize;
+        let (l, u) = (c.lower[i], c.upper[i]);
+        if l == u {
+            self.rhs.add(-a * l);
+            return Some(());
+        }
+        if a.abs() < 1e-11 {
+            if u - l > 1e3 {
+                return None;
+            }
+            self.rhs.add(a.abs() * (u - l) - a * l);
+            return Some(());
+        }
+        let x = c.solution.x[i];
+        let (to_l, to_u) = (x - l, u - x);
+        if !to_l.min(to_u).is_finite() {
+            return None;
+        }
+        let (shift, coef) = if to_l <= to_u {
+            self.rhs.add(-a * l);
+            (Shift::Lower, a)
+        } else {
+            self.rhs.add(-a * u);
+            (Shift::Upper, -a)
+        };
+        self.terms.push(ShiftedTerm {
+            id: j,
+            slack: false,
+            coef,
+            value: to_l.min(to_u).max(0.0),
+            range: u - l,
+            integer: true,
+            shift,
+        });
+        Some(())
+    }
 }
 
 /// The inequality `sum coefficient * variable <= side` in the columns of the problem. `side` knows the summands that

@@ -97,7 +97,7 @@ impl Worker {
 
     /// Rounds one integer column after the other, propagating in between; a conflict leaves the
     /// rest to plain rounding.
-    fn round_with_propagation(&mut self, shared: &RoundShared, x: &[f64]) -> Vec<f64> {
+    pub(crate) fn round_with_propagation(&mut self, shared: &RoundShared, x: &[f64]) -> Vec<f64> {
         let p = shared.problem.clone();
         let mark = self.domain.mark();
         let mut order: Vec<usize> = (0..x.len()).filter(|&j| p.integer[j]).collect();
@@ -127,58 +127,5 @@ impl Worker {
         }
         self.domain.undo(&shared.problem, mark);
         out
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::mip::clock::{Stop, StopReason};
-    use crate::mip::outcome::Info;
-    use crate::mip::presolve::{self, PresolveContext, PresolveEnd};
-    use crate::mip::problem::Problem;
-    use crate::mip::search::TreeSearch;
-    use crate::mip::{Settings, Solver};
-    use remat_lp::{Bounds, ModelBuilder, Sense};
-    use std::time::Instant;
-
-    #[test]
-    fn rounding_stops_propagating_when_the_search_is_stopped() {
-        let mut b = ModelBuilder::new(Sense::Maximise);
-        let cols: Vec<_> = (0..3)
-            .map(|_| b.add_col(1.0, Bounds::new(0.0, 1.0)))
-            .collect();
-        cols.iter().for_each(|&c| b.set_integer(c, true));
-        let row = cols.iter().map(|&c| (c, 1.0));
-        b.add_row(Bounds::new(f64::NEG_INFINITY, 1.0), row);
-        let settings = Settings {
-            presolve: false,
-            ..Settings::default()
-        };
-        let solver = Solver::new(b.build().unwrap(), settings);
-        let stop = Stop::default();
-        let problem = Problem::from_model(&solver.model);
-        let context = PresolveContext::default();
-        let settings = &solver.settings;
-        let reduced = presolve::run(
-            problem,
-            settings,
-            false,
-            f64::INFINITY,
-            stop.flag(),
-            context,
-        );
-        let PresolveEnd::Reduced(problem, postsolve) = reduced else {
-            panic!("nothing is wrong with the program");
-        };
-        let (now, info) = (Instant::now(), Info::default());
-        let search = TreeSearch::new(&solver, *problem, postsolve, stop.clone(), now, info);
-        let mut search = search.unwrap();
-        let x = [0.6, 0.6, 0.6];
-        let worker = &mut search.workers[0];
-        let rounded = worker.round_with_propagation(&search.shared, &x);
-        assert_eq!(rounded, [1.0, 0.0, 0.0]);
-        stop.raise(StopReason::Interrupt);
-        let rounded = worker.round_with_propagation(&search.shared, &x);
-        assert_eq!(rounded, [1.0, 1.0, 1.0]);
     }
 }

@@ -166,64 +166,21 @@ pub(crate) fn doubletons(w: &mut WorkingProblem) -> Result<(), Infeasible> {
         if !w.row_alive[i] || w.rows[i].len() != 2 || w.row_lower[i] != w.row_upper[i] {
             continue;
         }
-        let side = w.row_lower[i];
         let (e, f) = (w.rows[i][0], w.rows[i][1]);
-        let allowed = |x: (u32, f64), y: (u32, f64)| {
-            let ratio = (y.1 / x.1).abs();
-            if w.is_needed(x.0 as usize) {
-                return false;
-            }
-            let of = &occurrences[x.0 as usize];
-            if !(1e-3..=1e3).contains(&ratio) || of.len() > 20 {
-                return false;
-            }
-            let takes = |&r: &u32| {
-                let entry = w.rows[r as usize].iter().find(|e| e.0 == x.0);
-                entry.is_none_or(|e| w.may_take(r as usize, i, e.1 / x.1))
-            };
-            if !w.is_precise(i) || !of.iter().all(takes) {
-                return false;
-            }
-            // An integer x needs an integral expression; a continuous one may stand for anything.
-            !w.integer[x.0 as usize]
-                || (w.integer[y.0 as usize]
-                    && is_whole(y.1 / x.1)
-                    && is_whole(side / x.1)
-                    && (y.1 / x.1) * x.1 == y.1
-                    && (side / x.1) * x.1 == side)
-        };
+        let of = |x: (u32, f64)| &occurrences[x.0 as usize][..];
         // A continuous column goes before an integer one, a short one before a long one.
-        let rank = |x: (u32, f64)| (w.integer[x.0 as usize], occurrences[x.0 as usize].len());
+        let rank = |x: (u32, f64)| (w.integer[x.0 as usize], of(x).len());
         let (first, second) = if rank(e) <= rank(f) { (e, f) } else { (f, e) };
-        let (x, y) = if allowed(first, second) {
+        let (x, y) = if may_replace(w, i, of(first), first, second) {
             (first, second)
-        } else if allowed(second, first) {
+        } else if may_replace(w, i, of(second), second, first) {
             (second, first)
         } else {
             continue;
         };
         let (jx, jy) = (x.0 as usize, y.0 as usize);
-        let (factor, constant) = (-y.1 / x.1, side / x.1);
-        // Bounds of x are bounds of y = (x - constant) / factor.
-        let mut sides = (w.lower[jx], w.upper[jx]);
-        if factor < 0.0 {
-            sides = (sides.1, sides.0);
-        }
-        let at = |side: f64| (side - constant) / factor;
-        let (mut l, mut u) = (at(sides.0), at(sides.1));
-        if w.integer[jy] {
-            let missed = |side: f64| {
-                // In units of the column: a part of a large side would be many of them.
-                let rounding = 4.0 * f64::EPSILON * (side.abs() + constant.abs());
-                match w.integer[jx] {
-                    true => 1e-9,
-                    false => (CONTRADICTION + rounding) / factor.abs(),
-                }
-            };
-            l = (l - missed(sides.0)).ceil();
-            u = (u + missed(sides.1)).floor();
-        }
-        let (l, u) = (w.lower[jy].max(l), w.upper[jy].min(u));
+        let (factor, constant) = (-y.1 / x.1, w.row_lower[i] / x.1);
+        let (l, u) = bounds_through(w, (jx, jy), factor, constant);
         if l > u {
             if w.integer[jy] || l > u + contradiction(u) {
                 return Err(Infeasible);
@@ -232,32 +189,12 @@ pub(crate) fn doubletons(w: &mut WorkingProblem) -> Result<(), Infeasible> {
         }
         (w.lower[jy], w.upper[jy]) = (l, u);
         for r in std::mem::take(&mut occurrences[jx]) {
-            let r = r as usize;
-            if r == i || !w.row_alive[r] {
-                continue;
-            }
-            let Some(at) = w.rows[r].iter().position(|e| e.0 as usize == jx) else {
-                continue;
-            };
-            let a = w.rows[r].swap_remove(at).1;
-            w.row_lower[r] -= a * constant;
-            w.row_upper[r] -= a * constant;
-            match w.rows[r].iter().position(|e| e.0 as usize == jy) {
-                Some(k) => {
-                    let old = w.rows[r][k].1;
-                    let new = old + a * factor;
-                    if w.is_cancelled(y.0, new, old.abs() + (a * factor).abs()) {
-                        w.rows[r].swap_remove(k);
-                    } else {
-                        w.rows[r][k].1 = new;
-                    }
-                }
-                None => {
-                    w.rows[r].push((y.0, a * factor));
-                    occurrences[jy].push(r as u32);
+            if r as usize != i && w.row_alive[r as usize] {
+                let is_new = replace_in_row(w, r as usize, (i, x), y.0, (factor, constant));
+                if is_new {
+                    occurrences[jy].push(r);
                 }
             }
-            w.note_taken(r, i, a / x.1);
         }
         let c = w.cost[jx];
         w.offset += c * constant;
@@ -273,6 +210,92 @@ pub(crate) fn doubletons(w: &mut WorkingProblem) -> Result<(), Infeasible> {
         w.kill_row(i);
     }
     Ok(())
+}
+
+/// Returns whether equation `i` may replace `x`, which is in rows `of`, by `y`.
+fn may_replace(w: &WorkingProblem, i: usize, of: &[u32], x: (u32, f64), y: (u32, f64)) -> bool {
+    let ratio = (y.1 / x.1).abs();
+    if w.is_needed(x.0 as usize) {
+        return false;
+    }
+    if !(1e-3..=1e3).contains(&ratio) || of.len() > 20 {
+        return false;
+    }
+    let takes = |&r: &u32| {
+        let entry = w.rows[r as usize].iter().find(|e| e.0 == x.0);
+        entry.is_none_or(|e| w.may_take(r as usize, i, e.1 / x.1))
+    };
+    if !w.is_precise(i) || !of.iter().all(takes) {
+        return false;
+    }
+    // An integer x needs an integral expression; a continuous one may stand for anything.
+    let side = w.row_lower[i];
+    !w.integer[x.0 as usize]
+        || (w.integer[y.0 as usize]
+            && is_whole(y.1 / x.1)
+            && is_whole(side / x.1)
+            && (y.1 / x.1) * x.1 == y.1
+            && (side / x.1) * x.1 == side)
+}
+
+/// Bounds of `y` where `x = factor * y + constant`: its own, and those of `x`.
+fn bounds_through(
+    w: &WorkingProblem,
+    (x, y): (usize, usize),
+    factor: f64,
+    constant: f64,
+) -> (f64, f64) {
+    let mut sides = (w.lower[x], w.upper[x]);
+    if factor < 0.0 {
+        sides = (sides.1, sides.0);
+    }
+    let at = |side: f64| (side - constant) / factor;
+    let (mut l, mut u) = (at(sides.0), at(sides.1));
+    if w.integer[y] {
+        let missed = |side: f64| {
+            // In units of the column: a part of a large side would be many of them.
+            let rounding = 4.0 * f64::EPSILON * (side.abs() + constant.abs());
+            match w.integer[x] {
+                true => 1e-9,
+                false => (CONTRADICTION + rounding) / factor.abs(),
+            }
+        };
+        l = (l - missed(sides.0)).ceil();
+        u = (u + missed(sides.1)).floor();
+    }
+    (w.lower[y].max(l), w.upper[y].min(u))
+}
+
+/// Replaces column `x` of equation `i` by `factor * y + constant` in row `r`; whether `y` is new
+/// there.
+fn replace_in_row(
+    w: &mut WorkingProblem,
+    r: usize,
+    (i, x): (usize, (u32, f64)),
+    y: u32,
+    (factor, constant): (f64, f64),
+) -> bool {
+    let Some(at) = w.rows[r].iter().position(|e| e.0 == x.0) else {
+        return false;
+    };
+    let a = w.rows[r].swap_remove(at).1;
+    w.row_lower[r] -= a * constant;
+    w.row_upper[r] -= a * constant;
+    let place = w.rows[r].iter().position(|e| e.0 == y);
+    match place {
+        Some(k) => {
+            let old = w.rows[r][k].1;
+            let new = old + a * factor;
+            if w.is_cancelled(y, new, old.abs() + (a * factor).abs()) {
+                w.rows[r].swap_remove(k);
+            } else {
+                w.rows[r][k].1 = new;
+            }
+        }
+        None => w.rows[r].push((y, a * factor)),
+    }
+    w.note_taken(r, i, a / x.1);
+    place.is_none()
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@
 //! leaves the relaxation feasible.
 
 use super::{Infeasible, WorkingProblem};
-use crate::mip::elimination::{Combination, without};
+use crate::mip::exact::elimination::{Combination, without};
+use crate::mip::exact::lattice::{IntegerPoints, connected, integer_points};
 use crate::mip::exact::{Integer, Rational, decimal, double, total};
-use crate::mip::lattice::{IntegerPoints, connected, integer_points};
 use dashu_int::UBig;
 use dashu_int::ops::Gcd;
 use num_traits::Signed;

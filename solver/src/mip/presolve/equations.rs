@@ -6,8 +6,8 @@
 //! the thin side of the program (Aardal, Hurkens & Lenstra 2000; `lattice.rs`).
 
 use super::{Infeasible, PostsolveStep, WorkingProblem};
+use crate::mip::exact::lattice::{IntegerPoints, Lattice, connected, integer_points};
 use crate::mip::exact::{Integer, scaled};
-use crate::mip::lattice::{IntegerPoints, Lattice, connected, integer_points};
 use dashu_int::ops::Gcd;
 use num_traits::Signed;
 

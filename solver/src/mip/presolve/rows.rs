@@ -303,24 +303,3 @@ fn multiple(a: &[(u32, f64)], b: &[(u32, f64)]) -> Option<f64> {
         .all(|(x, y)| x.0 == y.0 && (f * x.1 - y.1).abs() <= 1e-14 * y.1.abs())
         .then_some(f)
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::mip::{Settings, SolveStatus, Solver};
-    use remat_lp::{ModelBuilder, Sense};
-
-    #[test]
-    fn a_small_part_of_an_integer_column_may_be_much_of_its_row() {
-        // x >= 0.9999952e-6, which is nothing beside the tolerance of a column; at x = 0 the row is
-        // short by 10.
-        let mut b = ModelBuilder::new(Sense::Minimise);
-        let x = b.add_col(1.0, 0.0..=1.0);
-        b.set_integer(x, true);
-        b.add_row(..=-10.0, [(x, -10_000_048.0)]);
-        let result = Solver::new(b.build().unwrap(), Settings::default())
-            .run()
-            .unwrap();
-        assert_eq!(result.status, SolveStatus::Optimal);
-        assert_eq!(result.solution.unwrap().x, [1.0]);
-    }
-}

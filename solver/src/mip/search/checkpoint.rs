@@ -7,17 +7,17 @@
 
 use super::TreeSearch;
 use crate::mip::branching::pseudocost::PseudoCosts;
-use crate::mip::clauses::Learned;
 use crate::mip::clock::Stop;
-use crate::mip::conflict::Conflict;
+use crate::mip::domain::clauses::Learned;
 use crate::mip::outcome::{Info, SolveError, SolveStatus};
-use crate::mip::packed::{PackedBasis, PackedNodes};
 use crate::mip::presolve::Postsolve;
 use crate::mip::problem::Problem;
 use crate::mip::relaxation::ExtraRow;
+use crate::mip::relaxation::conflict::Conflict;
 use crate::mip::root::RootData;
 use crate::mip::solver::Solver;
-use crate::mip::state_file;
+use crate::mip::state::file;
+use crate::mip::state::packed::{PackedBasis, PackedNodes};
 use crate::mip::worker::{Incumbent, Worker, WorkerCounters};
 use remat_lp::Solution;
 use serde::{Deserialize, Serialize};
@@ -178,7 +178,7 @@ impl TreeSearch {
                 .chain(self.workers.iter().map(|w| w.counters()))
                 .collect(),
         };
-        state_file::write(path, &s.original, &state)
+        file::write(path, &s.original, &state)
     }
 
     /// A search that goes on from a state file.
@@ -188,8 +188,8 @@ impl TreeSearch {
         stop: Stop,
         start: Instant,
     ) -> Result<TreeSearch, SolveError> {
-        let state: SavedSearch = state_file::read(path, &solver.model)?;
-        let nonsense = || state_file::fail(path, "the nodes make no sense");
+        let state: SavedSearch = file::read(path, &solver.model)?;
+        let nonsense = || SolveError::file(path, "the nodes make no sense");
         let problem = Arc::unwrap_or_clone(state.problem);
         let mut search =
             TreeSearch::new(solver, problem, state.postsolve, stop, start, state.info)?;

@@ -2,7 +2,7 @@
 
 use super::TreeSearch;
 use crate::mip::outcome::SolveError;
-use crate::mip::spill::NodeFiles;
+use crate::mip::state::spill::NodeFiles;
 use crate::mip::tree::TreeNode;
 
 impl TreeSearch {

@@ -1,7 +1,6 @@
 //! The search of one presolved problem: root, then rounds of plunges until no node is open.
 
 mod checkpoint;
-mod hand_over;
 mod memory;
 mod opportunistic;
 mod report;
@@ -21,10 +20,9 @@ use crate::mip::problem::Problem;
 use crate::mip::root::RootData;
 use crate::mip::settings::NodeSelection;
 use crate::mip::solver::Solver;
-use crate::mip::spill::NodeFiles;
+use crate::mip::state::spill::NodeFiles;
 use crate::mip::tree::NodeQueue;
 use crate::mip::worker::{Incumbent, RoundShared, Worker};
-pub(crate) use opportunistic::Outlet;
 use remat_lp::Sense;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -361,5 +359,58 @@ impl TreeSearch {
             dual_bound: sign * bound,
             info: self.info,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TreeSearch;
+    use crate::mip::clock::{Stop, StopReason};
+    use crate::mip::outcome::Info;
+    use crate::mip::presolve::{self, PresolveContext, PresolveEnd};
+    use crate::mip::problem::Problem;
+    use crate::mip::{Settings, Solver};
+    use remat_lp::{Bounds, ModelBuilder, Sense};
+    use std::time::Instant;
+
+    #[test]
+    fn rounding_stops_propagating_when_the_search_is_stopped() {
+        let mut b = ModelBuilder::new(Sense::Maximise);
+        let cols: Vec<_> = (0..3)
+            .map(|_| b.add_col(1.0, Bounds::new(0.0, 1.0)))
+            .collect();
+        cols.iter().for_each(|&c| b.set_integer(c, true));
+        let row = cols.iter().map(|&c| (c, 1.0));
+        b.add_row(Bounds::new(f64::NEG_INFINITY, 1.0), row);
+        let settings = Settings {
+            presolve: false,
+            ..Settings::default()
+        };
+        let solver = Solver::new(b.build().unwrap(), settings);
+        let stop = Stop::default();
+        let problem = Problem::from_model(&solver.model);
+        let context = PresolveContext::default();
+        let settings = &solver.settings;
+        let reduced = presolve::run(
+            problem,
+            settings,
+            false,
+            f64::INFINITY,
+            stop.flag(),
+            context,
+        );
+        let PresolveEnd::Reduced(problem, postsolve) = reduced else {
+            panic!("nothing is wrong with the program");
+        };
+        let (now, info) = (Instant::now(), Info::default());
+        let search = TreeSearch::new(&solver, *problem, postsolve, stop.clone(), now, info);
+        let mut search = search.unwrap();
+        let x = [0.6, 0.6, 0.6];
+        let worker = &mut search.workers[0];
+        let rounded = worker.round_with_propagation(&search.shared, &x);
+        assert_eq!(rounded, [1.0, 0.0, 0.0]);
+        stop.raise(StopReason::Interrupt);
+        let rounded = worker.round_with_propagation(&search.shared, &x);
+        assert_eq!(rounded, [1.0, 1.0, 1.0]);
     }
 }

@@ -12,7 +12,7 @@ use crate::mip::clock::StopOnDrop;
 use crate::mip::heuristics::neighbourhood::{self, Around, NeighbourhoodVerdict};
 use crate::mip::outcome::SolveError;
 use crate::mip::tree::TreeNode;
-use crate::mip::worker::{Live, RoundShared, Worker, WorkerCounters, WorkerReport};
+use crate::mip::worker::{Live, Outlet, RoundShared, Worker, WorkerCounters, WorkerReport};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -31,7 +31,7 @@ enum Job {
 }
 
 /// Message from a worker.
-pub(crate) struct News {
+struct News {
     slot: usize,
     report: WorkerReport,
     /// Set at the end of a job.
@@ -51,23 +51,6 @@ enum JobFault {
     Error(SolveError),
     /// To be passed on by the thread that waits for the answer.
     Panic(Box<dyn Any + Send>),
-}
-
-/// Channel by which a worker sends what cannot wait for the end of its plunge.
-pub(crate) struct Outlet {
-    slot: usize,
-    news: Sender<News>,
-}
-
-impl Outlet {
-    pub fn send(&self, report: WorkerReport) {
-        // The search hears the end of every plunge before it goes: it is still there.
-        let _ = self.news.send(News {
-            slot: self.slot,
-            report,
-            end: None,
-        });
-    }
 }
 
 /// A worker that is out of the search's hands.
@@ -90,6 +73,15 @@ impl Away {
             counters: w.counters(),
         }
     }
+}
+
+/// The way by which a worker sends what cannot wait for the end of its plunge.
+fn outlet(slot: usize, news: Sender<News>) -> Outlet {
+    Box::new(move |report| {
+        // The search hears the end of every plunge before it goes: it is still there.
+        let end = None;
+        let _ = news.send(News { slot, report, end });
+    })
 }
 
 /// Works off jobs until there will be no more. Every job has an end that is told, a panic too: the
@@ -164,10 +156,7 @@ impl TreeSearch {
             for (slot, worker) in workers.iter_mut().enumerate() {
                 let (job, jobs_of_worker) = unbounded();
                 let news = news.clone();
-                worker.outlet = Some(Outlet {
-                    slot,
-                    news: news.clone(),
-                });
+                worker.outlet = Some(outlet(slot, news.clone()));
                 let work = move || work(worker, slot, &jobs_of_worker, &news);
                 // Fewer do the same where the system has no more threads.
                 if thread::Builder::new().spawn_scoped(scope, work).is_err() {

@@ -2,10 +2,11 @@
 
 use super::TreeSearch;
 use crate::mip::clock::StopOnDrop;
+use crate::mip::domain::clauses;
 use crate::mip::outcome::SolveError;
+use crate::mip::relaxation::conflict;
 use crate::mip::tree::TreeNode;
 use crate::mip::worker::{Incumbent, Worker, WorkerReport};
-use crate::mip::{clauses, conflict};
 use rayon::prelude::*;
 
 /// Most nodes of one plunge.

@@ -2,9 +2,9 @@
 //! there.
 
 use super::{RoundShared, Worker};
-use crate::mip::clauses::{Clause, implication};
-use crate::mip::conflict;
+use crate::mip::domain::clauses::{Clause, implication};
 use crate::mip::relaxation::ExtraRow;
+use crate::mip::relaxation::conflict;
 use std::sync::Arc;
 
 /// Most clauses, and most rows, that a worker learns in a round.

@@ -6,6 +6,7 @@ mod candidate;
 mod learn;
 mod local_cuts;
 mod node;
+mod reliability;
 mod shared;
 mod symmetry;
 mod tally;
@@ -14,13 +15,12 @@ pub(crate) use candidate::Attempt;
 pub(crate) use node::{Child, reduced_cost_fixing};
 pub(crate) use shared::{Incumbent, Live, RoundShared, WorkerReport};
 
-use crate::mip::branching::Decision;
 use crate::mip::branching::pseudocost::PseudoCosts;
 use crate::mip::control::{NodeChange, NodeEvent};
 use crate::mip::domain::Domain;
+use crate::mip::extend::Decision;
 use crate::mip::extend::NodeView;
 use crate::mip::relaxation::{ExtraRow, Relaxation};
-use crate::mip::search::Outlet;
 use crate::mip::tree::{PathLink, TreeNode};
 use local_cuts::LocalCuts;
 use node::Processed;
@@ -28,6 +28,9 @@ use remat_lp::{Bounds, ColId, ModelError, Solution};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// Way out for what cannot wait for the end of a plunge.
+pub(crate) type Outlet = Box<dyn Fn(WorkerReport) + Send + Sync>;
 
 pub(crate) struct Worker {
     pub relax: Relaxation,
@@ -308,7 +311,7 @@ impl Worker {
         };
         let asked = live.hungry.load(Ordering::Relaxed) > 0 && !self.report.open.is_empty();
         if asked || !self.report.solutions.is_empty() {
-            outlet.send(std::mem::replace(&mut self.report, WorkerReport::new()));
+            outlet(std::mem::replace(&mut self.report, WorkerReport::new()));
         }
     }
 

@@ -1,17 +1,18 @@
 //! One node: propagation, relaxation, fixing, separation, heuristics, and the split.
 
 use super::candidate::Attempt;
+use super::reliability::ColumnChoice;
 use super::{RoundShared, Worker};
-use crate::mip::branching::Decision;
 use crate::mip::branching::pseudocost::Observation;
-use crate::mip::branching::reliability::ColumnChoice;
 use crate::mip::domain::Domain;
+use crate::mip::extend::Decision;
 use crate::mip::extend::{CutSink, SolutionSink};
 use crate::mip::problem::Problem;
 use crate::mip::relaxation::{ExtraRow, Relaxed, is_near};
 use crate::mip::statistics::{Component, ComponentTally};
 use crate::mip::tree::{Branched, TreeNode};
 use remat_lp::{Bounds, ColId, ModelError, Solution};
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -32,13 +33,54 @@ pub(crate) struct Child {
     pub branched: Option<Branched>,
 }
 
+impl Child {
+    /// Children of which no more is known than the bound of their parent.
+    fn all(decisions: Vec<Decision>, bound: f64) -> Vec<Child> {
+        let child = |decision| Child {
+            decision,
+            bound,
+            estimate: bound,
+            branched: None,
+        };
+        decisions.into_iter().map(child).collect()
+    }
+}
+
+/// A visit to a node: the bound so far, and the rounds behind it.
+struct Visit<'a> {
+    node: &'a TreeNode,
+    bound: f64,
+    /// Relaxations that were solved and left the node open.
+    relaxations: usize,
+    /// Rounds of local cuts.
+    cut_rounds: usize,
+    /// Bound before the cuts of the last round, until a relaxation with them is solved.
+    before_cuts: Option<f64>,
+}
+
+/// The solution of a relaxation that leaves its node open.
+struct OpenSolution {
+    solution: Solution,
+    /// Bound of the relaxation, unrounded.
+    lp_bound: f64,
+    /// Integer columns with fractional values.
+    fractional: Vec<usize>,
+}
+
+/// Limits on the relaxations of a node: with reduced-cost fixing, and with rows of extensions.
+const FIXING_ROUND_LIMIT: usize = 20;
+const EXTENSION_ROUND_LIMIT: usize = 100;
+
+/// Limit on the rounds of local cuts at a node.
+const CUT_ROUND_LIMIT: usize = 2;
+
 impl Worker {
+    /// Bounds a node, separates its solution, and accepts the solution or branches.
     pub(super) fn process(
         &mut self,
         shared: &RoundShared,
         node: &TreeNode,
     ) -> Result<Processed, ModelError> {
-        let p = shared.problem.clone();
         if self.is_spent(shared) {
             return Ok(Processed::Stopped);
         }
@@ -48,170 +90,239 @@ impl Worker {
         }
         self.report.nodes += 1;
         self.processed += 1;
-        let mut bound = node.bound;
-        let mut first = true;
-        let mut rounds = 0;
-        // Bound before cuts of this node.
-        let mut cut_at: Option<f64> = None;
-        let mut cut_rounds = 0;
-        let (solution, fractional) = loop {
-            if self.closes(bound) {
-                return Ok(Processed::Closed);
-            }
-            let holds = self.counted(
-                shared,
-                (Component::Propagation, "nodes"),
-                |w| Ok(w.propagate(shared)),
-                |holds, tally| tally.successes += u64::from(!holds),
-            )?;
-            if !holds {
-                self.learn_from_propagation(shared);
-                return Ok(Processed::Closed);
-            }
-            if !self.reduce_by_symmetry(shared, node)? {
-                return Ok(Processed::Closed);
-            }
-            // What the bounds say of the objective may be more than a weak relaxation does.
-            bound = bound.max(p.round_bound(self.domain.floor()));
-            if self.closes(bound) {
-                return Ok(Processed::Closed);
-            }
-            self.sync_bounds(shared)?;
-            let before = self.relax.iterations();
-            let relaxed = self.counted(
-                shared,
-                (Component::Relaxation, "nodes"),
-                |w| w.relax.solve(w.cutoff, &w.domain),
-                |relaxed, tally| {
-                    let closed = matches!(relaxed, Relaxed::Infeasible | Relaxed::Cutoff);
-                    tally.successes += u64::from(closed);
-                },
-            )?;
-            self.node_iterations += self.relax.iterations() - before;
-            self.node_solves += 1;
-            let (s, lp_bound) = match relaxed {
-                Relaxed::Infeasible | Relaxed::Cutoff => {
-                    if let Some(before) = cut_at {
-                        self.local_cuts.judge(before, f64::INFINITY, self.cutoff);
-                    }
-                    self.learn_conflict(shared);
-                    return Ok(Processed::Closed);
-                }
-                // A bounded root has no unbounded nodes: numerical trouble.
-                Relaxed::Unbounded | Relaxed::Failed => {
-                    if self.is_spent(shared) {
-                        self.report.nodes -= 1;
-                        return Ok(Processed::Stopped);
-                    }
-                    return Ok(self.split_blindly(shared, bound, None));
-                }
-                Relaxed::Solved(s, b) => (s, b),
+        let mut visit = Visit {
+            node,
+            bound: node.bound,
+            relaxations: 0,
+            cut_rounds: 0,
+            before_cuts: None,
+        };
+        loop {
+            let open = match self.bound(shared, &mut visit)? {
+                Continue(open) => open,
+                Break(end) => return Ok(end),
             };
-            if let (true, Some(b)) = (first, node.branched) {
-                let here = lp_bound.max(self.domain.floor());
-                let gain = (here - b.parent_bound).max(0.0);
-                if let Some(statistics) = &shared.statistics {
-                    let branched = |tally: &mut ComponentTally| tally.bound_change += gain;
-                    statistics.add(Component::Branching, "reliability", branched);
-                }
-                self.learn(b.col as usize, b.up, gain / b.distance.max(1e-6));
-            }
-            first = false;
-            if let Some(before) = cut_at.take() {
-                self.local_cuts.judge(before, lp_bound, self.cutoff);
-            }
-            bound = bound.max(p.round_bound(lp_bound));
-            if self.closes(bound) {
-                return Ok(Processed::Closed);
-            }
-            rounds += 1;
-            if shared.settings.reduced_cost_fixing
-                && self.fix_by_reduced_costs(shared, &s, lp_bound)
-            {
-                if !self.propagate(shared) {
-                    self.learn_from_propagation(shared);
-                    return Ok(Processed::Closed);
-                }
-                if rounds < 20 && self.outside(shared, &s.x) {
-                    continue;
-                }
-            }
-            let fractional = self.fractional(shared, &s.x);
-            if rounds < 100
-                && self.separate(shared, &s, bound, node.depth, fractional.is_empty())?
-            {
+            if self.separate(shared, &mut visit, &open)? {
                 continue;
             }
-            let due = self.local_cuts.due(shared, node.depth, self.processed);
-            if cut_rounds < 2 && due && !fractional.is_empty() {
-                cut_rounds += 1;
-                let part = (Component::Separator, "local cuts");
-                let any = self.counted(
-                    shared,
-                    part,
-                    |w| w.separate_locally(shared, &s),
-                    |any, tally| tally.successes += u64::from(*any),
-                )?;
-                if any {
-                    cut_at = Some(lp_bound);
-                    continue;
-                }
+            return match open.fractional.is_empty() {
+                true => self.accept(shared, &visit, &open.solution),
+                false => self.branch(shared, &visit, open),
+            };
+        }
+    }
+
+    /// Tightens the bounds of columns and solves the relaxation, until its solution lies within
+    /// them.
+    fn bound(
+        &mut self,
+        shared: &RoundShared,
+        visit: &mut Visit<'_>,
+    ) -> Result<ControlFlow<Processed, OpenSolution>, ModelError> {
+        loop {
+            if !self.tighten(shared, visit)? {
+                return Ok(Break(Processed::Closed));
             }
-            if fractional.is_empty() {
-                let attempt = self.try_integral(shared, &s.x, "relaxation")?;
-                let all_fixed = (0..p.num_cols()).all(|j| !p.integer[j] || self.domain.is_fixed(j));
-                if self.closes(bound) {
-                    return Ok(Processed::Closed);
-                }
-                // With all integers fixed an accepted point is the best that is left, also where
-                // the cutoff of the settings is no worse and it is not kept.
-                if all_fixed && attempt != Attempt::Refused {
-                    if !is_near(bound, &s) {
-                        // The linear program says so, its duals do not.
-                        self.leave(bound);
-                    }
-                    return Ok(Processed::Closed);
-                }
-                return Ok(self.split_blindly(shared, bound, Some(&s.x)));
+            let (solution, lp_bound) = match self.solve_relaxation(shared, visit)? {
+                Continue(solved) => solved,
+                Break(end) => return Ok(Break(end)),
+            };
+            visit.bound = visit.bound.max(shared.problem.round_bound(lp_bound));
+            if self.closes(visit.bound) {
+                return Ok(Break(Processed::Closed));
             }
-            self.drop_slack_cuts(shared, &s)?;
-            break (s, fractional);
+            visit.relaxations += 1;
+            let is_tighter = shared.settings.reduced_cost_fixing
+                && self.fix_by_reduced_costs(shared, &solution, lp_bound);
+            if is_tighter && !self.propagate(shared) {
+                self.learn_from_propagation(shared);
+                return Ok(Break(Processed::Closed));
+            }
+            let again = is_tighter
+                && visit.relaxations < FIXING_ROUND_LIMIT
+                && self.outside(shared, &solution.x);
+            if !again {
+                let fractional = self.fractional(shared, &solution.x);
+                return Ok(Continue(OpenSolution {
+                    solution,
+                    lp_bound,
+                    fractional,
+                }));
+            }
+        }
+    }
+
+    /// Propagates at a node and reduces it by symmetry; false if that closes it.
+    fn tighten(&mut self, shared: &RoundShared, visit: &mut Visit<'_>) -> Result<bool, ModelError> {
+        if self.closes(visit.bound) {
+            return Ok(false);
+        }
+        let holds = self.counted(
+            shared,
+            (Component::Propagation, "nodes"),
+            |w| Ok(w.propagate(shared)),
+            |holds, tally| tally.successes += u64::from(!holds),
+        )?;
+        if !holds {
+            self.learn_from_propagation(shared);
+            return Ok(false);
+        }
+        if !self.reduce_by_symmetry(shared, visit.node)? {
+            return Ok(false);
+        }
+        // The bounds of the columns may bound the objective better than a weak relaxation does.
+        let floor = shared.problem.round_bound(self.domain.floor());
+        visit.bound = visit.bound.max(floor);
+        Ok(!self.closes(visit.bound))
+    }
+
+    /// Solves the relaxation of a node; its solution and bound, unless it ends the visit.
+    fn solve_relaxation(
+        &mut self,
+        shared: &RoundShared,
+        visit: &mut Visit<'_>,
+    ) -> Result<ControlFlow<Processed, (Solution, f64)>, ModelError> {
+        self.sync_bounds(shared)?;
+        let before = self.relax.iterations();
+        let relaxed = self.counted(
+            shared,
+            (Component::Relaxation, "nodes"),
+            |w| w.relax.solve(w.cutoff, &w.domain),
+            |relaxed, tally| {
+                let closed = matches!(relaxed, Relaxed::Infeasible | Relaxed::Cutoff);
+                tally.successes += u64::from(closed);
+            },
+        )?;
+        self.node_iterations += self.relax.iterations() - before;
+        self.node_solves += 1;
+        let (solution, lp_bound) = match relaxed {
+            Relaxed::Infeasible | Relaxed::Cutoff => {
+                if let Some(before) = visit.before_cuts {
+                    self.local_cuts.judge(before, f64::INFINITY, self.cutoff);
+                }
+                self.learn_conflict(shared);
+                return Ok(Break(Processed::Closed));
+            }
+            // A bounded root has no unbounded nodes: numerical trouble.
+            Relaxed::Unbounded | Relaxed::Failed => {
+                if self.is_spent(shared) {
+                    self.report.nodes -= 1;
+                    return Ok(Break(Processed::Stopped));
+                }
+                return Ok(Break(self.split_blindly(shared, visit.bound, None)));
+            }
+            Relaxed::Solved(solution, lp_bound) => (solution, lp_bound),
         };
+        if visit.relaxations == 0 {
+            self.learn_gain(shared, visit.node, lp_bound);
+        }
+        if let Some(before) = visit.before_cuts.take() {
+            self.local_cuts.judge(before, lp_bound, self.cutoff);
+        }
+        Ok(Continue((solution, lp_bound)))
+    }
+
+    /// Learns the gain of the branching above a node from the node's first relaxation.
+    fn learn_gain(&mut self, shared: &RoundShared, node: &TreeNode, lp_bound: f64) {
+        let Some(b) = node.branched else {
+            return;
+        };
+        let here = lp_bound.max(self.domain.floor());
+        let gain = (here - b.parent_bound).max(0.0);
+        if let Some(statistics) = &shared.statistics {
+            let branched = |tally: &mut ComponentTally| tally.bound_change += gain;
+            statistics.add(Component::Branching, "reliability", branched);
+        }
+        self.learn(b.col as usize, b.up, gain / b.distance.max(1e-6));
+    }
+
+    /// Separates the solution of a node, by extensions and by local cuts; whether rows were added.
+    fn separate(
+        &mut self,
+        shared: &RoundShared,
+        visit: &mut Visit<'_>,
+        open: &OpenSolution,
+    ) -> Result<bool, ModelError> {
+        let is_integral = open.fractional.is_empty();
+        let depth = visit.node.depth;
+        if visit.relaxations < EXTENSION_ROUND_LIMIT
+            && self.separate_by_extensions(
+                shared,
+                &open.solution,
+                visit.bound,
+                depth,
+                is_integral,
+            )?
+        {
+            return Ok(true);
+        }
+        let due = self.local_cuts.due(shared, depth, self.processed);
+        if visit.cut_rounds >= CUT_ROUND_LIMIT || !due || is_integral {
+            return Ok(false);
+        }
+        visit.cut_rounds += 1;
+        let any = self.counted(
+            shared,
+            (Component::Separator, "local cuts"),
+            |w| w.separate_locally(shared, &open.solution),
+            |any, tally| tally.successes += u64::from(*any),
+        )?;
+        if any {
+            visit.before_cuts = Some(open.lp_bound);
+        }
+        Ok(any)
+    }
+
+    /// Tries the integral solution of a node, and splits the node where it is refused.
+    fn accept(
+        &mut self,
+        shared: &RoundShared,
+        visit: &Visit<'_>,
+        solution: &Solution,
+    ) -> Result<Processed, ModelError> {
+        let p = &shared.problem;
+        let attempt = self.try_integral(shared, &solution.x, "relaxation")?;
+        let all_fixed = (0..p.num_cols()).all(|j| !p.integer[j] || self.domain.is_fixed(j));
+        if self.closes(visit.bound) {
+            return Ok(Processed::Closed);
+        }
+        // With all integers fixed an accepted point is the best that is left, also where the cutoff
+        // of the settings is no worse and it is not kept.
+        if all_fixed && attempt != Attempt::Refused {
+            if !is_near(visit.bound, solution) {
+                // The linear program says so, its duals do not.
+                self.leave(visit.bound);
+            }
+            return Ok(Processed::Closed);
+        }
+        Ok(self.split_blindly(shared, visit.bound, Some(&solution.x)))
+    }
+
+    /// Runs the heuristics at a node and splits it, by a rule of an extension or by a column.
+    fn branch(
+        &mut self,
+        shared: &RoundShared,
+        visit: &Visit<'_>,
+        open: OpenSolution,
+    ) -> Result<Processed, ModelError> {
+        let (bound, depth) = (visit.bound, visit.node.depth);
+        let solution = open.solution;
+        self.drop_slack_cuts(shared, &solution)?;
         self.report.relaxed = Some(solution.x.clone());
-        if node.path.is_none() {
+        if visit.node.path.is_none() {
             self.report.root_bounds = Some((self.domain.lower.clone(), self.domain.upper.clone()));
         }
-        self.heuristics(shared, &solution, bound, node.depth)?;
+        self.heuristics(shared, &solution, bound, depth)?;
         if self.closes(bound) {
             return Ok(Processed::Closed);
         }
-        for rule in &shared.extensions.branching {
-            let begun = Instant::now();
-            let view = self.view(shared, &solution, bound, node.depth);
-            let children = rule.branch(&view);
-            if let Some(statistics) = &shared.statistics {
-                let found = children.as_ref().map_or(0, Vec::len) as u64;
-                statistics.call(Component::Branching, "extensions", begun, |tally| {
-                    tally.found += found;
-                });
-            }
-            if let Some(children) = children {
-                let children = children
-                    .into_iter()
-                    .map(|decision| Child {
-                        decision,
-                        bound,
-                        estimate: bound,
-                        branched: None,
-                    })
-                    .collect();
-                return Ok(Processed::Split(children));
-            }
+        if let Some(children) = self.split_by_extensions(shared, &solution, bound, depth) {
+            return Ok(Processed::Split(children));
         }
         let choice = self.counted(
             shared,
             (Component::Branching, "reliability"),
-            |w| w.choose(shared, &solution, &fractional, bound, node.depth),
+            |w| w.choose(shared, &solution, &open.fractional, bound, depth),
             |choice, tally| match choice {
                 ColumnChoice::Split(children) => tally.found += children.len() as u64,
                 ColumnChoice::Infeasible | ColumnChoice::Tightened => tally.successes += 1,
@@ -221,6 +332,27 @@ impl Worker {
             ColumnChoice::Split(children) => Processed::Split(children),
             ColumnChoice::Infeasible => Processed::Closed,
             ColumnChoice::Tightened => Processed::Again(bound),
+        })
+    }
+
+    /// The children of the first rule that splits the node.
+    fn split_by_extensions(
+        &self,
+        shared: &RoundShared,
+        solution: &Solution,
+        bound: f64,
+        depth: u32,
+    ) -> Option<Vec<Child>> {
+        shared.extensions.branching.iter().find_map(|rule| {
+            let begun = Instant::now();
+            let children = rule.branch(&self.view(shared, solution, bound, depth));
+            if let Some(statistics) = &shared.statistics {
+                let found = children.as_ref().map_or(0, Vec::len) as u64;
+                statistics.call(Component::Branching, "extensions", begun, |tally| {
+                    tally.found += found;
+                });
+            }
+            Some(Child::all(children?, bound))
         })
     }
 
@@ -269,17 +401,7 @@ impl Worker {
             decisions.push(Decision::at_most(col, at));
             decisions.push(Decision::at_least(col, at + 1.0));
         }
-        Processed::Split(
-            decisions
-                .into_iter()
-                .map(|decision| Child {
-                    decision,
-                    bound,
-                    estimate: bound,
-                    branched: None,
-                })
-                .collect(),
-        )
+        Processed::Split(Child::all(decisions, bound))
     }
 
     /// Returns whether the gaps are met at a node of this bound. It is left then, with its bound if
@@ -336,8 +458,8 @@ impl Worker {
         }));
     }
 
-    /// Asks the separators; whether rows were added.
-    fn separate(
+    /// Asks the separators of extensions; whether rows were added.
+    fn separate_by_extensions(
         &mut self,
         shared: &RoundShared,
         s: &Solution,

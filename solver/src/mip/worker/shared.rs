@@ -1,18 +1,18 @@
 //! Data that the workers of a round share, and what each hands back.
 
 use crate::mip::branching::pseudocost::{Observation, PseudoCosts};
-use crate::mip::clauses::{Clause, Learned};
 use crate::mip::clock::Stop;
-use crate::mip::conflict::Conflict;
 use crate::mip::control::{NodeEvent, Observer};
 use crate::mip::cuts::Tables;
 use crate::mip::debug_solution::DebugSolution;
+use crate::mip::domain::clauses::{Clause, Learned};
+use crate::mip::extend::Extensions;
 use crate::mip::outcome::Solution;
 use crate::mip::presolve::Postsolve;
 use crate::mip::problem::Problem;
 use crate::mip::relaxation::ExtraRow;
+use crate::mip::relaxation::conflict::Conflict;
 use crate::mip::settings::Settings;
-use crate::mip::solver::Extensions;
 use crate::mip::statistics::Statistics;
 use crate::mip::symmetry::Symmetry;
 use crate::mip::tree::TreeNode;

@@ -72,7 +72,6 @@ impl<P: Program> Master<P> {
             self.columns.push(c);
             self.column_age.push(0);
         }
-        self.tell(|journal| journal.cols(&new));
         self.solver.add_cols(&new)?;
         Ok(new.len())
     }

@@ -13,23 +13,11 @@ use super::relaxation::Values;
 use super::{Branch, Priced, Program, Sense, Work};
 use crate::entries::add_up;
 use remat_lp::{
-    Algorithm, ColId, Limits, LpOutcome, ModelBuilder, ModelError, NewCol, NewRow, Settings,
-    Solution, Solver,
+    Algorithm, ColId, Limits, LpOutcome, ModelBuilder, ModelError, Settings, Solution, Solver,
 };
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// Follows the changes of a master and its solves, to replay them elsewhere. Purging is not
-/// reported.
-pub trait Journal: Send {
-    /// Rows were added.
-    fn rows(&mut self, rows: &[NewRow]);
-    /// Columns were added.
-    fn cols(&mut self, cols: &[NewCol]);
-    /// The master was solved: objective without offset, wall-clock seconds, simplex iterations.
-    fn solved(&mut self, objective: f64, seconds: f64, iterations: u64);
-}
 
 /// The column that pays for what overflows; its cost rises until it is not needed.
 const OVERFLOW: ColId = ColId(0);
@@ -70,12 +58,9 @@ pub struct Master<P: Program> {
     stop: Option<Arc<AtomicBool>>,
     /// Counters of solvers that were given up.
     spent: Work,
-    /// Behind a lock only so that trials can share the master.
-    journal: Option<Mutex<Box<dyn Journal>>>,
 }
 
 impl<P: Program> Clone for Master<P> {
-    /// The same master; the journal, if there is one, stays with the original.
     fn clone(&self) -> Self {
         Master {
             program: self.program.clone(),
@@ -96,7 +81,6 @@ impl<P: Program> Clone for Master<P> {
             exclusions: self.exclusions.clone(),
             stop: self.stop.clone(),
             spent: self.spent,
-            journal: None,
         }
     }
 }
@@ -106,11 +90,7 @@ impl<P: Program> Master<P> {
     ///
     /// # Errors
     /// [`ModelError`] if the solver refuses the program, which would be a defect here.
-    pub fn new(
-        program: Arc<P>,
-        settings: Settings,
-        mut journal: Option<Box<dyn Journal>>,
-    ) -> Result<Self, ModelError> {
+    pub fn new(program: Arc<P>, settings: Settings) -> Result<Self, ModelError> {
         let cost_unit = program.cost_unit();
         let base = program.base_cost().max(1) as f64 / cost_unit;
         let all = 2.0 * base;
@@ -123,16 +103,8 @@ impl<P: Program> Master<P> {
         lp.set_offset(program.offset() as f64 / cost_unit);
         let statics = program.static_costs();
         let costs = statics.iter().map(|c| *c as f64 / cost_unit);
-        let first: Vec<NewCol> = penalties
-            .into_iter()
-            .chain(costs)
-            .map(|cost| NewCol::new(cost, 0.0.., []))
-            .collect();
-        for c in &first {
-            lp.add_col(c.cost, c.bounds);
-        }
-        if let Some(journal) = &mut journal {
-            journal.cols(&first);
+        for cost in penalties.into_iter().chain(costs) {
+            lp.add_col(cost, 0.0..);
         }
         let blocks = program.blocks();
         let (rows, columns) = program.start();
@@ -154,7 +126,6 @@ impl<P: Program> Master<P> {
             exclusions: Arc::new(program.no_exclusions()),
             stop: None,
             spent: Work::default(),
-            journal: journal.map(Mutex::new),
             program,
         };
         master.add_rows(rows)?;
@@ -195,30 +166,13 @@ impl<P: Program> Master<P> {
     /// Solves from the present basis. A solve that takes far more pivots than masters of this size
     /// do ends at that limit.
     pub fn solve(&mut self, algorithm: Algorithm) -> LpOutcome {
-        let clock = std::time::Instant::now();
         let size = (self.rows.len() + self.num_columns()) as u64;
         self.solver.set_limits(Limits {
             iterations: Some(SOLVE_PIVOT_LIMIT + PIVOTS_PER_ROW_AND_COLUMN * size),
             interrupt: self.stop.clone(),
             ..Limits::default()
         });
-        let before = self.solver.stats().iterations();
-        let outcome = self.solver.solve_with(algorithm);
-        if let LpOutcome::Optimal(solution) = &outcome {
-            let objective = solution.objective - self.solver.model().offset();
-            let iterations = self.solver.stats().iterations() - before;
-            self.tell(|journal| {
-                journal.solved(objective, clock.elapsed().as_secs_f64(), iterations)
-            });
-        }
-        outcome
-    }
-
-    fn tell(&mut self, what: impl FnOnce(&mut dyn Journal)) {
-        if let Some(journal) = &mut self.journal {
-            let journal = journal.get_mut();
-            what(&mut **journal.unwrap_or_else(PoisonError::into_inner));
-        }
+        self.solver.solve_with(algorithm)
     }
 
     /// Starts the next solve from the slack basis, with other random numbers: with the same ones a

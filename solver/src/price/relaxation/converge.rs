@@ -185,15 +185,11 @@ impl<P: Program> Relaxation<P> {
     /// due.
     fn price_and_separate(&mut self, solution: &Solution, judged: &Judged) -> Found<P> {
         let rows = self.violated_rows(judged.overflow);
-        let mut columns = Vec::new();
-        if !self.settings.alternate || rows.is_empty() || judged.enough {
-            let (priced, estimate) = self.price(solution);
-            columns = priced;
-            let last = judged.late || judged.enough || (rows.is_empty() && columns.is_empty());
-            let over = estimate > self.target as f64 - 1.0 + 1e-6;
-            if last || over || self.bound_is_due() {
-                self.prove(solution);
-            }
+        let (columns, estimate) = self.price(solution);
+        let last = judged.late || judged.enough || (rows.is_empty() && columns.is_empty());
+        let over = estimate > self.target as f64 - 1.0 + 1e-6;
+        if last || over || self.bound_is_due() {
+            self.prove(solution);
         }
         Found { rows, columns }
     }

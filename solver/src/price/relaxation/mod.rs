@@ -22,7 +22,7 @@ pub use cuts::Tail;
 pub(super) use values::Values;
 
 use super::tree::warm::Warm;
-use super::{Branch, Incumbents, Journal, Master, Open, Program, RootSettings};
+use super::{Branch, Incumbents, Master, Open, Program, RootSettings};
 use remat_lp::{ModelError, Solution};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -93,13 +93,9 @@ pub(super) struct Relaxation<P: Program> {
 }
 
 impl<P: Program> Relaxation<P> {
-    pub fn new(
-        program: Arc<P>,
-        settings: RootSettings,
-        journal: Option<Box<dyn Journal>>,
-    ) -> Result<Self, ModelError> {
+    pub fn new(program: Arc<P>, settings: RootSettings) -> Result<Self, ModelError> {
         let base = program.base_cost();
-        let mut master = Master::new(program, settings.lp.clone(), journal)?;
+        let mut master = Master::new(program, settings.lp.clone())?;
         master.stop_when(settings.stop.clone());
         Ok(Relaxation {
             settings,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// The relaxation of a program, converged; `None` if that is infeasible.
 fn converged(program: &Tenants) -> Option<Relaxation<Tenants>> {
     let program = Arc::new(program.clone());
-    let mut relax = Relaxation::new(program, RootSettings::default(), None).unwrap();
+    let mut relax = Relaxation::new(program, RootSettings::default()).unwrap();
     let end = relax.converge(Until::Converged, None).unwrap();
     (end == RelaxEnd::Converged).then_some(relax)
 }
@@ -59,7 +59,7 @@ fn a_warm_start_is_at_the_optimum_it_was_taken_from() {
     let (mut cold, mut warm) = (0, 0);
     for (program, relax, _) in fractional() {
         let settings = RootSettings::default();
-        let mut other = Relaxation::new(Arc::new(program), settings, None).unwrap();
+        let mut other = Relaxation::new(Arc::new(program), settings).unwrap();
         other.restore(&relax.warm()).unwrap();
         let end = other.converge(Until::Converged, None).unwrap();
         assert_eq!(end, RelaxEnd::Converged);

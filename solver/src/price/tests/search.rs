@@ -39,7 +39,6 @@ fn switched(k: u64) -> SolveSettings {
     settings.root.eager_cuts = on(1);
     settings.root.cut_rounds = if on(2) { 20 } else { 0 };
     settings.root.purge_age = if on(3) { 1 } else { 0 };
-    settings.root.alternate = on(4);
     settings.root.approach = on(7).then(|| ApproachSettings {
         pivots: 0,
         pivots_per_solve: 0,

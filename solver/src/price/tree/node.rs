@@ -113,20 +113,7 @@ fn branch<P: Program>(
     if let Some(warm) = &node.warm {
         relax.restore(warm)?;
     }
-    let until = match settings.node_cut_rounds {
-        0 => Until::Stalled,
-        _ => Until::Feasible,
-    };
-    let mut end = relax.converge(until, None)?;
-    if end == RelaxEnd::Converged && settings.node_cut_rounds > 0 {
-        let effort = CutEffort {
-            rounds: settings.node_cut_rounds,
-            eager: Some(EAGER_NODE_TAIL),
-            inside: false,
-            tail: NODE_TAIL,
-        };
-        end = relax.cut_rounds(effort, None)?;
-    }
+    let end = converge(relax, settings.node_cut_rounds)?;
     let mut solved = Solved {
         number: node.number,
         bound: relax.bound,
@@ -174,7 +161,43 @@ fn branch<P: Program>(
     solved.warm = Some(relax.warm());
     relax.exclude()?;
     let (chosen, gains) = choose(relax, &open, &effort, &mut solved.trials)?;
-    let children = chosen.branches().map(|branch| {
+    solved.children = Some(children(relax, node, &chosen, gains));
+    if effort.dives {
+        solved.dived = dive(relax, &node.branches)?;
+    }
+    Ok(solved)
+}
+
+/// Solves the relaxation of a node, with rounds of cuts.
+fn converge<P: Program>(
+    relax: &mut Relaxation<P>,
+    cut_rounds: usize,
+) -> Result<RelaxEnd, ModelError> {
+    let until = match cut_rounds {
+        0 => Until::Stalled,
+        _ => Until::Feasible,
+    };
+    let end = relax.converge(until, None)?;
+    if end != RelaxEnd::Converged || cut_rounds == 0 {
+        return Ok(end);
+    }
+    let effort = CutEffort {
+        rounds: cut_rounds,
+        eager: Some(EAGER_NODE_TAIL),
+        inside: false,
+        tail: NODE_TAIL,
+    };
+    relax.cut_rounds(effort, None)
+}
+
+/// The two children of a branching, the one whose bound rises least first.
+fn children<P: Program>(
+    relax: &Relaxation<P>,
+    node: &Node<P>,
+    chosen: &Open<P::Quantity>,
+    gains: [f64; 2],
+) -> [Node<P>; 2] {
+    let [down, up] = chosen.branches().map(|branch| {
         let up = branch.at_least;
         let mut branches = node.branches.clone();
         // A tighter bound on the same quantity takes the place of the old one.
@@ -189,15 +212,8 @@ fn branch<P: Program>(
             warm: node.warm.clone(),
         }
     });
-    let [down, up] = children;
-    // Plunge where the bound rises least.
-    solved.children = Some(if gains[0] <= gains[1] {
-        [down, up]
-    } else {
-        [up, down]
-    });
-    if effort.dives {
-        solved.dived = dive(relax, &node.branches)?;
+    match gains[0] <= gains[1] {
+        true => [down, up],
+        false => [up, down],
     }
-    Ok(solved)
 }

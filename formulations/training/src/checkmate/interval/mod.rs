@@ -47,7 +47,7 @@ pub use covers::EventCover;
 pub use point::IntervalPoint;
 pub(crate) use point::{by_tensor, kept};
 pub(crate) use program::{ROUNDED_LIMIT, ROUNDED_VIOLATION};
-pub use program::{RootError, root_bound, root_bound_recorded};
+pub use program::{RootError, root_bound};
 pub use proof::tree_proof;
 pub use rows::Row;
 pub use written::written;

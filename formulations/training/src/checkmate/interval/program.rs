@@ -7,7 +7,7 @@ use crate::life::{self, Exclusions, Extent, Group};
 use remat_instances::instance::Instance;
 use remat_lp::ModelError;
 use remat_solver::price::{
-    Branching, Columns, Incumbents, Journal, Open, Priced, Pricing, Root, RootBound, RootSettings,
+    Branching, Columns, Incumbents, Open, Priced, Pricing, Root, RootBound, RootSettings,
     RowLimits, RowTraits, Rows, Sense, Separation, SeparationSettings,
 };
 use std::sync::Arc;
@@ -282,21 +282,7 @@ pub fn root_bound(
     budget_bytes: u64,
     settings: &RootSettings,
 ) -> Result<RootBound<CheckmateGraph>, RootError> {
-    root_bound_recorded(instance, budget_bytes, settings, None)
-}
-
-/// Computes the bound as [`root_bound`] does, with a journal of the changes of the program and of
-/// its solves.
-///
-/// # Errors
-/// As [`root_bound`].
-pub fn root_bound_recorded(
-    instance: &Instance,
-    budget_bytes: u64,
-    settings: &RootSettings,
-    journal: Option<Box<dyn Journal>>,
-) -> Result<RootBound<CheckmateGraph>, RootError> {
     let graph = Arc::new(CheckmateGraph::new(instance, budget_bytes)?);
-    let root: Root<CheckmateGraph> = Root::solve(graph, settings, journal, &Incumbents::default())?;
+    let root: Root<CheckmateGraph> = Root::solve(graph, settings, &Incumbents::default())?;
     Ok(root.into_bound())
 }

@@ -95,7 +95,7 @@ fn small_root<P: Layered>(small: &Arc<P>, stop: &Arc<AtomicBool>) -> Option<Root
         stop: Some(stop.clone()),
         ..RootSettings::default()
     };
-    let root = Root::solve(small.clone(), &settings, None, &Incumbents::default()).ok()?;
+    let root = Root::solve(small.clone(), &settings, &Incumbents::default()).ok()?;
     (!root.is_infeasible()).then(|| root.start())
 }
 

@@ -312,5 +312,5 @@ pub fn root_bound(
     incumbents: &Incumbents<MonetGraph>,
 ) -> Result<RootBound<MonetGraph>, RootError> {
     let graph = Arc::new(MonetGraph::new(instance, budget_bytes)?);
-    Ok(Root::solve(graph, settings, None, incumbents)?.into_bound())
+    Ok(Root::solve(graph, settings, incumbents)?.into_bound())
 }

@@ -252,6 +252,6 @@ pub fn root_bound(
     settings: &RootSettings,
     incumbents: &Incumbents<LinkGraph>,
 ) -> Result<RootBound<LinkGraph>, ModelError> {
-    let root: Root<LinkGraph> = Root::solve(Arc::new(link), settings, None, incumbents)?;
+    let root: Root<LinkGraph> = Root::solve(Arc::new(link), settings, incumbents)?;
     Ok(root.into_bound())
 }

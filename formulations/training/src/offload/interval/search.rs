@@ -73,7 +73,7 @@ pub fn prove(
         };
         let program = Arc::new(link);
         let upper = remat_solver::price::Columns::cost_upper_bound(&*program);
-        let mut root = Root::solve(program, &settings, None, &incumbents)?;
+        let mut root = Root::solve(program, &settings, &incumbents)?;
         let root_bound = root.safe_bound();
         let mut proven = Proven {
             bound: root_bound,

@@ -1,5 +1,8 @@
 //! Rational numbers for what must be true to the last digit.
 
+pub(crate) mod elimination;
+pub(crate) mod lattice;
+
 use dashu_int::ops::BitTest;
 use dashu_int::{IBig, UBig};
 use num_traits::{Signed, Zero};

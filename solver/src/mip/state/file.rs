@@ -20,13 +20,6 @@ const VERSION: u32 = 6;
 
 const HEADER: usize = 8 + 4 + 8 + 8 + 4;
 
-pub(crate) fn fail(path: &Path, problem: impl ToString) -> SolveError {
-    SolveError::File {
-        path: path.to_path_buf(),
-        problem: problem.to_string(),
-    }
-}
-
 /// A number that differs between models with overwhelming probability (FNV-1a over all data).
 pub(crate) fn fingerprint(model: &Model) -> u64 {
     let mut h = 0xcbf2_9ce4_8422_2325u64;
@@ -58,14 +51,14 @@ pub(crate) fn fingerprint(model: &Model) -> u64 {
 
 /// Writes a state.
 pub(crate) fn write(path: &Path, model: &Model, state: &impl Serialize) -> Result<(), SolveError> {
-    let body = postcard::to_stdvec(state).map_err(|e| fail(path, e))?;
+    let body = postcard::to_stdvec(state).map_err(|e| SolveError::file(path, e))?;
     let mut header = Vec::with_capacity(HEADER);
     header.extend(MAGIC);
     header.extend(VERSION.to_le_bytes());
     header.extend(fingerprint(model).to_le_bytes());
     header.extend((body.len() as u64).to_le_bytes());
     header.extend(crc32fast::hash(&body).to_le_bytes());
-    whole_file::write(path, &[&header, &body]).map_err(|e| fail(path, e))
+    whole_file::write(path, &[&header, &body]).map_err(|e| SolveError::file(path, e))
 }
 
 /// Reads a state that was written for this model.
@@ -74,10 +67,10 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path, model: &Model) -> Result<T,
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|mut f| f.read_to_end(&mut bytes))
-        .map_err(|e| fail(path, e))?;
+        .map_err(|e| SolveError::file(path, e))?;
     drop(waiting);
     if bytes.len() < HEADER || &bytes[..8] != MAGIC {
-        return Err(fail(path, "not a state file"));
+        return Err(SolveError::file(path, "not a state file"));
     }
     let word = |at: usize, n: usize| {
         let mut w = [0u8; 8];
@@ -86,19 +79,22 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path, model: &Model) -> Result<T,
     };
     let version = word(8, 4);
     if version != u64::from(VERSION) {
-        return Err(fail(
+        return Err(SolveError::file(
             path,
             format!("version {version}; this program writes and reads version {VERSION}"),
         ));
     }
     if word(12, 8) != fingerprint(model) {
-        return Err(fail(path, "written for another model"));
+        return Err(SolveError::file(path, "written for another model"));
     }
     let body = &bytes[HEADER..];
     if word(20, 8) != body.len() as u64 || word(28, 4) != u64::from(crc32fast::hash(body)) {
-        return Err(fail(path, "damaged: length or checksum do not fit"));
+        return Err(SolveError::file(
+            path,
+            "damaged: length or checksum do not fit",
+        ));
     }
-    postcard::from_bytes(body).map_err(|e| fail(path, e))
+    postcard::from_bytes(body).map_err(|e| SolveError::file(path, e))
 }
 
 #[cfg(test)]

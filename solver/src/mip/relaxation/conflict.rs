@@ -11,7 +11,7 @@
 use crate::mip::domain::Domain;
 use crate::mip::problem::Problem;
 use crate::mip::relaxation::ExtraRow;
-use crate::mip::safe;
+use crate::mip::relaxation::safe;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

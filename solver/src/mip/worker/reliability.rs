@@ -1,12 +1,12 @@
 //! Reliability branching: strong branching where pseudo-costs know too little (Achterberg, Koch &
 //! Martin 2005).
 
-use super::Decision;
-use super::pseudocost::score;
+use super::{Child, RoundShared, Worker};
+use crate::mip::branching::pseudocost::score;
 use crate::mip::domain::{BoundChange, Domain};
-use crate::mip::relaxation::{Relaxation, Relaxed};
+use crate::mip::extend::Decision;
+use crate::mip::relaxation::{BasisSnapshot, Relaxation, Relaxed};
 use crate::mip::tree::Branched;
-use crate::mip::worker::{Child, RoundShared, Worker};
 use rayon::prelude::*;
 use remat_lp::{ColId, ModelError, Solution};
 
@@ -71,7 +71,6 @@ impl Worker {
                 && !self.is_spent(shared);
             let value = if try_it {
                 probes += 1;
-                let v = s.x[j];
                 let (down, up) = if depth == 0 {
                     if !ahead.iter().any(|a| a.0 == j) {
                         let next: Vec<usize> = candidates[place..]
@@ -85,58 +84,13 @@ impl Worker {
                     let found = ahead.iter().find(|a| a.0 == j);
                     found.map_or((BranchSide::Unknown, BranchSide::Unknown), |a| (a.1, a.2))
                 } else {
-                    let before = self.relax.iterations();
-                    let mut probe = Probe {
-                        relax: &mut self.relax,
-                        domain: &mut self.domain,
-                        cutoff: self.cutoff,
-                        limit,
-                        from,
-                    };
-                    let down = probe.side(shared, j, s, false)?;
-                    probe.relax.restore(&snapshot)?;
-                    let up = probe.side(shared, j, s, true)?;
-                    probe.relax.restore(&snapshot)?;
-                    self.strong_iterations += self.relax.iterations() - before;
-                    (down, up)
+                    self.probe_both(shared, s, j, (limit, from), &snapshot)?
                 };
                 self.report.strong += 2;
-                match (down, up) {
-                    (BranchSide::Closed, BranchSide::Closed) => {
-                        return Ok(ColumnChoice::Infeasible);
-                    }
-                    (BranchSide::Closed, _) => {
-                        let mark = self.domain.mark();
-                        self.domain
-                            .tighten_lower(&shared.problem, j, v.floor() + 1.0);
-                        self.keep_bounds(mark);
-                        return Ok(ColumnChoice::Tightened);
-                    }
-                    (_, BranchSide::Closed) => {
-                        let mark = self.domain.mark();
-                        self.domain.tighten_upper(&shared.problem, j, v.floor());
-                        self.keep_bounds(mark);
-                        return Ok(ColumnChoice::Tightened);
-                    }
-                    _ => {}
+                if let Some(end) = self.take_closed(shared, (j, s.x[j]), (down, up)) {
+                    return Ok(end);
                 }
-                let f = v - v.floor();
-                let (pd, pu) = self.pseudo.gains(j, v);
-                let d = match down {
-                    BranchSide::Open(gain) => {
-                        self.learn(j, false, gain / f.max(1e-6));
-                        gain
-                    }
-                    _ => pd,
-                };
-                let u = match up {
-                    BranchSide::Open(gain) => {
-                        self.learn(j, true, gain / (1.0 - f).max(1e-6));
-                        gain
-                    }
-                    _ => pu,
-                };
-                score(d, u)
+                self.learn_gains((j, s.x[j]), (down, up))
             } else {
                 guess
             };
@@ -151,6 +105,65 @@ impl Worker {
             return Ok(ColumnChoice::Infeasible);
         };
         Ok(ColumnChoice::Split(self.children(s, fractional, j, bound)))
+    }
+
+    /// Probes both sides of a column on the relaxation of the node.
+    fn probe_both(
+        &mut self,
+        shared: &RoundShared,
+        s: &Solution,
+        j: usize,
+        (limit, from): (u64, f64),
+        snapshot: &BasisSnapshot,
+    ) -> Result<(BranchSide, BranchSide), ModelError> {
+        let before = self.relax.iterations();
+        let mut probe = Probe {
+            relax: &mut self.relax,
+            domain: &mut self.domain,
+            cutoff: self.cutoff,
+            limit,
+            from,
+        };
+        let down = probe.side(shared, j, s, false)?;
+        probe.relax.restore(snapshot)?;
+        let up = probe.side(shared, j, s, true)?;
+        probe.relax.restore(snapshot)?;
+        self.strong_iterations += self.relax.iterations() - before;
+        Ok((down, up))
+    }
+
+    /// Takes the other side of a column where a probe has closed one; `None` if both are open.
+    fn take_closed(
+        &mut self,
+        shared: &RoundShared,
+        (j, v): (usize, f64),
+        sides: (BranchSide, BranchSide),
+    ) -> Option<ColumnChoice> {
+        let p = &shared.problem;
+        let mark = self.domain.mark();
+        match sides {
+            (BranchSide::Closed, BranchSide::Closed) => return Some(ColumnChoice::Infeasible),
+            (BranchSide::Closed, _) => self.domain.tighten_lower(p, j, v.floor() + 1.0),
+            (_, BranchSide::Closed) => self.domain.tighten_upper(p, j, v.floor()),
+            _ => return None,
+        };
+        self.keep_bounds(mark);
+        Some(ColumnChoice::Tightened)
+    }
+
+    /// Learns the gains of probes; the score of the column.
+    fn learn_gains(&mut self, (j, v): (usize, f64), sides: (BranchSide, BranchSide)) -> f64 {
+        let f = v - v.floor();
+        let (mut down, mut up) = self.pseudo.gains(j, v);
+        if let BranchSide::Open(gain) = sides.0 {
+            self.learn(j, false, gain / f.max(1e-6));
+            down = gain;
+        }
+        if let BranchSide::Open(gain) = sides.1 {
+            self.learn(j, true, gain / (1.0 - f).max(1e-6));
+            up = gain;
+        }
+        score(down, up)
     }
 
     /// The two children of branching on a column, the more promising first.

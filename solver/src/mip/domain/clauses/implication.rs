@@ -285,7 +285,7 @@ pub(crate) fn first_uip(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mip::clauses::Clause;
+    use crate::mip::domain::clauses::Clause;
     use remat_lp::{ModelBuilder, Sense};
     use std::sync::Arc;
 

@@ -4,7 +4,13 @@
 //!
 //! Implementations are shared by the workers of a round and must be deterministic.
 
-use crate::mip::branching::Decision;
+mod decision;
+mod extensions;
+mod mapped;
+
+pub use decision::Decision;
+pub(crate) use extensions::Extensions;
+
 use remat_lp::{Bounds, ColId, Model};
 use std::sync::Arc;
 

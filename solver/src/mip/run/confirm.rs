@@ -90,7 +90,6 @@ impl Solver {
                 propagation: false,
                 probing: false,
                 conflicts: false,
-                race: 1,
                 ..self.settings.clone()
             },
             extensions: self.extensions.clone(),

@@ -1,6 +1,6 @@
 //! Nodes as they are written to files: steps and bases that nodes share are written once.
 
-use crate::mip::branching::Decision;
+use crate::mip::extend::Decision;
 use crate::mip::relaxation::{BasisSnapshot, ExtraRow};
 use crate::mip::tree::{Branched, PathLink, TreeNode};
 use remat_lp::{Basis, Bounds, ColId, VarStatus};

@@ -1,8 +1,7 @@
 //! Node files: open nodes that memory has no room for, each with a checksum in front of them.
 
 use crate::mip::outcome::SolveError;
-use crate::mip::packed::PackedNodes;
-use crate::mip::state_file::fail;
+use crate::mip::state::packed::PackedNodes;
 use crate::mip::tree::TreeNode;
 use remat_lp::temporary::Temporary;
 use remat_lp::whole_file;
@@ -36,7 +35,9 @@ impl NodeFiles {
             Temporary::folder(within, "remat-bb-nodes-")
         };
         // Another search may have removed the outer folder in between.
-        let own = make().or_else(|_| make()).map_err(|e| fail(within, e))?;
+        let own = make()
+            .or_else(|_| make())
+            .map_err(|e| SolveError::file(within, e))?;
         Ok(NodeFiles {
             own,
             _made: made,
@@ -65,9 +66,9 @@ impl NodeFiles {
         self.serial += 1;
         let path = self.own.path().join(format!("{}.nodes", self.serial));
         let bytes = postcard::to_stdvec(&PackedNodes::new(nodes.iter()));
-        let bytes = bytes.map_err(|e| fail(&path, e))?;
+        let bytes = bytes.map_err(|e| SolveError::file(&path, e))?;
         let checksum = crc32fast::hash(&bytes).to_le_bytes();
-        whole_file::write(&path, &[&checksum, &bytes]).map_err(|e| fail(&path, e))?;
+        whole_file::write(&path, &[&checksum, &bytes]).map_err(|e| SolveError::file(&path, e))?;
         self.files.push(NodeFile {
             path,
             count: nodes.len(),
@@ -85,7 +86,7 @@ impl NodeFiles {
         };
         let path = &self.files[best].path;
         let nodes = packed(path)?.unpack();
-        let nodes = nodes.ok_or_else(|| fail(path, "the nodes make no sense"))?;
+        let nodes = nodes.ok_or_else(|| SolveError::file(path, "the nodes make no sense"))?;
         let _ = std::fs::remove_file(path);
         self.files.remove(best);
         Ok(nodes)
@@ -109,12 +110,12 @@ impl NodeFiles {
 }
 
 fn packed(path: &Path) -> Result<PackedNodes, SolveError> {
-    let bytes = std::fs::read(path).map_err(|e| fail(path, e))?;
+    let bytes = std::fs::read(path).map_err(|e| SolveError::file(path, e))?;
     let (checksum, bytes) = bytes.split_at_checked(CHECKSUM).unwrap_or_default();
     if checksum != crc32fast::hash(bytes).to_le_bytes() {
-        return Err(fail(path, "damaged: its checksum does not fit"));
+        return Err(SolveError::file(path, "damaged: its checksum does not fit"));
     }
-    postcard::from_bytes(bytes).map_err(|e| fail(path, e))
+    postcard::from_bytes(bytes).map_err(|e| SolveError::file(path, e))
 }
 
 /// A folder that was made, and goes if it is empty by then.

@@ -3,12 +3,12 @@
 //! A view is restored to the model's columns, and what comes back is put into those that are left:
 //! columns that an extension [needs](crate::mip::Needs) are there, or fixed.
 
-use crate::mip::branching::Decision;
+use crate::mip::extend::Decision;
+use crate::mip::extend::Extensions;
 use crate::mip::extend::{
-    BranchingRule, CutRow, CutSink, Heuristic, Needs, NodeView, Propagator, Separator, SolutionSink,
+    BranchingRule, CutRow, CutSink, Heuristic, NodeView, Propagator, Separator, SolutionSink,
 };
 use crate::mip::presolve::Postsolve;
-use crate::mip::solver::Extensions;
 use remat_lp::{Bounds, ColId, Model};
 use std::sync::Arc;
 
@@ -209,44 +209,5 @@ impl Propagator for Mapped<dyn Propagator> {
     fn propagate(&self, lower: &[f64], upper: &[f64]) -> Vec<(ColId, Bounds)> {
         let (lower, upper) = self.0.bounds(lower, upper);
         self.0.tightened(&self.1.propagate(&lower, &upper))
-    }
-}
-
-impl Extensions {
-    /// Needs of all of them, of so many columns.
-    pub fn needed(&self, cols: usize) -> Vec<bool> {
-        let mut needed = vec![false; cols];
-        for need in self.needs() {
-            match need {
-                Needs::EveryColumn => needed.fill(true),
-                Needs::Columns(some) => {
-                    for col in some {
-                        if let Some(needed) = needed.get_mut(col.index()) {
-                            *needed = true;
-                        }
-                    }
-                }
-            }
-        }
-        needed
-    }
-
-    fn needs(&self) -> impl Iterator<Item = Needs> {
-        (self.branching.iter().map(|e| e.needs()))
-            .chain(self.separators.iter().map(|e| e.needs()))
-            .chain(self.heuristics.iter().map(|e| e.needs()))
-            .chain(self.propagators.iter().map(|e| e.needs()))
-    }
-
-    /// Returns whether presolve has to keep its hands off all columns.
-    pub fn need_every_column(&self) -> bool {
-        self.needs().any(|need| need == Needs::EveryColumn)
-    }
-
-    /// Returns whether restricted programs, which know nothing of extensions, are of no use: some
-    /// part of the problem may be in the extensions alone, or they are to see every column.
-    pub fn exclude_restricted(&self) -> bool {
-        let alone = !self.propagators.is_empty() || self.separators.iter().any(|s| s.is_lazy());
-        alone || (!self.is_mapped && self.need_every_column())
     }
 }

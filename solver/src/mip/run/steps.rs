@@ -1,8 +1,9 @@
 //! Presolve steps that a domain plugs in: models made of models, and the way back.
 
 use crate::mip::control::{NodeEvent, Observer, Progress};
+use crate::mip::extend::Extensions;
 use crate::mip::outcome::{FileProblems, Info, Solution, SolveError, SolveResult, SolveStatus};
-use crate::mip::solver::{Extensions, Solver};
+use crate::mip::solver::Solver;
 use crate::mip::{
     check_point,
     extend::{PresolveEffect, WayBack},

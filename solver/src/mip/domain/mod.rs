@@ -3,11 +3,12 @@
 //! (`propagation`).
 
 mod activity;
+pub(crate) mod clauses;
 mod objective;
 mod propagation;
 
-use crate::mip::clauses::Clause;
-use crate::mip::clauses::watch::{Says, Watched};
+use crate::mip::domain::clauses::Clause;
+use crate::mip::domain::clauses::watch::{Says, Watched};
 use crate::mip::problem::{Problem, ceil_tol, contradiction, floor_tol};
 use activity::Activities;
 use objective::ObjectiveRow;

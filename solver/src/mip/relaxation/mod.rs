@@ -1,9 +1,11 @@
 //! The linear program of a worker: rows of the problem, then cuts and rows of branchings, each with
 //! a tag that survives additions and deletions.
 
+pub(crate) mod conflict;
+mod safe;
+
 use crate::mip::domain::Domain;
 use crate::mip::problem::Problem;
-use crate::mip::safe;
 use crate::mip::settings::Settings;
 use remat_lp::{
     Basis, Bounds, ColId, Limits, LpOutcome, ModelError, NewRow, RowId, Solution, Solver,

@@ -1,0 +1,103 @@
+//! A proof as it is in its file: the program that it is about, and its evidence.
+
+use super::checkmate::{self, Checkmate};
+use super::claim::{Claim, Head};
+use super::envelope::Envelope;
+use super::link::LinkTerms;
+use super::monet::{self, Monet};
+use super::text::ProofLines;
+use super::tree::{Counts, Evidence};
+use super::trips::{self, Trips};
+use remat_instances::Instance;
+
+/// Evidence for a claim, in terms of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// Checkmate's.
+    Checkmate(Evidence<checkmate::Row, checkmate::Quantity>),
+    /// MONeT's.
+    Monet(Evidence<monet::Row, monet::Quantity>),
+    /// Checkmate's with copies to the host.
+    Trips {
+        /// The link.
+        terms: LinkTerms,
+        /// Units of cost that make the unit of time of copies and windows.
+        unit: u64,
+        /// Rows and tree.
+        evidence: Evidence<trips::Row, trips::Quantity>,
+    },
+    /// Checkmate's with copies to the host, by a proof without them in more memory.
+    Envelope(Envelope),
+}
+
+impl Body {
+    /// The link that the proof is about; `None` for plans without copies.
+    pub fn link(&self) -> Option<&LinkTerms> {
+        match self {
+            Body::Trips { terms, .. } => Some(terms),
+            Body::Envelope(envelope) => Some(&envelope.terms),
+            Body::Checkmate(_) | Body::Monet(_) => None,
+        }
+    }
+}
+
+/// A proof as it is in its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof {
+    /// Name of the instance it was made for.
+    pub instance: String,
+    /// The budget in bytes.
+    pub budget_bytes: u64,
+    /// Its claim.
+    pub claim: Claim,
+    /// The program, and the evidence; empty for [`Claim::TooSmall`].
+    pub body: Body,
+}
+
+/// Reads the text of a proof.
+///
+/// # Errors
+/// The line that is wrong, and what would be right.
+pub fn parse(text: &str) -> Result<Proof, String> {
+    let mut lines = ProofLines::of(text);
+    let known = ["checkmate", "monet", "trips", "envelope"];
+    let right = "checkmate or monet, or trips or envelope with copies,";
+    let head = Head::read(&mut lines, &known, right)?;
+    let body = match head.program {
+        "monet" => Body::Monet(Evidence::read::<Monet>(&mut lines, head.claim)?),
+        "trips" => Body::Trips {
+            terms: LinkTerms::read(&mut lines)?,
+            unit: lines.headed("unit", "units of cost in one of time")?,
+            evidence: Evidence::read::<Trips>(&mut lines, head.claim)?,
+        },
+        "envelope" => Body::Envelope(Envelope::read(&mut lines)?),
+        _ => Body::Checkmate(Evidence::read::<Checkmate>(&mut lines, head.claim)?),
+    };
+    lines.end()?;
+    Ok(Proof {
+        instance: head.instance,
+        budget_bytes: head.budget_bytes,
+        claim: head.claim,
+        body,
+    })
+}
+
+/// Checks that a proof shows what it claims about an instance: with its implementations and
+/// in-place steps for MONeT's program; of Checkmate's the first implementations count
+/// ([`Instance::single_implementation_view`]).
+///
+/// # Errors
+/// The first thing that is wrong, in words.
+pub fn check(proof: &Proof, instance: &Instance) -> Result<Counts, String> {
+    let (budget_bytes, claim) = (proof.budget_bytes, proof.claim);
+    match &proof.body {
+        Body::Checkmate(evidence) => checkmate::check(instance, budget_bytes, claim, evidence),
+        Body::Monet(evidence) => monet::check(instance, budget_bytes, claim, evidence),
+        Body::Trips {
+            terms,
+            unit,
+            evidence,
+        } => trips::check(instance, budget_bytes, (terms, *unit), claim, evidence),
+        Body::Envelope(envelope) => envelope.check(instance, budget_bytes, claim),
+    }
+}

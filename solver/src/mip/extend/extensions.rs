@@ -1,0 +1,56 @@
+//! The extensions of a search, and the columns that they need.
+
+use super::{BranchingRule, Heuristic, Needs, NodeSelector, PresolveStep, Propagator, Separator};
+use std::sync::Arc;
+
+/// Extensions that a domain plugged in.
+#[derive(Clone, Default)]
+pub(crate) struct Extensions {
+    pub branching: Vec<Arc<dyn BranchingRule>>,
+    pub separators: Vec<Arc<dyn Separator>>,
+    pub heuristics: Vec<Arc<dyn Heuristic>>,
+    pub propagators: Vec<Arc<dyn Propagator>>,
+    pub selector: Option<Arc<dyn NodeSelector>>,
+    pub steps: Vec<Arc<dyn PresolveStep>>,
+    /// True if they are at work on what presolve left, whose columns they all see.
+    pub is_mapped: bool,
+}
+
+impl Extensions {
+    /// Needs of all of them, of so many columns.
+    pub fn needed(&self, cols: usize) -> Vec<bool> {
+        let mut needed = vec![false; cols];
+        for need in self.needs() {
+            match need {
+                Needs::EveryColumn => needed.fill(true),
+                Needs::Columns(some) => {
+                    for col in some {
+                        if let Some(needed) = needed.get_mut(col.index()) {
+                            *needed = true;
+                        }
+                    }
+                }
+            }
+        }
+        needed
+    }
+
+    fn needs(&self) -> impl Iterator<Item = Needs> {
+        (self.branching.iter().map(|e| e.needs()))
+            .chain(self.separators.iter().map(|e| e.needs()))
+            .chain(self.heuristics.iter().map(|e| e.needs()))
+            .chain(self.propagators.iter().map(|e| e.needs()))
+    }
+
+    /// Returns whether presolve has to keep its hands off all columns.
+    pub fn need_every_column(&self) -> bool {
+        self.needs().any(|need| need == Needs::EveryColumn)
+    }
+
+    /// Returns whether restricted programs, which know nothing of extensions, are of no use: some
+    /// part of the problem may be in the extensions alone, or they are to see every column.
+    pub fn exclude_restricted(&self) -> bool {
+        let alone = !self.propagators.is_empty() || self.separators.iter().any(|s| s.is_lazy());
+        alone || (!self.is_mapped && self.need_every_column())
+    }
+}
