@@ -44,5 +44,4 @@ mod recognise;
 mod recognise_monet;
 mod reorder;
 mod results;
-mod rooms;
 mod strategies;
