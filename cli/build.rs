@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Crates that the program is made of.
-const CRATES: [&str; 10] = [
+const CRATES: [&str; 11] = [
     "check",
     "cli",
     "formulations/memory",
@@ -14,6 +14,7 @@ const CRATES: [&str; 10] = [
     "gpu-exec",
     "instances",
     "lp",
+    "report",
     "solver",
 ];
 

@@ -4,7 +4,7 @@
 #![allow(missing_docs)] // criterion_group! makes an undocumented public function
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use remat_formulations::checkmate::anneal::CheckmateLandscape;
+use remat_formulations::anneal::CheckmateLandscape;
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::{simulate, zoo};
 use remat_lp::random::Xoshiro256;

@@ -10,13 +10,13 @@
 //! space and in the restricted one, whose optimum may be above; branch, price and cut prices the
 //! full space. "plain" is without cuts and heuristics, and without presolve.
 
-use remat_bb::report::Table;
 use remat_bench::optimum::{Answer, by_highs};
 use remat_formulations::bound::smallest_budget;
 use remat_formulations::checkmate::CheckmateGraph;
 use remat_formulations::checkmate::original::{Original, Stages};
 use remat_instances::Instance;
 use remat_lp::Model;
+use remat_report::Table;
 use remat_search::Status;
 use remat_solver::mip::{SolveStatus, Solver};
 use remat_solver::price::{Incumbents, Root, RootSettings, TreeEnd, TreeSettings, search};

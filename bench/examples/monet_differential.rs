@@ -11,13 +11,13 @@
 //! reads. `--search` runs the whole search as `remat-bb solve` does, with so many seconds for each
 //! instance, compares what it finds with that optimum, and lists what is not proven.
 
-use remat_bb::report::Table;
 use remat_bench::optimum::{Answer as Optimum, by_highs};
 use remat_formulations::monet::interval::MonetGraph;
 use remat_formulations::monet::original::{Decision, Original};
 use remat_instances::instance::NodeKind;
 use remat_instances::{Instance, simulate};
 use remat_lp::{ColId, Model, ModelBuilder, RowId};
+use remat_report::Table;
 use remat_search::{Settings, Status};
 use remat_solver::price::{
     Incumbents, PrimalHeuristic, Root, RootSettings, TreeEnd, TreeSettings, Visited, search,

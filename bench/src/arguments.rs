@@ -6,8 +6,8 @@ use crate::others::Solver;
 use crate::reduce::arguments::{REDUCE_ABOUT, ReduceArguments};
 use crate::{checkmate, monet, offload, order, planted, reorder};
 use clap::{Parser, Subcommand, ValueEnum};
-use remat_bb::report::FULL_VERSION;
-use remat_instances::plan::Semantics;
+use remat_bb::version::FULL_VERSION;
+use remat_instances::Semantics;
 use std::path::PathBuf;
 
 const LONG_ABOUT: &str = "\

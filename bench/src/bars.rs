@@ -2,8 +2,7 @@
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
-use remat_bb::draw::style::{self, FAINT, Frame, GREY, INK, PALETTE, label};
-use remat_bb::failure::Failure;
+use remat_report::draw::style::{self, DrawError, FAINT, Frame, GREY, INK, PALETTE, label};
 
 /// The bars of one place; `None` where there is no value.
 pub(crate) struct Group {
@@ -20,7 +19,7 @@ pub(crate) fn draw(
     (title, explanation): (&str, &str),
     names: &[&str],
     groups: &[Group],
-) -> Result<String, Failure> {
+) -> Result<String, DrawError> {
     let values = || groups.iter().flat_map(|g| g.values.iter().flatten());
     let most = values().fold(1.0, |a: f64, b| a.max(*b));
     let least = values().fold(0.0, |a: f64, b| a.min(*b));

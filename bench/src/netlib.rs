@@ -7,7 +7,7 @@
 //! answer is checked by [`remat_lp::certificate`] outside the time.
 
 use crate::clock::Stopwatch;
-use remat_lp::presolve::{self, PresolveSettings};
+use remat_lp::presolve::PresolveSettings;
 use remat_lp::{Algorithm, Limits, LpOutcome, Model, Settings, certificate, lp_format, mps};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -210,7 +210,7 @@ fn solve_here(config: &Config, model: &Arc<Model>) -> (Run, LpOutcome) {
     };
     let presolve = config.presolve.then(PresolveSettings::default);
     let start = Stopwatch::start();
-    let solved = presolve::solve(model, &settings, &limits, presolve.as_ref());
+    let solved = remat_lp::solve(model, &settings, &limits, presolve.as_ref());
     let time = start.elapsed();
     let (outcome, iterations) = (solved.outcome, solved.stats.iterations());
     drop(watchdog);

@@ -2,8 +2,9 @@
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
-use remat_bb::draw::style::{self, Area, FAINT, GREY, INK, PALETTE, Words, failed, label};
-use remat_bb::failure::Failure;
+use remat_report::draw::style::{
+    self, Area, DrawError, FAINT, GREY, INK, PALETTE, Words, failed, label,
+};
 
 const SIZE: (u32, u32) = (860, 480);
 /// Left, top, right and bottom of the plot in pixels.
@@ -24,12 +25,12 @@ fn up(share: f64) -> i32 {
 /// [`summary::profile`](crate::library::summary::profile) makes them; the first one is black.
 ///
 /// # Errors
-/// [`Failure::Draw`].
+/// [`DrawError`].
 pub fn draw(
     heading: &str,
     explanation: &str,
     curves: &[(String, Vec<(f64, f64)>)],
-) -> Result<String, Failure> {
+) -> Result<String, DrawError> {
     let words = Words {
         heading,
         explanation,
@@ -55,7 +56,7 @@ pub fn draw(
     })
 }
 
-fn axes(area: &Area<'_>) -> Result<(), Failure> {
+fn axes(area: &Area<'_>) -> Result<(), DrawError> {
     let (left, top, right, bottom) = PLOT;
     let line = |points: Vec<(i32, i32)>, colour: RGBColor| {
         let path = PathElement::new(points, colour.stroke_width(1));
@@ -80,7 +81,7 @@ fn axes(area: &Area<'_>) -> Result<(), Failure> {
     label(area, name, place, 16, INK, HPos::Center)
 }
 
-fn staircase(area: &Area<'_>, points: &[(f64, f64)], colour: RGBColor) -> Result<(), Failure> {
+fn staircase(area: &Area<'_>, points: &[(f64, f64)], colour: RGBColor) -> Result<(), DrawError> {
     let mut path: Vec<(i32, i32)> = Vec::with_capacity(2 * points.len() + 1);
     for (factor, share) in points {
         let (x, y) = (across(*factor), up(*share));

@@ -2,8 +2,8 @@
 
 use crate::random::SplitMix64;
 use rayon::prelude::*;
+use remat_formulations::AnyFormulation;
 use remat_formulations::reorder::Reorder;
-use remat_formulations::solve::AnyFormulation;
 use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId, StructureError};
 use remat_instances::simulate::ReplayError;
 use remat_instances::{read, zoo};

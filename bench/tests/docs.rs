@@ -263,3 +263,36 @@ fn examples_of_every_help_run() {
     }
     assert!(count > 30, "{count}");
 }
+
+/// The text of each section of a page, by each of the names in its title.
+fn sections(page: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for section in page.split("\n## ").skip(1) {
+        let (title, text) = section.split_once('\n').unwrap_or((section, ""));
+        let names = title.split(',').map(|name| name.trim().to_owned());
+        found.extend(names.map(|name| (name, text.to_owned())));
+    }
+    found
+}
+
+#[test]
+fn the_page_of_the_command_line_names_every_option() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md");
+    let sections = sections(&std::fs::read_to_string(page).unwrap());
+    let mut missing = Vec::new();
+    for command in Arguments::command().get_subcommands() {
+        let name = command.get_name();
+        let Some((_, text)) = sections.iter().find(|(title, _)| title == name) else {
+            missing.push(format!("a section for {name}"));
+            continue;
+        };
+        let mut options: Vec<&str> = command
+            .get_arguments()
+            .filter_map(clap::Arg::get_long)
+            .collect();
+        options.retain(|option| !["json", "quiet", "threads", "seed"].contains(option));
+        let unnamed = options.iter().filter(|o| !text.contains(&format!("--{o}")));
+        missing.extend(unnamed.map(|option| format!("--{option} of {name}")));
+    }
+    assert!(missing.is_empty(), "docs/cli.md lacks {missing:#?}");
+}

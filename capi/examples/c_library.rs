@@ -1,6 +1,8 @@
 //! The library, of the same modules, under another name: what tests of programs in C link.
 #![deny(unsafe_code)]
 
+#[path = "../src/calls.rs"]
+mod calls;
 #[path = "../src/codes.rs"]
 mod codes;
 #[allow(unsafe_code)]

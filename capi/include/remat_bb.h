@@ -142,6 +142,18 @@ int remat_mip_call(int32_t num_cols, int32_t num_rows, int64_t num_nonzeros, int
 int remat_solve_call(const char *instance_json, uint64_t budget_bytes, double time_limit, int32_t threads,
                      char **plan_json, uint64_t *cost, uint64_t *bound, uint64_t *peak_bytes, int *status);
 
+/* The same with every option of a solve, and with the answer that `remat-bb solve --json` prints.
+ *
+ * budget          bytes, an amount such as "6GiB", or a share of the peak without recomputation such as "60%"
+ * names, values   count pairs: options of `remat-bb solve` with `_` for `-`, such as "gap", "1%"; "offload", "pcie4";
+ *                 "reorder", "true". Both may be NULL where count is 0
+ * plan_json       the plan as a remat-plan/1 document: the caller's, freed by remat_free_text; NULL without a plan
+ * answer_json     status, objective, bound, gap, peak_memory_bytes and the other fields: the caller's as well
+ *
+ * Outputs may be NULL each. REMAT_ERROR_ARGUMENT names an option that does not exist or whose value makes no sense. */
+int remat_plan(const char *instance_json, const char *budget, const char *const *names, const char *const *values,
+               int64_t count, char **plan_json, char **answer_json, int *status);
+
 /* ---- Models ----------------------------------------------------------------------------------------------------- */
 
 /* An empty program, to be minimised; NULL for an error. */

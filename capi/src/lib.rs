@@ -19,6 +19,7 @@
 #![deny(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
+mod calls;
 mod codes;
 #[allow(unsafe_code)]
 mod entry;

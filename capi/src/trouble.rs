@@ -1,15 +1,12 @@
 //! Errors, and the way in that catches panics.
 
 use crate::codes::*;
-use crate::model::Model;
-use crate::registry;
 use remat_models::program::ProgramError;
 use remat_solver::mip::SolveError;
 use std::any::Any;
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
 /// An error: its number and its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,42 +83,8 @@ pub fn entry_or<T>(none: T, work: impl FnOnce() -> Result<T, Trouble>) -> T {
     }
 }
 
-/// As [`entry`], with a model, which keeps the text of an error as well.
-pub fn with_model(
-    handle: *const registry::RematModel,
-    work: impl FnOnce(&Arc<Model>) -> Result<(), Trouble>,
-) -> c_int {
-    code(on_model(handle, work))
-}
-
-/// As [`with_model`], for functions that return something else; `none` stands for an error.
-pub fn with_model_or<T>(
-    handle: *const registry::RematModel,
-    none: T,
-    work: impl FnOnce(&Arc<Model>) -> Result<T, Trouble>,
-) -> T {
-    match on_model(handle, work) {
-        Ok(value) => value,
-        other => {
-            code(other.map(drop));
-            none
-        }
-    }
-}
-
-fn on_model<T>(
-    handle: *const registry::RematModel,
-    work: impl FnOnce(&Arc<Model>) -> Result<T, Trouble>,
-) -> Result<T, Trouble> {
-    let model = caught(|| registry::model(handle))?;
-    let done = caught(|| work(&model));
-    if let Err(trouble) = &done {
-        model.set_error(&trouble.text);
-    }
-    done
-}
-
-fn caught<T>(work: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Trouble> {
+/// Does the work; a panic becomes an error.
+pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Trouble> {
     // What a panic leaves half-made is behind locks whose poison is known to be harmless.
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = format!("a defect of remat-bb: {}", message(&*panic));
@@ -135,7 +98,8 @@ fn message(panic: &(dyn Any + Send)) -> &str {
     owned.or(borrowed).unwrap_or("a panic without words")
 }
 
-fn code(done: Result<(), Trouble>) -> c_int {
+/// The number of an error; its text is kept for this thread.
+pub(crate) fn code(done: Result<(), Trouble>) -> c_int {
     let Err(Trouble { code, text }) = done else {
         return REMAT_OK;
     };

@@ -122,8 +122,34 @@ static void one_call_plan(void) {
     FAILS(remat_solve_call(GRAPH, 15, 1, -1, &plan, &cost, &bound, &peak, &status), REMAT_ERROR_ARGUMENT, "threads");
 }
 
+static void plan_with_options(void) {
+    const char *const names[] = {"threads", "reorder", "alignment"};
+    const char *const values[] = {"1", "true", "64"};
+    const char *const wrong[] = {"1", "perhaps", "64"};
+    const char *const unknown[] = {"threads", "colour", "alignment"};
+    char *plan = NULL, *answer = NULL;
+    int status;
+    OK(remat_plan(GRAPH, "100%", names, values, 3, &plan, &answer, &status));
+    CHECK(status == REMAT_STATUS_OPTIMAL && strstr(plan, "\"addresses\"") != NULL);
+    CHECK(strstr(answer, "\"status\":\"optimal\"") != NULL && strstr(answer, "\"objective\":20") != NULL);
+    CHECK(strstr(answer, "\"alignment_bytes\":64") != NULL && strstr(answer, "\"any_order_bound\":20") != NULL);
+    OK(remat_free_text(plan));
+    OK(remat_free_text(answer));
+    OK(remat_plan(GRAPH, "15", NULL, NULL, 0, &plan, &answer, &status));
+    CHECK(status == REMAT_STATUS_INFEASIBLE && plan == NULL && strstr(answer, "\"infeasible\"") != NULL);
+    OK(remat_free_text(answer));
+    OK(remat_plan(GRAPH, "1000", NULL, NULL, 0, NULL, NULL, NULL));
+    FAILS(remat_plan(GRAPH, "100%", names, wrong, 3, &plan, &answer, &status), REMAT_ERROR_ARGUMENT, "reorder");
+    FAILS(remat_plan(GRAPH, "100%", unknown, values, 3, &plan, &answer, &status), REMAT_ERROR_ARGUMENT, "colour");
+    FAILS(remat_plan(GRAPH, "much", names, values, 3, &plan, &answer, &status), REMAT_ERROR_ARGUMENT, "budget");
+    FAILS(remat_plan(GRAPH, "100%", names, values, -1, &plan, &answer, &status), REMAT_ERROR_ARGUMENT, "count");
+    FAILS(remat_plan(GRAPH, "100%", NULL, values, 3, &plan, &answer, &status), REMAT_ERROR_NULL, "names");
+    FAILS(remat_plan(NULL, "100%", names, values, 3, &plan, &answer, &status), REMAT_ERROR_NULL, "instance_json");
+}
+
 void calls(void) {
     one_call_linear();
     one_call_integer();
     one_call_plan();
+    plan_with_options();
 }

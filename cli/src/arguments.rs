@@ -5,10 +5,10 @@ mod exec;
 mod export;
 mod groups;
 mod improve;
-mod link;
 mod lp;
 mod memory;
 mod mip;
+mod options;
 mod show;
 mod values;
 
@@ -17,20 +17,18 @@ pub use exec::{
     ClockChoice, DeviceArguments, ExecArguments, ProfileArguments, TrainCheckArguments,
 };
 pub use export::{ExportArguments, ExportSteps, ExportedProgram};
-pub use groups::{FormulationOption, PlansOption, SolveOptions, WorkerOptions};
-pub use improve::{ImproveArguments, ReorderOptions};
-pub use link::{
-    LinkOptions, OffloadOptions, OffloadPhase, OffloadRelease, parse_latency, parse_link,
-    parse_size,
-};
+pub use groups::PlansOption;
+pub use improve::ImproveArguments;
 pub use lp::{LpArguments, LpMethod, Switch};
 pub use memory::{GraphOptions, OrderArguments, PlaceArguments, PlanMemoryArguments};
 pub use mip::{CheckArguments, MipArguments};
+pub use options::{ALL, COPIES, LINK, Options, PROGRAM, SEARCH, WORKERS};
 pub use show::ShowArguments;
-pub use values::{parse_alignment, parse_duration, parse_gap, parse_overhead, parse_setting};
+pub use values::{parse_overhead, parse_setting};
 
-use crate::report::FULL_VERSION;
+use crate::version::FULL_VERSION;
 use clap::{Args, Parser, Subcommand};
+use remat_formulations::options::parse_duration;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -215,40 +213,19 @@ pub struct SolveArguments {
     /// without recomputation (60%)
     #[arg(short, long, value_name = "B")]
     pub budget: String,
-    /// The formulation
+    /// What is asked of the plan, and how far the search goes
     #[command(flatten)]
-    pub program: FormulationOption,
-    /// Limits, threads and seed
-    #[command(flatten)]
-    pub solve: SolveOptions,
-    /// The order of first computations
-    #[command(flatten)]
-    pub order: ReorderOptions,
+    pub options: Options<ALL>,
+    /// Write the instance in the order found here, as remat-instance/1 JSON: schedules and proofs
+    /// are of that one
+    #[arg(long, value_name = "INSTANCE.json", requires = "reorder")]
+    pub reordered_out: Option<PathBuf>,
     /// Start from this plan or schedule of the instance, too; may be given more than once
     #[arg(long = "start", value_name = "PLAN.json")]
     pub starts: Vec<PathBuf>,
-    /// Copies to host memory
-    #[command(flatten)]
-    pub offload: OffloadOptions,
-    /// Memory of what is being copied, as the bound assumes it; plans are always those of a machine
-    #[arg(
-        long,
-        value_name = "RELEASE",
-        value_enum,
-        default_value_t,
-        requires = "offload"
-    )]
-    pub release: OffloadRelease,
     /// Write the plan here, as remat-plan/1 JSON
     #[arg(short, long, value_name = "PLAN.json")]
     pub out: Option<PathBuf>,
-    /// Give everything that the plan takes an offset in one arena, as small as it can be
-    #[arg(long)]
-    pub addresses: bool,
-    /// Number of bytes that offsets are multiples of, a power of two [default: as the sizes suggest:
-    /// 512 where that costs nothing, less where it would cost more than a thousandth]
-    #[arg(long, value_name = "BYTES", value_parser = parse_alignment, requires = "addresses")]
-    pub alignment: Option<u64>,
     /// Write the schedule (the matrices R and S) here, as remat-schedule/1 JSON
     #[arg(long, value_name = "SCHEDULE.json")]
     pub schedule_out: Option<PathBuf>,
@@ -289,15 +266,9 @@ pub struct SweepArguments {
     /// for `solve`
     #[arg(short, long, value_name = "BUDGETS", default_value = "40%..100%:20")]
     pub budgets: String,
-    /// The formulation
+    /// Formulation, copies, and how far the search goes
     #[command(flatten)]
-    pub program: FormulationOption,
-    /// Limits, threads and seed
-    #[command(flatten)]
-    pub solve: SolveOptions,
-    /// Copies to host memory
-    #[command(flatten)]
-    pub offload: OffloadOptions,
+    pub options: Options<{ SEARCH | PROGRAM | COPIES }>,
     /// Leave out the known heuristics
     #[arg(long)]
     pub no_baselines: bool,
@@ -348,12 +319,9 @@ pub struct MaxBatchArguments {
     /// End the solve of each batch size after this time, undecided
     #[arg(short, long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
     pub time_limit: Duration,
-    /// Threads and seed
+    /// Threads, seed and copies
     #[command(flatten)]
-    pub workers: WorkerOptions,
-    /// Copies to host memory
-    #[command(flatten)]
-    pub offload: OffloadOptions,
+    pub options: Options<{ WORKERS | COPIES }>,
     /// Leave out the known heuristics
     #[arg(long)]
     pub no_baselines: bool,
@@ -427,7 +395,7 @@ pub struct VerifyArguments {
     pub budget: Option<String>,
     /// Link to replay the plan with, in place of the one that it records
     #[command(flatten)]
-    pub link: LinkOptions,
+    pub link: Options<LINK>,
     /// Print one JSON object on standard output instead of a summary
     #[arg(long)]
     pub json: bool,

@@ -1,7 +1,6 @@
 //! Errors of the commands, how they are shown, and the exit codes.
 
-use crate::visible::{visible, visible_error};
-use crate::{files, report};
+use crate::visible::{shown, visible, visible_error};
 use miette::Diagnostic;
 use remat_instances::budget::BudgetError;
 use remat_instances::instance::InstanceError;
@@ -9,8 +8,8 @@ use remat_instances::name::Name;
 use remat_instances::replayed::ReplayedError;
 use remat_instances::simulate::ReplayError;
 use remat_instances::zoo::ZooError;
+use remat_report::draw::style::DrawError;
 use remat_search::SolveError;
-use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -108,7 +107,7 @@ pub enum Failure {
     #[error("{0}")]
     Solve(Box<SolveError>),
     /// A file could not be written.
-    #[error("cannot write {}: {problem}", files::shown(.file))]
+    #[error("cannot write {}: {problem}", shown(.file))]
     Write {
         /// The file.
         file: PathBuf,
@@ -165,8 +164,8 @@ pub enum Failure {
         remedy: String,
     },
     /// A picture could not be drawn.
-    #[error("cannot draw the picture: {0}")]
-    Draw(String),
+    #[error(transparent)]
+    Draw(#[from] DrawError),
 }
 
 impl From<ReplayedError> for Failure {
@@ -236,39 +235,6 @@ pub fn install_handler() {
     }));
 }
 
-/// The object that `--json` prints where there is no result.
-#[derive(Serialize)]
-struct ErrorJson<'a> {
-    status: &'a str,
-    code: u8,
-    message: &'a str,
-    remedy: Option<&'a str>,
-    place: Option<&'a str>,
-    version: &'a str,
-}
-
-/// Prints a failure as one JSON object on standard output.
-pub fn print(failure: &Failure) {
-    let message = failure.to_string();
-    let remedy = failure.help().map(|h| h.to_string());
-    print_json(&message, remedy.as_deref(), failure.place().as_deref());
-}
-
-/// Prints an error as one JSON object on standard output: what is wrong, what would be right, and
-/// the file or place in a file.
-pub fn print_json(message: &str, remedy: Option<&str>, place: Option<&str>) {
-    let text = report::json(&ErrorJson {
-        status: "error",
-        code: Exit::BadInput as u8,
-        message,
-        remedy,
-        place,
-        version: env!("CARGO_PKG_VERSION"),
-    });
-    // Standard error tells it, too.
-    let _ = files::print(&text);
-}
-
 impl Failure {
     /// The file at fault, or the place in it.
     pub fn place(&self) -> Option<String> {
@@ -285,7 +251,7 @@ impl Failure {
             | Failure::HostTooSmall { file, .. }
             | Failure::Mismatch { file, .. } => Some(file.clone()),
             Failure::Zoo { source_text, .. } => Some(source_text.clone()),
-            Failure::Write { file, .. } => Some(files::shown(file)),
+            Failure::Write { file, .. } => Some(shown(file)),
             Failure::Budget(_) => Some("--budget".into()),
             _ => None,
         }

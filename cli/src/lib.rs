@@ -7,11 +7,8 @@
 //! | [`source`] | instances, plans and schedules by path or model name |
 //! | [`files`] | what is read and written: files, pipes, standard streams |
 //! | [`commands`] | one file a subcommand |
-//! | [`draw`] | one file a picture |
-//! | [`report`] | costs, sizes and tables as text |
 //! | [`progress`] | a solve in progress, on a terminal or as lines |
 //! | [`log`] | events of `lp` and `mip` as tables |
-//! | [`transfers`] | copies to the host and their link as text |
 //! | [`visible`] | names out of files on a terminal |
 //! | [`stand_in`] | command lines of other solvers |
 //! | [`interrupt`] | Ctrl-C |
@@ -29,17 +26,16 @@
 pub mod allocator;
 pub mod arguments;
 pub mod commands;
-pub mod draw;
+pub mod errors;
 pub mod failure;
 pub mod files;
 pub mod interrupt;
 pub mod log;
 pub mod progress;
-pub mod report;
 pub mod rescue;
 pub mod source;
 pub mod stand_in;
-pub mod transfers;
+pub mod version;
 pub mod visible;
 
 use arguments::{Arguments, Command};
@@ -91,7 +87,7 @@ pub fn run_command<A: Parser, E: From<Exit>>(
             }
             if json {
                 let text = error.render().to_string();
-                failure::print_json(text.trim_start_matches("error: ").trim(), None, None);
+                errors::print_error(text.trim_start_matches("error: ").trim(), None, None);
             }
             return Exit::BadInput.into();
         }
@@ -101,7 +97,7 @@ pub fn run_command<A: Parser, E: From<Exit>>(
         Err(failure) => {
             // Scripts get an object in any case, and one object only.
             if json && !files::printed() {
-                failure::print(&failure);
+                errors::print_failure(&failure);
             }
             failure::show(failure);
             Exit::BadInput.into()

@@ -1,9 +1,9 @@
 //! A solve in progress: on a terminal a line that is redrawn below a line for every better plan,
 //! plain lines otherwise.
 
-use crate::report;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use remat_instances::instance::CostUnit;
+use remat_report::draw::progress::ProgressPoint;
 use remat_search::Progress;
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
@@ -11,17 +11,6 @@ use std::time::Duration;
 
 /// Longest silence between two plain lines, in seconds.
 const SILENCE_SECONDS: f64 = 10.0;
-
-/// Cost and bound at a moment.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ProgressPoint {
-    /// Seconds since the start.
-    pub seconds: f64,
-    /// Cost of the best plan.
-    pub objective: Option<u64>,
-    /// Proven lower bound.
-    pub bound: u64,
-}
 
 /// Shows progress on standard error, and remembers it.
 pub struct Reporter {
@@ -152,13 +141,16 @@ impl Reporter {
             None => "no plan yet".to_owned(),
             Some(objective) => {
                 let over = percent_over(objective, self.base_cost);
-                format!("best {} ({over:+.2}%)", report::cost(objective, &self.unit))
+                format!(
+                    "best {} ({over:+.2}%)",
+                    remat_report::cost(objective, &self.unit)
+                )
             }
         };
         let bound = percent_over(progress.bound, self.base_cost);
         text += &format!(
             "  bound {} ({bound:+.2}%)",
-            report::cost(progress.bound, &self.unit)
+            remat_report::cost(progress.bound, &self.unit)
         );
         if let Some(objective) = progress.objective.filter(|o| *o > 0) {
             let gap = objective.saturating_sub(progress.bound) as f64 / objective as f64;

@@ -1,9 +1,9 @@
 //! Instances, budgets and files as they are written on the command line.
 
-use crate::arguments::LinkOptions;
+use crate::arguments::{LINK, Options};
 use crate::failure::Failure;
 use crate::files;
-use remat_formulations::solve::AnyFormulation;
+use remat_formulations::AnyFormulation;
 use remat_instances::budget::{Budget, format_bytes};
 use remat_instances::name::visible;
 use remat_instances::order::{self, ORDER_SCHEMA, OrderGraph, Variant};
@@ -250,14 +250,14 @@ pub fn replayed_in(instance: &Instance, path: &Path) -> Result<Replayed, Failure
 /// one is.
 ///
 /// # Errors
-/// As [`replayed()`], and those of [`LinkOptions::applied`].
+/// As [`replayed()`], and those of [`Options::with_link`].
 pub fn replayed_over(
     source: &Path,
     path: &Path,
-    link: &LinkOptions,
+    link: &Options<LINK>,
 ) -> Result<(Replayed, bool), Failure> {
     let instance = instance(source)?;
-    let linked = link.applied(&instance)?;
+    let linked = link.with_link(&instance)?;
     let input = files::document(path)?;
     let Some(linked) = linked else {
         let found = replayed::replayed(&instance, &input.name, &input.bytes)?;

@@ -1,9 +1,10 @@
 //! Text for a terminal, as a whole: a net under names, which are escaped where they are formatted
 //! ([`remat_instances::name`]).
 
-use remat_instances::name::is_obeyed;
+use remat_instances::name::{self, is_obeyed};
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// Escapes what a terminal would obey instead of show: control characters other than line ends and
 /// tabs, and marks that change the direction of text.
@@ -51,4 +52,17 @@ fn is_colour(text: &str) -> bool {
         rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';')
             .starts_with('m')
     })
+}
+
+/// Returns whether a path stands for a standard stream.
+pub fn is_stream(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// The name of an output, or `standard output`.
+pub fn shown(path: &Path) -> String {
+    match is_stream(path) {
+        true => "standard output".into(),
+        false => name::escaped(&path.display().to_string()),
+    }
 }

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Case, GPT2, MOBILENET, RESNET, plain};
-use remat_formulations::baselines;
+use remat_formulations::strategies;
 use remat_gpu_exec::{Run, run_in_arena};
 use remat_instances::instance::Instance;
 use remat_instances::plan::{Plan, PlanAddresses};
@@ -51,7 +51,7 @@ fn every_tensor_is_at_its_address_and_nothing_is_clobbered() {
         let mut plans = vec![("no recomputation".to_string(), plain(&case.instance))];
         for name in ["linearised-sqrt", "dtr"] {
             let budget = case.budget(70);
-            let baseline = baselines::by_name(name).expect("a known one");
+            let baseline = strategies::by_name(name).expect("a known one");
             let schedule = baseline
                 .run(&case.instance, budget)
                 .expect("a graph it knows");

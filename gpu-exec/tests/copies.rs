@@ -4,8 +4,8 @@
 mod common;
 
 use common::{Case, GPT2, RESNET, plain};
+use remat_formulations::AnyFormulation;
 use remat_formulations::offload::nodes::{Offload, OffloadTuning};
-use remat_formulations::solve::AnyFormulation;
 use remat_gpu_exec::{HostMemory, ProfileSettings, Run, profile, run_with_host};
 use remat_instances::Semantics;
 use remat_instances::instance::{Duplex, HostLink, Instance, NodeId};

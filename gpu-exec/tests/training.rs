@@ -4,9 +4,9 @@
 mod common;
 
 use common::{Case, GOOGLENET, GPT2, MOBILENET, RESNET, UNET, VGG, monet_schedule, plain, program};
-use remat_formulations::baselines;
 use remat_formulations::checkmate::CheckmateFormulation;
 use remat_formulations::monet::MonetFormulation;
+use remat_formulations::strategies;
 use remat_gpu_exec::{Device, ExecError, run};
 use remat_instances::instance::{Instance, NodeKind};
 use remat_instances::plan::{Plan, Register, Step};
@@ -32,7 +32,7 @@ fn checkmate(model: &str) {
     let budget = case.budget(70);
     let mut recomputing = Vec::new();
     let mut least = None;
-    for baseline in baselines::all().iter().filter(|b| !b.solves_program) {
+    for baseline in strategies::all().iter().filter(|b| !b.solves_program) {
         let Ok(schedule) = baseline.run(&case.instance, budget) else {
             continue;
         };

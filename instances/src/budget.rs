@@ -1,5 +1,6 @@
 //! Memory budgets and their units.
 
+use crate::number::number_length;
 use std::str::FromStr;
 
 /// A memory budget as a user writes it: an amount, or a share of the peak without recomputation.
@@ -106,7 +107,7 @@ impl FromStr for Budget {
             return Err(fail("a fraction of a byte"));
         }
         let bytes = value * scale;
-        if bytes > crate::instance::LARGEST_VALUE as f64 {
+        if bytes > crate::number::LARGEST_VALUE as f64 {
             return Err(fail("more than 2^53 bytes"));
         }
         Ok(Budget::Bytes(bytes.floor() as u64))
@@ -125,19 +126,6 @@ fn share(bytes: u64, percent: f64) -> u64 {
     let product = u128::from(bytes).checked_mul(billionths);
     let share = product.map_or(u128::MAX, |product| product / (100 * one));
     u64::try_from(share).unwrap_or(u64::MAX)
-}
-
-/// Bytes at the beginning of a text that are a number: digits, a point, underscores, an exponent.
-pub fn number_length(text: &str) -> usize {
-    let plain = |c: char| c.is_ascii_digit() || c == '.' || c == '_';
-    let end = text.find(|c| !plain(c)).unwrap_or(text.len());
-    let exponent = text[end..].strip_prefix(['e', 'E']).unwrap_or_default();
-    let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-    let count = digits.bytes().take_while(u8::is_ascii_digit).count();
-    if end == 0 || count == 0 {
-        return end;
-    }
-    end + 1 + (exponent.len() - digits.len()) + count
 }
 
 /// A size in bytes as text with a binary unit and two decimals, for example `5.02 GiB`.

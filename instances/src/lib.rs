@@ -39,20 +39,23 @@ pub mod explain;
 pub mod formats;
 pub mod instance;
 pub mod name;
+pub mod number;
 pub mod order;
 pub mod place;
 pub mod plain;
 pub mod plan;
 pub mod replayed;
 pub mod schedule;
+mod semantics;
 pub mod simulate;
+mod statement;
 pub mod zoo;
 
 pub use budget::Budget;
 pub use formats::{read, read_bytes, write_instance};
 pub use instance::{Instance, NodeId};
 pub use replayed::{Replayed, replayed};
-pub use schedule::Semantics;
+pub use semantics::{Semantics, UnknownSemantics};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

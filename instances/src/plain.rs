@@ -5,9 +5,9 @@
 //! masks made for it included (the first of equals), and in place where that is cheaper and nothing
 //! reads what it overwrites later.
 
+use crate::Semantics;
 use crate::instance::{Instance, InstanceData, NodeId, NodeKind};
-use crate::schedule::{CheckmateSchedule, MonetSchedule, Schedule, Semantics};
-use crate::simulate::{Replay, ReplayError};
+use crate::schedule::MonetSchedule;
 
 /// A node's only computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +29,8 @@ struct Way {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Plain<'a> {
-    instance: &'a Instance,
-    semantics: Semantics,
+    pub(crate) instance: &'a Instance,
+    pub(crate) semantics: Semantics,
     /// Way of each node; `None` for a by-product that nothing reads.
     ways: Vec<Option<Way>>,
 }
@@ -66,23 +66,6 @@ impl<'a> Plain<'a> {
     pub fn cost(&self) -> u64 {
         let ids = self.instance.ids();
         ids.map(|id| self.node_cost(id)).sum()
-    }
-
-    /// The step as a schedule.
-    ///
-    /// # Errors
-    /// [`ReplayError::NoLoss`] for an instance without a loss under MONeT's semantics.
-    pub fn schedule(&self) -> Result<Schedule, ReplayError> {
-        match self.semantics {
-            Semantics::Checkmate => {
-                let all = CheckmateSchedule::checkpoint_all(self.instance);
-                Ok(Schedule::Checkmate(all))
-            }
-            Semantics::Monet => {
-                let plain = self.monet_schedule().ok_or(ReplayError::NoLoss)?;
-                Ok(Schedule::Monet(plain))
-            }
-        }
     }
 
     /// The step as a schedule of MONeT's program, in the ways of these semantics. `None` without a
@@ -256,23 +239,5 @@ impl<'a> Chooser<'a> {
                 way.in_place = true;
             }
         }
-    }
-}
-
-impl Instance {
-    /// The schedule without recomputation ([`Plain`]).
-    ///
-    /// # Errors
-    /// [`ReplayError::NoLoss`] for an instance without a loss under MONeT's semantics.
-    pub fn without_recomputation(&self, semantics: Semantics) -> Result<Schedule, ReplayError> {
-        Plain::of(self, semantics).schedule()
-    }
-
-    /// Replays that schedule: percentages of a budget are of its peak.
-    ///
-    /// # Errors
-    /// As [`Instance::without_recomputation`].
-    pub fn plain_replay(&self, semantics: Semantics) -> Result<Replay, ReplayError> {
-        self.without_recomputation(semantics)?.replay(self)
     }
 }

@@ -1,10 +1,11 @@
 //! Plan and schedule files, read and replayed.
 
+use crate::Semantics;
 use crate::document::{self, ReadError};
 use crate::instance::{HostLink, Instance};
 use crate::name::Name;
 use crate::plan::{AddressesError, Plan, PlanAddresses, PlanDocument, PlanFile};
-use crate::schedule::{Schedule, ScheduleFile, Semantics};
+use crate::schedule::{Schedule, ScheduleFile};
 use crate::simulate::{self, Replay, ReplayError};
 use std::borrow::Cow;
 

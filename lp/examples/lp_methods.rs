@@ -3,9 +3,9 @@
 //! Times are processor seconds of this thread. The barrier method alone is timed on the presolved
 //! program, the others with presolve and postsolve. `agrees` compares the objectives to 1e-8.
 
-use remat_lp::presolve::{self, PresolveOutcome, PresolveSettings, Presolved, Solved};
+use remat_lp::presolve::{PresolveOutcome, PresolveSettings, Presolved};
 use remat_lp::{
-    Algorithm, Barrier, BarrierEnd, BarrierSettings, Limits, Model, Settings, certificate,
+    Algorithm, Barrier, BarrierEnd, BarrierSettings, Limits, Model, Settings, Solved, certificate,
     lp_format, mps,
 };
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn solve(model: &Arc<Model>, algorithm: Algorithm) -> (Solved, f64) {
     };
     let start = clock();
     let on = PresolveSettings::default();
-    let solved = presolve::solve(model, &settings, &Limits::default(), Some(&on));
+    let solved = remat_lp::solve(model, &settings, &Limits::default(), Some(&on));
     (solved, clock() - start)
 }
 

@@ -2,7 +2,7 @@
 //! [--no-scale] [--primal] [--presolve] [--no-perturb] [--seed=N] [--iterations=N]
 //! [--dual-tolerance=X] FILE...`.
 
-use remat_lp::presolve::{self, PresolveSettings};
+use remat_lp::presolve::PresolveSettings;
 use remat_lp::{Algorithm, Limits, LpOutcome, Settings, certificate, mps};
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ fn main() {
         };
         let start = cpu_seconds();
         let model = Arc::new(model);
-        let solved = presolve::solve(&model, &settings, &limits, presolve.as_ref());
+        let solved = remat_lp::solve(&model, &settings, &limits, presolve.as_ref());
         let seconds = cpu_seconds() - start;
         let (outcome, s) = (solved.outcome, solved.stats);
         let objective = match &outcome {

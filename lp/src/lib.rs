@@ -19,7 +19,7 @@
 //! - [`refine::refine`], or [`Settings::refine`]: residuals as small as double precision allows.
 //! - [`Limits`]: iterations, ticks, objective cutoff, interrupt flag.
 //! - [`Algorithm::Barrier`], or [`Barrier`] without crossover: central duals.
-//! - [`presolve::solve`]: the same with a presolve before and a postsolve, basis included, after.
+//! - [`solve()`]: the same with a presolve before and a postsolve, basis included, after.
 //! - [`certificate::check`], [`certificate::safe_bound`], [`proven_bound`]: trust nothing.
 //!
 //! # Events
@@ -75,9 +75,9 @@
 
 mod barrier;
 pub mod certificate;
+mod compressed;
 mod crossover;
 mod decimal;
-mod dual;
 mod factor;
 mod first_order;
 mod ids;
@@ -90,11 +90,9 @@ pub mod mps;
 pub mod nl;
 mod outcome;
 pub mod presolve;
-mod primal;
 mod proven;
 pub mod random;
 pub mod rational;
-pub mod refine;
 mod scaling;
 mod settings;
 mod simplex;
@@ -108,6 +106,7 @@ pub mod waiting;
 pub mod whole_file;
 
 pub use barrier::{Barrier, BarrierEnd, BarrierPoint, BarrierSettings, BarrierTuning};
+pub use compressed::Compressed;
 pub use decimal::RoundedNumber;
 pub use first_order::{FirstOrder, FirstOrderPoint, RowOrder};
 pub use ids::{Bounds, ColId, RowId};
@@ -119,8 +118,7 @@ pub use model_file::{Implication, ModelFile, NotLinear, OrderedSet, Specials};
 pub use outcome::{Basis, FarkasRay, LimitKind, LpOutcome, Ray, Solution, VarStatus};
 pub use proven::proven_bound;
 pub use settings::{Algorithm, Limits, Settings};
-pub use simplex::Compressed;
-pub use solver::{Solver, Stats};
+pub use solver::{Solved, Solver, Stats, refine, solve};
 pub use sprs;
 pub use text_file::{decode, encode};
 

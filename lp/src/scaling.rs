@@ -4,7 +4,7 @@
 //! its largest entry), then equilibration of the columns. Left out where the matrix is well scaled
 //! already.
 
-use crate::simplex::Compressed;
+use crate::compressed::Compressed;
 
 /// Factors: the scaled matrix is `row[i] * a_ij * col[j]`.
 #[derive(Clone, Debug, Default)]

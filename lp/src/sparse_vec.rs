@@ -120,3 +120,8 @@ impl SparseVec {
             .sum()
     }
 }
+
+/// Moves a running average towards a new observation.
+pub(crate) fn observe(average: &mut f64, density: f64) {
+    *average = 0.95 * *average + 0.05 * density;
+}

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Union
+from typing import TYPE_CHECKING, Union
 
 from . import _native
 from ._native import MemoryPlan, Order, OrderBaseline, PlaceBaseline, Placement
-from ._types import Budget, Duration, InstanceSource
+from ._types import Budget, InstanceSource
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._types import LimitOptions
 
 #: A table of lives (CSV), or buffers as tuples: begin and end of the life, size, and alignment.
 LivesSource = Union[
@@ -23,9 +28,7 @@ def order(
     *,
     variant: str = "sound+rng",
     budget: Budget | None = None,
-    time_limit: Duration | None = None,
-    threads: int | None = None,
-    seed: int = 0,
+    **options: Unpack[LimitOptions],
 ) -> Order:
     """Finds the order of a graph's operators in which its peak memory is least, and a bound that no
     order is below. Nothing is computed twice.
@@ -39,30 +42,20 @@ def order(
         graph: a ``remat-order/1`` file or dictionary, or whatever an instance is made of.
         variant: the edges that orders respect: ``free``, ``sound``, ``sound+rng`` or ``ctl``.
         budget: memory within which any order will do; a share is of the program order's peak.
-        time_limit: seconds, text such as ``"10m"``, or a timedelta; without it the work is fixed.
-        threads: worker threads; one per core by default. Changes the time, not the answer.
+        options: :class:`LimitOptions`: ``time_limit``, ``threads``, ``seed``.
 
     Raises:
         InvalidInstance: for a graph that cannot be read.
         InvalidArgument: for a variant that is unknown, or whose edges go round.
     """
-    return _native.order(
-        graph,
-        variant=variant,
-        budget=budget,
-        time_limit=time_limit,
-        threads=threads,
-        seed=seed,
-    )
+    return _native.order(graph, variant=variant, budget=budget, **options)
 
 
 def plan_memory(
     graph: InstanceSource,
     *,
     variant: str = "sound+rng",
-    time_limit: Duration | None = None,
-    threads: int | None = None,
-    seed: int = 0,
+    **options: Unpack[LimitOptions],
 ) -> MemoryPlan:
     """Finds an order and an address for everything that it takes, and a bound for both: an arena as
     high as the bound of all orders is optimal among all orders and addresses.
@@ -74,18 +67,14 @@ def plan_memory(
 
     Args and exceptions are those of :func:`order`.
     """
-    return _native.plan_memory(
-        graph, variant=variant, time_limit=time_limit, threads=threads, seed=seed
-    )
+    return _native.plan_memory(graph, variant=variant, **options)
 
 
 def place(
     lives: LivesSource,
     *,
     capacity: Budget | None = None,
-    time_limit: Duration | None = None,
-    threads: int | None = None,
-    seed: int = 0,
+    **options: Unpack[LimitOptions],
 ) -> Placement:
     """Finds addresses of buffers with given lives, as low as possible or within a capacity.
 
@@ -102,9 +91,7 @@ def place(
     Raises:
         InvalidArgument: for lives that cannot be read or placed.
     """
-    return _native.place(
-        lives, capacity=capacity, time_limit=time_limit, threads=threads, seed=seed
-    )
+    return _native.place(lives, capacity=capacity, **options)
 
 
 def order_baselines(graph: InstanceSource, *, variant: str = "sound+rng") -> list[OrderBaseline]:

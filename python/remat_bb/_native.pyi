@@ -20,12 +20,15 @@ from ._programs import Program as Program
 from ._programs import ProgramProgress as ProgramProgress
 from ._programs import Stop as Stop
 from ._types import (
+    BaselinesOptions,
     Budget,
     Duration,
+    FrontierOptions,
     InstanceSource,
-    LinkOptions,
+    LimitOptions,
+    MaxBatchOptions,
     PlanSource,
-    SolveLinkOptions,
+    SolveOptions,
 )
 
 __version__: str
@@ -319,9 +322,7 @@ class Plan:
         self,
         *,
         alignment: int | None = None,
-        time_limit: Duration | None = None,
-        threads: int | None = None,
-        seed: int = 0,
+        **options: Unpack[LimitOptions],
     ) -> Plan:
         """The plan with an address in one arena for everything that it takes, as small as it can
         be.
@@ -688,47 +689,28 @@ def solve(
     instance: InstanceSource,
     budget: Budget,
     *,
-    time_limit: Duration | None = None,
-    effort: str | None = None,
-    formulation: str | None = None,
-    threads: int | None = None,
-    seed: int = 0,
-    gap: float | str | None = None,
     starts: Iterable[Plan] | None = None,
-    reorder: bool = False,
     on_progress: Callable[[Progress], object] | None = None,
-    addresses: bool = False,
-    alignment: int | None = None,
-    **link: Unpack[SolveLinkOptions],
+    **options: Unpack[SolveOptions],
 ) -> Plan: ...
 def improve(
     instance: InstanceSource,
     plan: PlanSource,
     *,
     budget: Budget | None = None,
-    time_limit: Duration | None = None,
-    threads: int | None = None,
-    seed: int = 0,
+    **options: Unpack[LimitOptions],
 ) -> Plan: ...
 def frontier(
     instance: InstanceSource,
     budgets: Any,
     *,
-    time_limit: Duration | None = None,
-    formulation: str | None = None,
-    threads: int | None = None,
-    seed: int = 0,
-    gap: float | str | None = None,
     on_progress: Callable[[Progress], object] | None = None,
-    **link: Unpack[LinkOptions],
+    **options: Unpack[FrontierOptions],
 ) -> Frontier: ...
 def baselines(
     instance: InstanceSource,
     budget: Budget,
-    *,
-    formulation: str | None = None,
-    threads: int | None = None,
-    **link: Unpack[LinkOptions],
+    **options: Unpack[BaselinesOptions],
 ) -> list[Baseline]: ...
 def max_batch(
     model: str | Callable[[int], Any],
@@ -737,11 +719,11 @@ def max_batch(
     overhead: float,
     start: int,
     most: int,
-    time_limit: Duration | None = None,
-    threads: int | None = None,
-    seed: int = 0,
-    **link: Unpack[LinkOptions],
+    **options: Unpack[MaxBatchOptions],
 ) -> MaxBatch: ...
+def options_table() -> list[dict[str, Any]]:
+    """The table of options: ``name``, ``group``, ``form``, ``words`` of a choice, and ``help``."""
+
 def verify(
     instance: InstanceSource, plan: PlanSource, *, budget: Budget | None = None
 ) -> Verified: ...
@@ -750,25 +732,19 @@ def order(
     *,
     variant: str = "sound+rng",
     budget: Budget | None = None,
-    time_limit: Duration | None = None,
-    threads: int | None = None,
-    seed: int = 0,
+    **options: Unpack[LimitOptions],
 ) -> Order: ...
 def plan_memory(
     graph: InstanceSource,
     *,
     variant: str = "sound+rng",
-    time_limit: Duration | None = None,
-    threads: int | None = None,
-    seed: int = 0,
+    **options: Unpack[LimitOptions],
 ) -> MemoryPlan: ...
 def place(
     lives: Any,
     *,
     capacity: Budget | None = None,
-    time_limit: Duration | None = None,
-    threads: int | None = None,
-    seed: int = 0,
+    **options: Unpack[LimitOptions],
 ) -> Placement: ...
 def order_baselines(
     graph: InstanceSource, *, variant: str = "sound+rng"

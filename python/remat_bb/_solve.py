@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._types import (
+        BaselinesOptions,
         Budget,
-        Duration,
+        FrontierOptions,
         InstanceSource,
-        LinkOptions,
+        LimitOptions,
+        MaxBatchOptions,
         PlanSource,
-        SolveLinkOptions,
+        SolveOptions,
     )
 
 
@@ -40,19 +42,10 @@ def solve(
     instance: InstanceSource,
     budget: Budget,
     *,
-    time_limit: Duration | None = None,
-    effort: str = "full",
-    formulation: str | None = None,
-    threads: int | None = None,
-    seed: int = 0,
-    gap: float | str | None = None,
     starts: Iterable[Plan] = (),
-    reorder: bool = False,
     on_progress: Callback | None = None,
     progress: bool = False,
-    addresses: bool = False,
-    alignment: int | None = None,
-    **link: Unpack[SolveLinkOptions],
+    **options: Unpack[SolveOptions],
 ) -> Plan:
     """Finds a plan within a memory budget, as cheap as it can, and a lower bound on such costs.
 
@@ -69,36 +62,16 @@ def solve(
         budget: Memory of the whole step, fixed memory (parameters, input, parameter gradients)
             included: bytes, an amount such as ``"6GiB"``, or a share of the peak without
             recomputation such as ``"60%"``.
-        time_limit: Seconds, a time such as ``"10m"``, or a ``timedelta``, after which the search
-            ends with the best plan so far. Without it the work is fixed.
-        effort: Work where there is no time limit: ``"full"`` takes minutes, ``"quick"`` seconds for
-            graphs of some hundred nodes. It ends with the root of the tree, whose bound may leave a
-            gap.
-        formulation: ``"checkmate"`` (one implementation of each operator; Jain et al., MLSys 2020)
-            or ``"monet"`` (implementations, masks and in-place operators are chosen too; Shah et
-            al., ICLR 2021). By default ``"monet"`` where the instance offers such choices and has a
-            loss.
-        threads: Worker threads; one per core by default. Changes the time, not the plan.
-        seed: Seed of all random choices.
-        gap: Relative gap ``(objective - bound) / objective`` at which a plan counts as optimal and
-            the search ends: a fraction or text such as ``"1%"``. 0.0001 by default; with a time
-            limit the search then goes on for a while.
-        starts: Plans to start from.
-        reorder: True chooses the order of first computations, too, where the graph leaves a choice;
-            ``bound_scope`` tells what the bound is over. Without a time limit the work is up to
-            three times that of a solve, beside the search of orders.
+        starts: Plans to start from. With ``offload`` they may copy as well, over whatever link they
+            were made for.
         on_progress: Called with a :class:`Progress` about ten times a second, in the calling
-            thread, and once with the plan that is returned. What it raises ends the search and is
-            raised here.
+            thread, and once with the plan that is returned. An exception of it ends the search and
+            is raised here.
         progress: True for a bar (``tqdm``, if installed) or lines on standard error.
-        addresses: True to give everything that the plan takes an offset in one arena
-            (``plan.addresses``, ``plan.arena_bytes``), as :meth:`Plan.place` does; the last tenth
-            of the time limit is for that.
-        alignment: Number of bytes that offsets are multiples of, a power of two; by default as the
-            sizes suggest. Implies ``addresses``.
-        link: A link for copies to host memory, and how it is used: :class:`SolveLinkOptions`. The
-            cost of the plan is then its makespan. ``starts`` may copy as well, over whatever link
-            they were made for. Not together with ``reorder``.
+        options: :class:`SolveOptions`: ``time_limit``, ``threads``, ``seed``, ``gap``, ``effort``,
+            ``lanes``, ``formulation``, ``offload`` and the options of the link, ``reorder``,
+            ``addresses``, ``alignment``. With ``offload`` the cost of the plan is its makespan; it
+            does not go together with ``reorder``.
 
     Returns:
         The plan, replayed, with cost, peak, status, bound and gap.
@@ -109,24 +82,9 @@ def solve(
         InvalidInstance, InvalidBudget, InvalidPlan, InvalidArgument, FileError: for arguments.
         KeyboardInterrupt: see above.
     """
-    subject = _subject(instance, formulation)
-    with shown(subject, on_progress, progress, time_limit) as callback:
-        return _native.solve(
-            subject,
-            budget,
-            time_limit=time_limit,
-            effort=effort,
-            formulation=formulation,
-            threads=threads,
-            seed=seed,
-            gap=gap,
-            starts=starts,
-            reorder=reorder,
-            on_progress=callback,
-            addresses=addresses,
-            alignment=alignment,
-            **link,
-        )
+    subject = _subject(instance, options.get("formulation"))
+    with shown(subject, on_progress, progress, options.get("time_limit")) as callback:
+        return _native.solve(subject, budget, starts=starts, on_progress=callback, **options)
 
 
 def improve(
@@ -134,9 +92,7 @@ def improve(
     plan: PlanSource,
     *,
     budget: Budget | None = None,
-    time_limit: Duration | None = None,
-    threads: int | None = None,
-    seed: int = 0,
+    **options: Unpack[LimitOptions],
 ) -> Plan:
     """Puts the steps of a plan in a better order, and leaves out recomputations that it then has
     room for. The plan that is returned is never worse.
@@ -146,31 +102,22 @@ def improve(
         plan: A :class:`Plan`, the path of a plan or schedule, or a dictionary of one.
         budget: Memory that the plan may use; by default the budget that the plan records. Without
             any the peak comes first, then the cost.
-        time_limit: As for :func:`solve`; without it the work is fixed.
-        threads: Worker threads; one per core by default. Changes the time, not the plan.
-        seed: Seed of all random choices.
+        options: :class:`LimitOptions`: ``time_limit``, ``threads``, ``seed``.
 
     Raises:
         InvalidInstance, InvalidPlan, InvalidBudget, InvalidArgument, FileError: for arguments.
         PlanRefuted: the plan cannot be executed.
     """
-    return _native.improve(
-        instance, plan, budget=budget, time_limit=time_limit, threads=threads, seed=seed
-    )
+    return _native.improve(instance, plan, budget=budget, **options)
 
 
 def frontier(
     instance: InstanceSource,
     budgets: str | Iterable[Budget],
     *,
-    time_limit: Duration | None = None,
-    formulation: str | None = None,
-    threads: int | None = None,
-    seed: int = 0,
-    gap: float | str | None = None,
     on_progress: Callback | None = None,
     progress: bool = False,
-    **link: Unpack[LinkOptions],
+    **options: Unpack[FrontierOptions],
 ) -> Frontier:
     """Solves one budget after another: cost against memory, with lower bounds.
 
@@ -180,10 +127,9 @@ def frontier(
     Args:
         budgets: Budgets as for :func:`solve`, or text: ``"FROM..TO:COUNT"`` such as
             ``"40%..100%:20"``, or a list such as ``"5GiB,6GiB"``.
-        time_limit: Time for each budget.
-        link: As for :func:`solve`: costs are makespans of plans that
-            may copy to the host.
         on_progress: As for :func:`solve`; ``done`` and ``total`` count budgets.
+        options: :class:`FrontierOptions`, as for :func:`solve`; ``time_limit`` is for each budget.
+            With ``offload`` costs are makespans of plans that may copy to the host.
 
     The other arguments, the ways to give an instance, and errors are those of :func:`solve`, but a
     budget that nothing fits, or for which nothing was found, is a point without a plan. Ctrl-C ends
@@ -193,28 +139,15 @@ def frontier(
     Returns:
         The points in ascending order of budgets, each budget once.
     """
-    subject = _subject(instance, formulation)
+    subject = _subject(instance, options.get("formulation"))
     with shown(subject, on_progress, progress) as callback:
-        return _native.frontier(
-            subject,
-            budgets,
-            time_limit=time_limit,
-            formulation=formulation,
-            threads=threads,
-            seed=seed,
-            gap=gap,
-            on_progress=callback,
-            **link,
-        )
+        return _native.frontier(subject, budgets, on_progress=callback, **options)
 
 
 def baselines(
     instance: InstanceSource,
     budget: Budget,
-    *,
-    formulation: str | None = None,
-    threads: int | None = None,
-    **link: Unpack[LinkOptions],
+    **options: Unpack[BaselinesOptions],
 ) -> list[Baseline]:
     """Runs the known strategies (Chen's, REVOLVE, PyTorch's, DTR, ...) at a budget.
 
@@ -230,13 +163,7 @@ def baselines(
         One entry for each strategy: those that fit by cost, then those that do not by peak, then
         those without a plan.
     """
-    return _native.baselines(
-        instance,
-        budget,
-        formulation=formulation,
-        threads=threads,
-        **link,
-    )
+    return _native.baselines(instance, budget, **options)
 
 
 def max_batch(
@@ -246,10 +173,7 @@ def max_batch(
     overhead: float = 1.0,
     start: int = 32,
     most: int = 65536,
-    time_limit: Duration | None = 30.0,
-    threads: int | None = None,
-    seed: int = 0,
-    **link: Unpack[LinkOptions],
+    **options: Unpack[MaxBatchOptions],
 ) -> MaxBatch:
     """Searches for the largest batch that can be trained within a budget.
 
@@ -263,26 +187,17 @@ def max_batch(
             once and so many further forward passes.
         start: Batch size with which the search begins.
         most: Largest batch size to be considered.
-        time_limit: Time for each batch size; one that is undecided then counts as too large, but
-            not as proven.
-        link: As for :func:`solve`: plans may copy to the host, and
-            waiting for copies costs as recomputation does.
+        options: :class:`MaxBatchOptions`, as for :func:`solve`. ``time_limit`` is for each batch
+            size, 30 seconds by default; one that is undecided then counts as too large, but not as
+            proven. With ``offload`` plans may copy to the host, and waiting for copies costs as
+            recomputation does.
 
     That what can be trained with a larger batch can be trained with a smaller one is taken for
-    granted. ``threads``, ``seed`` and errors are those of :func:`solve`; Ctrl-C raises
+    granted. Errors are those of :func:`solve`; Ctrl-C raises
     ``KeyboardInterrupt``.
     """
-    return _native.max_batch(
-        model,
-        budget,
-        overhead=overhead,
-        start=start,
-        most=most,
-        time_limit=time_limit,
-        threads=threads,
-        seed=seed,
-        **link,
-    )
+    options.setdefault("time_limit", 30.0)
+    return _native.max_batch(model, budget, overhead=overhead, start=start, most=most, **options)
 
 
 def verify(instance: InstanceSource, plan: PlanSource, *, budget: Budget | None = None) -> Verified:

@@ -1,15 +1,14 @@
 //! The largest batch within a budget when recomputation may cost only so much.
 
-use crate::arguments::{self, Limits};
-use crate::linking::{self, LinkArguments};
+use crate::arguments;
+use crate::asked::{self, COPIES, LIMITS};
 use crate::numbers::{number, whole};
 use crate::relay::{self, Ended};
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use remat_formulations::solve::{
-    Answer, AnyFormulation, AnySolvable, Largest, MaxBatch as Search, cost_cap,
-};
+use remat_formulations::options::SolveOptions;
+use remat_formulations::solve::{Answer, AnySolvable, Largest, MaxBatch as Search, cost_cap};
 use remat_instances::zoo::{self, ModelSpec};
 use remat_instances::{Budget, Instance};
 use remat_search::SolveError;
@@ -93,11 +92,10 @@ impl Model {
         }
     }
 
-    fn solvable(&self, batch: u64, link: Option<&LinkArguments>) -> Result<AnySolvable, End> {
-        let instance = self.build(batch)?;
-        let linked = link.map(|link| link.applied(&instance)).transpose();
-        let instance = linked.map_err(End::Trouble)?.unwrap_or(instance);
-        Ok(linking::solvable(AnyFormulation::suiting(&instance), link))
+    fn solvable(&self, batch: u64, options: &SolveOptions) -> Result<AnySolvable, End> {
+        let linked = asked::linked(options, self.build(batch)?);
+        let found = linked.and_then(|instance| asked::solvable(options, &instance));
+        found.map_err(End::Trouble)
     }
 }
 
@@ -106,8 +104,7 @@ impl Model {
 #[allow(clippy::too_many_arguments)]
 #[pyfunction]
 #[pyo3(signature = (
-    model, budget, *, overhead, start, most, time_limit = None, threads = None,
-    seed = None, **link
+    model, budget, *, overhead, start, most, **options
 ))]
 pub fn max_batch(
     py: Python<'_>,
@@ -116,12 +113,9 @@ pub fn max_batch(
     overhead: &Bound<'_, PyAny>,
     start: &Bound<'_, PyAny>,
     most: &Bound<'_, PyAny>,
-    time_limit: Option<Bound<'_, PyAny>>,
-    threads: Option<Bound<'_, PyAny>>,
-    seed: Option<Bound<'_, PyAny>>,
-    link: Option<&Bound<'_, PyDict>>,
+    options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<MaxBatch> {
-    let link = LinkArguments::of("max_batch", link, false)?;
+    let options = asked::options("max_batch", LIMITS | COPIES, options)?;
     let model = match model.cast::<PyString>() {
         Ok(text) => {
             let text = text.to_string();
@@ -156,19 +150,12 @@ pub fn max_batch(
             return Err(Trouble::argument(name, "a batch has at least one sample").into());
         }
     }
-    let limits = Limits {
-        time_limit,
-        threads,
-        seed,
-        ..Limits::default()
-    };
-    let settings = limits.settings()?;
     let Ended { value, interrupt } = relay::work(py, None, |relay| {
         let search = Search::new(budget_bytes)
-            .settings(settings)
+            .settings(options.settings())
             .listener(&**relay);
         search.largest(start, most, |batch| {
-            let solvable = model.solvable(batch, link.as_ref())?;
+            let solvable = model.solvable(batch, &options)?;
             let cap = cost_cap(solvable.instance(), overhead);
             Ok::<_, End>((solvable, cap))
         })

@@ -1,15 +1,14 @@
 //! The known strategies at a budget.
 
-use crate::arguments::{self, Limits};
-use crate::linking::{self, LinkArguments};
+use crate::arguments;
+use crate::asked::{self, COPIES, PROGRAM};
 use crate::plan::Plan;
 use crate::relay::{self, Ended, Relay};
-use crate::solving;
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use remat_bb::arguments::WorkerOptions;
 use remat_formulations::Baselines;
+use remat_formulations::options::Group;
 use remat_search::Solvable;
 use std::sync::Arc;
 
@@ -51,47 +50,32 @@ impl Baseline {
 #[allow(clippy::too_many_arguments)]
 #[pyfunction]
 #[pyo3(signature = (
-    instance, budget, *, formulation = None, threads = None, **link
+    instance, budget, **options
 ))]
 pub fn baselines(
     py: Python<'_>,
     instance: &Bound<'_, PyAny>,
     budget: &Bound<'_, PyAny>,
-    formulation: Option<&str>,
-    threads: Option<Bound<'_, PyAny>>,
-    link: Option<&Bound<'_, PyDict>>,
+    options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Vec<Baseline>> {
     let source = crate::instance::of(instance)?;
-    let link = LinkArguments::of("baselines", link, false)?;
-    let source = match &link {
-        Some(link) => link.applied(&source)?,
-        None => source,
-    };
-    let wanted = arguments::semantics(formulation)?;
+    let groups = PROGRAM | COPIES | Group::Workers.bit();
+    let options = asked::options("baselines", groups, options)?;
+    let source = asked::linked(&options, source)?;
     let budget = arguments::budget(budget)?;
-    let limits = Limits {
-        threads,
-        ..Limits::default()
-    };
-    let settings = limits.settings()?;
     let Ended { value, interrupt } =
         relay::work(py, None, |relay: &Arc<Relay>| -> Result<_, Trouble> {
-            let formulation = solving::formulation(&source, wanted)?;
-            let plain = formulation.plain()?;
+            let solvable = asked::solvable(&options, &source)?;
+            let plain = solvable.plain()?;
             let bytes = budget.bytes(plain.peak_bytes);
-            let workers = WorkerOptions {
-                threads: settings.threads as u16,
-                seed: 0,
-            };
-            let known = Baselines::of(linking::solvable(formulation.clone(), link.as_ref()))
-                .until_set(relay.stop().clone());
-            let mut compared = workers.pool()?.install(|| known.run(bytes));
+            let view = solvable.instance().clone();
+            let known = Baselines::of(solvable).until_set(relay.stop().clone());
+            let mut compared = asked::pool(&options)?.install(|| known.run(bytes));
             compared.sort_by_key(|one| one.rank(bytes));
-            let view = formulation.instance();
             let of = |one: remat_formulations::solve::Compared| {
                 let fits = one.fits(bytes) == Some(true);
                 let plan = one.result.map(|(plan, _)| plan);
-                let plan = plan.map(|p| Plan::of(&source, view, p, bytes, &plain, None));
+                let plan = plan.map(|p| Plan::of(&source, &view, p, bytes, &plain, None));
                 match plan {
                     Ok(plan) => Ok((one.name, fits, Ok(plan?))),
                     Err(because) => Ok((one.name, false, Err(because))),

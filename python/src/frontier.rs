@@ -1,23 +1,23 @@
 //! The frontier of time against memory: one budget after another.
 
-use crate::arguments::{self, Limits};
+use crate::arguments;
+use crate::asked::{self, COPIES, PROGRAM, SEARCH};
+use crate::copied_as_itself;
 use crate::instance::Instance;
-use crate::linking::{self, LinkArguments};
 use crate::pickled::{Reduced, reduced};
 use crate::plan::{Found, Plan};
 use crate::relay::{self, Ended};
 use crate::trouble::Trouble;
-use crate::{copied_as_itself, solving};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use remat_bb::commands::sweep;
-use remat_bb::draw::tradeoff;
 use remat_formulations::Frontier as Walk;
 use remat_formulations::solve::{AnyPlan, FrontierPoint as Point};
 use remat_instances::Budget;
 use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
+use remat_report::draw::tradeoff;
 use remat_search::{Solvable, Status};
 
 /// A budget's place with what was found for it.
@@ -320,40 +320,22 @@ impl Budgets {
 #[allow(clippy::too_many_arguments)]
 #[pyfunction]
 #[pyo3(signature = (
-    instance, budgets, *, time_limit = None, formulation = None, threads = None, seed = None,
-    gap = None, on_progress = None, **link
+    instance, budgets, *, on_progress = None, **options
 ))]
 pub fn frontier(
     py: Python<'_>,
     instance: &Bound<'_, PyAny>,
     budgets: &Bound<'_, PyAny>,
-    time_limit: Option<Bound<'_, PyAny>>,
-    formulation: Option<&str>,
-    threads: Option<Bound<'_, PyAny>>,
-    seed: Option<Bound<'_, PyAny>>,
-    gap: Option<Bound<'_, PyAny>>,
     on_progress: Option<Py<PyAny>>,
-    link: Option<&Bound<'_, PyDict>>,
+    options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Frontier> {
     let source = crate::instance::of(instance)?;
-    let link = LinkArguments::of("frontier", link, false)?;
-    let source = match &link {
-        Some(link) => link.applied(&source)?,
-        None => source,
-    };
-    let wanted = arguments::semantics(formulation)?;
+    let options = asked::options("frontier", SEARCH | PROGRAM | COPIES, options)?;
+    let source = asked::linked(&options, source)?;
     let budgets = Budgets::of(budgets)?;
-    let limits = Limits {
-        time_limit,
-        effort: None,
-        threads,
-        seed,
-        gap,
-    };
-    let settings = limits.settings()?;
+    let settings = options.settings();
     let (solvable, plain, budgets) = relay::apart(py, || -> Result<_, Trouble> {
-        let formulation = solving::formulation(&source, wanted)?;
-        let solvable = linking::solvable(formulation, link.as_ref());
+        let solvable = asked::solvable(&options, &source)?;
         let plain = solvable.plain()?;
         let budgets = budgets.list(plain.peak_bytes)?;
         Ok((solvable, plain, budgets))

@@ -1,38 +1,31 @@
 //! Steps of plans in a better order.
 
-use crate::arguments::{self, Limits};
+use crate::arguments;
+use crate::asked::{self, LIMITS};
 use crate::judging::{Given, replayed};
 use crate::plan::Plan;
 use crate::relay::{self, Ended, Relay};
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use remat_formulations::improve::{Improve, ImproveError};
 use std::sync::Arc;
 
 /// Puts the steps of a plan in a better order, and leaves out recomputations that it then has room
 /// for.
 #[pyfunction]
-#[pyo3(signature = (instance, plan, *, budget = None, time_limit = None, threads = None, seed = None))]
+#[pyo3(signature = (instance, plan, *, budget = None, **options))]
 pub fn improve(
     py: Python<'_>,
     instance: &Bound<'_, PyAny>,
     plan: &Bound<'_, PyAny>,
     budget: Option<&Bound<'_, PyAny>>,
-    time_limit: Option<Bound<'_, PyAny>>,
-    threads: Option<Bound<'_, PyAny>>,
-    seed: Option<Bound<'_, PyAny>>,
+    options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Plan> {
     let source = crate::instance::of(instance)?;
     let given = Given::of(plan)?;
     let budget = budget.map(arguments::budget).transpose()?;
-    let settings = Limits {
-        time_limit,
-        effort: None,
-        threads,
-        seed,
-        gap: None,
-    }
-    .settings()?;
+    let settings = asked::options("improve", LIMITS, options)?.settings();
     let Ended { value, .. } = relay::work(py, None, |relay: &Arc<Relay>| {
         let found = replayed(&source, &given)?;
         let plain = found.instance.plain_replay(found.plan.semantics)?;

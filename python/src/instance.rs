@@ -7,8 +7,8 @@ use crate::trouble::Trouble;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use remat_bb::failure::Failure;
-use remat_bb::{files, report};
-use remat_formulations::solve::AnyFormulation;
+use remat_bb::files;
+use remat_formulations::AnyFormulation;
 use remat_instances::zoo::{self, ModelSpec};
 use remat_instances::{budget, write_instance};
 use remat_search::Solvable;
@@ -290,12 +290,12 @@ impl Instance {
     /// A cost in words: as a time where the unit is one (``1.228 s``), else with its unit.
     #[pyo3(signature = (cost, /))]
     fn format_cost(&self, cost: u64) -> String {
-        report::cost(cost, self.inner.cost_unit())
+        remat_report::cost(cost, self.inner.cost_unit())
     }
 
     fn __repr__(&self) -> String {
-        let count = report::counted(self.inner.len() as u64, "node");
-        let cost = report::cost(self.inner.base_cost(), self.inner.cost_unit());
+        let count = remat_report::counted(self.inner.len() as u64, "node");
+        let cost = remat_report::cost(self.inner.base_cost(), self.inner.cost_unit());
         format!("Instance({:?}: {count}, {cost} a step)", self.inner.name())
     }
 }

@@ -7,13 +7,12 @@ use crate::trouble::{Detail, Trouble};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use remat_bb::commands::verify::differences;
-use remat_bb::{files, report};
-use remat_instances::Instance;
+use remat_bb::files;
 use remat_instances::budget::{Budget, format_bytes};
 use remat_instances::document::ReadError;
 use remat_instances::plan::PlanDocument;
 use remat_instances::replayed::{self, Replayed};
-use remat_instances::simulate;
+use remat_instances::{Instance, simulate};
 use std::path::PathBuf;
 
 /// The plan of a document, replayed: all its numbers are those of the replay.
@@ -38,6 +37,25 @@ pub fn loaded(source: Instance, given: &Given) -> Result<Plan, Trouble> {
         found: None,
         arena_bound_bytes: None,
     })
+}
+
+#[pymethods]
+impl Plan {
+    /// Reads a plan or schedule of an instance and replays it; all numbers are those of the replay.
+    ///
+    /// :func:`verify` compares them with what the file claims.
+    ///
+    /// Raises:
+    ///     InvalidPlan: it cannot be read, or is of another instance.
+    ///     PlanRefuted: it cannot be executed.
+    ///     FileError: the file cannot be opened.
+    #[staticmethod]
+    #[pyo3(signature = (instance, source, /))]
+    fn load(instance: &Bound<'_, PyAny>, source: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let source_instance = crate::instance::of(instance)?;
+        let given = Given::of(source)?;
+        Ok(apart(instance.py(), || loaded(source_instance, &given))??)
+    }
 }
 
 /// A plan or schedule as it was given: a name for errors, and the bytes of its document.
@@ -211,7 +229,7 @@ fn judged(instance: &Instance, given: &Given, budget: Option<Budget>) -> Result<
         base_cost: replay.base_cost,
         overhead: replay.overhead_percent() / 100.0,
         peak_memory_bytes: replay.peak_bytes,
-        peak_at: report::moment(&found.instance, replay).into(),
+        peak_at: remat_report::moment(&found.instance, replay).into(),
         budget_bytes,
         computations: replay.computations,
         stage_schedule: stages.is_ok(),

@@ -4,7 +4,8 @@
 //! | module | concept |
 //! |---|---|
 //! | [`instance`] | training graphs |
-//! | [`arguments`] | budgets, times, gaps and starts as Python gives them |
+//! | [`arguments`] | budgets, times and links as Python gives them |
+//! | [`asked`] | options of a solve out of keyword arguments |
 //! | [`numbers`] | numbers out of arguments, and the errors of those that are none |
 //! | [`relay`] | work beside the interpreter: signals, looks at a solve, its end |
 //! | [`solving`] | from an instance and a budget to a plan |
@@ -12,7 +13,6 @@
 //! | [`frontier`] | one budget after another |
 //! | [`comparing`] | the known strategies |
 //! | [`batch`] | the largest batch |
-//! | [`linking`] | the link to host memory |
 //! | [`knapsack`] | exact 0/1 knapsacks, for torch's own budget |
 //! | [`judging`] | files and plans against their replay |
 //! | [`memory`], [`memory_baselines`] | orders of graphs, and addresses |
@@ -27,6 +27,7 @@
 #![deny(unsafe_code)]
 
 pub mod arguments;
+pub mod asked;
 pub mod batch;
 pub mod command;
 pub mod comparing;
@@ -35,12 +36,12 @@ pub mod improving;
 mod instance;
 pub mod judging;
 pub mod knapsack;
-pub mod linking;
 pub mod memory;
 pub mod memory_baselines;
 pub mod modelling;
 pub mod numbers;
 pub mod pickled;
+mod pickled_plan;
 mod plan;
 pub mod program;
 pub mod relay;
@@ -58,7 +59,9 @@ static ALLOCATOR: Allocator = Allocator;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::arguments::parse_seconds;
+    use crate::arguments::{host_link, parse_seconds};
+    #[pymodule_export]
+    use crate::asked::options_table;
     #[pymodule_export]
     use crate::batch::{MaxBatch, max_batch};
     #[pymodule_export]
@@ -75,8 +78,6 @@ mod _native {
     use crate::judging::{Verified, verify};
     #[pymodule_export]
     use crate::knapsack::knapsack;
-    #[pymodule_export]
-    use crate::linking::host_link;
     #[pymodule_export]
     use crate::memory::{MemoryPlan, Order, Placement, order, place, plan_memory};
     #[pymodule_export]
@@ -114,6 +115,6 @@ mod _native {
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         use pyo3::prelude::PyModuleMethods;
-        module.add("__version__", remat_bb::report::VERSION)
+        module.add("__version__", remat_report::results::VERSION)
     }
 }

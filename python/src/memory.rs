@@ -1,6 +1,7 @@
 //! Orders of graphs, addresses of buffers, and both together.
 
-use crate::arguments::{self, Limits};
+use crate::arguments;
+use crate::asked::{self, LIMITS};
 use crate::copied_as_itself;
 use crate::instance::{self, json_object, json_text, save};
 use crate::numbers::wrong_type;
@@ -10,6 +11,7 @@ use crate::trouble::Trouble;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use remat_bb::source;
+use remat_formulations::options::SolveOptions;
 use remat_instances::order::{
     MemoryPlan as Written, ORDER_SCHEMA, OrderGraph, OrderPlan, Variant, read_order_graph_bytes,
 };
@@ -335,15 +337,14 @@ pub(crate) fn variant_of(name: &str) -> PyResult<Variant> {
     Ok(variant.map_err(|e| Trouble::argument("variant", e))?)
 }
 
-fn settings_of(limits: &Limits<'_>, budget_bytes: Option<u64>) -> PyResult<OrderSettings> {
-    let settings = limits.settings()?;
-    Ok(OrderSettings {
-        time_limit: settings.time_limit,
+fn settings_of(options: &SolveOptions, budget_bytes: Option<u64>) -> OrderSettings {
+    OrderSettings {
+        time_limit: options.time_limit,
         budget_bytes,
-        threads: settings.threads,
-        seed: settings.seed,
+        threads: options.threads,
+        seed: options.seed,
         ..OrderSettings::default()
-    })
+    }
 }
 
 fn gap(value: u64, bound: u64) -> f64 {
@@ -364,28 +365,21 @@ fn word(status: Status, interrupted: bool) -> &'static str {
 #[allow(clippy::too_many_arguments)]
 #[pyfunction]
 #[pyo3(signature = (
-    graph, *, variant = "sound+rng", budget = None, time_limit = None, threads = None, seed = None
+    graph, *, variant = "sound+rng", budget = None, **options
 ))]
 pub fn order(
     py: Python<'_>,
     graph: &Bound<'_, PyAny>,
     variant: &str,
     budget: Option<Bound<'_, PyAny>>,
-    time_limit: Option<Bound<'_, PyAny>>,
-    threads: Option<Bound<'_, PyAny>>,
-    seed: Option<Bound<'_, PyAny>>,
+    options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Order> {
     let (graph, variant) = (graph_of(graph)?, variant_of(variant)?);
     let program = source::program_peak(&graph, variant);
     let budget = budget.map(|b| arguments::budget(&b)).transpose()?;
     let budget = budget.map(|b| b.bytes(program.unwrap_or(0)));
-    let limits = Limits {
-        time_limit,
-        threads,
-        seed,
-        ..Limits::default()
-    };
-    let settings = settings_of(&limits, budget)?;
+    let options = asked::options("order", LIMITS, options)?;
+    let settings = settings_of(&options, budget);
     let Ended { value, interrupt } = relay::work(py, None, |relay: &Arc<Relay>| {
         let search = OrderSearch::new(&graph).variant(variant);
         search.settings(settings).listener(&**relay).run()
@@ -405,23 +399,16 @@ pub fn order(
 
 /// Searches for an order and addresses together.
 #[pyfunction]
-#[pyo3(signature = (graph, *, variant = "sound+rng", time_limit = None, threads = None, seed = None))]
+#[pyo3(signature = (graph, *, variant = "sound+rng", **options))]
 pub fn plan_memory(
     py: Python<'_>,
     graph: &Bound<'_, PyAny>,
     variant: &str,
-    time_limit: Option<Bound<'_, PyAny>>,
-    threads: Option<Bound<'_, PyAny>>,
-    seed: Option<Bound<'_, PyAny>>,
+    options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<MemoryPlan> {
     let (graph, variant) = (graph_of(graph)?, variant_of(variant)?);
-    let limits = Limits {
-        time_limit,
-        threads,
-        seed,
-        ..Limits::default()
-    };
-    let settings = settings_of(&limits, None)?;
+    let options = asked::options("plan_memory", LIMITS, options)?;
+    let settings = settings_of(&options, None);
     let Ended { value, interrupt } = relay::work(py, None, |relay: &Arc<Relay>| {
         let search = MemoryPlanSearch::new(&graph).variant(variant);
         search.settings(settings).listener(&**relay).run()
@@ -484,25 +471,17 @@ pub(crate) fn lives_of(source: &Bound<'_, PyAny>) -> PyResult<Lives> {
 
 /// Searches for addresses of buffers.
 #[pyfunction]
-#[pyo3(signature = (lives, *, capacity = None, time_limit = None, threads = None, seed = None))]
+#[pyo3(signature = (lives, *, capacity = None, **options))]
 pub fn place(
     py: Python<'_>,
     lives: &Bound<'_, PyAny>,
     capacity: Option<Bound<'_, PyAny>>,
-    time_limit: Option<Bound<'_, PyAny>>,
-    threads: Option<Bound<'_, PyAny>>,
-    seed: Option<Bound<'_, PyAny>>,
+    options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Placement> {
     let lives = lives_of(lives)?;
     let capacity = capacity.map(|c| arguments::budget(&c)).transpose()?;
     let capacity = capacity.map(|c| c.bytes(lives.load().bytes));
-    let limits = Limits {
-        time_limit,
-        threads,
-        seed,
-        ..Limits::default()
-    };
-    let settings = limits.settings()?;
+    let settings = asked::options("place", LIMITS, options)?.settings();
     let Ended { value, interrupt } = relay::work(py, None, |relay: &Arc<Relay>| {
         let settings = PlaceSettings {
             capacity,

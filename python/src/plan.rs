@@ -1,24 +1,21 @@
 //! Plans: found by a search, or read from a file.
 
-use crate::arguments::Limits;
+use crate::asked;
 use crate::copied_as_itself;
 use crate::instance::{Instance, json_object, save};
-use crate::judging::{Given, loaded};
-use crate::numbers::whole_if_given;
 use crate::relay::apart;
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use remat_bb::commands::explain;
-use remat_bb::draw::memory::{self, MemoryPicture};
-use remat_bb::draw::{addresses, schedule};
-use remat_bb::report;
 use remat_formulations::solve::AnyPlan;
 use remat_instances::budget;
 use remat_instances::plan::{PlanAddresses, PlanDocument};
 use remat_instances::schedule::Schedule;
 use remat_instances::simulate::{self, CopySpan, Replay};
 use remat_memory::place::{PlacePlanError, PlaceSettings, place_plan, place_plan_within};
+use remat_report::draw::memory::{self, MemoryPicture};
+use remat_report::draw::{addresses, schedule};
 use remat_search::{Outcome, Status};
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -168,22 +165,6 @@ impl Plan {
 
 #[pymethods]
 impl Plan {
-    /// Reads a plan or schedule of an instance and replays it; all numbers are those of the replay.
-    ///
-    /// :func:`verify` compares them with what the file claims.
-    ///
-    /// Raises:
-    ///     InvalidPlan: it cannot be read, or is of another instance.
-    ///     PlanRefuted: it cannot be executed.
-    ///     FileError: the file cannot be opened.
-    #[staticmethod]
-    #[pyo3(signature = (instance, source, /))]
-    fn load(instance: &Bound<'_, PyAny>, source: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let source_instance = crate::instance::of(instance)?;
-        let given = Given::of(source)?;
-        Ok(apart(instance.py(), || loaded(source_instance, &given))??)
-    }
-
     /// The instance as it was given.
     #[getter]
     fn instance(&self) -> Instance {
@@ -304,7 +285,7 @@ impl Plan {
     /// The operator that runs at the peak.
     #[getter]
     fn peak_at(&self) -> String {
-        report::moment(&self.view, &self.replay).into()
+        remat_report::moment(&self.view, &self.replay).into()
     }
 
     /// Peak of the step without recomputation.
@@ -461,23 +442,15 @@ impl Plan {
     ///
     /// Raises:
     ///     InvalidArgument: for an alignment that is no power of two.
-    #[pyo3(signature = (*, alignment = None, time_limit = None, threads = None, seed = None))]
+    #[pyo3(signature = (*, alignment = None, **options))]
     fn place(
         &self,
         py: Python<'_>,
         alignment: Option<Bound<'_, PyAny>>,
-        time_limit: Option<Bound<'_, PyAny>>,
-        threads: Option<Bound<'_, PyAny>>,
-        seed: Option<Bound<'_, PyAny>>,
+        options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Plan> {
-        let alignment = whole_if_given("alignment", alignment.as_ref())?;
-        let limits = Limits {
-            time_limit,
-            threads,
-            seed,
-            ..Limits::default()
-        };
-        let settings = limits.settings()?;
+        let alignment = asked::values([("alignment", alignment.as_ref())])?.alignment;
+        let settings = asked::options("place", asked::LIMITS, options)?.settings();
         let copy = Plan {
             source: self.source.clone(),
             view: self.view.clone(),
@@ -532,7 +505,7 @@ impl Plan {
         let mut text = format!(
             "Plan({:?}: {} a step, {:.2}% over no recomputation, peak {}",
             self.view.name(),
-            report::cost(self.replay.makespan, unit),
+            remat_report::cost(self.replay.makespan, unit),
             self.replay.overhead_percent(),
             budget::format_bytes(self.replay.peak_bytes)
         );

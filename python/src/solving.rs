@@ -1,8 +1,8 @@
 //! From an instance and a budget to a plan.
 
-use crate::arguments::{self, Limits};
-use crate::linking::LinkArguments;
-use crate::numbers::{members, whole_if_given, wrong_type};
+use crate::arguments;
+use crate::asked;
+use crate::numbers::{members, wrong_type};
 use crate::plan::{Found, Plan};
 use crate::relay::{self, Ended, Progress, Relay};
 use crate::trouble::{Detail, Trouble};
@@ -10,58 +10,28 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use remat_formulations::Solve;
 use remat_formulations::bound::check_budget;
-use remat_formulations::offload::{CopyPhase, Release};
-use remat_formulations::solve::{AnyFormulation, AnyPlan, Solution};
+use remat_formulations::options::SolveOptions;
+use remat_formulations::solve::{AnyPlan, Solution};
 use remat_instances::budget::{Budget, format_bytes, may_mean_percent};
 use remat_instances::{Instance, Semantics};
-use remat_search::{Progress as Look, Settings, Status};
-
-/// The formulation that was asked for, or the one that suits an instance.
-///
-/// # Errors
-/// `InvalidArgument` where it does not apply to the instance.
-pub fn formulation(
-    instance: &Instance,
-    wanted: Option<Semantics>,
-) -> Result<AnyFormulation, Trouble> {
-    match wanted {
-        None => Ok(AnyFormulation::suiting(instance)),
-        Some(semantics) => Ok(AnyFormulation::of(instance, semantics)?),
-    }
-}
+use remat_search::{Progress as Look, Status};
+use std::time::Duration;
 
 /// A solve as it was asked for.
 struct Question {
     instance: Instance,
-    wanted: Option<Semantics>,
     budget: Budget,
-    settings: Settings,
     /// Plans to start from, with the graphs that they are of.
     starts: Vec<(AnyPlan, Instance)>,
-    /// True if the order of first computations is chosen, too.
-    reorder: bool,
-    /// Times at which copies to the host are made, where the instance's link is used.
-    offload: Option<CopyPhase>,
-    release: Release,
-    /// True if the plan is to have addresses, at multiples of so many bytes.
-    addresses: bool,
-    alignment: Option<u64>,
+    options: SolveOptions,
 }
 
 impl Question {
     fn answer(&self, relay: &Relay) -> Result<Solution, Trouble> {
-        let formulation = formulation(&self.instance, self.wanted)?;
-        let solve = Solve::of(formulation, self.budget).settings(self.settings.clone());
-        let mut solve = solve.listener(relay);
-        if let Some(phase) = self.offload {
-            solve = solve.offload(phase, self.release);
-        }
-        if self.reorder {
-            solve = solve.reorder();
-        }
-        if self.addresses {
-            solve = solve.addresses(self.alignment);
-        }
+        let formulation = self.options.applied(&self.instance)?;
+        let mut solve = Solve::of(formulation, self.budget)
+            .options(&self.options)
+            .listener(relay);
         for (plan, view) in &self.starts {
             solve = solve.start_from(plan.clone(), view);
         }
@@ -73,7 +43,7 @@ impl Question {
         let Some((document, replay)) = solution.document().zip(solution.replay()) else {
             return Err(match solution.status {
                 Status::Infeasible => infeasible(solution),
-                _ => limit(solution, &self.settings),
+                _ => limit(solution, self.options.time_limit),
             });
         };
         let placed = solution.addresses().transpose();
@@ -128,9 +98,9 @@ fn infeasible(solution: &Solution) -> Trouble {
 }
 
 /// The error of a solve that ended without a plan.
-fn limit(solution: &Solution, settings: &Settings) -> Trouble {
+fn limit(solution: &Solution, time_limit: Option<Duration>) -> Trouble {
     let budget_bytes = solution.budget_bytes();
-    let work = match settings.time_limit {
+    let work = match time_limit {
         Some(limit) => format!("the time limit of {} s", limit.as_secs_f64()),
         None => "the fixed amount of work of a solve without a time limit".into(),
     };
@@ -145,70 +115,36 @@ fn limit(solution: &Solution, settings: &Settings) -> Trouble {
 }
 
 /// Solves: the plan of least cost within a budget that was found, and a bound.
-// The keyword arguments of Python's function.
-#[allow(clippy::too_many_arguments)]
 #[pyfunction]
-#[pyo3(signature = (
-    instance, budget, *, time_limit = None, effort = None, formulation = None, threads = None, seed = None,
-    gap = None, starts = None, reorder = false, on_progress = None, addresses = false, alignment = None, **link
-))]
+#[pyo3(signature = (instance, budget, *, starts = None, on_progress = None, **options))]
 pub fn solve(
     py: Python<'_>,
     instance: &Bound<'_, PyAny>,
     budget: &Bound<'_, PyAny>,
-    time_limit: Option<Bound<'_, PyAny>>,
-    effort: Option<&str>,
-    formulation: Option<&str>,
-    threads: Option<Bound<'_, PyAny>>,
-    seed: Option<Bound<'_, PyAny>>,
-    gap: Option<Bound<'_, PyAny>>,
     starts: Option<Bound<'_, PyAny>>,
-    reorder: bool,
     on_progress: Option<Py<PyAny>>,
-    addresses: bool,
-    alignment: Option<Bound<'_, PyAny>>,
-    link: Option<&Bound<'_, PyDict>>,
+    options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Plan> {
-    let alignment = whole_if_given("alignment", alignment.as_ref())?;
-    let instance = crate::instance::of(instance)?;
-    let link = LinkArguments::of("solve", link, true)?;
-    let instance = match &link {
-        Some(link) => link.applied(&instance)?,
-        None => instance,
-    };
+    let options = asked::options("solve", asked::ALL, options)?;
+    let has_link = options.copies().is_some();
     let start = |name: &str, plan: &Bound<'_, PyAny>| {
         let Ok(plan) = plan.cast::<Plan>() else {
             return Err(wrong_type(name, plan, "a Plan"));
         };
         let plan = plan.get();
-        let schedule = plan.schedule.clone().filter(|_| link.is_none());
+        let schedule = plan.schedule.clone().filter(|_| !has_link);
         let statements = || AnyPlan::Statements(plan.document.plan.clone());
         let start = schedule.map_or_else(statements, AnyPlan::Schedule);
         Ok((start, plan.view.clone()))
     };
     let question = Question {
-        instance,
-        release: link
-            .as_ref()
-            .map_or(Release::AtOnce, LinkArguments::release),
-        offload: link.as_ref().map(LinkArguments::phase),
-        wanted: arguments::semantics(formulation)?,
+        instance: asked::linked(&options, crate::instance::of(instance)?)?,
         budget: arguments::budget(budget)?,
-        settings: Limits {
-            time_limit,
-            effort,
-            threads,
-            seed,
-            gap,
-        }
-        .settings()?,
         starts: match &starts {
             Some(starts) => members("starts", starts, "a list of plans", start)?,
             None => Vec::new(),
         },
-        reorder,
-        addresses: addresses || alignment.is_some(),
-        alignment,
+        options,
     };
     let callback = on_progress.as_ref().map(|call| call.clone_ref(py));
     let Ended { value, interrupt } = relay::work(py, callback, |relay| question.answer(relay))?;

@@ -9,6 +9,7 @@ use remat_instances::replayed::ReplayedError;
 use remat_instances::simulate::ReplayError;
 use remat_instances::zoo::ZooError;
 use remat_memory::place::PlacePlanError;
+use remat_report::draw::style::DrawError;
 use remat_search::SolveError;
 use std::path::Path;
 
@@ -149,6 +150,12 @@ impl Trouble {
 impl From<Trouble> for PyErr {
     fn from(trouble: Trouble) -> PyErr {
         Python::attach(|py| trouble.exception(py).unwrap_or_else(|error| error))
+    }
+}
+
+impl From<DrawError> for Trouble {
+    fn from(error: DrawError) -> Self {
+        Trouble::from(Failure::from(error))
     }
 }
 

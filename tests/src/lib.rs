@@ -35,8 +35,7 @@ mod pages {
     struct Propagator;
 }
 
-use remat_instances::Instance;
-use remat_instances::schedule::Semantics;
+use remat_instances::{Instance, Semantics};
 use std::path::{Path, PathBuf};
 
 /// A folder of the shared data, or `None` (and a printed reason) where the data are not there.

@@ -2,13 +2,11 @@
 //! pass (Figure 6).
 
 use super::{Config, Failure};
-use remat_bb::report::Table;
-use remat_formulations::baselines;
-use remat_formulations::solve::{
-    Answer, AnyFormulation, Largest, MaxBatch, ask_baseline, cost_cap,
-};
+use remat_formulations::solve::{Answer, Largest, MaxBatch, ask_baseline, cost_cap};
+use remat_formulations::{AnyFormulation, strategies};
 use remat_instances::Instance;
 use remat_instances::zoo::{self, ModelSpec};
+use remat_report::Table;
 
 /// The paper's networks.
 const MODELS: [&str; 6] = [
@@ -37,7 +35,7 @@ pub fn run(config: &Config) -> Result<(), Failure> {
     columns.extend(models.iter().map(|m| (*m, true)));
     let mut table = Table::new(&columns);
     // Each batch would need a linear program of its own.
-    let strategies: Vec<_> = baselines::all()
+    let strategies: Vec<_> = strategies::all()
         .iter()
         .filter(|b| !b.solves_program)
         .collect();

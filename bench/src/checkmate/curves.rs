@@ -4,15 +4,16 @@
 
 use super::{Config, Failure};
 use rayon::prelude::*;
-use remat_bb::draw::tradeoff::{self, Curve, TradeoffPicture};
-use remat_bb::report::Table;
-use remat_formulations::baselines;
+use remat_formulations::baselines::Baseline;
 use remat_formulations::solve::{Frontier, FrontierPoint};
+use remat_formulations::strategies;
 use remat_instances::Budget;
 use remat_instances::budget::format_bytes;
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate::{self, Replay};
 use remat_instances::zoo::{self, ModelSpec};
+use remat_report::Table;
+use remat_report::draw::tradeoff::{self, Curve, TradeoffPicture};
 use remat_search::Status;
 
 /// The paper's networks and batch sizes of its Figure 4, and ResNet-50.
@@ -48,7 +49,7 @@ pub fn run(config: &Config) -> Result<(), Failure> {
         let others: Vec<Vec<(&'static str, Option<Replay>)>> = points
             .par_iter()
             .map(|point| {
-                let one = |b: &baselines::Baseline| {
+                let one = |b: &Baseline| {
                     let schedule = b.run(&instance, point.budget_bytes).ok();
                     let replay = schedule.and_then(|s| simulate::checkmate(&instance, &s).ok());
                     (
@@ -56,7 +57,7 @@ pub fn run(config: &Config) -> Result<(), Failure> {
                         replay.filter(|r| r.peak_bytes <= point.budget_bytes),
                     )
                 };
-                baselines::all().par_iter().map(one).collect()
+                strategies::all().par_iter().map(one).collect()
             })
             .collect();
         ratios.take(instance.name(), &points, &others);
@@ -105,7 +106,7 @@ fn table(model: &str, peak: u64, points: &[FrontierPoint], others: &Others) -> S
         });
     }
     table.row(bounds);
-    for (k, baseline) in baselines::all().iter().enumerate() {
+    for (k, baseline) in strategies::all().iter().enumerate() {
         let mut row = vec![baseline.name.to_owned()];
         row.extend(others.iter().map(|o| cell(o[k].1.as_ref())));
         table.row(row);
@@ -125,7 +126,7 @@ fn picture(
     others: &Others,
 ) -> TradeoffPicture {
     let mut curves: Vec<Curve> = Vec::new();
-    for (k, baseline) in baselines::all().iter().enumerate() {
+    for (k, baseline) in strategies::all().iter().enumerate() {
         let replays = others.iter().filter_map(|o| o[k].1.as_ref());
         curves.push(Curve {
             name: baseline.name.into(),
@@ -172,7 +173,7 @@ struct Ratios {
 impl Ratios {
     fn take(&mut self, model: &str, points: &[FrontierPoint], others: &Others) {
         self.models.push(model.to_owned());
-        self.sums.resize(baselines::all().len(), Vec::new());
+        self.sums.resize(strategies::all().len(), Vec::new());
         let mut met = 0;
         let mut found = vec![(0.0, 0); self.sums.len()];
         for (point, others) in points.iter().zip(others) {
@@ -203,7 +204,7 @@ impl Ratios {
         let mut columns = vec![("strategy", false)];
         columns.extend(titles.iter().map(|t| (t.as_str(), true)));
         let mut table = Table::new(&columns);
-        for (baseline, sums) in baselines::all().iter().zip(&self.sums) {
+        for (baseline, sums) in strategies::all().iter().zip(&self.sums) {
             let mut row = vec![baseline.name.to_owned()];
             row.extend(sums.iter().map(|(sum, met)| match met {
                 0 => "-".into(),
@@ -249,7 +250,7 @@ mod tests {
             seconds: 0.0,
             infeasible_because: None,
         };
-        let names = || baselines::all().iter().map(|b| b.name);
+        let names = || strategies::all().iter().map(|b| b.name);
         let all = |cost: u64| names().map(|n| (n, Some(replay(cost)))).collect::<Vec<_>>();
         let none: Vec<(&'static str, Option<Replay>)> = names().map(|n| (n, None)).collect();
         let mut ratios = Ratios::default();

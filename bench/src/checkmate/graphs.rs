@@ -3,9 +3,9 @@
 
 use super::others::{self, Others};
 use super::{Config, Failure, percent, stem};
-use remat_bb::report::Table;
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate;
+use remat_report::Table;
 use std::path::PathBuf;
 
 /// Budgets, as percentages of the peak without recomputation.

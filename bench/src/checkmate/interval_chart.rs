@@ -2,7 +2,7 @@
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
-use remat_bb::draw::style::{self, Area, FAINT, Frame, GREY, INK, PALETTE, label};
+use remat_report::draw::style::{self, Area, DrawError, FAINT, Frame, GREY, INK, PALETTE, label};
 use std::error::Error;
 
 /// What one problem's solvers found.
@@ -95,18 +95,12 @@ pub(crate) fn draw(chart: &Chart<'_>) -> Result<String, Box<dyn Error>> {
     Ok(svg)
 }
 
-fn bar(
-    area: &Area<'_>,
-    from: i32,
-    to: i32,
-    y: i32,
-    colour: RGBColor,
-) -> Result<(), remat_bb::failure::Failure> {
+fn bar(area: &Area<'_>, from: i32, to: i32, y: i32, colour: RGBColor) -> Result<(), DrawError> {
     let block = Rectangle::new([(from, y - 3), (to, y + 3)], colour.filled());
     area.draw(&block).map_err(style::failed)
 }
 
-fn axis(area: &Area<'_>, frame: &Frame) -> Result<(), remat_bb::failure::Failure> {
+fn axis(area: &Area<'_>, frame: &Frame) -> Result<(), DrawError> {
     let (left, top, right, bottom) = frame.pixels;
     let step = style::step(frame.x.1 - frame.x.0, 10);
     let mut k = (frame.x.0 / step).ceil() as i64;

@@ -5,8 +5,9 @@ use super::interval_chart::{self, Chart, Line};
 use super::others::{self, Others};
 use super::{Config, Failure, percent, shown};
 use crate::others::Run;
-use remat_bb::report::Table;
-use remat_instances::schedule::{CheckmateSchedule, Semantics};
+use remat_instances::Semantics;
+use remat_instances::schedule::CheckmateSchedule;
+use remat_report::Table;
 use remat_search::{Outcome, Status};
 
 /// One line of the table of published runs.

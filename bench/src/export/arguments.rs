@@ -1,7 +1,7 @@
 //! What may be written after `remat-bench export`.
 
 use clap::{Args, ValueEnum};
-use remat_bb::arguments::OffloadOptions;
+use remat_bb::arguments::{COPIES, Options};
 use std::path::PathBuf;
 
 /// The integer programs that can be written to a file.
@@ -52,7 +52,7 @@ pub struct ExportArguments {
     pub pauses: Option<u32>,
     /// The link of checkmate-offload
     #[command(flatten)]
-    pub offload: OffloadOptions,
+    pub offload: Options<COPIES>,
     /// Size that one unit of memory in the program stands for, such as 1KiB [default, and the most: a
     /// power of two near a thousandth of the budget]; not for checkmate, which chooses its own
     #[arg(long, value_name = "SIZE")]

@@ -6,13 +6,13 @@ use arguments::{CompactProgram, ExportArguments};
 use clap::ValueEnum;
 use remat_bb::commands::export::{Exported, Format, Output, Stated, own_unit, unit_of};
 use remat_bb::failure::{Exit, Failure};
-use remat_bb::files::{self, Files};
+use remat_bb::files::Files;
 use remat_bb::source;
+use remat_bb::visible::shown;
+use remat_formulations::AnyFormulation;
 use remat_formulations::checkmate::CheckmateGraph;
 use remat_formulations::checkmate::original::Original;
-use remat_formulations::solve::AnyFormulation;
-use remat_instances::Instance;
-use remat_instances::plan::Semantics;
+use remat_instances::{Instance, Semantics};
 use remat_lp::Model;
 use remat_tests::compact::checkmate::{Compact, Space};
 use remat_tests::compact::offload::{OffloadProgram, OffloadProgramError, Pauses};
@@ -49,7 +49,7 @@ fn stated(arguments: &ExportArguments) -> Result<Stated, Failure> {
     let plain = source::plain_replay(&instance, Semantics::Checkmate)?;
     let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
     let formulation = name(arguments.formulation);
-    let linked = arguments.offload.link.applied(&instance)?;
+    let linked = arguments.offload.with_link(&instance)?;
     let (instance, exported) = match (arguments.formulation, linked) {
         (CompactProgram::Checkmate, None) => {
             if let Some(text) = &arguments.unit {
@@ -76,7 +76,7 @@ fn stated(arguments: &ExportArguments) -> Result<Stated, Failure> {
         }
     };
     let solvable = AnyFormulation::of(&instance, Semantics::Checkmate).ok();
-    let solvable = solvable.map(|formulation| arguments.offload.applied(formulation));
+    let solvable = solvable.map(|formulation| arguments.offload.solvable(formulation));
     Ok(Stated {
         infeasible_because: solvable
             .transpose()?
@@ -107,7 +107,7 @@ fn copies(
     let largest = Original::unit_for(instance, budget_bytes);
     let unit_bytes = unit_of(arguments.unit.as_deref(), largest)?;
     let pauses = arguments.pauses.map_or(Pauses::Uncounted, Pauses::Counted);
-    let phase = arguments.offload.phase();
+    let phase = arguments.offload.offload_phase;
     match OffloadProgram::new(instance, budget_bytes, phase, pauses, unit_bytes) {
         Ok(program) => Ok(Some(Exported {
             model: program.model().clone(),
@@ -116,7 +116,7 @@ fn copies(
         })),
         Err(OffloadProgramError::TooSmall(_)) => Ok(None),
         Err(e) => Err(Failure::Usage {
-            problem: format!("{}: {e}", files::shown(&arguments.instance)),
+            problem: format!("{}: {e}", shown(&arguments.instance)),
             remedy: "leave out --offload-phase".into(),
         }),
     }

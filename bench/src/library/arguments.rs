@@ -3,7 +3,7 @@
 use crate::library::catalogue::Size;
 use crate::others::Solver;
 use clap::{Args, Subcommand};
-use remat_bb::arguments::{parse_duration, parse_gap};
+use remat_formulations::options::{parse_duration, parse_gap};
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -5,9 +5,9 @@ use super::catalogue::{Family, Program};
 use super::index::Entry;
 use crate::others::Solver;
 use remat_bb::failure::Failure;
-use remat_bb::report::number;
 use remat_lp::solution_file::SolutionFile;
 use remat_lp::{ColId, Model, Sense};
+use remat_report::number;
 use serde::Serialize;
 
 /// Creator and submitter that the files name.

@@ -7,7 +7,7 @@ use super::results::Row;
 use super::summary::{Line, ProgramRuns, Summary};
 use crate::others::Solver;
 use remat_bb::failure::Failure;
-use remat_bb::report::{counted, number};
+use remat_report::{counted, number};
 use std::fmt::Write as _;
 
 /// Line in front of the generated part.

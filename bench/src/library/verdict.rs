@@ -3,7 +3,7 @@
 use super::known::Known;
 use super::results::Row;
 use crate::others::{Solver, Status};
-use remat_bb::report::number;
+use remat_report::number;
 
 /// A wrong answer.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,12 +3,11 @@
 use super::plain::Plain;
 use super::{Config, Failure, over};
 use crate::bars::{self, Group};
-use remat_bb::report::{Table, gib};
 use remat_formulations::monet;
-use remat_instances::Instance;
 use remat_instances::instance::{Choices, NodeId};
 use remat_instances::schedule::BitMatrix;
-use remat_instances::simulate;
+use remat_instances::{Instance, simulate};
+use remat_report::{Table, gib};
 
 /// The budget of the paper's figure.
 const BUDGET_BYTES: u64 = 8 << 30;

@@ -4,12 +4,12 @@
 use super::paper::Tables;
 use super::plain::{self, DEVICE_BYTES, Plain, completed, replayed};
 use super::{Config, Failure, Network, over};
-use remat_bb::draw::tradeoff::{self, Curve, TradeoffPicture};
-use remat_bb::report::{Table, gib};
 use remat_formulations::checkmate::CheckmateFormulation;
 use remat_instances::instance::Choices;
 use remat_instances::schedule::{BitMatrix, MonetSchedule};
 use remat_instances::simulate::Replay;
+use remat_report::draw::tradeoff::{self, Curve, TradeoffPicture};
+use remat_report::{Table, gib};
 use remat_search::Solvable;
 
 /// The overhead at which memory is compared, in percent.

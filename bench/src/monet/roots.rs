@@ -5,11 +5,11 @@ use super::{Case, Config, Failure};
 use crate::checkmate::shown;
 use crate::clock::Stopwatch;
 use crate::netlib::Watchdog;
-use remat_bb::report::Table;
 use remat_formulations::monet::interval::MonetGraph;
 use remat_formulations::monet::original::{LocalBound, Original, Size};
-use remat_lp::presolve::{self, PresolveSettings};
+use remat_lp::presolve::PresolveSettings;
 use remat_lp::{Limits, LpOutcome, Settings};
+use remat_report::Table;
 use remat_solver::price::{Incumbents, Root, RootSettings, RootStatus};
 use std::sync::Arc;
 use std::time::Duration;
@@ -147,7 +147,7 @@ fn relaxation(config: &Config, case: &Case, local: LocalBound) -> Result<Relaxat
     let settings = Settings::default();
     let presolve_settings = PresolveSettings::default();
     let clock = Stopwatch::start();
-    let solved = presolve::solve(&model, &settings, &limits, Some(&presolve_settings));
+    let solved = remat_lp::solve(&model, &settings, &limits, Some(&presolve_settings));
     relaxation.seconds = Some(clock.seconds());
     if let LpOutcome::Optimal(solution) = solved.outcome {
         relaxation.value = Some(solution.objective);

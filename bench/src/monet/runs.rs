@@ -4,8 +4,8 @@
 use super::{Case, Config, Failure};
 use crate::checkmate::interval_chart::{self, Chart, Line};
 use crate::checkmate::{percent, shown};
-use remat_bb::report::Table;
 use remat_instances::schedule::MonetSchedule;
+use remat_report::Table;
 use remat_search::{Outcome, Progress, Status, Watching};
 use std::sync::Mutex;
 

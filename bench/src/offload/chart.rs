@@ -3,9 +3,8 @@
 use super::chains::Line;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
-use remat_bb::draw::style::{self, Area, FAINT, Frame, GREY, INK, PALETTE, label};
-use remat_bb::failure::Failure;
 use remat_formulations::offload::chain::Row;
+use remat_report::draw::style::{self, Area, DrawError, FAINT, Frame, GREY, INK, PALETTE, label};
 
 /// Pixels of the picture's width, of a panel with its margins, and above the first one.
 const WIDTH: i32 = 1100;
@@ -26,8 +25,8 @@ const ROWS: [Row; 5] = [
 /// The picture as SVG text.
 ///
 /// # Errors
-/// [`Failure`] where the drawing library fails.
-pub fn draw(lines: &[Line]) -> Result<String, Failure> {
+/// [`DrawError`] where the drawing library fails.
+pub fn draw(lines: &[Line]) -> Result<String, DrawError> {
     let mut networks: Vec<&str> = lines.iter().map(|line| line.network).collect();
     networks.dedup();
     let mut rates: Vec<f64> = lines.iter().map(|line| line.rate).collect();
@@ -75,12 +74,12 @@ fn line(
     points: Vec<(i32, i32)>,
     colour: RGBColor,
     width: u32,
-) -> Result<(), Failure> {
+) -> Result<(), DrawError> {
     area.draw(&PathElement::new(points, colour.stroke_width(width)))
         .map_err(style::failed)
 }
 
-fn grid(area: &Area<'_>, frame: &Frame) -> Result<(), Failure> {
+fn grid(area: &Area<'_>, frame: &Frame) -> Result<(), DrawError> {
     let (left, top, right, bottom) = frame.pixels;
     for k in 0..=4 {
         let value = OVERHEAD_LIMIT * f64::from(k) / 4.0;
@@ -114,7 +113,7 @@ fn grid(area: &Area<'_>, frame: &Frame) -> Result<(), Failure> {
     )
 }
 
-fn panel(area: &Area<'_>, frame: &Frame, points: &[&Line]) -> Result<(), Failure> {
+fn panel(area: &Area<'_>, frame: &Frame, points: &[&Line]) -> Result<(), DrawError> {
     let place = |share: f64, value: f64| (frame.across(share), frame.up(value.min(OVERHEAD_LIMIT)));
     let [pofo, bound] = [2, 3].map(|which: usize| {
         let found = points

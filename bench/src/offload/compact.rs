@@ -3,13 +3,12 @@
 use super::{OffloadBenchError, wanted};
 use crate::others::{Installed, Limits, Run, Solver, Task};
 use crate::random::SplitMix64;
+use remat_formulations::AnyFormulation;
 use remat_formulations::checkmate::original::Original;
 use remat_formulations::offload::CopyPhase;
 use remat_formulations::offload::nodes::Offload;
-use remat_formulations::solve::AnyFormulation;
 use remat_instances::instance::{CostUnit, HostLink, Instance, InstanceData, Node, NodeId};
-use remat_instances::plan::Semantics;
-use remat_instances::zoo;
+use remat_instances::{Semantics, zoo};
 use remat_lp::mps;
 use remat_search::{Settings, Solvable};
 use remat_tests::compact::offload::{OffloadProgram, Pauses};

@@ -1,12 +1,12 @@
 //! Plans of graphs with a link, beside the best known strategy.
 
 use super::{OffloadBenchError, wanted};
+use remat_formulations::AnyFormulation;
 use remat_formulations::offload::CopyPhase;
 use remat_formulations::offload::nodes::Offload;
-use remat_formulations::solve::{AnyFormulation, AnySolvable, Baselines};
+use remat_formulations::solve::{AnySolvable, Baselines};
 use remat_instances::instance::{CostUnit, HostLink, Instance, InstanceData, NodeId};
-use remat_instances::plan::Semantics;
-use remat_instances::{read, zoo};
+use remat_instances::{Semantics, read, zoo};
 use remat_search::{Settings, Solvable};
 use std::path::PathBuf;
 use std::time::Duration;

@@ -148,5 +148,5 @@ pub fn picture(rows: &[Row], variant: Variant) -> Result<String, Failure> {
     let title = format!("Peak memory by order ({})", variant.as_str());
     let explanation = "percent above what is proven that every order needs";
     let names = ["program", "LPMF", "best rule", "search", "with addresses"];
-    bars::draw((&title, explanation), &names, &groups)
+    Ok(bars::draw((&title, explanation), &names, &groups)?)
 }

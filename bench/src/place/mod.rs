@@ -164,7 +164,7 @@ pub fn picture(rows: &[Row]) -> Result<String, Failure> {
     names.extend(PlaceBaseline::ALL.map(PlaceBaseline::name));
     let title = "Height of MiniMalloc's instances";
     let explanation = "percent above the load; published: the best of others in 5 seconds";
-    bars::draw((title, explanation), &names, &groups)
+    Ok(bars::draw((title, explanation), &names, &groups)?)
 }
 
 /// Files of lives below a folder, by name.

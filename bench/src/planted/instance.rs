@@ -3,11 +3,11 @@
 use super::judge::Verdict;
 use remat_check::proof::{self, Claim};
 use remat_formulations::offload::nodes::Offload;
-use remat_formulations::solve::{AnyFormulation, planned};
+use remat_formulations::{AnyFormulation, planned};
 use remat_instances::instance::{CostUnit, HostLink, Instance, passing_in_plain_order};
 use remat_instances::plan::{PlanDocument, PlanFile};
-use remat_instances::schedule::{Schedule, Semantics};
-use remat_instances::{read_bytes, simulate, write_instance};
+use remat_instances::schedule::Schedule;
+use remat_instances::{Semantics, read_bytes, simulate, write_instance};
 use remat_search::{BoundProof, Outcome, Settings, Solvable, Status};
 use remat_tests::graphs::{self, Numbers};
 use remat_tests::monet::Mode;

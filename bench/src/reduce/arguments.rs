@@ -3,7 +3,7 @@
 use crate::reduce::INSTANCE_STEPS;
 use crate::reduce::MODEL_STEPS;
 use clap::{Args, ValueEnum};
-use remat_bb::arguments::parse_duration;
+use remat_formulations::options::parse_duration;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,12 +1,13 @@
 //! Results.
 
 use super::{handle, letters};
+use crate::calls::{with_model, with_model_or};
 use crate::codes::{self, REMAT_STATUS_NONE};
 use crate::follow::signed;
 use crate::model::State;
 use crate::pointers::{length, output, put, put_array, put_if_wanted, put_text};
 use crate::registry::RematModel;
-use crate::trouble::{Trouble, with_model, with_model_or};
+use crate::trouble::Trouble;
 use remat_models::program::{Answer, Duals, Exact, Point, Program};
 use std::ffi::{c_char, c_int};
 

@@ -1,9 +1,10 @@
 //! Changes of a program.
 
 use super::{check_bounds, check_numbers, col, handle, kind, parts, row, sense};
+use crate::calls::with_model;
 use crate::pointers::{array, array_or_none, length, output, put_if_wanted, text_or_none, texts};
 use crate::registry::RematModel;
-use crate::trouble::{Trouble, with_model};
+use crate::trouble::Trouble;
 use remat_models::program::{Col, Kind, Program, Row};
 use std::ffi::{c_char, c_int};
 

@@ -1,10 +1,11 @@
 //! Files.
 
+use crate::calls::with_model;
 use crate::codes::REMAT_ERROR_FILE;
 use crate::pointers::{put_text, text};
 use crate::registry::RematModel;
 use crate::roomy::on_roomy_thread;
-use crate::trouble::{Trouble, with_model};
+use crate::trouble::Trouble;
 use remat_lp::{lp_format, mps, nl};
 use remat_models::program::{Program, check_ending};
 use std::ffi::{c_char, c_int};

@@ -1,10 +1,10 @@
 //! Looks at a program.
 
 use super::{col, handle, letter, row};
+use crate::calls::{with_model, with_model_or};
 use crate::codes::{REMAT_MAXIMISE, REMAT_MINIMISE};
 use crate::pointers::{length, output, put, put_array, put_if_wanted};
 use crate::registry::RematModel;
-use crate::trouble::{with_model, with_model_or};
 use remat_lp::Sense;
 use std::ffi::{c_char, c_int};
 

@@ -1,10 +1,11 @@
 //! Names of programs, columns and rows.
 
 use super::{col, handle, row};
+use crate::calls::with_model;
 use crate::names;
 use crate::pointers::{put, put_text, text};
 use crate::registry::RematModel;
-use crate::trouble::{Trouble, with_model};
+use crate::trouble::Trouble;
 use std::ffi::{c_char, c_int};
 
 /// Names the program.

@@ -1,9 +1,9 @@
 //! Settings by name.
 
+use crate::calls::with_model;
 use crate::options::{Value, wrong_kind};
 use crate::pointers::{put, put_text, text};
 use crate::registry::RematModel;
-use crate::trouble::with_model;
 use std::ffi::{c_char, c_int};
 
 /// Sets an option that is a number.

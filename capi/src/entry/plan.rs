@@ -1,14 +1,16 @@
 //! One rematerialization plan in one call.
 
-use crate::codes::{REMAT_ERROR_SOLVE, REMAT_STATUS_NONE, of_plan};
+use crate::codes::{REMAT_ERROR_NULL, REMAT_ERROR_SOLVE, REMAT_STATUS_NONE, of_plan};
 use crate::options::{seconds, threads};
-use crate::pointers::{output, put_if_wanted, text};
+use crate::pointers::{length, output, put_if_wanted, text, texts};
 use crate::registry::lend;
 use crate::roomy::on_roomy_thread;
 use crate::trouble::{Trouble, entry};
 use remat_formulations::Solve;
+use remat_formulations::options::SolveOptions;
 use remat_instances::{Budget, read_bytes};
-use remat_search::Settings;
+use remat_report::SolveJson;
+use remat_report::results::json;
 use std::ffi::{c_char, c_int};
 use std::ptr;
 use std::time::Duration;
@@ -20,7 +22,28 @@ struct Found {
     cost: u64,
     peak_bytes: u64,
     /// The plan's document.
-    text: Option<String>,
+    plan: Option<String>,
+    /// The answer as JSON.
+    answer: String,
+}
+
+fn solved(instance: &str, budget: Budget, options: &SolveOptions) -> Result<Found, Trouble> {
+    let wrong = |e: &dyn std::error::Error| Trouble::argument(e.to_string());
+    on_roomy_thread(|_| {
+        let instance = read_bytes("instance_json", instance.as_bytes()).map_err(|e| wrong(&e))?;
+        let formulation = options.applied(&instance).map_err(|e| wrong(&e))?;
+        let solution = Solve::of(formulation, budget).options(options).run();
+        let solution = solution.map_err(|e| Trouble::new(REMAT_ERROR_SOLVE, e.to_string()))?;
+        let plan = solution.document();
+        Ok(Found {
+            status: of_plan(solution.status),
+            bound: solution.bound,
+            cost: plan.map_or(u64::MAX, |plan| plan.objective),
+            peak_bytes: plan.map_or(u64::MAX, |plan| plan.peak_bytes),
+            plan: plan.map(|plan| plan.write(solution.instance())),
+            answer: json(&SolveJson::of(&solution, &options.settings())),
+        })
+    })?
 }
 
 /// Finds the plan of least cost within a budget.
@@ -49,38 +72,89 @@ pub unsafe extern "C" fn remat_solve_call(
         // SAFETY: the caller's promise for texts.
         let instance = unsafe { text("instance_json", instance_json)? };
         let limit = seconds("time_limit", time_limit)?;
-        let threads = self::threads(threads.into())?;
-        let wrong = |e: remat_instances::instance::InstanceError| Trouble::argument(e.to_string());
-        let settings = Settings {
+        let options = SolveOptions {
             time_limit: limit.map(Duration::from_secs_f64),
-            threads,
-            ..Settings::default()
+            threads: self::threads(threads.into())?,
+            ..SolveOptions::default()
         };
-        let failed = |e: &dyn std::error::Error| Trouble::new(REMAT_ERROR_SOLVE, e.to_string());
-        let found = on_roomy_thread(|_| {
-            let instance = read_bytes("instance_json", instance.as_bytes()).map_err(wrong)?;
-            let solve = Solve::new(&instance, Budget::Bytes(budget_bytes)).settings(settings);
-            let solution = solve.run().map_err(|e| failed(&e))?;
-            let plan = solution.document();
-            Ok::<_, Trouble>(Found {
-                status: of_plan(solution.status),
-                bound: solution.bound,
-                cost: plan.map_or(u64::MAX, |plan| plan.objective),
-                peak_bytes: plan.map_or(u64::MAX, |plan| plan.peak_bytes),
-                text: plan.map(|plan| plan.write(solution.instance())),
-            })
-        })??;
+        let found = solved(instance, Budget::Bytes(budget_bytes), &options)?;
         // SAFETY: the caller's promise for outputs.
         unsafe {
             put_if_wanted("cost", cost, found.cost)?;
             put_if_wanted("bound", bound, found.bound)?;
             put_if_wanted("peak_bytes", peak_bytes, found.peak_bytes)?;
-            if let Some(text) = found.text
-                && !plan_json.is_null()
-            {
-                put_if_wanted("plan_json", plan_json, lend(text)?)?;
-            }
+            lend_if_wanted("plan_json", plan_json, found.plan)?;
             put_if_wanted("status", status, found.status)
         }
     })
+}
+
+/// The same with every option of a solve, and the answer as JSON.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn remat_plan(
+    instance_json: *const c_char,
+    budget: *const c_char,
+    names: *const *const c_char,
+    values: *const *const c_char,
+    count: i64,
+    plan_json: *mut *mut c_char,
+    answer_json: *mut *mut c_char,
+    status: *mut c_int,
+) -> c_int {
+    entry(|| {
+        output("plan_json", plan_json)?;
+        output("answer_json", answer_json)?;
+        // SAFETY: the caller's promise for outputs.
+        unsafe {
+            put_if_wanted("status", status, REMAT_STATUS_NONE)?;
+            put_if_wanted("plan_json", plan_json, ptr::null_mut())?;
+            put_if_wanted("answer_json", answer_json, ptr::null_mut())?;
+        }
+        let count = length("count", count)?;
+        // SAFETY: the caller's promise for texts and arrays of them.
+        let (instance, budget, names, values) = unsafe {
+            (
+                text("instance_json", instance_json)?,
+                text("budget", budget)?,
+                texts("names", names, count)?,
+                texts("values", values, count)?,
+            )
+        };
+        let read = budget.parse::<Budget>();
+        let budget = read.map_err(|e| Trouble::argument(format!("budget: {e}")))?;
+        let mut options = SolveOptions::default();
+        let missing = |name| Trouble::new(REMAT_ERROR_NULL, format!("{name} has a null pointer"));
+        for (name, value) in names.iter().zip(values) {
+            let name = name.ok_or_else(|| missing("names"))?;
+            let value = value.ok_or_else(|| missing("values"))?;
+            let set = options.set(name, value);
+            set.map_err(|e| Trouble::argument(e.to_string()))?;
+        }
+        let found = solved(instance, budget, &options)?;
+        // SAFETY: the caller's promise for outputs.
+        unsafe {
+            lend_if_wanted("plan_json", plan_json, found.plan)?;
+            lend_if_wanted("answer_json", answer_json, Some(found.answer))?;
+            put_if_wanted("status", status, found.status)
+        }
+    })
+}
+
+/// Puts a text where one is wanted: the caller's from then on.
+///
+/// # Safety
+/// As [`put_if_wanted`].
+unsafe fn lend_if_wanted(
+    name: &str,
+    place: *mut *mut c_char,
+    text: Option<String>,
+) -> Result<(), Trouble> {
+    match text {
+        Some(text) if !place.is_null() => {
+            let text = lend(text)?;
+            // SAFETY: the caller's promise.
+            unsafe { put_if_wanted(name, place, text) }
+        }
+        _ => Ok(()),
+    }
 }

@@ -1,10 +1,11 @@
 //! Starts, callbacks, solves, interrupts.
 
 use super::col;
+use crate::calls::with_model;
 use crate::follow::{RematIncumbentCallback, RematLogCallback, RematProgressCallback, User};
 use crate::pointers::{array, length};
 use crate::registry::RematModel;
-use crate::trouble::{Trouble, with_model};
+use crate::trouble::Trouble;
 use std::ffi::{c_int, c_void};
 
 /// Adds a start: one value for each handle, NaN where it says nothing.

@@ -1,8 +1,9 @@
 //! Arguments of `baselines`.
 
 use super::memory::variant;
-use super::{FormulationOption, OffloadOptions, PlansOption, WorkerOptions, parse_duration};
+use super::{COPIES, Options, PROGRAM, PlansOption, WORKERS};
 use clap::Args;
+use remat_formulations::options::parse_duration;
 use remat_instances::order::Variant;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -50,12 +51,6 @@ pub struct BaselinesArguments {
     /// Edges that orders of a graph respect, as for `order`
     #[arg(long, value_name = "V", default_value = "sound+rng", value_parser = variant())]
     pub variant: Variant,
-    /// The formulation
-    #[command(flatten)]
-    pub program: FormulationOption,
-    /// Copies to host memory
-    #[command(flatten)]
-    pub offload: OffloadOptions,
     /// Draw overhead against memory for all heuristics here
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
@@ -68,9 +63,9 @@ pub struct BaselinesArguments {
     /// End this program's own search at each budget after this time; 0 leaves it out
     #[arg(short, long, visible_alias = "search", value_name = "TIME", default_value = "0.5s", value_parser = parse_duration)]
     pub time_limit: Duration,
-    /// Threads and seed
+    /// Formulation, copies, threads and seed
     #[command(flatten)]
-    pub workers: WorkerOptions,
+    pub options: Options<{ PROGRAM | COPIES | WORKERS }>,
     /// Folder for the plans of the strategies that fit the budget
     #[command(flatten)]
     pub plans: PlansOption,

@@ -1,7 +1,8 @@
 //! What may be written after `remat-bb exec`, `remat-bb profile` and `remat-bb train-check`.
 
-use super::{FormulationOption, parse_duration};
+use super::{Options, PROGRAM};
 use clap::Args;
+use remat_formulations::options::{parse_duration, parse_gap};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -90,7 +91,7 @@ pub struct ExecArguments {
     pub no_arena: bool,
     /// Part by which the measured peak may exceed the predicted one under --check: a fraction or a
     /// percentage
-    #[arg(long, value_name = "PART", default_value = "1%", value_parser = super::parse_gap)]
+    #[arg(long, value_name = "PART", default_value = "1%", value_parser = parse_gap)]
     pub tolerance: f64,
     /// Run so often, after one run to warm up, and show the median time
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=10_000))]
@@ -157,7 +158,7 @@ pub struct TrainCheckArguments {
     pub budget: String,
     /// The formulation
     #[command(flatten)]
-    pub program: FormulationOption,
+    pub program: Options<PROGRAM>,
     /// Where and how to run
     #[command(flatten)]
     pub on: DeviceArguments,

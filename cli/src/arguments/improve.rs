@@ -1,7 +1,8 @@
 //! Arguments of `improve`, and what `solve` has for the choice of an order.
 
-use super::{WorkerOptions, parse_duration};
+use super::{Options, WORKERS};
 use clap::Args;
+use remat_formulations::options::parse_duration;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,19 +12,6 @@ Put the steps of a plan in a better order, and leave out recomputations that it 
 The computations stay the same ones, apart from those that go: less peak memory at the same cost, a plan above its budget \
 that comes to fit, or a cheaper plan within it. The simulator judges every step, and the plan that is written is never worse \
 than the one that was read.";
-
-/// The order of first computations of a solve.
-#[derive(Args, Clone, Debug)]
-pub struct ReorderOptions {
-    /// Choose the order of first computations, too, for this budget: the time limit is shared out,
-    /// without one the work is up to three times that of a solve, beside the search of orders
-    #[arg(long)]
-    pub reorder: bool,
-    /// Write the instance in the order found here, as remat-instance/1 JSON: schedules and proofs
-    /// are of that one
-    #[arg(long, value_name = "INSTANCE.json", requires = "reorder")]
-    pub reordered_out: Option<PathBuf>,
-}
 
 /// `remat-bb improve`
 #[derive(Args, Debug)]
@@ -51,7 +39,7 @@ pub struct ImproveArguments {
     pub time_limit: Option<Duration>,
     /// Threads and seed
     #[command(flatten)]
-    pub workers: WorkerOptions,
+    pub workers: Options<WORKERS>,
     /// Write the plan here, as remat-plan/1 JSON
     #[arg(short, long, value_name = "PLAN.json")]
     pub out: Option<PathBuf>,

@@ -1,7 +1,7 @@
 //! `remat-bb lp`.
 
-use super::parse_duration;
 use clap::{Args, ValueEnum};
+use remat_formulations::options::parse_duration;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -1,8 +1,9 @@
 //! Arguments of `order`, `place` and `plan-memory`.
 
-use super::{WorkerOptions, parse_alignment, parse_duration};
+use super::{Options, WORKERS};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use remat_formulations::options::{parse_alignment, parse_duration};
 use remat_instances::order::Variant;
 use remat_memory::order::Rule;
 use std::path::PathBuf;
@@ -84,7 +85,7 @@ pub struct OrderArguments {
     pub time_limit: Option<Duration>,
     /// Threads and seed
     #[command(flatten)]
-    pub workers: WorkerOptions,
+    pub workers: Options<WORKERS>,
     /// Write the order here, as remat-order-plan/1 JSON
     #[arg(short, long, value_name = "ORDER.json")]
     pub out: Option<PathBuf>,
@@ -128,7 +129,7 @@ pub struct PlaceArguments {
     pub time_limit: Option<Duration>,
     /// Threads and seed
     #[command(flatten)]
-    pub workers: WorkerOptions,
+    pub workers: Options<WORKERS>,
     /// Write the placement here: the table with a column `offset`, or the plan with its addresses
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -174,7 +175,7 @@ pub struct PlanMemoryArguments {
     pub time_limit: Option<Duration>,
     /// Threads and seed
     #[command(flatten)]
-    pub workers: WorkerOptions,
+    pub workers: Options<WORKERS>,
     /// Write order and addresses here, as remat-memory-plan/1 JSON
     #[arg(short, long, value_name = "MEMORY.json")]
     pub out: Option<PathBuf>,

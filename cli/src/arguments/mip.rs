@@ -1,7 +1,8 @@
 //! What may be written after `remat-bb mip` and `remat-bb check-certificate`.
 
-use super::{parse_duration, parse_gap, parse_setting};
+use super::parse_setting;
 use clap::Args;
+use remat_formulations::options::{parse_duration, parse_gap};
 use remat_instances::Budget;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Arguments of `show`.
 
-use super::FormulationOption;
+use super::{Options, PROGRAM};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -41,7 +41,7 @@ pub struct ShowArguments {
     pub plan: Option<PathBuf>,
     /// The formulation
     #[command(flatten)]
-    pub program: FormulationOption,
+    pub program: Options<PROGRAM>,
     /// Budget to draw and compare with, in place of the one that the plan records
     #[arg(short, long, value_name = "B")]
     pub budget: Option<String>,

@@ -2,16 +2,18 @@
 
 use super::baselines_memory;
 use crate::arguments::BaselinesArguments;
-use crate::draw::tradeoff::{self, Curve, TradeoffPicture};
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, PlanFolder, budget_name};
-use crate::report::{self, OriginJson, SearchJson, Table, counted};
-use crate::transfers::{self, TransfersJson};
 use crate::{interrupt, source};
 use rayon::prelude::*;
 use remat_formulations::solve::{AnySolvable, Baselines, Compared};
 use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
+use remat_report::draw::tradeoff::{self, Curve, TradeoffPicture};
+use remat_report::results;
+use remat_report::results::{OriginJson, SearchJson};
+use remat_report::transfers::{self, TransfersJson};
+use remat_report::{Table, counted};
 use remat_search::Settings;
 use serde::Serialize;
 use std::fmt::Write;
@@ -39,8 +41,8 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
             ("--csv", arguments.csv.as_deref()),
         ],
     )?;
-    let (formulation, _) = source::formulation(&arguments.instance, arguments.program.formulation)?;
-    let solvable = arguments.offload.applied(formulation)?;
+    let (formulation, _) = source::formulation(&arguments.instance, arguments.options.formulation)?;
+    let solvable = arguments.options.solvable(formulation)?;
     let instance = &**solvable.instance();
     let plain = source::plain(solvable.formulation())?;
     let Some(budget) = &arguments.budget else {
@@ -66,9 +68,9 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
     // Settings of this program's own search.
     let settings = Settings {
         time_limit: Some(arguments.time_limit),
-        ..arguments.workers.settings().without_overtime()
+        ..arguments.options.settings().without_overtime()
     };
-    let pool = arguments.workers.pool()?;
+    let pool = arguments.options.pool()?;
     let mut at_budget = pool.install(|| known.run(budget_bytes));
     if ours.is_some() {
         at_budget.push(known.ours(budget_bytes, &settings, &*flag));
@@ -117,7 +119,7 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
         sweep.push((budget_bytes, at_budget));
         let picture = TradeoffPicture {
             title,
-            link: transfers::link_of(&solvable),
+            link: solvable.link().map(transfers::link),
             curves: curves(&sweep, &names),
             plain_bytes: plain.peak_bytes,
             budget_bytes: Some(budget_bytes),
@@ -234,7 +236,7 @@ impl Comparison<'_> {
             source::share_of_plain(self.budget_bytes, self.plain, semantics),
         );
         // Writing to a string cannot fail.
-        if let Some(link) = transfers::link_of(self.solvable) {
+        if let Some(link) = self.solvable.link().map(transfers::link) {
             let _ = writeln!(text, "link: {link}");
         }
         text.push('\n');
@@ -250,7 +252,7 @@ impl Comparison<'_> {
                 Ok((_, r)) => {
                     row.push(if self.fits(one) { "yes" } else { "no" }.into());
                     row.push(format!("{:.2}%", r.overhead_percent()));
-                    row.push(report::cost(r.makespan, instance.cost_unit()));
+                    row.push(remat_report::cost(r.makespan, instance.cost_unit()));
                     row.push(format_bytes(r.peak_bytes));
                     if is_linked {
                         row.extend(transfers::cells(instance.cost_unit(), Some(r)));
@@ -291,7 +293,7 @@ impl Comparison<'_> {
                 not_applicable_because: one.result.as_ref().err().map(String::as_str),
             }
         });
-        report::json(&BaselinesJson {
+        results::json(&BaselinesJson {
             origin: OriginJson::of(instance),
             formulation: formulation.semantics().as_str(),
             budget_bytes: self.budget_bytes,

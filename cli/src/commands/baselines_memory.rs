@@ -2,7 +2,6 @@
 
 use crate::arguments::BaselinesArguments;
 use crate::failure::{Exit, Failure};
-use crate::report::{self, Table, WorkJson};
 use crate::source::{self, MemorySubject};
 use crate::{files, interrupt};
 use remat_formulations::solve::Baselines;
@@ -11,6 +10,10 @@ use remat_instances::name::Name;
 use remat_instances::order::Variant;
 use remat_memory::order::{OrderBaselines, OrderSearch, OrderSettings};
 use remat_memory::place::{PlaceBaseline, PlaceSettings, place};
+use remat_report::Table;
+use remat_report::results;
+use remat_report::results::VERSION;
+use remat_report::results::WorkJson;
 use serde::Serialize;
 
 /// Compares the rules for the order of a graph, or the known ways to place buffers; `None` for an
@@ -26,8 +29,8 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Option<Exit>, Failure> {
         ("--svg", arguments.svg.is_some()),
         ("--csv", arguments.csv.is_some()),
         ("--plans", arguments.plans.plans.is_some()),
-        ("--formulation", arguments.program.formulation.is_some()),
-        ("--offload", arguments.offload.link.offload.is_some()),
+        ("--formulation", arguments.options.formulation.is_some()),
+        ("--offload", arguments.options.offload.is_some()),
     ];
     if let Some((name, _)) = unfit.iter().find(|(_, given)| *given) {
         return Err(Failure::Usage {
@@ -78,8 +81,8 @@ fn orders(arguments: &BaselinesArguments) -> Result<Compared, Failure> {
         .collect();
     let settings = OrderSettings {
         time_limit: Some(arguments.time_limit),
-        threads: usize::from(arguments.workers.threads),
-        seed: arguments.workers.seed,
+        threads: arguments.options.threads,
+        seed: arguments.options.seed,
         ..OrderSettings::default()
     };
     let flag = interrupt::flag();
@@ -107,7 +110,7 @@ fn orders(arguments: &BaselinesArguments) -> Result<Compared, Failure> {
 
 fn placements(arguments: &BaselinesArguments) -> Result<Compared, Failure> {
     let lives = source::lives(&arguments.instance)?;
-    let seed = arguments.workers.seed;
+    let seed = arguments.options.seed;
     let mut ways: Vec<Way> = Vec::new();
     for way in PlaceBaseline::ALL {
         let height = way.place(&lives, seed).map_err(|e| e.to_string());
@@ -123,7 +126,7 @@ fn placements(arguments: &BaselinesArguments) -> Result<Compared, Failure> {
     }
     let settings = PlaceSettings {
         time_limit: Some(arguments.time_limit),
-        threads: usize::from(arguments.workers.threads),
+        threads: arguments.options.threads,
         seed,
         interrupt: Some(interrupt::flag()),
         ..PlaceSettings::default()
@@ -228,12 +231,12 @@ impl Compared {
                 name: way.name,
                 fits: self.fits(way),
                 peak_memory_bytes: bytes,
-                gap: bytes.map(|bytes| report::gap(bytes, self.bound_bytes)),
+                gap: bytes.map(|bytes| remat_report::gap(bytes, self.bound_bytes)),
                 not_applicable_because: way.bytes.as_ref().err().map(String::as_str),
             }
         });
-        report::json(&MemoryBaselinesJson {
-            version: report::VERSION,
+        results::json(&MemoryBaselinesJson {
+            version: VERSION,
             kind: self.kind,
             instance: &self.name,
             instance_sha256: self.sha256.as_deref(),
@@ -241,7 +244,7 @@ impl Compared {
             bound: self.bound_bytes,
             budget_bytes: self.budget_bytes,
             strategies: strategies.collect(),
-            work: WorkJson::of(Some(arguments.time_limit), &arguments.workers),
+            work: WorkJson::of(Some(arguments.time_limit), &arguments.options),
         })
     }
 }

@@ -6,7 +6,6 @@ use super::lp::ModelText;
 use super::mip;
 use crate::arguments::CheckArguments;
 use crate::failure::{Exit, Failure};
-use crate::report;
 use crate::{files, source};
 use dashu_ratio::RBig;
 use remat_check::vipr::{self, Claim, check, model::MpsModel, parse};
@@ -14,6 +13,8 @@ use remat_check::{order, place, proof};
 use remat_instances::budget::format_bytes;
 use remat_instances::place::{BoundCertificate, CERTIFICATE_HEADER};
 use remat_lp::mps;
+use remat_report::results;
+use remat_report::results::VERSION;
 use serde::Serialize;
 use std::path::Path;
 
@@ -86,7 +87,7 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     };
     let json = CheckJson {
         verdict: "accepted",
-        version: report::VERSION,
+        version: VERSION,
         claim,
         lower,
         upper,
@@ -97,7 +98,7 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
         model_compared: arguments.model.is_some(),
     };
     files::print(&if arguments.json {
-        report::json(&json)
+        results::json(&json)
     } else {
         let what = match &certificate.claim {
             Claim::Infeasible => "no solution exists".to_string(),
@@ -136,7 +137,7 @@ struct MemoryProofJson<'a> {
 impl MemoryProofJson<'_> {
     fn print(&self, json: bool, what: &str) -> Result<Exit, Failure> {
         files::print(&match json {
-            true => report::json(self),
+            true => results::json(self),
             false => format!(
                 "accepted: {}: {what} needs less than {} ({} bytes)\n  evidence  {}\n",
                 self.instance,
@@ -156,7 +157,7 @@ fn run_order_proof(arguments: &CheckArguments, text: &str) -> Result<Exit, Failu
     let variant = proven.variant.as_str();
     MemoryProofJson {
         verdict: "accepted",
-        version: report::VERSION,
+        version: VERSION,
         claim: "bound",
         lower: proven.bound_bytes,
         instance: graph.name(),
@@ -164,7 +165,10 @@ fn run_order_proof(arguments: &CheckArguments, text: &str) -> Result<Exit, Failu
         variant: Some(variant),
         evidence: match proven.sets {
             0 => "one step that every order takes".into(),
-            sets => format!("{} looked at", report::counted(sets as u64, "executed set")),
+            sets => format!(
+                "{} looked at",
+                remat_report::counted(sets as u64, "executed set")
+            ),
         },
     }
     .print(
@@ -183,7 +187,7 @@ fn run_placement_bound(arguments: &CheckArguments, text: &str) -> Result<Exit, F
     let evidence = place::bound(&lives, &certificate).map_err(|e| refuse(path, e.to_string()))?;
     MemoryProofJson {
         verdict: "accepted",
-        version: report::VERSION,
+        version: VERSION,
         claim: "bound",
         lower: certificate.bound,
         instance: &files::input_name(table),
@@ -197,7 +201,7 @@ fn run_placement_bound(arguments: &CheckArguments, text: &str) -> Result<Exit, F
             place::Evidence::Refutation(nodes) => {
                 format!(
                     "a search of {} without a placement",
-                    report::counted(nodes, "node")
+                    remat_report::counted(nodes, "node")
                 )
             }
             place::Evidence::Sum => "no sum of sizes lies between".into(),

@@ -4,7 +4,6 @@ mod departures;
 
 use crate::arguments::ExplainArguments;
 use crate::failure::{Exit, Failure};
-use crate::report::{self, OriginJson, ReplayJson, counted};
 use crate::{files, source};
 use departures::JsonDeparture;
 use remat_instances::budget::format_bytes;
@@ -14,6 +13,9 @@ use remat_instances::name::{Name, visible};
 use remat_instances::plan::Plan;
 use remat_instances::simulate::Replay;
 use remat_instances::{Instance, Semantics};
+use remat_report::results;
+use remat_report::results::OriginJson;
+use remat_report::{ReplayJson, counted};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -87,7 +89,7 @@ impl Teller<'_> {
     }
 
     fn cost(&self, cost: u64) -> String {
-        report::cost(cost, self.instance.cost_unit())
+        remat_report::cost(cost, self.instance.cost_unit())
     }
 
     fn share(&self, cost: u64) -> f64 {
@@ -132,9 +134,9 @@ impl Teller<'_> {
             text,
             "Memory peaks at {} while {} runs; without recomputation it would be {} while {} runs: {} saved.",
             format_bytes(replay.peak_bytes),
-            report::moment(self.instance, replay),
+            remat_report::moment(self.instance, replay),
             format_bytes(self.plain.peak_bytes),
-            report::moment(self.instance, self.plain),
+            remat_report::moment(self.instance, self.plain),
             format_bytes(self.plain.peak_bytes.saturating_sub(replay.peak_bytes))
         );
         if let Some(budget) = self.budget_bytes {
@@ -347,7 +349,7 @@ impl Teller<'_> {
             }
         });
         let replay = &self.told.replay;
-        report::json(&ExplainJson {
+        results::json(&ExplainJson {
             origin: OriginJson::of(given),
             semantics: self.semantics.as_str(),
             replay: ReplayJson::of(self.instance, replay),

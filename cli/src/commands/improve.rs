@@ -2,12 +2,15 @@
 
 use crate::arguments::ImproveArguments;
 use crate::failure::{Exit, Failure};
-use crate::files::{self, Files, shown};
-use crate::report::{self, OriginJson, counted};
+use crate::files::{self, Files};
+use crate::visible::shown;
 use crate::{interrupt, source};
 use remat_formulations::improve::{Improve, ImproveError, Improved};
 use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
+use remat_report::counted;
+use remat_report::results;
+use remat_report::results::OriginJson;
 use serde::Serialize;
 
 /// Improves a plan, writes it, and reports.
@@ -34,7 +37,7 @@ pub fn run(arguments: &ImproveArguments) -> Result<Exit, Failure> {
     };
     let interrupted = interrupt::flag();
     let mut improve = Improve::new(&found.instance, &found.plan)
-        .threads(usize::from(arguments.workers.threads))
+        .threads(arguments.workers.threads)
         .seed(arguments.workers.seed)
         .listener(&*interrupted);
     if let Some(budget) = budget_bytes {
@@ -100,7 +103,7 @@ fn json(
     arguments: &ImproveArguments,
 ) -> String {
     let settings = arguments.workers.settings();
-    report::json(&ImproveJson {
+    results::json(&ImproveJson {
         origin: OriginJson::of(instance),
         semantics: better.plan.semantics.as_str(),
         objective: better.replay.cost,
@@ -136,8 +139,8 @@ fn summary(instance: &Instance, better: &Improved, written: Option<&str>) -> Str
         instance.name(),
         counted(after.computations as u64, "computation"),
         counted(instance.len() as u64, "node"),
-        report::cost(after.cost, unit),
-        report::cost(before.cost, unit),
+        remat_report::cost(after.cost, unit),
+        remat_report::cost(before.cost, unit),
         after.overhead_percent(),
         counted(better.dropped as u64, "recomputation"),
         format_bytes(after.peak_bytes),

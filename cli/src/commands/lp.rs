@@ -3,17 +3,19 @@
 use crate::arguments::{LpArguments, Switch};
 use crate::failure::{Exit, Failure};
 use crate::files::{self, Files, Input};
-use crate::report::{self, counted, number};
 use crate::{interrupt, log};
 use remat_lp::certificate::{self, Report};
 use remat_lp::mps::{self, MpsFormat};
-use remat_lp::presolve::{PresolveSettings, Solved};
+use remat_lp::presolve::PresolveSettings;
 use remat_lp::refine::{Residuals, residuals};
 use remat_lp::solution_file::SolutionFile;
 use remat_lp::{
-    Algorithm, LimitKind, LpOutcome, Model, ModelFile, Settings, lp_format, proven_bound,
+    Algorithm, LimitKind, LpOutcome, Model, ModelFile, Settings, Solved, lp_format, proven_bound,
 };
 use remat_models::{Linear, LinearSettings, solve_linear};
+use remat_report::results;
+use remat_report::results::VERSION;
+use remat_report::{counted, number};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
@@ -96,7 +98,7 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
     };
     // The result is shown even where it could not be written to the file.
     files.print(&if arguments.json {
-        report::json(&result.json())
+        results::json(&result.json())
     } else {
         result.summary()
     })?;
@@ -264,7 +266,7 @@ impl LpResult<'_> {
         let stats = &self.solved.stats;
         LpJson {
             status: self.status(),
-            version: report::VERSION,
+            version: VERSION,
             objective: self.solved.outcome.optimal().map(|s| s.objective),
             bound: self.safe_bound(),
             model: self.model.name(),

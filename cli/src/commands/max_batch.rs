@@ -3,18 +3,21 @@
 use crate::arguments::MaxBatchArguments;
 use crate::failure::{Exit, Failure, note};
 use crate::files::{Files, PlanFolder, batch_name};
-use crate::report::{self, SearchJson, Table, counted};
-use crate::transfers::{self, TransfersJson};
 use crate::{interrupt, source};
-use remat_formulations::baselines;
 use remat_formulations::solve::{
-    Answer, AnyFormulation, AnyPlan, AnySolvable, Baselines, Compared, Largest, MaxBatch,
-    ask_baseline, ask_compared, cost_cap,
+    Answer, AnyPlan, AnySolvable, Baselines, Compared, Largest, MaxBatch, ask_baseline,
+    ask_compared, cost_cap,
 };
+use remat_formulations::{AnyFormulation, strategies};
 use remat_instances::Instance;
 use remat_instances::budget::{Budget, format_bytes};
 use remat_instances::simulate::{self, Replay};
 use remat_instances::zoo::{self, ModelSpec, ZooError};
+use remat_report::results;
+use remat_report::results::SearchJson;
+use remat_report::results::VERSION;
+use remat_report::transfers::{self, TransfersJson};
+use remat_report::{Table, counted};
 use remat_search::Settings;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -68,10 +71,10 @@ pub fn run(arguments: &MaxBatchArguments) -> Result<Exit, Failure> {
             .map_err(fail)?;
         let instance = zoo::build(&spec).map_err(fail)?;
         let formulation = AnyFormulation::suiting(&instance.single_implementation().0);
-        arguments.offload.applied(formulation)
+        arguments.options.solvable(formulation)
     };
     // A link that cannot be is told before anything else.
-    if arguments.offload.link.offload.is_some() {
+    if arguments.options.offload.is_some() {
         build(start)?;
     }
     let files = Files::tried(arguments.json, &[], &[])?;
@@ -133,14 +136,14 @@ struct BatchSearch<'a> {
 
 impl BatchSearch<'_> {
     fn is_linked(&self) -> bool {
-        self.arguments.offload.link.offload.is_some()
+        self.arguments.options.offload.is_some()
     }
 
     /// Settings of this program's own search for each batch.
     fn settings(&self) -> Settings {
         Settings {
             time_limit: Some(self.arguments.time_limit),
-            ..self.arguments.workers.settings()
+            ..self.arguments.options.settings()
         }
     }
 
@@ -150,9 +153,9 @@ impl BatchSearch<'_> {
         let mut found = Vec::new();
         let mut best = self.start.min(arguments.most);
         if !arguments.no_baselines {
-            let (pool, budget_bytes) = (arguments.workers.pool()?, self.budget_bytes);
+            let (pool, budget_bytes) = (arguments.options.pool()?, self.budget_bytes);
             // One linear program after another would take longer than our own search.
-            for baseline in baselines::all().iter().filter(|b| !b.solves_program) {
+            for baseline in strategies::all().iter().filter(|b| !b.solves_program) {
                 let one = self.largest(baseline.name, self.start, |_, solvable, cap| {
                     let formulation = solvable.formulation();
                     let ask = || ask_baseline(formulation, baseline, budget_bytes, cap);
@@ -205,7 +208,7 @@ impl BatchSearch<'_> {
             return Ok(Vec::new());
         }
         let names = Baselines::of((self.build)(1)?).names();
-        let copies = |name: &&str| baselines::all().iter().all(|known| known.name != *name);
+        let copies = |name: &&str| strategies::all().iter().all(|known| known.name != *name);
         Ok(names.into_iter().filter(copies).collect())
     }
 
@@ -279,7 +282,7 @@ impl BatchSearch<'_> {
         );
         // Writing to a string cannot fail.
         if self.is_linked()
-            && let Some(link) = transfers::link_of(&(self.build)(1)?)
+            && let Some(link) = (self.build)(1)?.link().map(transfers::link)
         {
             let _ = writeln!(text, "link: {link}");
         }
@@ -299,7 +302,7 @@ impl BatchSearch<'_> {
                     let instance = solvable.instance();
                     row.push(batch.to_string());
                     row.push(format!("{:.2}%", percent(instance, cost)));
-                    row.push(report::cost(cost, instance.cost_unit()));
+                    row.push(remat_report::cost(cost, instance.cost_unit()));
                     row.push(format_bytes(peak_bytes));
                     if self.is_linked() {
                         row.extend(transfers::cells(instance.cost_unit(), one.replay.as_ref()));
@@ -368,8 +371,8 @@ impl BatchSearch<'_> {
                     .collect(),
             });
         }
-        Ok(report::json(&MaxBatchJson {
-            version: report::VERSION,
+        Ok(results::json(&MaxBatchJson {
+            version: VERSION,
             model: &self.arguments.model,
             budget_bytes: self.budget_bytes,
             overhead: self.arguments.overhead,

@@ -11,7 +11,6 @@ mod within;
 use crate::arguments::MipArguments;
 use crate::failure::{Exit, Failure, note};
 use crate::files::{self, Files, Input};
-use crate::report::{self, counted, number};
 use crate::visible::visible;
 use crate::{interrupt, log};
 use exact::ExactJson;
@@ -20,6 +19,9 @@ use remat_lp::Model;
 use remat_lp::solution_file::SolutionFile;
 use remat_models::program::{Program, solve_whole};
 use remat_models::{ModelSettings, RecognisedAs, solve_integer};
+use remat_report::results;
+use remat_report::results::VERSION;
+use remat_report::{counted, number};
 use remat_solver::mip::{
     Checkpoint, ComponentRow, Control, Settings, SolveError, SolveResult, SolveStatus,
 };
@@ -95,7 +97,7 @@ pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
         Err(problem) => Err(problem),
     };
     files.print(&if arguments.json {
-        report::json(&outcome.json())
+        results::json(&outcome.json())
     } else {
         outcome.summary(written.as_deref().unwrap_or_default())
     })?;
@@ -227,7 +229,7 @@ fn note_start(arguments: &MipArguments, model: &Model, settings: &Settings) {
     };
     let text = format!(
         "remat-bb {}: {}: {}\n{}, seed {}, relative gap {}, time limit {limit}\n",
-        report::VERSION,
+        VERSION,
         title(model),
         size(model, super::integers(model)),
         counted(settings.threads as u64, "thread"),
@@ -464,7 +466,7 @@ impl MipResult<'_> {
         let finite = |v: f64| Some(v).filter(|v| v.is_finite());
         MipJson {
             status: self.status(),
-            version: report::VERSION,
+            version: VERSION,
             end: self.end(),
             objective: r.solution.as_ref().map(|s| s.objective),
             bound: self.bound(),

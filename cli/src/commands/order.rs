@@ -2,12 +2,15 @@
 
 use crate::arguments::OrderArguments;
 use crate::failure::{Exit, Failure, note};
-use crate::files::{Files, shown};
-use crate::report::{self, GraphJson, ProvenJson, WorkJson, counted};
+use crate::files::Files;
+use crate::visible::shown;
 use crate::{interrupt, source};
 use remat_instances::budget::format_bytes;
 use remat_instances::order::{OrderGraph, OrderPlan, OrderReplay};
 use remat_memory::order::{OrderBaselines, OrderOutcome, OrderSearch, OrderSettings};
+use remat_report::counted;
+use remat_report::results;
+use remat_report::results::{GraphJson, ProvenJson, WorkJson};
 use remat_search::Status;
 use serde::Serialize;
 use std::sync::atomic::Ordering;
@@ -42,7 +45,7 @@ pub fn run(arguments: &OrderArguments) -> Result<Exit, Failure> {
         time_limit: arguments.time_limit,
         begun: Some(begun),
         budget_bytes,
-        threads: usize::from(arguments.workers.threads),
+        threads: arguments.workers.threads,
         seed: arguments.workers.seed,
         ..OrderSettings::default()
     };
@@ -158,7 +161,7 @@ impl OrderReport<'_> {
 
     fn json(&self) -> String {
         let outcome = self.found.outcome.as_ref();
-        report::json(&OrderJson {
+        results::json(&OrderJson {
             proven: ProvenJson::of(
                 self.status(),
                 (self.found.replay.peak_bytes, outcome.map(|o| o.bound_bytes)),

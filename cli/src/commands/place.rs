@@ -1,10 +1,9 @@
 //! `remat-bb place`
 
 use crate::arguments::PlaceArguments;
-use crate::draw::addresses;
 use crate::failure::{Exit, Failure};
-use crate::files::{self, Files, shown};
-use crate::report::{self, Arena, ProvenJson, WorkJson, counted};
+use crate::files::{self, Files};
+use crate::visible::shown;
 use crate::{interrupt, source};
 use remat_instances::budget::format_bytes;
 use remat_instances::place::{BoundCertificate, Lives, Placement, write_lives, write_placement};
@@ -12,6 +11,11 @@ use remat_instances::plan::{PlanAddresses, PlanDocument};
 use remat_instances::replayed::Replayed;
 use remat_instances::simulate::{self, PlanLives, Replay};
 use remat_memory::place::{PlaceOutcome, PlaceSettings, PlaceStatus, place, place_plan};
+use remat_report::counted;
+use remat_report::draw::addresses;
+use remat_report::results;
+use remat_report::results::VERSION;
+use remat_report::results::{Arena, ProvenJson, WorkJson};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -55,7 +59,7 @@ pub fn run(arguments: &PlaceArguments) -> Result<Exit, Failure> {
     let settings = PlaceSettings {
         capacity,
         time_limit: arguments.time_limit,
-        threads: usize::from(arguments.workers.threads),
+        threads: arguments.workers.threads,
         seed: arguments.workers.seed,
         interrupt: Some(flag.clone()),
         ..PlaceSettings::default()
@@ -251,7 +255,7 @@ impl PlaceReport<'_> {
 
     fn json(&self) -> String {
         let o = self.outcome;
-        report::json(&PlaceJson {
+        results::json(&PlaceJson {
             proven: ProvenJson::of(
                 self.status(),
                 (o.height, Some(o.bound)),
@@ -259,7 +263,7 @@ impl PlaceReport<'_> {
                 self.capacity,
                 (o.seconds, o.nodes),
             ),
-            version: report::VERSION,
+            version: VERSION,
             lives: &self.file,
             buffers: self.lives.buffers().len(),
             load_bytes: o.load,
@@ -287,7 +291,7 @@ impl PlaceReport<'_> {
         );
         let gap = match o.height.saturating_sub(o.bound) {
             0 => "no placement is lower".into(),
-            _ => format!("gap {:.3}%", report::gap(o.height, o.bound) * 100.0),
+            _ => format!("gap {:.3}%", remat_report::gap(o.height, o.bound) * 100.0),
         };
         line("bound", format!("{} ({gap})", format_bytes(o.bound)));
         line("load", format_bytes(o.load));

@@ -1,15 +1,18 @@
 //! `remat-bb plan-memory`
 
 use crate::arguments::PlanMemoryArguments;
-use crate::draw::addresses;
 use crate::failure::{Exit, Failure};
-use crate::files::{Files, shown};
-use crate::report::{self, GraphJson, ProvenJson, WorkJson, counted};
+use crate::files::Files;
+use crate::visible::shown;
 use crate::{interrupt, source};
 use remat_instances::budget::format_bytes;
 use remat_instances::order::OrderGraph;
 use remat_memory::memory_plan::{MemoryPlanOutcome, MemoryPlanSearch};
 use remat_memory::order::OrderSettings;
+use remat_report::counted;
+use remat_report::draw::addresses;
+use remat_report::results;
+use remat_report::results::{GraphJson, ProvenJson, WorkJson};
 use remat_search::Status;
 use serde::Serialize;
 use std::sync::atomic::Ordering;
@@ -41,7 +44,7 @@ pub fn run(arguments: &PlanMemoryArguments) -> Result<Exit, Failure> {
         .settings(OrderSettings {
             time_limit: arguments.time_limit,
             begun: Some(begun),
-            threads: usize::from(arguments.workers.threads),
+            threads: arguments.workers.threads,
             seed: arguments.workers.seed,
             ..OrderSettings::default()
         })
@@ -103,7 +106,7 @@ impl MemoryReport<'_> {
 
     fn json(&self) -> String {
         let o = self.outcome;
-        report::json(&MemoryJson {
+        results::json(&MemoryJson {
             proven: ProvenJson::of(
                 self.status(),
                 (o.total_bytes, Some(o.bound_bytes)),
@@ -135,7 +138,7 @@ impl MemoryReport<'_> {
             0 => "no order with any addresses needs less".into(),
             _ => format!(
                 "gap {:.3}%",
-                report::gap(o.total_bytes, o.bound_bytes) * 100.0
+                remat_report::gap(o.total_bytes, o.bound_bytes) * 100.0
             ),
         };
         line("bound", format!("{} ({gap})", format_bytes(o.bound_bytes)));

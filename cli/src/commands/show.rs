@@ -2,18 +2,20 @@
 
 use super::{show_memory, verify};
 use crate::arguments::ShowArguments;
-use crate::draw::memory::{self, MemoryPicture};
-use crate::draw::{addresses, schedule};
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, input_name};
-use crate::report::{self, Arena, ArenaJson, OriginJson, ReplayJson, Table, counted};
-use crate::{source, transfers};
+use crate::source;
 use remat_instances::budget::format_bytes;
 use remat_instances::explain::{self, Explanation};
 use remat_instances::instance::NodeId;
 use remat_instances::plan::{Plan, PlanAddresses, Register, Step};
 use remat_instances::simulate::{CopySpan, Replay};
 use remat_instances::{Instance, NodeId as Id};
+use remat_report::draw::memory::{self, MemoryPicture};
+use remat_report::draw::{addresses, schedule, style};
+use remat_report::results;
+use remat_report::results::{Arena, ArenaJson, OriginJson};
+use remat_report::{ReplayJson, Table, counted, transfers};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -154,9 +156,9 @@ impl Subject {
         };
         let found = self.addresses.as_ref().ok_or_else(missing)?;
         let lives = found.replay(&self.instance, &self.plan);
-        let lives = lives.map_err(|e| Failure::Draw(e.to_string()))?;
+        let lives = lives.map_err(style::failed)?;
         let title = format!("{}: addresses over one training step", self.instance.name());
-        addresses::draw(&lives, &found.placement(), &title)
+        Ok(addresses::draw(&lives, &found.placement(), &title)?)
     }
 
     fn describe(&self, with_plan: bool) -> String {
@@ -171,9 +173,9 @@ impl Subject {
             instance.len(),
             format_bytes(tensors),
             format_bytes(instance.static_bytes()),
-            report::cost(self.plain.cost, unit),
+            remat_report::cost(self.plain.cost, unit),
             format_bytes(self.plain.peak_bytes),
-            report::moment(instance, &self.plain),
+            remat_report::moment(instance, &self.plain),
             source::plain_words(semantics),
         );
         if with_plan {
@@ -181,10 +183,10 @@ impl Subject {
             let _ = writeln!(
                 out,
                 "  plan      {} a step ({:+.2}%), peak {} at {}; {}",
-                report::cost(replay.makespan, unit),
+                remat_report::cost(replay.makespan, unit),
                 replay.overhead_percent(),
                 format_bytes(replay.peak_bytes),
-                report::moment(instance, replay),
+                remat_report::moment(instance, replay),
                 counted(self.plan.steps.len() as u64, "statement")
             );
         }
@@ -214,7 +216,7 @@ impl Subject {
         let all: Vec<Id> = instance.ids().collect();
         out += &self.tensors("largest tensors", all);
         let live = live_at_peak(&self.plan, replay);
-        let name = report::moment(instance, replay);
+        let name = remat_report::moment(instance, replay);
         let heading = format!("in memory at the peak, while {name} runs");
         out += &self.tensors(&heading, live);
         out += &self.recomputed();
@@ -282,7 +284,7 @@ impl Subject {
             table.row(vec![
                 node.name.to_string(),
                 format!("{}x", story.recomputations),
-                report::cost(story.cost, self.instance.cost_unit()),
+                remat_report::cost(story.cost, self.instance.cost_unit()),
                 node.op.to_string(),
             ]);
         }
@@ -311,7 +313,7 @@ impl Subject {
         if spans.is_empty() {
             return String::new();
         }
-        let time = |time| report::cost(time, instance.cost_unit());
+        let time = |time| remat_report::cost(time, instance.cost_unit());
         let mut spans: Vec<&CopySpan> = spans.iter().collect();
         let all = spans.len();
         let bytes = |span: &CopySpan| instance.node(span.node).output_bytes;
@@ -391,7 +393,7 @@ impl Subject {
             idle: span.idle,
         });
         let live = self.by_size(live_at_peak(&self.plan, replay));
-        report::json(&ShowJson {
+        results::json(&ShowJson {
             origin: OriginJson::of(&self.given),
             semantics: self.plan.semantics.as_str(),
             nodes: instance.len(),

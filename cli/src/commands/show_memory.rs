@@ -2,10 +2,8 @@
 
 use super::verify_memory::refused;
 use crate::arguments::ShowArguments;
-use crate::draw::{addresses, steps};
 use crate::failure::{Exit, Failure};
 use crate::files::{self, Files};
-use crate::report::{self, Table, counted};
 use crate::source::{self, MemorySubject};
 use remat_instances::budget::format_bytes;
 use remat_instances::document;
@@ -15,6 +13,10 @@ use remat_instances::order::{
     Variant,
 };
 use remat_instances::place::{Lives, Placement, read_placement};
+use remat_report::draw::{addresses, steps};
+use remat_report::results;
+use remat_report::results::VERSION;
+use remat_report::{Table, counted};
 use serde::Serialize;
 use std::path::Path;
 
@@ -205,12 +207,12 @@ impl Shown {
         match (picture, &self.placed, &self.ordered) {
             (Picture::Addresses, Some(placed), _) => {
                 let title = format!("{}: addresses over time", self.name);
-                addresses::draw(&self.lives, placed, &title)
+                Ok(addresses::draw(&self.lives, placed, &title)?)
             }
             (Picture::Memory, _, Some(of)) => {
                 let title = format!("{}: memory step by step ({})", self.name, self.kind);
                 let other = of.program.as_ref().filter(|p| p.steps != of.replay.steps);
-                steps::draw(&of.graph, &of.replay, other, &title)
+                Ok(steps::draw(&of.graph, &of.replay, other, &title)?)
             }
             (Picture::Addresses, None, _) => Err(Failure::Usage {
                 problem: "there are no addresses to draw".into(),
@@ -332,8 +334,8 @@ impl Shown {
     fn json(&self) -> String {
         let of = self.ordered.as_ref();
         let load = self.lives.load().bytes;
-        report::json(&ShowMemoryJson {
-            version: report::VERSION,
+        results::json(&ShowMemoryJson {
+            version: VERSION,
             kind: self.kind,
             instance: &self.name,
             instance_sha256: of.map(|of| of.graph.digest()),

@@ -5,26 +5,25 @@ mod offload;
 mod order;
 
 use crate::arguments::SolveArguments;
-use crate::draw::progress::{self, ProgressPicture};
 use crate::failure::{Exit, Failure, note};
-use crate::files::{self, Files, shown};
-use crate::progress::{ProgressPoint, Reporter};
-use crate::report::{self, Arena, ArenaJson, LayersJson, OriginJson, SearchJson, counted};
+use crate::files::{self, Files};
+use crate::progress::Reporter;
+use crate::visible::shown;
 use crate::{interrupt, rescue, source};
-use offload::OffloadJson;
-use order::ReorderJson;
+use remat_formulations::AnyFormulation;
 use remat_formulations::life::layers::Stack;
 use remat_formulations::offload::nodes::{
     STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES, STAGE_SCHEDULES_WITH_COPIES,
 };
 use remat_formulations::reorder::{ALL_PLANS, STAGE_SCHEDULES_IN_THIS_ORDER};
-use remat_formulations::solve::{AnyFormulation, AnyPlan, Solution, Solve};
+use remat_formulations::solve::{AnyPlan, Solution, Solve};
 use remat_instances::budget::{Budget, format_bytes, may_mean_percent};
 use remat_instances::schedule::{ScheduleDocument, write_schedule};
-use remat_instances::simulate::Replay;
 use remat_instances::{Instance, write_instance};
-use remat_search::{BoundProof, Listener, Progress, Settings, Status};
-use serde::Serialize;
+use remat_report::draw::progress::{self, ProgressPicture, ProgressPoint};
+use remat_report::results::{self, Arena};
+use remat_report::{SolveJson, counted};
+use remat_search::{Listener, Progress, Settings, Status};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -44,7 +43,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
             ("--schedule-out", arguments.schedule_out.as_deref()),
             ("--progress-svg", arguments.progress_svg.as_deref()),
             ("--certificate", arguments.certificate.as_deref()),
-            ("--reordered-out", arguments.order.reordered_out.as_deref()),
+            ("--reordered-out", arguments.reordered_out.as_deref()),
         ],
     )?;
     order::check(arguments)?;
@@ -54,11 +53,11 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         arguments.quiet,
     );
     let (formulation, left_out) =
-        source::formulation(&arguments.instance, arguments.program.formulation)?;
+        source::formulation(&arguments.instance, arguments.options.formulation)?;
     if let Some(text) = &left_out {
         note(text, arguments.quiet);
     }
-    let formulation = match arguments.offload.link.applied(formulation.instance())? {
+    let formulation = match arguments.options.with_link(formulation.instance())? {
         None => formulation,
         Some(linked) => AnyFormulation::of(&linked, formulation.semantics())?,
     };
@@ -74,7 +73,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     let settings = Settings {
         prove: arguments.certificate.is_some(),
         begun: Some(begun),
-        ..arguments.solve.settings()
+        ..arguments.options.settings()
     };
     let reporter = Reporter::new(
         arguments.quiet,
@@ -101,8 +100,9 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     let base_cost = plain.base_cost;
     let solve = Solve::of(formulation, Budget::Bytes(budget_bytes))
         .known_plain(plain)
+        .options(&arguments.options)
         .settings(searched);
-    let solution = asked(solve, &instance, arguments)?
+    let solution = started(solve, &instance, &arguments.starts)?
         .listener(&listener)
         .run();
     reporter.finish();
@@ -121,7 +121,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
             (arguments.progress_svg.as_deref())
                 .map(|path| draw_progress(files, path, &solved, looks).map(Some)),
             out(write_proof, &arguments.certificate),
-            out(write_reordered, &arguments.order.reordered_out),
+            out(write_reordered, &arguments.reordered_out),
         ]
         .into_iter()
         .flatten(),
@@ -129,7 +129,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     let written = written.map(|lines| lines.into_iter().flatten().collect::<Vec<_>>());
     // The result is shown even where it could not be written to the files.
     files.print(&if arguments.json {
-        json(&solved)
+        results::json(&SolveJson::of(&solved.solution, solved.settings))
     } else {
         summary(&solved, written.as_deref().unwrap_or_default())
     })?;
@@ -145,22 +145,13 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     })
 }
 
-/// Adds copies, the choice of the order, addresses and starts to a solve, as the options ask.
-fn asked<'a>(
+/// Adds starts to a solve.
+fn started<'a>(
     mut solve: Solve<'a>,
     instance: &Instance,
-    arguments: &SolveArguments,
+    starts: &[PathBuf],
 ) -> Result<Solve<'a>, Failure> {
-    if arguments.offload.link.offload.is_some() {
-        solve = solve.offload(arguments.offload.phase(), arguments.release.of());
-    }
-    if arguments.order.reorder {
-        solve = solve.reorder();
-    }
-    if arguments.addresses {
-        solve = solve.addresses(arguments.alignment);
-    }
-    for path in &arguments.starts {
+    for path in starts {
         let found = source::replayed_in(instance, path)?;
         let plan = match found.schedule {
             Some(schedule) => AnyPlan::Schedule(schedule),
@@ -315,72 +306,6 @@ fn write_schedule_file(
     Ok(Some(format!("schedule  {}", shown(path))))
 }
 
-/// The object that `--json` prints. What is not known is null.
-#[derive(Serialize)]
-struct SolveJson<'a> {
-    status: &'a str,
-    #[serde(flatten)]
-    origin: OriginJson<'a>,
-    formulation: &'a str,
-    layers: Vec<LayersJson>,
-    objective: Option<u64>,
-    bound: Option<u64>,
-    gap: Option<f64>,
-    bound_scope: &'a str,
-    certified_bound: Option<u64>,
-    reorder: Option<ReorderJson>,
-    offload: Option<OffloadJson>,
-    base_cost: u64,
-    overhead_percent: Option<f64>,
-    cost_unit: &'a str,
-    peak_memory_bytes: Option<u64>,
-    budget_bytes: u64,
-    seconds: f64,
-    nodes: u64,
-    lp_iterations: u64,
-    moves: u64,
-    #[serde(flatten)]
-    search: SearchJson,
-    infeasible_because: Option<&'a str>,
-    plan_peak_bytes: Option<u64>,
-    #[serde(flatten)]
-    arena: ArenaJson,
-}
-
-fn json(solved: &SolveReport<'_>) -> String {
-    let SolveReport { solution, settings } = solved;
-    let instance = solution.instance();
-    let replay = solution.replay();
-    let placed = solution.addresses().and_then(Result::ok);
-    let may_fit = solution.status != Status::Infeasible;
-    report::json(&SolveJson {
-        status: solution.status.as_str(),
-        origin: OriginJson::of(instance),
-        formulation: solution.formulation().semantics().as_str(),
-        layers: LayersJson::of(solution.formulation().layers()),
-        objective: solution.cost(),
-        bound: may_fit.then_some(solution.bound),
-        gap: solution.gap,
-        bound_scope: solution.bound_scope,
-        certified_bound: solution.proof.as_ref().and_then(BoundProof::bound),
-        reorder: solution.order().map(ReorderJson::of),
-        offload: solution.copies().map(|c| OffloadJson::of(c, replay)),
-        base_cost: solution.plain().base_cost,
-        overhead_percent: replay.map(Replay::overhead_percent),
-        cost_unit: &instance.cost_unit().name,
-        peak_memory_bytes: replay.map(|r| r.peak_bytes),
-        budget_bytes: solution.budget_bytes(),
-        seconds: solution.seconds,
-        nodes: solution.nodes,
-        lp_iterations: solution.lp_iterations,
-        moves: solution.moves,
-        search: SearchJson::of(settings),
-        infeasible_because: solution.infeasible_because.as_deref(),
-        plan_peak_bytes: placed.map(|placed| placed.peak_bytes),
-        arena: placed.map(|p| Arena::of(p).json()).unwrap_or_default(),
-    })
-}
-
 fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
     let SolveReport { solution, settings } = solved;
     let instance = solution.instance();
@@ -414,11 +339,11 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
         let _ = writeln!(
             out,
             "  cost      {}, {:.2}% over no recomputation ({})\n  memory    peak {} at {}",
-            report::cost(objective, unit),
+            remat_report::cost(objective, unit),
             replay.overhead_percent(),
             counted(again as u64, "recomputation"),
             format_bytes(replay.peak_bytes),
-            report::moment(instance, replay),
+            remat_report::moment(instance, replay),
         );
     }
     if let Some(Ok(placed)) = solution.addresses() {
@@ -429,7 +354,7 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
         let gap = solution
             .gap
             .map_or(String::new(), |g| format!(", gap {:.2}%", g * 100.0));
-        let bound = report::cost(solution.bound, unit);
+        let bound = remat_report::cost(solution.bound, unit);
         let scope = match solution.bound_scope {
             STAGE_SCHEDULES_WITH_COPIES => {
                 "no stage schedule in this order takes less, with copies"

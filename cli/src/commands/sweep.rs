@@ -1,12 +1,9 @@
 //! `remat-bb sweep`
 
 use crate::arguments::SweepArguments;
-use crate::draw::tradeoff::{self, Curve, TradeoffPicture};
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, PlanFolder, budget_name};
 use crate::progress::Reporter;
-use crate::report::{self, LayersJson, OriginJson, SearchJson, Table, counted};
-use crate::transfers::{self, TransfersJson};
 use crate::{interrupt, source};
 use rayon::prelude::*;
 use remat_formulations::solve::{
@@ -15,6 +12,11 @@ use remat_formulations::solve::{
 use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
 use remat_instances::{Budget, Instance};
+use remat_report::draw::tradeoff::{self, Curve, TradeoffPicture};
+use remat_report::results;
+use remat_report::results::{LayersJson, OriginJson, SearchJson};
+use remat_report::transfers::{self, TransfersJson};
+use remat_report::{Table, counted};
 use remat_search::{Settings, Status};
 use serde::Serialize;
 use std::fmt::Write;
@@ -38,8 +40,8 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
             ("--csv", arguments.csv.as_deref()),
         ],
     )?;
-    let (formulation, _) = source::formulation(&arguments.instance, arguments.program.formulation)?;
-    let solvable = arguments.offload.applied(formulation)?;
+    let (formulation, _) = source::formulation(&arguments.instance, arguments.options.formulation)?;
+    let solvable = arguments.options.solvable(formulation)?;
     let instance = &**solvable.instance();
     let plain = source::plain(solvable.formulation())?;
     let budgets = budgets("--budgets", &arguments.budgets, plain.peak_bytes)?;
@@ -64,7 +66,7 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
         reporter.update_named(&format!("budget {} of {count}  ", done + 1), p);
     };
     let interrupted = interrupt::flag();
-    let settings = arguments.solve.settings();
+    let settings = arguments.options.settings();
     let wanted: Vec<Budget> = budgets.iter().map(|b| Budget::Bytes(*b)).collect();
     let frontier = Frontier::of(solvable.clone(), &wanted)
         .map_err(|e| source::replay_failure(instance.name(), e))?
@@ -78,7 +80,7 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     } else {
         let budgets = points.par_iter().map(|p| p.budget_bytes);
         let known = Baselines::of(solvable.clone()).for_sweep();
-        let pool = arguments.solve.workers.pool()?;
+        let pool = arguments.options.pool()?;
         pool.install(|| budgets.map(|b| known.run(b)).collect())
     };
     let write = |point: &Point| {
@@ -208,7 +210,7 @@ pub fn picture(
     });
     TradeoffPicture {
         title: format!("{}: overhead against memory", solvable.instance().name()),
-        link: transfers::link_of(solvable),
+        link: solvable.link().map(transfers::link),
         curves,
         plain_bytes: plain.peak_bytes,
         budget_bytes: None,
@@ -249,13 +251,13 @@ impl Sweep<'_> {
             "{}: {} nodes, {} and {} without recomputation ({})\n",
             self.instance.name(),
             self.instance.len(),
-            report::cost(self.plain.base_cost, self.instance.cost_unit()),
+            remat_report::cost(self.plain.base_cost, self.instance.cost_unit()),
             format_bytes(self.plain.peak_bytes),
             source::plain_words(self.solvable.formulation().semantics())
         );
         let is_linked = self.solvable.is_linked();
         // Writing to a string cannot fail.
-        if let Some(link) = transfers::link_of(self.solvable) {
+        if let Some(link) = self.solvable.link().map(transfers::link) {
             let _ = writeln!(text, "link: {link}");
         }
         text.push('\n');
@@ -386,7 +388,7 @@ impl Sweep<'_> {
                 })
                 .collect(),
         });
-        report::json(&SweepJson {
+        results::json(&SweepJson {
             origin: OriginJson::of(self.instance),
             formulation: formulation.semantics().as_str(),
             layers: LayersJson::of(formulation.layers()),

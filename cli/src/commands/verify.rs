@@ -3,11 +3,13 @@
 use super::verify_memory;
 use crate::arguments::VerifyArguments;
 use crate::failure::{Exit, Failure};
-use crate::report::{self, Arena, ArenaJson, OriginJson, ReplayJson};
-use crate::{files, source, transfers};
+use crate::{files, source};
 use remat_instances::budget::format_bytes;
 use remat_instances::replayed::Replayed;
 use remat_instances::simulate::PlanLives;
+use remat_report::results;
+use remat_report::results::{Arena, ArenaJson, OriginJson};
+use remat_report::{ReplayJson, transfers};
 use serde::Serialize;
 
 /// Replays, reports, and compares with what the file claims.
@@ -206,7 +208,7 @@ fn json(
     let stages = found.plan.stage_schedule(&found.instance);
     let own = found.plan.stage_schedule_in_own_order(&found.instance);
     let with_copies = found.plan.stage_schedule_with_copies(&found.instance);
-    report::json(&VerifyJson {
+    results::json(&VerifyJson {
         verified,
         origin: OriginJson::of(&given),
         file,
@@ -287,7 +289,7 @@ fn summary(
         "cost",
         &format!(
             "{}, {:.2}% over no recomputation ({} computations of {} nodes)",
-            report::cost(replay.makespan, unit),
+            remat_report::cost(replay.makespan, unit),
             replay.overhead_percent(),
             replay.computations,
             found.instance.len(),
@@ -298,7 +300,7 @@ fn summary(
         line("", step);
     }
     let peak = format_bytes(replay.peak_bytes);
-    let moment = report::moment(&found.instance, replay);
+    let moment = remat_report::moment(&found.instance, replay);
     line("memory", &format!("peak {peak} at {moment}{budget}"));
     if let Some(arena) = arena {
         line("arena", &arena.words(budget_bytes));

@@ -3,7 +3,6 @@
 use crate::arguments::VerifyArguments;
 use crate::failure::{Exit, Failure};
 use crate::files::{self, Input};
-use crate::report;
 use crate::source;
 use remat_instances::budget::format_bytes;
 use remat_instances::document;
@@ -12,6 +11,8 @@ use remat_instances::order::{
     MEMORY_PLAN_SCHEMA, MemoryPlan, ORDER_PLAN_SCHEMA, OrderGraph, OrderPlan, Variant,
 };
 use remat_instances::place::read_placement;
+use remat_report::results;
+use remat_report::results::VERSION;
 use serde::Serialize;
 use std::path::Path;
 
@@ -154,9 +155,9 @@ struct JudgedJson<'a> {
 }
 
 fn json(judged: &Judged, file: &str, fits: bool) -> String {
-    report::json(&JudgedJson {
+    results::json(&JudgedJson {
         verified: fits,
-        version: report::VERSION,
+        version: VERSION,
         instance: &judged.name,
         instance_sha256: judged.sha256.as_deref(),
         file,

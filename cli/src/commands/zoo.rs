@@ -3,12 +3,12 @@
 use crate::arguments::{ZooArguments, ZooCommand, ZooExportArguments, ZooListArguments};
 use crate::failure::{Exit, Failure};
 use crate::files::{self, Files};
-use crate::report::{self, Table};
 use crate::source;
+use crate::visible::shown;
 use remat_instances::budget::format_bytes;
-use remat_instances::plan::Semantics;
-use remat_instances::write_instance;
 use remat_instances::zoo::{self, ModelSpec, ZooError};
+use remat_instances::{Semantics, write_instance};
+use remat_report::Table;
 
 /// Lists or exports models.
 ///
@@ -76,9 +76,9 @@ fn export(arguments: &ZooExportArguments) -> Result<Exit, Failure> {
     let plain = source::plain_replay(&instance.single_implementation().0, Semantics::Checkmate)?;
     files.print(&format!(
         "{}: {} nodes, {} a step, peak without recomputation {}\n",
-        files::shown(&arguments.out),
+        shown(&arguments.out),
         instance.len(),
-        report::cost(instance.base_cost(), instance.cost_unit()),
+        remat_report::cost(instance.base_cost(), instance.cost_unit()),
         format_bytes(plain.peak_bytes)
     ))?;
     Ok(Exit::Done)

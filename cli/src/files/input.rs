@@ -1,8 +1,8 @@
 //! Inputs: files, pipes and standard input, each read once.
 
-use super::is_stream;
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::visible::is_stream;
 use remat_instances::document::LARGEST_DOCUMENT;
 use remat_instances::name::escaped;
 use std::fs::File;

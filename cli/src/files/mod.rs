@@ -10,11 +10,10 @@ mod output;
 mod plans;
 
 pub use input::{Input, document, input_name, text};
-pub use output::{Files, each, print, printed, shown};
+pub use output::{Files, each, print, printed};
 pub use plans::{PlanFolder, batch_name, budget_name};
 
 use remat_lp::temporary::Temporary;
-use std::path::Path;
 
 /// A folder of its own among the temporary files.
 ///
@@ -22,9 +21,4 @@ use std::path::Path;
 /// The words of the system.
 pub fn temporary_folder() -> std::io::Result<Temporary> {
     Temporary::folder(&std::env::temp_dir(), "remat-bb-")
-}
-
-/// Returns whether a path stands for a standard stream.
-fn is_stream(path: &Path) -> bool {
-    path.as_os_str() == "-"
 }

@@ -1,10 +1,9 @@
 //! Outputs: files that are whole or not there, and standard output whose reader may go away.
 
-use super::{is_stream, temporary_folder};
+use super::temporary_folder;
 use crate::failure::{self, Failure, note};
 use crate::interrupt;
-use crate::visible::visible;
-use remat_instances::name::escaped;
+use crate::visible::{is_stream, shown, visible};
 use remat_lp::{encode, whole_file};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -178,14 +177,6 @@ impl Files {
             let text = format!("{} is of an earlier run and was left as it is", shown(path));
             note(&text, false);
         }
-    }
-}
-
-/// The name of an output, or `standard output`.
-pub fn shown(path: &Path) -> String {
-    match is_stream(path) {
-        true => "standard output".into(),
-        false => escaped(&path.display().to_string()),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Plans of many answers in one folder.
 
-use super::{Files, document, is_stream};
+use super::{Files, document};
 use crate::failure::Failure;
+use crate::visible::is_stream;
 use remat_formulations::solve::AnyPlan;
 use remat_instances::Instance;
 use remat_instances::plan::PlanFile;
@@ -87,7 +88,7 @@ impl PlanFolder {
         let path = self.file(name);
         let text = plan.planned(instance, budget_bytes)?.text();
         self.files.write(&path, &text)?;
-        Ok(super::shown(&path))
+        Ok(crate::visible::shown(&path))
     }
 
     fn file(&self, name: &str) -> PathBuf {

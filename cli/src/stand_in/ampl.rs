@@ -4,9 +4,9 @@
 use super::request::{Request, Solved, number, refused, write};
 use crate::failure::{Failure, note};
 use crate::files::{self, Input};
-use crate::report;
 use remat_lp::nl::{self, NlSolution};
 use remat_models::program::{Ending, Program};
+use remat_report::results::VERSION;
 use std::path::PathBuf;
 
 /// Prints what `-v` asks for.
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// # Errors
 /// [`Failure`] where standard output cannot be written to.
 pub fn version() -> Result<(), Failure> {
-    files::print(&format!("remat-bb {} (AMPL solver)\n", report::VERSION))
+    files::print(&format!("remat-bb {} (AMPL solver)\n", VERSION))
 }
 
 /// Reads `stub.nl`, solves it, and writes `stub.sol`.
@@ -111,13 +111,12 @@ fn message(solved: &Solved) -> String {
         limit => limit.words(),
     };
     let objective = match answer.points.first() {
-        Some(point) => format!("; objective {}", report::number(point.objective)),
+        Some(point) => format!("; objective {}", remat_report::number(point.objective)),
         None => String::new(),
     };
     let nodes = answer.info.nodes;
     format!(
         "remat-bb {}: {words}{objective}\n{} simplex iterations, {nodes} nodes",
-        report::VERSION,
-        answer.info.lp_iterations
+        VERSION, answer.info.lp_iterations
     )
 }

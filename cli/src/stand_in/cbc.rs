@@ -2,9 +2,10 @@
 
 use super::request::{Request, Solved, number, write};
 use crate::failure::Failure;
-use crate::{files, report};
+use crate::files;
 use remat_lp::{ColId, RowId, Sense};
 use remat_models::program::Ending;
+use remat_report::results::VERSION;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -100,7 +101,7 @@ struct Output {
 pub fn run(arguments: &[String]) -> Result<(), Failure> {
     files::print(&format!(
         "Welcome to remat-bb {}, which answers to the name cbc\n\n",
-        report::VERSION
+        VERSION
     ))?;
     let (request, output) = parsed(arguments)?;
     if request.model.as_os_str().is_empty() {

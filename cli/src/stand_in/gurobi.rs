@@ -2,9 +2,10 @@
 
 use super::request::{Request, Solved, number, write};
 use crate::failure::Failure;
-use crate::{files, report};
+use crate::files;
 use remat_lp::ColId;
 use remat_models::program::Ending;
+use remat_report::results::VERSION;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 pub fn run(arguments: &[String]) -> Result<(), Failure> {
     let told = format!(
         "remat-bb {}, which answers to the name gurobi_cl: this is not Gurobi\n",
-        report::VERSION
+        VERSION
     );
     files::print(&told)?;
     let mut request = Request::default();

@@ -1,6 +1,6 @@
 //! Continuous values of a solution without the noise of the search.
 
-use remat_lp::presolve::{self, PresolveSettings};
+use remat_lp::presolve::PresolveSettings;
 use remat_lp::{ColId, Limits, Model, ModelBuilder, RowId, Settings};
 use remat_solver::mip::{self, SolveResult, SolveStatus, check_point};
 use std::sync::Arc;
@@ -72,7 +72,7 @@ fn vertex(model: &Model, point: &[f64], settings: &mip::Settings) -> Option<Vec<
         interrupt: settings.limits.interrupt.clone(),
         ..Limits::default()
     };
-    let solved = presolve::solve(&fixed, &lp, &limits, Some(&PresolveSettings::default()));
+    let solved = remat_lp::solve(&fixed, &lp, &limits, Some(&PresolveSettings::default()));
     let mut x = solved.outcome.optimal()?.x.clone();
     for (j, &value) in point.iter().enumerate() {
         if model.is_integer(ColId(j as u32)) {

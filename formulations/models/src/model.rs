@@ -4,8 +4,8 @@
 use super::clean::cleaned;
 use super::known::solve_known;
 use remat_formulations::{checkmate, monet, poet};
-use remat_lp::presolve::{self, PresolveSettings, Solved};
-use remat_lp::{ColId, Limits, Model, Sense};
+use remat_lp::presolve::PresolveSettings;
+use remat_lp::{ColId, Limits, Model, Sense, Solved};
 use remat_memory::olla;
 use remat_search::recognise::Recognised;
 use remat_search::{Listener, Outcome, Settings, Solvable, Status, ticking};
@@ -196,7 +196,7 @@ pub fn solve_linear(
     // A limit of 0 holds for the smallest program, too.
     watch();
     let solved = ticking(watch, &stop, || {
-        presolve::solve(model, &settings.lp, &limits, settings.presolve.as_ref())
+        remat_lp::solve(model, &settings.lp, &limits, settings.presolve.as_ref())
     });
     let solved = solved.map_err(|e| SolveError::Thread {
         problem: e.to_string(),

@@ -176,7 +176,7 @@ pub trait Problem: Sync {
 
 /// Input of [`Solve`](remat_formulations::solve::Solve), [`Frontier`](remat_formulations::solve::Frontier) and
 /// [`MaxBatch`](remat_formulations::solve::MaxBatch): any [`Formulation`], or one of this crate's chosen for an
-/// instance ([`AnyFormulation`](remat_formulations::solve::AnyFormulation)).
+/// instance ([`AnyFormulation`](remat_formulations::AnyFormulation)).
 pub trait Solvable: Sync {
     /// Its schedules.
     type Schedule: Clone + Send + Sync;

@@ -1,7 +1,7 @@
 //! Published programs recognised in models of unknown origin: what the programs share.
 
 use crate::{Solvable, SolveError};
-use remat_instances::instance::LARGEST_VALUE;
+use remat_instances::number::LARGEST_VALUE;
 use remat_lp::Sense;
 
 /// A model that is the published program of an instance and a budget, up to names, order, scale,

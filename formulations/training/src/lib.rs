@@ -23,11 +23,15 @@
 //! | module | concept |
 //! |---|---|
 //! | [`solve`] | the front door: [`Solve`], [`Frontier`], [`MaxBatch`], [`Baselines`] |
-//! | [`checkmate`] | Checkmate's integer program: the forms that are solved, their cuts, their annealing |
+//! | `any` | [`AnyFormulation`]: the formulation that suits an instance |
+//! | `written` | [`Written`]: plans as they are written, replayed |
+//! | [`checkmate`] | Checkmate's integer program: the forms that are solved, and their cuts |
+//! | [`anneal`] | annealing of its schedules |
 //! | [`monet`] | MONeT's integer program: as it was published, its interval form, its annealing |
 //! | [`life`] | lives of tensors: what interval forms share |
-//! | [`baselines`] | the known ways to get a schedule without an integer program |
+//! | [`baselines`], [`strategies`] | the known ways to get a schedule; all of them in one table |
 //! | [`offload`] | recomputation and offloading together |
+//! | [`options`] | options of a solve, each declared once for all doors |
 //! | [`poet`] | POET's integer program: recomputation and pages, costs added up |
 //! | [`reorder`] | the order of first computations, searched for a budget |
 //! | [`improve`] | the steps of a plan in a better order |
@@ -37,6 +41,8 @@
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
+pub mod anneal;
+mod any;
 pub mod baselines;
 pub mod bound;
 pub mod checkmate;
@@ -44,15 +50,20 @@ pub mod improve;
 pub mod life;
 pub mod monet;
 pub mod offload;
+pub mod options;
 pub mod poet;
 pub mod reorder;
 pub mod solve;
+pub mod strategies;
+mod written;
 
+pub use any::AnyFormulation;
 pub use remat_instances::{Budget, Instance, read, zoo};
 pub use remat_search::{
     Effort, Formulation, Listener, Outcome, Settings, Solvable, SolveError, Status,
 };
 pub use solve::{Baselines, Frontier, MaxBatch, Solve};
+pub use written::{NoPlan, Planned, Written, planned};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -27,8 +27,9 @@ use crate::training::Training;
 use arena::Arena;
 use copies::Copies;
 use machine::Machine;
+use remat_instances::Semantics;
 use remat_instances::instance::{Instance, NodeId};
-use remat_instances::plan::{Plan, PlanAddresses, Semantics, Step};
+use remat_instances::plan::{Plan, PlanAddresses, Step};
 use remat_instances::zoo::Action;
 
 /// Loss, time and memory of one training step.

@@ -122,7 +122,7 @@ pub fn plain(instance: &Instance) -> Plan {
 }
 
 pub fn baseline(name: &str) -> &'static Baseline {
-    baselines::by_name(name).expect("a known one")
+    strategies::by_name(name).expect("a known one")
 }
 
 /// Plan of a baseline of Checkmate's semantics that goes by no budget; `None` where it does not

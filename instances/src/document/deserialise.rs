@@ -8,7 +8,7 @@
 
 use super::error::{Failure, FaultKind};
 use super::json::{Data, Span, Value};
-use crate::instance::LARGEST_VALUE;
+use crate::number::LARGEST_VALUE;
 use serde::de::value::{
     BorrowedStrDeserializer, MapAccessDeserializer, MapDeserializer, SeqDeserializer,
 };

@@ -10,10 +10,10 @@ use super::decimals::Decimals;
 use super::{ascending, earlier, validated};
 use crate::document::{Document, Failure, FaultKind, Spanned, missing};
 use crate::instance::{
-    CostUnit, Gradient, Implementation, InPlace, Instance, InstanceData, LARGEST_VALUE, Node,
-    NodeId, NodeKind,
+    CostUnit, Gradient, Implementation, InPlace, Instance, InstanceData, Node, NodeId, NodeKind,
 };
 use crate::name::Name;
+use crate::number::LARGEST_VALUE;
 use crate::schedule::ALGORITHM_PREFIX;
 use serde::Deserialize;
 use serde::de::IgnoredAny;

@@ -1,7 +1,7 @@
 //! The link to host memory and what a copy over it takes.
 
 use super::CostUnit;
-use crate::budget::number_length;
+use crate::number::number_length;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::str::FromStr;
 
@@ -165,7 +165,7 @@ fn speed(text: &str) -> Result<u64, String> {
         return Err(format!("{text:?} has no unit of speed such as GB/s"));
     };
     let speed = value * scale;
-    match (0.0..=super::LARGEST_VALUE as f64).contains(&speed) {
+    match (0.0..=crate::number::LARGEST_VALUE as f64).contains(&speed) {
         true => Ok(speed.round() as u64),
         false => Err(format!("{text:?} is more than 2^53 bytes per second")),
     }
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(stuck.to_host(1), None);
         let slow = HostLink::new(1, 1).times(&CostUnit::nanoseconds()).unwrap();
         assert_eq!(
-            slow.to_host(super::super::LARGEST_VALUE),
+            slow.to_host(crate::number::LARGEST_VALUE),
             Some(
                 9_007_199_254_740_991_000_000_000u128
                     .try_into()

@@ -25,7 +25,7 @@ pub(crate) use passing::PlainPassing;
 pub use passing::passing_in_plain_order;
 pub use precedence::Precedence;
 pub use restrict::Choices;
-pub use validate::{LARGEST_VALUE, StructureError};
+pub use validate::StructureError;
 
 use crate::name::{Name, visible};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Orders in which the nodes of an instance may be computed for the first time.
 
 use super::{Instance, InstanceData, NodeId, NodeKind, StructureError, passing_in_plain_order};
-use crate::schedule::Semantics;
+use crate::Semantics;
 
 /// Rules for the order of first computations: what comes before what.
 ///

@@ -1,10 +1,8 @@
 //! Conditions for a computation graph to be an instance.
 
 use super::{Implementation, InstanceData, Node, NodeId, NodeKind};
+use crate::number::LARGEST_VALUE;
 use std::collections::HashMap;
-
-/// Largest cost or size of a single node: the integers up to here are exact in JSON and in `f64`.
-pub const LARGEST_VALUE: u64 = (1 << 53) - 1;
 
 /// Fault of a graph: what is wrong, where, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -24,7 +24,7 @@ impl OrderGraph {
     ///
     /// ```
     /// use remat_instances::order::{OrderGraph, Variant};
-    /// use remat_instances::{schedule::Semantics, zoo};
+    /// use remat_instances::{Semantics, zoo};
     /// let instance = zoo::build(&"zoo:vgg16?batch=2".parse()?)?;
     /// let graph = OrderGraph::of_instance(&instance)?;
     /// let program = graph.replay(Variant::Sound, graph.program_order())?;

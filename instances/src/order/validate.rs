@@ -1,7 +1,8 @@
 //! Conditions for data to be a graph.
 
 use super::{Operator, OperatorId, OrderGraph, OrderGraphData, TensorId, Variant};
-use crate::instance::{LARGEST_VALUE, StructureError};
+use crate::instance::StructureError;
+use crate::number::LARGEST_VALUE;
 
 /// Most operators, and most tensors, of a graph.
 const MOST_ENTRIES: usize = 1 << 30;

@@ -1,8 +1,9 @@
 //! Schedules to plans: Jain et al., MLSys 2020, Algorithm 1, and its counterpart for MONeT's
 //! schedules.
 
+use super::Plan;
 use super::trace::{Run, Trace};
-use super::{Plan, Semantics};
+use crate::Semantics;
 use crate::instance::{Instance, NodeId, NodeKind};
 use crate::schedule::{CheckmateSchedule, MonetSchedule};
 use crate::simulate::{self, ReplayError};

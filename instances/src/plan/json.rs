@@ -1,7 +1,8 @@
 //! Plan files: `remat-plan/1` JSON. The schema is `instances/schema/remat-plan-1.schema.json`.
 
 use super::addresses::{ADDRESSES_SCHEMA, AddressText, PlanAddresses, address};
-use super::{HostBuffer, Plan, Register, Semantics, Step};
+use super::{HostBuffer, Plan, Register, Step};
+use crate::Semantics;
 use crate::document::{
     self, Document, Failure, FaultKind, Lines, ReadError, Spanned, TextOr, Unread, missing,
 };

@@ -1,7 +1,8 @@
 //! Plans as lists of computations, and back.
 
 use super::trace::{Run, Trace};
-use super::{NoStageSchedule, Plan, Semantics, Step};
+use super::{NoStageSchedule, Plan, Step};
+use crate::Semantics;
 use crate::instance::{Instance, NodeId, StructureError};
 use crate::simulate::{self, ReplayError};
 use std::collections::BTreeSet;

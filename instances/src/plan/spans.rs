@@ -1,8 +1,9 @@
 //! Plans by stages: what is computed in each, and what is kept over its start.
 
 use super::{HostBuffer, Plan, Register, Step};
+use crate::Semantics;
 use crate::instance::Instance;
-use crate::schedule::{CheckmateSchedule, Schedule, Semantics, StageRuns};
+use crate::schedule::{CheckmateSchedule, Schedule, StageRuns};
 use std::collections::BTreeMap;
 
 /// A plan by stages: a stage ends with the first computation of a node.

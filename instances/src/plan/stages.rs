@@ -1,6 +1,7 @@
 //! Stage schedules: the plans that the integer programs are over, and that their bounds hold for.
 
-use super::{Plan, Semantics, Step};
+use super::{Plan, Step};
+use crate::Semantics;
 use crate::instance::{Instance, NodeId};
 use crate::name::Name;
 

@@ -1,6 +1,7 @@
 //! Plans as text, one statement a line, as the paper writes them.
 
-use super::{Plan, Semantics, Step};
+use super::{Plan, Step};
+use crate::Semantics;
 use crate::instance::{Instance, NodeId};
 use crate::name::Name;
 use std::fmt;

@@ -1,7 +1,8 @@
 //! Common parts of the makers of plans: a run of computations with resolved reads, and its
 //! statements.
 
-use super::{Plan, Register, Semantics, Step};
+use super::{Plan, Register, Step};
+use crate::Semantics;
 use crate::instance::{Instance, NodeId};
 use crate::simulate::ReplayError;
 

@@ -1,9 +1,8 @@
 //! Schedule files, `remat-schedule/1`: the published ones and our own. Described in
 //! `docs/formats.md`.
 
-use super::{
-    BitMatrix, CheckmateSchedule, Choices, MonetSchedule, Semantics, StageRuns, algorithm_number,
-};
+use super::{BitMatrix, CheckmateSchedule, Choices, MonetSchedule, StageRuns, algorithm_number};
+use crate::Semantics;
 use crate::document::{self, Document, Failure, FaultKind, Lines, ReadError, Spanned, Unread};
 use crate::instance::{Instance, NodeId};
 use serde::de::IgnoredAny;

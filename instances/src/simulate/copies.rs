@@ -2,7 +2,7 @@
 
 use super::{ReplayError, StepFault};
 use crate::instance::{CopyTimes, Duplex, Instance, NodeId};
-use crate::plan::{HostBuffer, Register};
+use crate::statement::{HostBuffer, Register};
 use std::collections::BTreeMap;
 
 /// Copies of a replay.

@@ -2,7 +2,7 @@
 
 use crate::instance::NodeId;
 use crate::name::Name;
-use crate::plan::{HostBuffer, Register};
+use crate::statement::{HostBuffer, Register};
 
 /// Fault of one statement of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

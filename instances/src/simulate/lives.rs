@@ -1,10 +1,11 @@
 //! Lives of everything that a plan takes: what an arena has to have room for.
 
 use super::{ReplayError, plan};
+use crate::Semantics;
 use crate::instance::{Instance, NodeId};
 use crate::name::Name;
 use crate::place::{Buffer, Gap, Lives, LivesError};
-use crate::plan::{Plan, Register, Semantics, Step};
+use crate::statement::{Plan, Register, Step};
 use std::collections::BTreeMap;
 use std::fmt;
 

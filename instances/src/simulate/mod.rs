@@ -15,6 +15,7 @@ mod copies;
 mod fault;
 mod lives;
 mod monet;
+mod plain;
 mod plan;
 mod poet;
 
@@ -28,7 +29,7 @@ pub use poet::poet;
 
 use crate::instance::NodeId;
 use crate::name::Name;
-use crate::plan::{HostBuffer, Register};
+use crate::statement::{HostBuffer, Register};
 
 /// Result of a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,10 +2,11 @@
 //! the benchmark description; its row numbers stand in brackets below.
 
 use super::{Meter, Replay, ReplayError};
+use crate::Semantics;
 use crate::instance::{Instance, NodeId, NodeKind};
 use crate::name::Name;
 use crate::plain::Plain;
-use crate::schedule::{BitMatrix, MonetSchedule, Semantics};
+use crate::schedule::{BitMatrix, MonetSchedule};
 
 /// Replays a schedule of MONeT's program.
 ///

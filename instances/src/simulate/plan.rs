@@ -2,10 +2,11 @@
 
 use super::copies::Copies;
 use super::{Meter, Replay, ReplayError, StepFault};
+use crate::Semantics;
 use crate::instance::{Implementation, Instance, Node, NodeId, NodeKind};
 use crate::name::Name;
 use crate::plain::Plain;
-use crate::plan::{HostBuffer, Plan, Register, Semantics, Step};
+use crate::statement::{HostBuffer, Plan, Register, Step};
 use std::collections::BTreeMap;
 
 /// Replays a plan statement by statement.

@@ -3,7 +3,7 @@
 use super::ZooError;
 use super::op::{Op, Operation};
 use super::tensor::{Precision, elements};
-use crate::instance::LARGEST_VALUE;
+use crate::number::LARGEST_VALUE;
 
 /// A tensor of a [`Network`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

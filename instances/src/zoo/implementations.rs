@@ -31,7 +31,8 @@ use super::op::{Activation, Convolution, Op, Operation};
 use super::program::{Action, TrainingProgram};
 use super::training::{TrainingOptions, finish};
 use super::work::BackwardStyle;
-use crate::instance::{Implementation, InPlace, Instance, LARGEST_VALUE, Node, NodeId, NodeKind};
+use crate::instance::{Implementation, InPlace, Instance, Node, NodeId, NodeKind};
+use crate::number::LARGEST_VALUE;
 
 /// Name of the plain way of a convolution.
 const PLAIN: &str = "implicit_gemm";

@@ -1,6 +1,6 @@
 //! Element types and shapes.
 
-use crate::instance::LARGEST_VALUE;
+use crate::number::LARGEST_VALUE;
 use std::fmt;
 use std::str::FromStr;
 

@@ -8,11 +8,11 @@ use super::op::{Op, Operation, Slice};
 use super::program::{Action, Look, Piece, Source, TrainingProgram};
 use super::work::{BackwardNode, BackwardStyle};
 use super::{ZooError, misfit};
-use crate::instance::passing_in_plain_order;
 use crate::instance::{
-    CostUnit, Gradient, HostLink, Implementation, Instance, InstanceData, LARGEST_VALUE, Node,
-    NodeId, NodeKind,
+    CostUnit, Gradient, HostLink, Implementation, Instance, InstanceData, Node, NodeId, NodeKind,
+    passing_in_plain_order,
 };
+use crate::number::LARGEST_VALUE;
 
 /// Layout of a training graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

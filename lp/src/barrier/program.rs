@@ -4,9 +4,9 @@
 //! own, `-1` in that row, whose bounds are the row's; a row without bounds is left out. Everything
 //! is minimised.
 
+use crate::compressed::Compressed;
 use crate::model::Model;
 use crate::scaling::Scaling;
-use crate::simplex::Compressed;
 
 /// Scaled program in standard form, and its place in the model.
 pub(super) struct Program {

@@ -8,7 +8,8 @@ use super::primal_push::LIMIT_PAUSE;
 use super::{LEAST_PIVOT, UPDATE_ERROR};
 use crate::factor::UpdateCheck;
 use crate::outcome::{LimitKind, VarStatus};
-use crate::simplex::{Core, WorkBudget, observe};
+use crate::simplex::{Core, WorkBudget};
+use crate::sparse_vec::observe;
 
 /// Reduced cost that counts as zero, scaled, relative to one plus the largest cost.
 const PRICE: f64 = 1e-9;

@@ -3,7 +3,8 @@
 use super::{LEAST_PIVOT, UPDATE_ERROR, nearest};
 use crate::factor::UpdateCheck;
 use crate::outcome::{LimitKind, VarStatus};
-use crate::simplex::{Core, WorkBudget, observe};
+use crate::simplex::{Core, WorkBudget};
+use crate::sparse_vec::observe;
 
 /// Violation of a basic variable's bounds that a push may leave, scaled.
 const SLACKNESS: f64 = 1e-9;

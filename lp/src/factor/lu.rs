@@ -4,7 +4,7 @@
 
 use super::kernel::ActiveSubmatrix;
 use super::{Factor, NONE};
-use crate::simplex::Compressed;
+use crate::compressed::Compressed;
 
 /// Pivots smaller than this (on scaled data) are taken for zero.
 pub(super) const PIVOT_TINY: f64 = 1e-10;

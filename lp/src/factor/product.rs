@@ -8,8 +8,7 @@
 //! both would have cost (docs/decisions/059).
 
 use super::{Factor, UpdateCheck};
-use crate::simplex::observe;
-use crate::sparse_vec::{SparseVec, TINY};
+use crate::sparse_vec::{SparseVec, TINY, observe};
 
 /// A pivot this small beside the largest entry of its column is not divided by: the basis is
 /// factorised afresh.

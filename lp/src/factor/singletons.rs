@@ -3,7 +3,7 @@
 
 use super::lu::{PIVOT_TINY, Workspace, refill};
 use super::{Factor, NONE};
-use crate::simplex::Compressed;
+use crate::compressed::Compressed;
 
 impl Factor {
     /// Peels off columns, then rows, with a single active entry, as long as there are any.

@@ -5,8 +5,7 @@
 
 use super::pending::PendingSet;
 use super::{Etas, Factor, NONE, Ragged};
-use crate::simplex::observe;
-use crate::sparse_vec::{CHUNK, SparseVec, TINY, all_zero};
+use crate::sparse_vec::{CHUNK, SparseVec, TINY, all_zero, observe};
 
 /// Above this share of entries in the current vector, a plain pass is cheaper than a sparse one.
 const HYPER_CURRENT: f64 = 0.1;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::simplex::Compressed;
+use crate::compressed::Compressed;
 use crate::sparse_vec::SparseVec;
 
 /// A small linear congruential generator: the tests need no more.

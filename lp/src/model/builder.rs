@@ -2,9 +2,9 @@
 
 use super::error::{CONTRADICTION, check_sides};
 use super::{Model, ModelError, ModelSource, NewRow, Sense, SparseMatrix, by_columns};
+use crate::compressed::Compressed;
 use crate::decimal::RoundedNumber;
 use crate::ids::{Bounds, ColId, RowId};
-use crate::simplex::Compressed;
 
 /// Collects columns, rows and entries, and turns them into a valid [`Model`].
 ///

@@ -2,8 +2,8 @@
 
 use super::matrix::edit;
 use super::{Model, ModelError, check_bounds};
+use crate::compressed::Compressed;
 use crate::ids::{Bounds, ColId, RowId};
-use crate::simplex::Compressed;
 
 /// A row to be added: its bounds and its entries. Built with ids of existing columns.
 #[derive(Clone, Debug, PartialEq)]

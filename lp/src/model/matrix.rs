@@ -1,8 +1,8 @@
 //! The matrix of a model in `sprs` types: conversions for users both ways, and how it is edited.
 
 use super::{Model, ModelBuilder, ModelError, Sense};
+use crate::compressed::Compressed;
 use crate::ids::Bounds;
-use crate::simplex::Compressed;
 use sprs::{CompressedStorage, CsMatI, CsMatViewI};
 
 /// A matrix in `sprs` storage with indices of 32 bits and offsets of 64.

@@ -6,8 +6,8 @@
 //! (`doubleton`), columns of one entry that only loosen a row (`slack`), implied free columns
 //! (`substitution`), dominated columns (`dominated`), multiples of rows (`duplicate_rows`) and of
 //! columns (`duplicate_cols`). Each leaves a record of the way back (`stack`). At the end the rows
-//! are searched for a contradiction (`contradiction`). `reduce` says in which order, `solve` does
-//! it all in one go.
+//! are searched for a contradiction (`contradiction`). `reduce` says in which order;
+//! [`crate::solve`] does it all in one go.
 //!
 //! What presolve finds impossible it proves: the multipliers are carried back and checked against
 //! the original by [`crate::certificate`]; if they do not convince, the original is solved instead.
@@ -17,7 +17,6 @@
 //! 71 (1995); J. Gondzio, *Presolve analysis of linear programs prior to applying an interior point
 //! method*, 1997; I. Maros, *Computational Techniques of the Simplex Method*, 2003, chapter 7.
 
-mod accept;
 mod contradiction;
 mod dominated;
 mod doubleton;
@@ -28,7 +27,6 @@ mod forcing;
 mod reduce;
 mod singleton_row;
 mod slack;
-mod solve;
 mod stack;
 mod substitution;
 #[cfg(test)]
@@ -36,12 +34,10 @@ mod tests;
 mod work;
 
 use crate::certificate;
+use crate::compressed::Compressed;
 use crate::model::{Model, by_columns};
 use crate::outcome::{Basis, FarkasRay, Solution, VarStatus};
-use crate::simplex::Compressed;
 use reduce::reduce;
-pub(crate) use solve::solve_with;
-pub use solve::{Solved, solve};
 use stack::{PostsolveState, Stack};
 use std::sync::Arc;
 use work::{Stop, WorkingModel};

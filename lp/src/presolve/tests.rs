@@ -330,7 +330,7 @@ fn impossible_programs_come_with_proof() {
         Presolved::new(&m, &PresolveSettings::default()),
         PresolveOutcome::DualInfeasible
     ));
-    let solved = solve(
+    let solved = crate::solve(
         &m,
         &Settings::default(),
         &Limits::default(),
@@ -343,7 +343,7 @@ fn impossible_programs_come_with_proof() {
 #[test]
 fn nothing_left_is_a_solution() {
     let m = program(&[(1.0, 2.0, 5.0)], &[(3.0, INF, &[(0, 1.0)])]);
-    let solved = solve(
+    let solved = crate::solve(
         &m,
         &Settings::default(),
         &Limits::default(),
@@ -364,7 +364,7 @@ fn limits_reach_the_simplex() {
         ],
     );
     let settings = PresolveSettings::default();
-    let with = |limits| solve(&m, &Settings::default(), &limits, Some(&settings));
+    let with = |limits| crate::solve(&m, &Settings::default(), &limits, Some(&settings));
     let free = with(Limits::default());
     assert!(free.stats.iterations() > 0 && free.reduced.is_some());
     let none = with(Limits {

@@ -1,6 +1,7 @@
 //! Rows and columns that come and go, keeping what stays valid of basis, weights and factorisation.
 
-use super::{Compressed, Core};
+use super::Core;
+use crate::compressed::Compressed;
 use crate::factor::NONE;
 use crate::outcome::VarStatus;
 

@@ -5,21 +5,22 @@
 //! on `(x, s)`. The logical of row `i` is variable `n + i` and equals minus the row's activity.
 
 mod basis;
+pub(crate) mod dual;
 mod edit;
-mod matrix;
 mod polish;
 mod price;
+pub(crate) mod primal;
 mod report;
 mod sleep;
 mod strategy;
 mod values;
 
+use crate::compressed::Compressed;
 use crate::factor::Factor;
 use crate::outcome::{LimitKind, VarStatus};
 use crate::random::SplitMix64;
 use crate::settings::{Algorithm, Limits, Settings};
 use crate::sparse_vec::SparseVec;
-pub use matrix::Compressed;
 pub(crate) use price::{PackedRow, PriceMatrix};
 use std::sync::atomic::Ordering;
 pub(crate) use strategy::CoreEnd;
@@ -50,11 +51,6 @@ pub(crate) struct Densities {
     pub col: f64,
     pub tau: f64,
     pub row: f64,
-}
-
-/// Moves a running average towards a new observation.
-pub(crate) fn observe(average: &mut f64, density: f64) {
-    *average = 0.95 * *average + 0.05 * density;
 }
 
 /// Counters since construction.
@@ -144,8 +140,8 @@ pub(crate) struct Core {
     /// Structural part of a priced row.
     pub row: SparseVec,
     pub packed: PackedRow,
-    pub dual: crate::dual::DualScratch,
-    pub primal: crate::primal::PrimalScratch,
+    pub dual: crate::simplex::dual::DualScratch,
+    pub primal: crate::simplex::primal::PrimalScratch,
     pub density: Densities,
     pub count: SimplexCounters,
     pub ticks: u64,

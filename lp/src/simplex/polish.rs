@@ -27,7 +27,7 @@ impl Core {
             let cap = self.count.iterations() + 20 + (self.count.iterations() - started) / 10;
             let mut budget = budget.clone();
             budget.iterations = Some(budget.iterations.map_or(cap, |l| l.min(cap)));
-            crate::primal::run(self, &budget, false);
+            crate::simplex::primal::run(self, &budget, false);
             self.true_values();
         }
         self.dual_tol = tol;

@@ -1,8 +1,8 @@
 //! PRICE: a row of the simplex tableau, `rho^T A`, over the nonbasic variables.
 
-use super::{Core, observe};
+use super::Core;
 use crate::outcome::VarStatus;
-use crate::sparse_vec::{CHUNK, TINY, all_zero};
+use crate::sparse_vec::{CHUNK, TINY, all_zero, observe};
 
 /// Entries of the tableau row smaller than this are left out.
 const ALPHA_TINY: f64 = 1e-12;

@@ -13,7 +13,8 @@
 //! rows are put to sleep as well: what is left is primal feasible, the primal runs first, and then
 //! the dual for the rows. That takes the place of a dual phase 1 (docs/decisions/059).
 
-use super::{Compressed, Core};
+use super::Core;
+use crate::compressed::Compressed;
 use crate::outcome::VarStatus;
 
 /// Distance from its bounds, relative to the bound, from which on a row counts as out of the way.

@@ -52,9 +52,9 @@ impl Core {
         let mut round = 0;
         while round < MAX_ROUNDS {
             let end = if primal_turn {
-                crate::primal::run(self, budget, perturb)
+                crate::simplex::primal::run(self, budget, perturb)
             } else {
-                crate::dual::run(self, budget, perturb)
+                crate::simplex::dual::run(self, budget, perturb)
             };
             match end {
                 SimplexEnd::Limit(kind) => {

@@ -1,9 +1,10 @@
 //! A fresh start in the middle of a sequence: presolve, solve, and go on from the basis that comes
 //! out.
 
+use super::presolved::solve_with;
 use super::{Solver, Stats};
 use crate::outcome::LpOutcome;
-use crate::presolve::{self, PresolveSettings};
+use crate::presolve::PresolveSettings;
 
 impl Solver {
     /// Solves without regard to the present basis: presolve, the simplex method on what is left,
@@ -30,7 +31,7 @@ impl Solver {
     /// ```
     pub fn solve_afresh(&mut self, presolve: &PresolveSettings) -> LpOutcome {
         let (settings, limits) = (&self.settings, &self.limits);
-        let solved = presolve::solve_with(&self.model, settings, limits, Some(presolve), false);
+        let solved = solve_with(&self.model, settings, limits, Some(presolve), false);
         self.elsewhere = self.elsewhere.plus(&solved.stats);
         if let LpOutcome::Optimal(solution) = &solved.outcome
             && self.set_basis(&solution.basis).is_err()

@@ -1,10 +1,10 @@
 //! Bounds, costs, rows and columns that change between solves; whatever stays valid is kept.
 
 use super::Solver;
+use crate::compressed::Compressed;
 use crate::ids::{Bounds, ColId, RowId};
 use crate::model::{ModelError, NewCol, NewRow, check_bounds, retain};
 use crate::outcome::VarStatus;
-use crate::simplex::Compressed;
 use std::sync::Arc;
 
 impl Solver {

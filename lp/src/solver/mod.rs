@@ -6,19 +6,24 @@
 //! - `interior.rs`: the barrier method in the lead.
 //! - `change.rs`: bounds, costs, rows and columns that change between solves.
 
+mod accept;
 mod afresh;
 mod answer;
 mod basis;
 mod change;
 mod interior;
+mod presolved;
+pub mod refine;
 
+use crate::compressed::Compressed;
 use crate::model::Model;
 use crate::outcome::{FarkasRay, LimitKind, LpOutcome};
-use crate::refine::refine;
 use crate::scaling::Scaling;
 use crate::settings::{Algorithm, Limits, Settings};
-use crate::simplex::{Compressed, Core, CoreEnd, WorkBudget};
+use crate::simplex::{Core, CoreEnd, WorkBudget};
 use interior::InteriorEnd;
+pub use presolved::{Solved, solve};
+use refine::refine;
 use std::sync::Arc;
 
 /// Times that an optimum outside the tolerances in the model's units is looked at again.

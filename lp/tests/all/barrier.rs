@@ -1,7 +1,7 @@
 //! The barrier method, with crossover and without, against the simplex method and certificates.
 
 use crate::support::{End, FAMILIES, Rng, netlib_dir};
-use remat_lp::presolve::{self, PresolveSettings};
+use remat_lp::presolve::PresolveSettings;
 use remat_lp::{
     Algorithm, Barrier, BarrierEnd, BarrierPoint, BarrierSettings, ColId, LimitKind, Limits,
     LpOutcome, Model, ModelBuilder, ModelError, NewCol, Sense, Settings, Solver, certificate, mps,
@@ -36,7 +36,7 @@ fn crossed_over(what: &str, model: &Arc<Model>, presolved: bool) -> LpOutcome {
     let on = PresolveSettings::default();
     let settings = with(Algorithm::Barrier);
     let limits = Limits::default();
-    let outcome = presolve::solve(model, &settings, &limits, presolved.then_some(&on)).outcome;
+    let outcome = remat_lp::solve(model, &settings, &limits, presolved.then_some(&on)).outcome;
     if let Err(e) = certificate::check(model, &outcome, 1e-6) {
         panic!("{what}: {e}");
     }

@@ -2,7 +2,7 @@
 //! certificates.
 
 use crate::support::{End, FAMILIES, Rng};
-use remat_lp::presolve::{self, PresolveSettings};
+use remat_lp::presolve::PresolveSettings;
 use remat_lp::{
     Algorithm, ColId, Limits, LpOutcome, Model, NewCol, NewRow, RowId, Settings, Solver,
     certificate,
@@ -29,7 +29,7 @@ fn solve(model: &Arc<Model>, way: (Algorithm, bool, bool, bool)) -> LpOutcome {
         ..Settings::default()
     };
     let on = PresolveSettings::default();
-    presolve::solve(
+    remat_lp::solve(
         model,
         &settings,
         &Limits::default(),

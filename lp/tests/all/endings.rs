@@ -261,7 +261,7 @@ fn assert_judged(model: &Arc<Model>, feasible: bool, which: &str) {
     let presolve = presolve::PresolveSettings::default();
     for presolve in [None, Some(&presolve)] {
         let (settings, limits) = (Settings::default(), Limits::default());
-        let outcome = presolve::solve(model, &settings, &limits, presolve).outcome;
+        let outcome = remat_lp::solve(model, &settings, &limits, presolve).outcome;
         certificate::check(model, &outcome, 1e-6).unwrap();
         let found = matches!(outcome, LpOutcome::Optimal(_));
         assert_eq!(found, feasible, "{which}: {outcome:?}");
@@ -327,7 +327,7 @@ End
             algorithm,
             ..Settings::default()
         };
-        let solved = presolve::solve(&model, &settings, &Limits::default(), None);
+        let solved = remat_lp::solve(&model, &settings, &Limits::default(), None);
         let outcome = &solved.outcome;
         assert!(
             matches!(outcome, LpOutcome::Unbounded(_)),

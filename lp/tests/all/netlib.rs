@@ -2,7 +2,7 @@
 //! starts.
 
 use crate::support::netlib_dir;
-use remat_lp::presolve::{self, PresolveSettings};
+use remat_lp::presolve::PresolveSettings;
 use remat_lp::{
     Algorithm, Basis, Limits, LpOutcome, Model, Settings, Solver, VarStatus, certificate, mps,
     proven_bound,
@@ -195,7 +195,7 @@ fn bounds_are_proven_in_spite_of_rounding() {
         let model = Arc::new(mps::read(dir.join(format!("{name}.mps.gz"))).unwrap());
         for reductions in [None, Some(PresolveSettings::default())] {
             let (settings, limits) = (Settings::default(), Limits::default());
-            let solved = presolve::solve(&model, &settings, &limits, reductions.as_ref());
+            let solved = remat_lp::solve(&model, &settings, &limits, reductions.as_ref());
             let (bound, y) = proven_bound(&model, solved.outcome.optimal().unwrap());
             assert_eq!(bound, certificate::exact_bound(&model, &y), "{name}");
             // The reference has ten digits.

@@ -1,6 +1,6 @@
 //! Iterative refinement: residuals of badly scaled programs, in the model's own units.
 
-use remat_lp::presolve::{self, PresolveSettings};
+use remat_lp::presolve::PresolveSettings;
 use remat_lp::refine::{refine, residuals};
 use remat_lp::{
     ColId, Limits, Model, ModelBuilder, RowId, Sense, Settings, Solution, Solver, certificate,
@@ -91,7 +91,7 @@ fn netlib_problems_end_with_small_residuals_presolved_or_not() {
             ..Default::default()
         };
         for presolve in [None, Some(PresolveSettings::default())] {
-            let solved = presolve::solve(&model, &settings, &Limits::default(), presolve.as_ref());
+            let solved = remat_lp::solve(&model, &settings, &Limits::default(), presolve.as_ref());
             let s = solved.outcome.optimal().unwrap();
             let found = residuals(&model, s);
             let (primal, dual) = allowed(&model, s);

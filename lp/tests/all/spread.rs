@@ -3,7 +3,7 @@
 //! algorithm, with presolve and without.
 
 use crate::support::Rng;
-use remat_lp::presolve::{self, PresolveSettings};
+use remat_lp::presolve::PresolveSettings;
 use remat_lp::rational::{Rational, decimal};
 use remat_lp::{
     Algorithm, Bounds, ColId, Limits, LpOutcome, Model, ModelBuilder, RowId, Sense, Settings,
@@ -355,7 +355,7 @@ fn run(seeds: std::ops::Range<u64>) {
                     ..Settings::default()
                 };
                 let limits = Limits::default();
-                let solved = presolve::solve(&model, &settings, &limits, reductions.as_ref());
+                let solved = remat_lp::solve(&model, &settings, &limits, reductions.as_ref());
                 let which = format!("seed {seed}, {algorithm:?}, {}", reductions.is_some());
                 if is_close {
                     if matches!(solved.outcome, LpOutcome::Limit(_)) {

@@ -2,7 +2,7 @@
 
 use super::Program;
 use super::solving::Stop;
-use crate::arguments::Limits;
+use crate::asked;
 use crate::relay::{Ended, work_until};
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
@@ -55,14 +55,11 @@ impl Program {
         threads: Option<Bound<'_, PyAny>>,
         stop: Option<&Bound<'_, Stop>>,
     ) -> PyResult<Option<Iis>> {
-        let limits = Limits {
-            time_limit,
-            effort: None,
-            threads,
-            seed: None,
-            gap: None,
-        };
-        let limits = limits.settings()?;
+        let limits = asked::values([
+            ("time_limit", time_limit.as_ref()),
+            ("threads", threads.as_ref()),
+        ])?;
+        let limits = limits.settings();
         let mut settings = ModelSettings::default();
         settings.mip.limits.seconds = limits.time_limit.map(|t| t.as_secs_f64());
         settings.mip.threads = limits.worker_threads();

@@ -3,7 +3,7 @@
 use super::Program;
 use super::answer::{Answer, ProgramProgress};
 use super::arrays::numbers;
-use crate::arguments::Limits;
+use crate::asked;
 use crate::numbers::{function_if_given, members, number_if_given, whole_if_given, wrong_type};
 use crate::relay::{Ended, Relay, apart, work_until};
 use crate::trouble::Trouble;
@@ -302,14 +302,12 @@ impl Program {
         lazy_rows: bool,
         at_nodes: bool,
     ) -> PyResult<Answer> {
-        let limits = Limits {
-            time_limit,
-            effort: None,
-            threads,
-            seed,
-            gap: None,
-        };
-        let limits = limits.settings()?;
+        let limits = asked::values([
+            ("time_limit", time_limit.as_ref()),
+            ("threads", threads.as_ref()),
+            ("seed", seed.as_ref()),
+        ])?;
+        let limits = limits.settings();
         let mut settings = ProgramSettings::default();
         let mip = &mut settings.model.mip;
         mip.limits.seconds = limits.time_limit.map(|t| t.as_secs_f64());

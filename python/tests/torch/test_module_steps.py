@@ -191,7 +191,7 @@ def test_recurrent_layers_name_the_switch(batch):
         step(*x)
     assert "allow_rnn = True" in caught.value.remedy
     with torch._dynamo.config.patch(allow_rnn=True):
-        # Eager mode runs all steps of a layer in one kernel, which rounds otherwise on some processors.
+        # Eager mode runs a layer in one kernel, which rounds otherwise on some processors.
         twin = copy.deepcopy(model)
         expected = planned_step(twin, torch.compile(twin, backend="aot_eager"), x)
         assert planned_step(model, step, x).differences(expected) == []

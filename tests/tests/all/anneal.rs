@@ -1,7 +1,7 @@
 //! The annealing against the simulator and against enumeration.
 
+use remat_formulations::anneal::{CheckmateLandscape, CheckmateState};
 use remat_formulations::bound;
-use remat_formulations::checkmate::anneal::{CheckmateLandscape, CheckmateState};
 use remat_instances::schedule::{CheckmateSchedule, StageRuns};
 use remat_instances::simulate;
 use remat_search::anneal::Flip;

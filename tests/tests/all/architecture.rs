@@ -42,6 +42,7 @@ fn the_judges_depend_on_instances_alone_and_no_arrow_runs_back() {
     let arrows = arrows();
     let of = |name: &str| -> Vec<&str> { arrows[name].iter().map(String::as_str).collect() };
     assert_eq!(of("remat-check"), ["remat-instances"]);
+    assert_eq!(of("remat-report"), ["remat-instances"]);
     assert_eq!(of("remat-lp"), [""; 0]);
     assert_eq!(of("remat-instances"), [""; 0]);
     assert_eq!(of("remat-solver"), ["remat-lp"]);
@@ -70,4 +71,114 @@ fn the_judges_depend_on_instances_alone_and_no_arrow_runs_back() {
     ];
     assert_eq!(of("remat-outside"), outside);
     assert!(!arrows["remat-gpu-exec"].contains("remat-bb"));
+}
+
+/// Names after `crate::` in a source: `crate::a::b` and `crate::{a::b, c}` name `a`, and `a` and
+/// `c`.
+fn named(source: &str) -> BTreeSet<String> {
+    let name = |text: &str| -> String {
+        let letters = |c: &char| c.is_alphanumeric() || *c == '_';
+        text.trim_start().chars().take_while(letters).collect()
+    };
+    let mut names = BTreeSet::new();
+    for (at, found) in source.match_indices("crate::") {
+        let rest = &source[at + found.len()..];
+        if !rest.starts_with('{') {
+            names.insert(name(rest));
+            continue;
+        }
+        let mut depth = 0;
+        for (k, c) in rest.char_indices() {
+            match c {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ => {}
+            }
+            if (c == '{' || c == ',') && depth == 1 {
+                names.insert(name(&rest[k + 1..]));
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+    }
+    names
+}
+
+/// The source without comments and without its tests.
+fn product(source: &str) -> String {
+    let product = source.split("#[cfg(test)]\nmod").next().unwrap_or_default();
+    let code = product
+        .lines()
+        .map(|l| l.split("//").next().unwrap_or_default());
+    code.collect::<Vec<_>>().join("\n")
+}
+
+/// The modules at the top of a crate, and those that each of them names.
+fn modules(source: &Path) -> BTreeMap<String, BTreeSet<String>> {
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut folders = vec![source.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let inside = path.strip_prefix(source).expect("inside");
+            let first = inside.components().next().expect("a name");
+            let module = Path::new(first.as_os_str()).with_extension("");
+            let module = module.to_string_lossy().into_owned();
+            let file = path.file_stem().unwrap_or_default().to_string_lossy();
+            let is_test = file.contains("tests") || file == "fixtures";
+            let is_source = path.extension().is_some_and(|end| end == "rs") && !is_test;
+            if !is_source || ["lib", "main"].contains(&module.as_str()) {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).expect("a source");
+            found
+                .entry(module)
+                .or_default()
+                .extend(named(&product(&text)));
+        }
+    }
+    found
+}
+
+#[test]
+fn no_two_modules_at_the_top_of_a_crate_need_each_other() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let folders = [
+        "lp",
+        "solver",
+        "instances",
+        "check",
+        "formulations/search",
+        "formulations/memory",
+        "formulations/training",
+        "formulations/models",
+        "report",
+        "gpu-exec",
+        "cli",
+        "capi",
+        "python",
+        "bench",
+        "tests",
+    ];
+    for folder in folders {
+        let modules = modules(&root.join(folder).join("src"));
+        // Modules that need no other are taken away, again and again: what stays goes round.
+        let mut left: BTreeSet<&str> = modules.keys().map(String::as_str).collect();
+        while let Some(free) = left.iter().copied().find(|name| {
+            let mut needs = modules[*name].iter().map(String::as_str);
+            !needs.any(|other| other != *name && left.contains(other))
+        }) {
+            left.remove(free);
+        }
+        assert_eq!(
+            left,
+            BTreeSet::new(),
+            "{folder}: these go round, or need those that do"
+        );
+    }
 }

@@ -3,17 +3,16 @@
 //! recomputed.
 
 use remat_check::proof::{parse, tree as checker};
-use remat_formulations::baselines;
+use remat_formulations::anneal::{CheckmateLandscape, CheckmateState};
 use remat_formulations::bound::{knapsack_bound, smallest_budget};
-use remat_formulations::checkmate::anneal::{CheckmateLandscape, CheckmateState};
 use remat_formulations::checkmate::original::{Original, OriginalError, Stages};
 use remat_formulations::checkmate::{CheckmateGraph, recognise};
-use remat_formulations::solve::AnyFormulation;
-use remat_instances::Instance;
+use remat_formulations::{AnyFormulation, strategies};
 use remat_instances::instance::{InstanceData, NodeId};
 use remat_instances::plan::Plan;
-use remat_instances::schedule::{CheckmateSchedule, Semantics};
+use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate::{self, ReplayError};
+use remat_instances::{Instance, Semantics};
 use remat_lp::Model;
 use remat_search::recognise::Recognised;
 use remat_search::{Outcome, Status};
@@ -177,7 +176,7 @@ fn annealing_and_baselines_charge_what_the_replay_charges() {
             assert_eq!(peak.unwrap(), replay.peak_bytes, "round {round}");
         }
         for budget in budgets(&instance).step_by(7) {
-            for baseline in baselines::all() {
+            for baseline in strategies::all() {
                 if let Ok(schedule) = baseline.run(&instance, budget) {
                     let replay = simulate::checkmate(&instance, &schedule);
                     replay.unwrap_or_else(|e| panic!("round {round}, {}: {e}", baseline.name));

@@ -3,8 +3,8 @@
 use remat_formulations::checkmate::graph::CheckmateGraph;
 use remat_formulations::checkmate::interval::{Interval, root_bound};
 use remat_formulations::monet::interval as monet;
-use remat_instances::schedule::{Schedule, ScheduleFile, Semantics};
-use remat_instances::simulate;
+use remat_instances::schedule::{Schedule, ScheduleFile};
+use remat_instances::{Semantics, simulate};
 use remat_search::Settings;
 use remat_solver::price::{Incumbents, Pricing, Program, RootSettings};
 use remat_tests::graphs::{Numbers, general, random_schedule, training};

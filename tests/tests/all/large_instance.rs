@@ -7,9 +7,9 @@ use remat_instances::instance::{
 };
 use remat_instances::schedule::{
     BitMatrix, CheckmateSchedule, Choices, MonetSchedule, Schedule, ScheduleDocument, ScheduleFile,
-    Semantics, write_schedule,
+    write_schedule,
 };
-use remat_instances::{read_bytes, simulate, write_instance};
+use remat_instances::{Semantics, read_bytes, simulate, write_instance};
 use remat_search::Status;
 use std::time::{Duration, Instant};
 

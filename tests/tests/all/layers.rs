@@ -2,14 +2,13 @@
 //! plain relaxation leads.
 
 use remat_check::proof::{parse, tree as checker};
+use remat_formulations::AnyFormulation;
 use remat_formulations::bound::smallest_budget;
 use remat_formulations::checkmate::CheckmateFormulation;
 use remat_formulations::life::layers::{Layout, Stack, cut, find};
 use remat_formulations::monet::MonetFormulation;
 use remat_formulations::monet::interval::{Interval, Row};
-use remat_formulations::solve::AnyFormulation;
-use remat_instances::schedule::Semantics;
-use remat_instances::{Instance, zoo};
+use remat_instances::{Instance, Semantics, zoo};
 use remat_search::{Formulation, Problem, Settings, Solvable, Start, Watch};
 use remat_solver::price::{
     Incumbents, Pricing, ProvenNode, Root, RootSettings, RootStart, TreeProof,

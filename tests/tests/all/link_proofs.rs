@@ -3,11 +3,11 @@
 
 use crate::forged::Verdicts;
 use remat_check::proof::{Proof, parse, tree as checker};
+use remat_formulations::AnyFormulation;
 use remat_formulations::offload::CopyPhase;
 use remat_formulations::offload::exact::{ExactOutcome, ExactSearch, ExactSettings};
 use remat_formulations::offload::interval::{LinkGraph, ProofLimits, prove, tree_proof};
 use remat_formulations::offload::nodes::{Offload, OffloadTuning, Offloaded};
-use remat_formulations::solve::AnyFormulation;
 use remat_instances::instance::{Duplex, HostLink};
 use remat_instances::{Instance, Semantics};
 use remat_search::{BoundProof, Settings};

@@ -44,3 +44,4 @@ mod recognise;
 mod recognise_monet;
 mod reorder;
 mod results;
+mod strategies;

@@ -3,8 +3,8 @@
 
 use remat_formulations::monet::anneal::{MonetLandscape, MonetProposer, MonetState};
 use remat_instances::plan::Plan;
-use remat_instances::schedule::{BitMatrix, MonetSchedule, Schedule, ScheduleFile, Semantics};
-use remat_instances::{Instance, simulate};
+use remat_instances::schedule::{BitMatrix, MonetSchedule, Schedule, ScheduleFile};
+use remat_instances::{Instance, Semantics, simulate};
 use remat_lp::random::Xoshiro256;
 use remat_search::anneal::Flip;
 use remat_search::{Outcome, Settings, Status};

@@ -1,14 +1,12 @@
 //! MONeT's interval form: its rows hold at every schedule, its bounds are below every optimum.
 
-use remat_formulations::life::Exclusions;
-use remat_formulations::life::Which;
+use remat_formulations::life::{Exclusions, Which};
 use remat_formulations::monet::interval::{
     Interval, Kind, MonetGraph, Point, Row, root_bound, separate_cuts,
 };
 use remat_formulations::monet::original::Original;
-use remat_instances::Instance;
-use remat_instances::schedule::{MonetSchedule, Schedule, ScheduleFile, Semantics};
-use remat_instances::simulate;
+use remat_instances::schedule::{MonetSchedule, Schedule, ScheduleFile};
+use remat_instances::{Instance, Semantics, simulate};
 use remat_lp::{ColId, LpOutcome, Model, RowId};
 use remat_solver::mip::{Settings, SolveStatus, Solver};
 use remat_solver::price::{

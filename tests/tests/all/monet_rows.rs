@@ -6,10 +6,8 @@ use remat_instances::instance::{
     CostUnit, Implementation, InPlace, Instance, InstanceData, Node, NodeId, NodeKind,
     passing_in_plain_order,
 };
-use remat_instances::schedule::{
-    BitMatrix, Choices, MonetSchedule, Schedule, ScheduleFile, Semantics,
-};
-use remat_instances::simulate;
+use remat_instances::schedule::{BitMatrix, Choices, MonetSchedule, Schedule, ScheduleFile};
+use remat_instances::{Semantics, simulate};
 use remat_tests::{files, shared_data};
 
 /// Objective and largest left side of the memory rows (16) to (18), or `None` if a row (1) to (12)

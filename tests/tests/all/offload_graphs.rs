@@ -3,9 +3,8 @@
 use remat_formulations::offload::exact::{
     ExactError, ExactOutcome, ExactSearch, ExactSettings, Unfinished,
 };
-use remat_instances::instance::{
-    CostUnit, Duplex, HostLink, Instance, LARGEST_VALUE, Node, NodeId,
-};
+use remat_instances::instance::{CostUnit, Duplex, HostLink, Instance, Node, NodeId};
+use remat_instances::number::LARGEST_VALUE;
 use remat_instances::{read_bytes, simulate};
 use remat_tests::graphs::{Numbers, general};
 use remat_tests::linked::{LinkedCase, is_beaten, least_makespan};

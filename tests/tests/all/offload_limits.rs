@@ -7,8 +7,8 @@ use remat_formulations::offload::nodes::{
     Linked, Offload, OffloadTuning, Offloaded, STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES,
 };
 use remat_formulations::offload::{CopyPhase, Release};
-use remat_formulations::solve::{AnyFormulation, Baselines, Compared};
-use remat_formulations::{Budget, Frontier};
+use remat_formulations::solve::{Baselines, Compared};
+use remat_formulations::{AnyFormulation, Budget, Frontier};
 use remat_instances::instance::{CostUnit, HostLink, Instance};
 use remat_instances::plan::Plan;
 use remat_instances::{Semantics, simulate, zoo};

@@ -1,9 +1,9 @@
 //! Plans with copies under MONeT's semantics, and their bound, against all runs of small graphs.
 
+use remat_formulations::AnyFormulation;
 use remat_formulations::offload::CopyPhase;
 use remat_formulations::offload::interval::{LinkGraph, LinkRow, ProofLimits, prove, root_bound};
 use remat_formulations::offload::nodes::Offload;
-use remat_formulations::solve::AnyFormulation;
 use remat_instances::{Semantics, simulate};
 use remat_search::Settings;
 use remat_solver::price::{Incumbents, Pricing, RootSettings, RootStatus};

@@ -2,8 +2,7 @@
 
 use remat_formulations::offload::CopyPhase;
 use remat_formulations::offload::nodes::{Offload, Offloaded, layer_fractions};
-use remat_formulations::solve::AnyFormulation;
-use remat_formulations::zoo;
+use remat_formulations::{AnyFormulation, zoo};
 use remat_instances::instance::{CostUnit, Duplex, HostLink, Instance, NodeKind};
 use remat_instances::{Semantics, read_bytes, simulate};
 use remat_search::{Settings, Status};

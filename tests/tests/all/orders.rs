@@ -6,8 +6,7 @@ use remat_instances::order::{
     Operator, OperatorId, OrderFault, OrderGraph, OrderGraphData, OrderPlan, Tensor, TensorId,
     Variant, read_order_graph, read_order_graph_bytes, write_order_graph,
 };
-use remat_instances::schedule::Semantics;
-use remat_instances::zoo;
+use remat_instances::{Semantics, zoo};
 use remat_memory::order::{
     Olla, OrderBaselines, OrderBounds, OrderOutcome, OrderSearch, OrderSettings, Rule,
 };

@@ -4,9 +4,8 @@
 use remat_formulations::checkmate::graph::CheckmateGraph;
 use remat_formulations::checkmate::original::{Decision, Original, Stages};
 use remat_formulations::monet::{self, original::LocalBound};
-use remat_instances::Instance;
-use remat_instances::schedule::{CheckmateSchedule, Schedule, ScheduleFile, Semantics};
-use remat_instances::simulate;
+use remat_instances::schedule::{CheckmateSchedule, Schedule, ScheduleFile};
+use remat_instances::{Instance, Semantics, simulate};
 use remat_lp::{ColId, Model, RowId, lp_format, mps};
 use remat_solver::mip::{Settings, SolveStatus, Solver};
 use remat_tests::compact::checkmate::{Compact, Space};

@@ -1,7 +1,7 @@
 //! Every published schedule replays to exactly its recorded objective, within its budget.
 
-use remat_instances::schedule::{Schedule, ScheduleFile, Semantics, write_schedule};
-use remat_instances::simulate;
+use remat_instances::schedule::{Schedule, ScheduleFile, write_schedule};
+use remat_instances::{Semantics, simulate};
 use remat_tests::{files, instance_seen_by, shared_data};
 
 #[test]

@@ -3,8 +3,8 @@
 
 use remat_formulations::checkmate::original::{Decision, Original, Stages};
 use remat_formulations::checkmate::{RecognisedCheckmate, recognise};
-use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule, ScheduleFile, Semantics};
-use remat_instances::{Instance, simulate};
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule, ScheduleFile};
+use remat_instances::{Instance, Semantics, simulate};
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, RowId, Sense, lp_format, mps};
 use remat_search::recognise::Recognised;
 use remat_tests::graphs::{Numbers, general, training};

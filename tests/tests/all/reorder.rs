@@ -1,16 +1,16 @@
 //! Orders of first computations, searched for a budget, against enumeration; plans whose steps were
 //! put in a better order.
 
+use remat_formulations::AnyFormulation;
 use remat_formulations::bound::any_plan_bound;
 use remat_formulations::improve::Improve;
 use remat_formulations::reorder::{
     ALL_PLANS, Reorder, ReorderTuning, Reordered, STAGE_SCHEDULES_IN_THIS_ORDER,
 };
-use remat_formulations::solve::AnyFormulation;
 use remat_instances::instance::{InstanceData, Precedence};
 use remat_instances::plan::Plan;
-use remat_instances::schedule::{Schedule, Semantics};
-use remat_instances::{Instance, NodeId, simulate, zoo};
+use remat_instances::schedule::Schedule;
+use remat_instances::{Instance, NodeId, Semantics, simulate, zoo};
 use remat_search::{Settings, Status};
 use remat_tests::graphs::{Numbers, general, random_schedule, training, with_unlike_runs};
 use remat_tests::reorders::{all_orders, best_plan};

@@ -2,10 +2,9 @@
 //! with decimals beside them.
 
 use remat_check::proof::{parse, tree as checker};
+use remat_formulations::AnyFormulation;
 use remat_formulations::bound::smallest_budget;
-use remat_formulations::solve::AnyFormulation;
-use remat_instances::schedule::Semantics;
-use remat_instances::{Instance, read_bytes, simulate, write_instance};
+use remat_instances::{Instance, Semantics, read_bytes, simulate, write_instance};
 use remat_search::{Settings, Solvable, Status};
 use remat_tests::brute;
 

@@ -13,6 +13,7 @@ use crate::library::{page, results};
 use crate::profile;
 use remat_bb::failure::{Exit, Failure};
 use remat_bb::files::{self, Files};
+use remat_bb::visible::shown;
 use std::path::Path;
 
 /// Writes programs, runs solvers, makes tables or updates the index.
@@ -77,7 +78,7 @@ fn table(arguments: &LibraryTableArguments) -> Result<Exit, Failure> {
         Some(path) => {
             let (name, old) = text(path)?;
             files.write(path, &page::replaced(&name, &old, &made.text)?)?;
-            files.print(&format!("{}: {} runs\n", files::shown(path), rows.len()))?;
+            files.print(&format!("{}: {} runs\n", shown(path), rows.len()))?;
         }
         None => files.print(&made.text)?,
     }

@@ -11,9 +11,10 @@ use crate::others::{Installed, Limits, Run, Status, Task};
 use remat_bb::commands::lp;
 use remat_bb::failure::{Exit, Failure, note};
 use remat_bb::files::{self, Files};
-use remat_bb::report::{COMMIT, number};
+use remat_bb::version::COMMIT;
 use remat_lp::solution_file::SolutionFile;
 use remat_lp::{Model, mps};
+use remat_report::number;
 use std::path::{Path, PathBuf};
 
 /// Runs solvers.

@@ -284,7 +284,7 @@ impl Work<'_> {
                 format!(
                     "the command fails on {}, and not on the same written anew for {}, where it {how}",
                     files::input_name(&a.file),
-                    remat_bb::files::shown(&a.out)
+                    remat_bb::visible::shown(&a.out)
                 ),
                 "it may depend on the order, format or digits of the file: try another format by the \
                  name of --out, or --as lines",
@@ -342,7 +342,7 @@ impl Form<'_> {
             return Ok(None);
         };
         let bytes = remat_lp::encode(self.out, &text);
-        let bytes = bytes.map_err(|e| unread(&remat_bb::files::shown(self.out), &e))?;
+        let bytes = bytes.map_err(|e| unread(&remat_bb::visible::shown(self.out), &e))?;
         let params = self
             .params_out
             .map(|path| (safe_name(path), parts.to_text()));

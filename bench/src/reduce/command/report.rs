@@ -5,8 +5,9 @@ use super::trial::{Ended, Trials, Wanted};
 use crate::reduce::arguments::{ReduceArguments, ReduceKind};
 use crate::reduce::{ReduceEnd, Tally};
 use remat_bb::files;
-use remat_bb::report::{self, counted};
-use remat_bb::visible::visible;
+use remat_bb::visible::{shown, visible};
+use remat_report::counted;
+use remat_report::results::{self, VERSION};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -48,7 +49,7 @@ impl Log {
         let limit = trials.limit.map_or(0.0, |limit| limit.as_secs_f64());
         self.show(&format!(
             "remat-bb {}: {file}: {}\nkeeping {}; {limit:.1} s a try\n",
-            report::VERSION,
+            VERSION,
             listed(sizes),
             Keeps::of(&trials.wanted).in_words(),
         ));
@@ -202,7 +203,7 @@ impl ReduceResult<'_> {
     /// The object or the summary, as was asked for.
     pub fn text(&self) -> String {
         match self.arguments.json {
-            true => report::json(&self.json()),
+            true => results::json(&self.json()),
             false => self.summary(),
         }
     }
@@ -213,15 +214,15 @@ impl ReduceResult<'_> {
         let steps = steps.filter(|s| s.name != "settings" || a.params.is_some());
         ReduceJson {
             status: self.status(),
-            version: report::VERSION,
+            version: VERSION,
             file: files::input_name(&a.file),
             kind: match self.kind {
                 ReduceKind::Model => "model",
                 ReduceKind::Instance => "instance",
                 ReduceKind::Lines => "lines",
             },
-            out: files::shown(&a.out),
-            params_out: a.params_out.as_ref().map(|p| files::shown(p)),
+            out: shown(&a.out),
+            params_out: a.params_out.as_ref().map(|p| shown(p)),
             keeps: &self.keeps,
             before: self.before,
             after: self.after,
@@ -260,9 +261,9 @@ impl ReduceResult<'_> {
             self.tally.kept,
             self.seconds
         );
-        let _ = writeln!(out, "  wrote {}", files::shown(&a.out));
+        let _ = writeln!(out, "  wrote {}", shown(&a.out));
         if let Some(path) = &a.params_out {
-            let _ = writeln!(out, "  wrote {}", files::shown(path));
+            let _ = writeln!(out, "  wrote {}", shown(path));
         }
         out
     }

@@ -3,13 +3,15 @@
 use super::{made_for, refuse};
 use crate::arguments::CheckArguments;
 use crate::failure::{Exit, Failure};
-use crate::report::{self, OriginJson};
-use crate::{files, source, transfers};
+use crate::{files, source};
 use remat_check::proof::{self, Body, Claim, LinkTerms};
 use remat_formulations::offload::nodes::STAGE_SCHEDULES_WITH_COPIES;
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::HostLink;
 use remat_instances::name::visible;
+use remat_report::results;
+use remat_report::results::OriginJson;
+use remat_report::transfers;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -82,7 +84,7 @@ pub(super) fn run(arguments: &CheckArguments, text: &str) -> Result<Exit, Failur
     let budget = format_bytes(written.budget_bytes);
     let (claim, lower, words) = match written.claim {
         Claim::Bound(cost) => {
-            let cost_text = report::cost(cost, instance.cost_unit());
+            let cost_text = remat_report::cost(cost, instance.cost_unit());
             let words = format!(
                 "every stage schedule{copies} within {budget} {verb} at least {cost_text} ({cost})"
             );
@@ -112,7 +114,7 @@ pub(super) fn run(arguments: &CheckArguments, text: &str) -> Result<Exit, Failur
         n => format!("{n} leaves"),
     };
     files::print(&if arguments.json {
-        report::json(&ProofJson {
+        results::json(&ProofJson {
             verdict: "accepted",
             claim,
             lower,

@@ -1,11 +1,11 @@
 //! What a plan copies to the host, in words and as JSON.
 
 use super::{STORIES, Teller, are};
-use crate::report::counted;
 use remat_instances::budget::format_bytes;
 use remat_instances::explain::{Departure, Return};
 use remat_instances::instance::Duplex;
 use remat_instances::name::Name;
+use remat_report::counted;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::fmt::Write;

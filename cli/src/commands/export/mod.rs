@@ -4,17 +4,17 @@ mod olla;
 
 use crate::arguments::{ExportArguments, ExportedProgram};
 use crate::failure::{Exit, Failure};
-use crate::files::{self, Files};
-use crate::report::{self, OriginJson};
+use crate::files::Files;
 use crate::source;
+use crate::visible::shown;
 use clap::ValueEnum;
 use remat_formulations::checkmate::original::{Original, OriginalError, Stages};
-use remat_formulations::solve::AnyFormulation;
-use remat_formulations::{checkmate, monet};
-use remat_instances::Instance;
+use remat_formulations::{AnyFormulation, checkmate, monet};
 use remat_instances::budget::{Budget, format_bytes};
-use remat_instances::plan::Semantics;
+use remat_instances::{Instance, Semantics};
 use remat_lp::{Model, lp_format, mps};
+use remat_report::results;
+use remat_report::results::OriginJson;
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
@@ -110,7 +110,7 @@ impl Stated {
     /// as the user named it.
     pub fn into_model(self, source: &Path) -> Result<Model, Failure> {
         let exported = self.exported.ok_or_else(|| Failure::Usage {
-            problem: format!("{}: the budget is too small", files::shown(source)),
+            problem: format!("{}: the budget is too small", shown(source)),
             remedy: "give a larger --budget".into(),
         })?;
         Ok(exported.model)
@@ -131,9 +131,9 @@ impl Stated {
             Some(exported) => files.write(output.file, &output.format.text(&exported.model))?,
             None => files.left(output.file),
         }
-        let file = files::shown(output.file);
+        let file = shown(output.file);
         files.print(&match output.json {
-            true => report::json(&ExportJson {
+            true => results::json(&ExportJson {
                 origin: OriginJson::of(&self.instance),
                 formulation,
                 budget_bytes: self.budget_bytes,
@@ -274,7 +274,7 @@ fn build(
                 Err(OriginalError::TooSmall(_)) => return Ok(None),
                 Err(e @ OriginalError::FirstRunUnknown { .. }) => {
                     return Err(Failure::Usage {
-                        problem: format!("{}: {e}", files::shown(&arguments.instance)),
+                        problem: format!("{}: {e}", shown(&arguments.instance)),
                         remedy: "use --formulation checkmate-original".into(),
                     });
                 }
@@ -305,7 +305,7 @@ fn build(
             };
             let program = Original::with_local_bound(instance, budget_bytes, unit_bytes, local);
             let program = program.map_err(|e| Failure::Usage {
-                problem: format!("{}: {e}", files::shown(&arguments.instance)),
+                problem: format!("{}: {e}", shown(&arguments.instance)),
                 remedy: "use --formulation checkmate-original".into(),
             })?;
             let size = program.published_size();
@@ -412,7 +412,7 @@ impl Format {
         Err(Failure::Usage {
             problem: format!(
                 "{}: the name of the file to write does not say its format",
-                files::shown(path)
+                shown(path)
             ),
             remedy: "end it in .mps, .lp, .mps.gz or .lp.gz".into(),
         })

@@ -4,12 +4,14 @@ use super::{Format, name};
 use crate::arguments::{ExportArguments, ExportSteps, ExportedProgram};
 use crate::failure::{Exit, Failure};
 use crate::files::{self, Files};
-use crate::report::{self, VERSION};
 use crate::source;
+use crate::visible::shown;
 use remat_instances::name::Name;
 use remat_instances::order::{OrderGraph, OrderPlan, Variant};
 use remat_lp::Model;
 use remat_memory::olla::{JointProgram, OrderProgram, PlaceProgram, ProgramError, Steps};
+use remat_report::results;
+use remat_report::results::VERSION;
 use serde::Serialize;
 use std::path::Path;
 
@@ -34,11 +36,11 @@ pub(super) fn run(
     let written = written(arguments)?;
     let model = &written.model;
     files.write(&arguments.out, &format.text(model))?;
-    let file = files::shown(&arguments.out);
+    let file = shown(&arguments.out);
     let formulation = name(arguments.formulation);
     let (rows, columns, nonzeros) = (model.num_rows(), model.num_cols(), model.num_nonzeros());
     files.print(&if arguments.json {
-        report::json(&OllaJson {
+        results::json(&OllaJson {
             version: VERSION,
             instance: &written.instance,
             instance_sha256: written.sha256.as_deref(),

@@ -3,9 +3,10 @@
 use super::MipResult;
 use crate::arguments::MipArguments;
 use crate::failure::Failure;
-use crate::files::{self, Files, shown};
-use crate::report::number;
+use crate::files::{self, Files};
+use crate::visible::shown;
 use remat_lp::solution_file::SolutionFile;
+use remat_report::number;
 use remat_solver::mip::Solution;
 use std::path::{Path, PathBuf};
 

@@ -3,8 +3,8 @@
 use super::incumbents::Incumbents;
 use crate::arguments::MipArguments;
 use crate::failure::Failure;
-use crate::files::{Files, shown};
-use crate::visible::visible;
+use crate::files::Files;
+use crate::visible::{shown, visible};
 use remat_solver::mip::{
     ComponentRow, Control, Curve, Observer, Progress, SolveResult, Statistics, VbcTree,
 };

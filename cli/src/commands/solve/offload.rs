@@ -2,15 +2,12 @@
 
 use crate::arguments::SolveArguments;
 use crate::failure::Failure;
-use crate::report;
-use crate::transfers::{self, TransfersJson};
-use remat_formulations::solve::{CopyChoice, Solution};
-use remat_instances::simulate::Replay;
-use serde::Serialize;
+use remat_formulations::solve::Solution;
+use remat_report::transfers;
 
 /// Checks that no schedule is asked for: a plan with copies has none.
 pub(super) fn check(arguments: &SolveArguments) -> Result<(), Failure> {
-    match arguments.offload.link.offload.is_some() && arguments.schedule_out.is_some() {
+    match arguments.options.offload.is_some() && arguments.schedule_out.is_some() {
         false => Ok(()),
         true => Err(Failure::Usage {
             problem:
@@ -18,23 +15,6 @@ pub(super) fn check(arguments: &SolveArguments) -> Result<(), Failure> {
                     .into(),
             remedy: "leave out --schedule-out or --offload".into(),
         }),
-    }
-}
-
-/// Time and bytes of a plan with copies, beside the best one without; absent without a link.
-#[derive(Serialize)]
-pub(super) struct OffloadJson {
-    #[serde(flatten)]
-    transfers: TransfersJson,
-    without_copies: Option<u64>,
-}
-
-impl OffloadJson {
-    pub fn of(copies: &CopyChoice, replay: Option<&Replay>) -> Self {
-        OffloadJson {
-            transfers: TransfersJson::of(replay),
-            without_copies: copies.without_cost,
-        }
     }
 }
 
@@ -50,7 +30,7 @@ pub(super) fn lines(solution: &Solution) -> Vec<String> {
             0 => 0.0,
             base => (cost as f64 / base as f64 - 1.0) * 100.0,
         };
-        let cost = report::cost(cost, unit);
+        let cost = remat_report::cost(cost, unit);
         lines.push(format!(
             "without   {cost}, {over:.2}% over: the best plan found without copies"
         ));

@@ -2,21 +2,19 @@
 
 use crate::arguments::SolveArguments;
 use crate::failure::Failure;
-use crate::report::{self, counted};
-use remat_formulations::solve::OrderChoice;
+use remat_formulations::reorder::OrderChoice;
 use remat_instances::instance::CostUnit;
-use serde::Serialize;
+use remat_report::counted;
 
 /// Checks that a schedule or a proof comes with the instance that it is of.
 pub(super) fn check(arguments: &SolveArguments) -> Result<(), Failure> {
-    let order = &arguments.order;
     let of_order = [
         ("--schedule-out", &arguments.schedule_out),
         ("--certificate", &arguments.certificate),
     ];
     let alone = of_order.iter().find(|(_, path)| path.is_some());
     match alone {
-        Some((option, _)) if order.reorder && order.reordered_out.is_none() => {
+        Some((option, _)) if arguments.options.reorder && arguments.reordered_out.is_none() => {
             Err(Failure::Usage {
                 problem: format!(
                     "{option} with --reorder: it is of the instance in the order found"
@@ -28,35 +26,12 @@ pub(super) fn check(arguments: &SolveArguments) -> Result<(), Failure> {
     }
 }
 
-/// The choice of the order.
-#[derive(Serialize)]
-pub(super) struct ReorderJson {
-    order: &'static str,
-    given_objective: Option<u64>,
-    any_order_bound: u64,
-    orders: u64,
-}
-
-impl ReorderJson {
-    pub fn of(answer: &OrderChoice) -> Self {
-        ReorderJson {
-            order: match answer.is_given() {
-                true => "given",
-                false => "found",
-            },
-            given_objective: answer.given_cost,
-            any_order_bound: answer.any_order_bound,
-            orders: answer.orders,
-        }
-    }
-}
-
 /// The choice of the order in words.
 pub(super) fn words(answer: &OrderChoice, cost: Option<u64>, unit: &CostUnit) -> String {
     let judged = counted(answer.orders, "order");
-    let any = report::cost(answer.any_order_bound, unit);
+    let any = remat_report::cost(answer.any_order_bound, unit);
     let given = match answer.given_cost {
-        Some(cost) => format!("costs {}", report::cost(cost, unit)),
+        Some(cost) => format!("costs {}", remat_report::cost(cost, unit)),
         None => "has no plan that was found".into(),
     };
     match answer.is_given() && answer.given_cost == cost {

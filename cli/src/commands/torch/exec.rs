@@ -2,16 +2,17 @@
 
 use super::session::{self, Measured, Runnable};
 use crate::arguments::ExecArguments;
-use crate::draw::memory::{self, MemoryPicture};
 use crate::failure::{Exit, Failure};
 use crate::files::Files;
-use crate::{report, source};
+use crate::source;
 use remat_gpu_exec::{Comparison, ExecError, HostMemory, compare, program_of};
 use remat_instances::budget::format_bytes;
 use remat_instances::plan::PlanAddresses;
 use remat_instances::replayed::Replayed;
 use remat_instances::simulate::{CACHE_LINE, TimelinePoint};
 use remat_memory::place::{PlaceSettings, place_plan};
+use remat_report::draw::memory::{self, MemoryPicture};
+use remat_report::results;
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -324,7 +325,7 @@ impl ExecReport<'_> {
             .map(|point| point.bytes)
             .collect();
         let computations = self.measured.run.computations.iter().enumerate();
-        report::json(&ExecJson {
+        results::json(&ExecJson {
             instance: instance.name(),
             device: self.device,
             predicted: self.predicted(),

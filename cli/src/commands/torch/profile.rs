@@ -4,14 +4,14 @@ use super::session;
 use crate::arguments::ProfileArguments;
 use crate::failure::{Exit, Failure};
 use crate::files::Files;
-use crate::report::{self, Table};
 use crate::source;
 use remat_gpu_exec::{ExecError, LinkProfile, Profile, ProfileSettings, Timing, measure_link};
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::{Implementation, Node, NodeKind};
 use remat_instances::name::visible;
-use remat_instances::plan::Semantics;
-use remat_instances::{Instance, write_instance};
+use remat_instances::{Instance, Semantics, write_instance};
+use remat_report::Table;
+use remat_report::results;
 use serde::Serialize;
 
 /// Rows of the table: the operators that take longest.
@@ -149,7 +149,7 @@ fn measured(profile: &Profile) -> Vec<NodeJson<'_>> {
 }
 
 fn json(profile: &Profile, device: &str, link: Option<&LinkProfile>) -> String {
-    report::json(&ProfileJson {
+    results::json(&ProfileJson {
         instance: profile.instance.name(),
         device,
         link: link.map(LinkJson::of),
@@ -219,11 +219,11 @@ fn summary(profile: &Profile, arguments: &ProfileArguments) -> Result<String, Fa
     }
     Ok(format!(
         "{}: {} nodes of {} on {}, {} a step, peak without recomputation {}\n{}",
-        crate::files::shown(&arguments.out),
+        crate::visible::shown(&arguments.out),
         instance.len(),
         instance.name(),
         arguments.on.device,
-        report::cost(instance.base_cost(), instance.cost_unit()),
+        remat_report::cost(instance.base_cost(), instance.cost_unit()),
         format_bytes(plain.peak_bytes),
         table.render("  ")
     ))

@@ -7,10 +7,9 @@ use remat_gpu_exec::{
     Clock, Device, ExecError, HostMemory, Run, Tensor, Training, gradients, run, run_in_arena,
     run_with_host,
 };
-use remat_instances::Instance;
-use remat_instances::plan::{Plan, PlanAddresses, Semantics};
-use remat_instances::simulate;
+use remat_instances::plan::{Plan, PlanAddresses};
 use remat_instances::zoo::{ModelSpec, TrainingProgram, ZooError};
+use remat_instances::{Instance, Semantics, simulate};
 
 /// Opens the device and puts a network on it.
 ///

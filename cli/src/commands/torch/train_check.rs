@@ -3,14 +3,14 @@
 use super::session::{self, Measured, Runnable};
 use crate::arguments::TrainCheckArguments;
 use crate::failure::{Exit, Failure};
-use crate::report::{self, Table};
 use crate::{files, source};
-use remat_formulations::baselines;
-use remat_formulations::solve::AnyFormulation;
+use remat_formulations::{AnyFormulation, strategies};
 use remat_gpu_exec::{Comparison, ExecError, ProfileSettings, compare, program_of};
 use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
 use remat_instances::plan::Plan;
+use remat_report::Table;
+use remat_report::results;
 use remat_search::{Patience, Settings, Solvable, Status};
 use serde::Serialize;
 
@@ -51,7 +51,7 @@ pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
         session::plain(instance, formulation.semantics())?,
     )?];
     let solved = outcome.schedule.map(|schedule| (SOLVED, schedule));
-    let known = baselines::all().iter().filter_map(|baseline| {
+    let known = strategies::all().iter().filter_map(|baseline| {
         let found = formulation
             .baseline(baseline, budget_bytes, Patience::ENDLESS)
             .ok()?;
@@ -77,7 +77,7 @@ pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
     };
     let device = training.device().name();
     files::print(&if arguments.json {
-        report::json(&TrainCheckJson {
+        results::json(&TrainCheckJson {
             instance: instance.name(),
             device,
             formulation: formulation.semantics().as_str(),

@@ -6,7 +6,7 @@
 //! to the next use takes its place. Works on any graph, with or without a backward pass.
 
 use super::NotApplicable;
-use crate::checkmate::anneal::{CheckmateLandscape, CheckmateStageScratch, evaluate};
+use crate::anneal::{CheckmateLandscape, CheckmateStageScratch, evaluate};
 use remat_instances::instance::Instance;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 use remat_search::Patience;

@@ -1,7 +1,7 @@
 //! The known ways to get a schedule without an integer program.
 //!
 //! Every heuristic is a function from an instance and a budget to a [`CheckmateSchedule`], listed
-//! with its source in one table: [`all`]. A schedule is returned even where it misses the budget
+//! with its source in one table; [`strategies`](crate::strategies) has those of linear programs as well. A schedule is returned even where it misses the budget
 //! (then the one with the least peak among those the heuristic considers): whether it fits is for
 //! [`remat_instances::simulate`] to say.
 //!
@@ -18,7 +18,6 @@
 //! | [`pytorch`] | the minimum cut and the knapsack of PyTorch's compiler |
 //! | [`rotor`] | optimal persistent checkpointing of a chain of blocks |
 //! | [`hong`] | the checkpoint set of a chain with the least peak in PyTorch |
-//! | [`rounding`] | the linear relaxation of Checkmate's program, rounded |
 //!
 //! Shared parts: [`training`] (the shape of a training graph), [`segments`] (checkpoints and
 //! segments), [`retention`] (schedules from what is held when), [`remat_memory::max_flow`], [`knapsack`],
@@ -40,7 +39,6 @@ pub mod pytorch;
 pub mod retention;
 pub mod revolve;
 pub mod rotor;
-pub mod rounding;
 pub mod segments;
 pub mod training;
 
@@ -123,7 +121,7 @@ pub struct Baseline {
     pub source: &'static str,
     /// True if it solves a linear program: that takes seconds where the others take milliseconds.
     pub solves_program: bool,
-    heuristic: Heuristic,
+    pub(crate) heuristic: Heuristic,
 }
 
 impl Baseline {
@@ -160,7 +158,7 @@ impl Baseline {
 const CHECKMATE: &str = "Jain et al., Checkmate, MLSys 2020, table 1";
 const CHEN: &str = "Chen et al., Training deep nets with sublinear memory cost, 2016";
 
-static ALL: [Baseline; 16] = [
+static ALL: [Baseline; 14] = [
     Baseline {
         name: "checkpoint-all",
         description: "no recomputation: every tensor is kept until its last use",
@@ -259,34 +257,15 @@ static ALL: [Baseline; 16] = [
         solves_program: false,
         heuristic: |instance, budget, _| pytorch::memory_budget(instance, budget),
     },
-    Baseline {
-        name: "lp-rounding",
-        description: "Checkmate's two-phase rounding of the relaxation, with several thresholds and allowances",
-        source: "Jain et al., Checkmate, MLSys 2020, section 5",
-        solves_program: true,
-        heuristic: rounding::two_phase,
-    },
-    Baseline {
-        name: "lp-rounding-random",
-        description: "the same with 100 random roundings of each relaxation besides",
-        source: "Jain et al., Checkmate, MLSys 2020, section 5",
-        solves_program: true,
-        heuristic: rounding::randomised_two_phase,
-    },
 ];
 
 /// All heuristics, in the order in which they are shown.
-///
-/// ```
-/// use remat_formulations::baselines;
-/// assert!(baselines::all().iter().any(|b| b.name == "revolve"));
-/// ```
-pub fn all() -> &'static [Baseline] {
+pub(crate) fn all() -> &'static [Baseline] {
     &ALL
 }
 
 /// A heuristic by its name.
-pub fn by_name(name: &str) -> Option<&'static Baseline> {
+pub(crate) fn by_name(name: &str) -> Option<&'static Baseline> {
     ALL.iter().find(|b| b.name == name)
 }
 

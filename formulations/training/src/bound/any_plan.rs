@@ -7,8 +7,8 @@
 
 use super::knapsack::MinimumKnapsack;
 use super::{CostBound, TooSmall};
+use remat_instances::Semantics;
 use remat_instances::instance::{Instance, NodeId, NodeKind};
-use remat_instances::schedule::Semantics;
 
 /// Nodes up to which it is worked out who leads to whom: two tables of `nodes^2 / 8` bytes.
 const REACH_NODE_LIMIT: usize = 5_000;
@@ -24,7 +24,7 @@ const REACH_NODE_LIMIT: usize = 5_000;
 ///
 /// ```
 /// use remat_formulations::bound::{any_plan_bound, knapsack_bound};
-/// use remat_instances::{schedule::Semantics, zoo};
+/// use remat_instances::{Semantics, zoo};
 ///
 /// let instance = zoo::build(&"zoo:vgg16?batch=8".parse()?)?;
 /// let budget = instance.plain_replay(Semantics::Checkmate)?.peak_bytes * 9 / 10;

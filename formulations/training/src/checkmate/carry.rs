@@ -6,8 +6,9 @@ use super::{CheckmateFormulation, CheckmateGraph};
 use crate::bound::smallest_budget;
 use crate::life::Stretch;
 use crate::life::layers::{Beside, Layered};
+use remat_instances::Semantics;
 use remat_instances::instance::Instance;
-use remat_instances::schedule::{CheckmateSchedule, Semantics};
+use remat_instances::schedule::CheckmateSchedule;
 use std::sync::Arc;
 
 impl Layered for CheckmateGraph {

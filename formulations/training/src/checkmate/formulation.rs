@@ -1,17 +1,18 @@
 //! Checkmate's program as the search sees it.
 
 use super::CheckmateGraph;
-use super::anneal::CheckmateLandscape;
 use super::interval::{Interval, IntervalPoint, tree_proof};
 use super::large::LargeGraph;
 use super::starts::{fitting, known};
+use crate::anneal::CheckmateLandscape;
 use crate::bound;
 use crate::life::layers::{self, Layout, LazyLayout};
 use crate::life::proof;
-use crate::solve::planned;
+use crate::written::planned;
+use remat_instances::Semantics;
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::Instance;
-use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule, Semantics};
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule};
 use remat_instances::simulate::{self, Replay, ReplayError};
 use remat_search::anneal::Found;
 use remat_search::{

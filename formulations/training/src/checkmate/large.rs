@@ -2,9 +2,9 @@
 //! improved stretch by stretch, beside the bound that equal layers have from a few of them.
 
 use super::CheckmateGraph;
-use super::anneal::{CheckmateLandscape, improve};
 use super::interval::Interval;
 use super::starts::{Known, fitting, known};
+use crate::anneal::{CheckmateLandscape, improve};
 use crate::life::layers::{self, Layout};
 use remat_instances::instance::Instance;
 use remat_instances::schedule::CheckmateSchedule;

@@ -9,14 +9,13 @@
 //! | [`original`] | the program as it was published, for comparison with other solvers |
 //! | [`recognise`](recognise()) | the published program in a model from any file, by its structure |
 //! | [`interval`] | the interval form: columns priced over the whole space, rows and cuts lazily, safe bounds |
-//! | [`anneal`] | annealing of its schedules |
+//! | [`rounding`] | the relaxation, rounded |
 //! | `large` | plans and bounds of graphs that are too large to be searched |
 //! | `carry` | rows and columns carried over from a few equal layers to many |
 //! | [`path_cuts`] | path cuts and path memory cuts, and their separation |
 //!
 //! Every form here has the integer optima of the published program.
 
-pub mod anneal;
 mod carry;
 mod formulation;
 mod gauge;
@@ -26,6 +25,7 @@ mod large;
 pub mod original;
 pub mod path_cuts;
 mod recognise;
+pub mod rounding;
 mod starts;
 
 pub use formulation::{CheckmateFormulation, CheckmateProblem};

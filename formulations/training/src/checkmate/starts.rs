@@ -1,6 +1,6 @@
 //! First schedules: baselines that fit.
 
-use super::anneal::{CheckmateLandscape, seek};
+use crate::anneal::{CheckmateLandscape, seek};
 use crate::baselines;
 use rayon::prelude::*;
 use remat_instances::instance::Instance;

@@ -1,9 +1,9 @@
 //! The computations of a plan as operators of an order graph.
 
+use remat_instances::Semantics;
 use remat_instances::instance::{Instance, Precedence};
 use remat_instances::order::{Operator, OperatorId, OrderGraph, OrderGraphData, Tensor, TensorId};
 use remat_instances::plan::Computations;
-use remat_instances::schedule::Semantics;
 
 /// Operators of a plan's computations: the first ones are the computations in their order, the
 /// others have neither tensors nor memory and stand between groups of nodes.

@@ -7,11 +7,12 @@ use super::interval::{Interval, MonetGraph, Point, tree_proof};
 use crate::baselines;
 use crate::life::layers::{self, Layout, LazyLayout};
 use crate::life::proof;
-use crate::solve::planned;
+use crate::written::planned;
 use rayon::prelude::*;
+use remat_instances::Semantics;
 use remat_instances::instance::Instance;
 use remat_instances::plain::Plain;
-use remat_instances::schedule::{BitMatrix, MonetSchedule, Schedule, Semantics};
+use remat_instances::schedule::{BitMatrix, MonetSchedule, Schedule};
 use remat_instances::simulate::{self, Replay, ReplayError};
 use remat_search::anneal::Found;
 use remat_search::{

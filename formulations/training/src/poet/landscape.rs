@@ -6,7 +6,7 @@
 
 use super::PoetInstance;
 use super::schedule::costs;
-use crate::checkmate::anneal::{CheckmateLandscape, CheckmateProposer, CheckmateState};
+use crate::anneal::{CheckmateLandscape, CheckmateProposer, CheckmateState};
 use remat_instances::schedule::BitMatrix;
 use remat_search::anneal::{Delta, Flip, Landscape, Walk, Xoshiro256};
 

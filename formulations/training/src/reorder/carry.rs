@@ -1,9 +1,10 @@
 //! Retained sets of one order carried over to another one.
 
 use super::moves::Order;
+use remat_instances::Semantics;
 use remat_instances::instance::NodeId;
 use remat_instances::plan::{Plan, Register, Step};
-use remat_instances::schedule::{BitMatrix, Semantics};
+use remat_instances::schedule::BitMatrix;
 use std::collections::BTreeMap;
 
 /// Retained sets in the numbering of one order, for another order: a place to anneal from.

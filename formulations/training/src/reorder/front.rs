@@ -7,12 +7,15 @@ use super::peak::orders_of_least_peak;
 use super::settings::ReorderTuning;
 use super::stages::Stages;
 use super::walk::Walk;
+use crate::any::AnyFormulation;
 use crate::bound::any_plan_bound;
 use crate::improve::Improve;
-use crate::solve::{AnyFormulation, OrderChoice, Written};
+use crate::reorder::OrderChoice;
+use crate::written::Written;
+use remat_instances::Semantics;
 use remat_instances::instance::{Instance, NodeId, Precedence};
 use remat_instances::plan::{Plan, PlanDocument};
-use remat_instances::schedule::{Schedule, Semantics};
+use remat_instances::schedule::Schedule;
 use remat_search::{Listener, Outcome, Settings, Solvable, SolveError, Watch};
 use remat_solver::threads;
 use std::sync::Arc;
@@ -34,7 +37,7 @@ const SOLVES_LIMIT: usize = 3;
 ///
 /// ```
 /// use remat_formulations::reorder::Reorder;
-/// use remat_formulations::solve::AnyFormulation;
+/// use remat_formulations::AnyFormulation;
 /// use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
 ///
 /// // Two large tensors that are made one after the other, and read one after the other.

@@ -3,13 +3,14 @@
 use super::carry::{carried, sets_of_plan};
 use super::moves::Order;
 use super::settings::ReorderTuning;
+use crate::anneal::CheckmateLandscape;
 use crate::baselines;
 use crate::bound::knapsack_bound;
-use crate::checkmate::anneal::CheckmateLandscape;
 use crate::monet::anneal::{MonetLandscape, MonetState};
+use remat_instances::Semantics;
 use remat_instances::instance::{Instance, NodeId};
 use remat_instances::plan::Plan;
-use remat_instances::schedule::{BitMatrix, CheckmateSchedule, MonetSchedule, Schedule, Semantics};
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule, MonetSchedule, Schedule};
 use remat_search::anneal::{Chain, ChainSettings, Landscape, Walk as _, Xoshiro256};
 use remat_search::{Patience, Watch};
 

@@ -192,8 +192,7 @@ impl<'a> Neighbours<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use remat_instances::schedule::Semantics;
-    use remat_instances::zoo;
+    use remat_instances::{Semantics, zoo};
 
     #[test]
     fn neighbours_are_orders() {

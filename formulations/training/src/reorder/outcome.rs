@@ -1,7 +1,7 @@
 //! Outcomes of a solve that chose the order.
 
-use crate::solve::{NoPlan, OrderChoice, Written};
-use remat_instances::instance::Instance;
+use crate::written::{NoPlan, Written};
+use remat_instances::instance::{Instance, NodeId};
 use remat_search::{Outcome, Status};
 use std::sync::Arc;
 
@@ -10,6 +10,28 @@ use std::sync::Arc;
 pub const STAGE_SCHEDULES_IN_THIS_ORDER: &str = "stage-schedules-in-this-order";
 /// Scope of a bound over all plans, whatever the order of their first computations.
 pub const ALL_PLANS: &str = "all-plans";
+
+/// The order of first computations that a solve has chosen.
+#[derive(Clone, Debug)]
+pub struct OrderChoice {
+    /// The instance in that order; the schedule is one of it.
+    pub instance: Arc<Instance>,
+    /// Node `k` of `instance` is node `order[k]` of the instance that was given.
+    pub order: Vec<NodeId>,
+    /// No plan costs less, whatever its order.
+    pub any_order_bound: u64,
+    /// Cost of the best schedule that was found in the order given.
+    pub given_cost: Option<u64>,
+    /// Orders that were judged.
+    pub orders: u64,
+}
+
+impl OrderChoice {
+    /// Returns whether it is the order that was given.
+    pub fn is_given(&self) -> bool {
+        self.order.is_sorted()
+    }
+}
 
 /// The outcome of a solve that chose the order of first computations.
 #[derive(Clone, Debug)]

@@ -5,7 +5,8 @@
 //! instance of its own (costs and sizes need not be proportional to the batch), and a search over
 //! batch sizes asks one after another.
 
-use super::{AnyFormulation, AnyPlan, Compared};
+use super::{AnyPlan, Compared};
+use crate::any::AnyFormulation;
 use crate::baselines::Baseline;
 use remat_instances::instance::{Instance, NodeId};
 use remat_instances::schedule::Schedule;
@@ -100,7 +101,8 @@ impl Listener for Asking<'_> {
 /// the cost.
 ///
 /// ```
-/// use remat_formulations::solve::{AnyFormulation, MaxBatch, cost_cap};
+/// use remat_formulations::AnyFormulation;
+/// use remat_formulations::solve::{MaxBatch, cost_cap};
 /// use remat_formulations::zoo;
 ///
 /// let build = |batch: u64| -> Result<_, Box<dyn std::error::Error>> {

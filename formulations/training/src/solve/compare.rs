@@ -1,9 +1,11 @@
 //! The known strategies beside ours.
 
 use super::rows::{names, rows};
-use super::{AnyFormulation, AnyPlan, AnySolvable};
-use crate::baselines::{self, Baseline, NotApplicable};
+use super::{AnyPlan, AnySolvable};
+use crate::any::AnyFormulation;
+use crate::baselines::{Baseline, NotApplicable};
 use crate::offload::nodes::Linked;
+use crate::strategies;
 use rayon::prelude::*;
 use remat_instances::instance::Instance;
 use remat_instances::simulate::Replay;
@@ -61,7 +63,7 @@ impl Compared {
 /// ```
 /// use remat_formulations::offload::CopyPhase;
 /// use remat_formulations::offload::nodes::Linked;
-/// use remat_formulations::solve::AnyFormulation;
+/// use remat_formulations::AnyFormulation;
 /// use remat_formulations::{Baselines, zoo};
 ///
 /// let instance = zoo::build(&"zoo:chain?n=8".parse()?)?;
@@ -119,7 +121,7 @@ impl Baselines {
 
     /// Names of all known strategies, in the order of their list.
     pub fn names(&self) -> Vec<&'static str> {
-        let known = baselines::all().iter().map(|one| one.name);
+        let known = strategies::all().iter().map(|one| one.name);
         let linked = names().filter(|_| self.solvable.is_linked());
         known.chain(linked).collect()
     }
@@ -128,7 +130,7 @@ impl Baselines {
     pub fn run(&self, budget_bytes: u64) -> Vec<Compared> {
         let one = |baseline: &Baseline| self.known(baseline, budget_bytes);
         // The order of the results is that of the list, whoever finishes first.
-        let mut all: Vec<Compared> = baselines::all().par_iter().map(one).collect();
+        let mut all: Vec<Compared> = strategies::all().par_iter().map(one).collect();
         if let AnySolvable::Linked(linked) = &self.solvable {
             let rotor = all.iter().find(|one| one.name == ROTOR);
             all.extend(self.rows(linked, budget_bytes, rotor));
@@ -142,7 +144,7 @@ impl Baselines {
         let AnySolvable::Linked(linked) = &self.solvable else {
             return Vec::new();
         };
-        let rotor = baselines::all().iter().find(|one| one.name == ROTOR);
+        let rotor = strategies::all().iter().find(|one| one.name == ROTOR);
         let rotor = rotor.map(|rotor| self.known(rotor, budget_bytes));
         self.rows(linked, budget_bytes, rotor.as_ref())
     }

@@ -1,12 +1,15 @@
 //! Copies, another order, addresses and starts of a solve: one place for all doors.
 
-use super::{AnyFormulation, AnyPlan, CopyChoice, Solution, Solve, Written};
+use super::{AnyPlan, CopyChoice, Solution, Solve};
+use crate::any::AnyFormulation;
 use crate::offload::nodes::Offload;
 use crate::offload::{CopyPhase, Release};
 use crate::reorder::Reorder;
+use crate::written::Written;
+use remat_instances::Semantics;
 use remat_instances::instance::Instance;
 use remat_instances::plan::Plan;
-use remat_instances::schedule::{Schedule, Semantics};
+use remat_instances::schedule::Schedule;
 use remat_instances::simulate::Replay;
 use remat_memory::place::{
     PlacePlanError, PlaceSettings, PlacedPlan, check_alignment, place_plan_within,

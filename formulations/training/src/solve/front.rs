@@ -1,12 +1,13 @@
 //! The front door: an instance and a budget to a solution.
 
 use super::extras::Extras;
-use super::{AnyFormulation, AnyPlan, Solution};
+use super::{AnyPlan, Solution};
+use crate::any::AnyFormulation;
 use crate::offload::{CopyPhase, Release};
-use remat_instances::Budget;
+use crate::options::SolveOptions;
 use remat_instances::instance::Instance;
-use remat_instances::schedule::Semantics;
 use remat_instances::simulate::Replay;
+use remat_instances::{Budget, Semantics};
 use remat_search::{Listener, Outcome, Settings, Solvable, SolveError};
 use std::time::Duration;
 
@@ -50,6 +51,23 @@ impl Solve<'_> {
         budget: Budget,
     ) -> Result<Self, SolveError> {
         Ok(Solve::of(AnyFormulation::of(instance, semantics)?, budget))
+    }
+
+    /// All that options ask for, beside the formulation and its link, which
+    /// [`SolveOptions::applied`] gives.
+    #[must_use]
+    pub fn options(mut self, options: &SolveOptions) -> Self {
+        self.settings = options.settings();
+        if let Some(phase) = options.copies() {
+            self = self.offload(phase, options.offload_release);
+        }
+        if options.reorder {
+            self = self.reorder();
+        }
+        if options.has_addresses() {
+            self = self.addresses(options.alignment);
+        }
+        self
     }
 
     /// Copies tensors to the host and back over the instance's link.

@@ -3,7 +3,7 @@
 //! Budgets help each other. A schedule for less memory fits into more, and a bound for more memory
 //! holds for less, so in the result costs never rise with the budget and bounds never do either.
 
-use super::AnyFormulation;
+use crate::any::AnyFormulation;
 use remat_instances::Budget;
 use remat_instances::instance::Instance;
 use remat_instances::schedule::Schedule;

@@ -1,11 +1,13 @@
 //! Formulations with a link to the host and without, as one type: for those who offer both.
 
-use super::{AnyFormulation, Planned, Written, planned};
+use crate::any::AnyFormulation;
 use crate::offload::CopyPhase;
 use crate::offload::nodes::Linked;
-use remat_instances::instance::Instance;
+use crate::written::{Planned, Written, planned};
+use remat_instances::Semantics;
+use remat_instances::instance::{HostLink, Instance};
 use remat_instances::plan::Plan;
-use remat_instances::schedule::{Schedule, Semantics};
+use remat_instances::schedule::Schedule;
 use remat_instances::simulate::{Replay, ReplayError};
 use remat_search::{Listener, Outcome, Settings, Solvable, SolveError};
 use std::sync::Arc;
@@ -14,7 +16,8 @@ use std::sync::Arc;
 ///
 /// ```
 /// use remat_formulations::offload::CopyPhase;
-/// use remat_formulations::solve::{AnyFormulation, AnySolvable, Frontier};
+/// use remat_formulations::AnyFormulation;
+/// use remat_formulations::solve::{AnySolvable, Frontier};
 /// use remat_formulations::{Budget, zoo};
 ///
 /// let instance = zoo::build(&"zoo:chain?n=6".parse()?)?;
@@ -57,6 +60,12 @@ impl AnySolvable {
     /// The instance as the program sees it.
     pub fn instance(&self) -> &Arc<Instance> {
         self.formulation().instance()
+    }
+
+    /// The link that plans may copy over.
+    pub fn link(&self) -> Option<&HostLink> {
+        let link = self.instance().host_link();
+        link.filter(|_| self.is_linked())
     }
 
     /// Returns whether plans may copy to the host.

@@ -3,14 +3,12 @@
 //! | module | concept |
 //! |---|---|
 //! | `front`, `extras` | [`Solve`]: what is asked for, and the searches that it needs |
-//! | `solution`, `written` | [`Solution`]: the one answer, with the plan as it is written |
+//! | `solution` | [`Solution`]: the one answer |
 //! | `frontier` | [`Frontier`]: one budget after another |
 //! | `batch` | [`MaxBatch`]: the largest batch within a budget and a bounded cost |
 //! | `compare`, `rows` | [`Baselines`]: the known strategies beside ours, and those that copy |
 //! | `linkable` | [`AnySolvable`]: formulations with a link and without, as one type |
-//! | `any` | [`AnyFormulation`]: the formulation that suits an instance |
 
-mod any;
 mod batch;
 mod compare;
 mod extras;
@@ -19,13 +17,10 @@ mod frontier;
 mod linkable;
 mod rows;
 mod solution;
-mod written;
 
-pub use any::AnyFormulation;
 pub use batch::{Answer, Largest, MaxBatch, ask_baseline, ask_compared, cost_cap};
 pub use compare::{Baselines, Compared};
 pub use front::Solve;
 pub use frontier::{Frontier, FrontierPoint};
 pub use linkable::{AnyPlan, AnySolvable};
-pub use solution::{CopyChoice, OrderChoice, Solution};
-pub use written::{NoPlan, Planned, Written, planned};
+pub use solution::{CopyChoice, Solution};

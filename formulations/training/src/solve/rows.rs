@@ -3,8 +3,8 @@
 use super::{AnyPlan, Compared};
 use crate::offload::chain::{ChainTuning, NodePlan, Row, chain_plans_tuned};
 use crate::offload::nodes::{Linked, layer_fractions};
+use remat_instances::Semantics;
 use remat_instances::budget::format_bytes;
-use remat_instances::schedule::Semantics;
 
 /// Rows of chains that are shown beside the known strategies: rotor is one of those.
 const ROWS: [Row; 5] = [

@@ -1,7 +1,9 @@
 //! The answer of a solve, the same for every program and option: what doors print.
 
-use super::{AnyFormulation, NoPlan, Planned, Written};
-use remat_instances::instance::{Instance, NodeId};
+use crate::any::AnyFormulation;
+use crate::reorder::OrderChoice;
+use crate::written::{NoPlan, Planned, Written};
+use remat_instances::instance::Instance;
 use remat_instances::plan::PlanDocument;
 use remat_instances::schedule::Schedule;
 use remat_instances::simulate::Replay;
@@ -25,28 +27,6 @@ pub struct Solution {
     pub(super) order: Option<OrderChoice>,
     pub(super) copies: Option<CopyChoice>,
     pub(super) addresses: Option<Result<PlacedPlan, PlacePlanError>>,
-}
-
-/// The order of first computations that a solve has chosen.
-#[derive(Clone, Debug)]
-pub struct OrderChoice {
-    /// The instance in that order; the schedule is one of it.
-    pub instance: Arc<Instance>,
-    /// Node `k` of `instance` is node `order[k]` of the instance that was given.
-    pub order: Vec<NodeId>,
-    /// No plan costs less, whatever its order.
-    pub any_order_bound: u64,
-    /// Cost of the best schedule that was found in the order given.
-    pub given_cost: Option<u64>,
-    /// Orders that were judged.
-    pub orders: u64,
-}
-
-impl OrderChoice {
-    /// Returns whether it is the order that was given.
-    pub fn is_given(&self) -> bool {
-        self.order.is_sorted()
-    }
 }
 
 /// What copies to the host are compared with.

@@ -437,7 +437,7 @@ mod tests {
             assert_eq!(keys(&schema, pointer), known(text));
         }
         let maximum = schema.pointer("/$defs/size/maximum").unwrap();
-        assert_eq!(*maximum, crate::instance::LARGEST_VALUE);
+        assert_eq!(*maximum, crate::number::LARGEST_VALUE);
     }
 
     #[test]

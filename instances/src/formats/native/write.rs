@@ -122,8 +122,7 @@ fn written_node<'a>(node: &'a Node, fixed_bytes: u64, plain: &[NodeId]) -> NodeT
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::instance::InstanceData;
-    use crate::instance::{Duplex, HostLink, InPlace};
+    use crate::instance::{Duplex, HostLink, InPlace, InstanceData};
     use crate::read_bytes;
     use proptest::prelude::*;
 
@@ -141,7 +140,7 @@ mod tests {
         prop_oneof![
             Just(0),
             1..1000u64,
-            Just(crate::instance::LARGEST_VALUE >> 10)
+            Just(crate::number::LARGEST_VALUE >> 10)
         ]
     }
 

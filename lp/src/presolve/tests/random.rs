@@ -185,7 +185,7 @@ fn agree(model: &Arc<Model>, settings: &PresolveSettings) -> Result<bool, String
             (a, b) => return Err(format!("reduced {a:?}, direct {b:?}")),
         },
     }
-    let solved = solve(
+    let solved = crate::solve(
         model,
         &Settings::default(),
         &Limits::default(),

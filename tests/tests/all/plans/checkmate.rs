@@ -3,9 +3,9 @@
 use super::graphs::{scheduled, wasteful};
 use proptest::prelude::*;
 use remat_instances::instance::{Instance, NodeId};
-use remat_instances::plan::{Plan, Register, Semantics, Step};
+use remat_instances::plan::{Plan, Register, Step};
 use remat_instances::schedule::CheckmateSchedule;
-use remat_instances::simulate;
+use remat_instances::{Semantics, simulate};
 use std::collections::BTreeMap;
 
 /// Algorithm 1 to the letter, without moving deallocations: memory as `U` counts it. A tensor that

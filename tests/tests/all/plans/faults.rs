@@ -2,8 +2,9 @@
 
 use super::graphs::{ids, instance};
 use super::monet::{monet_instance, monet_schedule};
+use remat_instances::Semantics;
 use remat_instances::instance::{Node, NodeId};
-use remat_instances::plan::{Plan, Register, Semantics, Step};
+use remat_instances::plan::{Plan, Register, Step};
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate::{self, ReplayError, StepFault};
 

@@ -1,10 +1,9 @@
 //! Fixed memory that an instance states smaller behind a node that needs more.
 
 use super::graphs::{ids, instance};
-use remat_formulations::solve::AnyFormulation;
+use remat_formulations::AnyFormulation;
 use remat_instances::instance::{Node, passing_in_plain_order};
-use remat_instances::schedule::Semantics;
-use remat_instances::simulate;
+use remat_instances::{Semantics, simulate};
 use remat_search::{Settings, Solvable, Status};
 use remat_tests::graphs::Numbers;
 use remat_tests::monet_optimum;

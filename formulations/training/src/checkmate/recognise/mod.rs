@@ -146,7 +146,7 @@ pub(crate) fn recognise_beside(
         integers_below(&prices)
     })?;
     let capacity = read.capacity * memory_scale;
-    if !(0.0..=remat_instances::instance::LARGEST_VALUE as f64).contains(&capacity) {
+    if !(0.0..=remat_instances::number::LARGEST_VALUE as f64).contains(&capacity) {
         return None;
     }
     // A capacity between two integers holds as much as the lower one.

@@ -2,8 +2,8 @@
 
 use super::signature::fixed_growth;
 use super::{ENDS, Layout};
+use remat_instances::Semantics;
 use remat_instances::instance::{Instance, InstanceData, Node, NodeId, NodeKind};
-use remat_instances::schedule::Semantics;
 
 /// The network with the layers of a smaller layout of the same stacks, as a program of some
 /// semantics sees it: the middle ones go, and so does what they add to the fixed memory. `None`

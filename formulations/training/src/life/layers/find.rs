@@ -3,8 +3,8 @@
 use super::repeats::{LEAST_LAYERS, Run, runs};
 use super::signature::{kinds, references};
 use super::{ENDS, Kind, Layout, Place, Stack};
+use remat_instances::Semantics;
 use remat_instances::instance::{Instance, NodeId};
-use remat_instances::schedule::Semantics;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,8 +1,8 @@
 //! The layout of an instance, looked for when it is first asked for.
 
 use super::{Layout, find};
+use remat_instances::Semantics;
 use remat_instances::instance::Instance;
-use remat_instances::schedule::Semantics;
 use std::sync::{Arc, OnceLock};
 
 /// A layout, once it was looked for.

@@ -1,8 +1,8 @@
 //! Interface of a program whose root of many layers starts from that of a few.
 
 use super::map::Beside;
+use remat_instances::Semantics;
 use remat_instances::instance::Instance;
-use remat_instances::schedule::Semantics;
 use remat_search::Formulation;
 use remat_solver::price::Program;
 use std::sync::Arc;

@@ -3,8 +3,8 @@
 //! Checkmate's program sees the first implementation alone; MONeT's sees all of them, the option to
 //! run in place, the tensors that pass, and what a node adds to the fixed memory.
 
+use remat_instances::Semantics;
 use remat_instances::instance::{Instance, Node, NodeId, NodeKind};
-use remat_instances::schedule::Semantics;
 use std::collections::HashMap;
 
 /// Costs of the first run and of another, workspaces of both, and the number of inputs.

@@ -20,8 +20,9 @@ use super::{MonetFormulation, anneal::MonetLandscape};
 use crate::life::Stretch;
 use crate::life::layers::{Beside, Layered};
 use origin::Origin;
+use remat_instances::Semantics;
 use remat_instances::instance::Instance;
-use remat_instances::schedule::{BitMatrix, MonetSchedule, Semantics};
+use remat_instances::schedule::{BitMatrix, MonetSchedule};
 use std::sync::Arc;
 
 impl Layered for MonetGraph {

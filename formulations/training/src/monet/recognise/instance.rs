@@ -4,9 +4,10 @@ use super::light::Light;
 use super::memory::Memory;
 use super::roles::{ForwardRoles, Roles};
 use remat_instances::instance::{
-    CostUnit, Implementation, InPlace, Instance, InstanceData, LARGEST_VALUE, Node, NodeId,
-    NodeKind, passing_in_plain_order,
+    CostUnit, Implementation, InPlace, Instance, InstanceData, Node, NodeId, NodeKind,
+    passing_in_plain_order,
 };
+use remat_instances::number::LARGEST_VALUE;
 use remat_instances::schedule::ALGORITHM_PREFIX;
 use remat_search::recognise::integers;
 

@@ -9,9 +9,10 @@ use super::model::{Link, LinkedChain};
 use super::sequence::{Action, Move, SequenceError, Step, Walk};
 
 /// When the memory of a value that leaves is free.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Default, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Release {
     /// When its copy is complete: what a machine does.
+    #[default]
     AtOnce,
     /// Byte by byte as it is sent: POFO's assumption.
     Continuous,

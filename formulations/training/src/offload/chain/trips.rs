@@ -10,8 +10,9 @@
 //! - a copy back is asked for as early as memory allows. What is read first comes first, so a value
 //!   that is there early takes nothing from one behind it.
 
+use remat_instances::Semantics;
 use remat_instances::instance::{CopyTimes, Instance, NodeId};
-use remat_instances::plan::{HostBuffer, Plan, Register, Semantics, Step};
+use remat_instances::plan::{HostBuffer, Plan, Register, Step};
 
 /// A value: the output of one computation.
 struct Value {

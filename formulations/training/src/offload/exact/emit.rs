@@ -3,8 +3,9 @@
 use super::label::{Action, Label};
 use super::problem::Problem;
 use super::set::{Set, has, members};
+use remat_instances::Semantics;
 use remat_instances::instance::{Instance, NodeId};
-use remat_instances::plan::{HostBuffer, Plan, Register, Semantics, Step};
+use remat_instances::plan::{HostBuffer, Plan, Register, Step};
 
 /// The plan that a label ends, without copies to the host that never come back.
 pub(super) fn plan_of(instance: &Instance, p: &Problem, labels: &[Label], number: u32) -> Plan {

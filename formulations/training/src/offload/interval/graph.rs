@@ -4,8 +4,8 @@ use super::ways::{self, Ways};
 use crate::bound::largest_working_set;
 use crate::checkmate::CheckmateGraph;
 use crate::offload::CopyPhase;
+use remat_instances::Semantics;
 use remat_instances::instance::{Duplex, Instance, NodeId};
-use remat_instances::schedule::Semantics;
 use std::ops::Range;
 
 /// Checkmate's graph, and what a link may do with its tensors. Times of copies are counted in units

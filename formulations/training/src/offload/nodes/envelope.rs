@@ -14,12 +14,12 @@
 use crate::checkmate::CheckmateGraph;
 use crate::offload::CopyPhase;
 use crate::offload::interval::write_link;
+use remat_instances::Semantics;
 use remat_instances::instance::{
     CopyTimes, Implementation, Instance, InstanceData, Node, NodeId, NodeKind, StructureError,
     passing_in_plain_order,
 };
 use remat_instances::plan::{Plan, Step};
-use remat_instances::schedule::Semantics;
 use remat_search::BoundProof;
 use std::fmt::Write;
 

@@ -15,12 +15,14 @@ use super::outcome::{
 };
 use super::settings::OffloadTuning;
 use super::stages::Stages;
+use crate::any::AnyFormulation;
 use crate::offload::{CopyPhase, Release};
-use crate::solve::{AnyFormulation, planned};
+use crate::written::planned;
 use choosing::Candidate;
+use remat_instances::Semantics;
 use remat_instances::instance::{CopyTimes, Instance};
 use remat_instances::plan::{Plan, PlanDocument};
-use remat_instances::schedule::{Schedule, Semantics};
+use remat_instances::schedule::Schedule;
 use remat_instances::simulate::{self, Replay};
 use remat_search::{
     BoundProof, Listener, Outcome, Settings, Solvable, SolveError, Watch, relative_gap,
@@ -39,7 +41,7 @@ use std::time::{Duration, Instant};
 ///
 /// ```
 /// use remat_formulations::offload::nodes::Offload;
-/// use remat_formulations::solve::AnyFormulation;
+/// use remat_formulations::AnyFormulation;
 /// use remat_formulations::zoo;
 ///
 /// let instance = zoo::build(&"zoo:chain?n=6".parse()?)?;

@@ -2,8 +2,8 @@
 
 use super::front::{Offload, too_small};
 use super::settings::OffloadTuning;
+use crate::any::AnyFormulation;
 use crate::offload::CopyPhase;
-use crate::solve::AnyFormulation;
 use remat_instances::plan::Plan;
 use remat_instances::simulate::{Replay, ReplayError};
 use remat_search::{Listener, Outcome, Settings, Solvable, SolveError};
@@ -13,7 +13,8 @@ use remat_search::{Listener, Outcome, Settings, Solvable, SolveError};
 /// ```
 /// use remat_formulations::offload::CopyPhase;
 /// use remat_formulations::offload::nodes::Linked;
-/// use remat_formulations::solve::{AnyFormulation, Solve};
+/// use remat_formulations::AnyFormulation;
+/// use remat_formulations::solve::Solve;
 /// use remat_formulations::{Budget, zoo};
 ///
 /// let instance = zoo::build(&"zoo:chain?n=6".parse()?)?;

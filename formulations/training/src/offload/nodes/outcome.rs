@@ -1,6 +1,6 @@
 //! Outcomes of a solve with a link.
 
-use crate::solve::NoPlan;
+use crate::written::NoPlan;
 use remat_instances::instance::Instance;
 use remat_instances::plan::PlanDocument;
 use remat_search::Outcome;

@@ -4,7 +4,7 @@ use super::super::envelope::{Envelope, Enveloped};
 use super::Searching;
 use crate::bound::largest_working_set;
 use crate::offload::{CopyPhase, interval};
-use remat_instances::schedule::Semantics;
+use remat_instances::Semantics;
 use remat_search::{BoundProof, SolveError};
 
 impl Searching<'_> {

@@ -7,8 +7,7 @@ use crate::offload::nodes::emit::emit;
 use crate::offload::nodes::sequence::Sequence;
 use remat_instances::instance::Implementation;
 use remat_instances::plan::{Computation, Plan};
-use remat_instances::schedule::Semantics;
-use remat_instances::simulate;
+use remat_instances::{Semantics, simulate};
 use remat_search::SolveError;
 
 impl Searching<'_> {

@@ -3,13 +3,13 @@
 use super::super::envelope::Envelope;
 use super::super::sequence::Sequence;
 use super::Searching;
+use crate::any::AnyFormulation;
 use crate::bound::largest_working_set;
 use crate::offload::chain::{ChainTuning, chain_plans_tuned};
 use crate::offload::exact::{ExactOutcome, ExactSearch, ExactSettings};
-use crate::solve::AnyFormulation;
+use remat_instances::Semantics;
 use remat_instances::instance::{Implementation, Instance, NodeId};
 use remat_instances::plan::Plan;
-use remat_instances::schedule::Semantics;
 use remat_search::{Settings, Solvable, SolveError};
 
 impl Searching<'_> {

@@ -1,10 +1,10 @@
 //! Plans of the first implementation of each node, as Checkmate's program has them.
 
 use super::{Offload, Searching};
-use crate::solve::AnyFormulation;
+use crate::any::AnyFormulation;
+use remat_instances::Semantics;
 use remat_instances::instance::NodeId;
 use remat_instances::plan::{Plan, Step};
-use remat_instances::schedule::Semantics;
 use remat_search::SolveError;
 
 impl Searching<'_> {

@@ -3,8 +3,9 @@
 use super::Searching;
 use crate::monet;
 use crate::offload::interval::{self, LinkGraph, ProofLimits};
+use remat_instances::Semantics;
 use remat_instances::plan::Plan;
-use remat_instances::schedule::{BitMatrix, CheckmateSchedule, MonetSchedule, Schedule, Semantics};
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule, MonetSchedule, Schedule};
 use remat_search::SolveError;
 
 impl Searching<'_> {

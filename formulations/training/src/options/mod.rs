@@ -1,0 +1,443 @@
+//! Options of a solve, each declared once: every door takes them under these names, as texts.
+//!
+//! The command line makes its arguments of [`OPTIONS`], Python reads its keyword arguments by it,
+//! and C its pairs of names and values.
+//!
+//! ```
+//! use remat_formulations::options::SolveOptions;
+//! use remat_formulations::{Budget, Solve, zoo};
+//!
+//! let mut options = SolveOptions::default();
+//! options.set("gap", "1%")?;
+//! options.set("reorder", "true")?;
+//! let instance = zoo::build(&"zoo:chain?n=9".parse()?)?;
+//! let formulation = options.applied(&instance)?;
+//! let solve = Solve::of(formulation, Budget::Percent(70.0)).options(&options);
+//! let solution = solve.run()?;
+//! assert!(solution.objective()? >= solution.bound);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod values;
+
+pub use values::{
+    parse_alignment, parse_duration, parse_gap, parse_latency, parse_link, parse_size,
+};
+
+use crate::any::AnyFormulation;
+use crate::offload::{CopyPhase, Release};
+use remat_instances::Semantics;
+use remat_instances::instance::{Duplex, Instance, LinkChoice, LinkRequest, LinkRequestError};
+use remat_search::{Effort, Settings, SolveError};
+use std::time::Duration;
+
+/// Threads and lanes at most.
+const MOST_THREADS: u64 = 1024;
+
+/// Options that a command or a function has all of, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// The time limit.
+    Limit,
+    /// How far a search goes.
+    Search,
+    /// Threads and the seed.
+    Workers,
+    /// The formulation.
+    Program,
+    /// The link to host memory.
+    Link,
+    /// The times at which the link is used.
+    Phase,
+    /// The memory of what is on its way.
+    Release,
+    /// The order of first computations.
+    Order,
+    /// Addresses.
+    Addresses,
+}
+
+impl Group {
+    /// The group in a set of groups.
+    pub const fn bit(self) -> u32 {
+        1 << self as u32
+    }
+
+    /// Title of the group for readers.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Group::Limit | Group::Search | Group::Workers => "Search",
+            Group::Program => "Formulation",
+            Group::Link | Group::Phase | Group::Release => "Copies to host memory",
+            Group::Order | Group::Addresses => "Order and addresses",
+        }
+    }
+}
+
+/// Form of an option's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// On or off: `true` or `false`.
+    Switch,
+    /// One of these words, each with its meaning.
+    Word(&'static [(&'static str, &'static str)]),
+    /// A whole number from 0 to this one.
+    Whole(u64),
+    /// A time.
+    Time,
+    /// A fraction or a percentage.
+    Fraction,
+    /// A size in bytes, with or without a unit.
+    Size,
+    /// A link.
+    Link,
+}
+
+/// An option of a solve.
+pub struct SolveOption {
+    /// Its name, words joined by `_`.
+    pub name: &'static str,
+    /// Its group.
+    pub group: Group,
+    /// Form of its value.
+    pub form: Form,
+    /// What it does, and its default.
+    pub help: &'static str,
+    set: fn(&mut SolveOptions, &str) -> Result<(), String>,
+    is_default: fn(&SolveOptions) -> bool,
+}
+
+impl SolveOption {
+    /// Reads a value into options.
+    ///
+    /// # Errors
+    /// What is wrong with the text, and what would be right.
+    pub fn set(&self, options: &mut SolveOptions, text: &str) -> Result<(), String> {
+        (self.set)(options, text)
+    }
+
+    /// The option that this one means nothing without.
+    pub fn needs(&self) -> Option<&'static str> {
+        let of_link = matches!(self.group, Group::Link | Group::Phase | Group::Release);
+        (of_link && self.name != "offload").then_some("offload")
+    }
+}
+
+/// Reason why options make no sense.
+#[derive(Debug, thiserror::Error)]
+pub enum OptionError {
+    /// There is no option of this name.
+    #[error("there is no option {name:?}; there are {}", names())]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// A value makes no sense.
+    #[error("{name}: {problem}")]
+    Value {
+        /// The option.
+        name: &'static str,
+        /// What is wrong, and what would be right.
+        problem: String,
+    },
+    /// An option means nothing without another one.
+    #[error("{name} needs {needs}")]
+    Alone {
+        /// The option.
+        name: &'static str,
+        /// The other one.
+        needs: &'static str,
+    },
+    /// The instance cannot have the link that was asked for.
+    #[error("offload: {0}")]
+    Link(#[from] LinkRequestError),
+    /// The formulation does not apply to the instance.
+    #[error(transparent)]
+    Formulation(#[from] SolveError),
+}
+
+fn names() -> String {
+    let names: Vec<&str> = OPTIONS.iter().map(|option| option.name).collect();
+    names.join(", ")
+}
+
+macro_rules! declare {
+    ($( $(#[doc = $doc:literal])+ $name:ident: $type:ty, $group:ident, $form:expr, $read:expr; )+) => {
+        /// Options of a solve: defaults, and what was set.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct SolveOptions {
+            $( $(#[doc = $doc])+ pub $name: $type, )+
+        }
+
+        /// All options, in the order in which they are shown.
+        pub static OPTIONS: &[SolveOption] = &[$(
+            SolveOption {
+                name: stringify!($name),
+                group: Group::$group,
+                form: $form,
+                help: concat!($($doc),+),
+                set: |options, text| {
+                    let read: fn(&str) -> Result<$type, String> = $read;
+                    options.$name = read(text)?;
+                    Ok(())
+                },
+                is_default: |options| options.$name == <$type>::default(),
+            },
+        )+];
+    };
+}
+
+declare! {
+    /// End a solve after this time: seconds, or with a unit (90s, 10m, 2h). Without it the work is
+    /// fixed
+    time_limit: Option<Duration>, Limit, Form::Time, |text| parse_duration(text).map(Some);
+    /// Relative gap between cost and bound at which to end, optimal: a fraction or a percentage
+    /// [default: 0.01%; a solve with a time limit then goes on for four times as long again, at
+    /// most for half of the limit, for what is better still]
+    gap: Option<f64>, Search, Form::Fraction, |text| parse_gap(text).map(Some);
+    /// Work of a solve without a time limit [default: full]
+    effort: Effort, Search, Form::Word(&EFFORTS), |text| text.parse();
+    /// Nodes of the tree solved side by side; changes the tree. 0 for four, and with a time limit
+    /// for one per thread if those are more [default: 0]
+    lanes: usize, Search, Form::Whole(MOST_THREADS), threads;
+    /// Worker threads; 0 for one per core [default: 0]
+    threads: usize, Workers, Form::Whole(MOST_THREADS), threads;
+    /// Seed of all random choices [default: 0]
+    seed: u64, Workers, Form::Whole(u64::MAX), |text| whole(text, u64::MAX);
+    /// Integer program whose semantics hold [default: monet where the instance offers choices that
+    /// only it knows, else checkmate]
+    formulation: Option<Semantics>, Program, Form::Word(&FORMULATIONS), semantics;
+    /// Link that tensors are copied to host memory and back over: on (the instance's own
+    /// host_link), pcie3, pcie4, pcie5, gh200, gb300 (12, 25, 52, 170 and 411, 193 and 211 GB/s), a
+    /// speed such as 12GB/s, or one to the host and one from it: 24GB/s,50GB/s
+    offload: Option<LinkChoice>, Link, Form::Link, |text| parse_link(text).map(Some);
+    /// Host memory for copies: bytes or an amount (64GiB) [default: that of the link, where it has
+    /// a limit]
+    host_memory: Option<u64>, Link, Form::Size, |text| parse_size(text).map(Some);
+    /// Time of every copy, whatever its size, with a unit: 500ns, 10us, 1ms [default: that of the
+    /// link, 0 for a link by name or speed]
+    link_latency: Option<u64>, Link, Form::Time, |text| parse_latency(text).map(Some);
+    /// Copies to the host and from it at the same time, or not [default: that of the link, full for
+    /// a link by name or speed]
+    duplex: Option<Duplex>, Link, Form::Word(&DUPLEXES), duplex;
+    /// Copies at any time, or to the host before the loss and back after it [default: any]
+    offload_phase: CopyPhase, Phase, Form::Word(&PHASES), phase;
+    /// Memory of what is being copied, as the bound assumes it; plans are always those of a machine
+    /// [default: at-once]
+    offload_release: Release, Release, Form::Word(&RELEASES), release;
+    /// Choose the order of first computations, too, for this budget: the time limit is shared out,
+    /// without one the work is up to three times that of a solve, beside the search of orders
+    reorder: bool, Order, Form::Switch, switch;
+    /// Give everything that the plan takes an offset in one arena, as small as it can be
+    addresses: bool, Addresses, Form::Switch, switch;
+    /// Number of bytes that offsets are multiples of, a power of two; the plan has addresses then
+    /// [default: as the sizes suggest: 512 where that costs nothing, less where it would cost more
+    /// than a thousandth]
+    alignment: Option<u64>, Addresses, Form::Size, |text| parse_alignment(text).map(Some);
+}
+
+static EFFORTS: [(&str, &str); 2] = [
+    ("full", "What rounds, iterations and nodes allow: minutes"),
+    ("quick", "A small share of it: seconds"),
+];
+static FORMULATIONS: [(&str, &str); 2] = [
+    (
+        "checkmate",
+        "One implementation of each node, recomputed in any stage (Jain et al., MLSys 2020)",
+    ),
+    (
+        "monet",
+        "Implementations, masks and in-place operators are chosen too (Shah et al., ICLR 2021)",
+    ),
+];
+static DUPLEXES: [(&str, &str); 2] = [
+    ("full", "Both directions at the same time"),
+    ("half", "One copy at a time"),
+];
+static PHASES: [(&str, &str); 2] = [
+    ("any", "To the host and back at any time"),
+    (
+        "loss",
+        "To the host before the loss ends, back only after it",
+    ),
+];
+static RELEASES: [(&str, &str); 2] = [
+    (
+        "at-once",
+        "Free when the copy to the host is complete, in use when the one back begins: a machine",
+    ),
+    (
+        "continuous",
+        "Free byte by byte as it is sent, in use byte by byte as it comes: POFO's assumption",
+    ),
+];
+
+fn semantics(text: &str) -> Result<Option<Semantics>, String> {
+    let read = text.parse::<Semantics>();
+    read.map(Some).map_err(|e| e.to_string())
+}
+
+fn duplex(text: &str) -> Result<Option<Duplex>, String> {
+    word(text, [("full", Duplex::Full), ("half", Duplex::Half)]).map(Some)
+}
+
+fn phase(text: &str) -> Result<CopyPhase, String> {
+    word(text, [("any", CopyPhase::Any), ("loss", CopyPhase::Loss)])
+}
+
+fn release(text: &str) -> Result<Release, String> {
+    let at_once = ("at-once", Release::AtOnce);
+    word(text, [at_once, ("continuous", Release::Continuous)])
+}
+
+fn switch(text: &str) -> Result<bool, String> {
+    word(text, [("true", true), ("false", false)])
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    whole(text, MOST_THREADS).map(|count| count as usize)
+}
+
+fn whole(text: &str, most: u64) -> Result<u64, String> {
+    let read = text.trim().parse::<u64>().ok();
+    let read = read.filter(|number| *number <= most);
+    read.ok_or_else(|| format!("write a whole number from 0 to {most}, not {text:?}"))
+}
+
+/// The value of a word.
+fn word<T: Copy>(text: &str, words: [(&str, T); 2]) -> Result<T, String> {
+    let found = words.iter().find(|(known, _)| *known == text);
+    found.map(|(_, value)| *value).ok_or_else(|| {
+        let [(one, _), (other, _)] = words;
+        format!("{text:?} is none of its values; write {one} or {other}")
+    })
+}
+
+impl SolveOptions {
+    /// Sets the option of a name to the value of a text.
+    ///
+    /// # Errors
+    /// [`OptionError`] names the option, and says what would be right.
+    pub fn set(&mut self, name: &str, text: &str) -> Result<(), OptionError> {
+        let found = OPTIONS.iter().find(|option| option.name == name);
+        let option = found.ok_or_else(|| OptionError::Unknown { name: name.into() })?;
+        option
+            .set(self, text)
+            .map_err(|problem| OptionError::Value {
+                name: option.name,
+                problem,
+            })
+    }
+
+    /// Checks that no option is set that means nothing without another one.
+    ///
+    /// # Errors
+    /// [`OptionError::Alone`].
+    pub fn check(&self) -> Result<(), OptionError> {
+        let is_set = |option: &SolveOption| !(option.is_default)(self);
+        let needed = |name| OPTIONS.iter().any(|o| o.name == name && is_set(o));
+        for option in OPTIONS.iter().filter(|option| is_set(option)) {
+            if let Some(needs) = option.needs()
+                && !needed(needs)
+            {
+                return Err(OptionError::Alone {
+                    name: option.name,
+                    needs,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Settings of the search.
+    pub fn settings(&self) -> Settings {
+        let settings = Settings {
+            time_limit: self.time_limit,
+            effort: self.effort,
+            lanes: self.lanes,
+            threads: self.threads,
+            seed: self.seed,
+            ..Settings::default()
+        };
+        match self.gap {
+            Some(gap) => settings.with_gap(gap),
+            None => settings,
+        }
+    }
+
+    /// The link that was asked for.
+    pub fn link(&self) -> Option<LinkRequest> {
+        self.offload.as_ref().map(|choice| LinkRequest {
+            choice: choice.clone(),
+            host_memory_bytes: self.host_memory,
+            latency_ns: self.link_latency,
+            duplex: self.duplex,
+        })
+    }
+
+    /// The instance with the link that was asked for; `None` where none was.
+    ///
+    /// # Errors
+    /// [`LinkRequestError`].
+    pub fn linked(&self, instance: &Instance) -> Result<Option<Instance>, LinkRequestError> {
+        self.link().map(|link| link.applied(instance)).transpose()
+    }
+
+    /// The times at which copies are made, where a link was asked for.
+    pub fn copies(&self) -> Option<CopyPhase> {
+        self.offload.as_ref().map(|_| self.offload_phase)
+    }
+
+    /// Returns whether the plan is to have addresses.
+    pub fn has_addresses(&self) -> bool {
+        self.addresses || self.alignment.is_some()
+    }
+
+    /// The formulation that was asked for, or the one that suits the instance, which has the link
+    /// that was asked for.
+    ///
+    /// # Errors
+    /// [`OptionError`].
+    pub fn applied(&self, instance: &Instance) -> Result<AnyFormulation, OptionError> {
+        self.check()?;
+        let linked = self.linked(instance)?;
+        let instance = linked.as_ref().unwrap_or(instance);
+        Ok(match self.formulation {
+            None => AnyFormulation::suiting(instance),
+            Some(semantics) => AnyFormulation::of(instance, semantics)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_reads_each_of_its_words_and_no_other() {
+        for option in OPTIONS {
+            let mut options = SolveOptions::default();
+            assert!((option.is_default)(&options), "{}", option.name);
+            if let Form::Word(words) = option.form {
+                for (word, _) in words {
+                    options.set(option.name, word).unwrap();
+                }
+            }
+            let wrong = options.set(option.name, "\u{1}").unwrap_err();
+            assert!(wrong.to_string().starts_with(option.name), "{wrong}");
+            assert!(!option.help.trim().ends_with('.'), "{}", option.name);
+        }
+    }
+
+    #[test]
+    fn options_of_the_link_need_one() {
+        let mut options = SolveOptions::default();
+        options.set("duplex", "half").unwrap();
+        let alone = options.check().unwrap_err().to_string();
+        assert_eq!(alone, "duplex needs offload");
+        options.set("offload", "pcie4").unwrap();
+        options.check().unwrap();
+        let unknown = options.set("colour", "red").unwrap_err().to_string();
+        assert!(unknown.contains("time_limit, gap"), "{unknown}");
+    }
+}

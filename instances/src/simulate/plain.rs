@@ -1,0 +1,44 @@
+//! The step without recomputation, replayed.
+
+use super::{Replay, ReplayError};
+use crate::instance::Instance;
+use crate::plain::Plain;
+use crate::schedule::{CheckmateSchedule, Schedule};
+use crate::semantics::Semantics;
+
+impl Plain<'_> {
+    /// The step as a schedule.
+    ///
+    /// # Errors
+    /// [`ReplayError::NoLoss`] for an instance without a loss under MONeT's semantics.
+    pub fn schedule(&self) -> Result<Schedule, ReplayError> {
+        match self.semantics {
+            Semantics::Checkmate => {
+                let all = CheckmateSchedule::checkpoint_all(self.instance);
+                Ok(Schedule::Checkmate(all))
+            }
+            Semantics::Monet => {
+                let plain = self.monet_schedule().ok_or(ReplayError::NoLoss)?;
+                Ok(Schedule::Monet(plain))
+            }
+        }
+    }
+}
+
+impl Instance {
+    /// The schedule without recomputation ([`Plain`]).
+    ///
+    /// # Errors
+    /// [`ReplayError::NoLoss`] for an instance without a loss under MONeT's semantics.
+    pub fn without_recomputation(&self, semantics: Semantics) -> Result<Schedule, ReplayError> {
+        Plain::of(self, semantics).schedule()
+    }
+
+    /// Replays that schedule: percentages of a budget are of its peak.
+    ///
+    /// # Errors
+    /// As [`Instance::without_recomputation`].
+    pub fn plain_replay(&self, semantics: Semantics) -> Result<Replay, ReplayError> {
+        self.without_recomputation(semantics)?.replay(self)
+    }
+}

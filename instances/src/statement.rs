@@ -1,0 +1,117 @@
+//! Statements, and plans as lists of them.
+
+use crate::instance::NodeId;
+use crate::semantics::Semantics;
+use std::fmt;
+
+/// A virtual register: a buffer that holds one tensor at a time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Register(pub u32);
+
+impl fmt::Display for Register {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "%{}", self.0)
+    }
+}
+
+/// A buffer in host memory, which holds the copy of one tensor.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct HostBuffer(pub u32);
+
+impl fmt::Display for HostBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "@{}", self.0)
+    }
+}
+
+/// One statement of a plan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// Reserves a register with room for the output of `node`.
+    Allocate {
+        /// The register.
+        register: Register,
+        /// The node whose output it will hold.
+        node: NodeId,
+    },
+    /// Runs a node and puts its output into `register`. Where the register holds another tensor,
+    /// the node overwrites it in place.
+    Compute {
+        /// The node.
+        node: NodeId,
+        /// The register of its output.
+        register: Register,
+        /// Index into the node's implementations.
+        implementation: u16,
+    },
+    /// Frees a register.
+    Deallocate {
+        /// The register.
+        register: Register,
+    },
+    /// Takes a host buffer and starts a copy into it.
+    Offload {
+        /// The register that is copied.
+        register: Register,
+        /// The buffer.
+        buffer: HostBuffer,
+    },
+    /// Lets computations go on once the copy into a host buffer has ended.
+    Wait {
+        /// The buffer.
+        buffer: HostBuffer,
+    },
+    /// Starts a copy of a host buffer into a register that is allocated and empty.
+    Prefetch {
+        /// The buffer.
+        buffer: HostBuffer,
+        /// The register.
+        register: Register,
+    },
+    /// Frees a host buffer.
+    Release {
+        /// The buffer.
+        buffer: HostBuffer,
+    },
+}
+
+/// An executable program for one training step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Name of the instance it was made for.
+    pub instance: String,
+    /// Memory semantics.
+    pub semantics: Semantics,
+    /// The statements, in order.
+    pub steps: Vec<Step>,
+}
+
+impl Plan {
+    /// Returns whether the plan copies anything to the host.
+    pub fn has_copies(&self) -> bool {
+        self.first_copy().is_some()
+    }
+
+    /// Position of the first statement that copies a tensor to the host.
+    pub fn first_copy(&self) -> Option<usize> {
+        let mut steps = self.steps.iter();
+        steps.position(|step| matches!(step, Step::Offload { .. }))
+    }
+
+    /// Counts the computations of each node, by node index; `nodes` is the number of nodes of the
+    /// instance.
+    ///
+    /// Computations of nodes that the instance does not have are left out;
+    /// [`crate::simulate::plan`] reports them.
+    pub fn computations(&self, nodes: usize) -> Vec<u32> {
+        let mut count = vec![0; nodes];
+        for step in &self.steps {
+            if let Step::Compute { node, .. } = step
+                && let Some(entry) = count.get_mut(node.index())
+            {
+                *entry += 1;
+            }
+        }
+        count
+    }
+}

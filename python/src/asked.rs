@@ -1,0 +1,184 @@
+//! Options of a solve out of keyword arguments: those that the function has, by the one table of them.
+
+use crate::arguments::{duration, number_text};
+use crate::numbers::{whole_to, wrong_type};
+use crate::trouble::Trouble;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rayon::ThreadPool;
+use remat_formulations::AnyFormulation;
+use remat_formulations::options::{Form, Group, OPTIONS, OptionError, SolveOption, SolveOptions};
+use remat_formulations::solve::AnySolvable;
+use remat_instances::Instance;
+use remat_search::SolveError;
+use remat_solver::threads::pool as pool_of;
+
+/// The time limit, threads and the seed.
+pub const LIMITS: u32 = Group::Limit.bit() | Group::Workers.bit();
+/// How far a search goes, and on which threads.
+pub const SEARCH: u32 = LIMITS | Group::Search.bit();
+/// The link to host memory, and when it is used.
+pub const COPIES: u32 = Group::Link.bit() | Group::Phase.bit();
+/// The formulation.
+pub const PROGRAM: u32 = Group::Program.bit();
+/// All that `solve` has.
+pub const ALL: u32 = u32::MAX;
+
+/// A value as the text that the option reads.
+fn text(option: &SolveOption, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    let name = option.name;
+    match option.form {
+        Form::Switch => match value.extract::<bool>() {
+            Ok(on) => Ok(on.to_string()),
+            Err(_) => Err(wrong_type(name, value, "True or False")),
+        },
+        Form::Word(words) => match value.extract::<String>() {
+            Ok(word) => Ok(word),
+            Err(_) => {
+                let quoted = words.iter().map(|(word, _)| format!("{word:?}"));
+                let right = quoted.collect::<Vec<_>>().join(" or ");
+                Err(wrong_type(name, value, right))
+            }
+        },
+        Form::Whole(most) => {
+            let right = format!("a whole number from 0 to {most}");
+            Ok(whole_to(name, value, most, &right)?.to_string())
+        }
+        // Numbers are seconds, whatever the unit of texts.
+        Form::Time => match value.extract::<String>() {
+            Ok(text) => Ok(text),
+            Err(_) => {
+                let time = duration(name, value)?;
+                Ok(format!("{}.{:09} s", time.as_secs(), time.subsec_nanos()))
+            }
+        },
+        Form::Fraction | Form::Size => match value.extract::<String>() {
+            Ok(text) => Ok(text),
+            Err(_) => number_text(value).ok_or_else(|| wrong_type(name, value, "a number or text")),
+        },
+        Form::Link => match value.extract::<String>() {
+            Ok(text) => Ok(text),
+            Err(_) => Err(wrong_type(name, value, "a link such as \"pcie4\"")),
+        },
+    }
+}
+
+/// The options of a function that has those of some groups, out of its keyword arguments.
+///
+/// # Errors
+/// `InvalidType` and `InvalidArgument` name the argument; `TypeError` for one that the function
+/// does not have.
+pub fn options(
+    function: &str,
+    groups: u32,
+    given: Option<&Bound<'_, PyDict>>,
+) -> PyResult<SolveOptions> {
+    let mut options = SolveOptions::default();
+    for (name, value) in given.into_iter().flatten() {
+        let name: String = name.extract()?;
+        let is_meant = |o: &&SolveOption| o.name == name && o.group.bit() & groups != 0;
+        let Some(option) = OPTIONS.iter().find(is_meant) else {
+            let words = format!("{function}() got an unexpected keyword argument '{name}'");
+            return Err(PyTypeError::new_err(words));
+        };
+        put(&mut options, option, &value)?;
+    }
+    options.check().map_err(Trouble::from)?;
+    Ok(options)
+}
+
+/// Options out of arguments of these names.
+///
+/// # Errors
+/// As [`options()`].
+pub fn values<const N: usize>(
+    given: [(&str, Option<&Bound<'_, PyAny>>); N],
+) -> PyResult<SolveOptions> {
+    let mut options = SolveOptions::default();
+    for (name, value) in given {
+        let option = OPTIONS.iter().find(|option| option.name == name);
+        if let (Some(option), Some(value)) = (option, value) {
+            put(&mut options, option, value)?;
+        }
+    }
+    Ok(options)
+}
+
+fn put(options: &mut SolveOptions, option: &SolveOption, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    if value.is_none() {
+        return Ok(());
+    }
+    let read = option.set(options, &text(option, value)?);
+    Ok(read.map_err(|problem| Trouble::argument(option.name, problem))?)
+}
+
+/// The instance with the link that was asked for, or as it is.
+///
+/// # Errors
+/// `InvalidArgument` for an instance that cannot have it.
+pub fn linked(options: &SolveOptions, instance: Instance) -> Result<Instance, Trouble> {
+    let linked = options.linked(&instance);
+    Ok(linked.map_err(OptionError::from)?.unwrap_or(instance))
+}
+
+/// The formulation that was asked for, or the one that suits an instance, with the copies that were
+/// asked for.
+///
+/// # Errors
+/// `InvalidArgument` where it does not apply to the instance.
+pub fn solvable(options: &SolveOptions, instance: &Instance) -> Result<AnySolvable, Trouble> {
+    let formulation = match options.formulation {
+        None => AnyFormulation::suiting(instance),
+        Some(semantics) => AnyFormulation::of(instance, semantics)?,
+    };
+    Ok(AnySolvable::of(formulation, options.copies()))
+}
+
+/// Threads for work beside a solve.
+///
+/// # Errors
+/// They cannot be started.
+pub fn pool(options: &SolveOptions) -> Result<ThreadPool, Trouble> {
+    let threads = options.threads;
+    let failed = |source| SolveError::Threads { threads, source };
+    Ok(pool_of(threads).map_err(failed)?)
+}
+
+impl From<OptionError> for Trouble {
+    fn from(error: OptionError) -> Self {
+        let words = error.to_string();
+        match error {
+            OptionError::Alone { name, .. } => Trouble::argument(name, "there is no link")
+                .remedy("name one, for example offload=\"pcie4\""),
+            OptionError::Value { name, problem } => Trouble::argument(name, problem),
+            OptionError::Link(e) => Trouble::argument("offload", &e).remedy(e.remedy()),
+            OptionError::Formulation(e) => Trouble::from(e),
+            OptionError::Unknown { .. } => Trouble::new("InvalidArgument", words),
+        }
+    }
+}
+
+/// The table of options: name, group, form, words of a choice, and what it does.
+#[pyfunction]
+pub fn options_table(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let row = |option: &SolveOption| {
+        let row = PyDict::new(py);
+        let (form, words) = match option.form {
+            Form::Word(words) => ("word", words.iter().map(|(word, _)| *word).collect()),
+            Form::Switch => ("switch", Vec::new()),
+            Form::Whole(_) => ("whole", Vec::new()),
+            Form::Time => ("time", Vec::new()),
+            Form::Fraction => ("fraction", Vec::new()),
+            Form::Size => ("size", Vec::new()),
+            Form::Link => ("link", Vec::new()),
+        };
+        row.set_item("name", option.name)?;
+        row.set_item("group", format!("{:?}", option.group).to_lowercase())?;
+        row.set_item("form", form)?;
+        row.set_item("words", words)?;
+        row.set_item("help", option.help.trim())?;
+        Ok(row)
+    };
+    OPTIONS.iter().map(row).collect()
+}

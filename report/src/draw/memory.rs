@@ -1,0 +1,444 @@
+//! Memory over the time of one training step, with the budget and, for comparison, the step without
+//! recomputation; of a plan that copies to the host, with the lanes of the link.
+
+use super::lanes::Lanes;
+use super::style::{self, Area, DrawError, Frame, GREY, Hover, INK, PALETTE, Words, failed, label};
+use crate as report;
+use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+use remat_instances::Semantics;
+use remat_instances::budget::format_bytes;
+use remat_instances::instance::{CostUnit, Instance, NodeId};
+use remat_instances::simulate::{Replay, TimelinePoint};
+
+/// Contents of the picture.
+pub struct MemoryPicture<'a> {
+    /// The instance, for names.
+    pub instance: &'a Instance,
+    /// Semantics of the plan.
+    pub semantics: Semantics,
+    /// The replay of the plan.
+    pub replay: &'a Replay,
+    /// The replay of the plan without recomputation, where it is another one.
+    pub plain: Option<&'a Replay>,
+    /// Memory as it was measured, at the same moments.
+    pub measured: Option<&'a [TimelinePoint]>,
+    /// The budget in bytes.
+    pub budget_bytes: Option<u64>,
+    /// Heading.
+    pub title: String,
+}
+
+/// Colour of what was measured.
+const MEASURED: RGBColor = PALETTE[3];
+/// Colour of times in which computations wait.
+const WAITING: RGBColor = PALETTE[6];
+const SIZE: (u32, u32) = (1180, 560);
+
+/// The picture as SVG text.
+///
+/// # Errors
+/// [`DrawError`].
+pub fn draw(picture: &MemoryPicture<'_>) -> Result<String, DrawError> {
+    let replay = picture.replay;
+    let unit = picture.instance.cost_unit();
+    let longest = picture
+        .plain
+        .map_or(replay.makespan, |p| p.makespan.max(replay.makespan));
+    let (scale, unit_name) = time_axis(longest, unit);
+    let highest = picture.plain.map_or(0, |p| p.peak_bytes);
+    let measured = picture.measured.unwrap_or_default().iter();
+    let highest = highest
+        .max(measured.map(|point| point.bytes).max().unwrap_or(0))
+        .max(replay.peak_bytes)
+        .max(picture.budget_bytes.unwrap_or(0));
+    let frame = Frame {
+        pixels: (84, 110, SIZE.0 as i32 - 30, SIZE.1 as i32 - 66),
+        x: (0.0, (longest as f64 / scale).max(f64::MIN_POSITIVE)),
+        y: (0.0, (report::gib(highest) * 1.08).max(f64::MIN_POSITIVE)),
+        root: false,
+    };
+    let lanes = Lanes::of(picture.instance, replay);
+    let mut explanation = format!(
+        "peak {} at {}, {:+.2}% cost over no recomputation",
+        format_bytes(replay.peak_bytes),
+        report::moment(picture.instance, replay),
+        replay.overhead_percent()
+    );
+    if !lanes.is_empty() {
+        let waiting = match replay.idle() {
+            0 => "nothing waits".into(),
+            idle => format!("{} waiting", report::cost(idle, unit)),
+        };
+        explanation += &format!(
+            "; {} to the host, {} back, {waiting}",
+            format_bytes(replay.transfers.to_host_bytes),
+            format_bytes(replay.transfers.from_host_bytes),
+        );
+    }
+    let mut hovers = hovers(picture, &frame, scale, &unit_name);
+    hovers.append(&mut lanes.hovers(&frame, scale, &unit_name));
+    let words = Words {
+        heading: &picture.title,
+        explanation: &explanation,
+        hovers,
+    };
+    let size = (SIZE.0, SIZE.1 + lanes.height() as u32);
+    style::picture(size, &words, |area| {
+        frame.axes(
+            area,
+            &format!("time in the training step ({unit_name})"),
+            "memory (GiB)",
+        )?;
+        let fixed = levels(&fixed_timeline(picture));
+        let memory = with_copies(replay);
+        band(area, &frame, &memory, scale, PALETTE[4].mix(0.55))?;
+        band(
+            area,
+            &frame,
+            &fixed,
+            scale,
+            RGBColor(173, 181, 189).filled().color,
+        )?;
+        recomputations(area, &frame, replay, scale, picture.instance)?;
+        if let Some(plain) = picture.plain {
+            outline(area, &frame, &levels(&plain.timeline), scale, GREY, 1)?;
+        }
+        outline(area, &frame, &memory, scale, PALETTE[0], 2)?;
+        if let Some(measured) = picture.measured {
+            outline(area, &frame, &levels(measured), scale, MEASURED, 2)?;
+        }
+        lanes.draw(area, &frame, scale)?;
+        loss_line(area, &frame, picture, scale)?;
+        if let Some(budget) = picture.budget_bytes {
+            budget_line(area, &frame, budget)?;
+        }
+        peak(area, &frame, replay, scale)?;
+        legend(area, picture)
+    })
+}
+
+/// For each column of pixels the computation in it that needs most memory.
+fn hovers(picture: &MemoryPicture<'_>, frame: &Frame, scale: f64, unit: &str) -> Vec<Hover> {
+    let (_, top, _, bottom) = frame.pixels;
+    let mut seen = vec![false; picture.instance.len()];
+    let mut list: Vec<(Hover, u64)> = Vec::new();
+    for (begin, point) in begun(picture.replay) {
+        let Some(node) = point.at.node else { continue };
+        let again = std::mem::replace(&mut seen[node.index()], true);
+        let (from, to) = (begin as f64 / scale, point.clock as f64 / scale);
+        let text = format!(
+            "{}{}: {}, until {to:.3} {unit}",
+            picture.instance.node(node).name,
+            if again { " again" } else { "" },
+            format_bytes(point.bytes)
+        );
+        let place = (frame.across(from), top, frame.across(to), bottom);
+        let hover = Hover { place, text };
+        match list.last_mut() {
+            Some((last, bytes)) if last.place.0 == place.0 && last.place.2 - last.place.0 <= 1 => {
+                if point.bytes > *bytes {
+                    (*last, *bytes) = (hover, point.bytes);
+                }
+            }
+            _ => list.push((hover, point.bytes)),
+        }
+    }
+    list.into_iter().map(|(hover, _)| hover).collect()
+}
+
+/// The points of a timeline, each with the time at which its computation begins.
+fn begun(replay: &Replay) -> impl Iterator<Item = (u64, &TimelinePoint)> {
+    let mut before = 0;
+    replay.timeline.iter().map(move |point| {
+        let cost = point.cost - before;
+        before = point.cost;
+        (point.clock - cost, point)
+    })
+}
+
+/// Bytes until each time.
+type Level = (u64, u64);
+
+fn levels(timeline: &[TimelinePoint]) -> Vec<Level> {
+    timeline.iter().map(|p| (p.clock, p.bytes)).collect()
+}
+
+/// The levels of a replay, with those between computations.
+fn with_copies(replay: &Replay) -> Vec<Level> {
+    let mut moments = replay.transfers.moments.iter().peekable();
+    let mut list = Vec::with_capacity(replay.timeline.len());
+    for (k, point) in replay.timeline.iter().enumerate() {
+        while let Some(moment) = moments.next_if(|m| m.after <= k) {
+            list.push((moment.clock, moment.bytes));
+        }
+        list.push((point.clock, point.bytes));
+    }
+    list.extend(moments.map(|m| (m.clock, m.bytes)));
+    list
+}
+
+/// Number of cost units in one unit of the axis, and its name.
+pub(super) fn time_axis(longest: u64, unit: &CostUnit) -> (f64, String) {
+    match unit.nanoseconds {
+        Some(each) => {
+            let (scale, name) = report::time_unit(longest as f64 * each);
+            (scale / each, name.into())
+        }
+        None => (1.0, unit.name.to_string()),
+    }
+}
+
+/// Fixed memory over time, by the plan's semantics.
+fn fixed_timeline(picture: &MemoryPicture<'_>) -> Vec<TimelinePoint> {
+    let instance = picture.instance;
+    let mut seen = vec![false; instance.len()];
+    let mut frontier = 0;
+    let fixed = |point: &TimelinePoint| {
+        if let Some(id) = point.at.node
+            && !std::mem::replace(&mut seen[id.index()], true)
+        {
+            frontier = instance.node(id).fixed_bytes;
+        }
+        let bytes = match picture.semantics {
+            Semantics::Checkmate => instance.static_bytes(),
+            Semantics::Monet => frontier,
+        };
+        TimelinePoint { bytes, ..*point }
+    };
+    picture.replay.timeline.iter().map(fixed).collect()
+}
+
+/// The staircase of levels: memory stays at a level's value while its node runs.
+fn stairs(frame: &Frame, levels: &[Level], scale: f64) -> Vec<(i32, i32)> {
+    let mut points: Vec<(i32, i32)> = Vec::with_capacity(2 * levels.len() + 2);
+    let mut before = frame.across(0.0);
+    for &(clock, bytes) in levels {
+        let (x, y) = (
+            frame.across(clock as f64 / scale),
+            frame.up(report::gib(bytes)),
+        );
+        points.push((before, y));
+        points.push((x, y));
+        before = x;
+    }
+    thin(points)
+}
+
+/// Within one column of pixels only the first, highest, lowest and last point are seen.
+fn thin(points: Vec<(i32, i32)>) -> Vec<(i32, i32)> {
+    let mut out: Vec<(i32, i32)> = Vec::new();
+    for column in points.chunk_by(|a, b| a.0 == b.0) {
+        let low = column.iter().map(|p| p.1).max();
+        let high = column.iter().map(|p| p.1).min();
+        if let (Some(first), Some(last), Some(low), Some(high)) =
+            (column.first(), column.last(), low, high)
+        {
+            let mut kept = vec![*first, (first.0, high), (first.0, low), *last];
+            kept.dedup();
+            out.extend(kept);
+        }
+    }
+    out
+}
+
+fn outline(
+    area: &Area<'_>,
+    frame: &Frame,
+    levels: &[Level],
+    scale: f64,
+    colour: RGBColor,
+    width: u32,
+) -> Result<(), DrawError> {
+    let points = stairs(frame, levels, scale);
+    area.draw(&PathElement::new(points, colour.stroke_width(width)))
+        .map_err(failed)
+}
+
+fn band(
+    area: &Area<'_>,
+    frame: &Frame,
+    levels: &[Level],
+    scale: f64,
+    colour: RGBAColor,
+) -> Result<(), DrawError> {
+    let mut points = stairs(frame, levels, scale);
+    let (Some(first), Some(last)) = (points.first().copied(), points.last().copied()) else {
+        return Ok(());
+    };
+    let floor = frame.up(0.0);
+    points.push((last.0, floor));
+    points.push((first.0, floor));
+    area.draw(&Polygon::new(points, colour.filled()))
+        .map_err(failed)
+}
+
+/// Marks on the axis where nodes are computed again, and where computations wait.
+fn recomputations(
+    area: &Area<'_>,
+    frame: &Frame,
+    replay: &Replay,
+    scale: f64,
+    instance: &Instance,
+) -> Result<(), DrawError> {
+    let floor = frame.up(0.0);
+    let mut seen = vec![false; instance.len()];
+    let mark = |from: u64, to: u64, colour: RGBColor| {
+        let from = frame.across(from as f64 / scale);
+        let to = frame.across(to as f64 / scale).max(from + 2);
+        let corners = [(from, floor - 12), (to, floor)];
+        area.draw(&Rectangle::new(corners, colour.filled()))
+            .map_err(failed)
+    };
+    let mut before = 0;
+    for (begin, point) in begun(replay) {
+        if begin > before {
+            mark(before, begin, WAITING)?;
+        }
+        before = point.clock;
+        let Some(NodeId(node)) = point.at.node else {
+            continue;
+        };
+        if std::mem::replace(&mut seen[node as usize], true) {
+            mark(begin, point.clock, PALETTE[1])?;
+        }
+    }
+    if replay.makespan > before {
+        mark(before, replay.makespan, WAITING)?;
+    }
+    Ok(())
+}
+
+fn dashes(
+    area: &Area<'_>,
+    from: (i32, i32),
+    to: (i32, i32),
+    colour: RGBColor,
+) -> Result<(), DrawError> {
+    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+    let length = f64::from(dx).hypot(f64::from(dy));
+    let mut at = 0.0;
+    while at < length {
+        let point = |s: f64| {
+            let share = (s / length).min(1.0);
+            (
+                from.0 + (f64::from(dx) * share) as i32,
+                from.1 + (f64::from(dy) * share) as i32,
+            )
+        };
+        let dash = vec![point(at), point(at + 7.0)];
+        area.draw(&PathElement::new(dash, colour.stroke_width(2)))
+            .map_err(failed)?;
+        at += 12.0;
+    }
+    Ok(())
+}
+
+fn budget_line(area: &Area<'_>, frame: &Frame, budget: u64) -> Result<(), DrawError> {
+    let y = frame.up(report::gib(budget));
+    let (left, _, right, _) = frame.pixels;
+    dashes(area, (left, y), (right, y), PALETTE[1])
+}
+
+/// Draws a line where the loss is computed and the backward pass begins.
+fn loss_line(
+    area: &Area<'_>,
+    frame: &Frame,
+    picture: &MemoryPicture<'_>,
+    scale: f64,
+) -> Result<(), DrawError> {
+    let Some(loss) = picture.instance.loss() else {
+        return Ok(());
+    };
+    let timeline = &picture.replay.timeline;
+    let Some(point) = timeline.iter().find(|p| p.at.node == Some(loss)) else {
+        return Ok(());
+    };
+    let x = frame.across(point.clock as f64 / scale);
+    let (left, top, right, _) = frame.pixels;
+    let floor = frame.up(0.0);
+    dashes(area, (x, floor), (x, top), GREY)?;
+    for (name, place, at, room) in [
+        ("forward", x - 8, HPos::Right, x - left),
+        ("backward", x + 8, HPos::Left, right - x),
+    ] {
+        if room > style::width(name, 15) + 10 {
+            label(area, name, (place, top + 8), 15, GREY, at)?;
+        }
+    }
+    Ok(())
+}
+
+fn peak(area: &Area<'_>, frame: &Frame, replay: &Replay, scale: f64) -> Result<(), DrawError> {
+    let mut levels = with_copies(replay).into_iter();
+    let Some((clock, bytes)) = levels.find(|level| level.1 == replay.peak_bytes) else {
+        return Ok(());
+    };
+    let place = (
+        frame.across(clock as f64 / scale),
+        frame.up(report::gib(bytes)),
+    );
+    area.draw(&Circle::new(place, 5, WHITE.filled()))
+        .map_err(failed)?;
+    area.draw(&Circle::new(place, 5, INK.stroke_width(2)))
+        .map_err(failed)
+}
+
+fn legend(area: &Area<'_>, picture: &MemoryPicture<'_>) -> Result<(), DrawError> {
+    let mut x = 84;
+    let y = 80;
+    let mut entry = |name: &str, paint: &dyn Fn(i32) -> Result<(), DrawError>| {
+        paint(x)?;
+        label(area, name, (x + 30, y), 15, INK, HPos::Left)?;
+        x += 30 + style::width(name, 15) + 26;
+        Ok::<(), DrawError>(())
+    };
+    let square = |colour: RGBAColor| {
+        move |x: i32| {
+            area.draw(&Rectangle::new(
+                [(x, y - 7), (x + 22, y + 7)],
+                colour.filled(),
+            ))
+            .map_err(failed)
+        }
+    };
+    let line = |colour: RGBColor, width: u32| {
+        move |x: i32| {
+            let points = vec![(x, y), (x + 22, y)];
+            area.draw(&PathElement::new(points, colour.stroke_width(width)))
+                .map_err(failed)
+        }
+    };
+    let tensors = |x: i32| {
+        square(PALETTE[4].mix(0.55))(x)?;
+        area.draw(&PathElement::new(
+            vec![(x, y - 7), (x + 22, y - 7)],
+            PALETTE[0].stroke_width(2),
+        ))
+        .map_err(failed)
+    };
+    entry("activations and gradients", &tensors)?;
+    entry("fixed memory", &square(RGBColor(173, 181, 189).mix(1.0)))?;
+    entry("recomputing", &square(PALETTE[1].mix(1.0)))?;
+    entry("peak", &|x: i32| {
+        area.draw(&Circle::new((x + 11, y), 5, INK.stroke_width(2)))
+            .map_err(failed)
+    })?;
+    if picture.measured.is_some() {
+        entry("measured", &line(MEASURED, 2))?;
+    }
+    if let Some(budget) = picture.budget_bytes {
+        let name = format!("budget {}", format_bytes(budget));
+        entry(&name, &|x: i32| {
+            dashes(area, (x, y), (x + 22, y), PALETTE[1])
+        })?;
+    }
+    if picture.plain.is_some() {
+        entry("without recomputation", &line(GREY, 1))?;
+    }
+    if picture.replay.idle() > 0 {
+        entry("waiting", &square(WAITING.mix(1.0)))?;
+    }
+
+    Ok(())
+}

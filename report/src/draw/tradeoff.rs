@@ -1,0 +1,245 @@
+//! Overhead against memory: one staircase for each strategy.
+
+use super::style::{
+    self, Area, DrawError, FAINT, Frame, GREY, Hover, INK, PALETTE, Words, failed, label, marker,
+};
+use crate as report;
+use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+use remat_instances::budget::format_bytes;
+
+/// One strategy's results.
+pub struct Curve {
+    /// Name in the legend.
+    pub name: String,
+    /// Drawn in black and thick.
+    pub ours: bool,
+    /// `(peak memory in bytes, overhead in percent)` of the plans it made.
+    pub points: Vec<(u64, f64)>,
+    /// Said in the legend where there are no points.
+    pub without: &'static str,
+}
+
+/// Contents of the picture.
+pub struct TradeoffPicture {
+    /// Heading.
+    pub title: String,
+    /// The link to host memory in words, where plans may copy.
+    pub link: Option<String>,
+    /// Strategies; one without points is named in the legend as such.
+    pub curves: Vec<Curve>,
+    /// Peak without recomputation in bytes.
+    pub plain_bytes: u64,
+    /// The budget of the table in bytes, where there is one.
+    pub budget_bytes: Option<u64>,
+    /// `(budget in bytes, overhead in percent)`: proven, no stage schedule within has less. Drawn
+    /// as an area.
+    pub bounds: Vec<(u64, f64)>,
+}
+
+const SIZE: (u32, u32) = (1180, 640);
+const LEGEND: i32 = 270;
+
+/// The plans that no other one of the same strategy beats in both memory and overhead, by memory.
+pub fn frontier(points: &[(u64, f64)]) -> Vec<(u64, f64)> {
+    let mut sorted = points.to_vec();
+    sorted.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let mut best = f64::INFINITY;
+    sorted.retain(|(_, overhead)| {
+        let better = *overhead < best;
+        best = best.min(*overhead);
+        better
+    });
+    sorted
+}
+
+/// The picture as SVG text.
+///
+/// # Errors
+/// [`DrawError`].
+pub fn draw(picture: &TradeoffPicture) -> Result<String, DrawError> {
+    let fronts: Vec<Vec<(u64, f64)>> = picture.curves.iter().map(|c| frontier(&c.points)).collect();
+    let all = || fronts.iter().flatten();
+    let least = all()
+        .chain(&picture.bounds)
+        .map(|p| p.0)
+        .min()
+        .unwrap_or(0)
+        .min(picture.plain_bytes);
+    let worst = all().map(|p| p.1).fold(0.0, f64::max);
+    let (low, high) = (report::gib(least), report::gib(picture.plain_bytes));
+    let margin = ((high - low) * 0.04).max(high * 0.01).max(1e-9);
+    let frame = Frame {
+        pixels: (84, 76, SIZE.0 as i32 - LEGEND, SIZE.1 as i32 - 66),
+        x: ((low - margin).max(0.0), high + margin),
+        y: (0.0, (worst * 1.08).max(1.0)),
+        root: true,
+    };
+    let hovers = picture
+        .curves
+        .iter()
+        .zip(&fronts)
+        .flat_map(|(curve, front)| {
+            front.iter().map(|(bytes, overhead)| {
+                let at = (frame.across(report::gib(*bytes)), frame.up(*overhead));
+                let size = format_bytes(*bytes);
+                Hover::at(at, format!("{}: {overhead:.2}% at {size}", curve.name))
+            })
+        });
+    let mut explanation = String::from(
+        "the cheapest plan of each strategy that fits; lower and further left is better",
+    );
+    if let Some(link) = &picture.link {
+        explanation += &format!("; copies at {link}");
+    }
+    let words = Words {
+        heading: &picture.title,
+        explanation: &explanation,
+        hovers: hovers.collect(),
+    };
+    style::picture(SIZE, &words, |area| {
+        frame.axes(
+            area,
+            "peak memory (GiB)",
+            "cost over no recomputation (%, square root scale)",
+        )?;
+        lower_bound(area, &frame, &picture.bounds)?;
+        if let Some(budget_bytes) = picture.budget_bytes {
+            vertical(area, &frame, budget_bytes, "budget")?;
+        }
+        vertical(area, &frame, picture.plain_bytes, "no recomputation")?;
+        for (k, front) in fronts.iter().enumerate() {
+            staircase(area, &frame, front, look(&picture.curves, k))?;
+        }
+        for (k, front) in fronts.iter().enumerate() {
+            let (colour, shape, _) = look(&picture.curves, k);
+            for (bytes, overhead) in front {
+                let at = (frame.across(report::gib(*bytes)), frame.up(*overhead));
+                marker(area, shape, at, colour)?;
+            }
+        }
+        legend(area, &frame, picture)
+    })
+}
+
+/// Colour, marker and line width of a curve.
+fn look(curves: &[Curve], k: usize) -> (RGBColor, usize, u32) {
+    if curves[k].ours {
+        return (RGBColor(0, 0, 0), 0, 3);
+    }
+    let rank = curves[..k].iter().filter(|c| !c.ours).count();
+    // Each of the known strategies has a colour of its own, and one of eight markers.
+    (PALETTE[rank % PALETTE.len()], rank, 2)
+}
+
+/// From each plan to the right, down to the next: what fits in that much memory.
+fn staircase(
+    area: &Area<'_>,
+    frame: &Frame,
+    front: &[(u64, f64)],
+    (colour, _, width): (RGBColor, usize, u32),
+) -> Result<(), DrawError> {
+    let mut points = Vec::with_capacity(2 * front.len() + 1);
+    for (bytes, overhead) in front {
+        let x = frame.across(report::gib(*bytes));
+        if let Some((_, y)) = points.last().copied() {
+            points.push((x, y));
+        }
+        points.push((x, frame.up(*overhead)));
+    }
+    if let Some((_, y)) = points.last().copied() {
+        points.push((frame.pixels.2, y));
+    }
+    area.draw(&PathElement::new(points, colour.stroke_width(width)))
+        .map_err(failed)
+}
+
+/// Draws the area that no stage schedule reaches: a bound for a budget holds for all smaller ones, down to
+/// the next.
+fn lower_bound(area: &Area<'_>, frame: &Frame, bounds: &[(u64, f64)]) -> Result<(), DrawError> {
+    let (left, _, _, bottom) = frame.pixels;
+    let mut from = left;
+    for (bytes, overhead) in bounds {
+        let (to, y) = (frame.across(report::gib(*bytes)), frame.up(*overhead));
+        if to > from && y < bottom {
+            let block = Rectangle::new([(from, y), (to, bottom)], FAINT.filled());
+            area.draw(&block).map_err(failed)?;
+        }
+        from = to;
+    }
+    Ok(())
+}
+
+fn vertical(area: &Area<'_>, frame: &Frame, bytes: u64, name: &str) -> Result<(), DrawError> {
+    let (left, top, right, bottom) = frame.pixels;
+    let x = frame.across(report::gib(bytes));
+    if x < left || x > right {
+        return Ok(());
+    }
+    let mut y = top;
+    while y < bottom {
+        let dash = vec![(x, y), (x, (y + 6).min(bottom))];
+        area.draw(&PathElement::new(dash, GREY.stroke_width(1)))
+            .map_err(failed)?;
+        y += 11;
+    }
+    let room = style::width(name, 14);
+    let (place, at) = if x - left > room + 10 {
+        (x - 6, HPos::Right)
+    } else {
+        (x + 6, HPos::Left)
+    };
+    label(area, name, (place, top + 8), 14, GREY, at)
+}
+
+fn legend(area: &Area<'_>, frame: &Frame, picture: &TradeoffPicture) -> Result<(), DrawError> {
+    let (_, top, right, bottom) = frame.pixels;
+    let x = right + 24;
+    let mut y = top + 10;
+    // With a link there are more strategies than lines of the usual height.
+    let lines = picture.curves.len() as i32 + i32::from(!picture.bounds.is_empty());
+    let line_pixels = ((bottom - top) / lines.max(1)).min(25);
+    for (k, curve) in picture.curves.iter().enumerate() {
+        let (colour, shape, width) = look(&picture.curves, k);
+        let empty = curve.points.is_empty();
+        let colour = if empty {
+            RGBColor(190, 195, 200)
+        } else {
+            colour
+        };
+        let line = vec![(x, y), (x + 28, y)];
+        area.draw(&PathElement::new(line, colour.stroke_width(width)))
+            .map_err(failed)?;
+        marker(area, shape, (x + 14, y), colour)?;
+        let name = if empty {
+            format!("{} ({})", curve.name, curve.without)
+        } else {
+            curve.name.clone()
+        };
+        let name = style::shorten(&name, 15, LEGEND - 76);
+        let ink = if empty { GREY } else { INK };
+        label(area, &name, (x + 38, y), 15, ink, HPos::Left)?;
+        y += line_pixels;
+    }
+    if !picture.bounds.is_empty() {
+        area.draw(&Rectangle::new(
+            [(x, y - 8), (x + 28, y + 8)],
+            FAINT.filled(),
+        ))
+        .map_err(failed)?;
+        let name = "proven: no stage schedule";
+        label(area, name, (x + 38, y), 15, INK, HPos::Left)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::frontier;
+
+    #[test]
+    fn the_frontier_drops_what_is_beaten() {
+        let points = [(5, 1.0), (3, 4.0), (4, 4.0), (6, 1.0), (2, 9.0), (3, 5.0)];
+        assert_eq!(frontier(&points), [(2, 9.0), (3, 4.0), (5, 1.0)]);
+    }
+}

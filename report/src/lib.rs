@@ -1,0 +1,24 @@
+//! Plans and searches as people read them: text, tables and pictures.
+//!
+//! | module | concept |
+//! |---|---|
+//! | `text`, `table` | costs, sizes and numbers as text; tables |
+//! | `replay` | [`ReplayJson`]: findings of a replay, as results have them |
+//! | [`results`], `solve` | objects that commands print as JSON; [`SolveJson`]: the answer of a solve |
+//! | [`transfers`] | copies to the host and their link |
+//! | [`draw`] | pictures: memory over time, schedules, addresses, trade-offs, progress |
+#![deny(missing_docs)]
+#![forbid(unsafe_code)]
+
+pub mod draw;
+mod replay;
+pub mod results;
+mod solve;
+mod table;
+mod text;
+pub mod transfers;
+
+pub use replay::ReplayJson;
+pub use solve::SolveJson;
+pub use table::Table;
+pub use text::{cost, counted, gap, gib, moment, number, time_unit};

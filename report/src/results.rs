@@ -1,0 +1,276 @@
+//! Results as JSON: the objects that commands print.
+
+use crate::{counted, gap};
+use remat_formulations::life::layers::Stack;
+use remat_formulations::options::SolveOptions;
+use remat_instances::Instance;
+use remat_instances::budget::format_bytes;
+use remat_instances::order::{OrderGraph, Variant};
+use remat_memory::place::PlacedPlan;
+use remat_search::Settings;
+use serde::Serialize;
+use std::time::Duration;
+
+/// The version of this program, as results have it.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// An object as JSON with a line break at its end.
+pub fn json(object: &impl Serialize) -> String {
+    // Plain structs with text keys and finite numbers (others become null) always have a JSON form.
+    let mut text =
+        serde_json::to_string(object).unwrap_or_else(|e| format!("{{\"error\": \"{e}\"}}"));
+    text.push('\n');
+    text
+}
+
+/// Program and instance that a result is of.
+#[derive(Serialize)]
+pub struct OriginJson<'a> {
+    version: &'static str,
+    instance: &'a str,
+    instance_sha256: String,
+}
+
+impl<'a> OriginJson<'a> {
+    /// This program, and an instance as the formulation sees it.
+    pub fn of(instance: &'a Instance) -> Self {
+        OriginJson {
+            version: VERSION,
+            instance: instance.name(),
+            instance_sha256: instance.digest(),
+        }
+    }
+}
+
+/// Settings of a search, as results have them.
+#[derive(Serialize)]
+pub struct SearchJson {
+    settings: SettingsJson,
+    threads: usize,
+    seed: u64,
+}
+
+/// Settings that were asked for, beside threads and seed.
+#[derive(Serialize)]
+struct SettingsJson {
+    time_limit_seconds: Option<f64>,
+    gap: f64,
+    lanes: usize,
+}
+
+impl SearchJson {
+    /// Settings as they were asked for, threads and seed as used.
+    pub fn of(settings: &Settings) -> Self {
+        SearchJson {
+            settings: SettingsJson {
+                time_limit_seconds: settings.time_limit.map(|t| t.as_secs_f64()),
+                gap: settings.gap,
+                lanes: settings.lanes,
+            },
+            threads: settings.worker_threads(),
+            seed: settings.seed,
+        }
+    }
+}
+
+/// A graph whose operators may run in another order, as results have it.
+#[derive(Serialize)]
+pub struct GraphJson<'a> {
+    version: &'static str,
+    instance: &'a str,
+    instance_sha256: String,
+    variant: &'static str,
+    operators: usize,
+    base_memory_bytes: u64,
+    program_peak_bytes: Option<u64>,
+}
+
+impl<'a> GraphJson<'a> {
+    /// A graph under a variant, and the peak of its program's order where the variant allows it.
+    pub fn of(graph: &'a OrderGraph, variant: Variant, program_peak_bytes: Option<u64>) -> Self {
+        GraphJson {
+            version: VERSION,
+            instance: graph.name(),
+            instance_sha256: graph.digest(),
+            variant: variant.as_str(),
+            operators: graph.len(),
+            base_memory_bytes: graph.base_bytes(),
+            program_peak_bytes,
+        }
+    }
+}
+
+/// A value in bytes with what is proven of it, as results have it.
+#[derive(Serialize)]
+pub struct ProvenJson {
+    status: &'static str,
+    objective: u64,
+    bound: Option<u64>,
+    gap: Option<f64>,
+    bound_scope: &'static str,
+    seconds: f64,
+    nodes: u64,
+    lp_iterations: u64,
+    peak_memory_bytes: u64,
+    budget_bytes: Option<u64>,
+}
+
+impl ProvenJson {
+    /// A value that was found in so many seconds and nodes, and a bound on all that `scope` names.
+    pub fn of(
+        status: &'static str,
+        (objective, bound): (u64, Option<u64>),
+        scope: &'static str,
+        budget_bytes: Option<u64>,
+        (seconds, nodes): (f64, u64),
+    ) -> Self {
+        ProvenJson {
+            status,
+            objective,
+            bound,
+            gap: bound.map(|bound| gap(objective, bound)),
+            bound_scope: scope,
+            seconds,
+            nodes,
+            lp_iterations: 0,
+            peak_memory_bytes: objective,
+            budget_bytes,
+        }
+    }
+}
+
+/// Limits of a search without a gap, as results have them.
+#[derive(Serialize)]
+pub struct WorkJson {
+    settings: LimitJson,
+    threads: usize,
+    seed: u64,
+}
+
+#[derive(Serialize)]
+struct LimitJson {
+    time_limit_seconds: Option<f64>,
+}
+
+impl WorkJson {
+    /// The time limit as it was asked for, threads and seed as used.
+    pub fn of(time_limit: Option<Duration>, workers: &SolveOptions) -> Self {
+        let settings = workers.settings();
+        WorkJson {
+            settings: LimitJson {
+                time_limit_seconds: time_limit.map(|limit| limit.as_secs_f64()),
+            },
+            threads: settings.worker_threads(),
+            seed: settings.seed,
+        }
+    }
+}
+
+/// Addresses of a plan, as results have them; null where it has none.
+#[derive(Serialize, Default)]
+pub struct ArenaJson {
+    arena_bytes: Option<u64>,
+    arena_bound_bytes: Option<u64>,
+    alignment_bytes: Option<u64>,
+    fragmentation: Option<f64>,
+}
+
+/// Addresses of a plan in numbers: size of the arena, what no arena is below, the plan's peak, and
+/// the alignment, all in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Arena {
+    /// Size of the arena.
+    pub bytes: u64,
+    /// Bytes that no arena for the plan and the alignment is below, proven.
+    pub bound_bytes: u64,
+    /// Peak of the plan's replay.
+    pub peak_bytes: u64,
+    /// Number that offsets are multiples of.
+    pub alignment_bytes: u64,
+}
+
+impl Arena {
+    /// The arena of a plan that was placed.
+    pub fn of(placed: &PlacedPlan) -> Self {
+        Arena {
+            bytes: placed.arena_bytes(),
+            bound_bytes: placed.bound_bytes,
+            peak_bytes: placed.peak_bytes,
+            alignment_bytes: placed.addresses.alignment_bytes,
+        }
+    }
+
+    /// Size above the plan's peak, as a fraction of it.
+    pub fn fragmentation(&self) -> f64 {
+        match self.peak_bytes {
+            0 => 0.0,
+            peak => self.bytes as f64 / peak as f64 - 1.0,
+        }
+    }
+
+    /// The fields of results.
+    pub fn json(&self) -> ArenaJson {
+        ArenaJson {
+            arena_bytes: Some(self.bytes),
+            arena_bound_bytes: Some(self.bound_bytes),
+            alignment_bytes: Some(self.alignment_bytes),
+            fragmentation: Some(self.fragmentation()),
+        }
+    }
+
+    /// Size, loss and bound in words, and whether it keeps a budget.
+    pub fn words(&self, budget_bytes: Option<u64>) -> String {
+        let mut text = format!(
+            "{} ({} bytes) at multiples of {}",
+            format_bytes(self.bytes),
+            self.bytes,
+            counted(self.alignment_bytes, "byte")
+        );
+        if self.bytes == self.peak_bytes {
+            text += ": the plan's peak, nothing is lost to fragmentation";
+        } else {
+            text += &format!(
+                ": {} bytes ({:.3}%) above the plan's peak",
+                self.bytes - self.peak_bytes.min(self.bytes),
+                self.fragmentation() * 100.0
+            );
+            text += &match self.bytes.saturating_sub(self.bound_bytes) {
+                0 => "; no arena at this alignment is smaller".into(),
+                _ => format!("; no arena is below {} bytes", self.bound_bytes),
+            };
+        }
+        if let Some(budget) = budget_bytes.filter(|budget| self.bytes > *budget) {
+            text += &format!(
+                "; that is {} bytes ABOVE THE BUDGET of {}",
+                self.bytes - budget,
+                format_bytes(budget)
+            );
+            text += match self.peak_bytes <= budget {
+                false => "",
+                true if self.bound_bytes > budget => ": a smaller --alignment may fit",
+                true => ": a longer search (place), or a plan for a little less, may fit",
+            };
+        }
+        text
+    }
+}
+
+/// A stack of equal layers, as results have it.
+#[derive(Serialize)]
+pub struct LayersJson {
+    layers: u32,
+    forward_nodes: u32,
+    backward_nodes: u32,
+}
+
+impl LayersJson {
+    /// The stacks of an instance, in the order of the forward pass.
+    pub fn of(stacks: &[Stack]) -> Vec<LayersJson> {
+        let one = |stack: &Stack| LayersJson {
+            layers: stack.layers,
+            forward_nodes: stack.forward,
+            backward_nodes: stack.backward,
+        };
+        stacks.iter().map(one).collect()
+    }
+}
