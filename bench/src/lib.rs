@@ -35,3 +35,4 @@ pub mod profile;
 mod random;
 pub mod reduce;
 pub mod reorder;
+pub mod run;

@@ -10,6 +10,7 @@ use crate::library::summary::{self, primal_integral};
 use crate::netlib::{self, BenchError};
 use crate::others::{Installed, Limits, Task};
 use crate::profile;
+use crate::run::Run;
 use remat_bb::failure::Failure;
 use remat_lp::Model;
 use remat_solver::mip::{Control, Observer, Settings, Solution, SolveStatus, Solver, check_point};
@@ -40,41 +41,6 @@ pub struct Config {
     pub safe_bounds: bool,
     /// Solvers outside that run too.
     pub with: Vec<Installed>,
-}
-
-/// One solve.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Run {
-    /// How it ended: `optimal`, `infeasible`, `unbounded`, `limit` or (outside) `failed`.
-    pub status: String,
-    /// Objective of the best solution.
-    pub objective: Option<f64>,
-    /// The dual bound.
-    pub bound: f64,
-    /// Nodes.
-    pub nodes: u64,
-    /// Wall-clock seconds.
-    pub seconds: f64,
-    /// When solutions came (seconds) and their objectives.
-    pub incumbents: Vec<(f64, f64)>,
-}
-
-impl Run {
-    /// Returns whether it ended with a proof.
-    pub fn complete(&self) -> bool {
-        self.status != "limit" && self.status != "failed"
-    }
-
-    /// `|objective - bound| / |objective|` in per cent.
-    pub fn gap_percent(&self) -> Option<f64> {
-        let v = self.objective?;
-        let gap = 100.0 * (v - self.bound).abs() / v.abs().max(1e-10);
-        (gap.is_finite() && self.bound.is_finite()).then_some(if v == self.bound {
-            0.0
-        } else {
-            gap
-        })
-    }
 }
 
 /// One file's results.
