@@ -2,11 +2,24 @@
 //! Koch, Martin, Miltenberger & Weninger 2015, *Progress in presolving for mixed integer
 //! programming*).
 
+use super::matrix::Entries;
 use super::{PostsolveStep, WorkingProblem};
 
 /// Two columns of one kind with proportional entries and costs become one.
 pub(super) fn merge_parallel(w: &mut WorkingProblem) {
-    let columns = w.columns();
+    let mut gone = vec![false; w.cost.len()];
+    w.with_columns(|w, columns| merge(w, columns, &mut gone));
+    if gone.contains(&true) {
+        for i in 0..w.rows.len() {
+            if w.rows[i].iter().any(|e| gone[e.0 as usize]) {
+                w.rows[i].retain(|e| !gone[e.0 as usize]);
+            }
+        }
+    }
+}
+
+/// Merges parallel columns, and marks those that are gone.
+fn merge(w: &mut WorkingProblem, columns: &[Entries], gone: &mut [bool]) {
     let mut order: Vec<(u64, usize)> = Vec::new();
     for (j, column) in columns.iter().enumerate() {
         if !w.col_alive[j] || column.is_empty() || w.is_needed(j) {
@@ -23,7 +36,6 @@ pub(super) fn merge_parallel(w: &mut WorkingProblem) {
         order.push((hash, j));
     }
     order.sort_unstable();
-    let mut gone = vec![false; w.cost.len()];
     for at in 0..order.len() {
         let (hash, j) = order[at];
         if gone[j] {
@@ -64,11 +76,6 @@ pub(super) fn merge_parallel(w: &mut WorkingProblem) {
             w.changes += 1;
         }
     }
-    if gone.contains(&true) {
-        for i in 0..w.rows.len() {
-            w.rows[i].retain(|e| !gone[e.0 as usize]);
-        }
-    }
 }
 
 /// Fixes columns at their lower bound where another one does all they do, and better.
@@ -77,7 +84,10 @@ pub(super) fn merge_parallel(w: &mut WorkingProblem) {
 /// upper bound, or rows keep it below, `k` is not needed. If `j` at its upper bound satisfies every
 /// row that `k` is good for, `k` is not needed then either.
 pub(super) fn fix_dominated(w: &mut WorkingProblem) {
-    let columns = w.columns();
+    w.with_columns(fix);
+}
+
+fn fix(w: &mut WorkingProblem, columns: &[Entries]) {
     let mut ticks = 20 * columns.iter().map(Vec::len).sum::<usize>() + 100_000;
     for k in 0..columns.len() {
         if !w.col_alive[k] || w.lower[k] == w.upper[k] || !w.lower[k].is_finite() {

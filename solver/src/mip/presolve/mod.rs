@@ -13,6 +13,7 @@ mod eliminated;
 mod equations;
 mod implied;
 mod literals;
+mod matrix;
 mod postsolve;
 mod precision;
 mod probing;
@@ -25,6 +26,7 @@ mod unlocked;
 
 pub(crate) use postsolve::{Postsolve, PostsolveStep};
 
+use self::matrix::{ColumnLists, Entries, RowLists};
 use self::probing::Affine;
 use crate::mip::domain::Domain;
 use crate::mip::problem::{Problem, SIDE_ROUNDING, Sparse, exact_scale, objective_step};
@@ -56,7 +58,9 @@ pub(crate) struct WorkingProblem {
     pub lower: Vec<f64>,
     pub upper: Vec<f64>,
     pub integer: Vec<bool>,
-    pub rows: Vec<Vec<(u32, f64)>>,
+    pub rows: RowLists,
+    /// The columns of the rows as they were when somebody last asked.
+    columns: ColumnLists,
     pub row_lower: Vec<f64>,
     pub row_upper: Vec<f64>,
     pub row_alive: Vec<bool>,
@@ -85,6 +89,7 @@ impl WorkingProblem {
             rows: (0..p.num_rows())
                 .map(|i| p.rows.iter(i).map(|(j, v)| (j as u32, v)).collect())
                 .collect(),
+            columns: ColumnLists::default(),
             row_lower: p.row_lower.clone(),
             row_upper: p.row_upper.clone(),
             row_alive: vec![true; p.num_rows()],
@@ -152,29 +157,24 @@ impl WorkingProblem {
     }
 
     /// Rows that each column is in; they may lose the column later.
-    fn occurrences(&self) -> Vec<Vec<u32>> {
-        let mut at = vec![Vec::new(); self.cost.len()];
-        for (i, row) in self.rows.iter().enumerate() {
-            if self.row_alive[i] {
-                for e in row {
-                    at[e.0 as usize].push(i as u32);
-                }
-            }
-        }
-        at
+    fn occurrences(&mut self) -> Vec<Vec<u32>> {
+        let columns = self.columns().iter();
+        let rows_of = |column: &Entries| column.iter().map(|e| e.0).collect();
+        columns.map(rows_of).collect()
     }
 
     /// The entries of every column, by row.
-    fn columns(&self) -> Vec<Vec<(u32, f64)>> {
-        let mut of = vec![Vec::new(); self.cost.len()];
-        for (i, row) in self.rows.iter().enumerate() {
-            if self.row_alive[i] {
-                for &(j, a) in row {
-                    of[j as usize].push((i as u32, a));
-                }
-            }
-        }
-        of
+    fn columns(&mut self) -> &[Entries] {
+        self.columns.follow(&mut self.rows, &self.integer);
+        self.columns.all()
+    }
+
+    /// Looks at the columns and changes the rest of the problem, not the rows.
+    fn with_columns(&mut self, look: impl FnOnce(&mut Self, &[Entries])) {
+        self.columns();
+        let columns = self.columns.take();
+        look(self, &columns);
+        self.columns.put(columns);
     }
 
     /// Returns whether an entry that is left of a sum of this size is rounding, and no part of the
@@ -239,7 +239,8 @@ impl WorkingProblem {
     }
 
     /// The present problem, and the column of the original each of its columns is.
-    fn assemble(&self) -> (Problem, Vec<u32>) {
+    fn assemble(&mut self) -> (Problem, Vec<u32>) {
+        self.columns();
         let kept: Vec<u32> = (0..self.cost.len() as u32)
             .filter(|&j| self.col_alive[j as usize])
             .collect();
@@ -251,9 +252,13 @@ impl WorkingProblem {
         let mut rows = Sparse::default();
         let (mut row_lower, mut row_upper) = (Vec::new(), Vec::new());
         let mut exact = Vec::new();
+        let mut row_place = vec![u32::MAX; self.rows.len()];
+        let mut columns = std::mem::take(&mut self.columns);
         for i in 0..self.rows.len() {
             if self.row_alive[i] {
-                exact.push(self.exact_scale(i).is_some());
+                row_place[i] = row_lower.len() as u32;
+                let judged = [self.row_lower[i], self.row_upper[i], self.row_rounding[i]];
+                exact.push(columns.is_exact(i, judged, || self.exact_scale(i).is_some()));
                 let mut entries: Vec<(u32, f64)> = self.rows[i]
                     .iter()
                     .map(|&(j, v)| (place[j as usize], v))
@@ -264,7 +269,14 @@ impl WorkingProblem {
                 row_upper.push(self.row_upper[i]);
             }
         }
-        let cols = rows.transpose(kept.len());
+        self.columns = columns;
+        let mut cols = Sparse::default();
+        for &j in &kept {
+            let column = self.columns.all()[j as usize].iter();
+            let column = column.map(|&(i, a)| (row_place[i as usize], a));
+            cols.push(column);
+        }
+        debug_assert_eq!(cols, rows.transpose(kept.len()));
         let mut p = Problem {
             cost: pick(&self.cost),
             offset: self.offset,
@@ -290,7 +302,7 @@ impl WorkingProblem {
     }
 
     /// The problem that is left with its columns' places here, and its domain after propagation.
-    fn propagated(&self) -> Result<(Problem, Vec<u32>, Domain), Infeasible> {
+    fn propagated(&mut self) -> Result<(Problem, Vec<u32>, Domain), Infeasible> {
         let (p, kept) = self.assemble();
         let mut d = Domain::new(&p);
         d.set_cutoff(self.cutoff);

@@ -124,9 +124,10 @@ fn is_state(w: &WorkingProblem, j: u32) -> bool {
 const FILL_FACTOR_LIMIT: usize = 4;
 
 /// Equations with states that hang together with the given columns.
-fn connected(w: &WorkingProblem, around: &[usize]) -> Vec<bool> {
+fn connected(w: &mut WorkingProblem, around: &[usize]) -> Vec<bool> {
     let mut of = vec![false; w.rows.len()];
     let occurrences = w.occurrences();
+    let w = &*w;
     let is_one = |i: usize| {
         w.row_alive[i]
             && w.row_lower[i] == w.row_upper[i]

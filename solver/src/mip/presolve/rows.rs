@@ -249,7 +249,9 @@ pub(crate) fn parallel(w: &mut WorkingProblem) -> Result<(), Infeasible> {
     let mut order: Vec<(u64, usize)> = Vec::new();
     for i in 0..w.rows.len() {
         if w.row_alive[i] && w.rows[i].len() >= 2 {
-            w.rows[i].sort_unstable_by_key(|e| e.0);
+            if !w.rows[i].is_sorted_by_key(|e| e.0) {
+                w.rows[i].sort_unstable_by_key(|e| e.0);
+            }
             let first = w.rows[i][0].1;
             let mut hash = w.rows[i].len() as u64;
             for &(j, a) in &w.rows[i] {
