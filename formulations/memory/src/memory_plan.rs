@@ -68,7 +68,7 @@ pub struct MemoryPlanOutcome {
 ///
 /// ```
 /// use remat_memory::memory_plan::MemoryPlanSearch;
-/// use remat_formulations::zoo;
+/// use remat_instances::zoo;
 /// use remat_instances::order::OrderGraph;
 ///
 /// let graph = OrderGraph::of_instance(&zoo::build(&"zoo:unet?batch=2".parse()?)?)?;

@@ -174,9 +174,8 @@ pub trait Problem: Sync {
     }
 }
 
-/// Input of [`Solve`](remat_formulations::solve::Solve), [`Frontier`](remat_formulations::solve::Frontier) and
-/// [`MaxBatch`](remat_formulations::solve::MaxBatch): any [`Formulation`], or one of this crate's chosen for an
-/// instance ([`AnyFormulation`](remat_formulations::AnyFormulation)).
+/// Input of a solve, of a frontier and of a search for the largest batch: any [`Formulation`], or
+/// one that is chosen for an instance.
 pub trait Solvable: Sync {
     /// Its schedules.
     type Schedule: Clone + Send + Sync;

@@ -18,7 +18,7 @@ use remat_lp::{ColId, Model, ModelBuilder, Sense};
 /// ```
 /// use remat_memory::memory_plan::MemoryPlanSearch;
 /// use remat_memory::olla::{JointProgram, Steps};
-/// use remat_formulations::zoo;
+/// use remat_instances::zoo;
 /// use remat_instances::order::{OrderGraph, Variant};
 ///
 /// let graph = OrderGraph::of_instance(&zoo::build(&"zoo:chain?n=4".parse()?)?)?;

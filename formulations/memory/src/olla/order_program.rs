@@ -17,7 +17,7 @@ use remat_lp::{ColId, Model, ModelBuilder, Sense};
 /// ```
 /// use remat_memory::olla::{OrderProgram, Steps};
 /// use remat_memory::order::OrderSearch;
-/// use remat_formulations::zoo;
+/// use remat_instances::zoo;
 /// use remat_instances::order::{OrderGraph, Variant};
 ///
 /// let graph = OrderGraph::of_instance(&zoo::build(&"zoo:unet?batch=2".parse()?)?)?;

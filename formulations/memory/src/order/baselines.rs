@@ -22,7 +22,7 @@ pub struct OrderBaseline {
 ///
 /// ```
 /// use remat_memory::order::{OrderBaselines, Rule};
-/// use remat_formulations::zoo;
+/// use remat_instances::zoo;
 /// use remat_instances::order::{OrderGraph, Variant};
 ///
 /// let graph = OrderGraph::of_instance(&zoo::build(&"zoo:chain?n=6".parse()?)?)?;
@@ -83,7 +83,7 @@ impl OrderBaselines {
 ///
 /// ```
 /// use remat_memory::order::{OrderBounds, OrderSearch};
-/// use remat_formulations::zoo;
+/// use remat_instances::zoo;
 /// use remat_instances::order::{OrderGraph, Variant};
 ///
 /// let graph = OrderGraph::of_instance(&zoo::build(&"zoo:chain?n=6".parse()?)?)?;

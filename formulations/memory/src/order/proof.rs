@@ -51,7 +51,7 @@ impl OrderSearch<'_> {
     ///
     /// ```
     /// use remat_memory::order::OrderSearch;
-    /// use remat_formulations::zoo;
+    /// use remat_instances::zoo;
     /// use remat_instances::order::OrderGraph;
     ///
     /// let graph = OrderGraph::of_instance(&zoo::build(&"zoo:chain?n=6".parse()?)?)?;

@@ -29,7 +29,7 @@ pub enum OrderSearchError {
 ///
 /// ```
 /// use remat_memory::order::OrderSearch;
-/// use remat_formulations::zoo;
+/// use remat_instances::zoo;
 /// use remat_instances::order::{OrderGraph, Variant};
 ///
 /// let graph = OrderGraph::of_instance(&zoo::build(&"zoo:unet?batch=2".parse()?)?)?;

@@ -104,7 +104,7 @@ impl PlacedPlan {
 ///
 /// ```
 /// use remat_memory::place::{PlaceSettings, place_plan};
-/// use remat_formulations::zoo;
+/// use remat_instances::zoo;
 /// use remat_instances::Semantics;
 ///
 /// let instance = zoo::build(&"zoo:unet?batch=2".parse()?)?;
