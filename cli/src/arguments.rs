@@ -176,6 +176,8 @@ pub enum Command {
     CheckCertificate(CheckArguments),
     /// Write completions for a shell to standard output
     Completions(CompletionsArguments),
+    /// Write the JSON schema of the object that a command prints with `--json`
+    Schema(SchemaArguments),
 }
 
 /// `remat-bb solve`
@@ -457,4 +459,14 @@ pub struct CompletionsArguments {
     /// The shell
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
+}
+
+/// `remat-bb schema`
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Example:
+  remat-bb schema solve > solve.schema.json")]
+pub struct SchemaArguments {
+    /// The command, or `error` for the object that is printed where there is no result
+    pub command: String,
 }

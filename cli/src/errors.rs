@@ -4,11 +4,12 @@ use crate::failure::{Exit, Failure};
 use crate::files;
 use miette::Diagnostic;
 use remat_report::results::{VERSION, json};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The object that `--json` prints where there is no result.
-#[derive(Serialize)]
-struct ErrorJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ErrorJson<'a> {
     status: &'a str,
     code: u8,
     message: &'a str,

@@ -146,6 +146,7 @@ fn execute(command: &Command) -> Result<Exit, Failure> {
         Command::CheckCertificate(arguments) => commands::check_certificate::run(arguments),
         Command::Zoo(arguments) => commands::zoo::run(arguments),
         Command::Completions(arguments) => commands::completions::run(arguments),
+        Command::Schema(arguments) => commands::schema::run(arguments),
     }
 }
 

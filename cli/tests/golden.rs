@@ -8,6 +8,7 @@
 mod common;
 
 use common::run_in;
+use remat_bb::commands::schema;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -53,10 +54,31 @@ fn answer(folder: &Path, line: &str) -> String {
             let output = run_in(folder, arguments);
             let code = output.status.code().expect("an exit code");
             let out = String::from_utf8(output.stdout).expect("output is UTF-8");
+            if arguments.contains(&"--json") {
+                has_its_schema(arguments[0], &out);
+            }
             format!("exit {code}\n{}", shown(&out))
         }
         _ => panic!("{line}: neither remat-bb nor cat"),
     }
+}
+
+/// Checks the object that a command has printed against the schema that `remat-bb schema` prints.
+fn has_its_schema(command: &str, out: &str) {
+    let object: Value = serde_json::from_str(out).expect("one JSON object");
+    let name = match object["status"] == "error" {
+        true => "error",
+        false => command,
+    };
+    let schema = schema::of_command(name).unwrap_or_else(|| panic!("{name} has no schema"));
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let problems: Vec<String> = validator
+        .iter_errors(&object)
+        .map(|e| e.to_string())
+        .collect();
+    assert!(problems.is_empty(), "{command}: {problems:?} in {object:#}");
+    let unknown = serde_json::json!({"colour": "red"});
+    assert!(!validator.is_valid(&unknown), "{name}: anything is right");
 }
 
 /// An output without what differs from run to run.

@@ -4,10 +4,11 @@ use crate::moment;
 use remat_instances::Instance;
 use remat_instances::name::Name;
 use remat_instances::simulate::Replay;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Findings of a replay, as results have them.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct ReplayJson<'a> {
     cost: u64,
     compute_cost: u64,
@@ -17,6 +18,7 @@ pub struct ReplayJson<'a> {
     overhead_percent: f64,
     cost_unit: &'a str,
     peak_memory_bytes: u64,
+    #[schemars(with = "String")]
     peak_at: Name,
     to_host_bytes: u64,
     from_host_bytes: u64,

@@ -8,6 +8,7 @@ use remat_instances::budget::format_bytes;
 use remat_instances::order::{OrderGraph, Variant};
 use remat_memory::place::PlacedPlan;
 use remat_search::Settings;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ pub fn json(object: &impl Serialize) -> String {
 }
 
 /// Program and instance that a result is of.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct OriginJson<'a> {
     version: &'static str,
     instance: &'a str,
@@ -43,7 +44,7 @@ impl<'a> OriginJson<'a> {
 }
 
 /// Settings of a search, as results have them.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct SearchJson {
     settings: SettingsJson,
     threads: usize,
@@ -51,7 +52,7 @@ pub struct SearchJson {
 }
 
 /// Settings that were asked for, beside threads and seed.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct SettingsJson {
     time_limit_seconds: Option<f64>,
     gap: f64,
@@ -74,7 +75,7 @@ impl SearchJson {
 }
 
 /// A graph whose operators may run in another order, as results have it.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct GraphJson<'a> {
     version: &'static str,
     instance: &'a str,
@@ -101,7 +102,7 @@ impl<'a> GraphJson<'a> {
 }
 
 /// A value in bytes with what is proven of it, as results have it.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct ProvenJson {
     status: &'static str,
     objective: u64,
@@ -140,14 +141,14 @@ impl ProvenJson {
 }
 
 /// Limits of a search without a gap, as results have them.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct WorkJson {
     settings: LimitJson,
     threads: usize,
     seed: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct LimitJson {
     time_limit_seconds: Option<f64>,
 }
@@ -167,7 +168,7 @@ impl WorkJson {
 }
 
 /// Addresses of a plan, as results have them; null where it has none.
-#[derive(Serialize, Default)]
+#[derive(Serialize, JsonSchema, Default)]
 pub struct ArenaJson {
     arena_bytes: Option<u64>,
     arena_bound_bytes: Option<u64>,
@@ -256,7 +257,7 @@ impl Arena {
 }
 
 /// A stack of equal layers, as results have it.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct LayersJson {
     layers: u32,
     forward_nodes: u32,

@@ -6,10 +6,11 @@ use remat_formulations::reorder::OrderChoice;
 use remat_formulations::solve::{CopyChoice, Solution};
 use remat_instances::simulate::Replay;
 use remat_search::{BoundProof, Settings, Status};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The choice of the order.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ReorderJson {
     order: &'static str,
     given_objective: Option<u64>,
@@ -32,7 +33,7 @@ impl ReorderJson {
 }
 
 /// Time and bytes of a plan with copies, beside the best one without; absent without a link.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct OffloadJson {
     #[serde(flatten)]
     transfers: TransfersJson,
@@ -49,7 +50,7 @@ impl OffloadJson {
 }
 
 /// The object that `--json` prints. What is not known is null.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct SolveJson<'a> {
     status: &'a str,
     #[serde(flatten)]

@@ -5,6 +5,7 @@ use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::{CostUnit, Duplex, HostLink};
 use remat_instances::simulate::Replay;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Scope of bounds with a link, in words.
@@ -81,7 +82,7 @@ pub fn lines(instance: &Instance, replay: &Replay) -> Option<[String; 3]> {
 }
 
 /// Time and bytes of a plan with copies; null where there is no plan.
-#[derive(Clone, Serialize)]
+#[derive(Clone, Serialize, JsonSchema)]
 pub struct TransfersJson {
     makespan: Option<u64>,
     compute_cost: Option<u64>,

@@ -15,6 +15,7 @@ use remat_report::results::{OriginJson, SearchJson};
 use remat_report::transfers::{self, TransfersJson};
 use remat_report::{Table, counted};
 use remat_search::Settings;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -307,8 +308,8 @@ impl Comparison<'_> {
     }
 }
 
-#[derive(Serialize)]
-struct BaselinesJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct BaselinesJson<'a> {
     #[serde(flatten)]
     origin: OriginJson<'a>,
     formulation: &'a str,
@@ -322,7 +323,7 @@ struct BaselinesJson<'a> {
     strategies: Vec<BaselineJson<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct BaselineJson<'a> {
     name: &'a str,
     fits: bool,

@@ -14,6 +14,7 @@ use remat_report::Table;
 use remat_report::results;
 use remat_report::results::VERSION;
 use remat_report::results::WorkJson;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Compares the rules for the order of a graph, or the known ways to place buffers; `None` for an
@@ -249,8 +250,8 @@ impl Compared {
     }
 }
 
-#[derive(Serialize)]
-struct MemoryBaselinesJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct MemoryBaselinesJson<'a> {
     version: &'static str,
     kind: &'a str,
     instance: &'a str,
@@ -263,7 +264,7 @@ struct MemoryBaselinesJson<'a> {
     work: WorkJson,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct MemoryBaselineJson<'a> {
     name: &'a str,
     fits: Option<bool>,

@@ -2,6 +2,8 @@
 
 mod schedules;
 
+pub(super) use schedules::ProofJson;
+
 use super::lp::ModelText;
 use super::mip;
 use crate::arguments::CheckArguments;
@@ -15,11 +17,12 @@ use remat_instances::place::{BoundCertificate, CERTIFICATE_HEADER};
 use remat_lp::mps;
 use remat_report::results;
 use remat_report::results::VERSION;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 
-#[derive(Serialize)]
-struct CheckJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct CheckJson<'a> {
     verdict: &'a str,
     version: &'a str,
     claim: &'a str,
@@ -122,8 +125,8 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-#[derive(Serialize)]
-struct MemoryProofJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct MemoryProofJson<'a> {
     verdict: &'a str,
     version: &'a str,
     claim: &'a str,

@@ -16,6 +16,7 @@ use remat_instances::{Instance, Semantics};
 use remat_report::results;
 use remat_report::results::OriginJson;
 use remat_report::{ReplayJson, counted};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -389,8 +390,8 @@ fn are(count: usize, noun: &str) -> String {
     format!("{} {verb}", counted(count as u64, noun))
 }
 
-#[derive(Serialize)]
-struct ExplainJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ExplainJson<'a> {
     #[serde(flatten)]
     origin: OriginJson<'a>,
     semantics: &'a str,
@@ -407,20 +408,20 @@ struct ExplainJson<'a> {
     departures: Vec<JsonDeparture<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct JsonKept<'a> {
     node: &'a str,
     bytes: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct JsonSlower<'a> {
     node: &'a str,
     implementation: &'a str,
     cost: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct JsonStory<'a> {
     node: &'a str,
     times: usize,
@@ -429,13 +430,15 @@ struct JsonStory<'a> {
     absences: Vec<JsonAbsence<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct JsonAbsence<'a> {
     freed_after: &'a str,
+    #[schemars(with = "Option<String>")]
     made_for: Option<&'a Name>,
     cost: u64,
     computations: usize,
     fullest_bytes: Option<u64>,
+    #[schemars(with = "Option<String>")]
     fullest_at: Option<&'a Name>,
     could_have_stayed: Option<bool>,
 }

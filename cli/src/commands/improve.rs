@@ -11,6 +11,7 @@ use remat_instances::budget::format_bytes;
 use remat_report::counted;
 use remat_report::results;
 use remat_report::results::OriginJson;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Improves a plan, writes it, and reports.
@@ -74,8 +75,8 @@ pub fn run(arguments: &ImproveArguments) -> Result<Exit, Failure> {
     })
 }
 
-#[derive(Serialize)]
-struct ImproveJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ImproveJson<'a> {
     #[serde(flatten)]
     origin: OriginJson<'a>,
     semantics: &'a str,

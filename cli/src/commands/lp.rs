@@ -16,6 +16,7 @@ use remat_models::{Linear, LinearSettings, solve_linear};
 use remat_report::results;
 use remat_report::results::VERSION;
 use remat_report::{counted, number};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
@@ -219,8 +220,8 @@ struct LpResult<'a> {
     permuted: Option<u64>,
 }
 
-#[derive(Serialize)]
-struct LpJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct LpJson<'a> {
     status: &'a str,
     version: &'a str,
     objective: Option<f64>,

@@ -19,6 +19,7 @@ use remat_report::results::VERSION;
 use remat_report::transfers::{self, TransfersJson};
 use remat_report::{Table, counted};
 use remat_search::Settings;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -397,8 +398,8 @@ fn words(answer: &Answer) -> &'static str {
     }
 }
 
-#[derive(Serialize)]
-struct MaxBatchJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct MaxBatchJson<'a> {
     version: &'a str,
     model: &'a str,
     budget_bytes: u64,
@@ -408,7 +409,7 @@ struct MaxBatchJson<'a> {
     strategies: Vec<StrategyJson<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct StrategyJson<'a> {
     name: &'a str,
     batch: Option<u64>,
@@ -422,7 +423,7 @@ struct StrategyJson<'a> {
     asked: Vec<AskedJson>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct AskedJson {
     batch: u64,
     answer: &'static str,

@@ -25,6 +25,7 @@ use remat_report::{counted, number};
 use remat_solver::mip::{
     Checkpoint, ComponentRow, Control, Settings, SolveError, SolveResult, SolveStatus,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -380,14 +381,14 @@ struct MipResult<'a> {
 }
 
 /// The published program that a model was solved as.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Recognised {
     program: &'static str,
     nodes: usize,
 }
 
-#[derive(Serialize)]
-struct MipJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct MipJson<'a> {
     status: &'a str,
     version: &'a str,
     end: &'a str,
@@ -417,10 +418,12 @@ struct MipJson<'a> {
     certificate: Option<bool>,
     checkpoint: Option<bool>,
     exact: Option<ExactJson<'a>>,
+    #[schemars(with = "serde_json::Value")]
     settings: &'a Settings,
     threads: usize,
     seed: u64,
     permuted: Option<u64>,
+    #[schemars(with = "Option<Vec<serde_json::Value>>")]
     statistics: Option<&'a [ComponentRow]>,
 }
 

@@ -13,6 +13,7 @@ pub mod mip;
 pub mod order;
 pub mod place;
 pub mod plan_memory;
+pub mod schema;
 pub mod show;
 mod show_memory;
 pub mod solve;

@@ -12,6 +12,7 @@ use remat_report::counted;
 use remat_report::results;
 use remat_report::results::{GraphJson, ProvenJson, WorkJson};
 use remat_search::Status;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -224,8 +225,8 @@ impl OrderReport<'_> {
     }
 }
 
-#[derive(Serialize)]
-struct OrderJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OrderJson<'a> {
     #[serde(flatten)]
     proven: ProvenJson,
     #[serde(flatten)]

@@ -16,6 +16,7 @@ use remat_report::draw::addresses;
 use remat_report::results;
 use remat_report::results::VERSION;
 use remat_report::results::{Arena, ProvenJson, WorkJson};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -315,8 +316,8 @@ impl PlaceReport<'_> {
     }
 }
 
-#[derive(Serialize)]
-struct PlaceJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct PlaceJson<'a> {
     #[serde(flatten)]
     proven: ProvenJson,
     version: &'static str,

@@ -14,6 +14,7 @@ use remat_report::draw::addresses;
 use remat_report::results;
 use remat_report::results::{GraphJson, ProvenJson, WorkJson};
 use remat_search::Status;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -176,8 +177,8 @@ impl MemoryReport<'_> {
     }
 }
 
-#[derive(Serialize)]
-struct MemoryJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct MemoryJson<'a> {
     #[serde(flatten)]
     proven: ProvenJson,
     #[serde(flatten)]

@@ -16,6 +16,7 @@ use remat_report::draw::{addresses, schedule, style};
 use remat_report::results;
 use remat_report::results::{Arena, ArenaJson, OriginJson};
 use remat_report::{ReplayJson, Table, counted, transfers};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -415,8 +416,8 @@ impl Subject {
     }
 }
 
-#[derive(Serialize)]
-struct ShowJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ShowJson<'a> {
     #[serde(flatten)]
     origin: OriginJson<'a>,
     semantics: &'a str,
@@ -437,7 +438,7 @@ struct ShowJson<'a> {
 }
 
 /// A copy; times are in the instance's cost unit.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct CopyJson<'a> {
     node: &'a str,
     bytes: u64,
@@ -447,7 +448,7 @@ struct CopyJson<'a> {
     idle: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct TensorJson<'a> {
     node: &'a str,
     operator: &'a str,
@@ -455,7 +456,7 @@ struct TensorJson<'a> {
     bytes: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct RecomputedJson<'a> {
     node: &'a str,
     times: usize,

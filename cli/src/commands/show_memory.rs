@@ -17,6 +17,7 @@ use remat_report::draw::{addresses, steps};
 use remat_report::results;
 use remat_report::results::VERSION;
 use remat_report::{Table, counted};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 
@@ -355,8 +356,8 @@ impl Shown {
     }
 }
 
-#[derive(Serialize)]
-struct ShowMemoryJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ShowMemoryJson<'a> {
     version: &'static str,
     kind: &'a str,
     instance: &'a str,
@@ -365,12 +366,14 @@ struct ShowMemoryJson<'a> {
     operators: Option<usize>,
     buffers: usize,
     peak_memory_bytes: u64,
+    #[schemars(with = "Option<String>")]
     peak_at: Option<Name>,
     base_memory_bytes: Option<u64>,
     program_peak_bytes: Option<u64>,
     recorded_bound_bytes: Option<u64>,
     load_bytes: u64,
     height_bytes: Option<u64>,
+    #[schemars(with = "Vec<String>")]
     at_peak: Vec<Name>,
     step_bytes: Option<Vec<u64>>,
 }

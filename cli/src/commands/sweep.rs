@@ -18,6 +18,7 @@ use remat_report::results::{LayersJson, OriginJson, SearchJson};
 use remat_report::transfers::{self, TransfersJson};
 use remat_report::{Table, counted};
 use remat_search::{Settings, Status};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -401,8 +402,8 @@ impl Sweep<'_> {
     }
 }
 
-#[derive(Serialize)]
-struct SweepJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SweepJson<'a> {
     #[serde(flatten)]
     origin: OriginJson<'a>,
     formulation: &'a str,
@@ -415,7 +416,7 @@ struct SweepJson<'a> {
     points: Vec<JsonPoint<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct JsonPoint<'a> {
     budget_bytes: u64,
     status: &'a str,
@@ -432,7 +433,7 @@ struct JsonPoint<'a> {
     baselines: Vec<JsonBaseline<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct JsonBaseline<'a> {
     name: &'a str,
     cost: u64,

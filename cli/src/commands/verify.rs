@@ -10,6 +10,7 @@ use remat_instances::simulate::PlanLives;
 use remat_report::results;
 use remat_report::results::{Arena, ArenaJson, OriginJson};
 use remat_report::{ReplayJson, transfers};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Replays, reports, and compares with what the file claims.
@@ -169,8 +170,8 @@ fn memory_differences(found: &Replayed) -> Vec<String> {
     list
 }
 
-#[derive(Serialize)]
-struct VerifyJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct VerifyJson<'a> {
     verified: bool,
     #[serde(flatten)]
     origin: OriginJson<'a>,

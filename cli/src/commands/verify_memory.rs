@@ -13,6 +13,7 @@ use remat_instances::order::{
 use remat_instances::place::read_placement;
 use remat_report::results;
 use remat_report::results::VERSION;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 
@@ -139,8 +140,8 @@ fn placement(lives: &Path, input: &Input) -> Result<Judged, Failure> {
     })
 }
 
-#[derive(Serialize)]
-struct JudgedJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct JudgedJson<'a> {
     verified: bool,
     version: &'static str,
     instance: &'a str,

@@ -34,12 +34,12 @@ pub struct Solved {
 /// different sizes, and those whose answer is not accurate, are solved in rational numbers.
 ///
 /// ```
-/// use remat_lp::{Limits, ModelBuilder, Sense, Settings, presolve};
+/// use remat_lp::{Limits, ModelBuilder, Sense, Settings};
 /// let mut b = ModelBuilder::new(Sense::Maximise);
 /// let x = b.add_col(1.0, 0.0..=9.0);
 /// b.add_row(..=4.0, [(x, 2.0)]);
 /// let model = std::sync::Arc::new(b.build()?);
-/// let solved = presolve::solve(&model, &Settings::default(), &Limits::default(), Some(&Default::default()));
+/// let solved = remat_lp::solve(&model, &Settings::default(), &Limits::default(), Some(&Default::default()));
 /// assert_eq!(solved.outcome.optimal().unwrap().objective, 2.0);
 /// # Ok::<(), remat_lp::ModelError>(())
 /// ```

@@ -12,10 +12,11 @@ use remat_instances::name::visible;
 use remat_report::results;
 use remat_report::results::OriginJson;
 use remat_report::transfers;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-#[derive(Serialize)]
-struct ProofJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(in crate::commands) struct ProofJson<'a> {
     verdict: &'a str,
     claim: &'a str,
     lower: Option<u64>,
@@ -33,7 +34,7 @@ struct ProofJson<'a> {
 }
 
 /// The link that plans copy over; null for plans without copies.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct LinkJson<'a> {
     to_host_bytes_per_second: u64,
     from_host_bytes_per_second: u64,

@@ -6,6 +6,7 @@ use remat_instances::explain::{Departure, Return};
 use remat_instances::instance::Duplex;
 use remat_instances::name::Name;
 use remat_report::counted;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::fmt::Write;
@@ -172,7 +173,7 @@ impl Teller<'_> {
 }
 
 /// A departure; times are in the instance's cost unit.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct JsonDeparture<'a> {
     node: &'a str,
     bytes: u64,
@@ -182,15 +183,18 @@ pub(super) struct JsonDeparture<'a> {
     returns: Vec<JsonReturn<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct JsonReturn<'a> {
     begin: u64,
     end: u64,
     idle: u64,
+    #[schemars(with = "Option<String>")]
     made_for: Option<&'a Name>,
+    #[schemars(with = "Option<String>")]
     freed_after: Option<&'a Name>,
     computations: usize,
     fullest_bytes: Option<u64>,
+    #[schemars(with = "Option<String>")]
     fullest_at: Option<&'a Name>,
     could_have_stayed: Option<bool>,
 }

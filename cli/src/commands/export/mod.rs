@@ -2,6 +2,8 @@
 
 mod olla;
 
+pub(super) use olla::OllaJson;
+
 use crate::arguments::{ExportArguments, ExportedProgram};
 use crate::failure::{Exit, Failure};
 use crate::files::Files;
@@ -15,6 +17,7 @@ use remat_instances::{Instance, Semantics};
 use remat_lp::{Model, lp_format, mps};
 use remat_report::results;
 use remat_report::results::OriginJson;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
@@ -426,8 +429,8 @@ impl Format {
     }
 }
 
-#[derive(Serialize)]
-struct ExportJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ExportJson<'a> {
     #[serde(flatten)]
     origin: OriginJson<'a>,
     formulation: &'a str,

@@ -12,6 +12,7 @@ use remat_lp::Model;
 use remat_memory::olla::{JointProgram, OrderProgram, PlaceProgram, ProgramError, Steps};
 use remat_report::results;
 use remat_report::results::VERSION;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 
@@ -196,8 +197,8 @@ fn failure(text: &str, problem: &ProgramError) -> Failure {
     }
 }
 
-#[derive(Serialize)]
-struct OllaJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(in crate::commands) struct OllaJson<'a> {
     version: &'static str,
     instance: &'a str,
     instance_sha256: Option<&'a str>,

@@ -5,6 +5,7 @@ use crate::failure::{Failure, note};
 use crate::files;
 use remat_lp::Model;
 use remat_solver::mip::{ExactClaim, Settings};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Refuses a model for a proof whose file has a number that a double does not hold; notes it for a
@@ -47,7 +48,7 @@ pub(super) fn apply(settings: &mut Settings, arguments: &MipArguments) {
 }
 
 /// Claims settled in rational numbers, or the reason why they are not.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct ExactJson<'a> {
     objective: Option<&'a str>,
     bound: Option<&'a str>,

@@ -20,7 +20,7 @@ const SEARCH_NODE_LIMIT: usize = 5_000;
 ///
 /// ```
 /// use remat_formulations::poet::{PoetFormulation, PoetInstance};
-/// use remat_formulations::solve::{Settings, Solvable};
+/// use remat_formulations::{Settings, Solvable};
 /// use remat_instances::schedule::PageCosts;
 ///
 /// let graph = remat_instances::zoo::build(&"zoo:chain?n=6".parse()?)?;

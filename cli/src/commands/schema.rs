@@ -1,0 +1,102 @@
+//! `remat-bb schema`
+
+use super::*;
+use crate::arguments::SchemaArguments;
+use crate::errors::ErrorJson;
+use crate::failure::{Exit, Failure};
+use crate::files;
+use remat_report::SolveJson;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::json;
+
+/// A schema of one of the objects that a command prints.
+type OfObject = fn(&mut SchemaGenerator) -> Schema;
+
+fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
+
+/// The objects that each command prints with `--json`, and what errors print in their place.
+static OBJECTS: [(&str, &[OfObject]); 16] = [
+    ("solve", &[of::<SolveJson<'static>>]),
+    (
+        "verify",
+        &[
+            of::<verify::VerifyJson<'static>>,
+            of::<verify_memory::JudgedJson<'static>>,
+        ],
+    ),
+    ("improve", &[of::<improve::ImproveJson<'static>>]),
+    (
+        "baselines",
+        &[
+            of::<baselines::BaselinesJson<'static>>,
+            of::<baselines_memory::MemoryBaselinesJson<'static>>,
+        ],
+    ),
+    ("sweep", &[of::<sweep::SweepJson<'static>>]),
+    ("max-batch", &[of::<max_batch::MaxBatchJson<'static>>]),
+    (
+        "show",
+        &[
+            of::<show::ShowJson<'static>>,
+            of::<show_memory::ShowMemoryJson<'static>>,
+        ],
+    ),
+    ("explain", &[of::<explain::ExplainJson<'static>>]),
+    ("order", &[of::<order::OrderJson<'static>>]),
+    ("place", &[of::<place::PlaceJson<'static>>]),
+    ("plan-memory", &[of::<plan_memory::MemoryJson<'static>>]),
+    (
+        "export",
+        &[
+            of::<export::ExportJson<'static>>,
+            of::<export::OllaJson<'static>>,
+        ],
+    ),
+    ("lp", &[of::<lp::LpJson<'static>>]),
+    ("mip", &[of::<mip::MipJson<'static>>]),
+    (
+        "check-certificate",
+        &[
+            of::<check_certificate::CheckJson<'static>>,
+            of::<check_certificate::MemoryProofJson<'static>>,
+            of::<check_certificate::ProofJson<'static>>,
+        ],
+    ),
+    ("error", &[of::<ErrorJson<'static>>]),
+];
+
+/// The JSON schema of the object that a command prints with `--json`, or of `error`.
+pub fn of_command(name: &str) -> Option<serde_json::Value> {
+    let (_, objects) = OBJECTS.iter().find(|(known, _)| *known == name)?;
+    let mut generator = SchemaGenerator::default();
+    let all: Vec<Schema> = objects
+        .iter()
+        .map(|object| object(&mut generator))
+        .collect();
+    Some(json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": format!("remat-bb {name} --json"),
+        "anyOf": all,
+        "$defs": generator.take_definitions(true),
+    }))
+}
+
+/// Prints the schema of a command's object.
+///
+/// # Errors
+/// [`Failure::Usage`] for a command that prints no object, and where standard output cannot be
+/// written.
+pub fn run(arguments: &SchemaArguments) -> Result<Exit, Failure> {
+    let name = &arguments.command;
+    let schema = of_command(name).ok_or_else(|| {
+        let known: Vec<&str> = OBJECTS.iter().map(|(name, _)| *name).collect();
+        Failure::Usage {
+            problem: format!("{name:?} prints no object that has a schema"),
+            remedy: format!("write one of {}", known.join(", ")),
+        }
+    })?;
+    files::print(&format!("{schema:#}\n"))?;
+    Ok(Exit::Done)
+}
