@@ -340,7 +340,7 @@ static void wrong_pointers(void) {
           REMAT_ERROR_ARGUMENT, "cost");
     FAILS(remat_solve_call("", 1, 1, 1, NULL, &size, NULL, NULL, &status), REMAT_ERROR_ARGUMENT, "instance_json");
     FAILS(remat_plan("{}", "\xff", NULL, NULL, 0, NULL, NULL, &status), REMAT_ERROR_ARGUMENT, "UTF-8");
-    FAILS(remat_plan("{}", "1", NULL, NULL, INT64_MAX, NULL, NULL, &status), REMAT_ERROR_ARGUMENT, "");
+    FAILS(remat_plan("{}", "1", NULL, NULL, INT64_MAX, NULL, NULL, &status), REMAT_ERROR_NULL, "names");
     FAILS(remat_solve_call("\xff", 1, 1, 1, NULL, &size, NULL, NULL, &status), REMAT_ERROR_ARGUMENT, "UTF-8");
     FAILS(remat_solve_call("[[[[[[[[", 1, 1, 1, NULL, &size, NULL, NULL, &status), REMAT_ERROR_ARGUMENT, "");
     CHECK(size == 7);

@@ -1,4 +1,4 @@
-"""The stub of the native module says what the module has."""
+"""Functions and classes of the native module have the parameters and members of the stub."""
 
 import ast
 import inspect
@@ -63,12 +63,6 @@ def parameters_of(value, is_method):
         parameters = parameters[1:]
     empty = inspect.Parameter.empty
     return [(p.name, kinds[p.kind], p.default is not empty) for p in parameters]
-
-
-def test_the_stub_has_what_the_module_has():
-    assert set(CLASSES) | set(FUNCTIONS) == set(STUBBED) - {"Progress"} | (
-        {"Progress"} & set(CLASSES)
-    )
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

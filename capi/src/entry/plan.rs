@@ -1,8 +1,8 @@
 //! One rematerialization plan in one call.
 
-use crate::codes::{REMAT_ERROR_NULL, REMAT_ERROR_SOLVE, REMAT_STATUS_NONE, of_plan};
+use crate::codes::{REMAT_ERROR_SOLVE, REMAT_STATUS_NONE, of_plan};
 use crate::options::{seconds, threads};
-use crate::pointers::{length, output, put_if_wanted, text, texts};
+use crate::pointers::{array, length, output, put_if_wanted, text};
 use crate::registry::lend;
 use crate::roomy::on_roomy_thread;
 use crate::trouble::{Trouble, entry};
@@ -116,17 +116,16 @@ pub unsafe extern "C" fn remat_plan(
             (
                 text("instance_json", instance_json)?,
                 text("budget", budget)?,
-                texts("names", names, count)?,
-                texts("values", values, count)?,
+                array("names", names, count)?,
+                array("values", values, count)?,
             )
         };
         let read = budget.parse::<Budget>();
         let budget = read.map_err(|e| Trouble::argument(format!("budget: {e}")))?;
         let mut options = SolveOptions::default();
-        let missing = |name| Trouble::new(REMAT_ERROR_NULL, format!("{name} has a null pointer"));
         for (name, value) in names.iter().zip(values) {
-            let name = name.ok_or_else(|| missing("names"))?;
-            let value = value.ok_or_else(|| missing("values"))?;
+            // SAFETY: the caller's promise for arrays of texts.
+            let (name, value) = unsafe { (text("names", *name)?, text("values", *value)?) };
             let set = options.set(name, value);
             set.map_err(|e| Trouble::argument(e.to_string()))?;
         }
