@@ -2,8 +2,9 @@
 // Every test file uses a part of it.
 #![allow(dead_code)]
 
-use remat_formulations::baselines::{self, Baseline};
+use remat_formulations::baselines::Baseline;
 use remat_formulations::monet;
+use remat_formulations::strategies;
 use remat_gpu_exec::{
     Device, ProfileSettings, Run, Tensor, Training, compare, gradients, profile, run,
 };

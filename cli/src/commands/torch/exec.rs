@@ -208,7 +208,7 @@ fn picture(found: &Replayed, measured: &Measured) -> Result<String, Failure> {
             ..*point
         })
         .collect();
-    memory::draw(&MemoryPicture {
+    Ok(memory::draw(&MemoryPicture {
         instance: &found.instance,
         semantics: found.plan.semantics,
         replay: &found.replay,
@@ -216,7 +216,7 @@ fn picture(found: &Replayed, measured: &Measured) -> Result<String, Failure> {
         measured: Some(&timeline),
         budget_bytes: found.budget_bytes,
         title: format!("{}: memory, predicted and measured", found.instance.name()),
-    })
+    })?)
 }
 
 struct ExecReport<'a> {
