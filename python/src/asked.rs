@@ -6,13 +6,9 @@ use crate::trouble::Trouble;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rayon::ThreadPool;
-use remat_formulations::AnyFormulation;
 use remat_formulations::options::{Form, Group, OPTIONS, OptionError, SolveOption, SolveOptions};
 use remat_formulations::solve::AnySolvable;
 use remat_instances::Instance;
-use remat_search::SolveError;
-use remat_solver::threads::pool as pool_of;
 
 /// The time limit, threads and the seed.
 pub const LIMITS: u32 = Group::Limit.bit() | Group::Workers.bit();
@@ -133,21 +129,10 @@ pub fn linked(options: &SolveOptions, instance: Instance) -> Result<Instance, Tr
 /// # Errors
 /// `InvalidArgument` where it does not apply to the instance.
 pub fn solvable(options: &SolveOptions, instance: &Instance) -> Result<AnySolvable, Trouble> {
-    let formulation = match options.formulation {
-        None => AnyFormulation::suiting(instance),
-        Some(semantics) => AnyFormulation::of(instance, semantics)?,
-    };
-    Ok(AnySolvable::of(formulation, options.copies()))
-}
-
-/// Threads for work beside a solve.
-///
-/// # Errors
-/// They cannot be started.
-pub fn pool(options: &SolveOptions) -> Result<ThreadPool, Trouble> {
-    let threads = options.threads;
-    let failed = |source| SolveError::Threads { threads, source };
-    Ok(pool_of(threads).map_err(failed)?)
+    Ok(AnySolvable::of(
+        options.suiting(instance)?,
+        options.copies(),
+    ))
 }
 
 impl From<OptionError> for Trouble {

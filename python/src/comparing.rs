@@ -70,7 +70,7 @@ pub fn baselines(
             let bytes = budget.bytes(plain.peak_bytes);
             let view = solvable.instance().clone();
             let known = Baselines::of(solvable).until_set(relay.stop().clone());
-            let mut compared = asked::pool(&options)?.install(|| known.run(bytes));
+            let mut compared = options.pool()?.install(|| known.run(bytes));
             compared.sort_by_key(|one| one.rank(bytes));
             let of = |one: remat_formulations::solve::Compared| {
                 let fits = one.fits(bytes) == Some(true);

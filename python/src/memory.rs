@@ -1,13 +1,12 @@
 //! Orders of graphs, addresses of buffers, and both together.
 
-use crate::arguments;
 use crate::asked::{self, LIMITS};
-use crate::copied_as_itself;
 use crate::instance::{self, json_object, json_text, save};
 use crate::numbers::wrong_type;
 use crate::pickled::{self, Reduced, reduced};
 use crate::relay::{self, Ended, Relay};
 use crate::trouble::Trouble;
+use crate::{arguments, copied_as_itself};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use remat_bb::source;
@@ -19,7 +18,7 @@ use remat_instances::place::{Buffer, Lives, Placement as Placed};
 use remat_memory::memory_plan::MemoryPlanSearch;
 use remat_memory::order::{OrderSearch, OrderSettings};
 use remat_memory::place::{PlaceSettings, PlaceStatus, place as place_buffers};
-use remat_search::Status;
+use remat_search::{Status, relative_gap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -347,10 +346,6 @@ fn settings_of(options: &SolveOptions, budget_bytes: Option<u64>) -> OrderSettin
     }
 }
 
-fn gap(value: u64, bound: u64) -> f64 {
-    value.saturating_sub(bound) as f64 / value.max(1) as f64
-}
-
 fn word(status: Status, interrupted: bool) -> &'static str {
     match status {
         Status::Optimal => "optimal",
@@ -418,7 +413,7 @@ pub fn plan_memory(
         status: word(outcome.status, interrupt.is_some()),
         peak_memory_bytes: outcome.total_bytes,
         bound: outcome.bound_bytes,
-        gap: gap(outcome.total_bytes, outcome.bound_bytes),
+        gap: relative_gap(outcome.total_bytes, outcome.bound_bytes),
         base_memory_bytes: graph.base_bytes(),
         height_bytes: outcome.plan.height_bytes,
         load_bytes: outcome.placement.load,
@@ -507,7 +502,7 @@ pub fn place(
         offsets: Placed::offsets(&outcome.placement).to_vec(),
         height_bytes: outcome.height,
         bound: outcome.bound,
-        gap: gap(outcome.height, outcome.bound),
+        gap: relative_gap(outcome.height, outcome.bound),
         load_bytes: outcome.load,
         seconds: outcome.seconds,
     })

@@ -1,11 +1,10 @@
 //! From an instance and a budget to a plan.
 
-use crate::arguments;
-use crate::asked;
 use crate::numbers::{members, wrong_type};
 use crate::plan::{Found, Plan};
 use crate::relay::{self, Ended, Progress, Relay};
 use crate::trouble::{Detail, Trouble};
+use crate::{arguments, asked};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use remat_formulations::Solve;
@@ -28,7 +27,7 @@ struct Question {
 
 impl Question {
     fn answer(&self, relay: &Relay) -> Result<Solution, Trouble> {
-        let formulation = self.options.applied(&self.instance)?;
+        let formulation = self.options.suiting(&self.instance)?;
         let mut solve = Solve::of(formulation, self.budget)
             .options(&self.options)
             .listener(relay);

@@ -21,4 +21,4 @@ pub mod transfers;
 pub use replay::ReplayJson;
 pub use solve::SolveJson;
 pub use table::Table;
-pub use text::{cost, counted, gap, gib, moment, number, time_unit};
+pub use text::{cost, counted, gib, moment, number, time_unit};

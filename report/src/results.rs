@@ -1,13 +1,13 @@
 //! Results as JSON: the objects that commands print.
 
-use crate::{counted, gap};
+use crate::counted;
 use remat_formulations::life::layers::Stack;
 use remat_formulations::options::SolveOptions;
 use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
 use remat_instances::order::{OrderGraph, Variant};
 use remat_memory::place::PlacedPlan;
-use remat_search::Settings;
+use remat_search::{Settings, relative_gap};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::Duration;
@@ -129,7 +129,7 @@ impl ProvenJson {
             status,
             objective,
             bound,
-            gap: bound.map(|bound| gap(objective, bound)),
+            gap: bound.map(|bound| relative_gap(objective, bound)),
             bound_scope: scope,
             seconds,
             nodes,

@@ -104,11 +104,6 @@ pub fn moment(instance: &Instance, replay: &Replay) -> Name {
     }
 }
 
-/// `(value - bound) / value`.
-pub fn gap(value: u64, bound: u64) -> f64 {
-    value.saturating_sub(bound) as f64 / value.max(1) as f64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,13 +3,10 @@
 use crate::failure::Failure;
 use clap::builder::PossibleValue;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use rayon::ThreadPool;
 use remat_formulations::options::{Form, Group, OPTIONS, SolveOption, SolveOptions};
 use remat_formulations::solve::AnySolvable;
 use remat_formulations::{AnyFormulation, Instance};
 use remat_instances::instance::LinkRequestError;
-use remat_search::SolveError;
-use remat_solver::threads::pool;
 use std::ops::Deref;
 
 /// The time limit, and how far a search goes.
@@ -41,15 +38,6 @@ impl<const GROUPS: u32> Options<GROUPS> {
     fn all() -> impl Iterator<Item = &'static SolveOption> {
         let is_in = |option: &&SolveOption| option.group.bit() & GROUPS != 0;
         OPTIONS.iter().filter(is_in)
-    }
-
-    /// Threads for work beside a solve.
-    ///
-    /// # Errors
-    /// [`SolveError::Threads`] where they cannot be started.
-    pub fn pool(&self) -> Result<ThreadPool, SolveError> {
-        let threads = self.threads;
-        pool(threads).map_err(|source| SolveError::Threads { threads, source })
     }
 
     /// The instance with the link that was asked for; `None` where none was.

@@ -10,10 +10,8 @@ use remat_instances::name::Name;
 use remat_instances::order::Variant;
 use remat_memory::order::{OrderBaselines, OrderSearch, OrderSettings};
 use remat_memory::place::{PlaceBaseline, PlaceSettings, place};
-use remat_report::Table;
-use remat_report::results;
-use remat_report::results::VERSION;
-use remat_report::results::WorkJson;
+use remat_report::results::{VERSION, WorkJson};
+use remat_report::{Table, results};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -232,7 +230,7 @@ impl Compared {
                 name: way.name,
                 fits: self.fits(way),
                 peak_memory_bytes: bytes,
-                gap: bytes.map(|bytes| remat_report::gap(bytes, self.bound_bytes)),
+                gap: bytes.map(|bytes| remat_search::relative_gap(bytes, self.bound_bytes)),
                 not_applicable_because: way.bytes.as_ref().err().map(String::as_str),
             }
         });

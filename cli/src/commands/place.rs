@@ -11,11 +11,9 @@ use remat_instances::plan::{PlanAddresses, PlanDocument};
 use remat_instances::replayed::Replayed;
 use remat_instances::simulate::{self, PlanLives, Replay};
 use remat_memory::place::{PlaceOutcome, PlaceSettings, PlaceStatus, place, place_plan};
-use remat_report::counted;
 use remat_report::draw::addresses;
-use remat_report::results;
-use remat_report::results::VERSION;
-use remat_report::results::{Arena, ProvenJson, WorkJson};
+use remat_report::results::{Arena, ProvenJson, VERSION, WorkJson};
+use remat_report::{counted, results};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
@@ -292,7 +290,10 @@ impl PlaceReport<'_> {
         );
         let gap = match o.height.saturating_sub(o.bound) {
             0 => "no placement is lower".into(),
-            _ => format!("gap {:.3}%", remat_report::gap(o.height, o.bound) * 100.0),
+            _ => format!(
+                "gap {:.3}%",
+                remat_search::relative_gap(o.height, o.bound) * 100.0
+            ),
         };
         line("bound", format!("{} ({gap})", format_bytes(o.bound)));
         line("load", format_bytes(o.load));

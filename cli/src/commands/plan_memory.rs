@@ -9,10 +9,9 @@ use remat_instances::budget::format_bytes;
 use remat_instances::order::OrderGraph;
 use remat_memory::memory_plan::{MemoryPlanOutcome, MemoryPlanSearch};
 use remat_memory::order::OrderSettings;
-use remat_report::counted;
 use remat_report::draw::addresses;
-use remat_report::results;
 use remat_report::results::{GraphJson, ProvenJson, WorkJson};
+use remat_report::{counted, results};
 use remat_search::Status;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -139,7 +138,7 @@ impl MemoryReport<'_> {
             0 => "no order with any addresses needs less".into(),
             _ => format!(
                 "gap {:.3}%",
-                remat_report::gap(o.total_bytes, o.bound_bytes) * 100.0
+                remat_search::relative_gap(o.total_bytes, o.bound_bytes) * 100.0
             ),
         };
         line("bound", format!("{} ({gap})", format_bytes(o.bound_bytes)));

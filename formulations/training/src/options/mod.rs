@@ -26,9 +26,11 @@ pub use values::{
 
 use crate::any::AnyFormulation;
 use crate::offload::{CopyPhase, Release};
+use rayon::ThreadPool;
 use remat_instances::Semantics;
 use remat_instances::instance::{Duplex, Instance, LinkChoice, LinkRequest, LinkRequestError};
 use remat_search::{Effort, Settings, SolveError};
+use remat_solver::threads::pool;
 use std::time::Duration;
 
 /// Threads and lanes at most.
@@ -401,11 +403,27 @@ impl SolveOptions {
     pub fn applied(&self, instance: &Instance) -> Result<AnyFormulation, OptionError> {
         self.check()?;
         let linked = self.linked(instance)?;
-        let instance = linked.as_ref().unwrap_or(instance);
-        Ok(match self.formulation {
-            None => AnyFormulation::suiting(instance),
-            Some(semantics) => AnyFormulation::of(instance, semantics)?,
-        })
+        Ok(self.suiting(linked.as_ref().unwrap_or(instance))?)
+    }
+
+    /// The formulation that was asked for, or the one that suits the instance as it is.
+    ///
+    /// # Errors
+    /// [`SolveError::Inapplicable`] where it does not apply.
+    pub fn suiting(&self, instance: &Instance) -> Result<AnyFormulation, SolveError> {
+        match self.formulation {
+            None => Ok(AnyFormulation::suiting(instance)),
+            Some(semantics) => AnyFormulation::of(instance, semantics),
+        }
+    }
+
+    /// Threads for work beside a solve.
+    ///
+    /// # Errors
+    /// [`SolveError::Threads`] where they cannot be started.
+    pub fn pool(&self) -> Result<ThreadPool, SolveError> {
+        let threads = self.threads;
+        pool(threads).map_err(|source| SolveError::Threads { threads, source })
     }
 }
 
