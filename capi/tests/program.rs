@@ -1,6 +1,7 @@
 //! Programs in C against the shared and the static library, and the example of the guide. Without a
 //! C compiler they are skipped with a word.
 
+use serde_json::Value;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -189,6 +190,58 @@ fn the_header_is_one_of_c_plus_plus() {
             .arg(here("include"))
             .arg(source),
     );
+}
+
+/// `--name value` as the pair `name`, `value`; a switch is `true`. Names have `_` for `-`.
+fn pairs(words: &[&str]) -> Vec<String> {
+    let mut pairs = Vec::new();
+    for (k, word) in words.iter().enumerate() {
+        let Some(name) = word.strip_prefix("--") else {
+            continue;
+        };
+        let value = words.get(k + 1).filter(|next| !next.starts_with("--"));
+        pairs.extend([name.replace('-', "_"), value.unwrap_or(&"true").to_string()]);
+    }
+    pairs
+}
+
+#[test]
+fn plans_have_the_answers_of_the_command_line() {
+    let Some(cc) = tool("CC", "cc") else { return };
+    let golden = here("../cli/tests/golden");
+    let kept = std::fs::read_to_string(golden.join("plans.txt")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let files = sources(&["tests/answer.c", "tests/check.c"]);
+    let program = compiled(&cc, &files, Form::Shared, folder.path(), "answer");
+    let mut compared = 0;
+    for block in kept.split("$ remat-bb solve ").skip(1) {
+        let (line, rest) = block.split_once('\n').unwrap();
+        let Some((graph, options)) = line.split_once(" --budget ") else {
+            continue;
+        };
+        let Some(options) = options.strip_suffix(" --json") else {
+            continue;
+        };
+        let words: Vec<&str> = options.split(' ').collect();
+        if words.contains(&"--out") {
+            continue;
+        }
+        let mut command = Command::new(&program);
+        command.arg(golden.join("inputs").join(graph)).arg(words[0]);
+        let answer = text(&done(command.args(pairs(&words[1..]))));
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        let kept = rest.split_once('\n').unwrap().1.split("\n$ ").next();
+        let kept: Value = serde_json::from_str(kept.unwrap()).unwrap();
+        for (field, value) in kept.as_object().unwrap() {
+            assert!(
+                *value == "any" || answer[field] == *value,
+                "{line}: {field} is {}, not {value}",
+                answer[field]
+            );
+        }
+        compared += 1;
+    }
+    assert!(compared >= 3, "{compared} calls");
 }
 
 #[test]
