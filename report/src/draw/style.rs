@@ -45,6 +45,34 @@ pub const PALETTE: [RGBColor; 22] = [
     RGBColor(95, 70, 60),
 ];
 
+/// Colours that a dark page replaces, and what by: paper and text change sides, colours that sink
+/// into a dark paper are lighter.
+const DARK: [(RGBColor, RGBColor); 12] = [
+    (WHITE, RGBColor(13, 17, 23)),
+    (INK, RGBColor(230, 237, 243)),
+    (GREY, RGBColor(145, 152, 161)),
+    (FAINT, RGBColor(48, 54, 61)),
+    (BLACK, RGBColor(255, 255, 255)),
+    (PALETTE[0], RGBColor(64, 156, 220)),
+    (PALETTE[6], RGBColor(176, 144, 100)),
+    (PALETTE[7], RGBColor(165, 130, 220)),
+    (PALETTE[10], RGBColor(60, 150, 145)),
+    (PALETTE[13], RGBColor(90, 135, 215)),
+    (PALETTE[16], RGBColor(125, 125, 250)),
+    (PALETTE[21], RGBColor(160, 130, 115)),
+];
+
+/// Style rules by which a viewer with a dark page shows a picture in dark colours.
+fn dark_style() -> String {
+    let hex = |colour: RGBColor| format!("#{:02X}{:02X}{:02X}", colour.0, colour.1, colour.2);
+    let rules = DARK.map(|(light, dark)| {
+        let (light, dark) = (hex(light), hex(dark));
+        format!("[fill=\"{light}\"]{{fill:{dark}}}[stroke=\"{light}\"]{{stroke:{dark}}}")
+    });
+    let rules = rules.join("\n");
+    format!("\n<style>@media (prefers-color-scheme: dark) {{\n{rules}\n}}</style>")
+}
+
 /// A picture that could not be drawn.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot draw the picture: {0}")]
@@ -339,7 +367,8 @@ pub struct Words<'a> {
     pub hovers: Vec<Hover>,
 }
 
-/// Draws on a white picture of a size in pixels and returns the SVG text.
+/// Draws a picture of a size in pixels and returns the SVG text: on white, and on a dark page in
+/// dark colours.
 ///
 /// # Errors
 /// What `paint` reports.
@@ -358,9 +387,10 @@ pub fn picture(
     }
     // plotters has no titles: they go behind the first tag and before the last.
     let head = format!(
-        "\n<title>{}</title>\n<desc>{}</desc>",
+        "\n<title>{}</title>\n<desc>{}</desc>{}",
         escaped(words.heading),
-        escaped(words.explanation)
+        escaped(words.explanation),
+        dark_style()
     );
     let start = svg
         .find("<svg")
@@ -390,6 +420,11 @@ mod tests {
         );
         assert!(
             svg.contains("<title>x &gt;  y</title></rect>\n</svg>"),
+            "{svg}"
+        );
+        let dark = "[fill=\"#FFFFFF\"]{fill:#0D1117}";
+        assert!(
+            svg.contains(dark) && svg.contains("fill=\"#FFFFFF\""),
             "{svg}"
         );
     }
