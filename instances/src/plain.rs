@@ -23,8 +23,11 @@ struct Way {
 /// use remat_instances::{Semantics, zoo};
 ///
 /// let instance = zoo::build(&"zoo:vgg16?batch=2&device=p100&implementations=monet".parse()?)?;
-/// let plain = Plain::of(&instance, Semantics::Monet);
-/// assert_eq!(plain.schedule()?.replay(&instance)?.cost, plain.cost());
+/// for semantics in Semantics::ALL {
+///     let plain = Plain::of(&instance, semantics);
+///     let seen = instance.seen_by(semantics);
+///     assert_eq!(Plain::of(&seen, semantics).schedule()?.replay(&seen)?.cost, plain.cost());
+/// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -38,9 +41,9 @@ pub struct Plain<'a> {
 impl<'a> Plain<'a> {
     /// The step of an instance under given semantics.
     pub fn of(instance: &'a Instance, semantics: Semantics) -> Self {
-        let ways = match semantics {
-            Semantics::Checkmate => first_ways(instance),
-            Semantics::Monet => Chooser::new(instance).ways(),
+        let ways = match semantics.chooses_implementations() {
+            true => Chooser::new(instance).ways(),
+            false => first_ways(instance),
         };
         Plain {
             instance,

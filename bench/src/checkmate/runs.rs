@@ -5,7 +5,6 @@ use super::interval_chart::{self, Chart, Line};
 use super::others::{self, Others};
 use super::{Config, Failure, percent, shown};
 use crate::others::Run;
-use remat_instances::Semantics;
 use remat_instances::schedule::CheckmateSchedule;
 use remat_report::Table;
 use remat_search::{Outcome, Status};
@@ -35,13 +34,13 @@ pub struct Published {
     pub seconds_to: [Option<f64>; 2],
 }
 
-/// The published runs of a program in a table of the benchmark collection, which calls MONeT's
-/// formulation A and Checkmate's B.
-pub fn published(text: &str, semantics: Semantics) -> Vec<Published> {
-    let formulation = match semantics {
-        Semantics::Monet => "A",
-        Semantics::Checkmate => "B",
-    };
+/// Name of MONeT's formulation in the tables of the benchmark collection.
+pub const MONET_FORMULATION: &str = "A";
+/// Name of Checkmate's formulation there.
+pub const CHECKMATE_FORMULATION: &str = "B";
+
+/// The published runs of a formulation in a table of the benchmark collection.
+pub fn published(text: &str, formulation: &str) -> Vec<Published> {
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
     let column = |name: &str| header.iter().position(|h| *h == name);
@@ -113,7 +112,7 @@ pub fn run(config: &Config) -> Result<(), Failure> {
     headings.extend(others.headings());
     let mut table = Table::new(&headings);
     let mut lines = Vec::new();
-    for run in published(&anchors, Semantics::Checkmate)
+    for run in published(&anchors, CHECKMATE_FORMULATION)
         .iter()
         .filter(|r| config.wants(&r.instance))
     {
@@ -230,7 +229,7 @@ mod tests {
                     b,B,6,100,90.5,TIME_LIMIT,86400,100,\"two, notes\"\n\
                     b,B,5.5,,,INFEASIBLE,3.5,,\n\
                     a,A,5,1,1,OPTIMAL,1,1,\n";
-        let runs = published(text, Semantics::Checkmate);
+        let runs = published(text, CHECKMATE_FORMULATION);
         assert_eq!(runs.len(), 2);
         assert_eq!((runs[0].budget_gib, runs[0].objective), (5.5, None));
         assert_eq!(
@@ -239,6 +238,6 @@ mod tests {
         );
         assert_eq!(runs[0].status, "INFEASIBLE");
         assert_eq!((runs[0].size, runs[0].root_lp), (None, None));
-        assert_eq!(published(text, Semantics::Monet).len(), 1);
+        assert_eq!(published(text, MONET_FORMULATION).len(), 1);
     }
 }

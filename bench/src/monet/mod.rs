@@ -21,11 +21,11 @@ pub mod roots;
 pub mod runs;
 
 pub use crate::checkmate::Failure;
-use crate::checkmate::runs::{Published, published};
+use crate::checkmate::runs::{MONET_FORMULATION, Published, published};
 use remat_formulations::monet::MonetFormulation;
+use remat_instances::Instance;
 use remat_instances::schedule::MonetSchedule;
 use remat_instances::zoo::{self, ModelSpec};
-use remat_instances::{Instance, Semantics};
 use remat_search::{Listener, Outcome, Settings, Solvable};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -216,7 +216,7 @@ impl Config {
         let path = dir.join("anchors.csv");
         let text = std::fs::read_to_string(&path);
         let text = text.map_err(|e| format!("{}: {e}", path.display()))?;
-        for run in published(&text, Semantics::Monet) {
+        for run in published(&text, MONET_FORMULATION) {
             let asked = self.budgets.is_empty() || self.budgets.contains(&run.budget_gib);
             if !asked || !self.wants(&run.instance) {
                 continue;

@@ -8,7 +8,7 @@ use remat_formulations::checkmate::original::Original;
 use remat_formulations::offload::CopyPhase;
 use remat_formulations::offload::nodes::Offload;
 use remat_instances::instance::{CostUnit, HostLink, Instance, InstanceData, Node, NodeId};
-use remat_instances::{Semantics, zoo};
+use remat_instances::zoo;
 use remat_lp::mps;
 use remat_search::{Settings, Solvable};
 use remat_tests::compact::offload::{OffloadProgram, Pauses};
@@ -159,7 +159,7 @@ fn compared(
     let bytes: u64 = instance.nodes().iter().map(|v| v.output_bytes).sum();
     let speed = (1e9 * bytes as f64 / instance.base_cost().max(1) as f64) as u64;
     let instance = instance.with_host_link(Some(HostLink::new(speed, speed)))?;
-    let formulation = AnyFormulation::of(&instance, Semantics::Checkmate)?;
+    let formulation = AnyFormulation::checkmate(&instance);
     let budget_bytes = formulation.plain()?.peak_bytes * BUDGET_PERCENT / 100;
     let settings = Settings {
         time_limit: Some(Duration::from_secs_f64(config.seconds)),

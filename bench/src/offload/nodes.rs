@@ -128,7 +128,7 @@ pub fn run(config: &Config, mut tell: impl FnMut(Line)) -> Result<(), OffloadBen
         for &semantics in &config.semantics {
             let seen = instance.seen_by(semantics);
             let suits = AnyFormulation::suiting(&seen).semantics();
-            if semantics == Semantics::Monet && suits != semantics {
+            if semantics.chooses_implementations() && suits != semantics {
                 continue;
             }
             for &share in &config.shares {

@@ -8,7 +8,7 @@ use super::monet::{self, Monet};
 use super::text::ProofLines;
 use super::tree::{Counts, Evidence};
 use super::trips::{self, Trips};
-use remat_instances::Instance;
+use remat_instances::{Instance, Semantics};
 
 /// Evidence for a claim, in terms of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,12 +31,20 @@ pub enum Body {
 }
 
 impl Body {
+    /// The semantics of the program.
+    pub fn semantics(&self) -> Semantics {
+        match self {
+            Body::Monet(_) => Semantics::Monet,
+            _ => Semantics::Checkmate,
+        }
+    }
+
     /// The link that the proof is about; `None` for plans without copies.
     pub fn link(&self) -> Option<&LinkTerms> {
         match self {
             Body::Trips { terms, .. } => Some(terms),
             Body::Envelope(envelope) => Some(&envelope.terms),
-            Body::Checkmate(_) | Body::Monet(_) => None,
+            _ => None,
         }
     }
 }

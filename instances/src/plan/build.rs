@@ -1,8 +1,8 @@
 //! Schedules to plans: Jain et al., MLSys 2020, Algorithm 1, and its counterpart for MONeT's
 //! schedules.
 
-use super::Plan;
 use super::trace::{Run, Trace};
+use super::{Plan, Step};
 use crate::Semantics;
 use crate::instance::{Instance, NodeId, NodeKind};
 use crate::schedule::{CheckmateSchedule, MonetSchedule};
@@ -35,6 +35,16 @@ impl Plan {
             }));
         }
         Ok(Trace::resolve(instance, Semantics::Checkmate, runs)?.emit())
+    }
+
+    /// The plan of statements that run the first implementation of each node, with the memory of
+    /// Checkmate's program.
+    pub fn of_first_implementations(instance: &Instance, steps: Vec<Step>) -> Self {
+        Plan {
+            instance: instance.name().into(),
+            semantics: Semantics::Checkmate,
+            steps,
+        }
     }
 
     /// The plan of computations in their order, each with the stage it belongs to: nodes may run

@@ -82,7 +82,7 @@ impl Plan {
             instance,
             // Nodes that have no stage of their own: MONeT's forward pass is one stage.
             ends_stage: |i: NodeId| {
-                self.semantics == Semantics::Checkmate
+                self.semantics.has_stage_for_each_node()
                     || instance.node(i).is_backward()
                     || Some(i) == instance.loss()
             },
@@ -134,7 +134,7 @@ impl<F: Fn(NodeId) -> bool> Stages<'_, F> {
                 before: self.name(NodeId::from(self.next)),
             });
         }
-        if !first && (self.next == n || (semantics == Semantics::Monet && ends)) {
+        if !first && (self.next == n || (!semantics.has_stage_for_each_node() && ends)) {
             let place = if self.next == n {
                 "after the last node"
             } else {

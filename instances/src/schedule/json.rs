@@ -1,7 +1,9 @@
 //! Schedule files, `remat-schedule/1`: the published ones and our own. Described in
 //! `docs/formats.md`.
 
-use super::{BitMatrix, CheckmateSchedule, Choices, MonetSchedule, StageRuns, algorithm_number};
+use super::{
+    BitMatrix, CheckmateSchedule, Choices, MonetSchedule, Schedule, StageRuns, algorithm_number,
+};
 use crate::Semantics;
 use crate::document::{self, Document, Failure, FaultKind, Lines, ReadError, Spanned, Unread};
 use crate::instance::{Instance, NodeId};
@@ -94,26 +96,6 @@ type Columns = Spanned<Vec<Unread>>;
 #[serde(rename = "a list of row ranges")]
 struct Ranges(Vec<Spanned<u64>>);
 
-/// A schedule of one of the two programs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Schedule {
-    /// Checkmate's (formulation B).
-    Checkmate(CheckmateSchedule),
-    /// MONeT's (formulation A).
-    Monet(MonetSchedule),
-}
-
-impl Schedule {
-    /// Number of computations beyond the first of each node; by-products count where they are made
-    /// again.
-    pub fn recomputations(&self) -> usize {
-        match self {
-            Schedule::Checkmate(s) => s.recomputations(),
-            Schedule::Monet(s) => s.recomputations(),
-        }
-    }
-}
-
 /// A schedule with what its file says about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScheduleDocument {
@@ -130,10 +112,7 @@ pub struct ScheduleDocument {
 impl ScheduleDocument {
     /// The program whose schedule this is.
     pub fn semantics(&self) -> Semantics {
-        match self.schedule {
-            Schedule::Checkmate(_) => Semantics::Checkmate,
-            Schedule::Monet(_) => Semantics::Monet,
-        }
+        self.schedule.semantics()
     }
 }
 
@@ -200,11 +179,11 @@ impl ScheduleFile {
             budget_bytes: budget(&text)?,
             objective: text.objective as u64,
             schedule: match self.semantics {
-                Semantics::Checkmate => Schedule::Checkmate(CheckmateSchedule {
+                Semantics::Checkmate => Schedule::from(CheckmateSchedule {
                     computed: computed(&self.document, &text.computed, n)?,
                     retained: matrix(&self.document, &text.retained, n, n)?,
                 }),
-                Semantics::Monet => Schedule::Monet(monet(&self.document, &text, instance)?),
+                Semantics::Monet => monet(&self.document, &text, instance)?.into(),
             },
         })
     }
@@ -446,18 +425,8 @@ fn slots(instance: &Instance) -> Vec<NodeId> {
 ///
 /// The instance tells which choices are by algorithm (`RF`) and which by variant (`M`).
 pub fn write_schedule(document: &ScheduleDocument, instance: &Instance) -> String {
-    let (computed, retained, monet) = match &document.schedule {
-        Schedule::Checkmate(schedule) => (
-            written_matrix(&schedule.computed),
-            written_matrix(&schedule.retained),
-            None,
-        ),
-        Schedule::Monet(schedule) => (
-            written_matrix(&(&schedule.computed).into()),
-            written_matrix(&(&schedule.retained).into()),
-            Some(schedule),
-        ),
-    };
+    let matrices = document.schedule.matrices();
+    let [computed, retained] = matrices.map(|matrix| written_matrix(&matrix));
     let mut text = ScheduleText {
         schema: SCHEDULE_SCHEMA,
         instance: document.instance.as_str().into(),
@@ -473,7 +442,7 @@ pub fn write_schedule(document: &ScheduleDocument, instance: &Instance) -> Strin
         algorithms: None,
         choices: None,
     };
-    if let Some(schedule) = monet {
+    if let Some(schedule) = document.schedule.as_monet() {
         text.in_place = Some(written_matrix(&(&schedule.in_place).into()));
         write_choices(schedule, instance, &mut text);
     }

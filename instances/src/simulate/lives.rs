@@ -1,7 +1,6 @@
 //! Lives of everything that a plan takes: what an arena has to have room for.
 
 use super::{ReplayError, plan};
-use crate::Semantics;
 use crate::instance::{Instance, NodeId};
 use crate::name::Name;
 use crate::place::{Buffer, Gap, Lives, LivesError};
@@ -110,11 +109,13 @@ impl PlanLife {
 /// charges for it beyond the larger of both tensors is workspace.
 ///
 /// ```
+/// use remat_instances::plan::Plan;
+/// use remat_instances::schedule::CheckmateSchedule;
 /// use remat_instances::simulate::{self, PlanLives};
-/// use remat_instances::{Semantics, zoo};
+/// use remat_instances::zoo;
 ///
 /// let instance = zoo::build(&"zoo:resnet18?batch=2".parse()?)?;
-/// let plan = instance.without_recomputation(Semantics::Checkmate)?.plan(&instance)?;
+/// let plan = Plan::from_checkmate(&instance, &CheckmateSchedule::checkpoint_all(&instance))?;
 /// let lives = PlanLives::of(&instance, &plan)?;
 /// let load = lives.buffers(&instance, 1)?.load().bytes;
 /// assert_eq!(load, simulate::plan(&instance, &plan)?.peak_bytes);
@@ -141,7 +142,8 @@ impl PlanLives {
             standing: Vec::new(),
             moment: 0,
         };
-        if plan_of.semantics == Semantics::Checkmate && replay.computations > 0 {
+        let follows_frontier = plan_of.semantics.fixed_memory_follows_frontier();
+        if !follows_frontier && replay.computations > 0 {
             walk.fix(0, None, instance.static_bytes());
         }
         let mut newest: Option<NodeId> = None;
@@ -157,7 +159,7 @@ impl PlanLives {
                 Step::Compute { node, register, .. } => {
                     let is_newest = newest.is_none_or(|newest| newest < node);
                     let known = instance.node(node);
-                    if is_newest && plan_of.semantics == Semantics::Monet {
+                    if is_newest && follows_frontier {
                         newest = Some(node);
                         walk.fix(at, Some(node), known.fixed_bytes);
                     }

@@ -104,11 +104,12 @@ impl PlacedPlan {
 ///
 /// ```
 /// use remat_memory::place::{PlaceSettings, place_plan};
+/// use remat_instances::plan::Plan;
+/// use remat_instances::schedule::CheckmateSchedule;
 /// use remat_instances::zoo;
-/// use remat_instances::Semantics;
 ///
 /// let instance = zoo::build(&"zoo:unet?batch=2".parse()?)?;
-/// let plan = instance.without_recomputation(Semantics::Checkmate)?.plan(&instance)?;
+/// let plan = Plan::from_checkmate(&instance, &CheckmateSchedule::checkpoint_all(&instance))?;
 /// let placed = place_plan(&instance, &plan, None, None, &PlaceSettings::default())?;
 /// assert_eq!(placed.arena_bytes(), placed.peak_bytes);
 /// assert_eq!(placed.fragmentation(), 0.0);

@@ -256,7 +256,7 @@ impl Work<'_> {
         let asked = self.asked;
         let instance = asked.instance;
         let computations = plan.computations_in_order(instance).ok()?;
-        let made = RunGraph::of(instance, plan.semantics, &self.rules, &computations)?;
+        let made = RunGraph::of(instance, &self.rules, &computations)?;
         let quiet = Unheard(asked.listener);
         let search = OrderSearch::new(&made.graph).settings(OrderSettings {
             time_limit: self.left(),

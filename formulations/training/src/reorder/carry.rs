@@ -18,9 +18,9 @@ pub(super) fn carried(
     old: &Order,
     new: &Order,
 ) -> BitMatrix {
-    match semantics {
-        Semantics::Checkmate => of_stages(retained, old, new),
-        Semantics::Monet => of_passes(retained, old, new),
+    match semantics.has_stage_for_each_node() {
+        true => of_stages(retained, old, new),
+        false => of_passes(retained, old, new),
     }
 }
 

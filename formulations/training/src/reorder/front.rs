@@ -320,10 +320,7 @@ impl Solving<'_> {
         let given = &self.answer.given;
         let plain = given.plain_replay(self.semantics)?;
         let outcome = &self.answer.outcome;
-        let retained = outcome.schedule.as_ref().map(|schedule| match schedule {
-            Schedule::Checkmate(s) => s.retained.to_bits(),
-            Schedule::Monet(s) => s.retained.clone(),
-        });
+        let retained = outcome.schedule.as_ref().map(Schedule::retained);
         Ok(Judged {
             order: Order::given(given.len()),
             plain_bytes: plain.peak_bytes,

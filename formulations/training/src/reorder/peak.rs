@@ -20,7 +20,7 @@ pub(super) fn orders_of_least_peak(
         let plain = instance.without_recomputation(judge.semantics).ok()?;
         let plan = plain.plan(instance).ok()?;
         let computations = plan.computations_in_order(instance).ok()?;
-        let made = RunGraph::of(instance, judge.semantics, rules, &computations)?;
+        let made = RunGraph::of(instance, rules, &computations)?;
         Some((made, computations, plan))
     };
     let Some((made, computations, plan)) = made() else {

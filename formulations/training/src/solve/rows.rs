@@ -3,7 +3,6 @@
 use super::{AnyPlan, Compared};
 use crate::offload::chain::{ChainTuning, NodePlan, Row, chain_plans_tuned};
 use crate::offload::nodes::{Linked, layer_fractions};
-use remat_instances::Semantics;
 use remat_instances::budget::format_bytes;
 
 /// Rows of chains that are shown beside the known strategies: rotor is one of those.
@@ -122,9 +121,9 @@ fn plans(linked: &Linked, budget_bytes: u64, sweep: bool) -> Result<Vec<NodePlan
 
 /// Refuses what has several implementations of a node.
 fn first_implementations(linked: &Linked) -> Result<(), String> {
-    match linked.formulation().semantics() {
-        Semantics::Checkmate => Ok(()),
-        Semantics::Monet => {
+    match linked.formulation().semantics().chooses_implementations() {
+        false => Ok(()),
+        true => {
             Err("it has one implementation of each node; take the formulation checkmate".into())
         }
     }

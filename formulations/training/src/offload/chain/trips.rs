@@ -10,7 +10,6 @@
 //! - a copy back is asked for as early as memory allows. What is read first comes first, so a value
 //!   that is there early takes nothing from one behind it.
 
-use remat_instances::Semantics;
 use remat_instances::instance::{CopyTimes, Instance, NodeId};
 use remat_instances::plan::{HostBuffer, Plan, Register, Step};
 
@@ -346,11 +345,7 @@ impl<'a> Computations<'a> {
                 steps.push(Step::Deallocate { register });
             }
         }
-        Plan {
-            instance: self.instance.name().into(),
-            semantics: Semantics::Checkmate,
-            steps,
-        }
+        Plan::of_first_implementations(self.instance, steps)
     }
 }
 

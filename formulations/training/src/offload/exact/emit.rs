@@ -3,7 +3,6 @@
 use super::label::{Action, Label};
 use super::problem::Problem;
 use super::set::{Set, has, members};
-use remat_instances::Semantics;
 use remat_instances::instance::{Instance, NodeId};
 use remat_instances::plan::{HostBuffer, Plan, Register, Step};
 
@@ -51,11 +50,7 @@ pub(super) fn plan_of(instance: &Instance, p: &Problem, labels: &[Label], number
             }
         }
     }
-    Plan {
-        instance: instance.name().into(),
-        semantics: Semantics::Checkmate,
-        steps: writer.steps(),
-    }
+    Plan::of_first_implementations(instance, writer.steps())
 }
 
 struct Writer {

@@ -19,7 +19,6 @@ use crate::any::AnyFormulation;
 use crate::offload::{CopyPhase, Release};
 use crate::written::planned;
 use choosing::Candidate;
-use remat_instances::Semantics;
 use remat_instances::instance::{CopyTimes, Instance};
 use remat_instances::plan::{Plan, PlanDocument};
 use remat_instances::schedule::Schedule;
@@ -258,11 +257,9 @@ impl Searching<'_> {
         self.asked.release == Release::AtOnce
     }
 
-    /// Returns whether bounds of solves without a link are over all plans in stages. MONeT's
-    /// program charges more than plans take: tensors that pass over a node, whether they are there
-    /// or not, and what a backward node is the last to read, beyond it.
+    /// Returns whether bounds of solves without a link are over all plans in stages.
     fn is_stage_bound(&self) -> bool {
-        self.asked.formulation.semantics() == Semantics::Checkmate
+        !self.asked.formulation.semantics().charges_more_than_plans()
     }
 
     fn run(&mut self) -> Result<(), SolveError> {
