@@ -47,8 +47,8 @@ impl Semantics {
         self.is_monet()
     }
 
-    /// Returns whether fixed memory is `fixed_bytes` of the last node, in the order of the instance,
-    /// of those that ran. Else it is [`crate::Instance::static_bytes`] throughout.
+    /// Returns whether fixed memory is `fixed_bytes` of the last node, in the order of the
+    /// instance, of those that ran. Else it is [`crate::Instance::static_bytes`] throughout.
     pub fn fixed_memory_follows_frontier(self) -> bool {
         self.is_monet()
     }

@@ -1,10 +1,10 @@
 //! The published Gurobi runs of Checkmate's program beside ours, and other solvers on the published
 //! program with our limit.
 
-use super::interval_chart::{self, Chart, Line};
+use super::interval_chart::{self, Chart, ChartLine};
 use super::others::{self, Others};
-use super::{Config, Failure, percent, shown};
-use crate::others::Run;
+use super::{CheckmateConfig, Failure, percent, shown};
+use crate::others::SolverRun;
 use remat_instances::schedule::CheckmateSchedule;
 use remat_report::Table;
 use remat_search::{Outcome, Status};
@@ -84,7 +84,7 @@ pub fn published(text: &str, formulation: &str) -> Vec<Published> {
 ///
 /// # Errors
 /// [`Failure`].
-pub fn run(config: &Config) -> Result<(), Failure> {
+pub fn run(config: &CheckmateConfig) -> Result<(), Failure> {
     let Some(folder) = config.data("zoo") else {
         return Ok(());
     };
@@ -156,7 +156,7 @@ fn row(
     table: &mut Table,
     run: &Published,
     ours: &Outcome<CheckmateSchedule>,
-    theirs: &[Result<Run, String>],
+    theirs: &[Result<SolverRun, String>],
 ) {
     let seconds = |s: Option<f64>| s.map_or_else(|| "-".into(), |s| format!("{s:.0}"));
     let gap = match (run.objective, run.bound) {
@@ -196,8 +196,8 @@ fn row(
 fn line(
     run: &Published,
     ours: &Outcome<CheckmateSchedule>,
-    theirs: &[Result<Run, String>],
-) -> Line {
+    theirs: &[Result<SolverRun, String>],
+) -> ChartLine {
     let infeasible = ours.status == Status::Infeasible;
     let bound = (!infeasible).then_some(ours.bound as f64);
     let mut spans = vec![
@@ -208,7 +208,7 @@ fn line(
         Ok(run) => (run.bound, run.objective),
         Err(_) => (None, None),
     }));
-    Line {
+    ChartLine {
         name: format!("{} {}", run.instance, run.budget_gib),
         spans,
         note: if infeasible {

@@ -14,9 +14,9 @@ use remat_instances::{Instance, Semantics};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
     /// Checkmate's.
-    Checkmate(Evidence<checkmate::Row, checkmate::Quantity>),
+    Checkmate(Evidence<checkmate::CheckmateRow, checkmate::CheckmateQuantity>),
     /// MONeT's.
-    Monet(Evidence<monet::Row, monet::Quantity>),
+    Monet(Evidence<monet::MonetRow, monet::MonetQuantity>),
     /// Checkmate's with copies to the host.
     Trips {
         /// The link.
@@ -24,7 +24,7 @@ pub enum Body {
         /// Units of cost that make the unit of time of copies and windows.
         unit: u64,
         /// Rows and tree.
-        evidence: Evidence<trips::Row, trips::Quantity>,
+        evidence: Evidence<trips::TripRow, trips::TripQuantity>,
     },
     /// Checkmate's with copies to the host, by a proof without them in more memory.
     Envelope(Envelope),

@@ -11,8 +11,8 @@ use crate::Semantics;
 /// - Nodes that are computed [once](crate::instance::Node::once) (collectives, effects, mutations)
 ///   keep their order, and so does each of them with the other readers of what it reads: it may
 ///   change that.
-/// - Where [fixed memory follows the frontier](Semantics::fixed_memory_follows_frontier), only nodes
-///   with the same fixed memory that stand beside each other may change places.
+/// - Where [fixed memory follows the frontier](Semantics::fixed_memory_follows_frontier), only
+///   nodes with the same fixed memory that stand beside each other may change places.
 ///
 /// ```
 /// use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId, Precedence};

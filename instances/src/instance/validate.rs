@@ -63,7 +63,7 @@ pub(super) fn check(data: &InstanceData) -> Result<(), StructureError> {
     }
     check_link(data)?;
     let mut names = HashMap::with_capacity(n);
-    let mut order = Order::default();
+    let mut order = NodeRoles::default();
     for (i, node) in data.nodes.iter().enumerate() {
         check_node(&data.nodes, i, node)?;
         if let Some(first) = names.insert(node.name.as_str(), i) {
@@ -293,12 +293,12 @@ fn earlier_and_ascending(
 
 /// Forward nodes, then the loss, then backward nodes with their by-products.
 #[derive(Default)]
-struct Order {
+struct NodeRoles {
     loss: Option<usize>,
     backward: Option<usize>,
 }
 
-impl Order {
+impl NodeRoles {
     fn check(&mut self, nodes: &[Node], i: usize) -> Result<(), StructureError> {
         let at = format!("nodes[{i}].kind");
         match nodes[i].kind {

@@ -1,7 +1,7 @@
 //! Schedules to plans: Jain et al., MLSys 2020, Algorithm 1, and its counterpart for MONeT's
 //! schedules.
 
-use super::trace::{Run, Trace};
+use super::trace::{Trace, TraceRun};
 use super::{Plan, Step};
 use crate::Semantics;
 use crate::instance::{Instance, NodeId, NodeKind};
@@ -27,7 +27,7 @@ impl Plan {
         let computed = schedule.computed.by_row();
         let mut runs = Vec::with_capacity(schedule.computed.count_ones());
         for stage in 0..instance.len() {
-            runs.extend(computed.row(stage).iter().map(|&i| Run {
+            runs.extend(computed.row(stage).iter().map(|&i| TraceRun {
                 node: NodeId(i),
                 implementation: 0,
                 in_place: false,
@@ -57,7 +57,7 @@ impl Plan {
         instance: &Instance,
         computations: impl IntoIterator<Item = (usize, usize)>,
     ) -> Result<Self, ReplayError> {
-        let runs = computations.into_iter().map(|(stage, i)| Run {
+        let runs = computations.into_iter().map(|(stage, i)| TraceRun {
             node: NodeId::from(i),
             implementation: 0,
             in_place: false,
@@ -82,7 +82,7 @@ impl Plan {
         let mut runs = Vec::new();
         for stage in 0..stages {
             for i in schedule.computed.ones(stage) {
-                runs.push(Run {
+                runs.push(TraceRun {
                     node: NodeId::from(i),
                     implementation: schedule.forward_choice.get(stage, i),
                     in_place: schedule.in_place.get(stage, i),
@@ -90,7 +90,7 @@ impl Plan {
                 });
             }
             if stage > 0 {
-                runs.push(Run {
+                runs.push(TraceRun {
                     node: NodeId::from(loss + stage),
                     implementation: schedule.backward_choice[stage],
                     in_place: false,
@@ -125,8 +125,8 @@ impl Plan {
             return Ok(self.clone());
         }
         let runs = self.runs().into_iter().enumerate();
-        let runs: Vec<Run> = runs
-            .map(|(stage, run)| Run {
+        let runs: Vec<TraceRun> = runs
+            .map(|(stage, run)| TraceRun {
                 node: run.node,
                 implementation: run.implementation,
                 in_place: run.in_place,

@@ -78,7 +78,7 @@ impl Plan {
     /// # Panics
     /// As [`Plan::stage_schedule`].
     pub fn stage_schedule_with_copies(&self, instance: &Instance) -> Result<(), NoStageSchedule> {
-        let mut stages = Stages {
+        let mut stages = StageWalk {
             instance,
             // Nodes that have no stage of their own: MONeT's forward pass is one stage.
             ends_stage: |i: NodeId| {
@@ -102,7 +102,7 @@ impl Plan {
 }
 
 /// Position of a walk through a plan.
-struct Stages<'a, F> {
+struct StageWalk<'a, F> {
     instance: &'a Instance,
     ends_stage: F,
     /// Nodes that were computed.
@@ -116,7 +116,7 @@ struct Stages<'a, F> {
     last: Option<NodeId>,
 }
 
-impl<F: Fn(NodeId) -> bool> Stages<'_, F> {
+impl<F: Fn(NodeId) -> bool> StageWalk<'_, F> {
     fn name(&self, i: NodeId) -> Name {
         self.instance.node(i).name.clone()
     }

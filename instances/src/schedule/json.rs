@@ -90,7 +90,7 @@ struct Matrix<C> {
 }
 
 /// Columns are read one at a time: all of them at once would take more memory than the bits.
-type Columns = Spanned<Vec<Unread>>;
+type ColumnTexts = Spanned<Vec<Unread>>;
 
 #[derive(Deserialize)]
 #[serde(rename = "a list of row ranges")]
@@ -172,7 +172,7 @@ impl ScheduleFile {
     }
 
     fn read(&self, instance: &Instance) -> Result<ScheduleDocument, Failure> {
-        let text: ScheduleText<'_, Columns> = self.document.read()?;
+        let text: ScheduleText<'_, ColumnTexts> = self.document.read()?;
         let n = instance.len();
         Ok(ScheduleDocument {
             instance: self.instance.clone(),
@@ -191,7 +191,7 @@ impl ScheduleFile {
 
 fn header(document: &Document) -> Result<(String, Semantics), Failure> {
     let problem = "this file is not a schedule";
-    let text: ScheduleText<'_, Columns> = document.read_as(SCHEDULE_SCHEMA, problem)?;
+    let text: ScheduleText<'_, ColumnTexts> = document.read_as(SCHEDULE_SCHEMA, problem)?;
     Ok((text.instance.to_string(), text.formulation))
 }
 
@@ -208,7 +208,11 @@ fn budget<C>(text: &ScheduleText<'_, C>) -> Result<Option<u64>, Failure> {
 }
 
 /// Reads the matrix of computations of Checkmate's program.
-fn computed(document: &Document, text: &Matrix<Columns>, n: usize) -> Result<StageRuns, Failure> {
+fn computed(
+    document: &Document,
+    text: &Matrix<ColumnTexts>,
+    n: usize,
+) -> Result<StageRuns, Failure> {
     let computed = matrix(document, text, n, n)?;
     let computations = computed.count_ones();
     if computations > COMPUTATION_LIMIT {
@@ -224,7 +228,7 @@ fn computed(document: &Document, text: &Matrix<Columns>, n: usize) -> Result<Sta
 /// Reads a matrix of MONeT's program.
 fn bits(
     document: &Document,
-    text: &Matrix<Columns>,
+    text: &Matrix<ColumnTexts>,
     rows: usize,
     columns: usize,
 ) -> Result<BitMatrix, Failure> {
@@ -238,7 +242,7 @@ fn bits(
 
 fn matrix(
     document: &Document,
-    text: &Matrix<Columns>,
+    text: &Matrix<ColumnTexts>,
     rows: usize,
     columns: usize,
 ) -> Result<StageRuns, Failure> {
@@ -288,7 +292,7 @@ fn matrix(
 
 fn monet(
     document: &Document,
-    text: &ScheduleText<'_, Columns>,
+    text: &ScheduleText<'_, ColumnTexts>,
     instance: &Instance,
 ) -> Result<MonetSchedule, Failure> {
     let Some((stages, columns)) = MonetSchedule::shape(instance) else {

@@ -47,7 +47,7 @@ impl fmt::Display for PieceOf {
 
 /// A stretch of a life in which the size does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct LifeStretch {
     /// First moment behind it.
     pub end: usize,
     /// Size in bytes, from the beginning of the piece on.
@@ -66,7 +66,7 @@ pub struct PlanLife {
     pub begin: usize,
     /// Stretches in order of time, at least one: more where a tensor of another size was computed
     /// in place.
-    pub stretches: Vec<Stretch>,
+    pub stretches: Vec<LifeStretch>,
 }
 
 impl PlanLife {
@@ -96,7 +96,7 @@ impl PlanLife {
         }
         match self.stretches.last_mut() {
             Some(last) if last.bytes == bytes => last.end = end,
-            _ => self.stretches.push(Stretch { end, bytes }),
+            _ => self.stretches.push(LifeStretch { end, bytes }),
         }
     }
 }
@@ -135,7 +135,7 @@ impl PlanLives {
     /// The [`ReplayError`] of [`plan`](fn@super::plan) for a plan that cannot be executed.
     pub fn of(instance: &Instance, plan_of: &Plan) -> Result<Self, ReplayError> {
         let replay = plan(instance, plan_of)?;
-        let mut walk = Walk {
+        let mut walk = PieceWalk {
             fixed: Vec::new(),
             tensors: Vec::new(),
             open: BTreeMap::new(),
@@ -293,7 +293,7 @@ pub const LARGEST_ALIGNMENT: u64 = 512;
 pub const CACHE_LINE: u64 = 64;
 
 /// Pieces while statements are gone through.
-struct Walk {
+struct PieceWalk {
     fixed: Vec<PlanLife>,
     tensors: Vec<PlanLife>,
     /// Position and size of the tensor in each register.
@@ -304,7 +304,7 @@ struct Walk {
     moment: usize,
 }
 
-impl Walk {
+impl PieceWalk {
     /// Fixed memory is so large from the next computation on. What goes is what came last.
     fn fix(&mut self, at: usize, node: Option<NodeId>, bytes: u64) {
         let mut held: u64 = self.standing.iter().map(|s| s.3).sum();

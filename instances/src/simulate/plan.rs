@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 /// Replays a plan statement by statement.
 ///
 /// Memory is what the allocated registers hold plus fixed memory; it is sampled at every
-/// computation, with that node's workspace. The [`Semantics`] of the plan decide about fixed memory,
-/// implementations, negative workspaces and by-products. A by-product always runs after a run of
+/// computation, with that node's workspace. The [`Semantics`] of the plan decide about fixed
+/// memory, implementations, negative workspaces and by-products. A by-product always runs after a run of
 /// its parent, and a recomputation has its own cost and workspace.
 ///
 /// While a node runs in place, both tensors are charged and its in-place workspace (which is

@@ -1,6 +1,6 @@
 //! Addresses for everything that a plan takes.
 
-use super::settings::Tuning;
+use super::settings::PlaceTuning;
 use super::{PlaceError, PlaceSettings, PlaceStatus, place};
 use remat_instances::Instance;
 use remat_instances::place::{Lives, LivesError, Placement};
@@ -190,7 +190,7 @@ pub fn place_plan_within(
     };
     let budget = Some(budget_bytes);
     let mut best = place_plan(instance, plan, alignment_bytes, budget, &least)?;
-    for round in 1..=Tuning::default().fit_rounds {
+    for round in 1..=PlaceTuning::default().fit_rounds {
         let left = |limit: Duration| limit.checked_sub(begun.elapsed());
         let is_open = best.arena_bytes() > budget_bytes && best.bound_bytes <= budget_bytes;
         let is_over = settings

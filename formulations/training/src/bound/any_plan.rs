@@ -54,7 +54,7 @@ pub fn any_plan_bound(
         false => None,
     };
     for id in instance.ids() {
-        let moment = Moment::at(instance, reach.as_ref(), id);
+        let moment = FirstComputation::at(instance, reach.as_ref(), id);
         let needed = moment.needed_bytes();
         if needed > budget_bytes {
             return Err(TooSmall {
@@ -97,14 +97,14 @@ fn cheapest(instance: &Instance) -> u64 {
 }
 
 /// A first computation, in any plan.
-struct Moment {
+struct FirstComputation {
     /// The node and its own bytes; those of tensors that are never recomputed.
     small: TooSmall,
     /// Bytes and cost of what is in memory or computed again, by rising cost per byte.
     items: Vec<(u64, u64)>,
 }
 
-impl Moment {
+impl FirstComputation {
     fn at(instance: &Instance, reach: Option<&Reach>, id: NodeId) -> Self {
         let bytes = |id: &NodeId| instance.node(*id).output_bytes;
         let node = instance.node(id);
@@ -127,7 +127,7 @@ impl Moment {
         let input_bytes: u64 = needs.iter().map(bytes).sum();
         let (fixed_bytes, workspace_bytes) = (instance.static_bytes(), node.workspace_bytes());
         let own = input_bytes + node.output_bytes + workspace_bytes;
-        Moment {
+        FirstComputation {
             small: TooSmall {
                 node: id,
                 name: node.name.clone(),

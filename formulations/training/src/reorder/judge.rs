@@ -1,7 +1,7 @@
 //! Judges of orders: what a plan in an order costs, after a little annealing.
 
 use super::carry::{carried, sets_of_plan};
-use super::moves::Order;
+use super::moves::NodeOrder;
 use super::settings::ReorderTuning;
 use crate::anneal::CheckmateLandscape;
 use crate::baselines;
@@ -27,7 +27,7 @@ const STARTS: [&str; 2] = ["dtr", "gap-greedy"];
 /// An order and the best schedule in it that was found.
 #[derive(Clone, Debug)]
 pub(super) struct Judged {
-    pub order: Order,
+    pub order: NodeOrder,
     /// Peak of the order without recomputation, in bytes.
     pub plain_bytes: u64,
     /// Cost of the schedule; `None` where none was found that fits.
@@ -79,7 +79,7 @@ impl Judge<'_> {
     /// least `hopeless` is not annealed.
     pub fn judge(
         &self,
-        order: Order,
+        order: NodeOrder,
         from: From<'_>,
         hopeless: u64,
         stream: u64,
@@ -133,7 +133,7 @@ impl Judge<'_> {
     /// Retained sets to anneal from.
     fn starts(
         &self,
-        order: &Order,
+        order: &NodeOrder,
         from: From<'_>,
         instance: &Instance,
         plain: BitMatrix,
@@ -234,7 +234,7 @@ impl Judge<'_> {
     /// Judges the order in which a plan computes nodes for the first time; `near` is a judged order
     /// that is like it. The plan has the numbering of the instance that was given.
     pub fn judge_plan(&self, plan: &Plan, near: &Judged, stream: u64) -> Option<Judged> {
-        let order = Order::new(plan.first_computations(self.given));
+        let order = NodeOrder::new(plan.first_computations(self.given));
         if !self.semantics.plans_determine_schedules() {
             return self.judge(order, From::Other(near), u64::MAX, stream);
         }
