@@ -131,8 +131,8 @@ impl Core {
                 self.factor.threshold = (self.factor.threshold * 2.0).min(0.9);
                 self.restore_true_data();
                 self.factored = false;
-                turn.primal = turn.round % 2 == 0;
-                turn.perturb = turn.round % 3 == 0;
+                turn.primal = turn.round.is_multiple_of(2);
+                turn.perturb = turn.round.is_multiple_of(3);
             }
             // With the perturbed costs as they are: perturbing afresh would cost pivots.
             SimplexEnd::Done if !turn.primal && self.wake_violated() => {

@@ -166,7 +166,7 @@ impl Builder<'_> {
                 }
                 Some(columns) => {
                     let ways = columns.iter().enumerate();
-                    let ways = ways.map(|(way, c)| self.implementation(i, way, *c, &ids));
+                    let ways = ways.map(|(way, c)| self.implementation(i, way, *c, ids));
                     ways.collect::<Option<_>>()?
                 }
             };
