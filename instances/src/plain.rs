@@ -24,9 +24,9 @@ struct PlainWay {
 ///
 /// let instance = zoo::build(&"zoo:vgg16?batch=2&device=p100&implementations=monet".parse()?)?;
 /// for semantics in Semantics::ALL {
-///     let plain = Plain::of(&instance, semantics);
 ///     let seen = instance.seen_by(semantics);
-///     assert_eq!(Plain::of(&seen, semantics).schedule()?.replay(&seen)?.cost, plain.cost());
+///     let plain = Plain::of(&seen, semantics);
+///     assert_eq!(plain.schedule()?.replay(&seen)?.cost, plain.cost());
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
