@@ -28,12 +28,12 @@ impl NumberForm {
 /// The number in this form, where that is simpler than the number itself.
 ///
 /// ```
-/// use remat_bench::reduce::{Form, simpler};
-/// assert_eq!(simpler(-3.25, Form::One), Some(-1.0));
-/// assert_eq!(simpler(3.25, Form::Whole), Some(3.0));
-/// assert_eq!(simpler(0.0123456, Form::Digits(2)), Some(0.012));
-/// assert_eq!(simpler(7.0, Form::Digits(1)), None);
-/// assert_eq!(simpler(f64::INFINITY, Form::Zero), None);
+/// use remat_bench::reduce::{NumberForm, simpler};
+/// assert_eq!(simpler(-3.25, NumberForm::One), Some(-1.0));
+/// assert_eq!(simpler(3.25, NumberForm::Whole), Some(3.0));
+/// assert_eq!(simpler(0.0123456, NumberForm::Digits(2)), Some(0.012));
+/// assert_eq!(simpler(7.0, NumberForm::Digits(1)), None);
+/// assert_eq!(simpler(f64::INFINITY, NumberForm::Zero), None);
 /// ```
 pub fn simpler(v: f64, form: NumberForm) -> Option<f64> {
     if !v.is_finite() {

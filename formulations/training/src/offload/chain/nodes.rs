@@ -76,13 +76,14 @@ pub enum NodePlansError {
 ///
 /// ```
 /// use remat_formulations::offload::CopyPhase;
-/// use remat_formulations::offload::chain::{Row, chain_plans};
+/// use remat_formulations::offload::chain::{ChainMethod, chain_plans};
 ///
 /// let spec = "resnet18?batch=8&device=v100".parse()?;
 /// let instance = remat_instances::zoo::build(&spec)?.with_host_link(Some("12GB/s".parse()?))?;
 /// let plans = chain_plans(&instance, 220 << 20, CopyPhase::Any)?;
 /// let makespan = |row| plans.iter().find(|p| p.row == row).map(|p| p.replay.makespan);
-/// assert!(makespan(Row::Pofo) <= makespan(Row::Rotor) && makespan(Row::Rotor).is_some());
+/// let [pofo, rotor] = [ChainMethod::Pofo, ChainMethod::Rotor].map(makespan);
+/// assert!(pofo <= rotor && rotor.is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn chain_plans(

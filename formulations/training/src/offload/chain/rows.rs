@@ -91,7 +91,7 @@ impl ChainSearch<'_> {
     ///
     /// ```
     /// use remat_formulations::baselines::chain::{Chain, StageParameters};
-    /// use remat_formulations::offload::chain::{ChainSearch, Link, LinkedChain, Row};
+    /// use remat_formulations::offload::chain::{ChainMethod, ChainSearch, Link, LinkedChain};
     ///
     /// let stage = StageParameters {
     ///     forward_cost: 10,
@@ -105,7 +105,7 @@ impl ChainSearch<'_> {
     /// let link = Link { out: 0.25, back: 0.25 };
     /// let rows = ChainSearch::new(&chain, link, 44).rows()?;
     /// let time = |row| rows.get(row).map(|one| one.played.makespan());
-    /// assert!(time(Row::Pofo) <= time(Row::Rotor));
+    /// assert!(time(ChainMethod::Pofo) <= time(ChainMethod::Rotor));
     /// # Ok::<(), remat_formulations::offload::chain::SequenceError>(())
     /// ```
     pub fn rows(&self) -> Result<ChainRows, SequenceError> {
