@@ -88,7 +88,7 @@ fn rotor_growth(criterion: &mut Criterion) {
         let chain = chain(stages);
         let budget = chain.stages.iter().map(|s| s.saved_bytes).sum::<u64>() / 2;
         group.bench_with_input(BenchmarkId::from_parameter(stages), &chain, |b, chain| {
-            b.iter(|| rotor::solve(black_box(chain), budget, rotor::Settings::default()))
+            b.iter(|| rotor::solve(black_box(chain), budget, rotor::RotorSettings::default()))
         });
     }
     group.finish();

@@ -10,7 +10,7 @@
 //! space and in the restricted one, whose optimum may be above; branch, price and cut prices the
 //! full space. "plain" is without cuts and heuristics, and without presolve.
 
-use remat_bench::optimum::{Answer, by_highs};
+use remat_bench::optimum::{Optimum, by_highs};
 use remat_formulations::bound::smallest_budget;
 use remat_formulations::checkmate::CheckmateGraph;
 use remat_formulations::checkmate::original::{Original, Stages};
@@ -34,7 +34,7 @@ const ENUMERATED_NODES: usize = 9;
 const RESTRICTED: &str = "restricted";
 const HIGHS: &str = "HiGHS";
 
-fn by_tree(instance: &Instance, budget: u64, cuts: bool) -> Answer {
+fn by_tree(instance: &Instance, budget: u64, cuts: bool) -> Optimum {
     let graph = Arc::new(CheckmateGraph::new(instance, budget).map_err(|e| e.to_string())?);
     let mut root = RootSettings::default();
     let mut settings = TreeSettings {
@@ -57,7 +57,7 @@ fn by_tree(instance: &Instance, budget: u64, cuts: bool) -> Answer {
 }
 
 /// The whole search, as `remat-bb solve` makes it without a time limit.
-fn by_search(instance: &Instance, budget: u64, threads: usize) -> Answer {
+fn by_search(instance: &Instance, budget: u64, threads: usize) -> Optimum {
     let found = solved(instance, budget, threads).map_err(|e| e.to_string())?;
     match found.status {
         Status::Optimal | Status::Infeasible => Ok(found.cost()),
@@ -65,7 +65,7 @@ fn by_search(instance: &Instance, budget: u64, threads: usize) -> Answer {
     }
 }
 
-fn by_solver(model: &Model, threads: usize, plain: bool) -> Answer {
+fn by_solver(model: &Model, threads: usize, plain: bool) -> Optimum {
     let settings = remat_solver::mip::Settings {
         relative_gap: 0.0,
         threads,
@@ -99,7 +99,7 @@ fn instance(seed: u64, least: usize, most: usize) -> (Instance, u64) {
 }
 
 /// What every way to solve it comes to, by name.
-fn answers(instance: &Instance, budget: u64) -> Result<Vec<(&'static str, Answer)>, String> {
+fn answers(instance: &Instance, budget: u64) -> Result<Vec<(&'static str, Optimum)>, String> {
     let original = Original::new(instance, budget, Stages::FrontierAdvancing, 1.0);
     let original = original.map_err(|e| e.to_string())?;
     let graph = CheckmateGraph::new(instance, budget).map_err(|e| e.to_string())?;
@@ -153,7 +153,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (instance, budget) = instance(seed, least, most);
         let all = answers(&instance, budget)?;
         let by_enumeration = instance.len() <= ENUMERATED_NODES;
-        let right: Answer = match by_enumeration {
+        let right: Optimum = match by_enumeration {
             true => Ok(brute::optimum(&instance, budget)),
             false => {
                 let highs = all.iter().find(|a| a.0 == HIGHS);

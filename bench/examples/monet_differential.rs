@@ -11,7 +11,7 @@
 //! reads. `--search` runs the whole search as `remat-bb solve` does, with so many seconds for each
 //! instance, compares what it finds with that optimum, and lists what is not proven.
 
-use remat_bench::optimum::{Answer as Optimum, by_highs};
+use remat_bench::optimum::{Optimum, by_highs};
 use remat_formulations::monet::interval::MonetGraph;
 use remat_formulations::monet::original::{Decision, Original};
 use remat_instances::instance::NodeKind;
@@ -46,7 +46,7 @@ impl PrimalHeuristic<MonetGraph> for Integral<'_> {
 }
 
 /// What one instance gave.
-struct Answer {
+struct InstanceAnswer {
     /// Optimum by the tree: `None` where nothing fits.
     tree: Optimum,
     nodes: u64,
@@ -125,7 +125,7 @@ fn program(instance: &Instance, budget: u64, executable: bool) -> Result<Model, 
     copy.build().map_err(|e| e.to_string())
 }
 
-fn answer(mode: Mode, seed: u64, seconds: Option<f64>) -> Result<Answer, String> {
+fn answer(mode: Mode, seed: u64, seconds: Option<f64>) -> Result<InstanceAnswer, String> {
     let numbers = &mut Numbers::new(seed);
     let instance = training(3 + seed as usize % 2, mode, numbers);
     let budget = budget(&instance, numbers).map_err(|e| e.to_string())?;
@@ -147,7 +147,7 @@ fn answer(mode: Mode, seed: u64, seconds: Option<f64>) -> Result<Answer, String>
         let found = found.map_err(|e| e.to_string())?;
         searched = Some((found.status, found.cost(), found.bound));
     }
-    Ok(Answer {
+    Ok(InstanceAnswer {
         tree,
         nodes,
         highs: by_highs(&program(&instance, budget, false)?, HIGHS_SECONDS),

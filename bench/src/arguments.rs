@@ -57,7 +57,7 @@ pub enum Command {
     ///
     /// Takes every table of lives below a folder, and generated ones. The table goes to standard
     /// output.
-    Place(Place),
+    Place(PlaceArguments),
     /// Plan copies to the host, beside known strategies and other solvers
     ///
     /// Chains, graphs beside the best known strategy, small graphs beside the compact program in
@@ -102,7 +102,7 @@ pub struct Reorder {
         value_delimiter = ',',
         default_value = "random,files,zoo"
     )]
-    pub parts: Vec<reorder::Part>,
+    pub parts: Vec<reorder::ReorderPart>,
     /// Only files and models whose names contain one of these
     #[arg(long, value_delimiter = ',')]
     pub only: Vec<String>,
@@ -129,7 +129,7 @@ pub struct Order {
         value_delimiter = ',',
         default_value = "files,steps,layered"
     )]
-    pub parts: Vec<order::Part>,
+    pub parts: Vec<order::OrderPart>,
     /// Only graphs whose name contains this (may be given several times)
     #[arg(long)]
     pub only: Vec<String>,
@@ -146,7 +146,7 @@ pub struct Order {
 
 /// `remat-bench place`
 #[derive(clap::Args)]
-pub struct Place {
+pub struct PlaceArguments {
     /// The directory of tables of lives
     pub dir: PathBuf,
     /// Seconds for each solve
@@ -170,7 +170,7 @@ pub struct Offload {
     pub dir: Option<PathBuf>,
     /// Parts: some of chains, nodes, compact
     #[arg(long, value_delimiter = ',', default_value = "chains,nodes,compact")]
-    pub parts: Vec<offload::Part>,
+    pub parts: Vec<offload::OffloadPart>,
     /// Slots of peaks, of chains
     #[arg(long, default_value_t = 500)]
     pub slots: u64,
@@ -222,7 +222,7 @@ pub struct Checkmate {
         value_delimiter = ',',
         default_value = "runs,graphs,curves,batches"
     )]
-    pub parts: Vec<checkmate::Part>,
+    pub parts: Vec<checkmate::CheckmatePart>,
     /// Only instances whose name contains this (may be given several times)
     #[arg(long)]
     pub only: Vec<String>,
@@ -260,7 +260,7 @@ pub struct Monet {
         value_delimiter = ',',
         default_value = "memory,ablation,runs,roots"
     )]
-    pub parts: Vec<monet::Part>,
+    pub parts: Vec<monet::MonetPart>,
     /// Only instances whose name contains this (may be given several times)
     #[arg(long)]
     pub only: Vec<String>,

@@ -5,7 +5,7 @@ use plotters::style::text_anchor::HPos;
 use remat_report::draw::style::{self, DrawError, FAINT, Frame, GREY, INK, PALETTE, label};
 
 /// The bars of one place; `None` where there is no value.
-pub(crate) struct Group {
+pub(crate) struct BarGroup {
     /// Said below.
     pub name: String,
     /// As many as there are names.
@@ -18,7 +18,7 @@ const SIZE: (u32, u32) = (1100, 520);
 pub(crate) fn draw(
     (title, explanation): (&str, &str),
     names: &[&str],
-    groups: &[Group],
+    groups: &[BarGroup],
 ) -> Result<String, DrawError> {
     let values = || groups.iter().flat_map(|g| g.values.iter().flatten());
     let most = values().fold(1.0, |a: f64, b| a.max(*b));
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn every_value_is_a_bar() {
-        let groups = [Group {
+        let groups = [BarGroup {
             name: "net".into(),
             values: vec![Some(3.0), None, Some(-1.0)],
         }];

@@ -1,7 +1,7 @@
 //! HiGHS, in this process, to measure against: same machine, same run, one thread.
 
 use crate::clock::Stopwatch;
-use crate::run::Run;
+use crate::run::MipRun;
 use remat_lp::{ColId, Model, Sense};
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
@@ -86,7 +86,7 @@ pub fn solve(model: &Model, settings: HighsSettings) -> HighsRun {
 }
 
 /// Solves a mixed-integer program with HiGHS. When solutions came is read from its log.
-pub fn solve_mip(model: &Model, time_limit: f64, threads: usize, gap: f64) -> Run {
+pub fn solve_mip(model: &Model, time_limit: f64, threads: usize, gap: f64) -> MipRun {
     let mut problem = highs::ColProblem::default();
     let rows: Vec<highs::Row> = (0..model.num_rows())
         .map(|i| problem.add_row::<f64, _>(model.row_lower()[i]..=model.row_upper()[i]))
@@ -145,7 +145,7 @@ pub fn solve_mip(model: &Model, time_limit: f64, threads: usize, gap: f64) -> Ru
         .into_iter()
         .map(|(t, v)| (t, v + offset))
         .collect();
-    Run {
+    MipRun {
         status: status.into(),
         objective: report("Primal bound")
             .filter(|v| v.is_finite())

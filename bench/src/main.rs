@@ -3,7 +3,8 @@
 
 use remat_bb::allocator;
 use remat_bench::arguments::{
-    Checkmate, Cli, Command, Lp, Method, Mip, Monet, Offload, Order, Place, Reorder, Switch,
+    Checkmate, Cli, Command, Lp, Method, Mip, Monet, Offload, Order, PlaceArguments, Reorder,
+    Switch,
 };
 use remat_bench::{
     checkmate, export, library, mip, monet, netlib, offload, order, place, planted, reduce, reorder,
@@ -48,7 +49,7 @@ fn ended(done: Result<bool, Box<dyn std::error::Error>>) -> ExitCode {
 }
 
 fn compare(args: Checkmate) -> Result<bool, Box<dyn std::error::Error>> {
-    let config = checkmate::Config {
+    let config = checkmate::CheckmateConfig {
         dir: args.dir,
         seconds: args.time_limit.clamp(0.01, 1e6),
         threads: args.threads,
@@ -63,7 +64,7 @@ fn compare(args: Checkmate) -> Result<bool, Box<dyn std::error::Error>> {
 }
 
 fn compare_monet(args: Monet) -> Result<bool, Box<dyn std::error::Error>> {
-    let config = monet::Config {
+    let config = monet::MonetConfig {
         dir: args.dir,
         paper: args.paper,
         seconds: args.time_limit.clamp(0.01, 1e6),
@@ -81,7 +82,7 @@ fn compare_monet(args: Monet) -> Result<bool, Box<dyn std::error::Error>> {
 
 /// Returns true: nothing is judged.
 fn reorders(args: Reorder) -> Result<bool, Box<dyn std::error::Error>> {
-    let config = reorder::Config {
+    let config = reorder::ReorderConfig {
         dir: args.dir,
         seconds: args.time_limit,
         threads: args.threads,
@@ -96,7 +97,7 @@ fn reorders(args: Reorder) -> Result<bool, Box<dyn std::error::Error>> {
 
 /// Returns whether every graph that is not random is proven.
 fn orders(args: Order) -> Result<bool, Box<dyn std::error::Error>> {
-    let config = order::Config {
+    let config = order::OrderConfig {
         dir: args.dir,
         seconds: args.time_limit.clamp(0.01, 1e6),
         threads: args.threads,
@@ -124,7 +125,7 @@ fn orders(args: Order) -> Result<bool, Box<dyn std::error::Error>> {
         std::fs::write(&svg, order::picture(&rows, Variant::Sound)?)?;
     }
     // Random graphs may stay open.
-    let is_random = |row: &order::Row| row.name.starts_with("layered");
+    let is_random = |row: &order::OrderRow| row.name.starts_with("layered");
     Ok(rows.iter().all(|row| row.is_proven() || is_random(row)))
 }
 
@@ -134,8 +135,8 @@ fn offloads(args: Offload) -> Result<bool, Box<dyn std::error::Error>> {
         true => default.to_vec(),
         false => given.to_vec(),
     };
-    if args.parts.contains(&offload::Part::Chains) {
-        let config = offload::chains::Config {
+    if args.parts.contains(&offload::OffloadPart::Chains) {
+        let config = offload::chains::ChainsConfig {
             slots: args.slots,
             labels: args.labels,
             rates: or(&args.rates, &offload::chains::RATES),
@@ -152,8 +153,8 @@ fn offloads(args: Offload) -> Result<bool, Box<dyn std::error::Error>> {
             std::fs::write(svg, offload::draw(&lines)?)?;
         }
     }
-    if args.parts.contains(&offload::Part::Nodes) {
-        let config = offload::nodes::Config {
+    if args.parts.contains(&offload::OffloadPart::Nodes) {
+        let config = offload::nodes::NodesConfig {
             dir: args.dir,
             seconds: args.time_limit.clamp(0.01, 1e6),
             threads: args.threads,
@@ -165,8 +166,8 @@ fn offloads(args: Offload) -> Result<bool, Box<dyn std::error::Error>> {
         println!("{}", offload::nodes::HEADER);
         offload::nodes::run(&config, |line| println!("{}", line.csv()))?;
     }
-    if args.parts.contains(&offload::Part::Compact) {
-        let config = offload::compact::Config {
+    if args.parts.contains(&offload::OffloadPart::Compact) {
+        let config = offload::compact::CompactConfig {
             seconds: args.time_limit.clamp(0.01, 1e6),
             threads: args.threads,
             python: args.python,
@@ -180,7 +181,7 @@ fn offloads(args: Offload) -> Result<bool, Box<dyn std::error::Error>> {
 }
 
 /// Returns true: every placement was checked.
-fn places(args: Place) -> Result<bool, Box<dyn std::error::Error>> {
+fn places(args: PlaceArguments) -> Result<bool, Box<dyn std::error::Error>> {
     println!("{}", place::header());
     let mut rows = Vec::new();
     let seconds = args.time_limit.clamp(0.01, 1e6);
@@ -197,7 +198,7 @@ fn places(args: Place) -> Result<bool, Box<dyn std::error::Error>> {
 /// Returns whether every file agreed.
 fn lp(args: Lp) -> Result<bool, Box<dyn std::error::Error>> {
     let beside = args.dir.join("reference.csv");
-    let config = netlib::Config {
+    let config = netlib::NetlibConfig {
         reference: args
             .reference
             .or_else(|| beside.is_file().then_some(beside)),
@@ -230,13 +231,13 @@ fn lp(args: Lp) -> Result<bool, Box<dyn std::error::Error>> {
     if let Some(out) = args.out {
         std::fs::write(&out, format!("{table}\n{summary}\n"))?;
     }
-    Ok(lines.iter().all(netlib::Line::agrees))
+    Ok(lines.iter().all(netlib::NetlibLine::agrees))
 }
 
 /// Returns whether no answer was wrong.
 fn mip(args: Mip) -> Result<bool, Box<dyn std::error::Error>> {
     let beside = args.dir.join("reference.csv");
-    let config = mip::Config {
+    let config = mip::MipConfig {
         reference: args
             .reference
             .or_else(|| beside.is_file().then_some(beside)),

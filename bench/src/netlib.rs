@@ -21,7 +21,7 @@ pub const SHIFT: Duration = Duration::from_millis(10);
 
 /// What to run, and how.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct NetlibConfig {
     /// A directory with `.mps` and `.lp` files, plain or gzipped, or one such file.
     pub dir: PathBuf,
     /// A table with columns `name`, `objective` and `status`.
@@ -42,7 +42,7 @@ pub struct Config {
 
 /// One solve.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Run {
+pub struct LpRun {
     /// Processor time.
     pub time: Duration,
     /// Simplex iterations.
@@ -55,15 +55,15 @@ pub struct Run {
 
 /// One file's results.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct NetlibLine {
     /// File name without extensions.
     pub name: String,
     /// Rows, columns and nonzeros.
     pub size: (usize, usize, usize),
     /// Our run.
-    pub ours: Run,
+    pub ours: LpRun,
     /// HiGHS's run, if it was asked.
-    pub highs: Option<Run>,
+    pub highs: Option<LpRun>,
     /// The reference objective, if the table has one.
     pub reference: Option<f64>,
     /// What the certificate checker said against our answer, if anything.
@@ -106,7 +106,10 @@ pub enum BenchError {
 ///
 /// # Errors
 /// A directory, table or model that cannot be read.
-pub fn run(config: &Config, mut report: impl FnMut(&Line)) -> Result<Vec<Line>, BenchError> {
+pub fn run(
+    config: &NetlibConfig,
+    mut report: impl FnMut(&NetlibLine),
+) -> Result<Vec<NetlibLine>, BenchError> {
     let reference = match &config.reference {
         Some(path) => read_reference(path)?,
         None => BTreeMap::new(),
@@ -126,14 +129,14 @@ pub fn run(config: &Config, mut report: impl FnMut(&Line)) -> Result<Vec<Line>, 
 }
 
 fn one(
-    config: &Config,
+    config: &NetlibConfig,
     name: String,
     model: Arc<Model>,
     reference: &BTreeMap<String, f64>,
-) -> Line {
+) -> NetlibLine {
     let size = (model.num_rows(), model.num_cols(), model.num_nonzeros());
-    let mut ours: Option<Run> = None;
-    let mut highs: Option<Run> = None;
+    let mut ours: Option<LpRun> = None;
+    let mut highs: Option<LpRun> = None;
     let mut complaint = None;
     for _ in 0..config.repeats.max(1) {
         let (run, outcome) = solve_here(config, &model);
@@ -149,13 +152,13 @@ fn one(
             break;
         }
     }
-    let ours = ours.unwrap_or(Run {
+    let ours = ours.unwrap_or(LpRun {
         time: Duration::ZERO,
         iterations: 0,
         status: String::new(),
         objective: None,
     });
-    Line {
+    NetlibLine {
         reference: reference.get(&name).copied(),
         name,
         size,
@@ -165,7 +168,7 @@ fn one(
     }
 }
 
-fn keep_least(best: &mut Option<Run>, run: Run) {
+fn keep_least(best: &mut Option<LpRun>, run: LpRun) {
     if best.as_ref().is_none_or(|b| run.time < b.time) {
         *best = Some(run);
     }
@@ -197,7 +200,7 @@ impl Drop for Watchdog {
     }
 }
 
-fn solve_here(config: &Config, model: &Arc<Model>) -> (Run, LpOutcome) {
+fn solve_here(config: &NetlibConfig, model: &Arc<Model>) -> (LpRun, LpOutcome) {
     let settings = Settings {
         algorithm: config.algorithm,
         scaling: config.scaling,
@@ -223,7 +226,7 @@ fn solve_here(config: &Config, model: &Arc<Model>) -> (Run, LpOutcome) {
     };
     let objective = outcome.optimal().map(|s| s.objective);
     (
-        Run {
+        LpRun {
             time,
             iterations,
             status,
@@ -234,14 +237,14 @@ fn solve_here(config: &Config, model: &Arc<Model>) -> (Run, LpOutcome) {
 }
 
 #[cfg(feature = "highs")]
-fn solve_there(config: &Config, model: &Model) -> Option<Run> {
+fn solve_there(config: &NetlibConfig, model: &Model) -> Option<LpRun> {
     let settings = crate::highs::HighsSettings {
         presolve: config.presolve,
         time_limit: config.time_limit.as_secs_f64(),
         interior: false,
     };
     let run = crate::highs::solve(model, settings);
-    Some(Run {
+    Some(LpRun {
         time: run.time,
         iterations: u64::try_from(run.iterations).unwrap_or(0),
         status: run.status,
@@ -250,7 +253,7 @@ fn solve_there(config: &Config, model: &Model) -> Option<Run> {
 }
 
 #[cfg(not(feature = "highs"))]
-fn solve_there(_: &Config, _: &Model) -> Option<Run> {
+fn solve_there(_: &NetlibConfig, _: &Model) -> Option<LpRun> {
     None
 }
 
@@ -328,7 +331,7 @@ fn read_reference(path: &Path) -> Result<BTreeMap<String, f64>, BenchError> {
         .collect())
 }
 
-impl Line {
+impl NetlibLine {
     /// Our time over HiGHS's.
     pub fn ratio(&self) -> Option<f64> {
         let highs = self.highs.as_ref()?;
@@ -375,7 +378,7 @@ pub fn header() -> String {
 }
 
 /// One line of the table.
-pub fn render(line: &Line) -> String {
+pub fn render(line: &NetlibLine) -> String {
     let mut out = format!(
         "{:<12} {:>6} {:>6} {:>7} {:>9.4} {:>7}",
         line.name,
@@ -433,7 +436,7 @@ pub fn shifted_geometric_mean(times: impl Iterator<Item = Duration>) -> f64 {
 }
 
 /// The table's last lines.
-pub fn summary(lines: &[Line]) -> String {
+pub fn summary(lines: &[NetlibLine]) -> String {
     let good = lines.iter().filter(|l| l.agrees()).count();
     let here = shifted_geometric_mean(lines.iter().map(|l| l.ours.time));
     let mut out = format!(
@@ -480,13 +483,13 @@ mod tests {
 
     #[test]
     fn a_wrong_objective_does_not_agree() {
-        let run = |objective| Run {
+        let run = |objective| LpRun {
             time: SHIFT,
             iterations: 1,
             status: "optimal".into(),
             objective: Some(objective),
         };
-        let mut line = Line {
+        let mut line = NetlibLine {
             name: "t".into(),
             size: (1, 1, 1),
             ours: run(1.0),
@@ -498,7 +501,7 @@ mod tests {
         line.reference = Some(1.0001);
         assert!(!line.agrees());
         line.reference = None;
-        line.ours = Run {
+        line.ours = LpRun {
             status: "infeasible".into(),
             objective: None,
             ..line.ours

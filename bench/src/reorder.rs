@@ -22,7 +22,7 @@ const MODELS: [&str; 3] = [
 
 /// Part of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Part {
+pub enum ReorderPart {
     /// Random general graphs of 6 to 10 nodes, beside the best plan of any order
     Random,
     /// Graphs of the directory
@@ -33,7 +33,7 @@ pub enum Part {
 
 /// Settings of the comparison.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct ReorderConfig {
     /// Directory of graphs.
     pub dir: Option<PathBuf>,
     /// Seconds for each solve of the files and of the zoo.
@@ -45,7 +45,7 @@ pub struct Config {
     /// Budgets of files and models, in percent of the peak without recomputation.
     pub budgets: Vec<f64>,
     /// Parts.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ReorderPart>,
     /// Only graphs whose name contains one of these, if there are any.
     pub only: Vec<String>,
 }
@@ -77,8 +77,8 @@ pub enum ReorderBenchError {
 ///
 /// # Errors
 /// [`ReorderBenchError`] of the first graph that cannot be read, built or solved.
-pub fn run(config: &Config, mut tell: impl FnMut(&str)) -> Result<(), ReorderBenchError> {
-    if config.parts.contains(&Part::Random) {
+pub fn run(config: &ReorderConfig, mut tell: impl FnMut(&str)) -> Result<(), ReorderBenchError> {
+    if config.parts.contains(&ReorderPart::Random) {
         random(config, &mut tell)?;
     }
     let wanted = |name: &str| {
@@ -109,7 +109,7 @@ pub fn run(config: &Config, mut tell: impl FnMut(&str)) -> Result<(), ReorderBen
     if let Some(dir) = config
         .dir
         .as_ref()
-        .filter(|_| config.parts.contains(&Part::Files))
+        .filter(|_| config.parts.contains(&ReorderPart::Files))
     {
         let files = std::fs::read_dir(dir).map_err(|e| ReorderBenchError::Files(dir.clone(), e))?;
         let mut files: Vec<_> = files.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -122,7 +122,10 @@ pub fn run(config: &Config, mut tell: impl FnMut(&str)) -> Result<(), ReorderBen
             }
         }
     }
-    for name in MODELS.iter().filter(|_| config.parts.contains(&Part::Zoo)) {
+    for name in MODELS
+        .iter()
+        .filter(|_| config.parts.contains(&ReorderPart::Zoo))
+    {
         if wanted(name) {
             let instance = match name.parse() {
                 Ok(spec) => zoo::build(&spec)?,
@@ -136,7 +139,7 @@ pub fn run(config: &Config, mut tell: impl FnMut(&str)) -> Result<(), ReorderBen
 
 /// One line: without and with a choice of the order, the same time for each.
 fn line(
-    config: &Config,
+    config: &ReorderConfig,
     name: &str,
     instance: &Instance,
     percent: f64,
@@ -189,7 +192,7 @@ struct Pair {
 
 /// Random general graphs: every budget between the least of any order and the peak of the given
 /// one.
-fn random(config: &Config, tell: &mut impl FnMut(&str)) -> Result<(), ReorderBenchError> {
+fn random(config: &ReorderConfig, tell: &mut impl FnMut(&str)) -> Result<(), ReorderBenchError> {
     let pairs: Result<Vec<Vec<Pair>>, ReorderBenchError> = (0..config.graphs)
         .into_par_iter()
         .map(|seed| pairs(&general(seed as u64)?))

@@ -2,7 +2,7 @@
 
 /// One solve.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Run {
+pub struct MipRun {
     /// How it ended: `optimal`, `infeasible`, `unbounded`, `limit` or (outside) `failed`.
     pub status: String,
     /// Objective of the best solution.
@@ -17,7 +17,7 @@ pub struct Run {
     pub incumbents: Vec<(f64, f64)>,
 }
 
-impl Run {
+impl MipRun {
     /// Returns whether it ended with a proof.
     pub fn complete(&self) -> bool {
         self.status != "limit" && self.status != "failed"

@@ -4,7 +4,7 @@ mod common;
 
 use common::{command, ends, remat_bb, run_to, text};
 use remat_bench::library::check::{Checked, check_file};
-use remat_bench::library::results::{self, Row};
+use remat_bench::library::results::{self, ResultRow};
 use remat_bench::library::{index, page};
 use remat_bench::others::{Limits, Solver, Status, Task};
 use remat_lp::solution_file::SolutionFile;
@@ -24,7 +24,7 @@ fn read(path: &Path) -> String {
 }
 
 /// Runs both of this program's ways on a folder of programs.
-fn runs(programs: &Path, out: &Path, more: &[&str]) -> (Vec<Row>, String) {
+fn runs(programs: &Path, out: &Path, more: &[&str]) -> (Vec<ResultRow>, String) {
     let fixed = [
         "library",
         "run",

@@ -1,9 +1,9 @@
 //! Planted models that were answered wrongly, or had no end, before.
 
-use remat_bench::planted::{Kind, judge_seeds};
+use remat_bench::planted::{PlantedKind, judge_seeds};
 use std::sync::atomic::Ordering;
 
-fn assert_right(kind: Kind, seeds: &[u64]) {
+fn assert_right(kind: PlantedKind, seeds: &[u64]) {
     for &seed in seeds {
         let counts = judge_seeds(kind, seed..seed + 1, 1, false, None).unwrap();
         assert_eq!(counts.wrong.load(Ordering::Relaxed), 0, "{kind:?} {seed}");
@@ -12,15 +12,15 @@ fn assert_right(kind: Kind, seeds: &[u64]) {
 
 #[test]
 fn long_ways_from_the_root_count_as_work() {
-    assert_right(Kind::Mip, &[86, 135, 1059, 1577]);
+    assert_right(PlantedKind::Mip, &[86, 135, 1059, 1577]);
 }
 
 #[test]
 fn bounds_of_restricted_programs_at_infinity_leave_nothing() {
-    assert_right(Kind::Mip, &[1306]);
+    assert_right(PlantedKind::Mip, &[1306]);
 }
 
 #[test]
 fn a_second_look_has_an_end() {
-    assert_right(Kind::General, &[5152]);
+    assert_right(PlantedKind::General, &[5152]);
 }

@@ -14,13 +14,13 @@ use std::time::Instant;
 /// A program as C has it in hand.
 #[derive(Default)]
 pub struct Model {
-    state: Mutex<State>,
+    state: Mutex<ModelState>,
     error: Mutex<String>,
 }
 
 /// All that calls change.
 #[derive(Default)]
-pub struct State {
+pub struct ModelState {
     /// The program under edit.
     pub program: Program,
     /// Handles by name.
@@ -37,7 +37,7 @@ pub struct State {
     running: Option<Arc<AtomicBool>>,
 }
 
-impl State {
+impl ModelState {
     /// The answer of the last solve.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl Model {
     ///
     /// # Errors
     /// `REMAT_ERROR_BUSY` while the model is being solved.
-    pub fn state(&self) -> Result<MutexGuard<'_, State>, Trouble> {
+    pub fn state(&self) -> Result<MutexGuard<'_, ModelState>, Trouble> {
         let state = self.lock();
         match state.running {
             None => Ok(state),
@@ -77,7 +77,7 @@ impl Model {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ModelState> {
         // No call leaves the state half-made.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

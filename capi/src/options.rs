@@ -94,7 +94,7 @@ impl Value {
     }
 }
 
-enum Place<'a> {
+enum SettingPlace<'a> {
     Double(&'a mut f64),
     Int(&'a mut i64),
     Bool(&'a mut bool),
@@ -102,8 +102,8 @@ enum Place<'a> {
 }
 
 impl Options {
-    fn place(&mut self, name: &str) -> Option<Place<'_>> {
-        use Place::{Bool, Double, Int, Text};
+    fn place(&mut self, name: &str) -> Option<SettingPlace<'_>> {
+        use SettingPlace::{Bool, Double, Int, Text};
         Some(match name {
             "time_limit" => Double(&mut self.time_limit),
             "relative_gap" => Double(&mut self.relative_gap),
@@ -139,10 +139,10 @@ impl Options {
     pub fn get(&self, name: &str) -> Result<Value, Trouble> {
         Ok(
             match self.clone().place(name).ok_or_else(|| unknown(name))? {
-                Place::Double(value) => Value::Double(*value),
-                Place::Int(value) => Value::Int(*value),
-                Place::Bool(value) => Value::Bool(*value),
-                Place::Text(value) => Value::Text(value.clone()),
+                SettingPlace::Double(value) => Value::Double(*value),
+                SettingPlace::Int(value) => Value::Int(*value),
+                SettingPlace::Bool(value) => Value::Bool(*value),
+                SettingPlace::Text(value) => Value::Text(value.clone()),
             },
         )
     }
@@ -156,10 +156,10 @@ impl Options {
         let wrong_kind = wrong_kind(name, &self.get(name)?);
         let place = changed.place(name).ok_or_else(|| unknown(name))?;
         match (place, value) {
-            (Place::Double(place), Value::Double(value)) => *place = value,
-            (Place::Int(place), Value::Int(value)) => *place = value,
-            (Place::Bool(place), Value::Bool(value)) => *place = value,
-            (Place::Text(place), Value::Text(value)) => *place = value,
+            (SettingPlace::Double(place), Value::Double(value)) => *place = value,
+            (SettingPlace::Int(place), Value::Int(value)) => *place = value,
+            (SettingPlace::Bool(place), Value::Bool(value)) => *place = value,
+            (SettingPlace::Text(place), Value::Text(value)) => *place = value,
             _ => return Err(wrong_kind),
         }
         changed.settings()?;

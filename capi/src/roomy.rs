@@ -36,9 +36,9 @@ impl Caller {
 }
 
 /// Says that the work has ended, a panic's way as well.
-struct End(Sender<News>);
+struct EndOfWork(Sender<News>);
 
-impl Drop for End {
+impl Drop for EndOfWork {
     fn drop(&mut self) {
         // Without a receiver there is nobody to be told.
         let _ = self.0.send(News::End);
@@ -56,7 +56,7 @@ pub fn on_roomy_thread<T: Send>(work: impl FnOnce(Caller) -> T + Send) -> Result
     let (sender, news) = channel();
     thread::scope(|scope| {
         let worker = move || {
-            let _end = End(sender.clone());
+            let _end = EndOfWork(sender.clone());
             work(Caller(sender))
         };
         let builder = Builder::new()

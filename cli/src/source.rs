@@ -151,7 +151,7 @@ pub fn formulation(
         Some(semantics) => Ok((of(&instance, semantics)?, None)),
         None => {
             let suiting = AnyFormulation::suiting(&instance);
-            let left_out = instance.has_choices() && suiting.semantics() == Semantics::Checkmate;
+            let left_out = instance.has_choices() && !suiting.semantics().chooses_implementations();
             let note = left_out.then(|| {
                 "the instance offers implementations, masks or in-place operators, but has no loss, which the formulation that \
                  uses them (monet) needs: checkmate is solved with the first implementation of every node"
@@ -196,9 +196,9 @@ pub fn plain_replay(instance: &Instance, semantics: Semantics) -> Result<Replay,
 /// Words for the step without recomputation that percentages are of
 /// ([`remat_instances::plain`]).
 pub fn plain_words(semantics: Semantics) -> &'static str {
-    match semantics {
-        Semantics::Checkmate => "each node once, by its first implementation, under checkmate",
-        Semantics::Monet => "each node once, in its cheapest way, under monet",
+    match semantics.chooses_implementations() {
+        true => "each node once, in its cheapest way, under monet",
+        false => "each node once, by its first implementation, under checkmate",
     }
 }
 

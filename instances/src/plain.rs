@@ -11,7 +11,7 @@ use crate::schedule::MonetSchedule;
 
 /// A node's only computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Way {
+struct PlainWay {
     implementation: usize,
     in_place: bool,
 }
@@ -23,8 +23,11 @@ struct Way {
 /// use remat_instances::{Semantics, zoo};
 ///
 /// let instance = zoo::build(&"zoo:vgg16?batch=2&device=p100&implementations=monet".parse()?)?;
-/// let plain = Plain::of(&instance, Semantics::Monet);
-/// assert_eq!(plain.schedule()?.replay(&instance)?.cost, plain.cost());
+/// for semantics in Semantics::ALL {
+///     let seen = instance.seen_by(semantics);
+///     let plain = Plain::of(&seen, semantics);
+///     assert_eq!(plain.schedule()?.replay(&seen)?.cost, plain.cost());
+/// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -32,15 +35,15 @@ pub struct Plain<'a> {
     pub(crate) instance: &'a Instance,
     pub(crate) semantics: Semantics,
     /// Way of each node; `None` for a by-product that nothing reads.
-    ways: Vec<Option<Way>>,
+    ways: Vec<Option<PlainWay>>,
 }
 
 impl<'a> Plain<'a> {
     /// The step of an instance under given semantics.
     pub fn of(instance: &'a Instance, semantics: Semantics) -> Self {
-        let ways = match semantics {
-            Semantics::Checkmate => first_ways(instance),
-            Semantics::Monet => Chooser::new(instance).ways(),
+        let ways = match semantics.chooses_implementations() {
+            true => Chooser::new(instance).ways(),
+            false => first_ways(instance),
         };
         Plain {
             instance,
@@ -97,8 +100,8 @@ fn narrowed(data: InstanceData) -> Instance {
     Instance::new(data).expect("a part of a valid instance is valid")
 }
 
-fn first_ways(instance: &Instance) -> Vec<Option<Way>> {
-    let first = Way {
+fn first_ways(instance: &Instance) -> Vec<Option<PlainWay>> {
+    let first = PlainWay {
         implementation: 0,
         in_place: false,
     };
@@ -114,7 +117,7 @@ fn is_by_product(instance: &Instance, id: NodeId) -> bool {
 /// Chooses the cheapest way of each node.
 struct Chooser<'a> {
     instance: &'a Instance,
-    ways: Vec<Option<Way>>,
+    ways: Vec<Option<PlainWay>>,
     /// Of each node, the one that would be cheaper in its buffer.
     overwriter: Vec<Option<NodeId>>,
     /// True for a tensor that is read after it could be overwritten.
@@ -142,7 +145,7 @@ impl<'a> Chooser<'a> {
         chooser
     }
 
-    fn ways(mut self) -> Vec<Option<Way>> {
+    fn ways(mut self) -> Vec<Option<PlainWay>> {
         let instance = self.instance;
         let proper = || instance.ids().filter(|id| !is_by_product(instance, *id));
         for id in proper() {
@@ -183,7 +186,7 @@ impl<'a> Chooser<'a> {
             _ => 0..node.implementations.len(),
         };
         let implementation = ways.min_by_key(price).unwrap_or(0);
-        self.ways[id.index()] = Some(Way {
+        self.ways[id.index()] = Some(PlainWay {
             implementation,
             in_place: false,
         });

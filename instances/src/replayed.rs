@@ -165,9 +165,9 @@ fn file(
 impl Instance {
     /// The instance as a program with these semantics sees it.
     pub fn seen_by(&self, semantics: Semantics) -> Instance {
-        match semantics {
-            Semantics::Checkmate => self.single_implementation_view(),
-            Semantics::Monet => self.clone(),
+        match semantics.chooses_implementations() {
+            true => self.clone(),
+            false => self.single_implementation_view(),
         }
     }
 }

@@ -36,10 +36,10 @@ pub fn write(path: &Path, parts: &[&[u8]]) -> Result<()> {
 /// no permission.
 pub fn attempt(path: &Path) -> Result<()> {
     match place(path)? {
-        Place::Beside { target, .. } => part(&target).map(drop),
-        Place::Within(target) => OpenOptions::new().append(true).open(target).map(drop),
+        OutputPlace::Beside { target, .. } => part(&target).map(drop),
+        OutputPlace::Within(target) => OpenOptions::new().append(true).open(target).map(drop),
         // A pipe whose reader is not there yet would block.
-        Place::Device(_) => Ok(()),
+        OutputPlace::Device(_) => Ok(()),
     }
 }
 
@@ -72,7 +72,7 @@ fn folder(path: &Path) -> &Path {
 }
 
 /// Ways to write a file.
-enum Place {
+enum OutputPlace {
     /// Beside its place, then moved there.
     Beside {
         target: PathBuf,
@@ -84,11 +84,11 @@ enum Place {
     Device(PathBuf),
 }
 
-fn place(path: &Path) -> Result<Place> {
+fn place(path: &Path) -> Result<OutputPlace> {
     let target = target(path)?;
     let found = match std::fs::metadata(&target) {
         Ok(found) if found.is_dir() => return Err(Error::other("it is a folder")),
-        Ok(found) if !found.is_file() => return Ok(Place::Device(target)),
+        Ok(found) if !found.is_file() => return Ok(OutputPlace::Device(target)),
         Ok(found) => Some(found.permissions()),
         Err(e) if e.kind() == ErrorKind::NotFound => None,
         Err(e) => return Err(e),
@@ -104,23 +104,23 @@ fn place(path: &Path) -> Result<Place> {
     }
     let refused = || part(&target).err().map(|e| e.kind());
     if found.is_some() && refused() == Some(ErrorKind::PermissionDenied) {
-        return Ok(Place::Within(target));
+        return Ok(OutputPlace::Within(target));
     }
-    Ok(Place::Beside {
+    Ok(OutputPlace::Beside {
         target,
         permissions: found,
     })
 }
 
-impl Place {
+impl OutputPlace {
     fn write(self, parts: &[&[u8]]) -> Result<()> {
         let (mut file, finish) = match self {
-            Place::Device(target) => (OpenOptions::new().write(true).open(target)?, None),
-            Place::Within(target) => {
+            OutputPlace::Device(target) => (OpenOptions::new().write(true).open(target)?, None),
+            OutputPlace::Within(target) => {
                 let mut options = OpenOptions::new();
                 (options.write(true).truncate(true).open(target)?, None)
             }
-            Place::Beside {
+            OutputPlace::Beside {
                 target,
                 permissions,
             } => {

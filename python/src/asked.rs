@@ -6,18 +6,20 @@ use crate::trouble::Trouble;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use remat_formulations::options::{Form, Group, OPTIONS, OptionError, SolveOption, SolveOptions};
+use remat_formulations::options::{
+    OPTIONS, OptionError, OptionGroup, SolveOption, SolveOptions, ValueForm,
+};
 use remat_formulations::solve::AnySolvable;
 use remat_instances::Instance;
 
 /// The time limit, threads and the seed.
-pub const LIMITS: u32 = Group::Limit.bit() | Group::Workers.bit();
+pub const LIMITS: u32 = OptionGroup::Limit.bit() | OptionGroup::Workers.bit();
 /// How far a search goes, and on which threads.
-pub const SEARCH: u32 = LIMITS | Group::Search.bit();
+pub const SEARCH: u32 = LIMITS | OptionGroup::Search.bit();
 /// The link to host memory, and when it is used.
-pub const COPIES: u32 = Group::Link.bit() | Group::Phase.bit();
+pub const COPIES: u32 = OptionGroup::Link.bit() | OptionGroup::Phase.bit();
 /// The formulation.
-pub const PROGRAM: u32 = Group::Program.bit();
+pub const PROGRAM: u32 = OptionGroup::Program.bit();
 /// All that `solve` has.
 pub const ALL: u32 = u32::MAX;
 
@@ -25,11 +27,11 @@ pub const ALL: u32 = u32::MAX;
 fn text(option: &SolveOption, value: &Bound<'_, PyAny>) -> PyResult<String> {
     let name = option.name;
     match option.form {
-        Form::Switch => match value.extract::<bool>() {
+        ValueForm::Switch => match value.extract::<bool>() {
             Ok(on) => Ok(on.to_string()),
             Err(_) => Err(wrong_type(name, value, "True or False")),
         },
-        Form::Word(words) => match value.extract::<String>() {
+        ValueForm::Word(words) => match value.extract::<String>() {
             Ok(word) => Ok(word),
             Err(_) => {
                 let quoted = words.iter().map(|(word, _)| format!("{word:?}"));
@@ -37,23 +39,23 @@ fn text(option: &SolveOption, value: &Bound<'_, PyAny>) -> PyResult<String> {
                 Err(wrong_type(name, value, right))
             }
         },
-        Form::Whole(most) => {
+        ValueForm::Whole(most) => {
             let right = format!("a whole number from 0 to {most}");
             Ok(whole_to(name, value, most, &right)?.to_string())
         }
         // Numbers are seconds, whatever the unit of texts.
-        Form::Time => match value.extract::<String>() {
+        ValueForm::Time => match value.extract::<String>() {
             Ok(text) => Ok(text),
             Err(_) => {
                 let time = duration(name, value)?;
                 Ok(format!("{}.{:09} s", time.as_secs(), time.subsec_nanos()))
             }
         },
-        Form::Fraction | Form::Size => match value.extract::<String>() {
+        ValueForm::Fraction | ValueForm::Size => match value.extract::<String>() {
             Ok(text) => Ok(text),
             Err(_) => number_text(value).ok_or_else(|| wrong_type(name, value, "a number or text")),
         },
-        Form::Link => match value.extract::<String>() {
+        ValueForm::Link => match value.extract::<String>() {
             Ok(text) => Ok(text),
             Err(_) => Err(wrong_type(name, value, "a link such as \"pcie4\"")),
         },
@@ -107,7 +109,7 @@ fn put(options: &mut SolveOptions, option: &SolveOption, value: &Bound<'_, PyAny
     }
     let text = text(option, value)?;
     let wrong = |problem| match option.form {
-        Form::Fraction | Form::Size => format!("{text:?}: {problem}"),
+        ValueForm::Fraction | ValueForm::Size => format!("{text:?}: {problem}"),
         _ => problem,
     };
     let read = option.set(options, &text);
@@ -155,13 +157,13 @@ pub fn options_table(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let row = |option: &SolveOption| {
         let row = PyDict::new(py);
         let (form, words) = match option.form {
-            Form::Word(words) => ("word", words.iter().map(|(word, _)| *word).collect()),
-            Form::Switch => ("switch", Vec::new()),
-            Form::Whole(_) => ("whole", Vec::new()),
-            Form::Time => ("time", Vec::new()),
-            Form::Fraction => ("fraction", Vec::new()),
-            Form::Size => ("size", Vec::new()),
-            Form::Link => ("link", Vec::new()),
+            ValueForm::Word(words) => ("word", words.iter().map(|(word, _)| *word).collect()),
+            ValueForm::Switch => ("switch", Vec::new()),
+            ValueForm::Whole(_) => ("whole", Vec::new()),
+            ValueForm::Time => ("time", Vec::new()),
+            ValueForm::Fraction => ("fraction", Vec::new()),
+            ValueForm::Size => ("size", Vec::new()),
+            ValueForm::Link => ("link", Vec::new()),
         };
         row.set_item("name", option.name)?;
         row.set_item("group", format!("{:?}", option.group).to_lowercase())?;

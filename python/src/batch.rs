@@ -58,14 +58,14 @@ impl MaxBatch {
 }
 
 /// The end of a search: an error of Python's code, or of ours.
-enum End {
+enum BatchEnd {
     Python(PyErr),
     Trouble(Trouble),
 }
 
-impl From<SolveError> for End {
+impl From<SolveError> for BatchEnd {
     fn from(error: SolveError) -> Self {
-        End::Trouble(error.into())
+        BatchEnd::Trouble(error.into())
     }
 }
 
@@ -76,26 +76,26 @@ enum Model {
 }
 
 impl Model {
-    fn build(&self, batch: u64) -> Result<Instance, End> {
+    fn build(&self, batch: u64) -> Result<Instance, BatchEnd> {
         match self {
             Model::Zoo(text, spec) => {
                 let built = spec.clone().with("batch", &batch.to_string());
                 let built = built.and_then(|spec| zoo::build(&spec));
-                let instance = built.map_err(|e| End::Trouble(Trouble::zoo(text, &e)))?;
+                let instance = built.map_err(|e| BatchEnd::Trouble(Trouble::zoo(text, &e)))?;
                 Ok(instance.single_implementation().0)
             }
             Model::Callable(call) => Python::attach(|py| {
                 let made = call.bind(py).call1((batch,));
                 made.and_then(|made| crate::instance::of(&made))
             })
-            .map_err(End::Python),
+            .map_err(BatchEnd::Python),
         }
     }
 
-    fn solvable(&self, batch: u64, options: &SolveOptions) -> Result<AnySolvable, End> {
+    fn solvable(&self, batch: u64, options: &SolveOptions) -> Result<AnySolvable, BatchEnd> {
         let linked = asked::linked(options, self.build(batch)?);
         let found = linked.and_then(|instance| asked::solvable(options, &instance));
-        found.map_err(End::Trouble)
+        found.map_err(BatchEnd::Trouble)
     }
 }
 
@@ -157,7 +157,7 @@ pub fn max_batch(
         search.largest(start, most, |batch| {
             let solvable = model.solvable(batch, &options)?;
             let cap = cost_cap(solvable.instance(), overhead);
-            Ok::<_, End>((solvable, cap))
+            Ok::<_, BatchEnd>((solvable, cap))
         })
     })?;
     if let Some(interrupt) = interrupt {
@@ -165,7 +165,7 @@ pub fn max_batch(
     }
     match value {
         Ok(found) => Ok(MaxBatch::of(&found)),
-        Err(End::Python(error)) => Err(error),
-        Err(End::Trouble(trouble)) => Err(trouble.into()),
+        Err(BatchEnd::Python(error)) => Err(error),
+        Err(BatchEnd::Trouble(trouble)) => Err(trouble.into()),
     }
 }

@@ -8,7 +8,7 @@ use crate::trouble::Trouble;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use remat_formulations::Baselines;
-use remat_formulations::options::Group;
+use remat_formulations::options::OptionGroup;
 use remat_search::Solvable;
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ pub fn baselines(
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Vec<Baseline>> {
     let source = crate::instance::of(instance)?;
-    let groups = PROGRAM | COPIES | Group::Workers.bit();
+    let groups = PROGRAM | COPIES | OptionGroup::Workers.bit();
     let options = asked::options("baselines", groups, options)?;
     let source = asked::linked(&options, source)?;
     let budget = arguments::budget(budget)?;

@@ -21,7 +21,7 @@ use remat_report::draw::tradeoff;
 use remat_search::{Solvable, Status};
 
 /// A budget's place with what was found for it.
-type Place = Point<AnyPlan>;
+type BudgetPlace = Point<AnyPlan>;
 
 /// One budget's place on the frontier. Immutable.
 #[pyclass(frozen, get_all, weakref, module = "remat_bb")]
@@ -360,7 +360,7 @@ pub fn frontier(
     let interrupted = interrupt.is_some();
     let view = solvable.instance().clone();
     let plans = relay::apart(py, || {
-        let plan = |place: &Place| {
+        let plan = |place: &BudgetPlace| {
             let plan = place.schedule.clone()?;
             let found = Found {
                 status: place.status,

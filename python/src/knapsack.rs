@@ -11,7 +11,7 @@ const STATES: usize = 1 << 24;
 
 /// A set of the first items: its weight, its profit, and the state and item that it was made of.
 #[derive(Clone, Copy)]
-struct State {
+struct ItemSet {
     weight: u64,
     profit: u64,
     link: u32,
@@ -28,7 +28,7 @@ const NONE: u32 = u32::MAX;
 /// that no other one matches in weight and profit (Nemhauser and Ullmann, Management Science 1969)
 /// and whose bound, with the last item taken in part (Dantzig, Operations Research 1957), is above
 /// the best choice so far.
-struct Search<'a> {
+struct ItemChoice<'a> {
     weights: &'a [u64],
     profits: &'a [u64],
     capacity: u64,
@@ -43,7 +43,7 @@ struct Search<'a> {
     best_run: (usize, usize),
 }
 
-impl<'a> Search<'a> {
+impl<'a> ItemChoice<'a> {
     fn new(weights: &'a [u64], profits: &'a [u64], capacity: u64) -> Self {
         let fits = |k: &u32| {
             let (weight, profit) = (weights[*k as usize], profits[*k as usize]);
@@ -62,7 +62,7 @@ impl<'a> Search<'a> {
             let (weight, profit) = sums[sums.len() - 1];
             sums.push((weight + weights[k as usize], profit + profits[k as usize]));
         }
-        Search {
+        ItemChoice {
             weights,
             profits,
             capacity,
@@ -76,7 +76,7 @@ impl<'a> Search<'a> {
     }
 
     /// The most that a set of the first `next` items can come to; a better choice is taken.
-    fn bound(&mut self, state: State, next: usize) -> u64 {
+    fn bound(&mut self, state: ItemSet, next: usize) -> u64 {
         let (weight, profit) = self.sums[next];
         let room = self.capacity - state.weight;
         // The last place up to which all items fit.
@@ -98,7 +98,7 @@ impl<'a> Search<'a> {
 
     /// Searches; false where it ended early, so that a better choice may exist.
     fn run(&mut self) -> bool {
-        let start = State {
+        let start = ItemSet {
             weight: 0,
             profit: 0,
             link: NONE,
@@ -108,7 +108,7 @@ impl<'a> Search<'a> {
         for place in 0..self.order.len() {
             let item = self.order[place];
             let (weight, profit) = (self.weights[item as usize], self.profits[item as usize]);
-            let mut next: Vec<State> = Vec::with_capacity(states.len() + 1);
+            let mut next: Vec<ItemSet> = Vec::with_capacity(states.len() + 1);
             let (mut without, mut with) = (0, 0);
             loop {
                 // Both lists are sorted by weight: the lighter state is next, of equals the better.
@@ -131,7 +131,7 @@ impl<'a> Search<'a> {
                     (_, Some((weight, profit, link))) => {
                         with += 1;
                         let link = (link, item);
-                        let state = State {
+                        let state = ItemSet {
                             weight,
                             profit,
                             link: self.links.len() as u32,
@@ -195,7 +195,7 @@ pub fn knapsack(
     Ok(apart(py, || {
         // What weighs nothing is taken in any case.
         let free = |k: &usize| weights[*k] == 0;
-        let mut search = Search::new(&weights, &profits, capacity);
+        let mut search = ItemChoice::new(&weights, &profits, capacity);
         let exact = search.run();
         let mut found = search.chosen();
         found.extend((0..weights.len()).filter(free));

@@ -77,11 +77,11 @@ impl Progress {
 /// State that the two threads share; `L` is what a look shows.
 pub struct Relay<L = Progress> {
     stop: Arc<AtomicBool>,
-    state: Mutex<State<L>>,
+    state: Mutex<RelayState<L>>,
     news: Condvar,
 }
 
-struct State<L> {
+struct RelayState<L> {
     /// The latest look that Python has not seen.
     look: Option<L>,
     done: bool,
@@ -91,7 +91,7 @@ impl<L> Default for Relay<L> {
     fn default() -> Self {
         Relay {
             stop: Arc::default(),
-            state: Mutex::new(State {
+            state: Mutex::new(RelayState {
                 look: None,
                 done: false,
             }),
@@ -106,7 +106,7 @@ impl<L> Relay<L> {
         &self.stop
     }
 
-    fn state(&self) -> MutexGuard<'_, State<L>> {
+    fn state(&self) -> MutexGuard<'_, RelayState<L>> {
         // Nothing that holds the lock can leave the state half-made.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -124,7 +124,7 @@ impl<L> Relay<L> {
 
     /// Waits for a tick, a look or the end; the look, and whether the work is done.
     fn wait(&self) -> (Option<L>, bool) {
-        let quiet = |state: &mut State<L>| state.look.is_none() && !state.done;
+        let quiet = |state: &mut RelayState<L>| state.look.is_none() && !state.done;
         let waited = self.news.wait_timeout_while(self.state(), TICK, quiet);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         (state.look.take(), state.done)

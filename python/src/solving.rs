@@ -11,8 +11,8 @@ use remat_formulations::Solve;
 use remat_formulations::bound::check_budget;
 use remat_formulations::options::SolveOptions;
 use remat_formulations::solve::{AnyPlan, Solution};
+use remat_instances::Instance;
 use remat_instances::budget::{Budget, format_bytes, may_mean_percent};
-use remat_instances::{Instance, Semantics};
 use remat_search::{Progress as Look, Status};
 use std::time::Duration;
 
@@ -63,9 +63,9 @@ impl Question {
 /// The error of a budget that nothing fits, in the words of its proof.
 fn infeasible(solution: &Solution) -> Trouble {
     let budget_bytes = solution.budget_bytes();
-    let small = match solution.formulation().semantics() {
-        Semantics::Checkmate => check_budget(solution.instance(), budget_bytes).err(),
-        Semantics::Monet => None,
+    let small = match solution.formulation().semantics().chooses_implementations() {
+        true => None,
+        false => check_budget(solution.instance(), budget_bytes).err(),
     };
     let because = solution.infeasible_because.as_deref();
     let reason = because.map_or(String::new(), |words| format!(": {words}"));

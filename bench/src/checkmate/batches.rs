@@ -1,7 +1,7 @@
 //! The largest batch of each strategy within 16 GiB when recomputation may cost one further forward
 //! pass (Figure 6).
 
-use super::{Config, Failure};
+use super::{CheckmateConfig, Failure};
 use remat_formulations::solve::{Answer, Largest, MaxBatch, ask_baseline, cost_cap};
 use remat_formulations::{AnyFormulation, strategies};
 use remat_instances::Instance;
@@ -25,7 +25,7 @@ const MOST: u64 = 65_536;
 ///
 /// # Errors
 /// [`Failure`].
-pub fn run(config: &Config) -> Result<(), Failure> {
+pub fn run(config: &CheckmateConfig) -> Result<(), Failure> {
     let models: Vec<&str> = MODELS.into_iter().filter(|m| config.wants(m)).collect();
     if models.is_empty() {
         println!("no model has a name like {:?}", config.only);

@@ -2,7 +2,7 @@
 //! (the paper's table of approximation ratios: geometric means over the budgets that a strategy
 //! meets).
 
-use super::{Config, Failure};
+use super::{CheckmateConfig, Failure};
 use rayon::prelude::*;
 use remat_formulations::baselines::Baseline;
 use remat_formulations::solve::{Frontier, FrontierPoint};
@@ -33,7 +33,7 @@ const OURS: &str = "remat-bb";
 ///
 /// # Errors
 /// [`Failure`].
-pub fn run(config: &Config) -> Result<(), Failure> {
+pub fn run(config: &CheckmateConfig) -> Result<(), Failure> {
     let mut ratios = Ratios::default();
     for model in MODELS.iter().filter(|m| config.wants(m)) {
         let spec: ModelSpec = model.parse()?;

@@ -2,7 +2,7 @@
 //! may be recomputed.
 
 use super::others::{self, Others};
-use super::{Config, Failure, percent, stem};
+use super::{CheckmateConfig, Failure, percent, stem};
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate;
 use remat_report::Table;
@@ -23,7 +23,7 @@ const MOCCASIN: [(&str, u64, u64); 3] = [
 ///
 /// # Errors
 /// [`Failure`].
-pub fn run(config: &Config) -> Result<(), Failure> {
+pub fn run(config: &CheckmateConfig) -> Result<(), Failure> {
     let Some(folder) = config.data("moccasin") else {
         return Ok(());
     };

@@ -6,7 +6,7 @@ use remat_report::draw::style::{self, Area, DrawError, FAINT, Frame, GREY, INK, 
 use std::error::Error;
 
 /// What one problem's solvers found.
-pub(crate) struct Line {
+pub(crate) struct ChartLine {
     /// The problem.
     pub name: String,
     /// Bound and cost of each solver.
@@ -22,7 +22,7 @@ pub(crate) struct Chart<'a> {
     /// The solvers.
     pub solvers: &'a [&'a str],
     /// The problems.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ChartLine>,
 }
 
 /// Pixels of a bar with the space around it.
@@ -33,7 +33,7 @@ const BELOW: i32 = 60;
 
 /// The chart as SVG text. The horizontal axis is relative to the best cost of each problem.
 pub(crate) fn draw(chart: &Chart<'_>) -> Result<String, Box<dyn Error>> {
-    let relative = |line: &Line, value: f64| -> Option<f64> {
+    let relative = |line: &ChartLine, value: f64| -> Option<f64> {
         let costs = line.spans.iter().filter_map(|s| s.1);
         let best = costs.fold(f64::INFINITY, f64::min);
         best.is_finite().then(|| (value / best - 1.0) * 100.0)

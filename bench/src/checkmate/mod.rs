@@ -27,7 +27,7 @@ use std::time::Duration;
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum CheckmatePart {
     /// Published runs.
     Runs,
     /// General graphs.
@@ -38,32 +38,37 @@ pub enum Part {
     Batches,
 }
 
-impl clap::ValueEnum for Part {
+impl clap::ValueEnum for CheckmatePart {
     fn value_variants<'a>() -> &'a [Self] {
-        &[Part::Runs, Part::Graphs, Part::Curves, Part::Batches]
+        &[
+            CheckmatePart::Runs,
+            CheckmatePart::Graphs,
+            CheckmatePart::Curves,
+            CheckmatePart::Batches,
+        ]
     }
 
     fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
         Some(clap::builder::PossibleValue::new(match self {
-            Part::Runs => "runs",
-            Part::Graphs => "graphs",
-            Part::Curves => "curves",
-            Part::Batches => "batches",
+            CheckmatePart::Runs => "runs",
+            CheckmatePart::Graphs => "graphs",
+            CheckmatePart::Curves => "curves",
+            CheckmatePart::Batches => "batches",
         }))
     }
 }
 
 /// How to compare.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct CheckmateConfig {
     /// Directory with the data, `zoo` and `moccasin` in it.
     pub dir: PathBuf,
     /// Seconds for each solve.
     pub seconds: f64,
     /// Worker threads here; 0 for one per core.
     pub threads: usize,
-    /// What to do, in the order of [`Part`].
-    pub parts: Vec<Part>,
+    /// What to do, in the order of [`CheckmatePart`].
+    pub parts: Vec<CheckmatePart>,
     /// Only instances whose name contains one of these; all if empty.
     pub only: Vec<String>,
     /// Budgets of each curve.
@@ -81,27 +86,27 @@ pub type Failure = Box<dyn Error>;
 ///
 /// # Errors
 /// Unreadable data, files that cannot be written, or a defect of the solver.
-pub fn run(config: &Config) -> Result<(), Failure> {
+pub fn run(config: &CheckmateConfig) -> Result<(), Failure> {
     if let Some(out) = &config.out {
         std::fs::create_dir_all(out)?;
     }
     let has = |part| config.parts.contains(&part);
-    if has(Part::Runs) {
+    if has(CheckmatePart::Runs) {
         runs::run(config)?;
     }
-    if has(Part::Graphs) {
+    if has(CheckmatePart::Graphs) {
         graphs::run(config)?;
     }
-    if has(Part::Curves) {
+    if has(CheckmatePart::Curves) {
         curves::run(config)?;
     }
-    if has(Part::Batches) {
+    if has(CheckmatePart::Batches) {
         batches::run(config)?;
     }
     Ok(())
 }
 
-impl Config {
+impl CheckmateConfig {
     fn wants(&self, name: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|part| name.contains(part.as_str()))
     }

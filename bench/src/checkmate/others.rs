@@ -1,8 +1,8 @@
 //! HiGHS, SCIP and CP-SAT on the published program of an instance, with our limit and our gap; left
 //! out where they are not there.
 
-use super::{Config, Failure};
-use crate::others::{Installed, Limits, Run, Solver, Task};
+use super::{CheckmateConfig, Failure};
+use crate::others::{Installed, Limits, Solver, SolverRun, Task};
 use remat_formulations::checkmate::original::{Original, Stages};
 use remat_instances::Instance;
 use remat_lp::{Sense, mps};
@@ -24,7 +24,7 @@ pub struct Others {
 
 impl Others {
     /// Looks for them.
-    pub fn find(config: &Config) -> Others {
+    pub fn find(config: &CheckmateConfig) -> Others {
         let Some(python) = config.python.clone() else {
             return Others {
                 solvers: Vec::new(),
@@ -56,10 +56,10 @@ impl Others {
     /// All of them on an instance.
     pub fn solve(
         &self,
-        config: &Config,
+        config: &CheckmateConfig,
         instance: &Instance,
         budget_bytes: u64,
-    ) -> Vec<Result<Run, String>> {
+    ) -> Vec<Result<SolverRun, String>> {
         let scaled = Original::unit_for(instance, budget_bytes);
         // CP-SAT takes whole numbers only, and refuses rows that rounding makes infeasible.
         let units = [(scaled, false), (1.0, true)];
@@ -76,12 +76,12 @@ impl Others {
     /// Some of them on the program with memory in a unit, in bytes.
     fn solve_in(
         &self,
-        config: &Config,
+        config: &CheckmateConfig,
         instance: &Instance,
         budget_bytes: u64,
         unit: f64,
         solvers: &[&Installed],
-    ) -> Result<Vec<Result<Run, String>>, Failure> {
+    ) -> Result<Vec<Result<SolverRun, String>>, Failure> {
         if solvers.is_empty() {
             return Ok(Vec::new());
         }
@@ -115,7 +115,7 @@ impl Others {
 }
 
 /// Cells of the columns of one solver.
-pub fn cells(run: &Result<Run, String>) -> [String; 3] {
+pub fn cells(run: &Result<SolverRun, String>) -> [String; 3] {
     match run {
         Err(reason) => [reason.clone(), String::new(), String::new()],
         Ok(run) => [
@@ -135,8 +135,8 @@ mod tests {
     use remat_search::{Settings, Solvable};
     use std::path::PathBuf;
 
-    fn config(python: Option<&str>) -> Config {
-        Config {
+    fn config(python: Option<&str>) -> CheckmateConfig {
+        CheckmateConfig {
             dir: PathBuf::new(),
             seconds: 30.0,
             threads: 1,
@@ -150,11 +150,11 @@ mod tests {
 
     #[test]
     fn unknown_numbers_stay_unknown() {
-        let run = Run {
+        let run = SolverRun {
             words: "time limit reached".into(),
             bound: Some(3.5),
             seconds: 1.25,
-            ..Run::default()
+            ..SolverRun::default()
         };
         let expected = ["time limit reached", "4", "1.2"];
         assert_eq!(cells(&Ok(run)), expected.map(String::from));

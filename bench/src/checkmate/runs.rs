@@ -1,11 +1,10 @@
 //! The published Gurobi runs of Checkmate's program beside ours, and other solvers on the published
 //! program with our limit.
 
-use super::interval_chart::{self, Chart, Line};
+use super::interval_chart::{self, Chart, ChartLine};
 use super::others::{self, Others};
-use super::{Config, Failure, percent, shown};
-use crate::others::Run;
-use remat_instances::Semantics;
+use super::{CheckmateConfig, Failure, percent, shown};
+use crate::others::SolverRun;
 use remat_instances::schedule::CheckmateSchedule;
 use remat_report::Table;
 use remat_search::{Outcome, Status};
@@ -35,13 +34,13 @@ pub struct Published {
     pub seconds_to: [Option<f64>; 2],
 }
 
-/// The published runs of a program in a table of the benchmark collection, which calls MONeT's
-/// formulation A and Checkmate's B.
-pub fn published(text: &str, semantics: Semantics) -> Vec<Published> {
-    let formulation = match semantics {
-        Semantics::Monet => "A",
-        Semantics::Checkmate => "B",
-    };
+/// Name of MONeT's formulation in the tables of the benchmark collection.
+pub const MONET_FORMULATION: &str = "A";
+/// Name of Checkmate's formulation there.
+pub const CHECKMATE_FORMULATION: &str = "B";
+
+/// The published runs of a formulation in a table of the benchmark collection.
+pub fn published(text: &str, formulation: &str) -> Vec<Published> {
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
     let column = |name: &str| header.iter().position(|h| *h == name);
@@ -85,7 +84,7 @@ pub fn published(text: &str, semantics: Semantics) -> Vec<Published> {
 ///
 /// # Errors
 /// [`Failure`].
-pub fn run(config: &Config) -> Result<(), Failure> {
+pub fn run(config: &CheckmateConfig) -> Result<(), Failure> {
     let Some(folder) = config.data("zoo") else {
         return Ok(());
     };
@@ -113,7 +112,7 @@ pub fn run(config: &Config) -> Result<(), Failure> {
     headings.extend(others.headings());
     let mut table = Table::new(&headings);
     let mut lines = Vec::new();
-    for run in published(&anchors, Semantics::Checkmate)
+    for run in published(&anchors, CHECKMATE_FORMULATION)
         .iter()
         .filter(|r| config.wants(&r.instance))
     {
@@ -157,7 +156,7 @@ fn row(
     table: &mut Table,
     run: &Published,
     ours: &Outcome<CheckmateSchedule>,
-    theirs: &[Result<Run, String>],
+    theirs: &[Result<SolverRun, String>],
 ) {
     let seconds = |s: Option<f64>| s.map_or_else(|| "-".into(), |s| format!("{s:.0}"));
     let gap = match (run.objective, run.bound) {
@@ -197,8 +196,8 @@ fn row(
 fn line(
     run: &Published,
     ours: &Outcome<CheckmateSchedule>,
-    theirs: &[Result<Run, String>],
-) -> Line {
+    theirs: &[Result<SolverRun, String>],
+) -> ChartLine {
     let infeasible = ours.status == Status::Infeasible;
     let bound = (!infeasible).then_some(ours.bound as f64);
     let mut spans = vec![
@@ -209,7 +208,7 @@ fn line(
         Ok(run) => (run.bound, run.objective),
         Err(_) => (None, None),
     }));
-    Line {
+    ChartLine {
         name: format!("{} {}", run.instance, run.budget_gib),
         spans,
         note: if infeasible {
@@ -230,7 +229,7 @@ mod tests {
                     b,B,6,100,90.5,TIME_LIMIT,86400,100,\"two, notes\"\n\
                     b,B,5.5,,,INFEASIBLE,3.5,,\n\
                     a,A,5,1,1,OPTIMAL,1,1,\n";
-        let runs = published(text, Semantics::Checkmate);
+        let runs = published(text, CHECKMATE_FORMULATION);
         assert_eq!(runs.len(), 2);
         assert_eq!((runs[0].budget_gib, runs[0].objective), (5.5, None));
         assert_eq!(
@@ -239,6 +238,6 @@ mod tests {
         );
         assert_eq!(runs[0].status, "INFEASIBLE");
         assert_eq!((runs[0].size, runs[0].root_lp), (None, None));
-        assert_eq!(published(text, Semantics::Monet).len(), 1);
+        assert_eq!(published(text, MONET_FORMULATION).len(), 1);
     }
 }

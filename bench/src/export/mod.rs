@@ -12,7 +12,7 @@ use remat_bb::visible::shown;
 use remat_formulations::AnyFormulation;
 use remat_formulations::checkmate::CheckmateGraph;
 use remat_formulations::checkmate::original::Original;
-use remat_instances::{Instance, Semantics};
+use remat_instances::Instance;
 use remat_lp::Model;
 use remat_tests::compact::checkmate::{Compact, Space};
 use remat_tests::compact::offload::{OffloadProgram, OffloadProgramError, Pauses};
@@ -45,22 +45,23 @@ pub fn model(arguments: &ExportArguments) -> Result<Model, Failure> {
 }
 
 fn stated(arguments: &ExportArguments) -> Result<Stated, Failure> {
-    let instance = source::instance(&arguments.instance)?.seen_by(Semantics::Checkmate);
-    let plain = source::plain_replay(&instance, Semantics::Checkmate)?;
+    let formulation = AnyFormulation::checkmate(&source::instance(&arguments.instance)?);
+    let instance = Instance::clone(formulation.instance());
+    let plain = source::plain(&formulation)?;
     let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
-    let formulation = name(arguments.formulation);
+    let program = name(arguments.formulation);
     let linked = arguments.offload.with_link(&instance)?;
     let (instance, exported) = match (arguments.formulation, linked) {
         (CompactProgram::Checkmate, None) => {
             if let Some(text) = &arguments.unit {
-                return Err(own_unit(&formulation, text));
+                return Err(own_unit(&program, text));
             }
             let exported = edges(&instance, budget_bytes);
             (instance, exported)
         }
         (CompactProgram::Checkmate, Some(_)) => {
             return Err(Failure::Usage {
-                problem: format!("--offload does not go with --formulation {formulation}"),
+                problem: format!("--offload does not go with --formulation {program}"),
                 remedy: "leave it out, or export checkmate-offload".into(),
             });
         }
@@ -70,17 +71,14 @@ fn stated(arguments: &ExportArguments) -> Result<Stated, Failure> {
         }
         (CompactProgram::CheckmateOffload, None) => {
             return Err(Failure::Usage {
-                problem: format!("--formulation {formulation} needs a link"),
+                problem: format!("--formulation {program} needs a link"),
                 remedy: "give --offload pcie4, a speed, or on for the instance's own".into(),
             });
         }
     };
-    let solvable = AnyFormulation::of(&instance, Semantics::Checkmate).ok();
-    let solvable = solvable.map(|formulation| arguments.offload.solvable(formulation));
+    let solvable = (arguments.offload).solvable(AnyFormulation::checkmate(&instance))?;
     Ok(Stated {
-        infeasible_because: solvable
-            .transpose()?
-            .and_then(|solvable| solvable.too_small(budget_bytes)),
+        infeasible_because: solvable.too_small(budget_bytes),
         instance,
         budget_bytes,
         exported,

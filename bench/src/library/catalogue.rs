@@ -50,7 +50,7 @@ pub struct Family {
 /// A program of a family.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Program {
+pub struct LibraryProgram {
     /// Its name, and that of its file.
     pub name: String,
     /// Name of its family.
@@ -74,7 +74,7 @@ pub struct Catalogue {
     pub families: Vec<Family>,
     /// Programs, in the order of tables.
     #[serde(rename = "program")]
-    pub programs: Vec<Program>,
+    pub programs: Vec<LibraryProgram>,
 }
 
 /// Name of the file that is built in.
@@ -128,12 +128,12 @@ impl Catalogue {
     }
 
     /// The program of a name.
-    pub fn program(&self, name: &str) -> Option<&Program> {
+    pub fn program(&self, name: &str) -> Option<&LibraryProgram> {
         self.programs.iter().find(|p| p.name == name)
     }
 
     /// The family of a program.
-    pub fn family(&self, program: &Program) -> Option<&Family> {
+    pub fn family(&self, program: &LibraryProgram) -> Option<&Family> {
         self.families.iter().find(|f| f.name == program.family)
     }
 
@@ -146,7 +146,7 @@ impl Catalogue {
         family: Option<&str>,
         size: Option<Size>,
         only: &[String],
-    ) -> Result<Vec<&Program>, Failure> {
+    ) -> Result<Vec<&LibraryProgram>, Failure> {
         if let Some(family) = family.filter(|f| self.families.iter().all(|k| k.name != **f)) {
             let names: Vec<&str> = self.families.iter().map(|f| &*f.name).collect();
             return Err(Failure::Usage {
@@ -155,7 +155,7 @@ impl Catalogue {
             });
         }
         let all = self.programs.iter();
-        let of_kind: Vec<&Program> = all
+        let of_kind: Vec<&LibraryProgram> = all
             .filter(|p| family.is_none_or(|f| p.family == f))
             .filter(|p| size.is_none_or(|s| p.size == s))
             .collect();
@@ -174,7 +174,7 @@ impl Catalogue {
                 remedy: "leave --family or --size out".into(),
             });
         }
-        let is_chosen = |p: &&Program| only.iter().any(|part| p.name.contains(part));
+        let is_chosen = |p: &&LibraryProgram| only.iter().any(|part| p.name.contains(part));
         let chosen = of_kind.into_iter();
         Ok(chosen.filter(|p| only.is_empty() || is_chosen(p)).collect())
     }
@@ -195,7 +195,7 @@ enum Export {
     Compact(export::arguments::ExportArguments),
 }
 
-impl Program {
+impl LibraryProgram {
     /// Name of its file.
     pub fn file(&self) -> String {
         format!("{}.mps.gz", self.name)

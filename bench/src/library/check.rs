@@ -48,10 +48,10 @@ impl Checked {
 }
 
 /// A checked solution: the verdict, and the point where it holds.
-pub type Judged = (Checked, Option<Vec<f64>>);
+pub type CheckedSolution = (Checked, Option<Vec<f64>>);
 
 /// Judges the solution in a file.
-pub fn check_file(model: &Model, path: &Path) -> Judged {
+pub fn check_file(model: &Model, path: &Path) -> CheckedSolution {
     let file = match SolutionFile::read(path) {
         Ok(file) => file,
         Err(e) => return (Checked::Refused(e.to_string()), None),
@@ -63,7 +63,7 @@ pub fn check_file(model: &Model, path: &Path) -> Judged {
 }
 
 /// Judges a point.
-pub fn check(model: &Model, point: &[f64]) -> Judged {
+pub fn check(model: &Model, point: &[f64]) -> CheckedSolution {
     let mut x = point.to_vec();
     let mut has_continuous = false;
     for (j, value) in x.iter_mut().enumerate() {

@@ -14,7 +14,7 @@ pub(super) fn number(value: Option<f64>) -> String {
 }
 
 /// A line of a table.
-pub(super) struct Line<'a> {
+pub(super) struct CsvLine<'a> {
     file: &'a str,
     /// From 1; the heading is the first.
     number: usize,
@@ -30,7 +30,7 @@ pub(super) fn lines<'a>(
     file: &'a str,
     text: &'a str,
     names: &'a [&'a str],
-) -> Result<Vec<Line<'a>>, Failure> {
+) -> Result<Vec<CsvLine<'a>>, Failure> {
     let mut rows = text.lines().enumerate().map(|(k, line)| (k + 1, line));
     let heading = rows.next().map_or("", |(_, line)| line);
     if heading.split(',').ne(names.iter().copied()) {
@@ -48,7 +48,7 @@ pub(super) fn lines<'a>(
                     remedy: format!("a line has {}", names.len()),
                 });
             }
-            Ok(Line {
+            Ok(CsvLine {
                 file,
                 number,
                 names,
@@ -58,7 +58,7 @@ pub(super) fn lines<'a>(
         .collect()
 }
 
-impl Line<'_> {
+impl CsvLine<'_> {
     /// The text of a cell; empty for a column that the table does not have.
     pub fn text(&self, name: &str) -> &str {
         let at = self.names.iter().position(|n| *n == name);
@@ -90,7 +90,7 @@ impl Line<'_> {
     /// The value of a cell; none of an empty one.
     ///
     /// # Errors
-    /// As [`Line::value`].
+    /// As [`CsvLine::value`].
     pub fn optional<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, Failure> {
         match self.text(name) {
             "" => Ok(None),

@@ -1,8 +1,8 @@
 //! Hash, size, relaxation, best value and bound of every program.
 
-use super::catalogue::{Catalogue, Program};
-use super::known::Known;
-use super::results::Row;
+use super::catalogue::{Catalogue, LibraryProgram};
+use super::known::KnownObjectives;
+use super::results::ResultRow;
 use super::{csv, verdict};
 use crate::others::Status;
 use remat_bb::failure::Failure;
@@ -168,9 +168,9 @@ pub fn relaxation(model: &Arc<Model>, limit: Duration) -> Option<f64> {
 /// The entry of a program: made anew, with what is known of the same text from before.
 ///
 /// # Errors
-/// As [`Program::model`].
+/// As [`LibraryProgram::model`].
 pub fn measured(
-    program: &Program,
+    program: &LibraryProgram,
     known: Option<&Entry>,
     relaxation_limit: Duration,
 ) -> Result<Entry, Failure> {
@@ -194,15 +194,15 @@ pub fn measured(
 
 /// The table with the values of runs whose answers nothing contradicts. Better values and bounds
 /// from before stay.
-pub fn with_results(mut entries: Vec<Entry>, rows: &[Row]) -> Vec<Entry> {
+pub fn with_results(mut entries: Vec<Entry>, rows: &[ResultRow]) -> Vec<Entry> {
     let wrongs = verdict::wrongs(rows, &best_values(&entries));
-    let is_right = |r: &&Row| {
+    let is_right = |r: &&ResultRow| {
         let mut all = wrongs.iter();
         !all.any(|w| (w.solver, w.seed, &w.program) == (r.solver, r.seed, &r.program))
     };
     for entry in &mut entries {
         let own = rows.iter().filter(|r| r.program == entry.name);
-        let own: Vec<&Row> = own.filter(is_right).collect();
+        let own: Vec<&ResultRow> = own.filter(is_right).collect();
         let Some(first) = own.first() else {
             continue;
         };
@@ -224,7 +224,7 @@ pub fn with_results(mut entries: Vec<Entry>, rows: &[Row]) -> Vec<Entry> {
 }
 
 /// Solvers that prove the optimum with their least seconds, the fastest first.
-fn provers(own: &[&Row]) -> String {
+fn provers(own: &[&ResultRow]) -> String {
     let mut least = BTreeMap::new();
     for row in own.iter().filter(|r| r.status == Status::Optimal) {
         let seconds = least.entry(row.solver).or_insert(row.seconds);
@@ -237,7 +237,7 @@ fn provers(own: &[&Row]) -> String {
 }
 
 /// Objectives of the best solutions, by program.
-pub fn best_values(entries: &[Entry]) -> Known {
+pub fn best_values(entries: &[Entry]) -> KnownObjectives {
     let known = entries.iter();
     known
         .filter_map(|e| Some((e.name.clone(), e.best?)))
@@ -247,7 +247,7 @@ pub fn best_values(entries: &[Entry]) -> Known {
 /// The entry of every program of a catalogue, in its order; those that are not in the index are
 /// left out.
 pub fn in_order<'a>(entries: &'a [Entry], catalogue: &Catalogue) -> Vec<&'a Entry> {
-    let find = |p: &Program| entries.iter().find(|e| e.name == p.name);
+    let find = |p: &LibraryProgram| entries.iter().find(|e| e.name == p.name);
     catalogue.programs.iter().filter_map(find).collect()
 }
 

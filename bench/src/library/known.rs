@@ -4,7 +4,7 @@ use remat_bb::failure::Failure;
 use std::collections::BTreeMap;
 
 /// The objective of the best solution known of each program, in its own sense and units.
-pub type Known = BTreeMap<String, f64>;
+pub type KnownObjectives = BTreeMap<String, f64>;
 
 /// Columns that name a program, and those that have its best value, in a table.
 const NAMES: [&str; 2] = ["name", "program"];
@@ -16,15 +16,15 @@ const VALUES: [&str; 3] = ["best", "best_known", "optimum"];
 ///
 /// # Errors
 /// [`Failure::Usage`] with the line of what is no value, and for a heading without the columns.
-pub fn parse(file: &str, text: &str) -> Result<Known, Failure> {
+pub fn parse(file: &str, text: &str) -> Result<KnownObjectives, Failure> {
     match text.trim_start().starts_with('=') {
         true => solu(file, text),
         false => table(file, text),
     }
 }
 
-fn solu(file: &str, text: &str) -> Result<Known, Failure> {
-    let mut known = Known::new();
+fn solu(file: &str, text: &str) -> Result<KnownObjectives, Failure> {
+    let mut known = KnownObjectives::new();
     for (k, line) in text.lines().enumerate() {
         let mut words = line.split_whitespace();
         let (Some("=opt=" | "=best="), Some(name)) = (words.next(), words.next()) else {
@@ -36,7 +36,7 @@ fn solu(file: &str, text: &str) -> Result<Known, Failure> {
     Ok(known)
 }
 
-fn table(file: &str, text: &str) -> Result<Known, Failure> {
+fn table(file: &str, text: &str) -> Result<KnownObjectives, Failure> {
     let mut lines = text.lines().enumerate();
     let heading: Vec<&str> = lines.next().map_or("", |(_, l)| l).split(',').collect();
     let column = |names: &[&str]| heading.iter().position(|h| names.contains(&h.trim()));
@@ -48,7 +48,7 @@ fn table(file: &str, text: &str) -> Result<Known, Failure> {
                 .into(),
         });
     };
-    let mut known = Known::new();
+    let mut known = KnownObjectives::new();
     for (k, line) in lines {
         let cells: Vec<&str> = line.split(',').map(str::trim).collect();
         let at = |column: usize| cells.get(column).copied().unwrap_or("");

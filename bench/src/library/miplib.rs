@@ -1,7 +1,7 @@
 //! Programs in the form in which MIPLIB 2017 took them: a folder for each with the gzipped MPS
 //! file, a description with application and origin, a solution and its value, and the metadata.
 
-use super::catalogue::{Family, Program};
+use super::catalogue::{Family, LibraryProgram};
 use super::index::Entry;
 use crate::others::Solver;
 use remat_bb::failure::Failure;
@@ -63,7 +63,7 @@ pub fn solution(model: &Model, x: &[f64]) -> String {
 /// # Errors
 /// [`Failure::Usage`] for a solution that is worse than what the index knows.
 pub fn folder(
-    program: &Program,
+    program: &LibraryProgram,
     family: &Family,
     entry: &Entry,
     model: &Model,
@@ -135,7 +135,7 @@ fn status(entry: &Entry) -> &'static str {
     }
 }
 
-fn description(program: &Program, family: &Family, entry: &Entry) -> String {
+fn description(program: &LibraryProgram, family: &Family, entry: &Entry) -> String {
     let known = |v: Option<f64>| v.map_or("unknown".into(), number);
     format!(
         "# {}\n\n{}\n\nApplication: memory planning for the training of neural networks.\n\n\

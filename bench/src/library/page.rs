@@ -2,9 +2,9 @@
 
 use super::catalogue::{Catalogue, Size};
 use super::index::{self, Entry};
-use super::known::Known;
-use super::results::Row;
-use super::summary::{Line, ProgramRuns, Summary};
+use super::known::KnownObjectives;
+use super::results::ResultRow;
+use super::summary::{ProgramRuns, SolverSummary, Summary};
 use crate::others::Solver;
 use remat_bb::failure::Failure;
 use remat_report::{counted, number};
@@ -31,7 +31,12 @@ pub struct Page {
 /// The tables of runs, and of an index where runs are of its programs.
 ///
 /// `known` has values from elsewhere beside those of the index.
-pub fn tables(rows: &[Row], catalogue: &Catalogue, entries: &[Entry], known: Known) -> Page {
+pub fn tables(
+    rows: &[ResultRow],
+    catalogue: &Catalogue,
+    entries: &[Entry],
+    known: KnownObjectives,
+) -> Page {
     let mut best = index::best_values(entries);
     best.extend(known);
     let summary = Summary::new(rows, catalogue, &best);
@@ -88,8 +93,8 @@ fn different(values: impl Iterator<Item = String>) -> String {
     seen.join(", ")
 }
 
-fn settings(rows: &[Row]) -> String {
-    let of = |value: &dyn Fn(&Row) -> String| different(rows.iter().map(value));
+fn settings(rows: &[ResultRow]) -> String {
+    let of = |value: &dyn Fn(&ResultRow) -> String| different(rows.iter().map(value));
     let mut seeds: Vec<u32> = rows.iter().map(|r| r.seed).collect();
     seeds.sort_unstable();
     seeds.dedup();
@@ -109,7 +114,7 @@ fn settings(rows: &[Row]) -> String {
 const IDLE_SHARE: f64 = 0.9;
 
 /// The share of its cores that a run got, in words: less than all where the machine was busy.
-fn load(rows: &[Row]) -> String {
+fn load(rows: &[ResultRow]) -> String {
     let long = rows.iter().filter(|r| r.process_seconds >= 1.0);
     let shares = long.filter_map(|r| {
         let cores = r.process_seconds * r.threads as f64;
@@ -172,7 +177,7 @@ fn families(summary: &Summary, catalogue: &Catalogue) -> String {
         let mut lines = summary.lines.iter();
         lines.any(|l| l.by_family.contains_key(*name))
     });
-    let cell = |l: &Line, name: &String| l.by_family.get(name).map(|s| share(*s));
+    let cell = |l: &SolverSummary, name: &String| l.by_family.get(name).map(|s| share(*s));
     "Solved, by family:\n\n".to_owned() + &by_solver(summary, "family", names, cell)
 }
 
@@ -181,7 +186,7 @@ fn by_solver<'a>(
     summary: &Summary,
     heading: &str,
     names: impl Iterator<Item = &'a String>,
-    cell: impl Fn(&Line, &String) -> Option<String>,
+    cell: impl Fn(&SolverSummary, &String) -> Option<String>,
 ) -> String {
     let mut text = format!("| {heading} |");
     for l in &summary.lines {
@@ -216,7 +221,7 @@ fn wrongs(summary: &Summary) -> String {
 fn others(summary: &Summary, catalogue: &Catalogue) -> String {
     let names = summary.by_program.keys();
     let names = names.filter(|name| catalogue.program(name).is_none());
-    let runs = |l: &Line, name: &String| summary.by_program[name].get(&l.solver).map(cell);
+    let runs = |l: &SolverSummary, name: &String| summary.by_program[name].get(&l.solver).map(cell);
     "Programs: the best solution, with the mean of seconds where all runs are solved, else \
      with the best bound in brackets and the number of runs that are:\n\n"
         .to_owned()
@@ -309,7 +314,7 @@ mod tests {
             ..Entry::default()
         };
         let entries = index::with_results(vec![entry], &rows);
-        let text = tables(&rows, &catalogue, &entries, Known::new()).text;
+        let text = tables(&rows, &catalogue, &entries, KnownObjectives::new()).text;
         for line in [
             "Limit 30 s, gap 1e-6, threads 1, 1 seed; commit abc; a machine. Half of the runs of a second or more got 50% of their cores or less: the machine had other work.".to_owned(),
             "| HiGHS | 1.0 | 1 / 1 | 1 / 1 | 1 | 1.25 | 0.62 | 0 |".to_owned(),
@@ -337,13 +342,13 @@ mod tests {
             slow,
             solved("mine", Solver::Scip, 10.0, 1.0),
             open(Some(11.5), 9.5),
-            Row {
+            ResultRow {
                 solver: Solver::Cbc,
                 ..open(None, 3.0)
             },
         ];
         let entries = index::built_in().expect("an index");
-        let text = tables(&rows, &catalogue, &entries, Known::new()).text;
+        let text = tables(&rows, &catalogue, &entries, KnownObjectives::new()).text;
         // The shifted mean of 1 and 7 s is 3 s.
         let line = "| `mine` | 10, 3.00 s | 10 (10), 1 / 2 | - (3) |";
         assert!(text.lines().any(|l| l == line), "{line}\n{text}");
@@ -360,7 +365,12 @@ mod tests {
         let rows = results::parse("library.csv", &read("bench/results/library.csv"));
         let catalogue = Catalogue::built_in().expect("a catalogue");
         let entries = index::built_in().expect("an index");
-        let made = tables(&rows.expect("a table"), &catalogue, &entries, Known::new());
+        let made = tables(
+            &rows.expect("a table"),
+            &catalogue,
+            &entries,
+            KnownObjectives::new(),
+        );
         let page = read("docs/library.md");
         let again = replaced("docs/library.md", &page, &made.text).expect("a page");
         let remedy = "remat-bench library table bench/results/library.csv --page docs/library.md --svg docs/library.svg";

@@ -7,7 +7,7 @@ use remat_lp::Sense;
 
 /// A run on a program. Objectives and bounds are in the program's sense.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct ResultRow {
     /// Name of the program.
     pub program: String,
     /// Sense of the program.
@@ -81,7 +81,7 @@ pub fn heading() -> String {
     COLUMNS.join(",") + "\n"
 }
 
-impl Row {
+impl ResultRow {
     /// The line of the table.
     pub fn line(&self) -> String {
         let seen = self.incumbents.iter();
@@ -120,7 +120,7 @@ impl Row {
 ///
 /// # Errors
 /// [`Failure::Usage`] with line and column.
-pub fn parse(file: &str, text: &str) -> Result<Vec<Row>, Failure> {
+pub fn parse(file: &str, text: &str) -> Result<Vec<ResultRow>, Failure> {
     let lines = csv::lines(file, text, &COLUMNS)?;
     let rows = lines.iter().map(|line| {
         let incumbents = line.text("incumbents").split_whitespace().map(|one| {
@@ -128,7 +128,7 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Row>, Failure> {
             let pair = pair.and_then(|(t, v)| Some((t.parse().ok()?, v.parse().ok()?)));
             pair.ok_or_else(|| line.wrong("incumbents", "seconds:objective, with spaces between"))
         });
-        Ok(Row {
+        Ok(ResultRow {
             program: line.text("program").into(),
             sense: match line.text("sense") {
                 "min" => Sense::Minimise,
@@ -167,8 +167,8 @@ pub(super) mod tests {
     use super::*;
 
     /// A run that proved an objective.
-    pub fn solved(program: &str, solver: Solver, objective: f64, seconds: f64) -> Row {
-        Row {
+    pub fn solved(program: &str, solver: Solver, objective: f64, seconds: f64) -> ResultRow {
+        ResultRow {
             program: program.into(),
             sense: Sense::Minimise,
             solver,
@@ -200,7 +200,7 @@ pub(super) mod tests {
         (open.objective, open.checked, open.bound) = (None, None, Some(-1.5));
         (open.nodes, open.incumbents) = (None, Vec::new());
         let rows = [solved("p", Solver::Highs, 0.1, 2.0), open];
-        let text = heading() + &rows.iter().map(Row::line).collect::<String>();
+        let text = heading() + &rows.iter().map(ResultRow::line).collect::<String>();
         assert_eq!(parse("r.csv", &text).expect("a table"), rows);
         let broken = text.replace("min,cbc", "min,cbd");
         let error = parse("r.csv", &broken).expect_err("wrong").to_string();

@@ -1,8 +1,8 @@
 //! Counts, means, primal integrals and performance profiles of runs.
 
 use super::catalogue::{Catalogue, Size};
-use super::known::Known;
-use super::results::Row;
+use super::known::KnownObjectives;
+use super::results::ResultRow;
 use super::verdict::{self, Wrong};
 use crate::others::{Solver, Status};
 use std::collections::BTreeMap;
@@ -68,7 +68,7 @@ pub fn profile(times: &[Vec<f64>]) -> Vec<Vec<(f64, f64)>> {
 
 /// One solver's runs in numbers.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct SolverSummary {
     /// The solver.
     pub solver: Solver,
     /// Its version.
@@ -108,7 +108,7 @@ pub struct ProgramRuns {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     /// One for each solver with runs.
-    pub lines: Vec<Line>,
+    pub lines: Vec<SolverSummary>,
     /// Runs by program and solver.
     pub by_program: BTreeMap<String, BTreeMap<Solver, ProgramRuns>>,
     /// Wrong answers.
@@ -120,13 +120,13 @@ pub struct Summary {
 
 impl Summary {
     /// The numbers of runs. `best` knows objectives of programs from elsewhere.
-    pub fn new(rows: &[Row], catalogue: &Catalogue, best: &Known) -> Self {
+    pub fn new(rows: &[ResultRow], catalogue: &Catalogue, best: &KnownObjectives) -> Self {
         let wrongs = verdict::wrongs(rows, best);
-        let is_wrong = |r: &Row| {
+        let is_wrong = |r: &ResultRow| {
             let mut all = wrongs.iter();
             all.any(|w| (w.solver, w.seed, &w.program) == (r.solver, r.seed, &r.program))
         };
-        let is_ended = |r: &Row| {
+        let is_ended = |r: &ResultRow| {
             let proven = matches!(
                 r.status,
                 Status::Optimal | Status::Infeasible | Status::Unbounded
@@ -139,7 +139,7 @@ impl Summary {
             .filter(|s| rows.iter().any(|r| r.solver == *s))
             .collect();
         let lines = solvers.iter().map(|solver| {
-            let own: Vec<&Row> = rows.iter().filter(|r| r.solver == *solver).collect();
+            let own: Vec<&ResultRow> = rows.iter().filter(|r| r.solver == *solver).collect();
             line(*solver, &own, catalogue, &best, &is_ended, &is_wrong)
         });
         Summary {
@@ -158,7 +158,7 @@ impl Summary {
 }
 
 /// The best objective of each program, of solutions that hold.
-fn best_of(rows: &[Row], wrongs: &[Wrong], known: &Known) -> Known {
+fn best_of(rows: &[ResultRow], wrongs: &[Wrong], known: &KnownObjectives) -> KnownObjectives {
     let mut best = known.clone();
     for row in rows {
         let refused = wrongs.iter().any(|w| {
@@ -178,15 +178,15 @@ fn best_of(rows: &[Row], wrongs: &[Wrong], known: &Known) -> Known {
 
 fn line(
     solver: Solver,
-    own: &[&Row],
+    own: &[&ResultRow],
     catalogue: &Catalogue,
-    best: &Known,
-    is_ended: &dyn Fn(&Row) -> bool,
-    is_wrong: &dyn Fn(&Row) -> bool,
-) -> Line {
+    best: &KnownObjectives,
+    is_ended: &dyn Fn(&ResultRow) -> bool,
+    is_wrong: &dyn Fn(&ResultRow) -> bool,
+) -> SolverSummary {
     let mut by_size = BTreeMap::new();
     let mut by_family = BTreeMap::new();
-    let count = |(ended, all): &mut (usize, usize), row: &Row| {
+    let count = |(ended, all): &mut (usize, usize), row: &ResultRow| {
         *ended += usize::from(is_ended(row));
         *all += 1;
     };
@@ -198,7 +198,7 @@ fn line(
             count(by_family.entry(program.family.clone()).or_default(), row);
         }
     }
-    let seconds = |r: &&Row| match is_ended(r) {
+    let seconds = |r: &&ResultRow| match is_ended(r) {
         true => r.seconds,
         false => r.time_limit,
     };
@@ -210,7 +210,7 @@ fn line(
         Some(primal_integral(&r.incumbents, *best, r.time_limit))
     });
     let integrals: Vec<f64> = integrals.collect();
-    Line {
+    SolverSummary {
         solver,
         version: own.first().map_or_else(String::new, |r| r.version.clone()),
         by_size,
@@ -225,11 +225,11 @@ fn line(
 
 /// Each solver's runs on each program.
 fn by_program(
-    rows: &[Row],
-    is_ended: &dyn Fn(&Row) -> bool,
-    is_wrong: &dyn Fn(&Row) -> bool,
+    rows: &[ResultRow],
+    is_ended: &dyn Fn(&ResultRow) -> bool,
+    is_wrong: &dyn Fn(&ResultRow) -> bool,
 ) -> BTreeMap<String, BTreeMap<Solver, ProgramRuns>> {
-    let mut groups: BTreeMap<(&str, Solver), Vec<&Row>> = BTreeMap::new();
+    let mut groups: BTreeMap<(&str, Solver), Vec<&ResultRow>> = BTreeMap::new();
     for row in rows {
         let group = groups.entry((&row.program, row.solver)).or_default();
         group.push(row);
@@ -260,7 +260,11 @@ fn by_program(
 }
 
 /// Seconds of the programs and seeds that all solvers were given.
-fn times(rows: &[Row], solvers: &[Solver], is_ended: &dyn Fn(&Row) -> bool) -> Vec<Vec<f64>> {
+fn times(
+    rows: &[ResultRow],
+    solvers: &[Solver],
+    is_ended: &dyn Fn(&ResultRow) -> bool,
+) -> Vec<Vec<f64>> {
     let mut of: BTreeMap<(&str, u32), BTreeMap<Solver, f64>> = BTreeMap::new();
     for row in rows {
         let seconds = match is_ended(row) {
@@ -318,7 +322,7 @@ mod tests {
             slow,
             wrong,
         ];
-        let summary = Summary::new(&rows, &catalogue, &Known::new());
+        let summary = Summary::new(&rows, &catalogue, &KnownObjectives::new());
         let [highs, cbc] = &summary.lines[..] else {
             panic!("two solvers");
         };

@@ -1,7 +1,7 @@
 //! Answers that contradict each other, or themselves.
 
-use super::known::Known;
-use super::results::Row;
+use super::known::KnownObjectives;
+use super::results::ResultRow;
 use crate::others::{Solver, Status};
 use remat_report::number;
 
@@ -22,12 +22,12 @@ pub struct Wrong {
 const TOLERANCE: f64 = 1e-6;
 
 /// Difference of two objectives that is rounding, or within the gap that a run was allowed.
-fn slack(row: &Row, value: f64) -> f64 {
+fn slack(row: &ResultRow, value: f64) -> f64 {
     (TOLERANCE + row.gap) * value.abs().max(1.0)
 }
 
 /// The best solution that holds among runs of one program.
-fn best<'a>(rows: &[&'a Row]) -> Option<(&'a Row, f64)> {
+fn best<'a>(rows: &[&'a ResultRow]) -> Option<(&'a ResultRow, f64)> {
     let found = rows.iter().filter_map(|r| Some((*r, r.checked?)));
     found.min_by(|(a, v), (_, w)| {
         let sign = a.sense.sign();
@@ -39,10 +39,10 @@ fn best<'a>(rows: &[&'a Row]) -> Option<(&'a Row, f64)> {
 ///
 /// A solution must hold when it is read back, and have the objective that was claimed; nobody's
 /// solution may be better than somebody's bound, or exist where a program was called infeasible.
-pub fn wrongs(rows: &[Row], known: &Known) -> Vec<Wrong> {
+pub fn wrongs(rows: &[ResultRow], known: &KnownObjectives) -> Vec<Wrong> {
     let mut found = Vec::new();
     for row in rows {
-        let same: Vec<&Row> = rows.iter().filter(|r| r.program == row.program).collect();
+        let same: Vec<&ResultRow> = rows.iter().filter(|r| r.program == row.program).collect();
         let sign = row.sense.sign();
         let found_by = best(&same).map(|(other, v)| (Some(other.solver), v));
         let beforehand = known.get(&row.program).map(|v| (None, *v));
@@ -61,7 +61,7 @@ pub fn wrongs(rows: &[Row], known: &Known) -> Vec<Wrong> {
 }
 
 /// What is wrong with a run, where a solver, or somebody before, has a solution of some value.
-fn reason(row: &Row, best: Option<(Option<Solver>, f64)>) -> Option<String> {
+fn reason(row: &ResultRow, best: Option<(Option<Solver>, f64)>) -> Option<String> {
     let sign = row.sense.sign();
     if row.check.starts_with("refused") {
         return Some(format!("its solution is {}", row.check));
@@ -103,10 +103,10 @@ mod tests {
     #[test]
     fn every_kind_of_contradiction_is_found() {
         let good = solved("p", Solver::RematBb, 10.0, 1.0);
-        let with = |change: &dyn Fn(&mut Row)| {
+        let with = |change: &dyn Fn(&mut ResultRow)| {
             let mut row = solved("p", Solver::Highs, 10.0, 1.0);
             change(&mut row);
-            let found = wrongs(&[good.clone(), row], &Known::new());
+            let found = wrongs(&[good.clone(), row], &KnownObjectives::new());
             assert!(found.len() <= 1 && found.iter().all(|w| w.solver == Solver::Highs));
             found.into_iter().next().map_or(String::new(), |w| w.reason)
         };
@@ -149,7 +149,7 @@ mod tests {
     fn what_is_known_counts_as_a_solution() {
         let row = [solved("p", Solver::RematBb, 10.0, 1.0)];
         let found = |value: f64| {
-            let known = Known::from([("p".to_owned(), value)]);
+            let known = KnownObjectives::from([("p".to_owned(), value)]);
             let mut found = wrongs(&row, &known).into_iter();
             found.next().map_or(String::new(), |w| w.reason)
         };

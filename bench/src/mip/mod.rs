@@ -10,7 +10,7 @@ use crate::library::summary::{self, primal_integral};
 use crate::netlib::{self, BenchError};
 use crate::others::{Installed, Limits, Task};
 use crate::profile;
-use crate::run::Run;
+use crate::run::MipRun;
 use remat_bb::failure::Failure;
 use remat_lp::Model;
 use remat_solver::mip::{Control, Observer, Settings, Solution, SolveStatus, Solver, check_point};
@@ -22,7 +22,7 @@ use std::time::Instant;
 
 /// What to run, and how.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct MipConfig {
     /// A directory with `.mps` and `.lp` files, plain or gzipped, or one such file.
     pub dir: PathBuf,
     /// A table with columns `name` and `catalogue_optimum` (or `objective`).
@@ -45,13 +45,13 @@ pub struct Config {
 
 /// One file's results.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct MipLine {
     /// File name without extensions.
     pub name: String,
     /// Our run.
-    pub ours: Run,
+    pub ours: MipRun,
     /// The others' runs, by name; the same ones in every line.
-    pub others: Vec<(&'static str, Run)>,
+    pub others: Vec<(&'static str, MipRun)>,
     /// The best objective known.
     pub best: Option<f64>,
     /// What is wrong with our answer, if anything.
@@ -70,7 +70,7 @@ impl Observer for Watch {
     }
 }
 
-fn solve_here(config: &Config, model: &Arc<Model>) -> (Run, Option<String>) {
+fn solve_here(config: &MipConfig, model: &Arc<Model>) -> (MipRun, Option<String>) {
     let mut settings = Settings {
         relative_gap: config.gap,
         threads: config.threads,
@@ -87,13 +87,13 @@ fn solve_here(config: &Config, model: &Arc<Model>) -> (Run, Option<String>) {
     let solver = Solver::new(model.clone(), settings).with_control(control);
     let result = match solver.run() {
         Ok(result) => result,
-        Err(e) => return (Run::default(), Some(e.to_string())),
+        Err(e) => return (MipRun::default(), Some(e.to_string())),
     };
     let complaint = result.solution.as_ref().and_then(|s| {
         let checked = check_point(model, &s.x, 1e-6);
         checked.err().map(|e| e.to_string())
     });
-    let run = Run {
+    let run = MipRun {
         status: match result.status {
             SolveStatus::Optimal => "optimal",
             SolveStatus::Infeasible => "infeasible",
@@ -111,7 +111,7 @@ fn solve_here(config: &Config, model: &Arc<Model>) -> (Run, Option<String>) {
 }
 
 #[cfg(feature = "highs")]
-fn solve_there(config: &Config, model: &Model) -> Option<Run> {
+fn solve_there(config: &MipConfig, model: &Model) -> Option<MipRun> {
     Some(crate::highs::solve_mip(
         model,
         config.time_limit,
@@ -121,12 +121,12 @@ fn solve_there(config: &Config, model: &Model) -> Option<Run> {
 }
 
 #[cfg(not(feature = "highs"))]
-fn solve_there(_: &Config, _: &Model) -> Option<Run> {
+fn solve_there(_: &MipConfig, _: &Model) -> Option<MipRun> {
     None
 }
 
 /// A run of a solver outside; one that failed has the status `failed`.
-fn solve_outside(config: &Config, there: &Installed, model: &Model) -> Run {
+fn solve_outside(config: &MipConfig, there: &Installed, model: &Model) -> MipRun {
     let answer = || {
         let folder = tempfile::tempdir().ok()?;
         let program = folder.path().join("model.mps");
@@ -145,7 +145,7 @@ fn solve_outside(config: &Config, there: &Installed, model: &Model) -> Run {
         there.solve(&task, &limits).ok()
     };
     match answer() {
-        Some(run) => Run {
+        Some(run) => MipRun {
             status: run.status.as_str().into(),
             objective: run.objective,
             bound: run.bound.unwrap_or(f64::NAN),
@@ -153,15 +153,15 @@ fn solve_outside(config: &Config, there: &Installed, model: &Model) -> Run {
             seconds: run.seconds,
             incumbents: run.incumbents,
         },
-        None => Run {
+        None => MipRun {
             status: "failed".into(),
-            ..Run::default()
+            ..MipRun::default()
         },
     }
 }
 
 /// Best objectives known, by name.
-fn references(config: &Config) -> Result<BTreeMap<String, f64>, BenchError> {
+fn references(config: &MipConfig) -> Result<BTreeMap<String, f64>, BenchError> {
     let Some(path) = &config.reference else {
         return Ok(BTreeMap::new());
     };
@@ -189,7 +189,7 @@ fn references(config: &Config) -> Result<BTreeMap<String, f64>, BenchError> {
 ///
 /// # Errors
 /// Directories and files that cannot be read.
-pub fn run(config: &Config, mut each: impl FnMut(&Line)) -> Result<Vec<Line>, BenchError> {
+pub fn run(config: &MipConfig, mut each: impl FnMut(&MipLine)) -> Result<Vec<MipLine>, BenchError> {
     let references = references(config)?;
     let mut lines = Vec::new();
     for path in netlib::files(&config.dir)? {
@@ -199,7 +199,7 @@ pub fn run(config: &Config, mut each: impl FnMut(&Line)) -> Result<Vec<Line>, Be
         }
         let model = Arc::new(netlib::read(&path)?);
         let (ours, mut complaint) = solve_here(config, &model);
-        let mut others: Vec<(&'static str, Run)> = Vec::new();
+        let mut others: Vec<(&'static str, MipRun)> = Vec::new();
         others.extend(solve_there(config, &model).map(|r| ("HiGHS", r)));
         for there in &config.with {
             others.push((there.solver.name(), solve_outside(config, there, &model)));
@@ -229,7 +229,7 @@ pub fn run(config: &Config, mut each: impl FnMut(&Line)) -> Result<Vec<Line>, Be
                 ));
             }
         }
-        let line = Line {
+        let line = MipLine {
             name,
             ours,
             others,
@@ -243,7 +243,7 @@ pub fn run(config: &Config, mut each: impl FnMut(&Line)) -> Result<Vec<Line>, Be
 }
 
 /// The table's first line.
-pub fn header(config: &Config) -> String {
+pub fn header(config: &MipConfig) -> String {
     let one = format!(
         "{:<9} {:>16} {:>8} {:>8} {:>8} {:>8}",
         "status", "objective", "gap %", "nodes", "seconds", "integral"
@@ -259,8 +259,8 @@ pub fn header(config: &Config) -> String {
 }
 
 /// One line of the table.
-pub fn render(config: &Config, line: &Line) -> String {
-    let one = |r: &Run| {
+pub fn render(config: &MipConfig, line: &MipLine) -> String {
+    let one = |r: &MipRun| {
         let number =
             |v: Option<f64>, digits: usize| v.map_or("-".to_string(), |v| format!("{v:.digits$}"));
         let seen = r.objective.is_none() || !r.incumbents.is_empty();
@@ -289,7 +289,7 @@ pub fn render(config: &Config, line: &Line) -> String {
 
 /// The table's last lines: counts, shifted geometric means (1 s) of time with the limit for what
 /// did not end, nodes (shift 10) over what both ended, primal integrals.
-pub fn summary(config: &Config, lines: &[Line]) -> String {
+pub fn summary(config: &MipConfig, lines: &[MipLine]) -> String {
     let mean = |values: Vec<f64>, shift: f64| {
         if values.is_empty() {
             return 0.0;
@@ -297,21 +297,22 @@ pub fn summary(config: &Config, lines: &[Line]) -> String {
         let sum: f64 = values.iter().map(|v| (v + shift).ln()).sum();
         (sum / values.len() as f64).exp() - shift
     };
-    let seconds = |r: &Run| {
+    let seconds = |r: &MipRun| {
         if r.complete() {
             r.seconds
         } else {
             config.time_limit
         }
     };
-    let all = |l: &&Line| l.ours.complete() && l.others.iter().all(|(_, r)| r.complete());
-    let integral = |l: &Line, r: &Run| {
+    let all = |l: &&MipLine| l.ours.complete() && l.others.iter().all(|(_, r)| r.complete());
+    let integral = |l: &MipLine, r: &MipRun| {
         l.best.map_or(config.time_limit, |b| {
             primal_integral(&r.incumbents, b, config.time_limit)
         })
     };
-    let row = |name: &str, of: &dyn Fn(&Line) -> Option<Run>| {
-        let runs: Vec<(&Line, Run)> = lines.iter().filter_map(|l| Some((l, of(l)?))).collect();
+    let row = |name: &str, of: &dyn Fn(&MipLine) -> Option<MipRun>| {
+        let runs: Vec<(&MipLine, MipRun)> =
+            lines.iter().filter_map(|l| Some((l, of(l)?))).collect();
         let done = runs.iter().filter(|(_, r)| r.complete()).count();
         let times = runs.iter().map(|(_, r)| seconds(r)).collect();
         let nodes = runs
@@ -342,7 +343,7 @@ pub fn summary(config: &Config, lines: &[Line]) -> String {
 }
 
 /// Names of the others.
-fn others(lines: &[Line]) -> Vec<&'static str> {
+fn others(lines: &[MipLine]) -> Vec<&'static str> {
     let first = lines.first();
     first.map_or(Vec::new(), |l| l.others.iter().map(|(n, _)| *n).collect())
 }
@@ -351,8 +352,8 @@ fn others(lines: &[Line]) -> Vec<&'static str> {
 ///
 /// # Errors
 /// [`Failure::Draw`].
-pub fn profile_svg(lines: &[Line]) -> Result<String, Failure> {
-    let time = |r: &Run| match r.complete() {
+pub fn profile_svg(lines: &[MipLine]) -> Result<String, Failure> {
+    let time = |r: &MipRun| match r.complete() {
         true => r.seconds,
         false => f64::INFINITY,
     };
@@ -375,13 +376,13 @@ pub fn profile_svg(lines: &[Line]) -> Result<String, Failure> {
 mod tests {
     use super::*;
 
-    fn line(ours: f64, highs: f64) -> Line {
-        let run = |t: f64| Run {
+    fn line(ours: f64, highs: f64) -> MipLine {
+        let run = |t: f64| MipRun {
             status: if t.is_finite() { "optimal" } else { "limit" }.into(),
             seconds: t,
-            ..Run::default()
+            ..MipRun::default()
         };
-        Line {
+        MipLine {
             name: "t".into(),
             ours: run(ours),
             others: vec![("HiGHS", run(highs))],

@@ -1,8 +1,8 @@
 //! Overhead at a fixed budget with some of the choices only (Figure 4).
 
 use super::plain::Plain;
-use super::{Config, Failure, over};
-use crate::bars::{self, Group};
+use super::{Failure, MonetConfig, over};
+use crate::bars::{self, BarGroup};
 use remat_formulations::monet;
 use remat_instances::instance::{Choices, NodeId};
 use remat_instances::schedule::BitMatrix;
@@ -58,7 +58,7 @@ const ABLATIONS: [(&str, Choices); 6] = [
 ///
 /// # Errors
 /// [`Failure`].
-pub fn run(config: &Config) -> Result<(), Failure> {
+pub fn run(config: &MonetConfig) -> Result<(), Failure> {
     let mut columns = vec![("network", false)];
     columns.extend(ABLATIONS.map(|a| (a.0, true)));
     let mut table = Table::new(&columns);
@@ -77,7 +77,7 @@ pub fn run(config: &Config) -> Result<(), Failure> {
             values.push(value);
         }
         table.row(row);
-        groups.push(Group {
+        groups.push(BarGroup {
             name: network.name,
             values,
         });
@@ -99,16 +99,16 @@ pub fn run(config: &Config) -> Result<(), Failure> {
 
 /// What a schedule stores, by the ids of the instance with all choices, and the choices that it
 /// needs.
-type Known = (Choices, BitMatrix);
+type StoredAndChoices = (Choices, BitMatrix);
 
 /// Least cost found with some choices; the algorithms chosen afterwards where they are not a
 /// choice. What was found with fewer choices counts as well, and what is found here is added.
 fn least_cost(
-    config: &Config,
+    config: &MonetConfig,
     instance: &Instance,
     choices: Choices,
     budget: u64,
-    known: &mut Vec<Known>,
+    known: &mut Vec<StoredAndChoices>,
 ) -> Result<Option<u64>, Failure> {
     let (restricted, ids) = instance.restricted(choices);
     let found = config.solve(&restricted, budget, &())?;
@@ -122,7 +122,7 @@ fn least_cost(
     };
     let (optimised, _) = instance.restricted(algorithms);
     let mut best = found.cost();
-    let of_fewer = |k: &&Known| {
+    let of_fewer = |k: &&StoredAndChoices| {
         let less = |a: bool, b: bool| !a || b;
         less(k.0.outputs, choices.outputs)
             && less(k.0.masks, choices.masks)

@@ -3,7 +3,7 @@
 
 use super::paper::Tables;
 use super::plain::{self, DEVICE_BYTES, Plain, completed, replayed};
-use super::{Config, Failure, Network, over};
+use super::{Failure, MonetConfig, Network, over};
 use remat_formulations::checkmate::CheckmateFormulation;
 use remat_instances::instance::Choices;
 use remat_instances::schedule::{BitMatrix, MonetSchedule};
@@ -24,7 +24,7 @@ const BISECTIONS: usize = 3;
 ///
 /// # Errors
 /// [`Failure`].
-pub fn run(config: &Config) -> Result<(), Failure> {
+pub fn run(config: &MonetConfig) -> Result<(), Failure> {
     let paper = config.paper.as_deref().map(Tables::open).transpose()?;
     let mut fixed = Table::new(&[
         ("network", false),
@@ -84,15 +84,15 @@ pub fn run(config: &Config) -> Result<(), Failure> {
 }
 
 /// Peak and cost of a plan.
-type Point = (u64, u64);
+type PeakAndCost = (u64, u64);
 
 /// Points of a program over budgets: an even grid, then bisections towards the overhead that is
 /// asked for.
 fn curve(
-    config: &Config,
+    config: &MonetConfig,
     plain: &Plain,
     solve: &mut dyn FnMut(u64) -> Result<Option<Replay>, Failure>,
-) -> Result<Vec<Point>, Failure> {
+) -> Result<Vec<PeakAndCost>, Failure> {
     let steps = config.points as u64 - 1;
     let mut points = Vec::new();
     let (mut dear, mut cheap) = (DEVICE_BYTES * FROM / 100, None);
@@ -123,7 +123,11 @@ fn curve(
 }
 
 /// MONeT's program with all choices.
-fn by_monet(config: &Config, network: &Network, budget: u64) -> Result<Option<Replay>, Failure> {
+fn by_monet(
+    config: &MonetConfig,
+    network: &Network,
+    budget: u64,
+) -> Result<Option<Replay>, Failure> {
     let found = config.solve(&network.instance, budget, &())?;
     let schedule = found.schedule.as_ref();
     let replay = schedule
@@ -137,7 +141,7 @@ fn by_monet(config: &Config, network: &Network, budget: u64) -> Result<Option<Re
 /// completed with the fastest algorithms that fit. Those found for other budgets are `known`: with
 /// less memory used they may leave room for faster algorithms.
 fn by_checkmate(
-    config: &Config,
+    config: &MonetConfig,
     network: &Network,
     budget: u64,
     known: &mut Vec<BitMatrix>,
@@ -175,7 +179,7 @@ fn say(network: &str, program: &str, budget: u64, replay: Option<&Replay>) {
 }
 
 /// Least peak of the points within the overhead.
-fn at_overhead(points: &[Point], base: u64) -> Option<u64> {
+fn at_overhead(points: &[PeakAndCost], base: u64) -> Option<u64> {
     let within = points.iter().filter(|p| over(p.1, base) <= OVERHEAD);
     within.map(|p| p.0).min()
 }
@@ -212,7 +216,7 @@ fn encoded_row(
     name: &str,
     plain: &Plain,
     encoded: &Replay,
-    monet: &[Point],
+    monet: &[PeakAndCost],
     paper: Option<&Tables>,
 ) -> Vec<String> {
     let pair = |peak: u64, cost: u64| {
@@ -239,12 +243,12 @@ fn picture(
     name: &str,
     plain: &Plain,
     encoded: &Replay,
-    checkmate: &[Point],
-    monet: &[Point],
+    checkmate: &[PeakAndCost],
+    monet: &[PeakAndCost],
 ) -> TradeoffPicture {
     // Faster than the fastest single implementations it can be, in place; the axis starts at 0.
-    let points = |all: &[Point]| {
-        let at = |p: &Point| (p.0, over(p.1, plain.cost).max(0.0));
+    let points = |all: &[PeakAndCost]| {
+        let at = |p: &PeakAndCost| (p.0, over(p.1, plain.cost).max(0.0));
         all.iter().map(at).collect()
     };
     let curve = |name: &str, ours, points| Curve {

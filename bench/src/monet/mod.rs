@@ -21,18 +21,18 @@ pub mod roots;
 pub mod runs;
 
 pub use crate::checkmate::Failure;
-use crate::checkmate::runs::{Published, published};
+use crate::checkmate::runs::{MONET_FORMULATION, Published, published};
 use remat_formulations::monet::MonetFormulation;
+use remat_instances::Instance;
 use remat_instances::schedule::MonetSchedule;
 use remat_instances::zoo::{self, ModelSpec};
-use remat_instances::{Instance, Semantics};
 use remat_search::{Listener, Outcome, Settings, Solvable};
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Part {
+pub enum MonetPart {
     /// Memory at a fixed overhead.
     Memory,
     /// Some of the choices only.
@@ -45,7 +45,7 @@ pub enum Part {
 
 /// How to compare.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct MonetConfig {
     /// Directory of the benchmark collection, or `None` for models of the zoo.
     pub dir: Option<PathBuf>,
     /// The paper as text, for its tables.
@@ -54,8 +54,8 @@ pub struct Config {
     pub seconds: f64,
     /// Worker threads; 0 for one per core.
     pub threads: usize,
-    /// What to do, in the order of [`Part`].
-    pub parts: Vec<Part>,
+    /// What to do, in the order of [`MonetPart`].
+    pub parts: Vec<MonetPart>,
     /// Only instances whose name contains one of these; all if empty.
     pub only: Vec<String>,
     /// Only these budgets of published runs, in GiB; all if empty.
@@ -88,19 +88,24 @@ const SHARES: [u64; 3] = [40, 50, 70];
 ///
 /// # Errors
 /// Unreadable data, files that cannot be written, or a defect of the solver.
-pub fn run(config: &Config) -> Result<(), Failure> {
+pub fn run(config: &MonetConfig) -> Result<(), Failure> {
     if let Some(out) = &config.out {
         std::fs::create_dir_all(out)?;
     }
-    for part in [Part::Memory, Part::Ablation, Part::Runs, Part::Roots] {
+    for part in [
+        MonetPart::Memory,
+        MonetPart::Ablation,
+        MonetPart::Runs,
+        MonetPart::Roots,
+    ] {
         if !config.parts.contains(&part) {
             continue;
         }
         match part {
-            Part::Memory => memory::run(config)?,
-            Part::Ablation => ablation::run(config)?,
-            Part::Runs => runs::run(config)?,
-            Part::Roots => roots::run(config)?,
+            MonetPart::Memory => memory::run(config)?,
+            MonetPart::Ablation => ablation::run(config)?,
+            MonetPart::Runs => runs::run(config)?,
+            MonetPart::Roots => roots::run(config)?,
         }
     }
     Ok(())
@@ -121,7 +126,7 @@ struct Case {
     published: Option<Published>,
 }
 
-impl Config {
+impl MonetConfig {
     fn wants(&self, name: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|part| name.contains(part.as_str()))
     }
@@ -216,7 +221,7 @@ impl Config {
         let path = dir.join("anchors.csv");
         let text = std::fs::read_to_string(&path);
         let text = text.map_err(|e| format!("{}: {e}", path.display()))?;
-        for run in published(&text, Semantics::Monet) {
+        for run in published(&text, MONET_FORMULATION) {
             let asked = self.budgets.is_empty() || self.budgets.contains(&run.budget_gib);
             if !asked || !self.wants(&run.instance) {
                 continue;

@@ -1,7 +1,7 @@
 //! Root relaxations with sizes and times: the published program with either bound on local memory,
 //! and the interval form before and after its cuts (Table 7 has sizes after presolve).
 
-use super::{Case, Config, Failure};
+use super::{Case, Failure, MonetConfig};
 use crate::checkmate::shown;
 use crate::clock::Stopwatch;
 use crate::netlib::Watchdog;
@@ -18,7 +18,7 @@ use std::time::Duration;
 ///
 /// # Errors
 /// [`Failure`].
-pub fn run(config: &Config) -> Result<(), Failure> {
+pub fn run(config: &MonetConfig) -> Result<(), Failure> {
     let mut table = Table::new(&[
         ("instance", false),
         ("best", true),
@@ -125,7 +125,7 @@ struct Relaxation {
     seconds: Option<f64>,
 }
 
-fn relaxation(config: &Config, case: &Case, local: LocalBound) -> Result<Relaxation, Failure> {
+fn relaxation(config: &MonetConfig, case: &Case, local: LocalBound) -> Result<Relaxation, Failure> {
     let size = Original::size(&case.instance, local)?;
     let mut relaxation = Relaxation {
         size,

@@ -1,8 +1,8 @@
 //! How long it takes until plan and bound are within 5% and 2%, beside the published runs (Tables
 //! 2, 5 and 6).
 
-use super::{Case, Config, Failure};
-use crate::checkmate::interval_chart::{self, Chart, Line};
+use super::{Case, Failure, MonetConfig};
+use crate::checkmate::interval_chart::{self, Chart, ChartLine};
 use crate::checkmate::{percent, shown};
 use remat_instances::schedule::MonetSchedule;
 use remat_report::Table;
@@ -16,7 +16,7 @@ const GAPS: [f64; 2] = [0.05, 0.02];
 ///
 /// # Errors
 /// [`Failure`].
-pub fn run(config: &Config) -> Result<(), Failure> {
+pub fn run(config: &MonetConfig) -> Result<(), Failure> {
     let mut table = Table::new(&[
         ("instance", false),
         ("Gurobi", true),
@@ -58,7 +58,7 @@ pub fn run(config: &Config) -> Result<(), Failure> {
         table.row(row(&case, &ours, first));
         let run = case.published.as_ref();
         let found = ours.status != Status::Infeasible;
-        lines.push(Line {
+        lines.push(ChartLine {
             name: case.name.clone(),
             spans: vec![
                 (run.and_then(|r| r.bound), run.and_then(|r| r.objective)),

@@ -5,7 +5,8 @@ use super::{OffloadBenchError, wanted};
 use remat_formulations::baselines::chain::{TrainingChain, extract};
 use remat_formulations::offload::CopyPhase;
 use remat_formulations::offload::chain::{
-    ChainPlan, ChainSearch, ChainTuning, Link, LinkedChain, Row, memory_range, plans_of_rows,
+    ChainMethod, ChainPlan, ChainSearch, ChainTuning, Link, LinkedChain, memory_range,
+    plans_of_rows,
 };
 use remat_instances::instance::HostLink;
 use remat_instances::zoo;
@@ -31,7 +32,7 @@ pub const SHARES: [f64; 15] = [
 
 /// Settings of the comparison.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct ChainsConfig {
     /// Slots of peaks.
     pub slots: u64,
     /// Labels of a stage.
@@ -47,7 +48,7 @@ pub struct Config {
 /// One memory of one network at one bandwidth. Overheads in percent of the time without
 /// recomputation; `None` where nothing fits.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Line {
+pub struct ChainsLine {
     /// The network.
     pub network: &'static str,
     /// Stages of its chain.
@@ -62,7 +63,7 @@ pub struct Line {
     pub memory_bytes: u64,
     /// Rotor, offloading alone, POFO and its bound, continuous release.
     pub continuous: [Option<f64>; 4],
-    /// The rows of [`Row::ALL`], copies at once.
+    /// The rows of [`ChainMethod::ALL`], copies at once.
     pub rows: [Option<f64>; 6],
     /// The first five rows as plans of the graph, replayed.
     pub nodes: [Option<f64>; 5],
@@ -78,7 +79,7 @@ pub const HEADER: &str = "network,stages,base ms,GB/s,alpha,GiB,\
                           nodes autocapper %,\
                           labels";
 
-impl Line {
+impl ChainsLine {
     /// The line as comma-separated values, under [`HEADER`].
     pub fn csv(&self) -> String {
         let percent = |value: &Option<f64>| value.map_or(String::new(), |v| format!("{v:.2}"));
@@ -102,7 +103,10 @@ impl Line {
 ///
 /// # Errors
 /// [`OffloadBenchError`] of the first network that cannot be built or played.
-pub fn run(config: &Config, mut tell: impl FnMut(Line)) -> Result<(), OffloadBenchError> {
+pub fn run(
+    config: &ChainsConfig,
+    mut tell: impl FnMut(ChainsLine),
+) -> Result<(), OffloadBenchError> {
     for network in NETWORKS {
         if !wanted(&config.only, network) {
             continue;
@@ -126,11 +130,11 @@ pub fn run(config: &Config, mut tell: impl FnMut(Line)) -> Result<(), OffloadBen
 }
 
 fn compared(
-    config: &Config,
+    config: &ChainsConfig,
     network: &'static str,
     training: &TrainingChain<'_>,
     (rate, share, memory_bytes): (f64, f64, u64),
-) -> Result<Line, OffloadBenchError> {
+) -> Result<ChainsLine, OffloadBenchError> {
     let link = Link::of(training.instance())?;
     let chain = &LinkedChain::of(training.chain());
     let tuning = ChainTuning {
@@ -146,12 +150,12 @@ fn compared(
         memory_bytes + training.chain().fixed_bytes,
         CopyPhase::Any,
     )?;
-    let of_row = |row: Row| plans.iter().find(|plan| plan.row == row);
+    let of_row = |row: ChainMethod| plans.iter().find(|plan| plan.row == row);
     let base = chain.base_time();
     let percent = |time: f64| 100.0 * (time / base - 1.0);
-    let [nodes @ .., _] = Row::ALL.map(|row| Some(of_row(row)?.replay.overhead_percent()));
+    let [nodes @ .., _] = ChainMethod::ALL.map(|row| Some(of_row(row)?.replay.overhead_percent()));
     let makespan = |plan: &Option<ChainPlan>| plan.as_ref().map(|p| percent(p.makespan));
-    Ok(Line {
+    Ok(ChainsLine {
         network,
         stages: chain.len(),
         base,
@@ -164,7 +168,7 @@ fn compared(
             makespan(&found.pofo),
             found.pofo.as_ref().map(|plan| percent(plan.bound)),
         ],
-        rows: Row::ALL.map(|row| found.get(row).map(|one| percent(one.played.makespan()))),
+        rows: ChainMethod::ALL.map(|row| found.get(row).map(|one| percent(one.played.makespan()))),
         nodes,
         labels: found.pofo.as_ref().map_or(0, |plan| plan.labels),
     })

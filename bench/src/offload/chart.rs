@@ -1,9 +1,9 @@
 //! Overhead over memory: a panel for each network and bandwidth.
 
-use super::chains::Line;
+use super::chains::ChainsLine;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
-use remat_formulations::offload::chain::Row;
+use remat_formulations::offload::chain::ChainMethod;
 use remat_report::draw::style::{self, Area, DrawError, FAINT, Frame, GREY, INK, PALETTE, label};
 
 /// Pixels of the picture's width, of a panel with its margins, and above the first one.
@@ -14,19 +14,19 @@ const TOP: i32 = 110;
 const OVERHEAD_LIMIT: f64 = 40.0;
 
 /// The rows that are drawn.
-const ROWS: [Row; 5] = [
-    Row::Pofo,
-    Row::Rotor,
-    Row::OffloadOnly,
-    Row::Opportunist,
-    Row::Autocapper,
+const ROWS: [ChainMethod; 5] = [
+    ChainMethod::Pofo,
+    ChainMethod::Rotor,
+    ChainMethod::OffloadOnly,
+    ChainMethod::Opportunist,
+    ChainMethod::Autocapper,
 ];
 
 /// The picture as SVG text.
 ///
 /// # Errors
 /// [`DrawError`] where the drawing library fails.
-pub fn draw(lines: &[Line]) -> Result<String, DrawError> {
+pub fn draw(lines: &[ChainsLine]) -> Result<String, DrawError> {
     let mut networks: Vec<&str> = lines.iter().map(|line| line.network).collect();
     networks.dedup();
     let mut rates: Vec<f64> = lines.iter().map(|line| line.rate).collect();
@@ -55,8 +55,8 @@ pub fn draw(lines: &[Line]) -> Result<String, DrawError> {
                     y: (0.0, OVERHEAD_LIMIT),
                     root: false,
                 };
-                let of_panel = |line: &&Line| line.network == *network && line.rate == rate;
-                let mut points: Vec<&Line> = lines.iter().filter(of_panel).collect();
+                let of_panel = |line: &&ChainsLine| line.network == *network && line.rate == rate;
+                let mut points: Vec<&ChainsLine> = lines.iter().filter(of_panel).collect();
                 points.sort_by(|a, b| a.share.total_cmp(&b.share));
                 grid(area, &frame)?;
                 let title = format!("{network}, {rate} GB/s");
@@ -113,7 +113,7 @@ fn grid(area: &Area<'_>, frame: &Frame) -> Result<(), DrawError> {
     )
 }
 
-fn panel(area: &Area<'_>, frame: &Frame, points: &[&Line]) -> Result<(), DrawError> {
+fn panel(area: &Area<'_>, frame: &Frame, points: &[&ChainsLine]) -> Result<(), DrawError> {
     let place = |share: f64, value: f64| (frame.across(share), frame.up(value.min(OVERHEAD_LIMIT)));
     let [pofo, bound] = [2, 3].map(|which: usize| {
         let found = points
@@ -129,8 +129,11 @@ fn panel(area: &Area<'_>, frame: &Frame, points: &[&Line]) -> Result<(), DrawErr
         area.draw(&shape).map_err(style::failed)?;
     }
     for (k, row) in ROWS.iter().enumerate().rev() {
-        let which = Row::ALL.iter().position(|one| one == row).unwrap_or(0);
-        let value = |p: &&Line| Some((p.share, (*p.nodes.get(which)?)?));
+        let which = ChainMethod::ALL
+            .iter()
+            .position(|one| one == row)
+            .unwrap_or(0);
+        let value = |p: &&ChainsLine| Some((p.share, (*p.nodes.get(which)?)?));
         let values: Vec<(f64, f64)> = points.iter().filter_map(value).collect();
         // A curve enters where it is within the panel.
         let first = values.iter().position(|v| v.1 <= OVERHEAD_LIMIT);
@@ -155,7 +158,7 @@ mod tests {
 
     #[test]
     fn every_panel_has_its_curves() {
-        let line = |share: f64, value: f64| Line {
+        let line = |share: f64, value: f64| ChainsLine {
             network: "net",
             stages: 2,
             base: 1e6,

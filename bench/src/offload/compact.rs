@@ -1,14 +1,14 @@
 //! Small graphs beside the compact program in other solvers.
 
 use super::{OffloadBenchError, wanted};
-use crate::others::{Installed, Limits, Run, Solver, Task};
+use crate::others::{Installed, Limits, Solver, SolverRun, Task};
 use crate::random::SplitMix64;
 use remat_formulations::AnyFormulation;
 use remat_formulations::checkmate::original::Original;
 use remat_formulations::offload::CopyPhase;
 use remat_formulations::offload::nodes::Offload;
 use remat_instances::instance::{CostUnit, HostLink, Instance, InstanceData, Node, NodeId};
-use remat_instances::{Semantics, zoo};
+use remat_instances::zoo;
 use remat_lp::mps;
 use remat_search::{Settings, Solvable};
 use remat_tests::compact::offload::{OffloadProgram, Pauses};
@@ -27,7 +27,7 @@ const MOST_NONZEROS: usize = 10_000_000;
 
 /// Settings of the comparison.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct CompactConfig {
     /// Seconds for each solve, here and in other solvers.
     pub seconds: f64,
     /// Worker threads, here and in other solvers; 0 for one per core.
@@ -40,7 +40,7 @@ pub struct Config {
 
 /// One graph. Times are in its cost unit, ns.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Line {
+pub struct CompactLine {
     /// The graph.
     pub graph: String,
     /// Its nodes.
@@ -52,13 +52,13 @@ pub struct Line {
     /// Rows of the program.
     pub rows: usize,
     /// Our solve.
-    pub ours: Run,
+    pub ours: SolverRun,
     /// The other solvers, or why there is no answer.
-    pub others: Vec<Result<Run, String>>,
+    pub others: Vec<Result<SolverRun, String>>,
 }
 
 /// The solvers that a Python has.
-pub fn others(config: &Config) -> Vec<Installed> {
+pub fn others(config: &CompactConfig) -> Vec<Installed> {
     let all = SOLVERS.into_iter();
     all.filter_map(|solver| solver.find(&config.python).ok())
         .collect()
@@ -74,11 +74,11 @@ pub fn header(others: &[Installed]) -> String {
     format!("graph,nodes,budget bytes,columns,rows{each}")
 }
 
-impl Line {
+impl CompactLine {
     /// The line as comma-separated values, under [`header`].
     pub fn csv(&self) -> String {
         let number = |value: Option<f64>| value.map_or(String::new(), |v| format!("{v:.0}"));
-        let cells = |run: &Result<Run, String>| match run {
+        let cells = |run: &Result<SolverRun, String>| match run {
             Ok(run) => format!(
                 ",{},{},{:.2},{}",
                 number(run.objective),
@@ -102,9 +102,9 @@ impl Line {
 /// # Errors
 /// [`OffloadBenchError`] of the first graph that cannot be built, solved or written.
 pub fn run(
-    config: &Config,
+    config: &CompactConfig,
     others: &[Installed],
-    mut tell: impl FnMut(Line),
+    mut tell: impl FnMut(CompactLine),
 ) -> Result<(), OffloadBenchError> {
     let mut graphs = Vec::new();
     for layers in CHAINS {
@@ -150,16 +150,16 @@ fn skips(nodes: usize) -> Result<Instance, OffloadBenchError> {
 }
 
 fn compared(
-    config: &Config,
+    config: &CompactConfig,
     others: &[Installed],
     name: &str,
     instance: &Instance,
-) -> Result<Line, OffloadBenchError> {
+) -> Result<CompactLine, OffloadBenchError> {
     // A byte of a node takes about as long on the link as in the node.
     let bytes: u64 = instance.nodes().iter().map(|v| v.output_bytes).sum();
     let speed = (1e9 * bytes as f64 / instance.base_cost().max(1) as f64) as u64;
     let instance = instance.with_host_link(Some(HostLink::new(speed, speed)))?;
-    let formulation = AnyFormulation::of(&instance, Semantics::Checkmate)?;
+    let formulation = AnyFormulation::checkmate(&instance);
     let budget_bytes = formulation.plain()?.peak_bytes * BUDGET_PERCENT / 100;
     let settings = Settings {
         time_limit: Some(Duration::from_secs_f64(config.seconds)),
@@ -205,19 +205,19 @@ fn compared(
             others.iter().map(run).collect()
         }
     };
-    Ok(Line {
+    Ok(CompactLine {
         graph: name.to_owned(),
         nodes: instance.len(),
         budget_bytes,
         columns: model.num_cols(),
         rows: model.num_rows(),
-        ours: Run {
+        ours: SolverRun {
             words: outcome.status.as_str().to_owned(),
             objective: outcome.replay.as_ref().map(|r| r.makespan as f64),
             bound: Some(outcome.bound as f64),
             nodes: Some(outcome.nodes),
             seconds: outcome.seconds,
-            ..Run::default()
+            ..SolverRun::default()
         },
         others: found,
     })

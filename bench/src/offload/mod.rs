@@ -25,7 +25,7 @@ pub use chart::draw;
 
 /// Part of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Part {
+pub enum OffloadPart {
     /// Chains of the paper's networks
     Chains,
     /// Graphs of networks and of a directory

@@ -37,7 +37,7 @@ pub const SHARES: [f64; 2] = [0.25, 0.5];
 
 /// Settings of the comparison.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct NodesConfig {
     /// Directory of graphs that are taken as well. Costs without a unit of time count as
     /// nanoseconds.
     pub dir: Option<PathBuf>,
@@ -58,7 +58,7 @@ pub struct Config {
 /// One memory of one graph at one bandwidth. Overheads are in percent of the time without
 /// recomputation.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Line {
+pub struct NodesLine {
     /// The graph.
     pub graph: String,
     /// Its nodes.
@@ -93,7 +93,7 @@ pub struct Line {
 pub const HEADER: &str = "graph,nodes,program,GB/s,share,budget GiB,without copies %,plan %,bound %,\
                           gap %,status,seconds,to host GiB,best strategy,its %";
 
-impl Line {
+impl NodesLine {
     /// The line as comma-separated values, under [`HEADER`].
     pub fn csv(&self) -> String {
         let percent = |value: Option<f64>| value.map_or(String::new(), |v| format!("{v:.3}"));
@@ -123,12 +123,12 @@ impl Line {
 ///
 /// # Errors
 /// [`OffloadBenchError`] of the first graph that cannot be read, built or solved.
-pub fn run(config: &Config, mut tell: impl FnMut(Line)) -> Result<(), OffloadBenchError> {
+pub fn run(config: &NodesConfig, mut tell: impl FnMut(NodesLine)) -> Result<(), OffloadBenchError> {
     for (name, instance) in graphs(config)? {
         for &semantics in &config.semantics {
             let seen = instance.seen_by(semantics);
             let suits = AnyFormulation::suiting(&seen).semantics();
-            if semantics == Semantics::Monet && suits != semantics {
+            if semantics.chooses_implementations() && suits != semantics {
                 continue;
             }
             for &share in &config.shares {
@@ -145,7 +145,7 @@ pub fn run(config: &Config, mut tell: impl FnMut(Line)) -> Result<(), OffloadBen
 }
 
 /// The graphs that are wanted, by name.
-fn graphs(config: &Config) -> Result<Vec<(String, Instance)>, OffloadBenchError> {
+fn graphs(config: &NodesConfig) -> Result<Vec<(String, Instance)>, OffloadBenchError> {
     let mut graphs = Vec::new();
     for spec in NETWORKS {
         if wanted(&config.only, spec) {
@@ -180,11 +180,11 @@ fn timed(instance: Instance) -> Result<Instance, OffloadBenchError> {
 }
 
 fn compared(
-    config: &Config,
+    config: &NodesConfig,
     name: &str,
     formulation: AnyFormulation,
     (rate, share): (f64, f64),
-) -> Result<Line, OffloadBenchError> {
+) -> Result<NodesLine, OffloadBenchError> {
     let plain = formulation.plain()?;
     let instance = formulation.instance().clone();
     let semantics = formulation.semantics();
@@ -211,7 +211,7 @@ fn compared(
     };
     let outcome = &answer.outcome;
     let replay = outcome.replay.as_ref();
-    Ok(Line {
+    Ok(NodesLine {
         graph: name.to_owned(),
         nodes: instance.len(),
         semantics,

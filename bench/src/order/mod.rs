@@ -12,11 +12,11 @@ use remat_memory::memory_plan::{MemoryPlanSearch, MemoryPlanSearchError};
 use remat_memory::order::{OrderBaselines, OrderSearch, OrderSearchError, OrderSettings, Rule};
 use std::path::PathBuf;
 use std::time::Duration;
-pub use table::{Row, csv, header, picture};
+pub use table::{OrderRow, csv, header, picture};
 
 /// Part of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Part {
+pub enum OrderPart {
     /// The graphs of the directory, under every variant
     Files,
     /// Training steps of the zoo, their parameter gradients as tensors
@@ -27,7 +27,7 @@ pub enum Part {
 
 /// Settings of the comparison.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct OrderConfig {
     /// Directory of `remat-order/1` graphs.
     pub dir: Option<PathBuf>,
     /// Seconds for each search.
@@ -37,7 +37,7 @@ pub struct Config {
     /// The least time of so many repeats counts.
     pub repeats: usize,
     /// Parts.
-    pub parts: Vec<Part>,
+    pub parts: Vec<OrderPart>,
     /// Only graphs whose name contains one of these, if there are any.
     pub only: Vec<String>,
 }
@@ -69,14 +69,14 @@ pub enum OrderBenchError {
 ///
 /// # Errors
 /// [`OrderBenchError`] of the first graph that cannot be read, built or searched.
-pub fn run(config: &Config, mut tell: impl FnMut(Row)) -> Result<(), OrderBenchError> {
+pub fn run(config: &OrderConfig, mut tell: impl FnMut(OrderRow)) -> Result<(), OrderBenchError> {
     let wanted = |name: &str| {
         config.only.is_empty() || config.only.iter().any(|part| name.contains(part.as_str()))
     };
     if let Some(dir) = config
         .dir
         .as_ref()
-        .filter(|_| config.parts.contains(&Part::Files))
+        .filter(|_| config.parts.contains(&OrderPart::Files))
     {
         let files = std::fs::read_dir(dir).map_err(|e| OrderBenchError::Files(dir.clone(), e))?;
         let mut files: Vec<_> = files.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -94,7 +94,9 @@ pub fn run(config: &Config, mut tell: impl FnMut(Row)) -> Result<(), OrderBenchE
             }
         }
     }
-    let steps = STEPS.iter().filter(|_| config.parts.contains(&Part::Steps));
+    let steps = STEPS
+        .iter()
+        .filter(|_| config.parts.contains(&OrderPart::Steps));
     for name in steps.filter(|name| wanted(name)) {
         let instance = match name.parse() {
             Ok(spec) => zoo::build(&spec)?,
@@ -108,7 +110,7 @@ pub fn run(config: &Config, mut tell: impl FnMut(Row)) -> Result<(), OrderBenchE
     }
     for (operators, width) in LAYERED {
         let graph = layered(operators, width, 1)?;
-        if config.parts.contains(&Part::Layered) && wanted(graph.name()) {
+        if config.parts.contains(&OrderPart::Layered) && wanted(graph.name()) {
             tell(compared(config, graph.name(), &graph, Variant::Free)?);
         }
     }
@@ -117,11 +119,11 @@ pub fn run(config: &Config, mut tell: impl FnMut(Row)) -> Result<(), OrderBenchE
 
 /// One graph under one variant.
 fn compared(
-    config: &Config,
+    config: &OrderConfig,
     name: &str,
     graph: &OrderGraph,
     variant: Variant,
-) -> Result<Row, OrderBenchError> {
+) -> Result<OrderRow, OrderBenchError> {
     let baselines = OrderBaselines::of(graph, variant)?;
     let settings = OrderSettings {
         time_limit: Some(Duration::from_secs_f64(config.seconds)),
@@ -141,7 +143,7 @@ fn compared(
     }
     let joint = MemoryPlanSearch::new(graph).variant(variant);
     let joint = joint.settings(settings).run()?;
-    Ok(Row {
+    Ok(OrderRow {
         name: name.to_owned(),
         variant,
         operators: graph.len(),

@@ -1,6 +1,6 @@
 //! Rows of the comparison of orders, as text, CSV and a picture.
 
-use crate::bars::{self, Group};
+use crate::bars::{self, BarGroup};
 use remat_bb::failure::Failure;
 use remat_instances::order::Variant;
 use remat_memory::memory_plan::MemoryPlanOutcome;
@@ -8,7 +8,7 @@ use remat_memory::order::OrderOutcome;
 use std::fmt::Write;
 
 /// One graph under one variant. Bytes are peaks, resident memory included.
-pub struct Row {
+pub struct OrderRow {
     /// Name of the graph.
     pub name: String,
     /// Edges that count.
@@ -52,7 +52,7 @@ pub fn header() -> String {
     )
 }
 
-impl Row {
+impl OrderRow {
     /// Returns whether the peak is proven least.
     pub fn is_proven(&self) -> bool {
         self.outcome.peak_bytes() == self.outcome.bound_bytes
@@ -66,7 +66,7 @@ impl Row {
 
     /// The line of the table.
     pub fn line(&self) -> String {
-        let Row {
+        let OrderRow {
             outcome: order,
             joint,
             program_bytes: program,
@@ -96,7 +96,7 @@ impl Row {
 }
 
 /// The rows as CSV, sizes in bytes.
-pub fn csv(rows: &[Row]) -> String {
+pub fn csv(rows: &[OrderRow]) -> String {
     let mut text = String::from(
         "graph,variant,operators,program,lpmf,best_rule,peak,bound,states,seconds,found_by,\
          bound_by,with_addresses,with_addresses_bound,with_addresses_seconds\n",
@@ -130,9 +130,9 @@ pub fn csv(rows: &[Row]) -> String {
 ///
 /// # Errors
 /// Words of the drawing.
-pub fn picture(rows: &[Row], variant: Variant) -> Result<String, Failure> {
+pub fn picture(rows: &[OrderRow], variant: Variant) -> Result<String, Failure> {
     let rows = rows.iter().filter(|row| row.variant == variant);
-    let groups = rows.map(|row| Group {
+    let groups = rows.map(|row| BarGroup {
         name: row.name.split('?').next().unwrap_or_default().to_owned(),
         values: [
             row.program_bytes,
@@ -144,7 +144,7 @@ pub fn picture(rows: &[Row], variant: Variant) -> Result<String, Failure> {
         .map(|bytes| Some(row.above(bytes)))
         .to_vec(),
     });
-    let groups: Vec<Group> = groups.collect();
+    let groups: Vec<BarGroup> = groups.collect();
     let title = format!("Peak memory by order ({})", variant.as_str());
     let explanation = "percent above what is proven that every order needs";
     let names = ["program", "LPMF", "best rule", "search", "with addresses"];

@@ -1,6 +1,6 @@
 //! Solvers on this machine.
 
-use super::{Limits, Run, Solver, Task, process, programs};
+use super::{Limits, Solver, SolverRun, Task, process, programs};
 use remat_bb::files;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -196,7 +196,7 @@ impl Installed {
     ///
     /// # Errors
     /// There is no answer, and why, in words: the solver refused the model, or was killed.
-    pub fn solve(&self, task: &Task<'_>, limits: &Limits) -> Result<Run, String> {
+    pub fn solve(&self, task: &Task<'_>, limits: &Limits) -> Result<SolverRun, String> {
         let folder = files::temporary_folder().map_err(|e| e.to_string())?;
         let mut command = match self.script {
             Some(script) => self.python(script, task, limits),
@@ -208,7 +208,11 @@ impl Installed {
         let most = 2.0 * limits.seconds + 90.0;
         let output = process::output(&mut command, folder.path(), most)?;
         let read = match self.script {
-            Some(_) => output.out.lines().last().and_then(super::Answer::read),
+            Some(_) => output
+                .out
+                .lines()
+                .last()
+                .and_then(super::ScriptAnswer::read),
             None => programs::read(self.solver, &output.out, task.sense),
         };
         let mut run = read.ok_or_else(|| output.complaint())?;

@@ -170,7 +170,7 @@ impl Status {
 
 /// Answer of a solver. Objectives and bounds are its own claims, in the sense of the model.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Run {
+pub struct SolverRun {
     /// Its end.
     pub status: Status,
     /// The same in its own words.
@@ -193,7 +193,7 @@ pub struct Run {
 
 /// The JSON object that a script prints, and `remat-bb` with `--json`.
 #[derive(Deserialize)]
-struct Answer {
+struct ScriptAnswer {
     status: String,
     objective: Option<f64>,
     bound: Option<f64>,
@@ -203,11 +203,11 @@ struct Answer {
     incumbents: Vec<(f64, f64)>,
 }
 
-impl Answer {
+impl ScriptAnswer {
     /// The answer in a line; none where it is not one.
-    fn read(line: &str) -> Option<Run> {
-        let answer: Answer = serde_json::from_str(line).ok()?;
-        Some(Run {
+    fn read(line: &str) -> Option<SolverRun> {
+        let answer: ScriptAnswer = serde_json::from_str(line).ok()?;
+        Some(SolverRun {
             status: Status::of_words(&answer.status),
             words: answer.status,
             objective: answer.objective,
@@ -229,11 +229,11 @@ mod tests {
     fn last_lines_are_read() {
         let line = r#"{"status": "timelimit", "objective": null, "bound": 3.5, "nodes": 9.0,
             "seconds": 1.25, "incumbents": [[0.5, 7]]}"#;
-        let run = Answer::read(line).expect("a run");
+        let run = ScriptAnswer::read(line).expect("a run");
         assert_eq!((run.status, run.nodes), (Status::Limit, Some(9)));
         assert_eq!((run.bound, run.seconds), (Some(3.5), 1.25));
         assert_eq!(run.incumbents, [(0.5, 7.0)]);
-        assert_eq!(Answer::read("Killed"), None);
+        assert_eq!(ScriptAnswer::read("Killed"), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Programs on the path: their command lines, and what they print.
 
-use super::{Answer, Limits, Run, Solver, Status, Task};
+use super::{Limits, ScriptAnswer, Solver, SolverRun, Status, Task};
 use remat_lp::Sense;
 use std::path::Path;
 use std::process::Command;
@@ -70,13 +70,13 @@ pub(super) fn command(
 }
 
 /// The answer in what a program printed; none where there is none.
-pub(super) fn read(solver: Solver, text: &str, sense: Sense) -> Option<Run> {
+pub(super) fn read(solver: Solver, text: &str, sense: Sense) -> Option<SolverRun> {
     match solver {
         Solver::Cbc => read_cbc(text, sense),
         Solver::Scip => read_scip(text),
         Solver::Highs => read_highs(text),
         _ => {
-            let run = Answer::read(text)?;
+            let run = ScriptAnswer::read(text)?;
             (run.words != "error").then_some(run)
         }
     }
@@ -92,40 +92,40 @@ fn number(text: &str, start: &str) -> Option<f64> {
     value.split_whitespace().next()?.parse().ok()
 }
 
-fn read_scip(text: &str) -> Option<Run> {
+fn read_scip(text: &str) -> Option<SolverRun> {
     let line = text.lines().find(|l| l.starts_with("SCIP Status"))?;
     let words = line.split(['[', ']']).nth(1)?.to_owned();
-    Some(Run {
+    Some(SolverRun {
         status: Status::of_words(&words),
         words,
         objective: number(text, "Primal Bound").filter(|v| v.abs() < 1e20),
         bound: number(text, "Dual Bound").filter(|v| v.abs() < 1e20),
         nodes: number(text, "Solving Nodes").map(|n| n as u64),
         seconds: number(text, "Solving Time (sec)")?,
-        ..Run::default()
+        ..SolverRun::default()
     })
 }
 
-fn read_highs(text: &str) -> Option<Run> {
+fn read_highs(text: &str) -> Option<SolverRun> {
     let line = text
         .lines()
         .rev()
         .find_map(|l| l.trim_start().strip_prefix("Status"))?;
     let words = line.trim().to_lowercase();
-    Some(Run {
+    Some(SolverRun {
         status: Status::of_words(&words),
         words,
         objective: number(text, "Primal bound").filter(|v| v.is_finite()),
         bound: number(text, "Dual bound").filter(|v| v.is_finite()),
         nodes: number(text, "Nodes").map(|n| n as u64),
         seconds: number(text, "Timing")?,
-        ..Run::default()
+        ..SolverRun::default()
     })
 }
 
 /// CBC takes every program as one of minimisation and prints the value of that: what it says of one
 /// of maximisation is left out.
-fn read_cbc(text: &str, sense: Sense) -> Option<Run> {
+fn read_cbc(text: &str, sense: Sense) -> Option<SolverRun> {
     let line = text
         .lines()
         .rev()
@@ -135,7 +135,7 @@ fn read_cbc(text: &str, sense: Sense) -> Option<Run> {
     let objective = number(text, "Objective value:");
     let proven = objective.filter(|_| status == Status::Optimal);
     let told = |value: Option<f64>| value.filter(|_| sense == Sense::Minimise);
-    Some(Run {
+    Some(SolverRun {
         status,
         words,
         objective: told(objective),
@@ -146,7 +146,7 @@ fn read_cbc(text: &str, sense: Sense) -> Option<Run> {
             Sense::Minimise => text.lines().filter_map(cbc_incumbent).collect(),
             Sense::Maximise => Vec::new(),
         },
-        ..Run::default()
+        ..SolverRun::default()
     })
 }
 

@@ -2,7 +2,7 @@
 
 mod generated;
 
-use crate::bars::{self, Group};
+use crate::bars::{self, BarGroup};
 use generated::{SHAPES, generate};
 use remat_bb::failure::Failure;
 use remat_check::place as check;
@@ -58,7 +58,7 @@ const PUBLISHED: [Published; 6] = [
 ];
 
 /// Lives that were placed in all ways.
-pub struct Row {
+pub struct PlaceRow {
     name: String,
     buffers: usize,
     load: u64,
@@ -85,7 +85,7 @@ pub fn run(
     seconds: f64,
     threads: usize,
     generated: usize,
-    mut tell: impl FnMut(Row),
+    mut tell: impl FnMut(PlaceRow),
 ) -> Result<(), Box<dyn std::error::Error>> {
     for path in tables(folder)? {
         let lives = read_lives(&path)?;
@@ -114,7 +114,7 @@ pub fn header() -> String {
     text
 }
 
-impl Row {
+impl PlaceRow {
     /// The row as CSV, beside what is published.
     pub fn line(&self) -> String {
         let published = PUBLISHED
@@ -148,18 +148,18 @@ impl Row {
 ///
 /// # Errors
 /// Words of the drawing.
-pub fn picture(rows: &[Row]) -> Result<String, Failure> {
+pub fn picture(rows: &[PlaceRow]) -> Result<String, Failure> {
     let groups = PUBLISHED.iter().filter_map(|published| {
         let row = rows.iter().find(|row| row.name == published.file)?;
         let above = |height: u64| 100.0 * (height as f64 / row.load.max(1) as f64 - 1.0);
         let ours = [Some(row.height), Some(published.best_height)].into_iter();
         let heights = ours.chain(row.baselines.iter().copied());
-        Some(Group {
+        Some(BarGroup {
             name: row.name.split('.').next().unwrap_or_default().to_owned(),
             values: heights.map(|height| height.map(above)).collect(),
         })
     });
-    let groups: Vec<Group> = groups.collect();
+    let groups: Vec<BarGroup> = groups.collect();
     let mut names = vec!["search", "published"];
     names.extend(PlaceBaseline::ALL.map(PlaceBaseline::name));
     let title = "Height of MiniMalloc's instances";
@@ -190,7 +190,7 @@ fn row(
     lives: &Lives,
     seconds: f64,
     threads: usize,
-) -> Result<Row, Box<dyn std::error::Error>> {
+) -> Result<PlaceRow, Box<dyn std::error::Error>> {
     let time_limit = Some(Duration::try_from_secs_f64(seconds)?);
     let least = PlaceSettings {
         time_limit,
@@ -219,7 +219,7 @@ fn row(
             _ => None,
         });
     }
-    Ok(Row {
+    Ok(PlaceRow {
         name: name.to_owned(),
         buffers: lives.buffers().len(),
         load: outcome.load,

@@ -74,20 +74,21 @@ impl Planted {
         };
         let graph = with_fixed_memory(&graph, numbers);
         let is_monet = graph.loss().is_some() && numbers.below(3) > 0;
-        let (instance, semantics) = match is_monet {
-            true => (graph, Semantics::Monet),
-            false => (graph.single_implementation_view(), Semantics::Checkmate),
-        };
-        let schedule = match semantics {
-            Semantics::Monet => Schedule::Monet(monet::schedule(&instance, numbers)),
-            Semantics::Checkmate => {
-                Schedule::Checkmate(graphs::random_schedule(&instance, numbers))
+        let (instance, schedule) = match is_monet {
+            true => {
+                let schedule = Schedule::from(monet::schedule(&graph, numbers));
+                (graph, schedule)
+            }
+            false => {
+                let view = graph.single_implementation_view();
+                let schedule = graphs::random_schedule(&view, numbers).into();
+                (view, schedule)
             }
         };
         let instance = with_single_runs(instance, &schedule, numbers);
         let replay = schedule.replay(&instance).map_err(|e| e.to_string())?;
         Ok(Planted {
-            semantics,
+            semantics: schedule.semantics(),
             schedule,
             cost: replay.cost,
             peak_bytes: replay.peak_bytes,

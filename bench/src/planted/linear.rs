@@ -14,7 +14,7 @@ const SHARE: f64 = 1e-7;
 
 /// The end that a program was drawn for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum PlantedEnd {
     /// The planted point is optimal.
     Optimal,
     /// No point exists.
@@ -29,12 +29,17 @@ pub enum End {
 /// # Errors
 /// The mistake in words, with the program.
 pub fn run(dice: &mut Dice, show: bool) -> Result<Verdict, String> {
-    let end = *dice.pick(&[End::Optimal, End::Optimal, End::Infeasible, End::Unbounded]);
+    let end = *dice.pick(&[
+        PlantedEnd::Optimal,
+        PlantedEnd::Optimal,
+        PlantedEnd::Infeasible,
+        PlantedEnd::Unbounded,
+    ]);
     let style = *dice.pick(&[Style::Whole, Style::Decimal, Style::Spread]);
     let planted = match end {
-        End::Optimal => optimal(dice, style),
-        End::Infeasible => infeasible(dice, style),
-        End::Unbounded => unbounded(dice, style),
+        PlantedEnd::Optimal => optimal(dice, style),
+        PlantedEnd::Infeasible => infeasible(dice, style),
+        PlantedEnd::Unbounded => unbounded(dice, style),
     };
     let mut how = ProgramSettings::default();
     let linear = &mut how.model.linear;
@@ -62,11 +67,11 @@ pub fn run(dice: &mut Dice, show: bool) -> Result<Verdict, String> {
 }
 
 /// Compares an answer with the end that the program was drawn for.
-fn verify(planted: &Planted, end: End, answer: &Answer) -> Result<Verdict, String> {
+fn verify(planted: &Planted, end: PlantedEnd, answer: &Answer) -> Result<Verdict, String> {
     let program = &planted.program;
     match (end, answer.ending) {
         (_, Ending::Numeric) => Ok(Verdict::Numeric),
-        (End::Optimal, _) => {
+        (PlantedEnd::Optimal, _) => {
             let verdict = judge(planted, answer, false)?;
             let best = answer.points.first().ok_or("optimal without a point")?;
             let (objective, sizes) = super::draw::planted_objective(program, &planted.point);
@@ -79,11 +84,11 @@ fn verify(planted: &Planted, end: End, answer: &Answer) -> Result<Verdict, Strin
             dual_bound(program, answer)?;
             Ok(verdict)
         }
-        (End::Infeasible, Ending::Infeasible) => match &answer.farkas {
+        (PlantedEnd::Infeasible, Ending::Infeasible) => match &answer.farkas {
             Some(y) => farkas(program, y).map(|()| Verdict::Right),
             None => Err("infeasible without multipliers".into()),
         },
-        (End::Unbounded, Ending::Unbounded) => match &answer.ray {
+        (PlantedEnd::Unbounded, Ending::Unbounded) => match &answer.ray {
             Some(ray) => check_ray(program, ray).map(|()| Verdict::Right),
             None => Err("unbounded without a ray".into()),
         },
@@ -118,12 +123,12 @@ fn least(factor: &RBig, sizes: &RBig, lower: f64, upper: f64) -> Option<RBig> {
 }
 
 /// A sum of exact parts, and the sum of their sizes.
-struct Sum {
+struct SizedSum {
     value: RBig,
     scale: RBig,
 }
 
-impl Sum {
+impl SizedSum {
     /// Adds the least value of `factor * v` within bounds ([`least`]); false without a limit.
     fn add_least(&mut self, factor: &RBig, sizes: &RBig, (lower, upper): (f64, f64)) -> bool {
         let Some(part) = least(factor, sizes, lower, upper) else {
@@ -142,7 +147,7 @@ fn dual_bound(program: &Program, answer: &Answer) -> Result<(), String> {
     };
     let sign = decimal(program.sense().sign());
     let offset = decimal(program.offset()) * &sign;
-    let mut bound = Sum {
+    let mut bound = SizedSum {
         scale: size(&offset) + RBig::ONE,
         value: offset,
     };
@@ -182,7 +187,7 @@ fn dual_bound(program: &Program, answer: &Answer) -> Result<(), String> {
 /// Checks multipliers: a row with a positive one counts by its lower side, and the combination of
 /// the rows asks for more than the columns can give.
 fn farkas(program: &Program, y: &[f64]) -> Result<(), String> {
-    let mut need = Sum {
+    let mut need = SizedSum {
         value: RBig::ZERO,
         scale: RBig::ZERO,
     };

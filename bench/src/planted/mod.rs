@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A kind of planted model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Kind {
+pub enum PlantedKind {
     /// Programs with integer, semi-continuous and continuous columns
     Mip,
     /// The same with general constraints: implications, functions, ordered sets, products
@@ -42,7 +42,7 @@ pub enum Kind {
 
 /// The number of models by their verdicts.
 #[derive(Debug, Default)]
-pub struct Counts {
+pub struct VerdictCounts {
     /// Right answers.
     pub right: AtomicU64,
     /// Searches that a limit ended.
@@ -63,7 +63,7 @@ pub struct Arguments {
         value_delimiter = ',',
         default_value = "mip,general,lp,instance"
     )]
-    kinds: Vec<Kind>,
+    kinds: Vec<PlantedKind>,
     /// The first seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -123,13 +123,13 @@ pub fn run(
 /// # Errors
 /// The folder cannot be written.
 pub fn judge_seeds(
-    kind: Kind,
+    kind: PlantedKind,
     seeds: std::ops::Range<u64>,
     threads: usize,
     show: bool,
     folder: Option<&Path>,
-) -> std::io::Result<Counts> {
-    let counts = Counts::default();
+) -> std::io::Result<VerdictCounts> {
+    let counts = VerdictCounts::default();
     let next = AtomicU64::new(seeds.start);
     // Plain threads: one of a pool would begin another model within a wait of the one before.
     let work = || -> std::io::Result<()> {
@@ -150,11 +150,11 @@ pub fn judge_seeds(
 }
 
 fn judge_seed(
-    kind: Kind,
+    kind: PlantedKind,
     seed: u64,
     show: bool,
     folder: Option<&Path>,
-    counts: &Counts,
+    counts: &VerdictCounts,
 ) -> std::io::Result<()> {
     let judged = catch_unwind(AssertUnwindSafe(|| one(kind, seed, show)));
     let judged = judged.unwrap_or_else(|_| Err("a panic".into()));
@@ -178,12 +178,12 @@ fn judge_seed(
     }
 }
 
-fn one(kind: Kind, seed: u64, show: bool) -> Result<Verdict, String> {
+fn one(kind: PlantedKind, seed: u64, show: bool) -> Result<Verdict, String> {
     let mut dice = Dice::new(seed);
     match kind {
-        Kind::Mip => program::run(&mut dice, false, show),
-        Kind::General => program::run(&mut dice, true, show),
-        Kind::Lp => linear::run(&mut dice, show),
-        Kind::Instance => instance::run(seed, show),
+        PlantedKind::Mip => program::run(&mut dice, false, show),
+        PlantedKind::General => program::run(&mut dice, true, show),
+        PlantedKind::Lp => linear::run(&mut dice, show),
+        PlantedKind::Instance => instance::run(seed, show),
     }
 }

@@ -2,7 +2,7 @@
 //! [`remat_solver::reduce`](mod@remat_solver::reduce): of an instance that makes some program
 //! fail, a smaller one that still does.
 
-use crate::reduce::{Form, Reducible, simpler};
+use crate::reduce::{NumberForm, Reducible, simpler};
 use remat_instances::instance::{InstanceData, Node, NodeId, NodeKind};
 use remat_instances::{Instance, write_instance};
 use std::hash::Hasher;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Names of the steps of an instance, in order.
 pub const INSTANCE_STEPS: [&str; 5] = ["nodes", "edges", "choices", "marks", "numbers"];
 
-/// Steps before those for [`Form::ALL`], which all are `numbers`.
+/// Steps before those for [`NumberForm::ALL`], which all are `numbers`.
 const FIRST_NUMBERS: usize = 4;
 
 /// A mark of a node.
@@ -48,7 +48,7 @@ enum Edit {
     InPlace(u32),
     Mark(u32, Mark),
     Link,
-    Amount(u32, Amount, Form),
+    Amount(u32, Amount, NumberForm),
 }
 
 /// An instance in the making: what is left of it is an instance again. Names stay as they were.
@@ -205,7 +205,7 @@ impl InstanceDraft {
 }
 
 /// Puts amounts into a simpler form, where that is simpler.
-fn set(node: &mut Node, amount: Amount, form: Form) {
+fn set(node: &mut Node, amount: Amount, form: NumberForm) {
     let unsigned = |v: &mut u64| {
         if let Some(new) = simpler(*v as f64, form) {
             *v = new.max(0.0) as u64;
@@ -245,7 +245,7 @@ impl Reducible for InstanceDraft {
 
     fn steps(&self) -> Vec<&'static str> {
         let mut steps = INSTANCE_STEPS.to_vec();
-        steps.resize(FIRST_NUMBERS + Form::ALL.len(), "numbers");
+        steps.resize(FIRST_NUMBERS + NumberForm::ALL.len(), "numbers");
         steps
     }
 
@@ -265,7 +265,7 @@ impl Reducible for InstanceDraft {
                     edits.extend(marks.map(|mark| Edit::Mark(v, mark)));
                 }
                 _ => {
-                    let form = Form::ALL[step - FIRST_NUMBERS];
+                    let form = NumberForm::ALL[step - FIRST_NUMBERS];
                     let amounts = [Amount::Output, Amount::Fixed, Amount::Cost];
                     let amounts = amounts.into_iter().chain([Amount::Workspace]);
                     edits.extend(amounts.map(|amount| Edit::Amount(v, amount, form)));

@@ -25,7 +25,7 @@ mod tests;
 
 pub use instance::{INSTANCE_STEPS, InstanceDraft};
 pub use model::{MODEL_STEPS, ModelDraft};
-pub use numbers::{Form, simpler};
+pub use numbers::{NumberForm, simpler};
 pub use parts::Parts;
 pub use search::{ReduceEnd, ReduceSettings, Reduced, StepTally, Tally, reduce};
 

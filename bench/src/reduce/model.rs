@@ -1,7 +1,7 @@
 //! Models that lose rows, columns and everything else that a program can fail without.
 
 use super::Reducible;
-use super::numbers::{Form, simpler};
+use super::numbers::{NumberForm, simpler};
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, ModelError, RowId, Sense};
 use std::hash::Hasher;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ pub const MODEL_STEPS: [&str; 9] = [
 
 /// A kind of edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum EditStep {
     Rows,
     Columns,
-    Fixings(Value),
+    Fixings(FixedValue),
     Entries,
     Costs,
     Sense,
@@ -34,44 +34,44 @@ enum Step {
     UpperBounds,
     ZeroBounds,
     LowerBounds,
-    Numbers(Form),
+    Numbers(NumberForm),
 }
 
 /// A value that a column is fixed at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Value {
+enum FixedValue {
     Reference,
     Lower,
     Upper,
 }
 
 /// The steps with the places in [`MODEL_STEPS`] of their names.
-const STEPS: [(usize, Step); 20] = [
-    (0, Step::Rows),
-    (1, Step::Columns),
-    (2, Step::Fixings(Value::Reference)),
-    (2, Step::Fixings(Value::Lower)),
-    (2, Step::Fixings(Value::Upper)),
-    (3, Step::Entries),
-    (4, Step::Costs),
-    (4, Step::Sense),
-    (5, Step::Integers),
-    (6, Step::LowerSides),
-    (6, Step::UpperSides),
-    (7, Step::UpperBounds),
-    (7, Step::ZeroBounds),
-    (7, Step::LowerBounds),
-    (8, Step::Numbers(Form::ALL[0])),
-    (8, Step::Numbers(Form::ALL[1])),
-    (8, Step::Numbers(Form::ALL[2])),
-    (8, Step::Numbers(Form::ALL[3])),
-    (8, Step::Numbers(Form::ALL[4])),
-    (8, Step::Numbers(Form::ALL[5])),
+const STEPS: [(usize, EditStep); 20] = [
+    (0, EditStep::Rows),
+    (1, EditStep::Columns),
+    (2, EditStep::Fixings(FixedValue::Reference)),
+    (2, EditStep::Fixings(FixedValue::Lower)),
+    (2, EditStep::Fixings(FixedValue::Upper)),
+    (3, EditStep::Entries),
+    (4, EditStep::Costs),
+    (4, EditStep::Sense),
+    (5, EditStep::Integers),
+    (6, EditStep::LowerSides),
+    (6, EditStep::UpperSides),
+    (7, EditStep::UpperBounds),
+    (7, EditStep::ZeroBounds),
+    (7, EditStep::LowerBounds),
+    (8, EditStep::Numbers(NumberForm::ALL[0])),
+    (8, EditStep::Numbers(NumberForm::ALL[1])),
+    (8, EditStep::Numbers(NumberForm::ALL[2])),
+    (8, EditStep::Numbers(NumberForm::ALL[3])),
+    (8, EditStep::Numbers(NumberForm::ALL[4])),
+    (8, EditStep::Numbers(NumberForm::ALL[5])),
 ];
 
 /// A place in a model that an edit changes, by the numbers of the model it began as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum EditPlace {
     Row(u32),
     Col(u32),
     Entry(u32, u32),
@@ -101,8 +101,8 @@ enum Change {
 /// An edit of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelEdit {
-    step: Step,
-    place: Place,
+    step: EditStep,
+    place: EditPlace,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -116,7 +116,7 @@ struct Col {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Row {
+struct ReducedRow {
     name: String,
     lower: f64,
     upper: f64,
@@ -124,7 +124,7 @@ struct Row {
     entries: Vec<(u32, f64)>,
 }
 
-impl Row {
+impl ReducedRow {
     fn is_equation(&self) -> bool {
         self.lower == self.upper
     }
@@ -137,7 +137,7 @@ pub struct ModelDraft {
     sense: Sense,
     offset: f64,
     cols: Vec<Option<Arc<Col>>>,
-    rows: Vec<Option<Arc<Row>>>,
+    rows: Vec<Option<Arc<ReducedRow>>>,
     /// Rows of each column of the model it began as.
     rows_of: Arc<Vec<Vec<u32>>>,
 }
@@ -153,7 +153,7 @@ impl ModelDraft {
             is_integer: model.is_integer(j),
             reference: None,
         });
-        let rows = (0..model.num_rows() as u32).map(RowId).map(|i| Row {
+        let rows = (0..model.num_rows() as u32).map(RowId).map(|i| ReducedRow {
             name: model.row_name(i),
             lower: model.row_lower()[i.index()],
             upper: model.row_upper()[i.index()],
@@ -211,7 +211,7 @@ impl ModelDraft {
         self.cols[j as usize].as_deref()
     }
 
-    fn row(&self, i: u32) -> Option<&Row> {
+    fn row(&self, i: u32) -> Option<&ReducedRow> {
         self.rows[i as usize].as_deref()
     }
 
@@ -219,7 +219,7 @@ impl ModelDraft {
         self.cols[j as usize].as_mut().map(Arc::make_mut)
     }
 
-    fn row_mut(&mut self, i: u32) -> Option<&mut Row> {
+    fn row_mut(&mut self, i: u32) -> Option<&mut ReducedRow> {
         self.rows[i as usize].as_mut().map(Arc::make_mut)
     }
 
@@ -228,7 +228,7 @@ impl ModelDraft {
         all.filter_map(|(j, col)| Some((j as u32, col.as_deref()?)))
     }
 
-    fn live_rows(&self) -> impl Iterator<Item = (u32, &Row)> {
+    fn live_rows(&self) -> impl Iterator<Item = (u32, &ReducedRow)> {
         let all = self.rows.iter().enumerate();
         all.filter_map(|(i, row)| Some((i as u32, row.as_deref()?)))
     }
@@ -244,80 +244,81 @@ impl ModelDraft {
     }
 
     /// All places that a step may change, those included that it has nothing to do at.
-    fn places(&self, step: Step) -> Vec<Place> {
-        let cols = |of: fn(u32) -> Place| self.live_cols().map(|(j, _)| of(j)).collect();
-        let rows = |of: fn(u32) -> Place| self.live_rows().map(|(i, _)| of(i)).collect();
+    fn places(&self, step: EditStep) -> Vec<EditPlace> {
+        let cols = |of: fn(u32) -> EditPlace| self.live_cols().map(|(j, _)| of(j)).collect();
+        let rows = |of: fn(u32) -> EditPlace| self.live_rows().map(|(i, _)| of(i)).collect();
         match step {
-            Step::Rows => rows(Place::Row),
-            Step::LowerSides => rows(Place::LowerSide),
-            Step::UpperSides => rows(Place::UpperSide),
-            Step::Columns | Step::Fixings(_) | Step::Integers => cols(Place::Col),
-            Step::UpperBounds => cols(Place::Upper),
-            Step::ZeroBounds | Step::LowerBounds => cols(Place::Lower),
-            Step::Entries => self
+            EditStep::Rows => rows(EditPlace::Row),
+            EditStep::LowerSides => rows(EditPlace::LowerSide),
+            EditStep::UpperSides => rows(EditPlace::UpperSide),
+            EditStep::Columns | EditStep::Fixings(_) | EditStep::Integers => cols(EditPlace::Col),
+            EditStep::UpperBounds => cols(EditPlace::Upper),
+            EditStep::ZeroBounds | EditStep::LowerBounds => cols(EditPlace::Lower),
+            EditStep::Entries => self
                 .live_entries()
-                .map(|(i, j)| Place::Entry(i, j))
+                .map(|(i, j)| EditPlace::Entry(i, j))
                 .collect(),
-            Step::Costs => [vec![Place::Offset], cols(Place::Cost)].concat(),
-            Step::Sense => vec![Place::Sense],
-            Step::Numbers(_) => self.number_places(),
+            EditStep::Costs => [vec![EditPlace::Offset], cols(EditPlace::Cost)].concat(),
+            EditStep::Sense => vec![EditPlace::Sense],
+            EditStep::Numbers(_) => self.number_places(),
         }
     }
 
     /// Numbers: row by row, then column by column.
-    fn number_places(&self) -> Vec<Place> {
+    fn number_places(&self) -> Vec<EditPlace> {
         let mut places = Vec::new();
         for (i, row) in self.live_rows() {
-            places.extend([Place::LowerSide(i), Place::UpperSide(i)]);
+            places.extend([EditPlace::LowerSide(i), EditPlace::UpperSide(i)]);
             let there = row.entries.iter().map(|e| e.0);
             let there = there.filter(|&j| self.col(j).is_some());
-            places.extend(there.map(|j| Place::Entry(i, j)));
+            places.extend(there.map(|j| EditPlace::Entry(i, j)));
         }
         for (j, _) in self.live_cols() {
-            places.extend([Place::Cost(j), Place::Lower(j), Place::Upper(j)]);
+            places.extend([EditPlace::Cost(j), EditPlace::Lower(j), EditPlace::Upper(j)]);
         }
-        places.push(Place::Offset);
+        places.push(EditPlace::Offset);
         places
     }
 
     /// The change that an edit makes now; none where it does not apply.
     fn change(&self, ModelEdit { step, place }: ModelEdit) -> Option<Change> {
         match (step, place) {
-            (Step::Rows, Place::Row(i)) => self.row(i).map(|_| Change::Remove),
-            (Step::Columns, Place::Col(j)) => self.col(j).map(|_| Change::Remove),
-            (Step::Entries, Place::Entry(i, j)) => self.entry(i, j).map(|_| Change::Remove),
-            (Step::Fixings(value), Place::Col(j)) => {
+            (EditStep::Rows, EditPlace::Row(i)) => self.row(i).map(|_| Change::Remove),
+            (EditStep::Columns, EditPlace::Col(j)) => self.col(j).map(|_| Change::Remove),
+            (EditStep::Entries, EditPlace::Entry(i, j)) => self.entry(i, j).map(|_| Change::Remove),
+            (EditStep::Fixings(value), EditPlace::Col(j)) => {
                 let col = self.col(j)?;
                 let value = match value {
-                    Value::Reference => col.reference?,
-                    Value::Lower => col.lower,
-                    Value::Upper => col.upper,
+                    FixedValue::Reference => col.reference?,
+                    FixedValue::Lower => col.lower,
+                    FixedValue::Upper => col.upper,
                 };
                 value.is_finite().then_some(Change::Fix(value))
             }
-            (Step::Costs, place) => (self.number(place)? != 0.0).then_some(Change::Number(0.0)),
-            (Step::Sense, _) => (self.sense == Sense::Maximise).then_some(Change::Minimise),
-            (Step::Integers, Place::Col(j)) => {
+            (EditStep::Costs, place) => (self.number(place)? != 0.0).then_some(Change::Number(0.0)),
+            (EditStep::Sense, _) => (self.sense == Sense::Maximise).then_some(Change::Minimise),
+            (EditStep::Integers, EditPlace::Col(j)) => {
                 self.col(j)?.is_integer.then_some(Change::Continuous)
             }
-            (Step::LowerSides, Place::LowerSide(i)) | (Step::UpperSides, Place::UpperSide(i)) => {
+            (EditStep::LowerSides, EditPlace::LowerSide(i))
+            | (EditStep::UpperSides, EditPlace::UpperSide(i)) => {
                 let row = self.row(i)?;
                 (row.lower.is_finite() && row.upper.is_finite()).then_some(Change::Drop)
             }
-            (Step::UpperBounds, Place::Upper(j)) => {
+            (EditStep::UpperBounds, EditPlace::Upper(j)) => {
                 let stated = self.col(j)?.upper.is_finite();
                 stated.then_some(Change::Number(f64::INFINITY))
             }
-            (Step::ZeroBounds, Place::Lower(j)) => {
+            (EditStep::ZeroBounds, EditPlace::Lower(j)) => {
                 let col = self.col(j)?;
                 (col.lower != 0.0 && col.upper >= 0.0).then_some(Change::Number(0.0))
             }
-            (Step::LowerBounds, Place::Lower(j)) => {
+            (EditStep::LowerBounds, EditPlace::Lower(j)) => {
                 let lower = self.col(j)?.lower;
                 let stated = lower.is_finite() && lower != 0.0;
                 stated.then_some(Change::Number(f64::NEG_INFINITY))
             }
-            (Step::Numbers(form), place) => {
+            (EditStep::Numbers(form), place) => {
                 let new = simpler(self.number(place)?, form)?;
                 self.allows(place, new).then_some(Change::Number(new))
             }
@@ -326,16 +327,16 @@ impl ModelDraft {
     }
 
     /// The number at a place. An equation has one side, which counts as its lower one.
-    fn number(&self, place: Place) -> Option<f64> {
+    fn number(&self, place: EditPlace) -> Option<f64> {
         Some(match place {
-            Place::Offset => self.offset,
-            Place::Cost(j) => self.col(j)?.cost,
-            Place::Lower(j) => self.col(j)?.lower,
-            Place::Upper(j) => self.col(j)?.upper,
-            Place::LowerSide(i) => self.row(i)?.lower,
-            Place::UpperSide(i) => self.row(i).filter(|row| !row.is_equation())?.upper,
-            Place::Entry(i, j) => self.entry(i, j)?,
-            Place::Row(_) | Place::Col(_) | Place::Sense => return None,
+            EditPlace::Offset => self.offset,
+            EditPlace::Cost(j) => self.col(j)?.cost,
+            EditPlace::Lower(j) => self.col(j)?.lower,
+            EditPlace::Upper(j) => self.col(j)?.upper,
+            EditPlace::LowerSide(i) => self.row(i)?.lower,
+            EditPlace::UpperSide(i) => self.row(i).filter(|row| !row.is_equation())?.upper,
+            EditPlace::Entry(i, j) => self.entry(i, j)?,
+            EditPlace::Row(_) | EditPlace::Col(_) | EditPlace::Sense => return None,
         })
     }
 
@@ -347,43 +348,43 @@ impl ModelDraft {
     }
 
     /// Returns whether a number may stand at a place: no bounds cross, and an entry of 0 is none.
-    fn allows(&self, place: Place, new: f64) -> bool {
+    fn allows(&self, place: EditPlace, new: f64) -> bool {
         match place {
-            Place::Entry(..) => new != 0.0,
-            Place::Lower(j) => self.col(j).is_some_and(|c| new <= c.upper),
-            Place::Upper(j) => self.col(j).is_some_and(|c| new >= c.lower),
-            Place::LowerSide(i) => {
+            EditPlace::Entry(..) => new != 0.0,
+            EditPlace::Lower(j) => self.col(j).is_some_and(|c| new <= c.upper),
+            EditPlace::Upper(j) => self.col(j).is_some_and(|c| new >= c.lower),
+            EditPlace::LowerSide(i) => {
                 let row = self.row(i);
                 row.is_some_and(|row| row.is_equation() || new <= row.upper)
             }
-            Place::UpperSide(i) => self.row(i).is_some_and(|row| new >= row.lower),
+            EditPlace::UpperSide(i) => self.row(i).is_some_and(|row| new >= row.lower),
             _ => true,
         }
     }
 
     /// Makes a change that applies.
-    fn make(&mut self, place: Place, change: Change) -> Option<()> {
+    fn make(&mut self, place: EditPlace, change: Change) -> Option<()> {
         match (place, change) {
-            (Place::Row(i), _) => self.rows[i as usize] = None,
-            (Place::Col(j), Change::Remove) => self.cols[j as usize] = None,
-            (Place::Col(j), Change::Fix(value)) => self.fix(j, value),
-            (Place::Col(j), _) => self.col_mut(j)?.is_integer = false,
-            (Place::Sense, _) => self.sense = Sense::Minimise,
-            (Place::Offset, Change::Number(v)) => self.offset = v,
-            (Place::Cost(j), Change::Number(v)) => self.col_mut(j)?.cost = v,
-            (Place::Lower(j), Change::Number(v)) => self.col_mut(j)?.lower = v,
-            (Place::Upper(j), Change::Number(v)) => self.col_mut(j)?.upper = v,
-            (Place::LowerSide(i), Change::Drop) => self.row_mut(i)?.lower = f64::NEG_INFINITY,
-            (Place::UpperSide(i), Change::Drop) => self.row_mut(i)?.upper = f64::INFINITY,
-            (Place::LowerSide(i), Change::Number(v)) => {
+            (EditPlace::Row(i), _) => self.rows[i as usize] = None,
+            (EditPlace::Col(j), Change::Remove) => self.cols[j as usize] = None,
+            (EditPlace::Col(j), Change::Fix(value)) => self.fix(j, value),
+            (EditPlace::Col(j), _) => self.col_mut(j)?.is_integer = false,
+            (EditPlace::Sense, _) => self.sense = Sense::Minimise,
+            (EditPlace::Offset, Change::Number(v)) => self.offset = v,
+            (EditPlace::Cost(j), Change::Number(v)) => self.col_mut(j)?.cost = v,
+            (EditPlace::Lower(j), Change::Number(v)) => self.col_mut(j)?.lower = v,
+            (EditPlace::Upper(j), Change::Number(v)) => self.col_mut(j)?.upper = v,
+            (EditPlace::LowerSide(i), Change::Drop) => self.row_mut(i)?.lower = f64::NEG_INFINITY,
+            (EditPlace::UpperSide(i), Change::Drop) => self.row_mut(i)?.upper = f64::INFINITY,
+            (EditPlace::LowerSide(i), Change::Number(v)) => {
                 let row = self.row_mut(i)?;
                 if row.is_equation() {
                     row.upper = v;
                 }
                 row.lower = v;
             }
-            (Place::UpperSide(i), Change::Number(v)) => self.row_mut(i)?.upper = v,
-            (Place::Entry(i, j), change) => {
+            (EditPlace::UpperSide(i), Change::Number(v)) => self.row_mut(i)?.upper = v,
+            (EditPlace::Entry(i, j), change) => {
                 let entries = &mut self.row_mut(i)?.entries;
                 let at = entries.binary_search_by_key(&j, |e| e.0).ok()?;
                 match change {

@@ -2,7 +2,7 @@
 
 /// A way to make a number simpler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum NumberForm {
     /// 0.
     Zero,
     /// 1 or -1, whichever has its sign.
@@ -13,37 +13,37 @@ pub enum Form {
     Digits(u8),
 }
 
-impl Form {
+impl NumberForm {
     /// All that are tried, the simplest first.
-    pub const ALL: [Form; 6] = [
-        Form::Zero,
-        Form::One,
-        Form::Whole,
-        Form::Digits(1),
-        Form::Digits(2),
-        Form::Digits(4),
+    pub const ALL: [NumberForm; 6] = [
+        NumberForm::Zero,
+        NumberForm::One,
+        NumberForm::Whole,
+        NumberForm::Digits(1),
+        NumberForm::Digits(2),
+        NumberForm::Digits(4),
     ];
 }
 
 /// The number in this form, where that is simpler than the number itself.
 ///
 /// ```
-/// use remat_bench::reduce::{Form, simpler};
-/// assert_eq!(simpler(-3.25, Form::One), Some(-1.0));
-/// assert_eq!(simpler(3.25, Form::Whole), Some(3.0));
-/// assert_eq!(simpler(0.0123456, Form::Digits(2)), Some(0.012));
-/// assert_eq!(simpler(7.0, Form::Digits(1)), None);
-/// assert_eq!(simpler(f64::INFINITY, Form::Zero), None);
+/// use remat_bench::reduce::{NumberForm, simpler};
+/// assert_eq!(simpler(-3.25, NumberForm::One), Some(-1.0));
+/// assert_eq!(simpler(3.25, NumberForm::Whole), Some(3.0));
+/// assert_eq!(simpler(0.0123456, NumberForm::Digits(2)), Some(0.012));
+/// assert_eq!(simpler(7.0, NumberForm::Digits(1)), None);
+/// assert_eq!(simpler(f64::INFINITY, NumberForm::Zero), None);
 /// ```
-pub fn simpler(v: f64, form: Form) -> Option<f64> {
+pub fn simpler(v: f64, form: NumberForm) -> Option<f64> {
     if !v.is_finite() {
         return None;
     }
     let new = match form {
-        Form::Zero => 0.0,
-        Form::One => 1f64.copysign(v),
-        Form::Whole => v.round() + 0.0,
-        Form::Digits(digits) => {
+        NumberForm::Zero => 0.0,
+        NumberForm::One => 1f64.copysign(v),
+        NumberForm::Whole => v.round() + 0.0,
+        NumberForm::Digits(digits) => {
             let places = usize::from(digits).saturating_sub(1);
             format!("{v:.places$e}").parse().ok()?
         }

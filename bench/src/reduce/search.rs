@@ -127,7 +127,7 @@ pub fn reduce<T: Reducible, E: Send>(
             });
         }
     }
-    let mut search = Search {
+    let mut search = ReductionSearch {
         best: start,
         settings,
         fails,
@@ -146,16 +146,16 @@ pub fn reduce<T: Reducible, E: Send>(
 }
 
 /// Fingerprint of a thing.
-type Key = (u64, u64);
+type ThingFingerprint = (u64, u64);
 
 /// A thing that the predicate is asked about, and the number of edits up to its last one.
-struct Candidate<T> {
+struct ReductionCandidate<T> {
     thing: T,
-    key: Key,
+    key: ThingFingerprint,
     end: usize,
 }
 
-struct Search<'a, T, F, W> {
+struct ReductionSearch<'a, T, F, W> {
     best: T,
     settings: &'a ReduceSettings,
     fails: F,
@@ -165,10 +165,10 @@ struct Search<'a, T, F, W> {
     steps: Vec<usize>,
     tally: Tally,
     /// Things that do not fail.
-    passed: BTreeSet<Key>,
+    passed: BTreeSet<ThingFingerprint>,
 }
 
-impl<T, E, F, W> Search<'_, T, F, W>
+impl<T, E, F, W> ReductionSearch<'_, T, F, W>
 where
     T: Reducible,
     E: Send,
@@ -245,10 +245,10 @@ where
         edits: &[T::Edit],
         from: usize,
         size: usize,
-    ) -> (Vec<Candidate<T>>, usize) {
+    ) -> (Vec<ReductionCandidate<T>>, usize) {
         let left = (self.settings.tries).map_or(u64::MAX, |most| most - self.tally.tries);
         let most = (self.settings.jobs.max(1) as u64).min(left) as usize;
-        let mut found: Vec<Candidate<T>> = Vec::new();
+        let mut found: Vec<ReductionCandidate<T>> = Vec::new();
         let mut at = from;
         while at < edits.len() && found.len() < most {
             let end = edits.len().min(at + size);
@@ -265,13 +265,13 @@ where
             if self.passed.contains(&key) || found.iter().any(|c| c.key == key) {
                 continue;
             }
-            found.push(Candidate { thing, key, end });
+            found.push(ReductionCandidate { thing, key, end });
         }
         (found, at)
     }
 
     /// The first of the candidates that fails. All are asked side by side.
-    fn first_failing(&self, candidates: &[Candidate<T>]) -> Result<Option<usize>, E> {
+    fn first_failing(&self, candidates: &[ReductionCandidate<T>]) -> Result<Option<usize>, E> {
         let fails = &self.fails;
         if let [one] = candidates {
             return Ok(fails(&one.thing)?.then_some(0));
@@ -315,7 +315,7 @@ where
 }
 
 /// Two sums over the same bytes, so that no two things of a reduction have the same.
-fn key(thing: &impl Reducible) -> Key {
+fn key(thing: &impl Reducible) -> ThingFingerprint {
     let mut first = DefaultHasher::new();
     thing.fingerprint(&mut first);
     let mut second = DefaultHasher::new();

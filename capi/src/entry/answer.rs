@@ -4,7 +4,7 @@ use super::{handle, letters};
 use crate::calls::{with_model, with_model_or};
 use crate::codes::{self, REMAT_STATUS_NONE};
 use crate::follow::signed;
-use crate::model::State;
+use crate::model::ModelState;
 use crate::pointers::{length, output, put, put_array, put_if_wanted, put_text};
 use crate::registry::RematModel;
 use crate::trouble::Trouble;
@@ -153,7 +153,7 @@ unsafe fn vector<T: Copy>(
     model: *const RematModel,
     count: i32,
     values: *mut T,
-    of: impl FnOnce(&State) -> Result<Vec<T>, Trouble>,
+    of: impl FnOnce(&ModelState) -> Result<Vec<T>, Trouble>,
 ) -> c_int {
     with_model(model, |model| {
         let count = length("count", count.into())?;
@@ -180,7 +180,7 @@ pub unsafe extern "C" fn remat_get_values(
     count: i32,
     values: *mut f64,
 ) -> c_int {
-    let of = |state: &State| Ok(best(state.answered()?)?.x.clone());
+    let of = |state: &ModelState| Ok(best(state.answered()?)?.x.clone());
     // SAFETY: the caller's promise for outputs.
     unsafe { vector(model, count, values, of) }
 }
@@ -192,12 +192,12 @@ pub unsafe extern "C" fn remat_get_row_values(
     count: i32,
     values: *mut f64,
 ) -> c_int {
-    let of = |state: &State| activities(&state.program, &best(state.answered()?)?.x);
+    let of = |state: &ModelState| activities(&state.program, &best(state.answered()?)?.x);
     // SAFETY: the caller's promise for outputs.
     unsafe { vector(model, count, values, of) }
 }
 
-fn duals(state: &State) -> Result<&Duals, Trouble> {
+fn duals(state: &ModelState) -> Result<&Duals, Trouble> {
     let none = || Trouble::no_result("the last solve has no duals: those of linear programs have");
     state.answered()?.duals.as_ref().ok_or_else(none)
 }
@@ -220,7 +220,7 @@ pub unsafe extern "C" fn remat_get_reduced_costs(
     count: i32,
     values: *mut f64,
 ) -> c_int {
-    let of = |state: &State| Ok(duals(state)?.reduced_costs.clone());
+    let of = |state: &ModelState| Ok(duals(state)?.reduced_costs.clone());
     // SAFETY: the caller's promise for outputs.
     unsafe { vector(model, count, values, of) }
 }
@@ -232,7 +232,7 @@ pub unsafe extern "C" fn remat_get_col_basis(
     count: i32,
     values: *mut c_char,
 ) -> c_int {
-    let of = |state: &State| Ok(letters(&duals(state)?.col_status));
+    let of = |state: &ModelState| Ok(letters(&duals(state)?.col_status));
     // SAFETY: the caller's promise for outputs.
     unsafe { vector(model, count, values, of) }
 }
@@ -244,7 +244,7 @@ pub unsafe extern "C" fn remat_get_row_basis(
     count: i32,
     values: *mut c_char,
 ) -> c_int {
-    let of = |state: &State| Ok(letters(&duals(state)?.row_status));
+    let of = |state: &ModelState| Ok(letters(&duals(state)?.row_status));
     // SAFETY: the caller's promise for outputs.
     unsafe { vector(model, count, values, of) }
 }
@@ -257,7 +257,7 @@ pub unsafe extern "C" fn remat_get_farkas(
     values: *mut f64,
 ) -> c_int {
     let none = || Trouble::no_result("the last solve did not prove that a linear program is empty");
-    let of = |state: &State| state.answered()?.farkas.clone().ok_or_else(none);
+    let of = |state: &ModelState| state.answered()?.farkas.clone().ok_or_else(none);
     // SAFETY: the caller's promise for outputs.
     unsafe { vector(model, count, values, of) }
 }
@@ -270,7 +270,7 @@ pub unsafe extern "C" fn remat_get_ray(
     values: *mut f64,
 ) -> c_int {
     let none = || Trouble::no_result("the last solve did not find a linear program unbounded");
-    let of = |state: &State| state.answered()?.ray.clone().ok_or_else(none);
+    let of = |state: &ModelState| state.answered()?.ray.clone().ok_or_else(none);
     // SAFETY: the caller's promise for outputs.
     unsafe { vector(model, count, values, of) }
 }

@@ -1,10 +1,10 @@
 //! One program in one call.
 
 use super::answer::activities;
-use super::edit::{Columns, kinds};
+use super::edit::{AddedColumns, kinds};
 use super::{check_bounds, check_numbers, letters, parts, sense};
 use crate::codes::{REMAT_BY_COLUMNS, REMAT_BY_ROWS, REMAT_STATUS_NONE, of_ending};
-use crate::model::{Model, State};
+use crate::model::{Model, ModelState};
 use crate::options::Value;
 use crate::pointers::{array, array_or_none, length, output, put_array_if_wanted, put_if_wanted};
 use crate::trouble::{Trouble, entry};
@@ -46,7 +46,7 @@ impl Matrix<'_> {
 
 /// A program in arrays, as both functions take it.
 struct Arrays<'a> {
-    columns: Columns<'a>,
+    columns: AddedColumns<'a>,
     row_lower: &'a [f64],
     row_upper: &'a [f64],
     matrix: Matrix<'a>,
@@ -95,7 +95,7 @@ impl Given {
         // SAFETY: passed on.
         unsafe {
             Ok(Arrays {
-                columns: Columns {
+                columns: AddedColumns {
                     lower: array("col_lower", self.col_lower, cols)?,
                     upper: array("col_upper", self.col_upper, cols)?,
                     cost: array("cost", self.cost, cols)?,
@@ -118,7 +118,7 @@ impl Given {
 }
 
 impl Arrays<'_> {
-    fn build(&self, state: &mut State) -> Result<(), Trouble> {
+    fn build(&self, state: &mut ModelState) -> Result<(), Trouble> {
         let sense = sense(self.sense)?;
         check_bounds(["row_lower", "row_upper"], self.row_lower, self.row_upper)?;
         let rows = self

@@ -75,7 +75,7 @@ pub unsafe extern "C" fn remat_add_cols(
                 texts("names", names, count)?,
             )
         };
-        let columns = Columns {
+        let columns = AddedColumns {
             lower,
             upper,
             cost,
@@ -99,7 +99,7 @@ pub(super) fn kinds(letters: Option<&[c_char]>, count: usize) -> Result<Vec<Kind
 }
 
 /// Columns that are added together.
-pub(super) struct Columns<'a> {
+pub(super) struct AddedColumns<'a> {
     pub lower: &'a [f64],
     pub upper: &'a [f64],
     pub cost: &'a [f64],
@@ -107,9 +107,9 @@ pub(super) struct Columns<'a> {
     pub names: Vec<Option<&'a str>>,
 }
 
-impl Columns<'_> {
+impl AddedColumns<'_> {
     /// Adds all of them, or none; the handle of the first.
-    pub(super) fn add(&self, state: &mut crate::model::State) -> Result<usize, Trouble> {
+    pub(super) fn add(&self, state: &mut crate::model::ModelState) -> Result<usize, Trouble> {
         check_bounds(["lower", "upper"], self.lower, self.upper)?;
         check_numbers("cost", self.cost)?;
         let add = |program: &mut Program| {

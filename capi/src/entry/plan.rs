@@ -16,7 +16,7 @@ use std::ptr;
 use std::time::Duration;
 
 /// The end of a solve.
-struct Found {
+struct EndedSolve {
     status: c_int,
     bound: u64,
     cost: u64,
@@ -27,7 +27,7 @@ struct Found {
     answer: String,
 }
 
-fn solved(instance: &str, budget: Budget, options: &SolveOptions) -> Result<Found, Trouble> {
+fn solved(instance: &str, budget: Budget, options: &SolveOptions) -> Result<EndedSolve, Trouble> {
     let wrong = |e: &dyn std::error::Error| Trouble::argument(e.to_string());
     on_roomy_thread(|_| {
         let instance = read_bytes("instance_json", instance.as_bytes()).map_err(|e| wrong(&e))?;
@@ -35,7 +35,7 @@ fn solved(instance: &str, budget: Budget, options: &SolveOptions) -> Result<Foun
         let solution = Solve::of(formulation, budget).options(options).run();
         let solution = solution.map_err(|e| Trouble::new(REMAT_ERROR_SOLVE, e.to_string()))?;
         let plan = solution.document();
-        Ok(Found {
+        Ok(EndedSolve {
             status: of_plan(solution.status),
             bound: solution.bound,
             cost: plan.map_or(u64::MAX, |plan| plan.objective),

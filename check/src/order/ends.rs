@@ -120,16 +120,16 @@ impl Ends {
 
 /// An executed set.
 #[derive(Clone)]
-pub struct Run<'a> {
+pub struct ExecutedSet<'a> {
     pub ends: &'a Ends,
     pub done: Vec<bool>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> ExecutedSet<'a> {
     /// Nothing executed.
-    pub fn new(ends: &'a Ends) -> Run<'a> {
+    pub fn new(ends: &'a Ends) -> ExecutedSet<'a> {
         let done = vec![false; ends.len()];
-        Run { ends, done }
+        ExecutedSet { ends, done }
     }
 
     /// Returns whether an operator may run next.

@@ -6,12 +6,17 @@
 //! has something before it that has not, that is by way of a storage that is in memory. No storage
 //! carries more than its size, so the flow is no larger than the memory of any set between.
 
-use super::ends::Run;
+use super::ends::ExecutedSet;
 use super::parse::Flow;
 
 /// The memory that a flow proves of every set that holds what has run and some of the `free`
 /// operators, with what is before these, in bytes. Storages in `born` count as taken.
-pub fn least(run: &Run<'_>, free: &[bool], born: &[usize], flow: &Flow) -> Result<u128, String> {
+pub fn least(
+    run: &ExecutedSet<'_>,
+    free: &[bool],
+    born: &[usize],
+    flow: &Flow,
+) -> Result<u128, String> {
     let ends = run.ends;
     let is_touched = |t: usize| {
         let mut operators = ends.makers[t].iter().chain(&ends.users[t]);

@@ -3,7 +3,7 @@
 //! Each listed set has a reason that refers to larger listed sets only, and the set of the whole is
 //! not listed: so, from the largest to the smallest, none of them can be completed below the bound.
 
-use super::ends::{Ends, Run};
+use super::ends::{Ends, ExecutedSet};
 use super::flow;
 use super::lazy::lazy;
 use super::parse::{Levels, Reason};
@@ -21,9 +21,9 @@ pub fn check(problem: &OrderProblem, levels: &Levels, bound: u64) -> Result<usiz
         (ends, far_ends) = (far_ends, ends);
         (near, far) = (far, near);
     }
-    let mut start = Run::new(&ends);
+    let mut start = ExecutedSet::new(&ends);
     fall(&mut start, near, bound, &vec![true; ends.len()])?;
-    let mut end = Run::new(&far_ends);
+    let mut end = ExecutedSet::new(&far_ends);
     let inside: Vec<bool> = start.done.iter().map(|done| !done).collect();
     fall(&mut end, far, bound, &inside)?;
     let inside = inside
@@ -43,7 +43,12 @@ pub fn check(problem: &OrderProblem, levels: &Levels, bound: u64) -> Result<usiz
 }
 
 /// Runs operators, each of which frees at least what it takes and needs less than the bound.
-fn fall(run: &mut Run<'_>, path: &[u32], bound: u64, inside: &[bool]) -> Result<(), String> {
+fn fall(
+    run: &mut ExecutedSet<'_>,
+    path: &[u32],
+    bound: u64,
+    inside: &[bool],
+) -> Result<(), String> {
     let mut bytes = run.bytes();
     for &v in path {
         run.ends.operator(v)?;
@@ -82,7 +87,7 @@ fn words(done: &[bool]) -> Vec<u64> {
 }
 
 impl Checker<'_> {
-    fn check(&mut self, start: &Run<'_>, levels: &Levels) -> Result<(), String> {
+    fn check(&mut self, start: &ExecutedSet<'_>, levels: &Levels) -> Result<(), String> {
         let mut sets: Vec<Vec<u64>> = Vec::with_capacity(levels.sets.len());
         for (k, listed) in levels.sets.iter().enumerate() {
             let mut set = match listed.before {
@@ -119,8 +124,8 @@ impl Checker<'_> {
     }
 
     /// The run at a set, which must hold what is before its operators.
-    fn load(&self, set: &[u64], goal: &[bool]) -> Result<Run<'_>, String> {
-        let mut run = Run::new(self.ends);
+    fn load(&self, set: &[u64], goal: &[bool]) -> Result<ExecutedSet<'_>, String> {
+        let mut run = ExecutedSet::new(self.ends);
         for v in 0..self.ends.len() {
             run.done[v] = set[v / 64] >> (v % 64) & 1 != 0;
         }
@@ -136,7 +141,7 @@ impl Checker<'_> {
     }
 
     /// Checks that the set is listed, and larger than before.
-    fn arrives(&self, run: &Run<'_>, steps: usize) -> Result<(), String> {
+    fn arrives(&self, run: &ExecutedSet<'_>, steps: usize) -> Result<(), String> {
         match steps > 0 && self.listed.contains_key(&words(&run.done)) {
             true => Ok(()),
             false => Err("what it leads to is not listed".into()),
@@ -145,7 +150,7 @@ impl Checker<'_> {
 
     fn valley(
         &self,
-        run: &mut Run<'_>,
+        run: &mut ExecutedSet<'_>,
         path: &[u32],
         flow: &super::parse::Flow,
     ) -> Result<(), String> {
@@ -178,7 +183,7 @@ impl Checker<'_> {
     }
 
     /// Checks that each step needs the bound, or leads to a listed set.
-    fn steps(&self, run: &mut Run<'_>) -> Result<(), String> {
+    fn steps(&self, run: &mut ExecutedSet<'_>) -> Result<(), String> {
         let mut closed = vec![false; self.ends.len()];
         let bytes = run.bytes();
         for &v in &self.ends.topological {
@@ -195,7 +200,7 @@ impl Checker<'_> {
     }
 
     /// Checks the step by an operator and the lazy ones that it waits for.
-    fn block(&self, run: &mut Run<'_>, v: u32, bytes: u64) -> Result<(), String> {
+    fn block(&self, run: &mut ExecutedSet<'_>, v: u32, bytes: u64) -> Result<(), String> {
         let mut block = vec![v];
         let mut next = 0;
         while let Some(&at) = block.get(next) {
@@ -206,7 +211,7 @@ impl Checker<'_> {
                 }
             }
         }
-        let is_listed = |run: &mut Run<'_>, block: &[u32]| {
+        let is_listed = |run: &mut ExecutedSet<'_>, block: &[u32]| {
             block.iter().for_each(|u| run.run(*u));
             let is_listed = self.listed.contains_key(&words(&run.done));
             block.iter().for_each(|u| run.undo(*u));
@@ -247,7 +252,7 @@ impl Checker<'_> {
     /// Returns whether the rest of a block has an order below the bound.
     fn fits(
         &self,
-        run: &mut Run<'_>,
+        run: &mut ExecutedSet<'_>,
         block: &[u32],
         bytes: u64,
         subset: u32,

@@ -19,8 +19,8 @@ mod lazy;
 mod levels;
 pub mod parse;
 
-use ends::{Ends, Run};
-use parse::{Kind, Proof};
+use ends::{Ends, ExecutedSet};
+use parse::{Proof, ProofKind};
 use remat_instances::order::{OrderGraph, Variant};
 
 /// The first line of a proof.
@@ -71,16 +71,16 @@ pub fn check(graph: &OrderGraph, text: &str) -> Result<Proven, String> {
         sets: 0,
     };
     match &proof.kind {
-        Kind::Base if proof.bound_bytes <= problem.base_bytes() => {}
-        Kind::Base => {
+        ProofKind::Base if proof.bound_bytes <= problem.base_bytes() => {}
+        ProofKind::Base => {
             let base = problem.base_bytes();
             return Err(format!("resident memory is {base} B, below the bound"));
         }
-        Kind::Cut { operator, flow } => {
+        ProofKind::Cut { operator, flow } => {
             let ends = Ends::forward(&problem);
             check_cut(&ends, &proof, *operator, flow)?;
         }
-        Kind::Levels(levels) => {
+        ProofKind::Levels(levels) => {
             proven.sets = levels::check(&problem, levels, proof.bound_bytes)?;
         }
     }
@@ -91,7 +91,7 @@ pub fn check(graph: &OrderGraph, text: &str) -> Result<Proven, String> {
 fn check_cut(ends: &Ends, proof: &Proof, operator: u32, flow: &parse::Flow) -> Result<(), String> {
     let v = ends.operator(operator)?;
     let (before, behind) = (ends.led_to(&ends.before, v), ends.led_to(&ends.after, v));
-    let mut run = Run::new(ends);
+    let mut run = ExecutedSet::new(ends);
     for u in ends.topological.iter().filter(|u| before[**u as usize]) {
         run.run(*u);
     }

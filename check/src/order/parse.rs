@@ -65,7 +65,7 @@ pub struct Levels {
 
 /// Kind of a proof.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ProofKind {
     /// Resident memory.
     Base,
     /// A cut at an operator.
@@ -89,7 +89,7 @@ pub struct Proof {
     /// The bound in bytes.
     pub bound_bytes: u64,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: ProofKind,
 }
 
 /// Reads the text of a proof.
@@ -108,8 +108,8 @@ pub fn parse(text: &str) -> Result<Proof, String> {
     let bound_bytes = lines.keyword("bound")?.parsed("bytes")?;
     let mut line = lines.next()?;
     let kind = match line.word("base, cut or levels")? {
-        "base" => Kind::Base,
-        "cut" => Kind::Cut {
+        "base" => ProofKind::Base,
+        "cut" => ProofKind::Cut {
             operator: line.parsed("an operator")?,
             flow: flow(&mut lines)?,
         },
@@ -119,7 +119,7 @@ pub fn parse(text: &str) -> Result<Proof, String> {
                 "backward" => true,
                 other => return line.refuse(other, "forward or backward"),
             };
-            Kind::Levels(Levels {
+            ProofKind::Levels(Levels {
                 is_backward,
                 head: lines.keyword("head")?.operators()?,
                 tail: lines.keyword("tail")?.operators()?,
@@ -196,25 +196,25 @@ struct ProofLines<'a> {
     number: usize,
 }
 
-struct Line<'a> {
+struct ProofLine<'a> {
     words: SplitWhitespace<'a>,
     number: usize,
 }
 
 impl<'a> ProofLines<'a> {
-    fn next(&mut self) -> Result<Line<'a>, String> {
+    fn next(&mut self) -> Result<ProofLine<'a>, String> {
         self.number += 1;
         let number = self.number;
         let line = self.lines.next();
         let line = line.ok_or_else(|| format!("line {number}: the proof ends too early"))?;
-        Ok(Line {
+        Ok(ProofLine {
             words: line.split_whitespace(),
             number,
         })
     }
 
     /// The next line, behind the word that it has to begin with.
-    fn keyword(&mut self, keyword: &str) -> Result<Line<'a>, String> {
+    fn keyword(&mut self, keyword: &str) -> Result<ProofLine<'a>, String> {
         let mut line = self.next()?;
         match line.word(keyword)? {
             word if word == keyword => Ok(line),
@@ -228,7 +228,7 @@ impl<'a> ProofLines<'a> {
     }
 }
 
-impl<'a> Line<'a> {
+impl<'a> ProofLine<'a> {
     fn word(&mut self, what: &str) -> Result<&'a str, String> {
         let number = self.number;
         let word = self.words.next();

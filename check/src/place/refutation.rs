@@ -27,8 +27,8 @@ pub(super) fn refute(
         return Err(format!("heights from {HEIGHT_LIMIT} on are not refuted"));
     }
     let ground = Ground::new(positions, buffers, height);
-    let state = State::new(&ground);
-    let mut tree = Tree {
+    let state = PlacedBuffers::new(&ground);
+    let mut tree = TreeSteps {
         steps,
         next: 0,
         nodes: 0,
@@ -40,7 +40,7 @@ pub(super) fn refute(
 }
 
 /// The steps of a tree, and the place of the one that is read.
-struct Tree<'s> {
+struct TreeSteps<'s> {
     steps: &'s [u64],
     next: usize,
     nodes: u64,
@@ -144,7 +144,7 @@ impl<'b> Ground<'b> {
 
 /// Buffers that are placed, and room that they leave.
 #[derive(Clone)]
-struct State<'g> {
+struct PlacedBuffers<'g> {
     ground: &'g Ground<'g>,
     /// Offset below which nothing unplaced begins, for each moment.
     floors: Vec<u64>,
@@ -152,7 +152,7 @@ struct State<'g> {
     offsets: Vec<Option<u64>>,
 }
 
-impl<'g> State<'g> {
+impl<'g> PlacedBuffers<'g> {
     fn new(ground: &'g Ground<'g>) -> Self {
         let floors = vec![0; ground.moments.len()];
         // Buffers that are never in use lie anywhere.
@@ -161,7 +161,7 @@ impl<'g> State<'g> {
             .iter()
             .map(|at| at.is_empty().then_some(0))
             .collect();
-        State {
+        PlacedBuffers {
             ground,
             floors,
             offsets,
@@ -265,8 +265,8 @@ impl<'g> State<'g> {
 }
 
 /// A node of which cases are still to be read.
-struct Open<'g> {
-    state: State<'g>,
+struct OpenNode<'g> {
+    state: PlacedBuffers<'g>,
     time: u64,
     moment: usize,
     floor: u64,
@@ -278,9 +278,9 @@ struct Open<'g> {
     left: u64,
 }
 
-impl<'g> Open<'g> {
+impl<'g> OpenNode<'g> {
     /// The state in which a case holds, or `None` if it cannot.
-    fn child(&self, case: Option<usize>) -> Option<State<'g>> {
+    fn child(&self, case: Option<usize>) -> Option<PlacedBuffers<'g>> {
         let mut child = self.state.clone();
         match case {
             Some(k) => child.place(k, self.floor),
@@ -292,7 +292,7 @@ impl<'g> Open<'g> {
     }
 }
 
-impl Tree<'_> {
+impl TreeSteps<'_> {
     fn word(&mut self) -> Result<u64, String> {
         let word = self.steps.get(self.next).copied();
         self.next += 1;
@@ -320,7 +320,7 @@ impl Tree<'_> {
     }
 
     /// Reads the beginning of a node.
-    fn open<'g>(&mut self, state: State<'g>) -> Result<Open<'g>, String> {
+    fn open<'g>(&mut self, state: PlacedBuffers<'g>) -> Result<OpenNode<'g>, String> {
         self.nodes += 1;
         let ground = state.ground;
         let time = self.word()?;
@@ -351,7 +351,7 @@ impl Tree<'_> {
             cases = vec![fixed];
         }
         let (may_waste, left) = (fixed.is_none(), self.word()?);
-        Ok(Open {
+        Ok(OpenNode {
             state,
             time,
             moment,
@@ -363,7 +363,7 @@ impl Tree<'_> {
     }
 
     /// Reads the tree, and checks that all cases of all nodes fail.
-    fn check(&mut self, root: State<'_>) -> Result<(), String> {
+    fn check(&mut self, root: PlacedBuffers<'_>) -> Result<(), String> {
         let mut path = vec![self.open(root)?];
         while let Some(node) = path.last_mut() {
             if node.left > 0 {

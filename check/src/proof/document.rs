@@ -8,15 +8,15 @@ use super::monet::{self, Monet};
 use super::text::ProofLines;
 use super::tree::{Counts, Evidence};
 use super::trips::{self, Trips};
-use remat_instances::Instance;
+use remat_instances::{Instance, Semantics};
 
 /// Evidence for a claim, in terms of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
     /// Checkmate's.
-    Checkmate(Evidence<checkmate::Row, checkmate::Quantity>),
+    Checkmate(Evidence<checkmate::CheckmateRow, checkmate::CheckmateQuantity>),
     /// MONeT's.
-    Monet(Evidence<monet::Row, monet::Quantity>),
+    Monet(Evidence<monet::MonetRow, monet::MonetQuantity>),
     /// Checkmate's with copies to the host.
     Trips {
         /// The link.
@@ -24,19 +24,27 @@ pub enum Body {
         /// Units of cost that make the unit of time of copies and windows.
         unit: u64,
         /// Rows and tree.
-        evidence: Evidence<trips::Row, trips::Quantity>,
+        evidence: Evidence<trips::TripRow, trips::TripQuantity>,
     },
     /// Checkmate's with copies to the host, by a proof without them in more memory.
     Envelope(Envelope),
 }
 
 impl Body {
+    /// The semantics of the program.
+    pub fn semantics(&self) -> Semantics {
+        match self {
+            Body::Monet(_) => Semantics::Monet,
+            _ => Semantics::Checkmate,
+        }
+    }
+
     /// The link that the proof is about; `None` for plans without copies.
     pub fn link(&self) -> Option<&LinkTerms> {
         match self {
             Body::Trips { terms, .. } => Some(terms),
             Body::Envelope(envelope) => Some(&envelope.terms),
-            Body::Checkmate(_) | Body::Monet(_) => None,
+            _ => None,
         }
     }
 }

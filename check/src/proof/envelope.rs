@@ -36,7 +36,7 @@ pub struct PlainProof {
     /// Its claim.
     pub claim: Claim,
     /// Rows and tree, in terms of Checkmate's program.
-    pub evidence: Evidence<checkmate::Row, checkmate::Quantity>,
+    pub evidence: Evidence<checkmate::CheckmateRow, checkmate::CheckmateQuantity>,
 }
 
 /// Holders of an envelope at most: checking takes as many steps for each stage.

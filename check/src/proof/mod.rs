@@ -37,5 +37,5 @@ pub mod trips;
 pub use claim::{Claim, HEADER, HEADER_WITHOUT_PROGRAM, NAME};
 pub use document::{Body, Proof, check, parse};
 pub use link::LinkTerms;
-pub use theory::Branch;
+pub use theory::QuantityBranch;
 pub use tree::{Counts, Evidence, Node, Place};

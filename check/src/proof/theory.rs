@@ -6,7 +6,7 @@ use std::fmt::Debug;
 
 /// A quantity is at least, or at most, so much.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Branch<Q> {
+pub struct QuantityBranch<Q> {
     /// The quantity that is bounded: an integer at every schedule.
     pub quantity: Q,
     /// Bounded below rather than above.
@@ -15,7 +15,7 @@ pub struct Branch<Q> {
     pub count: u32,
 }
 
-impl<Q: PartialEq> Branch<Q> {
+impl<Q: PartialEq> QuantityBranch<Q> {
     /// Returns whether one of the two holds at every schedule.
     pub fn completes(&self, other: &Self) -> bool {
         let (low, high) = match (self.at_least, other.at_least) {
@@ -34,14 +34,14 @@ impl<Q: PartialEq> Branch<Q> {
 pub(super) fn read_branch<Q>(
     line: &mut ProofLine<'_>,
     quantity: impl Fn(&mut ProofLine<'_>) -> Result<Q, String>,
-) -> Result<Branch<Q>, String> {
+) -> Result<QuantityBranch<Q>, String> {
     let quantity = quantity(line)?;
     let at_least = match line.word("<= or >=")? {
         "<=" => false,
         ">=" => true,
         other => return line.refuse(other, "<= or >="),
     };
-    Ok(Branch {
+    Ok(QuantityBranch {
         quantity,
         at_least,
         count: line.number("a count")?,
@@ -72,7 +72,7 @@ pub(crate) trait Theory {
     fn read_quantity(line: &mut ProofLine<'_>) -> Result<Self::Quantity, String>;
 
     /// The branching that a row states, if it is none that holds at every schedule.
-    fn branch(row: &Self::Row) -> Option<&Branch<Self::Quantity>>;
+    fn branch(row: &Self::Row) -> Option<&QuantityBranch<Self::Quantity>>;
     /// Checks that a row holds at every schedule that fits; or, if it is a branching, that what it
     /// counts is an integer.
     ///

@@ -3,7 +3,7 @@
 
 use super::claim::Claim;
 use super::text::ProofLines;
-use super::theory::{Branch, Theory, read_branch};
+use super::theory::{QuantityBranch, Theory, read_branch};
 
 /// Exclusions are followed up until nothing changes, or so often.
 const PASSES: usize = 6;
@@ -27,7 +27,7 @@ pub enum Place<Q> {
     /// At another node, as the same once more.
     Again(u32),
     /// At another node, by a branching.
-    Below(u32, Branch<Q>),
+    Below(u32, QuantityBranch<Q>),
 }
 
 /// A node of the tree.
@@ -192,7 +192,7 @@ struct Checker<'a, P: Theory> {
 struct OpenNode<P: Theory> {
     node: u32,
     exclusions: P::Exclusions,
-    branches: Vec<Branch<P::Quantity>>,
+    branches: Vec<QuantityBranch<P::Quantity>>,
     /// True if the node above reaches the target by itself.
     closed: bool,
 }
@@ -212,7 +212,11 @@ impl<P: Theory> Checker<'_, P> {
     }
 
     /// Checks that a row holds at every schedule below a node, as far as that is not known.
-    fn check_row(&mut self, row: u32, branches: &[Branch<P::Quantity>]) -> Result<(), String> {
+    fn check_row(
+        &mut self,
+        row: u32,
+        branches: &[QuantityBranch<P::Quantity>],
+    ) -> Result<(), String> {
         let statement = &self.evidence.rows[row as usize];
         if let Some(branch) = P::branch(statement)
             && !branches.contains(branch)
@@ -274,7 +278,7 @@ impl<P: Theory> Checker<'_, P> {
                 break;
             }
         }
-        let places: Vec<Option<Branch<P::Quantity>>> = below
+        let places: Vec<Option<QuantityBranch<P::Quantity>>> = below
             .iter()
             .map(|&b| match &evidence.nodes[b as usize].place {
                 Place::Below(_, branch) => Some(branch.clone()),

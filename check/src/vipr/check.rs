@@ -1,6 +1,6 @@
 //! Checks certificates, line by line.
 
-use super::{Certificate, Claim, Constraint, Form, Reason, Sense};
+use super::{Certificate, Claim, Constraint, DerivationReason, Form, ViprSense};
 use dashu_ratio::RBig;
 use num_traits::{One, Signed, Zero};
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 /// Counts of what was checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct LineCounts {
     /// Derived lines.
     pub derived: usize,
     /// Assumptions: two for each node that was split.
@@ -22,9 +22,9 @@ impl Constraint {
     fn is_absurd(&self) -> bool {
         self.form.is_empty()
             && match self.sense {
-                Sense::Equal => !self.side.is_zero(),
-                Sense::AtLeast => self.side.is_positive(),
-                Sense::AtMost => self.side.is_negative(),
+                ViprSense::Equal => !self.side.is_zero(),
+                ViprSense::AtLeast => self.side.is_positive(),
+                ViprSense::AtMost => self.side.is_negative(),
             }
     }
 
@@ -37,9 +37,9 @@ impl Constraint {
             return false;
         }
         match (self.sense, other.sense) {
-            (Sense::Equal, Sense::Equal) => self.side == other.side,
-            (Sense::Equal | Sense::AtLeast, Sense::AtLeast) => self.side >= other.side,
-            (Sense::Equal | Sense::AtMost, Sense::AtMost) => self.side <= other.side,
+            (ViprSense::Equal, ViprSense::Equal) => self.side == other.side,
+            (ViprSense::Equal | ViprSense::AtLeast, ViprSense::AtLeast) => self.side >= other.side,
+            (ViprSense::Equal | ViprSense::AtMost, ViprSense::AtMost) => self.side <= other.side,
             _ => false,
         }
     }
@@ -47,9 +47,9 @@ impl Constraint {
     fn holds_at(&self, x: &BTreeMap<usize, &RBig>) -> bool {
         let v = value(&self.form, x);
         match self.sense {
-            Sense::Equal => v == self.side,
-            Sense::AtLeast => v >= self.side,
-            Sense::AtMost => v <= self.side,
+            ViprSense::Equal => v == self.side,
+            ViprSense::AtLeast => v >= self.side,
+            ViprSense::AtMost => v <= self.side,
         }
     }
 }
@@ -62,20 +62,20 @@ fn value(form: &Form, x: &BTreeMap<usize, &RBig>) -> RBig {
 
 /// The sum of constraints with multipliers, which must keep one direction.
 fn combination(known: &[Constraint], parts: &[(usize, RBig)]) -> Result<Constraint, String> {
-    let mut sense = Sense::Equal;
+    let mut sense = ViprSense::Equal;
     let mut side = RBig::zero();
     let mut sum: BTreeMap<usize, RBig> = BTreeMap::new();
     for (k, f) in parts {
         let c = &known[*k];
         let own = match (c.sense, f.is_negative()) {
             _ if f.is_zero() => continue,
-            (Sense::Equal, _) => Sense::Equal,
-            (Sense::AtLeast, false) | (Sense::AtMost, true) => Sense::AtLeast,
-            (Sense::AtMost, false) | (Sense::AtLeast, true) => Sense::AtMost,
+            (ViprSense::Equal, _) => ViprSense::Equal,
+            (ViprSense::AtLeast, false) | (ViprSense::AtMost, true) => ViprSense::AtLeast,
+            (ViprSense::AtMost, false) | (ViprSense::AtLeast, true) => ViprSense::AtMost,
         };
         match (sense, own) {
-            (Sense::Equal, own) => sense = own,
-            (_, Sense::Equal) => {}
+            (ViprSense::Equal, own) => sense = own,
+            (_, ViprSense::Equal) => {}
             (a, b) if a == b => {}
             _ => return Err(format!("constraint {k} points the other way")),
         }
@@ -100,9 +100,9 @@ fn rounded(mut c: Constraint, integer: &BTreeSet<usize>) -> Result<Constraint, S
         return Err("a sum that need not be an integer is rounded".into());
     }
     c.side = match c.sense {
-        Sense::AtLeast => c.side.ceil().into(),
-        Sense::AtMost => c.side.floor().into(),
-        Sense::Equal => c.side,
+        ViprSense::AtLeast => c.side.ceil().into(),
+        ViprSense::AtMost => c.side.floor().into(),
+        ViprSense::Equal => c.side,
     };
     Ok(c)
 }
@@ -110,8 +110,8 @@ fn rounded(mut c: Constraint, integer: &BTreeSet<usize>) -> Result<Constraint, S
 /// Returns whether one of the two holds at every point with integral values.
 fn leave_no_third(a: &Constraint, b: &Constraint, integer: &BTreeSet<usize>) -> bool {
     let (low, high) = match (a.sense, b.sense) {
-        (Sense::AtMost, Sense::AtLeast) => (a, b),
-        (Sense::AtLeast, Sense::AtMost) => (b, a),
+        (ViprSense::AtMost, ViprSense::AtLeast) => (a, b),
+        (ViprSense::AtLeast, ViprSense::AtMost) => (b, a),
         _ => return false,
     };
     low.form == high.form
@@ -126,7 +126,7 @@ fn leave_no_third(a: &Constraint, b: &Constraint, integer: &BTreeSet<usize>) -> 
 /// # Errors
 /// The first thing that is wrong, in words. Lines are numbered as the certificate does, from 0 and
 /// constraints first.
-pub fn check(c: &Certificate) -> Result<Counts, String> {
+pub fn check(c: &Certificate) -> Result<LineCounts, String> {
     let best = check_solutions(c)?;
     let mut known = c.constraints.clone();
     let mut assumes: Vec<Rc<BTreeSet<usize>>> = vec![Rc::default(); known.len()];
@@ -142,14 +142,14 @@ pub fn check(c: &Certificate) -> Result<Counts, String> {
             Rc::new(all)
         };
         let rests_on = match reason {
-            Reason::Assumption => {
+            DerivationReason::Assumption => {
                 assumed.insert(k);
                 Rc::new(BTreeSet::from([k]))
             }
-            Reason::Linear(parts) | Reason::Rounded(parts) => {
+            DerivationReason::Linear(parts) | DerivationReason::Rounded(parts) => {
                 let sum = combination(&known, parts);
                 let sum = match reason {
-                    Reason::Rounded(_) => sum.and_then(|s| rounded(s, &c.integer)),
+                    DerivationReason::Rounded(_) => sum.and_then(|s| rounded(s, &c.integer)),
                     _ => sum,
                 };
                 match sum {
@@ -158,7 +158,7 @@ pub fn check(c: &Certificate) -> Result<Counts, String> {
                     Err(e) => return fail(e),
                 }
             }
-            Reason::Unsplit([(a, case_a), (b, case_b)]) => {
+            DerivationReason::Unsplit([(a, case_a), (b, case_b)]) => {
                 if !assumed.contains(case_a) || !assumed.contains(case_b) {
                     return fail("a case is not an assumption".into());
                 }
@@ -173,11 +173,11 @@ pub fn check(c: &Certificate) -> Result<Counts, String> {
                 all.extend(assumes[*b].iter().copied().filter(|x| x != case_b));
                 Rc::new(all)
             }
-            Reason::Solution => {
+            DerivationReason::Solution => {
                 let sense = if c.maximise {
-                    Sense::AtLeast
+                    ViprSense::AtLeast
                 } else {
-                    Sense::AtMost
+                    ViprSense::AtMost
                 };
                 let proven = best.as_ref().map(|v| Constraint {
                     sense,
@@ -196,7 +196,7 @@ pub fn check(c: &Certificate) -> Result<Counts, String> {
     let last = known.last().zip(assumes.last());
     let free = last.filter(|(_, a)| a.is_empty()).map(|(l, _)| l);
     check_claim(c, free, best.as_ref())?;
-    Ok(Counts {
+    Ok(LineCounts {
         derived: c.derived.len(),
         assumptions: assumed.len(),
         solutions: c.solutions.len(),
@@ -242,9 +242,9 @@ fn check_claim(
         Claim::Infeasible => Err("the last line is no contradiction without assumptions".into()),
         Claim::Range(low, high) => {
             let (dual, primal, sense) = if c.maximise {
-                (high, low, Sense::AtMost)
+                (high, low, ViprSense::AtMost)
             } else {
-                (low, high, Sense::AtLeast)
+                (low, high, ViprSense::AtLeast)
             };
             if dual.as_ref().is_some_and(|b| !proves(sense, b)) {
                 return Err("the last line does not show the bound without assumptions".into());

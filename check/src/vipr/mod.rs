@@ -19,7 +19,7 @@ pub type Form = Vec<(usize, RBig)>;
 
 /// Direction of a constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Sense {
+pub enum ViprSense {
     /// `E`
     Equal,
     /// `G`
@@ -32,7 +32,7 @@ pub enum Sense {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constraint {
     /// Direction.
-    pub sense: Sense,
+    pub sense: ViprSense,
     /// Right-hand side.
     pub side: RBig,
     /// Left-hand side.
@@ -41,7 +41,7 @@ pub struct Constraint {
 
 /// Reason why a derived constraint is said to hold.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Reason {
+pub enum DerivationReason {
     /// It is assumed.
     Assumption,
     /// A sum of constraints with multipliers.
@@ -81,7 +81,7 @@ pub struct Certificate {
     /// Solutions.
     pub solutions: Vec<Form>,
     /// Derived constraints and their reasons; numbered on from the constraints.
-    pub derived: Vec<(Constraint, Reason)>,
+    pub derived: Vec<(Constraint, DerivationReason)>,
 }
 
 /// A rational number: `p`, `p/q`, or a decimal with or without exponent.

@@ -1,12 +1,12 @@
 //! The model that a certificate is for: read here on its own, and compared constraint by
 //! constraint.
 
-use super::{Certificate, Form, Sense};
+use super::{Certificate, Form, ViprSense};
 use dashu_ratio::RBig;
 use std::rc::Rc;
 
 /// A side of a row or column, ready to be compared.
-type Key = (Sense, RBig, Form);
+type SideKey = (ViprSense, RBig, Form);
 
 /// A model in MPS format (free format: names without white space).
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub struct MpsModel {
     pub(super) maximise: bool,
     pub(super) objective: Form,
     /// Sides of rows and columns, with the name of the row or column.
-    pub(super) sides: Vec<(Key, Rc<str>)>,
+    pub(super) sides: Vec<(SideKey, Rc<str>)>,
 }
 
 impl MpsModel {
@@ -28,15 +28,15 @@ impl MpsModel {
         high: Option<RBig>,
         form: Form,
     ) {
-        let mut add = |key: Key| self.sides.push((key, name.clone()));
+        let mut add = |key: SideKey| self.sides.push((key, name.clone()));
         match (low, high) {
-            (Some(l), Some(h)) if l == h => add((Sense::Equal, l, form)),
+            (Some(l), Some(h)) if l == h => add((ViprSense::Equal, l, form)),
             (low, high) => {
                 if let Some(l) = low {
-                    add((Sense::AtLeast, l, form.clone()));
+                    add((ViprSense::AtLeast, l, form.clone()));
                 }
                 if let Some(h) = high {
-                    add((Sense::AtMost, h, form));
+                    add((ViprSense::AtMost, h, form));
                 }
             }
         }
@@ -77,7 +77,7 @@ impl MpsModel {
                 show(self.maximise, &self.objective)
             ));
         }
-        let mut stated: Vec<Key> = (c.constraints.iter())
+        let mut stated: Vec<SideKey> = (c.constraints.iter())
             .map(|r| (r.sense, r.side.clone(), (*r.form).clone()))
             .collect();
         stated.sort();
@@ -119,11 +119,11 @@ impl MpsModel {
     }
 
     /// A side as people write it.
-    fn side(&self, (sense, side, form): &Key) -> String {
+    fn side(&self, (sense, side, form): &SideKey) -> String {
         let sign = match sense {
-            Sense::Equal => "=",
-            Sense::AtLeast => ">=",
-            Sense::AtMost => "<=",
+            ViprSense::Equal => "=",
+            ViprSense::AtLeast => ">=",
+            ViprSense::AtMost => "<=",
         };
         format!("{} {sign} {side}", self.terms(form))
     }

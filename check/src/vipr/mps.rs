@@ -39,7 +39,7 @@ struct ModelColumn {
 
 /// The parts of a file that were read so far.
 #[derive(Default)]
-struct Reader {
+struct MpsReader {
     model: MpsModel,
     rows: Vec<ModelRow>,
     row_of: BTreeMap<String, usize>,
@@ -63,7 +63,7 @@ impl MpsModel {
     /// # Errors
     /// Where it stops making sense.
     pub fn parse(text: &str) -> Result<MpsModel, String> {
-        let mut reader = Reader::default();
+        let mut reader = MpsReader::default();
         for (k, line) in text.lines().enumerate() {
             reader.line = k + 1;
             if line.starts_with('*') || line.trim().is_empty() {
@@ -86,7 +86,7 @@ impl MpsModel {
     }
 }
 
-impl Reader {
+impl MpsReader {
     fn fail<T>(&self, problem: &str) -> Result<T, String> {
         Err(format!("line {}: {problem}", self.line))
     }

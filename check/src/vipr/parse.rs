@@ -1,6 +1,6 @@
 //! Reads certificates.
 
-use super::{Certificate, Claim, Constraint, Form, Reason, Sense, rational};
+use super::{Certificate, Claim, Constraint, DerivationReason, Form, ViprSense, rational};
 use dashu_ratio::RBig;
 use num_traits::Zero;
 use std::collections::{BTreeMap, BTreeSet};
@@ -90,9 +90,9 @@ impl<'a> Tokens<'a> {
     fn constraint(&mut self, columns: usize) -> Read<Constraint> {
         self.word()?;
         let sense = match self.word()? {
-            "E" => Sense::Equal,
-            "G" => Sense::AtLeast,
-            "L" => Sense::AtMost,
+            "E" => ViprSense::Equal,
+            "G" => ViprSense::AtLeast,
+            "L" => ViprSense::AtMost,
             w => return self.fail("E, G or L", w),
         };
         Ok(Constraint {
@@ -102,13 +102,13 @@ impl<'a> Tokens<'a> {
         })
     }
 
-    fn reason(&mut self, before: usize) -> Read<Reason> {
+    fn reason(&mut self, before: usize) -> Read<DerivationReason> {
         self.keyword("{")?;
         let reason = match self.word()? {
-            "asm" => Reason::Assumption,
-            "sol" => Reason::Solution,
-            "lin" => Reason::Linear(self.pairs(before)?),
-            "rnd" => Reason::Rounded(self.pairs(before)?),
+            "asm" => DerivationReason::Assumption,
+            "sol" => DerivationReason::Solution,
+            "lin" => DerivationReason::Linear(self.pairs(before)?),
+            "rnd" => DerivationReason::Rounded(self.pairs(before)?),
             "uns" => {
                 let mut index = || match self.count() {
                     Ok(k) if k < before => Ok(k),
@@ -118,7 +118,7 @@ impl<'a> Tokens<'a> {
                     )),
                     Err(e) => Err(e),
                 };
-                Reason::Unsplit([(index()?, index()?), (index()?, index()?)])
+                DerivationReason::Unsplit([(index()?, index()?), (index()?, index()?)])
             }
             w => return self.fail("asm, lin, rnd, uns or sol", w),
         };

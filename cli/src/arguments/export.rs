@@ -2,6 +2,7 @@
 
 use super::memory::variant;
 use clap::{Args, ValueEnum};
+use remat_instances::Semantics;
 use remat_instances::order::Variant;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -29,6 +30,14 @@ pub enum ExportedProgram {
 }
 
 impl ExportedProgram {
+    /// Semantics of the schedules that it is about.
+    pub fn semantics(self) -> Semantics {
+        match self {
+            ExportedProgram::MonetOriginal | ExportedProgram::MonetTight => Semantics::Monet,
+            _ => Semantics::Checkmate,
+        }
+    }
+
     /// Returns whether it is one of OLLA's, which have no budget.
     pub fn is_olla(self) -> bool {
         use ExportedProgram::{Olla, OllaOrder, OllaPlace};

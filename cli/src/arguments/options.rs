@@ -3,22 +3,22 @@
 use crate::failure::Failure;
 use clap::builder::PossibleValue;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use remat_formulations::options::{Form, Group, OPTIONS, SolveOption, SolveOptions};
+use remat_formulations::options::{OPTIONS, OptionGroup, SolveOption, SolveOptions, ValueForm};
 use remat_formulations::solve::AnySolvable;
 use remat_formulations::{AnyFormulation, Instance};
 use remat_instances::instance::LinkRequestError;
 use std::ops::Deref;
 
 /// The time limit, and how far a search goes.
-pub const SEARCH: u32 = Group::Limit.bit() | Group::Search.bit() | WORKERS;
+pub const SEARCH: u32 = OptionGroup::Limit.bit() | OptionGroup::Search.bit() | WORKERS;
 /// Threads and the seed.
-pub const WORKERS: u32 = Group::Workers.bit();
+pub const WORKERS: u32 = OptionGroup::Workers.bit();
 /// The formulation.
-pub const PROGRAM: u32 = Group::Program.bit();
+pub const PROGRAM: u32 = OptionGroup::Program.bit();
 /// The link to host memory.
-pub const LINK: u32 = Group::Link.bit();
+pub const LINK: u32 = OptionGroup::Link.bit();
 /// The link, and when it is used.
-pub const COPIES: u32 = LINK | Group::Phase.bit();
+pub const COPIES: u32 = LINK | OptionGroup::Phase.bit();
 /// All that `solve` has.
 pub const ALL: u32 = u32::MAX;
 
@@ -87,21 +87,21 @@ fn argument(option: &'static SolveOption) -> Arg {
         argument = argument.requires(needs);
     }
     let argument = argument.long(long);
-    if option.form == Form::Switch {
+    if option.form == ValueForm::Switch {
         return argument.action(ArgAction::SetTrue);
     }
     let argument = argument
         .action(ArgAction::Set)
         .value_name(match option.form {
-            Form::Switch | Form::Word(_) => "WORD",
-            Form::Whole(_) => "N",
-            Form::Time => "TIME",
-            Form::Fraction => "GAP",
-            Form::Size => "SIZE",
-            Form::Link => "LINK",
+            ValueForm::Switch | ValueForm::Word(_) => "WORD",
+            ValueForm::Whole(_) => "N",
+            ValueForm::Time => "TIME",
+            ValueForm::Fraction => "GAP",
+            ValueForm::Size => "SIZE",
+            ValueForm::Link => "LINK",
         });
     match option.form {
-        Form::Word(words) => argument.value_parser(
+        ValueForm::Word(words) => argument.value_parser(
             words
                 .iter()
                 .map(|(word, meaning)| PossibleValue::new(*word).help(*meaning))
@@ -129,7 +129,7 @@ impl<const GROUPS: u32> FromArgMatches for Options<GROUPS> {
         let mut options = SolveOptions::default();
         for option in Self::all() {
             let text = match option.form {
-                Form::Switch => matches.get_flag(option.name).then(|| "true".to_owned()),
+                ValueForm::Switch => matches.get_flag(option.name).then(|| "true".to_owned()),
                 _ => matches.get_one::<String>(option.name).cloned(),
             };
             if let Some(text) = text {

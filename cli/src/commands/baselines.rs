@@ -7,6 +7,7 @@ use crate::files::{Files, PlanFolder, budget_name};
 use crate::{interrupt, source};
 use rayon::prelude::*;
 use remat_formulations::solve::{AnySolvable, Baselines, Compared};
+use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
 use remat_report::draw::tradeoff::{self, Curve, TradeoffPicture};
@@ -77,15 +78,7 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
         at_budget.push(known.ours(budget_bytes, &settings, &*flag));
     }
     at_budget.sort_by_key(|r| r.rank(budget_bytes));
-    let mut plans: Vec<Option<String>> = vec![None; at_budget.len()];
-    if let Some(folder) = &folder {
-        for (one, plan) in at_budget.iter().zip(&mut plans) {
-            if let (Ok((found, _)), Some(true)) = (&one.result, one.fits(budget_bytes)) {
-                let name = budget_name(one.name, budget_bytes);
-                *plan = Some(folder.write(&name, instance, found, budget_bytes)?);
-            }
-        }
-    }
+    let plans = written(folder.as_ref(), instance, &at_budget, budget_bytes)?;
     let comparison = Comparison {
         solvable: &solvable,
         settings: &settings,
@@ -129,6 +122,24 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
         files.write(path, &tradeoff::draw(&picture)?)?;
     }
     Ok(exit)
+}
+
+/// Writes the plans that fit to a folder, if there is one; returns the file of each.
+fn written(
+    folder: Option<&PlanFolder>,
+    instance: &Instance,
+    at_budget: &[Compared],
+    budget_bytes: u64,
+) -> Result<Vec<Option<String>>, Failure> {
+    let write = |one: &Compared| match (folder, &one.result, one.fits(budget_bytes)) {
+        (Some(folder), Ok((found, _)), Some(true)) => {
+            let name = budget_name(one.name, budget_bytes);
+            let file = folder.write(&name, instance, found, budget_bytes)?;
+            Ok(Some(file))
+        }
+        _ => Ok(None),
+    };
+    at_budget.iter().map(write).collect()
 }
 
 /// Results of the heuristics at each budget, from the least that any of them reaches to the peak

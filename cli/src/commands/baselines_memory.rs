@@ -49,7 +49,7 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Option<Exit>, Failure> {
 }
 
 /// Bytes that a way needs, or why it needs none.
-struct Way {
+struct NeededBytes {
     name: &'static str,
     bytes: Result<u64, String>,
 }
@@ -61,7 +61,7 @@ struct Compared {
     name: Name,
     sha256: Option<String>,
     variant: Option<Variant>,
-    ways: Vec<Way>,
+    ways: Vec<NeededBytes>,
     bound_bytes: u64,
     budget_bytes: Option<u64>,
 }
@@ -70,10 +70,10 @@ fn orders(arguments: &BaselinesArguments) -> Result<Compared, Failure> {
     let graph = source::order_graph(&arguments.instance)?;
     let variant = arguments.variant;
     let known = OrderBaselines::of(&graph, variant).map_err(source::order_failure)?;
-    let mut ways: Vec<Way> = known
+    let mut ways: Vec<NeededBytes> = known
         .all()
         .iter()
-        .map(|one| Way {
+        .map(|one| NeededBytes {
             name: one.rule.as_str(),
             bytes: Ok(one.replay.peak_bytes),
         })
@@ -90,7 +90,7 @@ fn orders(arguments: &BaselinesArguments) -> Result<Compared, Failure> {
         .settings(settings)
         .listener(&*flag);
     let ours = search.run().map_err(source::order_failure)?;
-    ways.push(Way {
+    ways.push(NeededBytes {
         name: Baselines::OURS,
         bytes: Ok(ours.peak_bytes()),
     });
@@ -110,7 +110,7 @@ fn orders(arguments: &BaselinesArguments) -> Result<Compared, Failure> {
 fn placements(arguments: &BaselinesArguments) -> Result<Compared, Failure> {
     let lives = source::lives(&arguments.instance)?;
     let seed = arguments.options.seed;
-    let mut ways: Vec<Way> = Vec::new();
+    let mut ways: Vec<NeededBytes> = Vec::new();
     for way in PlaceBaseline::ALL {
         let height = way.place(&lives, seed).map_err(|e| e.to_string());
         // Not every way keeps fixed offsets and gaps.
@@ -118,7 +118,7 @@ fn placements(arguments: &BaselinesArguments) -> Result<Compared, Failure> {
             let replay = placement.replay(&lives);
             replay.map(|r| r.height).map_err(|e| e.to_string())
         });
-        ways.push(Way {
+        ways.push(NeededBytes {
             name: way.name(),
             bytes: height,
         });
@@ -131,7 +131,7 @@ fn placements(arguments: &BaselinesArguments) -> Result<Compared, Failure> {
         ..PlaceSettings::default()
     };
     let ours = place(&lives, &settings).map_err(|e| source::memory_failure(e.into()))?;
-    ways.push(Way {
+    ways.push(NeededBytes {
         name: Baselines::OURS,
         bytes: Ok(ours.height),
     });
@@ -153,7 +153,7 @@ fn budget(arguments: &BaselinesArguments, whole: u64) -> Result<Option<u64>, Fai
 }
 
 impl Compared {
-    fn fits(&self, way: &Way) -> Option<bool> {
+    fn fits(&self, way: &NeededBytes) -> Option<bool> {
         let budget = self.budget_bytes?;
         Some(way.bytes.as_ref().is_ok_and(|bytes| *bytes <= budget))
     }
@@ -168,8 +168,8 @@ impl Compared {
     }
 
     /// The least first; of equals the first.
-    fn ranked(&self) -> Vec<&Way> {
-        let mut ways: Vec<&Way> = self.ways.iter().collect();
+    fn ranked(&self) -> Vec<&NeededBytes> {
+        let mut ways: Vec<&NeededBytes> = self.ways.iter().collect();
         ways.sort_by_key(|way| *way.bytes.as_ref().unwrap_or(&u64::MAX));
         ways
     }

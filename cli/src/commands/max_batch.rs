@@ -118,7 +118,7 @@ fn batch_of(spec: &ModelSpec) -> Option<u64> {
 }
 
 /// A strategy's largest batch.
-struct Found {
+struct LargestBatch {
     name: &'static str,
     largest: Largest,
     /// Replay of its plan, with a link.
@@ -149,7 +149,7 @@ impl BatchSearch<'_> {
     }
 
     /// The heuristics, then our own search, which starts where the best of them ended.
-    fn run(&self) -> Result<Vec<Found>, Failure> {
+    fn run(&self) -> Result<Vec<LargestBatch>, Failure> {
         let arguments = self.arguments;
         let mut found = Vec::new();
         let mut best = self.start.min(arguments.most);
@@ -219,7 +219,7 @@ impl BatchSearch<'_> {
         name: &'static str,
         start: u64,
         mut ask: impl FnMut(u64, &AnySolvable, u64) -> Result<(Answer, Option<AnyPlan>), Failure>,
-    ) -> Result<Found, Failure> {
+    ) -> Result<LargestBatch, Failure> {
         let mut best = None;
         let largest = Largest::search(start, self.arguments.most, |batch| {
             let solvable = (self.build)(batch)?;
@@ -234,7 +234,7 @@ impl BatchSearch<'_> {
             }
             Ok::<_, Failure>(answer)
         })?;
-        let mut one = Found {
+        let mut one = LargestBatch {
             name,
             largest,
             replay: None,
@@ -263,7 +263,7 @@ impl BatchSearch<'_> {
         Ok(one)
     }
 
-    fn table(&self, found: &[Found]) -> Result<String, Failure> {
+    fn table(&self, found: &[LargestBatch]) -> Result<String, Failure> {
         let arguments = self.arguments;
         let mut text = format!(
             "{}: largest batch within {}, {} at most {} forward {}\n",
@@ -339,9 +339,9 @@ impl BatchSearch<'_> {
         }
     }
 
-    fn json(&self, found: &[Found]) -> Result<String, Failure> {
+    fn json(&self, found: &[LargestBatch]) -> Result<String, Failure> {
         let mut strategies = Vec::new();
-        for Found {
+        for LargestBatch {
             name,
             largest,
             replay,

@@ -58,7 +58,7 @@ pub fn run(arguments: &OrderArguments) -> Result<Exit, Failure> {
     let found = match arguments.baseline {
         None => {
             let outcome = search.run().map_err(source::order_failure)?;
-            Found {
+            FoundOrder {
                 plan: OrderPlan {
                     budget_bytes,
                     ..outcome.plan(&graph)
@@ -72,7 +72,7 @@ pub fn run(arguments: &OrderArguments) -> Result<Exit, Failure> {
             let known = OrderBaselines::of(&graph, variant).map_err(source::order_failure)?;
             let known = known.rule(rule);
             let plan = OrderPlan::new(&graph, variant, known.order.clone());
-            Found {
+            FoundOrder {
                 plan: plan.map_err(|e| source::order_failure(e.into()))?,
                 replay: known.replay.clone(),
                 outcome: None,
@@ -118,7 +118,7 @@ pub fn run(arguments: &OrderArguments) -> Result<Exit, Failure> {
 }
 
 /// An order, by the search or by a rule.
-struct Found {
+struct FoundOrder {
     plan: OrderPlan,
     replay: OrderReplay,
     outcome: Option<OrderOutcome>,
@@ -128,7 +128,7 @@ struct Found {
 struct OrderReport<'a> {
     graph: &'a OrderGraph,
     arguments: &'a OrderArguments,
-    found: &'a Found,
+    found: &'a FoundOrder,
     /// Peak of the program's own order, where the variant allows it.
     program: Option<u64>,
     budget_bytes: Option<u64>,

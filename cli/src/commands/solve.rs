@@ -52,15 +52,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         "ending with the best plan so far; once more to end at once",
         arguments.quiet,
     );
-    let (formulation, left_out) =
-        source::formulation(&arguments.instance, arguments.options.formulation)?;
-    if let Some(text) = &left_out {
-        note(text, arguments.quiet);
-    }
-    let formulation = match arguments.options.with_link(formulation.instance())? {
-        None => formulation,
-        Some(linked) => AnyFormulation::of(&linked, formulation.semantics())?,
-    };
+    let formulation = formulation(arguments)?;
     let instance = formulation.instance().clone();
     let plain = source::plain(&formulation)?;
     let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
@@ -110,23 +102,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         solution: solution?,
         settings: &settings,
     };
-    let looks = (reporter.looks(), base_cost);
-    let out = |write: WriteResult, path: &Option<PathBuf>| {
-        path.as_deref().map(|path| write(files, path, &solved))
-    };
-    let written = files::each(
-        [
-            out(write_plan, &arguments.out),
-            out(write_schedule_file, &arguments.schedule_out),
-            (arguments.progress_svg.as_deref())
-                .map(|path| draw_progress(files, path, &solved, looks).map(Some)),
-            out(write_proof, &arguments.certificate),
-            out(write_reordered, &arguments.reordered_out),
-        ]
-        .into_iter()
-        .flatten(),
-    );
-    let written = written.map(|lines| lines.into_iter().flatten().collect::<Vec<_>>());
+    let written = written(arguments, files, &solved, (reporter.looks(), base_cost));
     // The result is shown even where it could not be written to the files.
     files.print(&if arguments.json {
         results::json(&SolveJson::of(&solved.solution, solved.settings))
@@ -143,6 +119,44 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         _ if solution.document().is_some() && solution.excess_bytes() == 0 => Exit::Done,
         _ => Exit::NoPlan,
     })
+}
+
+/// The formulation that was asked for, with the link that was asked for.
+fn formulation(arguments: &SolveArguments) -> Result<AnyFormulation, Failure> {
+    let options = &arguments.options;
+    let (formulation, left_out) = source::formulation(&arguments.instance, options.formulation)?;
+    if let Some(text) = &left_out {
+        note(text, arguments.quiet);
+    }
+    Ok(match options.with_link(formulation.instance())? {
+        None => formulation,
+        Some(linked) => AnyFormulation::of(&linked, formulation.semantics())?,
+    })
+}
+
+/// Writes the files that were asked for; returns a line for each.
+fn written(
+    arguments: &SolveArguments,
+    files: Files,
+    solved: &SolveReport<'_>,
+    looks: (Vec<ProgressPoint>, u64),
+) -> Result<Vec<String>, Failure> {
+    let out = |write: WriteResult, path: &Option<PathBuf>| {
+        path.as_deref().map(|path| write(files, path, solved))
+    };
+    let lines = files::each(
+        [
+            out(write_plan, &arguments.out),
+            out(write_schedule_file, &arguments.schedule_out),
+            (arguments.progress_svg.as_deref())
+                .map(|path| draw_progress(files, path, solved, looks).map(Some)),
+            out(write_proof, &arguments.certificate),
+            out(write_reordered, &arguments.reordered_out),
+        ]
+        .into_iter()
+        .flatten(),
+    )?;
+    Ok(lines.into_iter().flatten().collect())
 }
 
 /// Adds starts to a solve.

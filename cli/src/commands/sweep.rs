@@ -26,7 +26,7 @@ use std::fmt::Write;
 const OURS: &str = Baselines::OURS;
 
 /// A budget's place, with a schedule of either program or a plan with copies.
-type Point = FrontierPoint<AnyPlan>;
+type SweepPoint = FrontierPoint<AnyPlan>;
 
 /// Solves for every budget, writes the files that were asked for, and reports.
 ///
@@ -84,7 +84,7 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
         let pool = arguments.options.pool()?;
         pool.install(|| budgets.map(|b| known.run(b)).collect())
     };
-    let write = |point: &Point| {
+    let write = |point: &SweepPoint| {
         let (folder, plan) = (folder.as_ref()?, point.schedule.as_ref()?);
         let name = budget_name(OURS, point.budget_bytes);
         Some(folder.write(&name, instance, plan, point.budget_bytes))
@@ -116,7 +116,7 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     } else {
         sweep.table()
     })?;
-    let infeasible = |p: &Point| p.status == Status::Infeasible;
+    let infeasible = |p: &SweepPoint| p.status == Status::Infeasible;
     Ok(if points.iter().any(|p| p.schedule.is_some()) {
         Exit::Done
     } else if points.iter().all(infeasible) && points.len() == count {
@@ -231,7 +231,7 @@ fn percent(plain: &Replay, cost: u64) -> f64 {
 }
 
 /// The bound, where a plan may exist.
-fn bound(point: &Point) -> Option<u64> {
+fn bound(point: &SweepPoint) -> Option<u64> {
     (point.status != Status::Infeasible).then_some(point.bound)
 }
 
@@ -240,7 +240,7 @@ struct Sweep<'a> {
     solvable: &'a AnySolvable,
     settings: &'a Settings,
     plain: &'a Replay,
-    points: &'a [Point],
+    points: &'a [SweepPoint],
     others: &'a [Vec<Compared>],
     /// File of each plan that was written.
     plans: &'a [Option<String>],

@@ -18,7 +18,7 @@ use serde::Serialize;
 use std::path::Path;
 
 /// Replay of a file, in the terms of all three kinds.
-struct Judged {
+struct JudgedFile {
     kind: &'static str,
     name: Name,
     sha256: Option<String>,
@@ -52,7 +52,7 @@ pub fn run(arguments: &VerifyArguments) -> Result<Option<Exit>, Failure> {
         Some(text) => Some(source::budget(text, judged.peak_bytes)?),
         None => judged.budget_bytes,
     };
-    let judged = Judged {
+    let judged = JudgedFile {
         budget_bytes,
         ..judged
     };
@@ -87,29 +87,29 @@ pub(super) fn refused(file: &str, problem: impl std::fmt::Display) -> Failure {
     }
 }
 
-fn order(graph: &Path, input: &Input) -> Result<Judged, Failure> {
+fn order(graph: &Path, input: &Input) -> Result<JudgedFile, Failure> {
     let graph = source::order_graph(graph)?;
     let plan = OrderPlan::parse(&input.name, &input.bytes)?;
     let replay = plan.replay(&graph).map_err(|e| refused(&input.name, e))?;
-    Ok(Judged {
+    Ok(JudgedFile {
         peak_bytes: replay.peak_bytes,
         ..of_order("order", &graph, &plan)
     })
 }
 
-fn memory_plan(graph: &Path, input: &Input) -> Result<Judged, Failure> {
+fn memory_plan(graph: &Path, input: &Input) -> Result<JudgedFile, Failure> {
     let graph = source::order_graph(graph)?;
     let plan = MemoryPlan::parse(&input.name, &input.bytes)?;
     let replay = plan.replay(&graph).map_err(|e| refused(&input.name, e))?;
-    Ok(Judged {
+    Ok(JudgedFile {
         peak_bytes: replay.total_bytes,
         height_bytes: Some(replay.height_bytes),
         ..of_order("memory plan", &graph, &plan.order)
     })
 }
 
-fn of_order(kind: &'static str, graph: &OrderGraph, plan: &OrderPlan) -> Judged {
-    Judged {
+fn of_order(kind: &'static str, graph: &OrderGraph, plan: &OrderPlan) -> JudgedFile {
+    JudgedFile {
         kind,
         name: graph.name().into(),
         sha256: Some(graph.digest()),
@@ -121,14 +121,14 @@ fn of_order(kind: &'static str, graph: &OrderGraph, plan: &OrderPlan) -> Judged 
     }
 }
 
-fn placement(lives: &Path, input: &Input) -> Result<Judged, Failure> {
+fn placement(lives: &Path, input: &Input) -> Result<JudgedFile, Failure> {
     let buffers = source::lives(lives)?;
     let placement = read_placement(&input.name, &input.bytes, &buffers)
         .map_err(|e| source::table_failure(&e))?;
     let replay = placement
         .replay(&buffers)
         .map_err(|e| refused(&input.name, e))?;
-    Ok(Judged {
+    Ok(JudgedFile {
         kind: "placement",
         name: crate::files::input_name(lives).into(),
         sha256: None,
@@ -155,7 +155,7 @@ pub(super) struct JudgedJson<'a> {
     budget_bytes: Option<u64>,
 }
 
-fn json(judged: &Judged, file: &str, fits: bool) -> String {
+fn json(judged: &JudgedFile, file: &str, fits: bool) -> String {
     results::json(&JudgedJson {
         verified: fits,
         version: VERSION,
@@ -171,7 +171,7 @@ fn json(judged: &Judged, file: &str, fits: bool) -> String {
     })
 }
 
-fn summary(judged: &Judged, file: &str) -> String {
+fn summary(judged: &JudgedFile, file: &str) -> String {
     let mut text = format!("{file}: a valid {} for {}\n\n", judged.kind, judged.name);
     let mut line = |name: &str, value: String| text += &format!("  {name:<8}{value}\n");
     let peak = judged.peak_bytes;

@@ -5,9 +5,10 @@ use crate::failure::{Exit, Failure};
 use crate::files::{self, Files};
 use crate::source;
 use crate::visible::shown;
+use remat_formulations::AnyFormulation;
 use remat_instances::budget::format_bytes;
+use remat_instances::write_instance;
 use remat_instances::zoo::{self, ModelSpec, ZooError};
-use remat_instances::{Semantics, write_instance};
 use remat_report::Table;
 
 /// Lists or exports models.
@@ -73,7 +74,7 @@ fn export(arguments: &ZooExportArguments) -> Result<Exit, Failure> {
     }
     let instance = zoo::build(&spec).map_err(&fail)?;
     files.write(&arguments.out, &write_instance(&instance))?;
-    let plain = source::plain_replay(&instance.single_implementation().0, Semantics::Checkmate)?;
+    let plain = source::plain(&AnyFormulation::checkmate(&instance))?;
     files.print(&format!(
         "{}: {} nodes, {} a step, peak without recomputation {}\n",
         shown(&arguments.out),

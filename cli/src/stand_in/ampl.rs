@@ -1,7 +1,7 @@
 //! The command line of AMPL's solvers: `remat-bb stub -AMPL name=value ...`, with options in the
 //! environment variable `remat_bb_options` or `remat-bb_options` as well.
 
-use super::request::{Request, Solved, number, refused, write};
+use super::request::{Request, SolveRequest, number, refused, write};
 use crate::failure::{Failure, note};
 use crate::files::{self, Input};
 use remat_lp::nl::{self, NlSolution};
@@ -85,7 +85,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
 }
 
 /// Result code, by the ranges of AMPL's documentation.
-fn result_code(solved: &Solved) -> i32 {
+fn result_code(solved: &SolveRequest) -> i32 {
     match solved.answer.ending {
         Ending::Optimal => 0,
         Ending::Infeasible | Ending::Cutoff => 200,
@@ -100,7 +100,7 @@ fn result_code(solved: &Solved) -> i32 {
     }
 }
 
-fn message(solved: &Solved) -> String {
+fn message(solved: &SolveRequest) -> String {
     let answer = &solved.answer;
     let words = match answer.ending {
         Ending::Optimal => "optimal solution",

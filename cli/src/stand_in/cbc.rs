@@ -1,6 +1,6 @@
 //! The command line of CBC: words in turn, each with or without a dash, some with a value.
 
-use super::request::{Request, Solved, number, write};
+use super::request::{Request, SolveRequest, number, write};
 use crate::failure::Failure;
 use crate::files;
 use remat_lp::{ColId, RowId, Sense};
@@ -179,7 +179,7 @@ fn parsed(arguments: &[String]) -> Result<(Request, Output), Failure> {
 }
 
 /// First words of the solution file, as those who read it tell them apart.
-fn status(solved: &Solved) -> &'static str {
+fn status(solved: &SolveRequest) -> &'static str {
     let found = solved.x().is_some();
     match solved.answer.ending {
         Ending::Optimal => "Optimal",
@@ -195,7 +195,7 @@ fn status(solved: &Solved) -> &'static str {
     }
 }
 
-fn solution(solved: &Solved, all: bool) -> String {
+fn solution(solved: &SolveRequest, all: bool) -> String {
     let model = &solved.model;
     let objective = solved.answer.points.first().map_or(0.0, |p| p.objective);
     let mut out = format!("{} - objective value {objective:.8}\n", status(solved));
@@ -252,7 +252,7 @@ fn digits(value: f64) -> String {
 }
 
 /// Lines that are looked for in CBC's log.
-fn log(solved: &Solved) -> String {
+fn log(solved: &SolveRequest) -> String {
     let answer = &solved.answer;
     let result = match answer.ending {
         Ending::Optimal => "Optimal solution found",

@@ -1,6 +1,6 @@
 //! The command line `gurobi_cl`: parameters as `Name=value`, then the file of the model.
 
-use super::request::{Request, Solved, number, write};
+use super::request::{Request, SolveRequest, number, write};
 use crate::failure::Failure;
 use crate::files;
 use remat_lp::ColId;
@@ -78,7 +78,7 @@ fn parameter(
     Ok(())
 }
 
-fn solution(solved: &Solved) -> String {
+fn solution(solved: &SolveRequest) -> String {
     let objective = solved.answer.points.first().map_or(0.0, |p| p.objective);
     let mut out = format!(
         "# Solution for model {}\n# Objective value = {objective}\n",
@@ -92,7 +92,7 @@ fn solution(solved: &Solved) -> String {
 }
 
 /// Lines that are looked for in Gurobi's log.
-fn log(solved: &Solved) -> String {
+fn log(solved: &SolveRequest) -> String {
     let answer = &solved.answer;
     let mut out = match answer.ending {
         Ending::Optimal if solved.integer => "Optimal solution found (tolerance 1.00e-04)".into(),

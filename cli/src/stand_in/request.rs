@@ -29,7 +29,7 @@ pub struct Request {
 }
 
 /// A solve.
-pub struct Solved {
+pub struct SolveRequest {
     /// The model.
     pub model: Arc<Model>,
     /// The answer, by the model's indices.
@@ -66,7 +66,7 @@ impl Request {
     ///
     /// # Errors
     /// [`Failure`] for files that cannot be read, and settings that make no sense.
-    pub fn solve(self) -> Result<Solved, Failure> {
+    pub fn solve(self) -> Result<SolveRequest, Failure> {
         let file = lp::read_all(&self.model)?;
         let program = Program::of_file(&file).map_err(refused)?;
         let ModelFile { model, .. } = file;
@@ -77,7 +77,11 @@ impl Request {
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
-    pub fn solve_program(mut self, mut program: Program, model: Model) -> Result<Solved, Failure> {
+    pub fn solve_program(
+        mut self,
+        mut program: Program,
+        model: Model,
+    ) -> Result<SolveRequest, Failure> {
         let begun = Instant::now();
         interrupt::catch(
             "ending with the best solution so far; once more to end at once",
@@ -108,7 +112,7 @@ impl Request {
         self.settings.model.mip.limits.interrupt = Some(interrupt::flag());
         let integer = program.has_integers() || program.has_specials();
         let answer = solve_program(&program, &self.settings, Arc::new(())).map_err(refused)?;
-        Ok(Solved {
+        Ok(SolveRequest {
             model: Arc::new(model),
             answer,
             integer,
@@ -125,7 +129,7 @@ pub fn refused(error: ProgramError) -> Failure {
     }
 }
 
-impl Solved {
+impl SolveRequest {
     /// Values of the best point.
     pub fn x(&self) -> Option<&[f64]> {
         self.answer.points.first().map(|p| p.x.as_slice())

@@ -85,7 +85,7 @@ pub struct MemoryPlanSearch<'a> {
 }
 
 /// An order that was placed.
-struct Placed {
+struct PlacedOrder {
     order: Vec<OperatorId>,
     outcome: PlaceOutcome,
 }
@@ -193,7 +193,7 @@ impl<'a> MemoryPlanSearch<'a> {
         capacity: Option<u64>,
         time_limit: Option<Duration>,
         nodes: Option<u64>,
-    ) -> Result<Placed, MemoryPlanSearchError> {
+    ) -> Result<PlacedOrder, MemoryPlanSearchError> {
         let replay = self.graph.replay(self.variant, order)?;
         let lives = replay.buffers()?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -215,7 +215,7 @@ impl<'a> MemoryPlanSearch<'a> {
             threads: self.settings.threads,
             problem: e.to_string(),
         })??;
-        Ok(Placed {
+        Ok(PlacedOrder {
             order: order.to_vec(),
             outcome,
         })

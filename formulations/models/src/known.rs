@@ -1,7 +1,7 @@
 //! Models of which a bound, and often a point, is known before the general search.
 
 use remat_lp::{ColId, Model, ModelBuilder, RowId, Sense};
-use remat_memory::olla::recognise::Known;
+use remat_memory::olla::recognise::RecognisedOlla;
 use remat_solver::mip::{
     self, Control, FileProblems, Info, Solution, SolveError, SolveResult, SolveStatus, Solver,
     check_point,
@@ -17,7 +17,7 @@ use std::time::Instant;
 /// As the general search.
 pub(super) fn solve_known(
     model: &Arc<Model>,
-    known: &Known,
+    known: &RecognisedOlla,
     settings: &mip::Settings,
     control: Control,
     begun: Instant,
@@ -58,7 +58,7 @@ pub(super) fn solve_known(
 }
 
 /// The least value of the peak: integers are within what is proven, and its own bound holds.
-fn least_peak(model: &Model, known: &Known) -> f64 {
+fn least_peak(model: &Model, known: &RecognisedOlla) -> f64 {
     let own = model.col_lower()[known.peak as usize];
     let proven = match model.is_integer(ColId(known.peak)) {
         true => (known.least_peak - ROUNDING * known.least_peak.abs().max(1.0)).ceil(),

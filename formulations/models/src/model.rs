@@ -381,7 +381,7 @@ fn go_on(
 const TREE_SHARE: f64 = 0.95;
 
 /// Knowledge of one of OLLA's programs, before any general search.
-fn known(model: &Model, settings: &mip::Settings) -> Option<olla::recognise::Known> {
+fn known(model: &Model, settings: &mip::Settings) -> Option<olla::recognise::RecognisedOlla> {
     let limits = &settings.limits;
     let listener = Observed {
         objective: &|_| f64::NAN,

@@ -2,42 +2,32 @@
 
 use crate::baselines::Baseline;
 use crate::bound::check_budget;
-use crate::checkmate::CheckmateFormulation;
-use crate::life::layers::Stack;
+use crate::checkmate::{CheckmateFormulation, CheckmateGraph};
+use crate::life::layers::{Layered, Layout, Stack};
+use crate::monet::interval::MonetGraph;
 use crate::monet::{self, MonetFormulation};
 use crate::written::Written;
 use remat_instances::Semantics;
 use remat_instances::instance::{Instance, NodeId};
-use remat_instances::schedule::{MonetSchedule, Schedule};
+use remat_instances::schedule::{CheckmateSchedule, MonetSchedule, Schedule};
 use remat_instances::simulate::{Replay, ReplayError};
 use remat_search::{
     Formulation, Listener, Outcome, Patience, Settings, Solvable, SolveError, Start,
 };
+use std::fmt::Debug;
 use std::sync::Arc;
 
-/// One of the formulations of this crate, with an instance.
+/// One of the formulations of this crate, with an instance: Checkmate's with one implementation of
+/// each node, or MONeT's, which chooses implementations, masks and in-place operators too.
 #[derive(Clone, Debug)]
-pub enum AnyFormulation {
-    /// Checkmate's: one implementation of each node.
-    Checkmate(CheckmateFormulation),
-    /// MONeT's: implementations, masks and in-place operators are chosen too.
-    Monet {
-        /// The program.
-        formulation: MonetFormulation,
-        /// The view with the first implementation of each node, which baselines see, and its nodes'
-        /// ids.
-        view: Arc<(Instance, Vec<NodeId>)>,
-    },
-}
+pub struct AnyFormulation(Arc<dyn StageFormulation>);
 
 impl AnyFormulation {
     /// The formulation that suits an instance: MONeT's where there are choices that only it knows,
     /// and a loss; else Checkmate's.
     pub fn suiting(instance: &Instance) -> Self {
         match instance.has_choices() {
-            true => {
-                Self::of(instance, Semantics::Monet).unwrap_or_else(|_| Self::checkmate(instance))
-            }
+            true => Self::monet(instance).unwrap_or_else(|_| Self::checkmate(instance)),
             false => Self::checkmate(instance),
         }
     }
@@ -47,60 +37,56 @@ impl AnyFormulation {
     /// # Errors
     /// [`SolveError::Inapplicable`] where it does not apply.
     pub fn of(instance: &Instance, semantics: Semantics) -> Result<Self, SolveError> {
-        Ok(match semantics {
-            Semantics::Checkmate => Self::checkmate(instance),
-            Semantics::Monet => AnyFormulation::Monet {
-                formulation: MonetFormulation::new(instance.clone())?,
-                view: Arc::new(instance.single_implementation()),
-            },
-        })
+        match semantics {
+            Semantics::Checkmate => Ok(Self::checkmate(instance)),
+            Semantics::Monet => Self::monet(instance),
+        }
     }
 
-    fn checkmate(instance: &Instance) -> Self {
+    /// Checkmate's formulation, which applies to every instance: the first implementation of each
+    /// node counts.
+    pub fn checkmate(instance: &Instance) -> Self {
         let view = instance.single_implementation_view();
-        AnyFormulation::Checkmate(CheckmateFormulation::new(view))
+        AnyFormulation(Arc::new(CheckmateFormulation::new(view)))
+    }
+
+    fn monet(instance: &Instance) -> Result<Self, SolveError> {
+        Ok(AnyFormulation(Arc::new(MonetAndView {
+            formulation: MonetFormulation::new(instance.clone())?,
+            view: instance.single_implementation(),
+        })))
     }
 
     /// The instance as the program sees it.
     pub fn instance(&self) -> &Arc<Instance> {
-        match self {
-            AnyFormulation::Checkmate(formulation) => formulation.instance(),
-            AnyFormulation::Monet { formulation, .. } => formulation.instance(),
-        }
+        self.0.instance()
     }
 
     /// Whose memory and cost semantics hold.
     pub fn semantics(&self) -> Semantics {
-        match self {
-            AnyFormulation::Checkmate(_) => Semantics::Checkmate,
-            AnyFormulation::Monet { .. } => Semantics::Monet,
-        }
+        self.0.semantics()
     }
 
     /// Stacks of equal layers that the instance was found to have, in the order of the forward
     /// pass.
     pub fn layers(&self) -> &[Stack] {
-        let layout = match self {
-            AnyFormulation::Checkmate(formulation) => formulation.layers(),
-            AnyFormulation::Monet { formulation, .. } => formulation.layers(),
-        };
-        layout.map_or(&[], |layout| layout.stacks())
+        self.0.layout().map_or(&[], |layout| layout.stacks())
     }
 
     /// Reason why nothing fits a budget in bytes, where that is seen without a search.
     pub fn too_small(&self, budget_bytes: u64) -> Option<String> {
-        match self {
-            AnyFormulation::Checkmate(formulation) => {
-                let checked = check_budget(formulation.instance(), budget_bytes);
-                checked.err().map(|small| small.to_string())
-            }
-            AnyFormulation::Monet { formulation, .. } => {
-                match formulation.problem(budget_bytes, &[]).ok()? {
-                    Start::Infeasible { because, .. } => Some(because),
-                    _ => None,
-                }
-            }
-        }
+        self.0.too_small(budget_bytes)
+    }
+
+    /// The view with the first implementation of each node and the ids of its nodes, of a program
+    /// that chooses among several.
+    pub(crate) fn single_implementation(&self) -> Option<&(Instance, Vec<NodeId>)> {
+        self.0.single_implementation()
+    }
+
+    /// Returns whether bounds for plans with copies to the host have proofs.
+    pub(crate) fn proves_with_copies(&self) -> bool {
+        !self.semantics().chooses_implementations()
     }
 
     /// The schedule of a baseline, and its replay. For MONeT's program the baseline sees the first
@@ -115,20 +101,13 @@ impl AnyFormulation {
         budget_bytes: u64,
         patience: Patience<'_>,
     ) -> Result<(Schedule, Replay), String> {
-        let run = |graph: &Instance| {
-            let schedule = baseline.run_until(graph, budget_bytes, patience);
-            schedule.map_err(|e| e.to_string())
-        };
         let instance = self.instance();
-        let schedule = match self {
-            AnyFormulation::Checkmate(_) => Schedule::Checkmate(run(instance)?),
-            AnyFormulation::Monet { view, .. } => {
-                let schedule = run(&view.0)?;
-                let stored = MonetSchedule::stored_by_checkmate(instance, &view.1, &schedule);
-                let whole = stored.and_then(|s| monet::complete(instance, budget_bytes, &s));
-                Schedule::Monet(whole.ok_or("the instance has no loss")?)
-            }
-        };
+        let view = self.single_implementation();
+        let graph = view.map_or(&**instance, |(graph, _)| graph);
+        let schedule = baseline.run_until(graph, budget_bytes, patience);
+        let schedule = schedule.map_err(|e| e.to_string())?;
+        let schedule = self.0.completed(schedule, budget_bytes);
+        let schedule = schedule.ok_or("the instance has no loss")?;
         let replay = schedule.replay(instance).map_err(|e| e.to_string())?;
         Ok((schedule, replay))
     }
@@ -144,26 +123,7 @@ impl AnyFormulation {
         settings: &Settings,
         listener: &dyn Listener,
     ) -> Result<(Outcome, Option<Written>), SolveError> {
-        let outcome = match self {
-            AnyFormulation::Checkmate(formulation) => {
-                let own = starts.iter().filter_map(|s| match s {
-                    Schedule::Checkmate(s) => Some(s.clone()),
-                    Schedule::Monet(_) => None,
-                });
-                let own: Vec<_> = own.collect();
-                let outcome = formulation.solve(budget_bytes, &own, settings, listener)?;
-                outcome.map(Schedule::Checkmate)
-            }
-            AnyFormulation::Monet { formulation, .. } => {
-                let own = starts.iter().filter_map(|s| match s {
-                    Schedule::Monet(s) => Some(s.clone()),
-                    Schedule::Checkmate(_) => None,
-                });
-                let own: Vec<_> = own.collect();
-                let outcome = formulation.solve(budget_bytes, &own, settings, listener)?;
-                outcome.map(Schedule::Monet)
-            }
-        };
+        let outcome = self.0.solve(budget_bytes, starts, settings, listener)?;
         let plan = outcome.schedule.as_ref().map(|schedule| {
             Written::of_schedule(self.instance(), schedule, budget_bytes)?.within_budget()
         });
@@ -175,10 +135,7 @@ impl Solvable for AnyFormulation {
     type Schedule = Schedule;
 
     fn plain(&self) -> Result<Replay, ReplayError> {
-        match self {
-            AnyFormulation::Checkmate(formulation) => Formulation::plain(formulation),
-            AnyFormulation::Monet { formulation, .. } => Formulation::plain(formulation),
-        }
+        self.instance().plain_replay(self.semantics())
     }
 
     fn solve(
@@ -190,5 +147,115 @@ impl Solvable for AnyFormulation {
     ) -> Result<Outcome<Schedule>, SolveError> {
         let (outcome, _) = self.solve_and_write(budget_bytes, starts, settings, listener)?;
         Ok(outcome)
+    }
+}
+
+/// A formulation whose schedules are [`Schedule`]s.
+trait StageFormulation: Debug + Send + Sync {
+    fn semantics(&self) -> Semantics;
+    fn instance(&self) -> &Arc<Instance>;
+    fn layout(&self) -> Option<&Arc<Layout>>;
+    fn single_implementation(&self) -> Option<&(Instance, Vec<NodeId>)>;
+    fn too_small(&self, budget_bytes: u64) -> Option<String>;
+    /// The schedule of the program that stores what one of first implementations does.
+    fn completed(&self, schedule: CheckmateSchedule, budget_bytes: u64) -> Option<Schedule>;
+    fn solve(
+        &self,
+        budget_bytes: u64,
+        starts: &[Schedule],
+        settings: &Settings,
+        listener: &dyn Listener,
+    ) -> Result<Outcome, SolveError>;
+}
+
+impl StageFormulation for CheckmateFormulation {
+    fn semantics(&self) -> Semantics {
+        CheckmateGraph::SEMANTICS
+    }
+
+    fn instance(&self) -> &Arc<Instance> {
+        self.instance()
+    }
+
+    fn layout(&self) -> Option<&Arc<Layout>> {
+        self.layers()
+    }
+
+    fn single_implementation(&self) -> Option<&(Instance, Vec<NodeId>)> {
+        None
+    }
+
+    fn too_small(&self, budget_bytes: u64) -> Option<String> {
+        let checked = check_budget(self.instance(), budget_bytes);
+        checked.err().map(|small| small.to_string())
+    }
+
+    fn completed(&self, schedule: CheckmateSchedule, _: u64) -> Option<Schedule> {
+        Some(schedule.into())
+    }
+
+    fn solve(
+        &self,
+        budget_bytes: u64,
+        starts: &[Schedule],
+        settings: &Settings,
+        listener: &dyn Listener,
+    ) -> Result<Outcome, SolveError> {
+        let starts = starts.iter().filter_map(Schedule::as_checkmate).cloned();
+        let starts: Vec<_> = starts.collect();
+        let outcome = Solvable::solve(self, budget_bytes, &starts, settings, listener)?;
+        Ok(outcome.map(Schedule::from))
+    }
+}
+
+/// MONeT's program, and the view that baselines see.
+#[derive(Debug)]
+struct MonetAndView {
+    formulation: MonetFormulation,
+    /// The view with the first implementation of each node, and its nodes' ids.
+    view: (Instance, Vec<NodeId>),
+}
+
+impl StageFormulation for MonetAndView {
+    fn semantics(&self) -> Semantics {
+        MonetGraph::SEMANTICS
+    }
+
+    fn instance(&self) -> &Arc<Instance> {
+        self.formulation.instance()
+    }
+
+    fn layout(&self) -> Option<&Arc<Layout>> {
+        self.formulation.layers()
+    }
+
+    fn single_implementation(&self) -> Option<&(Instance, Vec<NodeId>)> {
+        Some(&self.view)
+    }
+
+    fn too_small(&self, budget_bytes: u64) -> Option<String> {
+        match self.formulation.problem(budget_bytes, &[]).ok()? {
+            Start::Infeasible { because, .. } => Some(because),
+            _ => None,
+        }
+    }
+
+    fn completed(&self, schedule: CheckmateSchedule, budget_bytes: u64) -> Option<Schedule> {
+        let instance = self.formulation.instance();
+        let stored = MonetSchedule::stored_by_checkmate(instance, &self.view.1, &schedule)?;
+        monet::complete(instance, budget_bytes, &stored).map(Schedule::from)
+    }
+
+    fn solve(
+        &self,
+        budget_bytes: u64,
+        starts: &[Schedule],
+        settings: &Settings,
+        listener: &dyn Listener,
+    ) -> Result<Outcome, SolveError> {
+        let starts = starts.iter().filter_map(Schedule::as_monet).cloned();
+        let starts: Vec<_> = starts.collect();
+        let outcome = (self.formulation).solve(budget_bytes, &starts, settings, listener)?;
+        Ok(outcome.map(Schedule::from))
     }
 }

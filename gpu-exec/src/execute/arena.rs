@@ -147,7 +147,7 @@ impl Arena {
                 *tensor = self.view(part, tensor, "running statistics")?;
             }
         }
-        if semantics == Semantics::Checkmate {
+        if !semantics.fixed_memory_follows_frontier() {
             for (p, parameter) in training.parameters.iter().enumerate() {
                 self.gradients[p] = self.reserve(0, parameter);
                 training.gradients[p] = Some(match self.gradients[p] {

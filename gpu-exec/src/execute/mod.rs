@@ -27,7 +27,6 @@ use crate::training::Training;
 use arena::Arena;
 use copies::Copies;
 use machine::Machine;
-use remat_instances::Semantics;
 use remat_instances::instance::{Instance, NodeId};
 use remat_instances::plan::{Plan, PlanAddresses, Step};
 use remat_instances::zoo::Action;
@@ -148,7 +147,7 @@ fn step<'a>(
     let _no_graph = tch::no_grad_guard();
     for (gradient, parameter) in training.gradients.iter_mut().zip(&training.parameters) {
         *gradient = None;
-        if plan.semantics == Semantics::Checkmate && furnish.is_none() {
+        if !plan.semantics.fixed_memory_follows_frontier() && furnish.is_none() {
             *gradient = Some(parameter.f_empty_like()?);
         }
     }

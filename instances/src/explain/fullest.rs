@@ -13,7 +13,7 @@ pub(super) struct Since {
 
 /// A moment with its memory: a computation, or a statement about a copy with the computation that
 /// comes next.
-struct Moment {
+struct FullMoment {
     at: usize,
     computation: usize,
     bytes: u64,
@@ -23,7 +23,7 @@ struct Moment {
 /// fullest since.
 #[derive(Default)]
 pub(super) struct Fullest {
-    fuller: Vec<Moment>,
+    fuller: Vec<FullMoment>,
     moments: usize,
     /// Moments of copies gone through.
     copies: usize,
@@ -65,7 +65,7 @@ impl Fullest {
         while self.fuller.pop_if(|m| m.bytes < bytes).is_some() {}
         let at = self.moments;
         self.moments += 1;
-        self.fuller.push(Moment {
+        self.fuller.push(FullMoment {
             at,
             computation,
             bytes,

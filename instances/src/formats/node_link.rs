@@ -87,11 +87,11 @@ struct Sources {
 }
 
 /// A field that is read, with its place.
-type Source = Option<(&'static str, Span)>;
+type SourceField = Option<(&'static str, Span)>;
 
 impl Sources {
     /// The fields that cost and size are read from: the first that is there.
-    fn read(&self) -> [(&'static str, Source); 2] {
+    fn read(&self) -> [(&'static str, SourceField); 2] {
         let first = |fields: &[(&'static str, &Option<Unread>)]| {
             let mut there = fields
                 .iter()
@@ -187,7 +187,7 @@ pub(super) fn read(document: &Document) -> Result<InstanceData, Failure> {
 /// Checks that all nodes have their costs, and their sizes, under one name: two names are two
 /// quantities as a rule.
 fn check_sources(nodes: &[Sources]) -> Result<(), Failure> {
-    let mut first: [Source; 2] = [None; 2];
+    let mut first: [SourceField; 2] = [None; 2];
     for (i, node) in nodes.iter().enumerate() {
         for ((what, source), first) in node.read().into_iter().zip(&mut first) {
             let (Some((name, span)), Some((known, _))) = (source, *first) else {

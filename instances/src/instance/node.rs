@@ -1,6 +1,7 @@
 //! Nodes of an instance: an operator, its output tensor, and the ways to compute it.
 
 use crate::name::Name;
+use crate::semantics::Semantics;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -232,6 +233,14 @@ impl Node {
     #[inline]
     pub fn run_workspace_bytes(&self, again: bool) -> u64 {
         self.implementations[0].run_workspace_bytes(again).max(0) as u64
+    }
+
+    /// The implementations that a plan of given semantics may run.
+    pub fn offered(&self, semantics: Semantics) -> &[Implementation] {
+        match semantics.chooses_implementations() {
+            true => &self.implementations,
+            false => &self.implementations[..1],
+        }
     }
 
     /// The node that makes it, for a by-product: it is recomputed only where that node is

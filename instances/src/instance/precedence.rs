@@ -11,7 +11,7 @@ use crate::Semantics;
 /// - Nodes that are computed [once](crate::instance::Node::once) (collectives, effects, mutations)
 ///   keep their order, and so does each of them with the other readers of what it reads: it may
 ///   change that.
-/// - Under [`Semantics::Monet`] fixed memory is that of the node computed first last, so that only
+/// - Where [fixed memory follows the frontier](Semantics::fixed_memory_follows_frontier), only
 ///   nodes with the same fixed memory that stand beside each other may change places.
 ///
 /// ```
@@ -23,9 +23,12 @@ use crate::Semantics;
 ///     Node::forward("c", vec![NodeId(0), NodeId(1)], 1, 1),
 /// ];
 /// let data = InstanceData { name: "three".into(), cost_unit: CostUnit::arbitrary(), host_link: None, nodes };
-/// let rules = Precedence::of(&Instance::new(data)?, Semantics::Checkmate);
-/// assert!(rules.allows(&[1, 0, 2].map(NodeId)) && !rules.allows(&[0, 2, 1].map(NodeId)));
-/// assert!(!rules.is_total());
+/// let instance = Instance::new(data)?;
+/// for semantics in Semantics::ALL {
+///     let rules = Precedence::of(&instance, semantics);
+///     assert!(rules.allows(&[1, 0, 2].map(NodeId)) && !rules.allows(&[0, 2, 1].map(NodeId)));
+///     assert!(!rules.is_total());
+/// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,7 +139,7 @@ fn groups(instance: &Instance, semantics: Semantics) -> Vec<u32> {
     };
     let differ = |i: usize| {
         let fixed = nodes[i].fixed_bytes != nodes[i - 1].fixed_bytes;
-        part(i) != part(i - 1) || semantics == Semantics::Monet && fixed
+        part(i) != part(i - 1) || semantics.fixed_memory_follows_frontier() && fixed
     };
     let mut group = 0;
     let of = |i: usize| {

@@ -1,6 +1,6 @@
 //! Conditions for a computation graph to be an instance.
 
-use super::{Implementation, InstanceData, Node, NodeId, NodeKind};
+use super::{Implementation, InPlace, InstanceData, Node, NodeId, NodeKind};
 use crate::number::LARGEST_VALUE;
 use std::collections::HashMap;
 
@@ -63,7 +63,7 @@ pub(super) fn check(data: &InstanceData) -> Result<(), StructureError> {
     }
     check_link(data)?;
     let mut names = HashMap::with_capacity(n);
-    let mut order = Order::default();
+    let mut order = NodeRoles::default();
     for (i, node) in data.nodes.iter().enumerate() {
         check_node(&data.nodes, i, node)?;
         if let Some(first) = names.insert(node.name.as_str(), i) {
@@ -160,34 +160,46 @@ fn check_node(nodes: &[Node], i: usize, node: &Node) -> Result<(), StructureErro
     }
     earlier_and_ascending(i, &node.passing, |k| at(&format!("passing[{k}]")))?;
     if let Some(in_place) = &node.in_place {
-        in_range(
-            at("in_place.workspace_bytes"),
-            in_place.workspace_bytes.unsigned_abs(),
-        )?;
-        in_range(
-            at("in_place.cost_delta"),
-            in_place.cost_delta.unsigned_abs(),
-        )?;
-        if in_place.on.index() >= i {
-            return later(at("in_place.on"), i, in_place.on);
-        }
-        let cheapest = node
-            .implementations
-            .iter()
-            .map(|p| p.cost.min(p.recompute_cost))
-            .min()
-            .unwrap_or(0);
-        if (cheapest as i64) + in_place.cost_delta < 0 {
-            return error(
-                at("in_place.cost_delta"),
-                in_place.cost_delta,
-                format!(
-                    "computing in place would cost less than nothing (the cheapest implementation costs {cheapest})"
-                ),
-                format!("give at least -{cheapest}"),
-            );
-        }
+        check_in_place(i, node, in_place)?;
     }
+    check_kind(nodes, i, node)
+}
+
+fn check_in_place(i: usize, node: &Node, in_place: &InPlace) -> Result<(), StructureError> {
+    let at = |field: &str| format!("nodes[{i}].{field}");
+    in_range(
+        at("in_place.workspace_bytes"),
+        in_place.workspace_bytes.unsigned_abs(),
+    )?;
+    in_range(
+        at("in_place.cost_delta"),
+        in_place.cost_delta.unsigned_abs(),
+    )?;
+    if in_place.on.index() >= i {
+        return later(at("in_place.on"), i, in_place.on);
+    }
+    let cheapest = node
+        .implementations
+        .iter()
+        .map(|p| p.cost.min(p.recompute_cost))
+        .min()
+        .unwrap_or(0);
+    if (cheapest as i64) + in_place.cost_delta < 0 {
+        return error(
+            at("in_place.cost_delta"),
+            in_place.cost_delta,
+            format!(
+                "computing in place would cost less than nothing (the cheapest implementation costs {cheapest})"
+            ),
+            format!("give at least -{cheapest}"),
+        );
+    }
+    Ok(())
+}
+
+/// Checks the nodes that the kind of a node refers to.
+fn check_kind(nodes: &[Node], i: usize, node: &Node) -> Result<(), StructureError> {
+    let at = |field: &str| format!("nodes[{i}].{field}");
     match node.kind {
         NodeKind::ByProduct { parent } if parent.index() >= i => {
             later(at("kind.parent"), i, parent)
@@ -281,12 +293,12 @@ fn earlier_and_ascending(
 
 /// Forward nodes, then the loss, then backward nodes with their by-products.
 #[derive(Default)]
-struct Order {
+struct NodeRoles {
     loss: Option<usize>,
     backward: Option<usize>,
 }
 
-impl Order {
+impl NodeRoles {
     fn check(&mut self, nodes: &[Node], i: usize) -> Result<(), StructureError> {
         let at = format!("nodes[{i}].kind");
         match nodes[i].kind {

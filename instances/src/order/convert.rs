@@ -24,11 +24,13 @@ impl OrderGraph {
     ///
     /// ```
     /// use remat_instances::order::{OrderGraph, Variant};
-    /// use remat_instances::{Semantics, zoo};
+    /// use remat_instances::schedule::CheckmateSchedule;
+    /// use remat_instances::{simulate, zoo};
     /// let instance = zoo::build(&"zoo:vgg16?batch=2".parse()?)?;
     /// let graph = OrderGraph::of_instance(&instance)?;
     /// let program = graph.replay(Variant::Sound, graph.program_order())?;
-    /// assert_eq!(program.peak_bytes, instance.plain_replay(Semantics::Checkmate)?.peak_bytes);
+    /// let everything = CheckmateSchedule::checkpoint_all(&instance);
+    /// assert_eq!(program.peak_bytes, simulate::checkmate(&instance, &everything)?.peak_bytes);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn of_instance(instance: &Instance) -> Result<Self, StructureError> {

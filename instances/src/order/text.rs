@@ -30,7 +30,7 @@ struct GraphText<'d> {
     #[serde(skip_serializing_if = "Option::is_none")]
     unused_resident_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    base_bytes: Option<Spanned<Sum>>,
+    base_bytes: Option<Spanned<SizeSum>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     alignment_bytes: Option<u64>,
     operators: Vec<OperatorText<'d>>,
@@ -53,7 +53,7 @@ struct GraphText<'d> {
 /// A sum of sizes, which may be larger than one of them.
 #[derive(Clone, Copy, Deserialize, Serialize)]
 #[serde(transparent)]
-struct Sum(u128);
+struct SizeSum(u128);
 
 /// A position in a list.
 type Id = Spanned<u64>;
@@ -177,7 +177,7 @@ fn graph(document: &Document) -> Result<OrderGraph, Failure> {
 }
 
 /// Compares the stated memory of resident tensors with their sum.
-fn check_base(stated: Option<Spanned<Sum>>, data: &OrderGraphData) -> Result<(), Failure> {
+fn check_base(stated: Option<Spanned<SizeSum>>, data: &OrderGraphData) -> Result<(), Failure> {
     let Some(stated) = stated else { return Ok(()) };
     let resident = data.tensors.iter().filter(|t| t.resident);
     let sum: u128 = resident.map(|t| u128::from(t.bytes)).sum();
@@ -241,7 +241,7 @@ fn read_tensor(i: usize, text: &TensorText<'_>, count: usize) -> Result<Tensor, 
 
 /// Lists whose entries errors point to.
 #[derive(Deserialize)]
-struct Places {
+struct EntryPlaces {
     operators: Spanned<Vec<Unread>>,
     tensors: Spanned<Vec<Unread>>,
     order_edges: Option<Spanned<Vec<Unread>>>,
@@ -254,7 +254,7 @@ struct Places {
 
 /// The place of an entry of a list, for a path that begins so.
 fn place(document: &Document, path: &str) -> Option<Span> {
-    let places: Places = document.read().ok()?;
+    let places: EntryPlaces = document.read().ok()?;
     let (name, rest) = path.split_once('[').unwrap_or((path, ""));
     let list = match name {
         "operators" => places.operators,
@@ -287,7 +287,7 @@ pub fn write_order_graph(graph: &OrderGraph) -> String {
     let data = graph.data();
     let resident = data.tensors.iter().filter(|t| t.resident);
     let resident: u128 = resident.map(|t| u128::from(t.bytes)).sum();
-    let base = Sum(resident + u128::from(data.unused_resident_bytes));
+    let base = SizeSum(resident + u128::from(data.unused_resident_bytes));
     let edges = |list: &[[OperatorId; 2]]| -> Option<Vec<Edge>> {
         let edge = |e: &[OperatorId; 2]| Edge(e.map(|v| u64::from(v.0).into()));
         Some(list.iter().map(edge).collect())

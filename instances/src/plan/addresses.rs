@@ -105,13 +105,14 @@ impl PlanAddresses {
     /// [`AddressesError`] names the first piece at fault.
     ///
     /// ```
-    /// use remat_instances::plan::PlanAddresses;
+    /// use remat_instances::plan::{Plan, PlanAddresses};
+    /// use remat_instances::schedule::CheckmateSchedule;
     /// use remat_instances::place::Placement;
     /// use remat_instances::simulate::PlanLives;
-    /// use remat_instances::{Semantics, zoo};
+    /// use remat_instances::zoo;
     ///
     /// let instance = zoo::build(&"zoo:chain?n=2".parse()?)?;
-    /// let plan = instance.without_recomputation(Semantics::Checkmate)?.plan(&instance)?;
+    /// let plan = Plan::from_checkmate(&instance, &CheckmateSchedule::checkpoint_all(&instance))?;
     /// let lives = PlanLives::of(&instance, &plan)?;
     /// // One piece above the other always fits.
     /// let offsets = lives.lives().iter().scan(0, |top, life| {

@@ -1,8 +1,8 @@
 //! Schedules to plans: Jain et al., MLSys 2020, Algorithm 1, and its counterpart for MONeT's
 //! schedules.
 
-use super::Plan;
-use super::trace::{Run, Trace};
+use super::trace::{Trace, TraceRun};
+use super::{Plan, Step};
 use crate::Semantics;
 use crate::instance::{Instance, NodeId, NodeKind};
 use crate::schedule::{CheckmateSchedule, MonetSchedule};
@@ -27,7 +27,7 @@ impl Plan {
         let computed = schedule.computed.by_row();
         let mut runs = Vec::with_capacity(schedule.computed.count_ones());
         for stage in 0..instance.len() {
-            runs.extend(computed.row(stage).iter().map(|&i| Run {
+            runs.extend(computed.row(stage).iter().map(|&i| TraceRun {
                 node: NodeId(i),
                 implementation: 0,
                 in_place: false,
@@ -35,6 +35,16 @@ impl Plan {
             }));
         }
         Ok(Trace::resolve(instance, Semantics::Checkmate, runs)?.emit())
+    }
+
+    /// The plan of statements that run the first implementation of each node, with the memory of
+    /// Checkmate's program.
+    pub fn of_first_implementations(instance: &Instance, steps: Vec<Step>) -> Self {
+        Plan {
+            instance: instance.name().into(),
+            semantics: Semantics::Checkmate,
+            steps,
+        }
     }
 
     /// The plan of computations in their order, each with the stage it belongs to: nodes may run
@@ -47,7 +57,7 @@ impl Plan {
         instance: &Instance,
         computations: impl IntoIterator<Item = (usize, usize)>,
     ) -> Result<Self, ReplayError> {
-        let runs = computations.into_iter().map(|(stage, i)| Run {
+        let runs = computations.into_iter().map(|(stage, i)| TraceRun {
             node: NodeId::from(i),
             implementation: 0,
             in_place: false,
@@ -72,7 +82,7 @@ impl Plan {
         let mut runs = Vec::new();
         for stage in 0..stages {
             for i in schedule.computed.ones(stage) {
-                runs.push(Run {
+                runs.push(TraceRun {
                     node: NodeId::from(i),
                     implementation: schedule.forward_choice.get(stage, i),
                     in_place: schedule.in_place.get(stage, i),
@@ -80,7 +90,7 @@ impl Plan {
                 });
             }
             if stage > 0 {
-                runs.push(Run {
+                runs.push(TraceRun {
                     node: NodeId::from(loss + stage),
                     implementation: schedule.backward_choice[stage],
                     in_place: false,
@@ -115,8 +125,8 @@ impl Plan {
             return Ok(self.clone());
         }
         let runs = self.runs().into_iter().enumerate();
-        let runs: Vec<Run> = runs
-            .map(|(stage, run)| Run {
+        let runs: Vec<TraceRun> = runs
+            .map(|(stage, run)| TraceRun {
                 node: run.node,
                 implementation: run.implementation,
                 in_place: run.in_place,

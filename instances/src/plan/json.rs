@@ -79,9 +79,9 @@ impl<A: Copy> PlanText<'_, Unread, A> {
 /// A verb and what it is about.
 #[derive(Deserialize)]
 #[serde(rename = "a statement: a list that begins with a verb such as `allocate` or `compute`")]
-struct Statement<'d>(#[serde(borrow)] Vec<Part<'d>>);
+struct Statement<'d>(#[serde(borrow)] Vec<StatementPart<'d>>);
 
-type Part<'d> = Spanned<TextOr<'d, u64>>;
+type StatementPart<'d> = Spanned<TextOr<'d, u64>>;
 
 /// A plan with what its maker recorded about it. The records are claims: [`crate::simulate::plan`]
 /// is the judge.
@@ -374,7 +374,7 @@ impl<'a> StepReader<'a> {
     }
 
     /// An implementation by its index, or by a name that only one of them has.
-    fn implementation(&self, node: NodeId, part: &Part<'_>) -> Result<u16, Failure> {
+    fn implementation(&self, node: NodeId, part: &StatementPart<'_>) -> Result<u16, Failure> {
         let all = &self.instance.node(node).implementations;
         let count = all.len().min(usize::from(u16::MAX) + 1);
         let span = part.span;
@@ -400,15 +400,15 @@ impl<'a> StepReader<'a> {
         }
     }
 
-    fn register(&self, part: &Part<'_>) -> Result<Register, Failure> {
+    fn register(&self, part: &StatementPart<'_>) -> Result<Register, Failure> {
         numbered(part, "register").map(Register)
     }
 
-    fn buffer(&self, part: &Part<'_>) -> Result<HostBuffer, Failure> {
+    fn buffer(&self, part: &StatementPart<'_>) -> Result<HostBuffer, Failure> {
         numbered(part, "host buffer").map(HostBuffer)
     }
 
-    fn node(&self, part: &Part<'_>) -> Result<NodeId, Failure> {
+    fn node(&self, part: &StatementPart<'_>) -> Result<NodeId, Failure> {
         let known = match part.value {
             TextOr::Text(name) => self.ids.get(name).copied(),
             TextOr::Other(_) => None,
@@ -423,7 +423,7 @@ impl<'a> StepReader<'a> {
 }
 
 /// The number of a register or a host buffer.
-fn numbered(part: &Part<'_>, what: &str) -> Result<u32, Failure> {
+fn numbered(part: &StatementPart<'_>, what: &str) -> Result<u32, Failure> {
     let number = match part.value {
         TextOr::Other(number) => u32::try_from(number).ok(),
         TextOr::Text(_) => None,

@@ -1,6 +1,6 @@
 //! Plans as lists of computations, and back.
 
-use super::trace::{Run, Trace};
+use super::trace::{Trace, TraceRun};
 use super::{NoStageSchedule, Plan, Step};
 use crate::Semantics;
 use crate::instance::{Instance, NodeId, StructureError};
@@ -194,8 +194,8 @@ pub enum NoStageInOwnOrder {
 }
 
 /// Runs whose stages are their positions: these are for errors.
-fn stagewise(runs: &[Computation]) -> Vec<Run> {
-    let run = |(stage, run): (usize, &Computation)| Run {
+fn stagewise(runs: &[Computation]) -> Vec<TraceRun> {
+    let run = |(stage, run): (usize, &Computation)| TraceRun {
         node: run.node,
         implementation: run.implementation,
         in_place: run.in_place,

@@ -1,7 +1,6 @@
 //! Plans by stages: what is computed in each, and what is kept over its start.
 
 use super::{HostBuffer, Plan, Register, Step};
-use crate::Semantics;
 use crate::instance::Instance;
 use crate::schedule::{CheckmateSchedule, Schedule, StageRuns};
 use std::collections::BTreeMap;
@@ -97,7 +96,7 @@ impl StageSpans {
 pub enum NoSchedule {
     /// The statements of MONeT's plans do not say what is stored.
     #[error("of a plan of MONeT's program in a file the schedule is not known")]
-    Monet,
+    Undetermined,
     /// The plan does what no stage does.
     #[error("the plan is no stage schedule: {0}")]
     Stage(#[from] super::NoStageSchedule),
@@ -110,8 +109,8 @@ impl Plan {
     /// # Errors
     /// [`NoSchedule`].
     pub fn schedule(&self, instance: &Instance) -> Result<Schedule, NoSchedule> {
-        if self.semantics != Semantics::Checkmate {
-            return Err(NoSchedule::Monet);
+        if !self.semantics.plans_determine_schedules() {
+            return Err(NoSchedule::Undetermined);
         }
         self.stage_schedule(instance)?;
         let n = instance.len();
@@ -122,8 +121,6 @@ impl Plan {
                 retained.fill(node, first, last.min(n - 1));
             }
         }
-        Ok(Schedule::Checkmate(CheckmateSchedule::tightest(
-            instance, retained,
-        )))
+        Ok(CheckmateSchedule::tightest(instance, retained).into())
     }
 }

@@ -78,11 +78,11 @@ impl Plan {
     /// # Panics
     /// As [`Plan::stage_schedule`].
     pub fn stage_schedule_with_copies(&self, instance: &Instance) -> Result<(), NoStageSchedule> {
-        let mut stages = Stages {
+        let mut stages = StageWalk {
             instance,
             // Nodes that have no stage of their own: MONeT's forward pass is one stage.
             ends_stage: |i: NodeId| {
-                self.semantics == Semantics::Checkmate
+                self.semantics.has_stage_for_each_node()
                     || instance.node(i).is_backward()
                     || Some(i) == instance.loss()
             },
@@ -102,7 +102,7 @@ impl Plan {
 }
 
 /// Position of a walk through a plan.
-struct Stages<'a, F> {
+struct StageWalk<'a, F> {
     instance: &'a Instance,
     ends_stage: F,
     /// Nodes that were computed.
@@ -116,7 +116,7 @@ struct Stages<'a, F> {
     last: Option<NodeId>,
 }
 
-impl<F: Fn(NodeId) -> bool> Stages<'_, F> {
+impl<F: Fn(NodeId) -> bool> StageWalk<'_, F> {
     fn name(&self, i: NodeId) -> Name {
         self.instance.node(i).name.clone()
     }
@@ -134,7 +134,7 @@ impl<F: Fn(NodeId) -> bool> Stages<'_, F> {
                 before: self.name(NodeId::from(self.next)),
             });
         }
-        if !first && (self.next == n || (semantics == Semantics::Monet && ends)) {
+        if !first && (self.next == n || (!semantics.has_stage_for_each_node() && ends)) {
             let place = if self.next == n {
                 "after the last node"
             } else {

@@ -1,7 +1,6 @@
 //! Plans as text, one statement a line, as the paper writes them.
 
 use super::{Plan, Step};
-use crate::Semantics;
 use crate::instance::{Instance, NodeId};
 use crate::name::Name;
 use std::fmt;
@@ -68,7 +67,7 @@ impl fmt::Display for PlanText<'_> {
                     let name = self.name(node);
                     let variant = self.implementation(node, implementation);
                     let full = !holds.insert(register);
-                    let place = if full && self.plan.semantics == Semantics::Monet {
+                    let place = if full && self.plan.semantics.overwrites_in_place() {
                         " in place"
                     } else {
                         ""

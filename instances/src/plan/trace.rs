@@ -8,7 +8,7 @@ use crate::simulate::ReplayError;
 
 /// One computation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Run {
+pub(super) struct TraceRun {
     pub node: NodeId,
     pub implementation: u16,
     /// Into the buffer of the node's in-place input.
@@ -21,7 +21,7 @@ pub(super) struct Run {
 pub(super) struct Trace<'a> {
     instance: &'a Instance,
     semantics: Semantics,
-    runs: Vec<Run>,
+    runs: Vec<TraceRun>,
     /// Runs whose values a run reads, in the order of its needs; the in-place source comes last
     /// where it is no need.
     reads: Vec<Vec<u32>>,
@@ -40,7 +40,7 @@ impl<'a> Trace<'a> {
     pub fn resolve(
         instance: &'a Instance,
         semantics: Semantics,
-        runs: Vec<Run>,
+        runs: Vec<TraceRun>,
     ) -> Result<Self, ReplayError> {
         let n = instance.len();
         // The runs of each node whose values nothing overwrote, oldest first; a read takes the

@@ -1,7 +1,9 @@
 //! Schedule files, `remat-schedule/1`: the published ones and our own. Described in
 //! `docs/formats.md`.
 
-use super::{BitMatrix, CheckmateSchedule, Choices, MonetSchedule, StageRuns, algorithm_number};
+use super::{
+    BitMatrix, CheckmateSchedule, Choices, MonetSchedule, Schedule, StageRuns, algorithm_number,
+};
 use crate::Semantics;
 use crate::document::{self, Document, Failure, FaultKind, Lines, ReadError, Spanned, Unread};
 use crate::instance::{Instance, NodeId};
@@ -88,31 +90,11 @@ struct Matrix<C> {
 }
 
 /// Columns are read one at a time: all of them at once would take more memory than the bits.
-type Columns = Spanned<Vec<Unread>>;
+type ColumnTexts = Spanned<Vec<Unread>>;
 
 #[derive(Deserialize)]
 #[serde(rename = "a list of row ranges")]
 struct Ranges(Vec<Spanned<u64>>);
-
-/// A schedule of one of the two programs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Schedule {
-    /// Checkmate's (formulation B).
-    Checkmate(CheckmateSchedule),
-    /// MONeT's (formulation A).
-    Monet(MonetSchedule),
-}
-
-impl Schedule {
-    /// Number of computations beyond the first of each node; by-products count where they are made
-    /// again.
-    pub fn recomputations(&self) -> usize {
-        match self {
-            Schedule::Checkmate(s) => s.recomputations(),
-            Schedule::Monet(s) => s.recomputations(),
-        }
-    }
-}
 
 /// A schedule with what its file says about it.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,10 +112,7 @@ pub struct ScheduleDocument {
 impl ScheduleDocument {
     /// The program whose schedule this is.
     pub fn semantics(&self) -> Semantics {
-        match self.schedule {
-            Schedule::Checkmate(_) => Semantics::Checkmate,
-            Schedule::Monet(_) => Semantics::Monet,
-        }
+        self.schedule.semantics()
     }
 }
 
@@ -193,18 +172,18 @@ impl ScheduleFile {
     }
 
     fn read(&self, instance: &Instance) -> Result<ScheduleDocument, Failure> {
-        let text: ScheduleText<'_, Columns> = self.document.read()?;
+        let text: ScheduleText<'_, ColumnTexts> = self.document.read()?;
         let n = instance.len();
         Ok(ScheduleDocument {
             instance: self.instance.clone(),
             budget_bytes: budget(&text)?,
             objective: text.objective as u64,
             schedule: match self.semantics {
-                Semantics::Checkmate => Schedule::Checkmate(CheckmateSchedule {
+                Semantics::Checkmate => Schedule::from(CheckmateSchedule {
                     computed: computed(&self.document, &text.computed, n)?,
                     retained: matrix(&self.document, &text.retained, n, n)?,
                 }),
-                Semantics::Monet => Schedule::Monet(monet(&self.document, &text, instance)?),
+                Semantics::Monet => monet(&self.document, &text, instance)?.into(),
             },
         })
     }
@@ -212,7 +191,7 @@ impl ScheduleFile {
 
 fn header(document: &Document) -> Result<(String, Semantics), Failure> {
     let problem = "this file is not a schedule";
-    let text: ScheduleText<'_, Columns> = document.read_as(SCHEDULE_SCHEMA, problem)?;
+    let text: ScheduleText<'_, ColumnTexts> = document.read_as(SCHEDULE_SCHEMA, problem)?;
     Ok((text.instance.to_string(), text.formulation))
 }
 
@@ -229,7 +208,11 @@ fn budget<C>(text: &ScheduleText<'_, C>) -> Result<Option<u64>, Failure> {
 }
 
 /// Reads the matrix of computations of Checkmate's program.
-fn computed(document: &Document, text: &Matrix<Columns>, n: usize) -> Result<StageRuns, Failure> {
+fn computed(
+    document: &Document,
+    text: &Matrix<ColumnTexts>,
+    n: usize,
+) -> Result<StageRuns, Failure> {
     let computed = matrix(document, text, n, n)?;
     let computations = computed.count_ones();
     if computations > COMPUTATION_LIMIT {
@@ -245,7 +228,7 @@ fn computed(document: &Document, text: &Matrix<Columns>, n: usize) -> Result<Sta
 /// Reads a matrix of MONeT's program.
 fn bits(
     document: &Document,
-    text: &Matrix<Columns>,
+    text: &Matrix<ColumnTexts>,
     rows: usize,
     columns: usize,
 ) -> Result<BitMatrix, Failure> {
@@ -259,7 +242,7 @@ fn bits(
 
 fn matrix(
     document: &Document,
-    text: &Matrix<Columns>,
+    text: &Matrix<ColumnTexts>,
     rows: usize,
     columns: usize,
 ) -> Result<StageRuns, Failure> {
@@ -309,7 +292,7 @@ fn matrix(
 
 fn monet(
     document: &Document,
-    text: &ScheduleText<'_, Columns>,
+    text: &ScheduleText<'_, ColumnTexts>,
     instance: &Instance,
 ) -> Result<MonetSchedule, Failure> {
     let Some((stages, columns)) = MonetSchedule::shape(instance) else {
@@ -446,18 +429,8 @@ fn slots(instance: &Instance) -> Vec<NodeId> {
 ///
 /// The instance tells which choices are by algorithm (`RF`) and which by variant (`M`).
 pub fn write_schedule(document: &ScheduleDocument, instance: &Instance) -> String {
-    let (computed, retained, monet) = match &document.schedule {
-        Schedule::Checkmate(schedule) => (
-            written_matrix(&schedule.computed),
-            written_matrix(&schedule.retained),
-            None,
-        ),
-        Schedule::Monet(schedule) => (
-            written_matrix(&(&schedule.computed).into()),
-            written_matrix(&(&schedule.retained).into()),
-            Some(schedule),
-        ),
-    };
+    let matrices = document.schedule.matrices();
+    let [computed, retained] = matrices.map(|matrix| written_matrix(&matrix));
     let mut text = ScheduleText {
         schema: SCHEDULE_SCHEMA,
         instance: document.instance.as_str().into(),
@@ -473,7 +446,7 @@ pub fn write_schedule(document: &ScheduleDocument, instance: &Instance) -> Strin
         algorithms: None,
         choices: None,
     };
-    if let Some(schedule) = monet {
+    if let Some(schedule) = document.schedule.as_monet() {
         text.in_place = Some(written_matrix(&(&schedule.in_place).into()));
         write_choices(schedule, instance, &mut text);
     }

@@ -1,5 +1,6 @@
 //! Schedules: which node is computed, and which tensor is kept, in which stage.
 
+mod any;
 mod bits;
 mod choices;
 mod demand;
@@ -8,10 +9,11 @@ mod monet;
 mod poet;
 mod runs;
 
+pub use any::Schedule;
 pub use bits::BitMatrix;
 pub use choices::Choices;
 pub use demand::Demands;
-pub use json::{Schedule, ScheduleDocument, ScheduleFile, write_schedule};
+pub use json::{ScheduleDocument, ScheduleFile, write_schedule};
 pub use monet::MonetSchedule;
 pub use poet::{FreedAgain, PageCosts, PoetSchedule, PoetTerms};
 pub use runs::{Changes, RowLists, StageRuns};

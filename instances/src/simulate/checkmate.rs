@@ -20,7 +20,7 @@ use crate::schedule::{Changes, CheckmateSchedule, RowLists, StageRuns};
 /// [`ReplayError`] names the first stage, node and tensor that make the schedule impossible to
 /// execute.
 pub fn checkmate(instance: &Instance, schedule: &CheckmateSchedule) -> Result<Replay, ReplayError> {
-    let beside = Beside {
+    let beside = ExtraTerms {
         comes: &|_, _| false,
         freed: &|_, _| 0,
         cost: 0,
@@ -29,7 +29,7 @@ pub fn checkmate(instance: &Instance, schedule: &CheckmateSchedule) -> Result<Re
 }
 
 /// Terms of a program that has more than Checkmate's.
-pub(super) struct Beside<'a> {
+pub(super) struct ExtraTerms<'a> {
     /// Says of a stage and a tensor whether it comes from elsewhere, for the next stage.
     pub comes: &'a dyn Fn(usize, u32) -> bool,
     /// Bytes beyond its own that an input frees behind its last reader in a stage.
@@ -42,7 +42,7 @@ pub(super) struct Beside<'a> {
 pub(super) fn replay_with(
     instance: &Instance,
     schedule: &CheckmateSchedule,
-    beside: &Beside<'_>,
+    beside: &ExtraTerms<'_>,
 ) -> Result<Replay, ReplayError> {
     let n = instance.len();
     shape("the computed matrix R", &schedule.computed, n)?;

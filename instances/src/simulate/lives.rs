@@ -1,7 +1,6 @@
 //! Lives of everything that a plan takes: what an arena has to have room for.
 
 use super::{ReplayError, plan};
-use crate::Semantics;
 use crate::instance::{Instance, NodeId};
 use crate::name::Name;
 use crate::place::{Buffer, Gap, Lives, LivesError};
@@ -48,7 +47,7 @@ impl fmt::Display for PieceOf {
 
 /// A stretch of a life in which the size does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct LifeStretch {
     /// First moment behind it.
     pub end: usize,
     /// Size in bytes, from the beginning of the piece on.
@@ -67,7 +66,7 @@ pub struct PlanLife {
     pub begin: usize,
     /// Stretches in order of time, at least one: more where a tensor of another size was computed
     /// in place.
-    pub stretches: Vec<Stretch>,
+    pub stretches: Vec<LifeStretch>,
 }
 
 impl PlanLife {
@@ -97,7 +96,7 @@ impl PlanLife {
         }
         match self.stretches.last_mut() {
             Some(last) if last.bytes == bytes => last.end = end,
-            _ => self.stretches.push(Stretch { end, bytes }),
+            _ => self.stretches.push(LifeStretch { end, bytes }),
         }
     }
 }
@@ -110,11 +109,13 @@ impl PlanLife {
 /// charges for it beyond the larger of both tensors is workspace.
 ///
 /// ```
+/// use remat_instances::plan::Plan;
+/// use remat_instances::schedule::CheckmateSchedule;
 /// use remat_instances::simulate::{self, PlanLives};
-/// use remat_instances::{Semantics, zoo};
+/// use remat_instances::zoo;
 ///
 /// let instance = zoo::build(&"zoo:resnet18?batch=2".parse()?)?;
-/// let plan = instance.without_recomputation(Semantics::Checkmate)?.plan(&instance)?;
+/// let plan = Plan::from_checkmate(&instance, &CheckmateSchedule::checkpoint_all(&instance))?;
 /// let lives = PlanLives::of(&instance, &plan)?;
 /// let load = lives.buffers(&instance, 1)?.load().bytes;
 /// assert_eq!(load, simulate::plan(&instance, &plan)?.peak_bytes);
@@ -134,14 +135,15 @@ impl PlanLives {
     /// The [`ReplayError`] of [`plan`](fn@super::plan) for a plan that cannot be executed.
     pub fn of(instance: &Instance, plan_of: &Plan) -> Result<Self, ReplayError> {
         let replay = plan(instance, plan_of)?;
-        let mut walk = Walk {
+        let mut walk = PieceWalk {
             fixed: Vec::new(),
             tensors: Vec::new(),
             open: BTreeMap::new(),
             standing: Vec::new(),
             moment: 0,
         };
-        if plan_of.semantics == Semantics::Checkmate && replay.computations > 0 {
+        let follows_frontier = plan_of.semantics.fixed_memory_follows_frontier();
+        if !follows_frontier && replay.computations > 0 {
             walk.fix(0, None, instance.static_bytes());
         }
         let mut newest: Option<NodeId> = None;
@@ -157,7 +159,7 @@ impl PlanLives {
                 Step::Compute { node, register, .. } => {
                     let is_newest = newest.is_none_or(|newest| newest < node);
                     let known = instance.node(node);
-                    if is_newest && plan_of.semantics == Semantics::Monet {
+                    if is_newest && follows_frontier {
                         newest = Some(node);
                         walk.fix(at, Some(node), known.fixed_bytes);
                     }
@@ -291,7 +293,7 @@ pub const LARGEST_ALIGNMENT: u64 = 512;
 pub const CACHE_LINE: u64 = 64;
 
 /// Pieces while statements are gone through.
-struct Walk {
+struct PieceWalk {
     fixed: Vec<PlanLife>,
     tensors: Vec<PlanLife>,
     /// Position and size of the tensor in each register.
@@ -302,7 +304,7 @@ struct Walk {
     moment: usize,
 }
 
-impl Walk {
+impl PieceWalk {
     /// Fixed memory is so large from the next computation on. What goes is what came last.
     fn fix(&mut self, at: usize, node: Option<NodeId>, bytes: u64) {
         let mut held: u64 = self.standing.iter().map(|s| s.3).sum();

@@ -22,7 +22,7 @@ mod poet;
 pub use checkmate::checkmate;
 pub use copies::{CopyMoment, CopySpan, Transfers};
 pub use fault::StepFault;
-pub use lives::{CACHE_LINE, LARGEST_ALIGNMENT, PieceOf, PlanLife, PlanLives, Stretch};
+pub use lives::{CACHE_LINE, LARGEST_ALIGNMENT, LifeStretch, PieceOf, PlanLife, PlanLives};
 pub use monet::monet;
 pub use plan::plan;
 pub use poet::poet;

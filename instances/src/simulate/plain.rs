@@ -12,15 +12,9 @@ impl Plain<'_> {
     /// # Errors
     /// [`ReplayError::NoLoss`] for an instance without a loss under MONeT's semantics.
     pub fn schedule(&self) -> Result<Schedule, ReplayError> {
-        match self.semantics {
-            Semantics::Checkmate => {
-                let all = CheckmateSchedule::checkpoint_all(self.instance);
-                Ok(Schedule::Checkmate(all))
-            }
-            Semantics::Monet => {
-                let plain = self.monet_schedule().ok_or(ReplayError::NoLoss)?;
-                Ok(Schedule::Monet(plain))
-            }
+        match self.semantics.has_stage_for_each_node() {
+            true => Ok(CheckmateSchedule::checkpoint_all(self.instance).into()),
+            false => Ok(self.monet_schedule().ok_or(ReplayError::NoLoss)?.into()),
         }
     }
 }

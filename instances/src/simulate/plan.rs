@@ -12,13 +12,9 @@ use std::collections::BTreeMap;
 /// Replays a plan statement by statement.
 ///
 /// Memory is what the allocated registers hold plus fixed memory; it is sampled at every
-/// computation, with that node's workspace. Under [`Semantics::Checkmate`] fixed memory is
-/// [`Instance::static_bytes`] throughout, every node runs its first implementation, a negative
-/// workspace counts as 0, and by-products must run as well. Under [`Semantics::Monet`] fixed memory
-/// is that of the frontier, workspaces may be negative (the operator releases memory it was charged
-/// for), and a by-product runs in its parent's mode: recomputed where the parent was recomputed, in
-/// place where the parent was. Under both a by-product runs only after a run of its parent, and a
-/// recomputation has its own cost and workspace.
+/// computation, with that node's workspace. The [`Semantics`] of the plan decide about fixed
+/// memory, implementations, negative workspaces and by-products. A by-product always runs after a run of
+/// its parent, and a recomputation has its own cost and workspace.
 ///
 /// While a node runs in place, both tensors are charged and its in-place workspace (which is
 /// negative by the size of the input where that is released) is added, as MONeT's program does
@@ -95,9 +91,9 @@ impl<'a> Machine<'a> {
             statement: 0,
             slots: BTreeMap::new(),
             bytes: 0,
-            fixed_bytes: match semantics {
-                Semantics::Checkmate => instance.static_bytes(),
-                Semantics::Monet => 0,
+            fixed_bytes: match semantics.fixed_memory_follows_frontier() {
+                true => 0,
+                false => instance.static_bytes(),
             },
             holders: vec![Vec::new(); instance.len()],
             copies: Copies::new(instance),
@@ -256,7 +252,7 @@ impl<'a> Machine<'a> {
         }
         let first = self.last_run[id.index()].replace(run).is_none();
         let is_newest = self.newest.is_none_or(|newest| newest < id);
-        if is_newest && self.semantics == Semantics::Monet {
+        if is_newest && self.semantics.fixed_memory_follows_frontier() {
             self.newest = Some(id);
             self.fixed_bytes = node.fixed_bytes;
         }
@@ -287,10 +283,7 @@ impl<'a> Machine<'a> {
         node: &'a Node,
         implementation: u16,
     ) -> Result<&'a Implementation, StepFault> {
-        let offered = match self.semantics {
-            Semantics::Checkmate => &node.implementations[..1],
-            Semantics::Monet => &node.implementations[..],
-        };
+        let offered = node.offered(self.semantics);
         offered
             .get(usize::from(implementation))
             .ok_or_else(|| StepFault::UnknownImplementation {
@@ -317,7 +310,7 @@ impl<'a> Machine<'a> {
             });
         }
         let node = self.instance.node(id);
-        let may = self.semantics == Semantics::Monet
+        let may = self.semantics.overwrites_in_place()
             && !matches!(node.kind, NodeKind::ByProduct { .. })
             && node.in_place.as_ref().is_some_and(|p| p.on == slot.node);
         if !may {
@@ -350,13 +343,13 @@ impl<'a> Machine<'a> {
         };
         match self.last_run[parent.index()] {
             Some(its) if before.is_none_or(|mine| mine.serial < its.serial) => {
-                Ok(match self.semantics {
-                    Semantics::Checkmate => own,
-                    Semantics::Monet => LatestRun {
+                Ok(match self.semantics.by_products_follow_parents() {
+                    true => LatestRun {
                         serial,
                         recomputed: its.recomputed,
                         in_place: its.in_place && node.in_place.is_some(),
                     },
+                    false => own,
                 })
             }
             _ => Err(StepFault::ParentDidNotRun {
@@ -368,17 +361,15 @@ impl<'a> Machine<'a> {
 
     /// Cost and workspace in bytes of a run.
     fn charge(&self, node: &Node, chosen: &Implementation, run: LatestRun) -> (u64, i64) {
-        if self.semantics == Semantics::Checkmate {
-            let workspace = node.run_workspace_bytes(run.recomputed);
-            return (node.run_cost(run.recomputed), workspace as i64);
-        }
         let cost = chosen.run_cost(run.recomputed);
+        let workspace = chosen.run_workspace_bytes(run.recomputed);
         match &node.in_place {
             Some(option) if run.in_place => (
                 cost.saturating_add_signed(option.cost_delta),
                 option.workspace_bytes,
             ),
-            _ => (cost, chosen.run_workspace_bytes(run.recomputed)),
+            _ if self.semantics.has_negative_workspaces() => (cost, workspace),
+            _ => (cost, workspace.max(0)),
         }
     }
 
@@ -386,7 +377,7 @@ impl<'a> Machine<'a> {
         let instance = self.instance;
         for id in instance.ids() {
             let node = instance.node(id);
-            let optional = self.semantics == Semantics::Monet
+            let optional = self.semantics.by_products_are_optional()
                 && matches!(node.kind, NodeKind::ByProduct { .. });
             if self.last_run[id.index()].is_none() && !optional {
                 return Err(ReplayError::NeverComputed {

@@ -1,6 +1,6 @@
 //! POET's memory semantics (Patil et al., ICML 2022): Checkmate's, with pages.
 
-use super::checkmate::{Beside, replay_with};
+use super::checkmate::{ExtraTerms, replay_with};
 use super::{Replay, ReplayError};
 use crate::instance::{Instance, NodeId};
 use crate::schedule::{PoetSchedule, PoetTerms};
@@ -93,7 +93,7 @@ pub fn poet(
         }
     }
     let comes = |stage: usize, i: u32| paged_in.get(stage, i as usize);
-    let beside = Beside {
+    let beside = ExtraTerms {
         comes: &comes,
         freed: &|input, reader| terms.freed_again(input, reader),
         cost,

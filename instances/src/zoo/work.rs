@@ -224,32 +224,11 @@ impl Network {
         operation: &Operation,
         style: BackwardStyle,
     ) -> BackwardPlan {
-        let out = self.value(operation.output);
-        let needed = |k: usize| self.value(operation.inputs[k]).needs_gradient;
-        let bytes = |k: usize| self.value(operation.inputs[k]).bytes as u128;
-        let (dy, count) = (out.bytes as u128, out.elements as u128);
-        // One node for one input's gradient.
-        let single = |reads_inputs: Vec<usize>, reads_output, class, per_element: u128, traffic| {
-            let node = BackwardNode {
-                suffix: ".grad",
-                gradient: Gradient::All,
-                reads_inputs,
-                reads_output,
-                feeds: vec![0],
-                parameters: false,
-                kernels: vec![kernel(class, per_element * count, traffic)],
-            };
-            match needed(0) {
-                true => BackwardPlan::of(vec![node]),
-                false => BackwardPlan::default(),
-            }
-        };
-        let pass = || BackwardPlan {
-            pass_through: (0..operation.inputs.len()).filter(|k| needed(*k)).collect(),
-            ..BackwardPlan::default()
-        };
+        let of = Gradients::of(self, operation);
+        let (dy, count) = (of.dy, of.count);
+        let bytes = |k: usize| of.bytes(k);
         match &operation.op {
-            Op::View | Op::Slice(_) | Op::Add | Op::Concat => pass(),
+            Op::View | Op::Slice(_) | Op::Add | Op::Concat => of.passed_through(),
             Op::DropoutMask | Op::PoolIndices(_) | Op::Route { .. } | Op::CrossEntropy => {
                 BackwardPlan::default()
             }
@@ -260,187 +239,65 @@ impl Network {
                 let weight = convolution_class(x, c, KernelClass::ConvolutionWeightGradient);
                 self.affine(operation, style, c.bias, [input, weight], flops)
             }
-            Op::Linear { bias } => {
-                let flops = 2 * self.linear_products(operation);
-                let class = KernelClass::MatrixProduct;
-                self.affine(operation, style, *bias, [class, class], flops)
+            Op::Linear { bias } => self.product(operation, style, *bias),
+            Op::GroupedLinear => {
+                let mut plan = self.product(operation, style, false);
+                let nodes = plan.nodes.iter_mut();
+                nodes.for_each(|node| node.reads_inputs.push(1));
+                plan
             }
-            Op::BatchNorm | Op::LayerNorm | Op::RmsNorm => {
-                // Input and gradient are read for the sums and, in a batch norm, once more for the
-                // result.
-                let passes = match operation.op {
-                    Op::BatchNorm => 5,
-                    _ => 3,
-                };
-                BackwardPlan::of(vec![BackwardNode {
-                    suffix: ".grad",
-                    gradient: Gradient::All,
-                    reads_inputs: vec![0],
-                    reads_output: false,
-                    feeds: vec![0].into_iter().filter(|k| needed(*k)).collect(),
-                    parameters: true,
-                    kernels: vec![kernel(KernelClass::Normalisation, 11 * count, passes * dy)],
-                }])
-            }
-            Op::Activation(f) => {
-                let from_output = match f {
-                    Activation::Relu | Activation::Relu6 => !style.relu_reads_input,
-                    Activation::Tanh => true,
-                    Activation::Gelu | Activation::Silu => false,
-                };
-                let reads = if from_output { vec![] } else { vec![0] };
-                let flops = 2 * activation_flops(*f);
-                single(reads, from_output, KernelClass::Elementwise, flops, 3 * dy)
-            }
-            Op::Softmax => single(vec![], true, KernelClass::Reduction, 4, 3 * dy),
-            Op::MaxPool(_) => {
-                let traffic = 2 * bytes(0) + dy;
-                single(vec![0], false, KernelClass::MaxPoolGradient, 1, traffic)
-            }
-            Op::Unpool => single(
-                vec![1],
-                false,
-                KernelClass::Gather,
-                0,
-                2 * bytes(0) + bytes(1),
-            ),
+            // Input and gradient are read for the sums and, in a batch norm, once more for the
+            // result.
+            Op::BatchNorm => of.normalisation(5),
+            Op::LayerNorm | Op::RmsNorm => of.normalisation(3),
+            Op::Activation(f) => of.activation(*f, style),
+            Op::Softmax => of.output_alone(KernelClass::Reduction, 4, 3 * dy),
+            Op::MaxPool(_) => of.single(&[0], KernelClass::MaxPoolGradient, 1, 2 * bytes(0) + dy),
+            Op::Unpool => of.single(&[1], KernelClass::Gather, 0, 2 * bytes(0) + bytes(1)),
             Op::AveragePool(_) | Op::AdaptiveAveragePool | Op::Upsample => {
-                single(vec![], false, KernelClass::Reduction, 7, bytes(0) + dy)
+                of.single(&[], KernelClass::Reduction, 7, bytes(0) + dy)
             }
-            Op::Multiply => {
-                let factor = |k: usize| BackwardNode {
-                    suffix: [".grad_0", ".grad_1"][k],
-                    gradient: Gradient::Input,
-                    reads_inputs: vec![1 - k],
-                    reads_output: false,
-                    feeds: vec![k],
-                    parameters: false,
-                    kernels: vec![kernel(KernelClass::Elementwise, count, 3 * dy)],
-                };
-                BackwardPlan::of_both(needed, factor)
-            }
-            Op::Dropout => single(
-                vec![1],
-                false,
-                KernelClass::Elementwise,
-                2,
-                2 * dy + bytes(1),
-            ),
+            Op::Multiply => of.factors(&[], KernelClass::Elementwise, [count; 2], 3 * dy),
+            Op::Dropout => of.single(&[1], KernelClass::Elementwise, 2, 2 * dy + bytes(1)),
             // The rows' gradients are scattered into a dense gradient of the table.
             Op::Embedding => {
                 let traffic = 2 * dy + self.gradient_traffic(operation);
-                self.parameters_only(vec![], kernel(KernelClass::Gather, count, traffic))
+                let kernel = kernel(KernelClass::Gather, count, traffic);
+                BackwardPlan::of_parameters(Gradient::All, vec![], kernel)
             }
-            Op::AddParameter | Op::PrependParameter => {
-                let read = match operation.op {
-                    Op::PrependParameter => dy / out.shape[1].max(1) as u128,
-                    _ => dy,
-                };
-                let traffic = read + self.gradient_traffic(operation);
-                let mut plan = self.parameters_only(
-                    pass().pass_through,
-                    kernel(KernelClass::Reduction, count, traffic),
-                );
-                plan.nodes[0].gradient = Gradient::Parameters;
-                plan
+            Op::AddParameter => of.added_parameter(dy),
+            Op::PrependParameter => {
+                let rows = self.value(operation.output).shape[1].max(1);
+                of.added_parameter(dy / rows as u128)
             }
-            Op::Rotary => single(vec![], false, KernelClass::Elementwise, 6, 2 * dy),
+            Op::Rotary => of.single(&[], KernelClass::Elementwise, 6, 2 * dy),
             Op::AttentionScores(_) | Op::AttentionContext(_) => {
                 let flops = 2 * self.attention_products(operation);
-                let factor = |k: usize| BackwardNode {
-                    suffix: [".grad_0", ".grad_1"][k],
-                    gradient: Gradient::Input,
-                    reads_inputs: vec![1 - k],
-                    reads_output: false,
-                    feeds: vec![k],
-                    parameters: false,
-                    kernels: vec![kernel(
-                        KernelClass::MatrixProduct,
-                        flops,
-                        dy + bytes(0) + bytes(1),
-                    )],
-                };
-                BackwardPlan::of_both(needed, factor)
+                let traffic = dy + bytes(0) + bytes(1);
+                of.factors(&[], KernelClass::MatrixProduct, [flops; 2], traffic)
             }
-            // Five products in place of two: the scores are made again (FlashAttention, section
-            // 3.1).
-            Op::FlashAttention(_) => {
-                let flops = 5 * self.attention_products(operation);
-                let inputs: u128 = self.inputs(operation).map(|x| x.bytes as u128).sum();
-                BackwardPlan::of(vec![BackwardNode {
-                    suffix: ".grad",
-                    gradient: Gradient::All,
-                    reads_inputs: vec![0, 1, 2],
-                    reads_output: true,
-                    feeds: (0..3).filter(|k| needed(*k)).collect(),
-                    parameters: false,
-                    kernels: vec![kernel(
-                        KernelClass::FusedAttention,
-                        flops,
-                        2 * inputs + 2 * dy,
-                    )],
-                }])
-            }
+            Op::FlashAttention(_) => of.flash_attention(),
             // Zero but at the chosen experts.
-            Op::ChosenScores => single(
-                vec![1],
-                false,
-                KernelClass::Gather,
-                0,
-                bytes(0) + 2 * dy + bytes(1),
-            ),
-            // The rows of each position are added up.
-            Op::Dispatch => single(
-                vec![1],
-                false,
-                KernelClass::Gather,
-                1,
-                dy + bytes(0) + bytes(1),
-            ),
-            Op::GroupedLinear => {
-                let flops = 2 * self.linear_products(operation);
-                let class = KernelClass::MatrixProduct;
-                let mut plan = self.affine(operation, style, false, [class, class], flops);
-                plan.nodes
-                    .iter_mut()
-                    .for_each(|node| node.reads_inputs.push(1));
-                plan
+            Op::ChosenScores => {
+                of.single(&[1], KernelClass::Gather, 0, bytes(0) + 2 * dy + bytes(1))
             }
+            // The rows of each position are added up.
+            Op::Dispatch => of.single(&[1], KernelClass::Gather, 1, dy + bytes(0) + bytes(1)),
             // A row's gradient is its position's times its weight, a weight's is the product of
             // its row and its position's gradient: each row meets the gradient of its position.
             Op::Combine => {
                 let rows = self.first(operation).elements as u128;
-                let factor = |k: usize| BackwardNode {
-                    suffix: [".grad_0", ".grad_1"][k],
-                    gradient: Gradient::Input,
-                    reads_inputs: vec![1 - k, 2],
-                    reads_output: false,
-                    feeds: vec![k],
-                    parameters: false,
-                    kernels: vec![kernel(
-                        KernelClass::Gather,
-                        [rows, 2 * rows][k],
-                        2 * bytes(0) + bytes(1) + bytes(2),
-                    )],
-                };
-                BackwardPlan::of_both(needed, factor)
+                let traffic = 2 * bytes(0) + bytes(1) + bytes(2);
+                of.factors(&[2], KernelClass::Gather, [rows, 2 * rows], traffic)
             }
         }
     }
 
-    fn parameters_only(&self, pass_through: Vec<usize>, kernel: Kernel) -> BackwardPlan {
-        BackwardPlan {
-            pass_through,
-            nodes: vec![BackwardNode {
-                suffix: ".grad",
-                gradient: Gradient::All,
-                reads_inputs: vec![],
-                reads_output: false,
-                feeds: vec![],
-                parameters: true,
-                kernels: vec![kernel],
-            }],
-        }
+    /// Backward pass of a matrix product.
+    fn product(&self, operation: &Operation, style: BackwardStyle, bias: bool) -> BackwardPlan {
+        let flops = 2 * self.linear_products(operation);
+        let class = KernelClass::MatrixProduct;
+        self.affine(operation, style, bias, [class, class], flops)
     }
 
     /// Backward pass of a convolution or linear layer: the weight's gradient reads the input, the
@@ -457,18 +314,15 @@ impl Network {
         let x = self.first(operation);
         let dy = self.value(operation.output).bytes as u128;
         let moved = x.bytes as u128 + dy;
+        let weight = kernel(
+            weight_class,
+            flops,
+            moved + self.gradient_traffic(operation),
+        );
         let mut parameters = BackwardNode {
-            suffix: ".grad_weight",
-            gradient: Gradient::Parameters,
             reads_inputs: vec![0],
-            reads_output: false,
-            feeds: vec![],
             parameters: true,
-            kernels: vec![kernel(
-                weight_class,
-                flops,
-                moved + self.gradient_traffic(operation),
-            )],
+            ..BackwardNode::new(".grad_weight", Gradient::Parameters, weight)
         };
         if bias {
             let sums = self.value(operation.output).elements as u128;
@@ -489,13 +343,8 @@ impl Network {
         }
         if style.split {
             let input = BackwardNode {
-                suffix: ".grad_input",
-                gradient: Gradient::Input,
-                reads_inputs: vec![],
-                reads_output: false,
                 feeds: vec![0],
-                parameters: false,
-                kernels: vec![input],
+                ..BackwardNode::new(".grad_input", Gradient::Input, input)
             };
             return BackwardPlan::of(vec![parameters, input]);
         }
@@ -507,11 +356,187 @@ impl Network {
     }
 }
 
-impl BackwardPlan {
-    /// A node for each of two inputs whose gradient is needed.
-    fn of_both(needed: impl Fn(usize) -> bool, node: impl Fn(usize) -> BackwardNode) -> Self {
-        let inputs = [0, 1].into_iter().filter(|k| needed(*k));
+/// The gradients of one operator's inputs and parameters.
+struct Gradients<'a> {
+    network: &'a Network,
+    operation: &'a Operation,
+    /// Bytes of the output's gradient.
+    dy: u128,
+    /// Elements of the output.
+    count: u128,
+}
+
+impl<'a> Gradients<'a> {
+    fn of(network: &'a Network, operation: &'a Operation) -> Self {
+        let out = network.value(operation.output);
+        Gradients {
+            network,
+            operation,
+            dy: out.bytes as u128,
+            count: out.elements as u128,
+        }
+    }
+
+    fn input(&self, k: usize) -> &TensorLayout {
+        self.network.value(self.operation.inputs[k])
+    }
+
+    fn bytes(&self, k: usize) -> u128 {
+        self.input(k).bytes as u128
+    }
+
+    /// Inputs whose gradients are needed.
+    fn needed(&self) -> Vec<usize> {
+        let inputs = 0..self.operation.inputs.len();
+        inputs.filter(|k| self.input(*k).needs_gradient).collect()
+    }
+
+    /// The output's gradient is that of every input, or holds it.
+    fn passed_through(&self) -> BackwardPlan {
+        BackwardPlan {
+            pass_through: self.needed(),
+            ..BackwardPlan::default()
+        }
+    }
+
+    /// One node for the gradient of the first input.
+    fn first_input(&self, node: BackwardNode) -> BackwardPlan {
+        match self.input(0).needs_gradient {
+            true => BackwardPlan::of(vec![BackwardNode {
+                feeds: vec![0],
+                ..node
+            }]),
+            false => BackwardPlan::default(),
+        }
+    }
+
+    /// One node for the gradient of the first input, which reads some inputs.
+    fn single(
+        &self,
+        reads: &[usize],
+        class: KernelClass,
+        flops_per_element: u128,
+        traffic: u128,
+    ) -> BackwardPlan {
+        let kernel = kernel(class, flops_per_element * self.count, traffic);
+        self.first_input(BackwardNode {
+            reads_inputs: reads.to_vec(),
+            ..BackwardNode::new(".grad", Gradient::All, kernel)
+        })
+    }
+
+    /// One node for the gradient of the first input, which reads the output.
+    fn output_alone(
+        &self,
+        class: KernelClass,
+        flops_per_element: u128,
+        traffic: u128,
+    ) -> BackwardPlan {
+        let kernel = kernel(class, flops_per_element * self.count, traffic);
+        self.first_input(BackwardNode {
+            reads_output: true,
+            ..BackwardNode::new(".grad", Gradient::All, kernel)
+        })
+    }
+
+    /// A node for each of the first two inputs that needs a gradient: it reads the other one and
+    /// `also`.
+    fn factors(
+        &self,
+        also: &[usize],
+        class: KernelClass,
+        flops: [u128; 2],
+        traffic: u128,
+    ) -> BackwardPlan {
+        let node = |k: usize| {
+            let kernel = kernel(class, flops[k], traffic);
+            BackwardNode {
+                reads_inputs: [&[1 - k], also].concat(),
+                feeds: vec![k],
+                ..BackwardNode::new([".grad_0", ".grad_1"][k], Gradient::Input, kernel)
+            }
+        };
+        let inputs = self.needed().into_iter().filter(|k| *k < 2);
         BackwardPlan::of(inputs.map(node).collect())
+    }
+
+    /// One node for input and parameters; `passes` count how often a tensor is read or written.
+    fn normalisation(&self, passes: u128) -> BackwardPlan {
+        let traffic = passes * self.dy;
+        let kernel = kernel(KernelClass::Normalisation, 11 * self.count, traffic);
+        let mut needed = self.needed();
+        needed.retain(|k| *k == 0);
+        BackwardPlan::of(vec![BackwardNode {
+            reads_inputs: vec![0],
+            feeds: needed,
+            parameters: true,
+            ..BackwardNode::new(".grad", Gradient::All, kernel)
+        }])
+    }
+
+    fn activation(&self, function: Activation, style: BackwardStyle) -> BackwardPlan {
+        let reads_output = match function {
+            Activation::Relu | Activation::Relu6 => !style.relu_reads_input,
+            Activation::Tanh => true,
+            Activation::Gelu | Activation::Silu => false,
+        };
+        let (flops, traffic) = (2 * activation_flops(function), 3 * self.dy);
+        match reads_output {
+            true => self.output_alone(KernelClass::Elementwise, flops, traffic),
+            false => self.single(&[0], KernelClass::Elementwise, flops, traffic),
+        }
+    }
+
+    /// A parameter that is added or prepended: its gradient reads some bytes of the output's.
+    fn added_parameter(&self, read: u128) -> BackwardPlan {
+        let traffic = read + self.network.gradient_traffic(self.operation);
+        let kernel = kernel(KernelClass::Reduction, self.count, traffic);
+        BackwardPlan::of_parameters(Gradient::Parameters, self.needed(), kernel)
+    }
+
+    /// Five products in place of two: the scores are made again (FlashAttention, section 3.1).
+    fn flash_attention(&self) -> BackwardPlan {
+        let flops = 5 * self.network.attention_products(self.operation);
+        let inputs = self.network.inputs(self.operation);
+        let inputs: u128 = inputs.map(|x| x.bytes as u128).sum();
+        let traffic = 2 * inputs + 2 * self.dy;
+        let kernel = kernel(KernelClass::FusedAttention, flops, traffic);
+        let mut needed = self.needed();
+        needed.retain(|k| *k < 3);
+        BackwardPlan::of(vec![BackwardNode {
+            reads_inputs: vec![0, 1, 2],
+            reads_output: true,
+            feeds: needed,
+            ..BackwardNode::new(".grad", Gradient::All, kernel)
+        }])
+    }
+}
+
+impl BackwardNode {
+    /// A node of one kernel that reads and makes nothing yet.
+    fn new(suffix: &'static str, gradient: Gradient, kernel: Kernel) -> Self {
+        BackwardNode {
+            suffix,
+            gradient,
+            reads_inputs: Vec::new(),
+            reads_output: false,
+            feeds: Vec::new(),
+            parameters: false,
+            kernels: vec![kernel],
+        }
+    }
+}
+
+impl BackwardPlan {
+    /// One node for the parameters, beside inputs whose gradient is the output's.
+    fn of_parameters(gradient: Gradient, pass_through: Vec<usize>, kernel: Kernel) -> Self {
+        BackwardPlan {
+            pass_through,
+            nodes: vec![BackwardNode {
+                parameters: true,
+                ..BackwardNode::new(".grad", gradient, kernel)
+            }],
+        }
     }
 
     fn of(nodes: Vec<BackwardNode>) -> Self {

@@ -1,7 +1,7 @@
 //! The rule by which a program goes to the barrier method unasked.
 
 use super::normal::NormalEquations;
-use super::program::Program;
+use super::program::BarrierProgram;
 use super::settings::BarrierTuning;
 use crate::model::Model;
 
@@ -38,7 +38,7 @@ pub(crate) fn pays(model: &Model) -> bool {
     if squares.sum::<u64>() > PRODUCTS_LIMIT {
         return false;
     }
-    let program = Program::new(model, false);
+    let program = BarrierProgram::new(model, false);
     let Some(normal) = NormalEquations::new(&program, &BarrierTuning::default()) else {
         return false;
     };

@@ -1,6 +1,6 @@
 //! Iterates of the method, and what they miss of optimality.
 
-use super::program::{Program, largest};
+use super::program::{BarrierProgram, largest};
 
 /// Primal and dual point. A side of a column that is not bounded has distance infinity and
 /// multiplier zero.
@@ -53,7 +53,7 @@ impl Iterate {
     }
 
     /// Number of products of distance and multiplier.
-    pub fn num_products(p: &Program) -> usize {
+    pub fn num_products(p: &BarrierProgram) -> usize {
         let finite = |v: &[f64]| v.iter().filter(|b| b.is_finite()).count();
         finite(&p.lower) + finite(&p.upper)
     }
@@ -87,7 +87,7 @@ impl Iterate {
 
 impl Residuals {
     /// Computes everything afresh.
-    pub fn compute(&mut self, p: &Program, at: &Iterate) {
+    pub fn compute(&mut self, p: &BarrierProgram, at: &Iterate) {
         let (m, n) = (p.num_rows(), p.num_cols());
         self.rows.resize(m, 0.0);
         p.times(&at.x, &mut self.rows);

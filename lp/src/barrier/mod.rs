@@ -29,8 +29,8 @@ use crate::model::{Model, ModelError};
 use crate::outcome::{FarkasRay, LimitKind};
 use crate::settings::Limits;
 pub(crate) use choice::pays;
-use program::Program;
-use run::Run;
+use program::BarrierProgram;
+use run::BarrierRun;
 pub use settings::{BarrierSettings, BarrierTuning};
 use std::sync::Arc;
 
@@ -191,8 +191,8 @@ impl Barrier {
         if let Some(ray) = FarkasRay::of_crossed(&self.model) {
             return BarrierEnd::Infeasible(ray);
         }
-        let program = Program::new(&self.model, self.settings.scaling);
-        let mut run = Run::new(&self.model, &program, &self.settings, &self.limits);
+        let program = BarrierProgram::new(&self.model, self.settings.scaling);
+        let mut run = BarrierRun::new(&self.model, &program, &self.settings, &self.limits);
         let end = run.solve(start);
         self.iterations += run.iterations;
         self.ticks += run.ticks();

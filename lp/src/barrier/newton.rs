@@ -2,7 +2,7 @@
 
 use super::iterate::{Iterate, Residuals};
 use super::normal::NormalEquations;
-use super::program::Program;
+use super::program::BarrierProgram;
 use super::settings::BarrierTuning;
 
 /// Largest element of `D`: that of a free column or of one far from its bounds late in the method.
@@ -25,7 +25,7 @@ pub(super) struct Targets {
 }
 
 impl Newton {
-    pub fn new(p: &Program, tuning: &BarrierTuning) -> Option<Newton> {
+    pub fn new(p: &BarrierProgram, tuning: &BarrierTuning) -> Option<Newton> {
         Some(Newton {
             normal: NormalEquations::new(p, tuning)?,
             d: vec![0.0; p.num_cols()],
@@ -35,7 +35,7 @@ impl Newton {
     }
 
     /// Factorises with `D = 1`, for the starting point.
-    pub fn factorise_unit(&mut self, p: &Program, tuning: &BarrierTuning) -> bool {
+    pub fn factorise_unit(&mut self, p: &BarrierProgram, tuning: &BarrierTuning) -> bool {
         self.d.fill(1.0);
         self.normal.factorise(p, &self.d, tuning.least_pivot)
     }
@@ -46,7 +46,7 @@ impl Newton {
     /// drift.)
     pub fn factorise(
         &mut self,
-        p: &Program,
+        p: &BarrierProgram,
         at: &Iterate,
         mu: f64,
         tuning: &BarrierTuning,
@@ -63,14 +63,20 @@ impl Newton {
     }
 
     /// Solves `A A^T y = rhs` of the factorised matrix.
-    pub fn solve_rows(&mut self, p: &Program, rhs: &[f64], y: &mut [f64], tuning: &BarrierTuning) {
+    pub fn solve_rows(
+        &mut self,
+        p: &BarrierProgram,
+        rhs: &[f64],
+        y: &mut [f64],
+        tuning: &BarrierTuning,
+    ) {
         self.normal.solve(p, rhs, y, tuning);
     }
 
     /// Direction that removes `r`, where it is given, and reaches the targets.
     pub fn direction(
         &mut self,
-        p: &Program,
+        p: &BarrierProgram,
         at: &Iterate,
         r: Option<&Residuals>,
         targets: &Targets,

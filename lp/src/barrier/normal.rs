@@ -6,7 +6,7 @@
 //! modified Schur complement method for handling dense columns*, needs more pivots for less).
 
 use super::cholesky::Cholesky;
-use super::program::{Program, largest};
+use super::program::{BarrierProgram, largest};
 use super::settings::BarrierTuning;
 
 /// Normal equations of a program, to be factorised for many diagonals.
@@ -35,7 +35,7 @@ pub(super) struct NormalEquations {
 
 impl NormalEquations {
     /// Analyses the pattern. `None` if memory does not suffice.
-    pub fn new(p: &Program, tuning: &BarrierTuning) -> Option<NormalEquations> {
+    pub fn new(p: &BarrierProgram, tuning: &BarrierTuning) -> Option<NormalEquations> {
         let (m, n) = (p.num_rows(), p.num_cols());
         let limit = tuning
             .dense_entries
@@ -104,7 +104,7 @@ impl NormalEquations {
     }
 
     /// Factorises for a diagonal. Returns whether it worked.
-    pub fn factorise(&mut self, p: &Program, d: &[f64], least_pivot: f64) -> bool {
+    pub fn factorise(&mut self, p: &BarrierProgram, d: &[f64], least_pivot: f64) -> bool {
         self.d.clear();
         self.d.extend_from_slice(d);
         self.assemble(p);
@@ -112,7 +112,7 @@ impl NormalEquations {
         self.sparse.factorise(&mut self.values, least_pivot) && self.factorise_dense(p)
     }
 
-    fn assemble(&mut self, p: &Program) {
+    fn assemble(&mut self, p: &BarrierProgram) {
         let (start, index) = self.sparse.pattern();
         self.next.fill(0);
         for i in 0..p.num_rows() {
@@ -136,7 +136,7 @@ impl NormalEquations {
         }
     }
 
-    fn factorise_dense(&mut self, p: &Program) -> bool {
+    fn factorise_dense(&mut self, p: &BarrierProgram) -> bool {
         let k = self.dense.len();
         for (s, &j) in self.dense.iter().enumerate() {
             let root = self.d[j as usize].sqrt();
@@ -170,7 +170,7 @@ impl NormalEquations {
     }
 
     /// Applies the preconditioner in place.
-    fn precondition(&mut self, p: &Program, x: &mut [f64]) {
+    fn precondition(&mut self, p: &BarrierProgram, x: &mut [f64]) {
         self.sparse.solve(x);
         self.ticks += 2 * self.sparse.entries() as u64;
         let k = self.dense.len();
@@ -200,7 +200,7 @@ impl NormalEquations {
     }
 
     /// `out = A D A^T x`.
-    fn multiply(&mut self, p: &Program, x: &[f64], out: &mut [f64]) {
+    fn multiply(&mut self, p: &BarrierProgram, x: &[f64], out: &mut [f64]) {
         for j in 0..p.num_cols() {
             self.by_col[j] = self.d[j] * p.transposed(j, x);
         }
@@ -209,7 +209,13 @@ impl NormalEquations {
     }
 
     /// Solves for `rhs`; the answer is written to `y`.
-    pub fn solve(&mut self, p: &Program, rhs: &[f64], y: &mut [f64], tuning: &BarrierTuning) {
+    pub fn solve(
+        &mut self,
+        p: &BarrierProgram,
+        rhs: &[f64],
+        y: &mut [f64],
+        tuning: &BarrierTuning,
+    ) {
         let size = largest(rhs);
         y.copy_from_slice(rhs);
         if size == 0.0 {

@@ -9,7 +9,7 @@ use crate::model::Model;
 use crate::scaling::Scaling;
 
 /// Scaled program in standard form, and its place in the model.
-pub(super) struct Program {
+pub(super) struct BarrierProgram {
     /// Matrix by columns, row indices ascending, and by rows.
     pub a: Compressed,
     pub at: Compressed,
@@ -30,8 +30,8 @@ pub(super) struct Program {
     pub sign: f64,
 }
 
-impl Program {
-    pub fn new(model: &Model, scaling: bool) -> Program {
+impl BarrierProgram {
+    pub fn new(model: &Model, scaling: bool) -> BarrierProgram {
         let (m, n) = (model.num_rows(), model.num_cols());
         let sign = model.sense.sign();
         let scaling = if scaling {
@@ -48,7 +48,7 @@ impl Program {
                 rows.push(i as u32);
             }
         }
-        let mut p = Program {
+        let mut p = BarrierProgram {
             a: Compressed::default(),
             at: Compressed::default(),
             b: vec![0.0; rows.len()],

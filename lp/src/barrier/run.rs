@@ -2,11 +2,11 @@
 
 use super::iterate::{Iterate, Residuals};
 use super::newton::Newton;
-use super::program::Program;
+use super::program::BarrierProgram;
 use super::report::report;
 use super::settings::BarrierSettings;
 use super::start;
-use super::step::Step;
+use super::step::BarrierStep;
 use super::{BarrierEnd, BarrierPoint};
 use crate::certificate::oriented;
 use crate::model::Model;
@@ -21,9 +21,9 @@ const SHORTEST_STEP: f64 = 1e-5;
 /// Iterations between two searches for a proof that no point is feasible.
 const PROOF_PAUSE: u64 = 5;
 
-pub(super) struct Run<'a> {
+pub(super) struct BarrierRun<'a> {
     model: &'a Model,
-    p: &'a Program,
+    p: &'a BarrierProgram,
     settings: &'a BarrierSettings,
     limits: &'a Limits,
     at: Iterate,
@@ -33,14 +33,14 @@ pub(super) struct Run<'a> {
     base_ticks: u64,
 }
 
-impl<'a> Run<'a> {
+impl<'a> BarrierRun<'a> {
     pub fn new(
         model: &'a Model,
-        p: &'a Program,
+        p: &'a BarrierProgram,
         settings: &'a BarrierSettings,
         limits: &'a Limits,
-    ) -> Run<'a> {
-        Run {
+    ) -> BarrierRun<'a> {
+        BarrierRun {
             model,
             p,
             settings,
@@ -94,7 +94,7 @@ impl<'a> Run<'a> {
 
     fn iterate(&mut self) -> BarrierEnd {
         let (p, tuning) = (self.p, &self.settings.tuning);
-        let mut step = Step::new(p);
+        let mut step = BarrierStep::new(p);
         let mut best: Option<(f64, Iterate, Residuals)> = None;
         let mut best_at = 0;
         loop {

@@ -2,7 +2,7 @@
 
 use super::iterate::Iterate;
 use super::newton::Newton;
-use super::program::Program;
+use super::program::BarrierProgram;
 use super::settings::BarrierTuning;
 
 /// Least distance of a warm start to its bounds, and least multiplier, in the scaled program, as a
@@ -15,7 +15,11 @@ fn nearest_zero(l: f64, u: f64) -> f64 {
 
 /// Point of least squares, shifted until distances and multipliers are positive and balanced
 /// (Mehrotra 1992, section 7, for bounds on both sides). `None` if the factorisation failed.
-pub(super) fn cold(p: &Program, newton: &mut Newton, tuning: &BarrierTuning) -> Option<Iterate> {
+pub(super) fn cold(
+    p: &BarrierProgram,
+    newton: &mut Newton,
+    tuning: &BarrierTuning,
+) -> Option<Iterate> {
     let (m, n) = (p.num_rows(), p.num_cols());
     if !newton.factorise_unit(p, tuning) {
         return None;
@@ -43,7 +47,7 @@ pub(super) fn cold(p: &Program, newton: &mut Newton, tuning: &BarrierTuning) -> 
     Some(shifted(p, x, y, &z))
 }
 
-fn shifted(p: &Program, x: Vec<f64>, y: Vec<f64>, z: &[f64]) -> Iterate {
+fn shifted(p: &BarrierProgram, x: Vec<f64>, y: Vec<f64>, z: &[f64]) -> Iterate {
     let n = p.num_cols();
     let mut at = Iterate::without_bounds(x, y);
     let (mut least_x, mut least_z) = (0.0f64, 0.0f64);
@@ -99,7 +103,7 @@ fn shifted(p: &Program, x: Vec<f64>, y: Vec<f64>, z: &[f64]) -> Iterate {
 
 /// A given point with distances and multipliers moved up to what makes their products about `mu`;
 /// what that breaks is left to the residuals.
-pub(super) fn warm(p: &Program, x: Vec<f64>, y: Vec<f64>, mu: f64) -> Iterate {
+pub(super) fn warm(p: &BarrierProgram, x: Vec<f64>, y: Vec<f64>, mu: f64) -> Iterate {
     let n = p.num_cols();
     let z: Vec<f64> = (0..n).map(|j| p.cost[j] - p.transposed(j, &y)).collect();
     let mut at = Iterate::without_bounds(x, y);

@@ -6,7 +6,7 @@
 
 use super::iterate::{Iterate, Residuals};
 use super::newton::{Newton, Targets};
-use super::program::Program;
+use super::program::BarrierProgram;
 use super::settings::BarrierTuning;
 
 /// Products of a trial point are brought within these multiples of the target.
@@ -18,7 +18,7 @@ const GROWTH_SHARE: f64 = 0.1;
 const LARGEST_STEP: f64 = 1.0 - 1e-9;
 
 /// Directions and targets of an iteration.
-pub(super) struct Step {
+pub(super) struct BarrierStep {
     affine: Iterate,
     pub direction: Iterate,
     trial: Iterate,
@@ -82,8 +82,8 @@ fn lengths(at: &Iterate, d: &Iterate, products: usize, tuning: &BarrierTuning) -
     (steps.0.min(LARGEST_STEP), steps.1.min(LARGEST_STEP))
 }
 
-impl Step {
-    pub fn new(p: &Program) -> Step {
+impl BarrierStep {
+    pub fn new(p: &BarrierProgram) -> BarrierStep {
         let (m, n) = (p.num_rows(), p.num_cols());
         let empty = Iterate {
             x: vec![0.0; n],
@@ -93,7 +93,7 @@ impl Step {
             zl: vec![0.0; n],
             zu: vec![0.0; n],
         };
-        Step {
+        BarrierStep {
             affine: empty.clone(),
             direction: empty.clone(),
             trial: empty,
@@ -107,7 +107,7 @@ impl Step {
     /// Computes the direction at a factorised iterate and takes the step. Returns its lengths.
     pub fn take(
         &mut self,
-        p: &Program,
+        p: &BarrierProgram,
         newton: &mut Newton,
         at: &mut Iterate,
         r: &Residuals,
@@ -148,7 +148,7 @@ impl Step {
     /// Adds a centrality corrector if it lengthens the steps.
     fn correct(
         &mut self,
-        p: &Program,
+        p: &BarrierProgram,
         newton: &mut Newton,
         at: &Iterate,
         mu: f64,

@@ -8,41 +8,15 @@ use crate::compressed::Compressed;
 impl Factor {
     /// Peels off columns, then rows, with a single active entry, as long as there are any.
     pub(super) fn singletons(&mut self, a: &Compressed, w: &mut Workspace, ticks: &mut u64) {
-        let m = self.m;
-        let ncols = w.vars.len();
-        // Active rows with their columns.
-        refill(&mut w.row_start, m + 1, 0);
-        refill(&mut w.col_count, ncols, 0);
-        for (k, &v) in w.vars.iter().enumerate() {
-            for &i in a.vector(v as usize).0 {
-                if w.row_var[i as usize] == NONE {
-                    w.row_start[i as usize + 1] += 1;
-                    w.col_count[k] += 1;
-                }
-            }
-        }
-        refill(&mut w.row_count, m, 0);
-        for i in 0..m {
-            w.row_count[i] = w.row_start[i + 1] as u32;
-            w.row_start[i + 1] += w.row_start[i];
-        }
-        refill(&mut w.row_cols, w.row_start[m], 0);
-        *ticks += 3 * w.row_start[m] as u64;
-        // Fill backwards from the ends, so that row_start ends up at the beginnings.
-        w.counts.clear();
-        w.counts.extend(w.row_count.iter());
-        for (k, &v) in w.vars.iter().enumerate().rev() {
-            for &i in a.vector(v as usize).0 {
-                let i = i as usize;
-                if w.row_var[i] == NONE {
-                    w.counts[i] -= 1;
-                    w.row_cols[w.row_start[i] + w.counts[i] as usize] = k as u32;
-                }
-            }
-        }
+        count_active(a, w, self.m, ticks);
+        self.singleton_columns(a, w);
+        self.singleton_rows(a, w);
+    }
+
+    fn singleton_columns(&mut self, a: &Compressed, w: &mut Workspace) {
         w.queue.clear();
         w.queue
-            .extend((0..ncols as u32).filter(|&k| w.col_count[k as usize] == 1));
+            .extend((0..w.vars.len() as u32).filter(|&k| w.col_count[k as usize] == 1));
         while let Some(k) = w.queue.pop() {
             let k = k as usize;
             if w.col_count[k] != 1 {
@@ -70,7 +44,10 @@ impl Factor {
                 }
             }
         }
-        // Rows.
+    }
+
+    fn singleton_rows(&mut self, a: &Compressed, w: &mut Workspace) {
+        let m = self.m;
         for i in 0..m {
             if w.row_var[i] == NONE {
                 w.row_count[i] = w.row_cols[w.row_start[i]..w.row_start[i + 1]]
@@ -200,6 +177,40 @@ impl Factor {
                 let i = kernel.col_index[pos] as usize;
                 kernel.row_index[kernel.row_begin[i] + kernel.row_len[i] as usize] = k as u32;
                 kernel.row_len[i] += 1;
+            }
+        }
+    }
+}
+
+/// Lists the active rows with their columns, and counts the active entries of both.
+fn count_active(a: &Compressed, w: &mut Workspace, m: usize, ticks: &mut u64) {
+    let ncols = w.vars.len();
+    refill(&mut w.row_start, m + 1, 0);
+    refill(&mut w.col_count, ncols, 0);
+    for (k, &v) in w.vars.iter().enumerate() {
+        for &i in a.vector(v as usize).0 {
+            if w.row_var[i as usize] == NONE {
+                w.row_start[i as usize + 1] += 1;
+                w.col_count[k] += 1;
+            }
+        }
+    }
+    refill(&mut w.row_count, m, 0);
+    for i in 0..m {
+        w.row_count[i] = w.row_start[i + 1] as u32;
+        w.row_start[i + 1] += w.row_start[i];
+    }
+    refill(&mut w.row_cols, w.row_start[m], 0);
+    *ticks += 3 * w.row_start[m] as u64;
+    // Fill backwards from the ends, so that row_start ends up at the beginnings.
+    w.counts.clear();
+    w.counts.extend(w.row_count.iter());
+    for (k, &v) in w.vars.iter().enumerate().rev() {
+        for &i in a.vector(v as usize).0 {
+            let i = i as usize;
+            if w.row_var[i] == NONE {
+                w.counts[i] -= 1;
+                w.row_cols[w.row_start[i] + w.counts[i] as usize] = k as u32;
             }
         }
     }

@@ -12,7 +12,7 @@ const EQUILIBRATION_PASSES: usize = 4;
 
 /// Places `first..end` in the order of the rows in which a column has a coefficient.
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct RowRange {
     first: u32,
     end: u32,
     value: f64,
@@ -22,7 +22,7 @@ struct Run {
 pub(super) struct Scaled {
     /// Runs of column `j` are `start[j]..start[j + 1]`.
     start: Vec<u32>,
-    runs: Vec<Run>,
+    runs: Vec<RowRange>,
     pub cost: Vec<f64>,
     pub lower: Vec<f64>,
     pub upper: Vec<f64>,
@@ -55,7 +55,7 @@ impl Scaled {
             own.extend(model.col_entries(j).map(|(i, v)| (place[i], v)));
             own.sort_unstable_by_key(|e| e.0);
             let follows = |a: &(u32, f64), b: &(u32, f64)| a.0 + 1 == b.0 && a.1 == b.1;
-            runs.extend(own.chunk_by(follows).map(|run| Run {
+            runs.extend(own.chunk_by(follows).map(|run| RowRange {
                 first: run[0].0,
                 end: run[0].0 + run.len() as u32,
                 value: run[0].1,
@@ -123,12 +123,12 @@ impl Scaled {
     /// `A^T y` of one column, from sums of duals.
     #[inline]
     pub fn transposed(&self, j: usize, sums: &[f64]) -> f64 {
-        let of = |run: &Run| run.value * (sums[run.end as usize] - sums[run.first as usize]);
+        let of = |run: &RowRange| run.value * (sums[run.end as usize] - sums[run.first as usize]);
         self.of(j).iter().map(of).sum::<f64>() * self.col[j]
     }
 
     #[inline]
-    fn of(&self, j: usize) -> &[Run] {
+    fn of(&self, j: usize) -> &[RowRange] {
         &self.runs[self.start[j] as usize..self.start[j + 1] as usize]
     }
 }

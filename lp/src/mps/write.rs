@@ -72,7 +72,6 @@ fn render(model: &Model, specials: &Specials, out: &mut String) -> std::fmt::Res
         .map(|k| format!("obj{k}"))
         .find(|n| !rows.contains(n))
         .unwrap_or_default();
-    // Sides that cross make no range: a second row has the upper one.
     let fresh = |name: &String| {
         (0..)
             .map(|k| format!("{name}_upper{k}"))
@@ -82,99 +81,162 @@ fn render(model: &Model, specials: &Specials, out: &mut String) -> std::fmt::Res
         .filter(|&i| model.row_lower[i] > model.row_upper[i])
         .filter_map(|i| Some((i, fresh(&rows[i])?)))
         .collect();
-    // Without FREE CBC takes a line for one in fixed format where its spaces happen to stand in the
-    // right columns. Behind no name it would be the name.
-    let format = if model.name.is_empty() { "" } else { " FREE" };
-    writeln!(out, "NAME {}{format}", model.name)?;
-    if model.sense == Sense::Maximise {
-        writeln!(out, "OBJSENSE\n    MAX")?;
+    let sections = Sections {
+        model,
+        specials,
+        cols,
+        rows,
+        objective,
+        second,
+    };
+    sections.head(out)?;
+    sections.rows(out)?;
+    sections.columns(out)?;
+    sections.sides(out)?;
+    sections.bounds(out)?;
+    sections.indicators(out)?;
+    sections.ordered_sets(out)?;
+    writeln!(out, "ENDATA")
+}
+
+/// The sections of a file.
+struct Sections<'a> {
+    model: &'a Model,
+    specials: &'a Specials,
+    /// Names of columns and rows.
+    cols: Vec<String>,
+    rows: Vec<String>,
+    /// Name of the objective.
+    objective: String,
+    /// Second rows with the upper sides of rows whose sides cross: these make no range.
+    second: BTreeMap<usize, String>,
+}
+
+impl Sections<'_> {
+    fn row_sides(&self, i: usize) -> (f64, f64) {
+        (self.model.row_lower[i], self.model.row_upper[i])
     }
-    writeln!(out, "ROWS\n N {objective}")?;
-    for (i, name) in rows.iter().enumerate() {
-        let (l, u) = (model.row_lower[i], model.row_upper[i]);
-        let kind = match (l == f64::NEG_INFINITY, u == f64::INFINITY) {
-            _ if l == u => 'E',
-            (true, _) => 'L',
-            (false, _) => 'G',
-        };
-        writeln!(out, " {kind} {name}")?;
-    }
-    for name in second.values() {
-        writeln!(out, " L {name}")?;
-    }
-    writeln!(out, "COLUMNS")?;
-    let mut in_integers = false;
-    for (j, name) in cols.iter().enumerate() {
-        if model.integer[j] != in_integers {
-            in_integers = model.integer[j];
-            writeln!(
-                out,
-                " M{j} 'MARKER' '{}'",
-                if in_integers { "INTORG" } else { "INTEND" }
-            )?;
+
+    fn head(&self, out: &mut String) -> std::fmt::Result {
+        let name = &self.model.name;
+        // Without FREE CBC takes a line for one in fixed format where its spaces happen to stand in
+        // the right columns. Behind no name it would be the name.
+        let format = if name.is_empty() { "" } else { " FREE" };
+        writeln!(out, "NAME {name}{format}")?;
+        match self.model.sense {
+            Sense::Maximise => writeln!(out, "OBJSENSE\n    MAX"),
+            Sense::Minimise => Ok(()),
         }
-        let cost = model.cost[j];
-        if cost != 0.0 || model.col_slices(j).0.is_empty() {
-            writeln!(out, " {name} {objective} {cost:e}")?;
+    }
+
+    fn rows(&self, out: &mut String) -> std::fmt::Result {
+        writeln!(out, "ROWS\n N {}", self.objective)?;
+        for (i, name) in self.rows.iter().enumerate() {
+            let (l, u) = self.row_sides(i);
+            let kind = match (l == f64::NEG_INFINITY, u == f64::INFINITY) {
+                _ if l == u => 'E',
+                (true, _) => 'L',
+                (false, _) => 'G',
+            };
+            writeln!(out, " {kind} {name}")?;
         }
-        for (i, v) in model.col_entries(j) {
-            writeln!(out, " {name} {} {v:e}", rows[i])?;
-            if let Some(row) = second.get(&i) {
-                writeln!(out, " {name} {row} {v:e}")?;
+        for name in self.second.values() {
+            writeln!(out, " L {name}")?;
+        }
+        Ok(())
+    }
+
+    fn columns(&self, out: &mut String) -> std::fmt::Result {
+        let (model, objective) = (self.model, &self.objective);
+        writeln!(out, "COLUMNS")?;
+        let mut in_integers = false;
+        for (j, name) in self.cols.iter().enumerate() {
+            if model.integer[j] != in_integers {
+                in_integers = model.integer[j];
+                let marker = if in_integers { "INTORG" } else { "INTEND" };
+                writeln!(out, " M{j} 'MARKER' '{marker}'")?;
+            }
+            let cost = model.cost[j];
+            if cost != 0.0 || model.col_slices(j).0.is_empty() {
+                writeln!(out, " {name} {objective} {cost:e}")?;
+            }
+            for (i, v) in model.col_entries(j) {
+                writeln!(out, " {name} {} {v:e}", self.rows[i])?;
+                if let Some(row) = self.second.get(&i) {
+                    writeln!(out, " {name} {row} {v:e}")?;
+                }
             }
         }
-    }
-    if in_integers {
-        writeln!(out, " M 'MARKER' 'INTEND'")?;
-    }
-    writeln!(out, "RHS")?;
-    if model.offset != 0.0 {
-        writeln!(out, " RHS {objective} {:e}", -model.offset)?;
-    }
-    for (i, name) in rows.iter().enumerate() {
-        let (l, u) = (model.row_lower[i], model.row_upper[i]);
-        let rhs = if l == f64::NEG_INFINITY { u } else { l };
-        if rhs == f64::INFINITY {
-            // A free row has no right-hand side; as an L row, infinity says so.
-            writeln!(out, " RHS {name} 1e30")?;
-        } else if rhs != 0.0 {
-            writeln!(out, " RHS {name} {rhs:e}")?;
+        match in_integers {
+            true => writeln!(out, " M 'MARKER' 'INTEND'"),
+            false => Ok(()),
         }
     }
-    for (&i, row) in &second {
-        writeln!(out, " RHS {row} {:e}", model.row_upper[i])?;
-    }
-    writeln!(out, "RANGES")?;
-    for (i, name) in rows.iter().enumerate() {
-        let (l, u) = (model.row_lower[i], model.row_upper[i]);
-        if l.is_finite() && u.is_finite() && l < u {
-            writeln!(out, " RNG {name} {:e}", u - l)?;
+
+    /// Right-hand sides and ranges.
+    fn sides(&self, out: &mut String) -> std::fmt::Result {
+        writeln!(out, "RHS")?;
+        if self.model.offset != 0.0 {
+            writeln!(out, " RHS {} {:e}", self.objective, -self.model.offset)?;
         }
+        for (i, name) in self.rows.iter().enumerate() {
+            let (l, u) = self.row_sides(i);
+            let rhs = if l == f64::NEG_INFINITY { u } else { l };
+            if rhs == f64::INFINITY {
+                // A free row has no right-hand side; as an L row, infinity says so.
+                writeln!(out, " RHS {name} 1e30")?;
+            } else if rhs != 0.0 {
+                writeln!(out, " RHS {name} {rhs:e}")?;
+            }
+        }
+        for (&i, row) in &self.second {
+            writeln!(out, " RHS {row} {:e}", self.model.row_upper[i])?;
+        }
+        writeln!(out, "RANGES")?;
+        for (i, name) in self.rows.iter().enumerate() {
+            let (l, u) = self.row_sides(i);
+            if l.is_finite() && u.is_finite() && l < u {
+                writeln!(out, " RNG {name} {:e}", u - l)?;
+            }
+        }
+        Ok(())
     }
-    let mut is_semi = vec![false; cols.len()];
-    for col in &specials.semicontinuous {
-        is_semi[col.index()] = true;
+
+    fn bounds(&self, out: &mut String) -> std::fmt::Result {
+        let mut is_semi = vec![false; self.cols.len()];
+        for col in &self.specials.semicontinuous {
+            is_semi[col.index()] = true;
+        }
+        writeln!(out, "BOUNDS")?;
+        for (j, is_semi) in is_semi.into_iter().enumerate() {
+            match is_semi {
+                true => self.semicontinuous_bounds(j, out)?,
+                false => self.col_bounds(j, out)?,
+            }
+        }
+        Ok(())
     }
-    writeln!(out, "BOUNDS")?;
-    for (j, name) in cols.iter().enumerate() {
+
+    fn semicontinuous_bounds(&self, j: usize, out: &mut String) -> std::fmt::Result {
+        let (model, name) = (self.model, &self.cols[j]);
         let (l, u) = (model.col_lower[j], model.col_upper[j]);
-        if is_semi[j] {
-            match l == f64::NEG_INFINITY {
-                true => writeln!(out, " MI BND {name}")?,
-                false => writeln!(out, " LO BND {name} {l:e}")?,
-            }
-            let kind = if model.integer[j] { "SI" } else { "SC" };
-            let upper = if u.is_finite() { u } else { 1e30 };
-            writeln!(out, " {kind} BND {name} {upper:e}")?;
-            continue;
+        match l == f64::NEG_INFINITY {
+            true => writeln!(out, " MI BND {name}")?,
+            false => writeln!(out, " LO BND {name} {l:e}")?,
         }
+        let kind = if model.integer[j] { "SI" } else { "SC" };
+        let upper = if u.is_finite() { u } else { 1e30 };
+        writeln!(out, " {kind} BND {name} {upper:e}")
+    }
+
+    fn col_bounds(&self, j: usize, out: &mut String) -> std::fmt::Result {
+        let (model, name) = (self.model, &self.cols[j]);
+        let (l, u) = (model.col_lower[j], model.col_upper[j]);
         if l == f64::NEG_INFINITY && u == f64::INFINITY {
-            writeln!(out, " FR BND {name}")?;
-            continue;
+            return writeln!(out, " FR BND {name}");
         }
         if l == u {
-            writeln!(out, " FX BND {name} {l:e}")?;
-            continue;
+            return writeln!(out, " FX BND {name} {l:e}");
         }
         if l == f64::NEG_INFINITY {
             writeln!(out, " MI BND {name}")?;
@@ -186,28 +248,30 @@ fn render(model: &Model, specials: &Specials, out: &mut String) -> std::fmt::Res
         } else if model.integer[j] {
             writeln!(out, " PL BND {name}")?;
         }
+        Ok(())
     }
-    let mut header = "INDICATORS\n";
-    let first = rows.len() - specials.implications.len();
-    for (name, implication) in rows[first..].iter().zip(&specials.implications) {
-        let (col, value) = (&cols[implication.col.index()], u8::from(implication.value));
-        writeln!(
-            out,
-            "{} IF {name} {col} {value}",
-            std::mem::take(&mut header)
-        )?;
-    }
-    let mut header = "SOS\n";
-    for (k, set) in specials.sets.iter().enumerate() {
-        writeln!(
-            out,
-            "{} S{} SOS s{k}",
-            std::mem::take(&mut header),
-            set.width
-        )?;
-        for (col, weight) in &set.members {
-            writeln!(out, "    SOS {} {weight:e}", cols[col.index()])?;
+
+    fn indicators(&self, out: &mut String) -> std::fmt::Result {
+        let implications = &self.specials.implications;
+        let mut header = "INDICATORS\n";
+        let first = self.rows.len() - implications.len();
+        for (name, implication) in self.rows[first..].iter().zip(implications) {
+            let col = &self.cols[implication.col.index()];
+            let (value, header) = (u8::from(implication.value), std::mem::take(&mut header));
+            writeln!(out, "{header} IF {name} {col} {value}")?;
         }
+        Ok(())
     }
-    writeln!(out, "ENDATA")
+
+    fn ordered_sets(&self, out: &mut String) -> std::fmt::Result {
+        let mut header = "SOS\n";
+        for (k, set) in self.specials.sets.iter().enumerate() {
+            let header = std::mem::take(&mut header);
+            writeln!(out, "{header} S{} SOS s{k}", set.width)?;
+            for (col, weight) in &set.members {
+                writeln!(out, "    SOS {} {weight:e}", self.cols[col.index()])?;
+            }
+        }
+        Ok(())
+    }
 }

@@ -57,182 +57,259 @@ struct Header {
 pub fn parse(bytes: &[u8], file: &str, objective: usize) -> Result<NlProblem, NlError> {
     let mut input = Input::new(bytes, file);
     let header = header(&mut input, file)?;
-    let not_linear = |what: String| NlError::NotLinear {
-        file: file.into(),
-        what,
-    };
     if objective > header.objectives && header.objectives > 0 {
         let message = format!("objective {objective} of {}", header.objectives);
         return input.wrong(message);
     }
     let objective = objective.min(header.objectives);
-    let mut builder = ModelBuilder::new(Sense::Minimise);
-    for &integer in &header.integers {
-        let col = builder.add_col(0.0, ..);
-        builder.set_integer(col, integer);
+    let mut reading = NlReader::new(input, file, &header, objective);
+    while let Some((letter, numbers)) = reading.input.part(count_of_numbers)? {
+        reading.part(letter, &numbers)?;
     }
-    for _ in 0..header.rows {
-        builder.add_row(.., []);
-    }
-    let mut expressions = Expressions::new(header.cols);
-    let mut sums: BTreeMap<usize, Sum> = BTreeMap::new();
-    let mut goal = Sum::default();
-    let (mut set_numbers, mut set_weights) = (BTreeMap::new(), BTreeMap::new());
-    let mut sides = vec![(f64::NEG_INFINITY, f64::INFINITY); header.rows];
-    let mut start: Option<Vec<f64>> = None;
-    let counts = |letter| match letter {
+    reading.finish()
+}
+
+/// Count of numbers that follow the letter of a part.
+fn count_of_numbers(letter: char) -> Option<usize> {
+    match letter {
         'C' | 'k' | 'K' | 'x' | 'd' | 'L' => Some(1),
         'O' | 'J' | 'G' | 'S' => Some(2),
         'V' | 'F' => Some(3),
         'r' | 'b' => Some(0),
         _ => None,
-    };
-    while let Some((letter, numbers)) = input.part(counts)? {
-        let of = |what: &str, k: i64, len: usize, input: &Input<'_>| match usize::try_from(k) {
+    }
+}
+
+/// The parts of a file behind its header, as far as they are read.
+struct NlReader<'a> {
+    input: Input<'a>,
+    file: &'a str,
+    header: &'a Header,
+    /// Number of the objective, from 1; 0 without one.
+    objective: usize,
+    builder: ModelBuilder,
+    expressions: Expressions,
+    /// Expressions of rows; linear terms of the file are taken out of them.
+    sums: BTreeMap<usize, Sum>,
+    /// The objective.
+    goal: Sum,
+    set_numbers: BTreeMap<usize, f64>,
+    set_weights: BTreeMap<usize, f64>,
+    /// Sides of the rows.
+    sides: Vec<(f64, f64)>,
+    start: Option<Vec<f64>>,
+}
+
+impl<'a> NlReader<'a> {
+    fn new(input: Input<'a>, file: &'a str, header: &'a Header, objective: usize) -> Self {
+        let mut builder = ModelBuilder::new(Sense::Minimise);
+        for &integer in &header.integers {
+            let col = builder.add_col(0.0, ..);
+            builder.set_integer(col, integer);
+        }
+        for _ in 0..header.rows {
+            builder.add_row(.., []);
+        }
+        NlReader {
+            input,
+            file,
+            header,
+            objective,
+            builder,
+            expressions: Expressions::new(header.cols),
+            sums: BTreeMap::new(),
+            goal: Sum::default(),
+            set_numbers: BTreeMap::new(),
+            set_weights: BTreeMap::new(),
+            sides: vec![(f64::NEG_INFINITY, f64::INFINITY); header.rows],
+            start: None,
+        }
+    }
+
+    fn not_linear<T>(&self, what: String) -> Result<T, NlError> {
+        Err(NlError::NotLinear {
+            file: self.file.into(),
+            what,
+        })
+    }
+
+    /// A number of the file as an index below `len`.
+    fn index(&self, what: &str, k: i64, len: usize) -> Result<usize, NlError> {
+        match usize::try_from(k) {
             Ok(k) if k < len => Ok(k),
-            _ => input.wrong(format!("{what} {k} of {len}")),
-        };
+            _ => self.input.wrong(format!("{what} {k} of {len}")),
+        }
+    }
+
+    /// Number of entries that follow, of at most `most`.
+    fn length(&self, k: i64, most: usize) -> Result<usize, NlError> {
+        self.index("length", k, most + 1)
+    }
+
+    /// The next entry: a column and its value.
+    fn col_entry(&mut self) -> Result<(usize, f64), NlError> {
+        let (j, value) = self.input.entry()?;
+        Ok((self.index("column", j, self.header.cols)?, value))
+    }
+
+    fn part(&mut self, letter: char, numbers: &[i64]) -> Result<(), NlError> {
+        let header = self.header;
         match letter {
             'C' => {
-                let i = of("constraint", numbers[0], header.rows, &input)?;
-                let sum = expressions.read(&mut input, &format!("constraint {i}"))?;
-                sums.insert(i, sum);
+                let i = self.index("constraint", numbers[0], header.rows)?;
+                let place = format!("constraint {i}");
+                let sum = self.expressions.read(&mut self.input, &place)?;
+                self.sums.insert(i, sum);
             }
-            'O' => {
-                let k = of("objective", numbers[0], header.objectives, &input)?;
-                let sum = expressions.read(&mut input, &format!("objective {k}"))?;
-                if k + 1 == objective {
-                    goal = goal.plus(sum);
-                }
-                if k + 1 == objective && numbers[1] != 0 {
-                    builder.set_sense(Sense::Maximise);
-                }
-            }
+            'O' => self.objective_expression(numbers)?,
             'r' => {
-                for side in &mut sides {
-                    *side = input.sides()?;
+                for side in &mut self.sides {
+                    *side = self.input.sides()?;
                 }
             }
             'b' => {
                 for j in 0..header.cols {
-                    let (lower, upper) = input.sides()?;
-                    builder.set_col_bounds(ColId(j as u32), lower..=upper);
+                    let (lower, upper) = self.input.sides()?;
+                    (self.builder).set_col_bounds(ColId(j as u32), lower..=upper);
                 }
             }
             // Counts of entries by column: the entries themselves follow.
             'k' | 'K' => {
-                for _ in 0..of("count", numbers[0], header.cols.max(1), &input)? {
-                    input.whole()?;
+                for _ in 0..self.index("count", numbers[0], header.cols.max(1))? {
+                    self.input.whole()?;
                 }
             }
             'J' => {
-                let i = of("constraint", numbers[0], header.rows, &input)?;
-                for _ in 0..of("length", numbers[1], header.cols + 1, &input)? {
-                    let (j, value) = input.entry()?;
-                    let j = of("column", j, header.cols, &input)?;
-                    let sum = sums.get_mut(&i).and_then(|sum| sum.terms.remove(&j));
+                let i = self.index("constraint", numbers[0], header.rows)?;
+                for _ in 0..self.length(numbers[1], header.cols)? {
+                    let (j, value) = self.col_entry()?;
+                    let sum = self.sums.get_mut(&i);
+                    let sum = sum.and_then(|sum| sum.terms.remove(&j));
                     let value = value + sum.unwrap_or(0.0);
-                    builder.add_entry(RowId(i as u32), ColId(j as u32), value);
+                    (self.builder).add_entry(RowId(i as u32), ColId(j as u32), value);
                 }
             }
             'G' => {
-                let k = of("objective", numbers[0], header.objectives, &input)?;
-                for _ in 0..of("length", numbers[1], header.cols + 1, &input)? {
-                    let (j, value) = input.entry()?;
-                    let j = of("column", j, header.cols, &input)?;
-                    if k + 1 == objective {
-                        *goal.terms.entry(j).or_insert(0.0) += value;
+                let k = self.index("objective", numbers[0], header.objectives)?;
+                for _ in 0..self.length(numbers[1], header.cols)? {
+                    let (j, value) = self.col_entry()?;
+                    if k + 1 == self.objective {
+                        *self.goal.terms.entry(j).or_insert(0.0) += value;
                     }
                 }
             }
             'x' => {
-                let point = start.get_or_insert_with(|| vec![0.0; header.cols]);
-                for _ in 0..of("length", numbers[0], header.cols + 1, &input)? {
-                    let (j, value) = input.entry()?;
-                    point[of("column", j, header.cols, &input)?] = value;
+                let mut point = self.start.take().unwrap_or(vec![0.0; header.cols]);
+                for _ in 0..self.length(numbers[0], header.cols)? {
+                    let (j, value) = self.col_entry()?;
+                    point[j] = value;
                 }
+                self.start = Some(point);
             }
             // A start of the duals changes no answer.
             'd' => {
-                for _ in 0..of("length", numbers[0], header.rows + 1, &input)? {
-                    input.entry()?;
+                for _ in 0..self.length(numbers[0], header.rows)? {
+                    self.input.entry()?;
                 }
             }
-            'S' => {
-                let name = input.name()?;
-                let real = numbers[0] & 4 != 0;
-                let most = header.cols.max(header.rows).max(header.objectives) + 1;
-                let of_cols = numbers[0] & 3 == 0;
-                for _ in 0..of("length", numbers[1], most, &input)? {
-                    let (j, value) = match real {
-                        true => input.entry()?,
-                        false => input.whole_entry()?,
-                    };
-                    match name.as_str() {
-                        "sos" if value != 0.0 => {
-                            let what = "AMPL made its own rows of piecewise terms".into();
-                            return Err(not_linear(what));
-                        }
-                        "sosno" if of_cols => {
-                            set_numbers.insert(of("column", j, header.cols, &input)?, value);
-                        }
-                        "ref" if of_cols => {
-                            set_weights.insert(of("column", j, header.cols, &input)?, value);
-                        }
-                        _ => {}
-                    }
-                }
-            }
-            'L' => return Err(not_linear(format!("constraint {} is logical", numbers[0]))),
-            'F' => return Err(not_linear(format!("function {} is called", numbers[0]))),
-            // A defined variable: linear terms, then an expression.
-            _ => {
-                let mut sum = Sum::default();
-                for _ in 0..of("length", numbers[1], header.cols + 1, &input)? {
-                    let (j, value) = input.entry()?;
-                    *sum.terms
-                        .entry(of("column", j, header.cols, &input)?)
-                        .or_insert(0.0) += value;
-                }
-                let place = format!("defined variable {}", numbers[0]);
-                let sum = sum.plus(expressions.read(&mut input, &place)?);
-                expressions.defined.insert(numbers[0].max(0) as usize, sum);
+            'S' => self.suffix(numbers)?,
+            'L' => return self.not_linear(format!("constraint {} is logical", numbers[0])),
+            'F' => return self.not_linear(format!("function {} is called", numbers[0])),
+            _ => self.defined_variable(numbers)?,
+        }
+        Ok(())
+    }
+
+    fn objective_expression(&mut self, numbers: &[i64]) -> Result<(), NlError> {
+        let k = self.index("objective", numbers[0], self.header.objectives)?;
+        let place = format!("objective {k}");
+        let sum = self.expressions.read(&mut self.input, &place)?;
+        if k + 1 == self.objective {
+            self.goal = std::mem::take(&mut self.goal).plus(sum);
+            if numbers[1] != 0 {
+                self.builder.set_sense(Sense::Maximise);
             }
         }
+        Ok(())
     }
-    for _ in header.cols..expressions.total {
-        builder.add_col(0.0, ..);
+
+    /// Values of a suffix, of which ordered sets are read.
+    fn suffix(&mut self, numbers: &[i64]) -> Result<(), NlError> {
+        let header = self.header;
+        let name = self.input.name()?;
+        let real = numbers[0] & 4 != 0;
+        let of_cols = numbers[0] & 3 == 0;
+        let most = header.cols.max(header.rows).max(header.objectives);
+        for _ in 0..self.length(numbers[1], most)? {
+            let (j, value) = match real {
+                true => self.input.entry()?,
+                false => self.input.whole_entry()?,
+            };
+            let values = match name.as_str() {
+                "sos" if value != 0.0 => {
+                    return self.not_linear("AMPL made its own rows of piecewise terms".into());
+                }
+                "sosno" if of_cols => &mut self.set_numbers,
+                "ref" if of_cols => &mut self.set_weights,
+                _ => continue,
+            };
+            match usize::try_from(j) {
+                Ok(j) if j < header.cols => values.insert(j, value),
+                _ => return (self.input).wrong(format!("column {j} of {}", header.cols)),
+            };
+        }
+        Ok(())
     }
-    for (i, &(lower, upper)) in sides.iter().enumerate() {
-        let id = RowId(i as u32);
-        let sum = sums.remove(&i).unwrap_or_default();
-        let entries = sum.terms.iter().filter(|entry| *entry.1 != 0.0);
-        entries.for_each(|(&j, &value)| builder.add_entry(id, ColId(j as u32), value));
-        builder.set_row_bounds(id, lower - sum.constant..=upper - sum.constant);
+
+    /// A defined variable: linear terms, then an expression.
+    fn defined_variable(&mut self, numbers: &[i64]) -> Result<(), NlError> {
+        let mut sum = Sum::default();
+        for _ in 0..self.length(numbers[1], self.header.cols)? {
+            let (j, value) = self.col_entry()?;
+            *sum.terms.entry(j).or_insert(0.0) += value;
+        }
+        let place = format!("defined variable {}", numbers[0]);
+        let sum = sum.plus(self.expressions.read(&mut self.input, &place)?);
+        (self.expressions.defined).insert(numbers[0].max(0) as usize, sum);
+        Ok(())
     }
-    for (j, cost) in goal.terms {
-        builder.set_cost(ColId(j as u32), cost);
+
+    fn finish(mut self) -> Result<NlProblem, NlError> {
+        let (header, mut builder) = (self.header, self.builder);
+        for _ in header.cols..self.expressions.total {
+            builder.add_col(0.0, ..);
+        }
+        for (i, &(lower, upper)) in self.sides.iter().enumerate() {
+            let id = RowId(i as u32);
+            let sum = self.sums.remove(&i).unwrap_or_default();
+            let entries = sum.terms.iter().filter(|entry| *entry.1 != 0.0);
+            entries.for_each(|(&j, &value)| builder.add_entry(id, ColId(j as u32), value));
+            builder.set_row_bounds(id, lower - sum.constant..=upper - sum.constant);
+        }
+        for (j, cost) in self.goal.terms {
+            builder.set_cost(ColId(j as u32), cost);
+        }
+        builder.set_offset(self.goal.constant);
+        for (j, mut sum) in self.expressions.sums {
+            *sum.terms.entry(j).or_insert(0.0) -= 1.0;
+            let entries = sum.terms.into_iter().filter(|entry| entry.1 != 0.0);
+            let entries = entries.map(|(k, value)| (ColId(k as u32), value));
+            builder.add_row(-sum.constant, entries);
+        }
+        let model = builder.build().map_err(|source| NlError::Model {
+            file: self.file.into(),
+            source,
+        })?;
+        Ok(NlProblem {
+            model,
+            size: (header.rows, header.cols),
+            pieces: self.expressions.pieces,
+            sets: sets(&self.set_numbers, &self.set_weights),
+            start: self.start,
+            options: header.options.clone(),
+            objective: self.objective,
+        })
     }
-    builder.set_offset(goal.constant);
-    for (j, mut sum) in expressions.sums {
-        *sum.terms.entry(j).or_insert(0.0) -= 1.0;
-        let entries = sum.terms.into_iter().filter(|entry| entry.1 != 0.0);
-        let entries = entries.map(|(k, value)| (ColId(k as u32), value));
-        builder.add_row(-sum.constant, entries);
-    }
-    let model = builder.build().map_err(|source| NlError::Model {
-        file: file.into(),
-        source,
-    })?;
-    Ok(NlProblem {
-        model,
-        size: (header.rows, header.cols),
-        pieces: expressions.pieces,
-        sets: sets(&set_numbers, &set_weights),
-        start,
-        options: header.options,
-        objective,
-    })
 }
 
 fn header(input: &mut Input<'_>, file: &str) -> Result<Header, NlError> {

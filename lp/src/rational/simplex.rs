@@ -7,7 +7,7 @@ use crate::outcome::VarStatus;
 use num_traits::{Signed, Zero};
 use std::collections::BTreeMap;
 
-type Form = BTreeMap<usize, Rational>;
+type LinearForm = BTreeMap<usize, Rational>;
 /// A bound; `None` where there is none.
 pub type RationalBound = Option<Rational>;
 use RationalBound as Bound;
@@ -36,8 +36,8 @@ pub struct RationalLp {
     /// Value of each variable.
     value: Vec<Rational>,
     /// Variables that are basic, with their forms in those that are not.
-    basic: BTreeMap<usize, Form>,
-    cost: Form,
+    basic: BTreeMap<usize, LinearForm>,
+    cost: LinearForm,
 }
 
 /// End of a solve.
@@ -66,7 +66,7 @@ pub enum RationalEnd {
 }
 
 /// A change of a variable that is not basic.
-struct Step {
+struct NonbasicStep {
     enters: usize,
     up: bool,
     length: Rational,
@@ -171,8 +171,8 @@ impl RationalLp {
 
     /// Gradient of the sum of violations, over variables that are not basic; `None` if there are
     /// none.
-    fn violation(&self) -> Option<Form> {
-        let mut sum = Form::new();
+    fn violation(&self) -> Option<LinearForm> {
+        let mut sum = LinearForm::new();
         let mut any = false;
         for (&b, form) in &self.basic {
             let sign = match self.side_violated(b) {
@@ -207,7 +207,7 @@ impl RationalLp {
     }
 
     /// The first variable that may fall or rise to make the form smaller.
-    fn entering(&self, form: &Form) -> Option<(usize, bool)> {
+    fn entering(&self, form: &LinearForm) -> Option<(usize, bool)> {
         form.iter().find_map(|(&j, slope)| {
             let up = slope.is_negative();
             let (lower, upper) = &self.bounds[j];
@@ -219,7 +219,7 @@ impl RationalLp {
 
     /// The longest step that breaks no bound that holds, and meets at most one that does not; of
     /// several that stop it the first variable. `None` if nothing does.
-    fn ratio(&self, enters: usize, up: bool) -> Option<Step> {
+    fn ratio(&self, enters: usize, up: bool) -> Option<NonbasicStep> {
         let (lower, upper) = &self.bounds[enters];
         let own = if up { upper } else { lower };
         let mut best: Option<(Rational, Option<usize>)> = own
@@ -248,7 +248,7 @@ impl RationalLp {
                 best = Some((length, Some(b)));
             }
         }
-        best.map(|(length, leaves)| Step {
+        best.map(|(length, leaves)| NonbasicStep {
             enters,
             up,
             length,
@@ -256,8 +256,8 @@ impl RationalLp {
         })
     }
 
-    fn take(&mut self, step: Step) {
-        let Step {
+    fn take(&mut self, step: NonbasicStep) {
+        let NonbasicStep {
             enters,
             up,
             length,
@@ -306,7 +306,7 @@ impl RationalLp {
 
     /// Multipliers of rows in a form over variables that are not basic, and in the sum of basic ones
     /// that it stands for.
-    fn multipliers(&self, form: &Form, with_violated: bool) -> Vec<Rational> {
+    fn multipliers(&self, form: &LinearForm, with_violated: bool) -> Vec<Rational> {
         let mut y = vec![Rational::zero(); self.bounds.len() - self.columns];
         for (&j, a) in form.range(self.columns..) {
             y[j - self.columns] = a.clone();

@@ -17,6 +17,28 @@ pub(crate) enum CoreEnd {
     Limit(LimitKind),
 }
 
+/// The method that runs next, and the history that it is chosen from.
+struct Turn {
+    primal: bool,
+    perturb: bool,
+    /// True if perturbation was asked for.
+    may_perturb: bool,
+    round: usize,
+    polishes: usize,
+    /// Claims of infeasibility that the multipliers did not prove.
+    claims: usize,
+    /// Iterations before the first turn.
+    started: u64,
+}
+
+/// Step after the end of a method.
+enum NextTurn {
+    End(CoreEnd),
+    /// Another turn that does not count as a round.
+    SameRound,
+    NewRound,
+}
+
 /// Last touches of a basis; one that its limit of pivots ends is gone on from.
 const POLISHES: usize = 4;
 /// After so many changes of method the problem is given up as numerically hopeless.
@@ -30,118 +52,134 @@ impl Core {
         algorithm: Algorithm,
         perturb: bool,
     ) -> CoreEnd {
-        self.restore_bounds();
-        self.restore_costs();
+        self.restore_true_data();
         self.factor.threshold = 0.1;
         self.perturbations = 0;
         self.put_to_sleep(algorithm == Algorithm::Auto);
-        let started = self.count.iterations();
-        let mut primal_turn = match algorithm {
+        let primal_turn = match algorithm {
             Algorithm::Dual => false,
             Algorithm::Primal => true,
             Algorithm::Auto => self.prefer_primal(),
             Algorithm::Barrier => self.nearer_primal(),
         };
-        let wanted = perturb;
-        // A primal that goes on with new columns stalls rarely; perturbed bounds cost it more than
-        // that.
-        let mut perturb =
-            perturb && algorithm != Algorithm::Barrier && !(primal_turn && self.prefer_primal());
-        let mut polishes = 0;
-        let mut claims = 0;
-        let mut round = 0;
-        while round < MAX_ROUNDS {
-            let end = if primal_turn {
-                crate::simplex::primal::run(self, budget, perturb)
+        let mut turn = Turn {
+            primal: primal_turn,
+            // A primal that goes on with new columns stalls rarely; perturbed bounds cost it more
+            // than that.
+            perturb: perturb
+                && algorithm != Algorithm::Barrier
+                && !(primal_turn && self.prefer_primal()),
+            may_perturb: perturb,
+            round: 0,
+            polishes: 0,
+            claims: 0,
+            started: self.count.iterations(),
+        };
+        while turn.round < MAX_ROUNDS {
+            let end = if turn.primal {
+                crate::simplex::primal::run(self, budget, turn.perturb)
             } else {
-                crate::simplex::dual::run(self, budget, perturb)
+                crate::simplex::dual::run(self, budget, turn.perturb)
             };
-            match end {
-                SimplexEnd::Limit(kind) => {
-                    self.restore_costs();
-                    self.restore_bounds();
-                    return CoreEnd::Limit(kind);
-                }
-                SimplexEnd::Cutoff => return CoreEnd::Cutoff,
-                SimplexEnd::Infeasible => {
-                    if self.infeasibility_proven(false) || claims >= 2 {
-                        return CoreEnd::Infeasible;
-                    }
-                    // The multipliers do not prove it: let the other method look, without
-                    // perturbation.
-                    claims += 1;
-                    perturb = false;
-                    primal_turn = !primal_turn;
-                    self.restore_costs();
-                    self.restore_bounds();
-                }
-                SimplexEnd::Unbounded(_) if self.has_sleepers() => {
-                    self.restore_costs();
-                    self.restore_bounds();
-                    self.wake_all();
-                    primal_turn = false;
-                    continue;
-                }
-                SimplexEnd::Unbounded(q) => {
-                    if !self.costs_changed && !self.bounds_changed {
-                        return CoreEnd::Unbounded(q);
-                    }
-                    perturb = false;
-                    self.restore_costs();
-                    self.restore_bounds();
-                }
-                SimplexEnd::OtherMethodNeeded => {
-                    primal_turn = !primal_turn;
-                    perturb = perturb && round < 2;
-                    self.restore_costs();
-                    self.restore_bounds();
-                }
-                SimplexEnd::Trouble => {
-                    self.factor.threshold = (self.factor.threshold * 2.0).min(0.9);
-                    self.restore_costs();
-                    self.restore_bounds();
-                    self.factored = false;
-                    primal_turn = round % 2 == 0;
-                    perturb = round % 3 == 0;
-                }
-                // With the perturbed costs as they are: perturbing afresh would cost pivots.
-                SimplexEnd::Done if !primal_turn && self.wake_violated() => {
-                    perturb = wanted && !self.costs_changed;
-                    continue;
-                }
-                SimplexEnd::Done => {
-                    self.true_values();
-                    let mut left = self.violations();
-                    let mut woken = left == (0, 0) && self.wake_violated();
-                    if left == (0, 0) && !woken && polishes < POLISHES {
-                        polishes += 1;
-                        self.polish(budget, started);
-                        left = self.violations();
-                        woken = left == (0, 0) && self.wake_violated();
-                    }
-                    perturb = false;
-                    match left {
-                        (0, 0) if woken => {
-                            primal_turn = false;
-                            perturb = wanted;
-                            continue;
-                        }
-                        (0, 0) => {
-                            self.keep_values();
-                            return CoreEnd::Optimal;
-                        }
-                        (0, _) => primal_turn = true,
-                        (_, 0) => primal_turn = false,
-                        _ => {
-                            primal_turn = !primal_turn;
-                            perturb = round > 5;
-                        }
-                    }
-                }
+            match self.after(end, &mut turn, budget) {
+                NextTurn::End(end) => return end,
+                NextTurn::SameRound => {}
+                NextTurn::NewRound => turn.round += 1,
             }
-            round += 1;
         }
         CoreEnd::Limit(LimitKind::Numerical)
+    }
+
+    /// Chooses the turn after the end of one.
+    fn after(&mut self, end: SimplexEnd, turn: &mut Turn, budget: &WorkBudget) -> NextTurn {
+        match end {
+            SimplexEnd::Limit(kind) => {
+                self.restore_true_data();
+                return NextTurn::End(CoreEnd::Limit(kind));
+            }
+            SimplexEnd::Cutoff => return NextTurn::End(CoreEnd::Cutoff),
+            SimplexEnd::Infeasible => {
+                if self.infeasibility_proven(false) || turn.claims >= 2 {
+                    return NextTurn::End(CoreEnd::Infeasible);
+                }
+                // The multipliers do not prove it: let the other method look, without
+                // perturbation.
+                turn.claims += 1;
+                turn.perturb = false;
+                turn.primal = !turn.primal;
+                self.restore_true_data();
+            }
+            SimplexEnd::Unbounded(_) if self.has_sleepers() => {
+                self.restore_true_data();
+                self.wake_all();
+                turn.primal = false;
+                return NextTurn::SameRound;
+            }
+            SimplexEnd::Unbounded(q) => {
+                if !self.costs_changed && !self.bounds_changed {
+                    return NextTurn::End(CoreEnd::Unbounded(q));
+                }
+                turn.perturb = false;
+                self.restore_true_data();
+            }
+            SimplexEnd::OtherMethodNeeded => {
+                turn.primal = !turn.primal;
+                turn.perturb = turn.perturb && turn.round < 2;
+                self.restore_true_data();
+            }
+            SimplexEnd::Trouble => {
+                self.factor.threshold = (self.factor.threshold * 2.0).min(0.9);
+                self.restore_true_data();
+                self.factored = false;
+                turn.primal = turn.round.is_multiple_of(2);
+                turn.perturb = turn.round.is_multiple_of(3);
+            }
+            // With the perturbed costs as they are: perturbing afresh would cost pivots.
+            SimplexEnd::Done if !turn.primal && self.wake_violated() => {
+                turn.perturb = turn.may_perturb && !self.costs_changed;
+                return NextTurn::SameRound;
+            }
+            SimplexEnd::Done => return self.after_optimum(turn, budget),
+        }
+        NextTurn::NewRound
+    }
+
+    /// Chooses the turn after an optimum of the perturbed problem: none where it holds for the true
+    /// bounds and costs.
+    fn after_optimum(&mut self, turn: &mut Turn, budget: &WorkBudget) -> NextTurn {
+        self.true_values();
+        let mut left = self.violations();
+        let mut woken = left == (0, 0) && self.wake_violated();
+        if left == (0, 0) && !woken && turn.polishes < POLISHES {
+            turn.polishes += 1;
+            self.polish(budget, turn.started);
+            left = self.violations();
+            woken = left == (0, 0) && self.wake_violated();
+        }
+        turn.perturb = false;
+        match left {
+            (0, 0) if woken => {
+                turn.primal = false;
+                turn.perturb = turn.may_perturb;
+                return NextTurn::SameRound;
+            }
+            (0, 0) => {
+                self.keep_values();
+                return NextTurn::End(CoreEnd::Optimal);
+            }
+            (0, _) => turn.primal = true,
+            (_, 0) => turn.primal = false,
+            _ => {
+                turn.primal = !turn.primal;
+                turn.perturb = turn.round > 5;
+            }
+        }
+        NextTurn::NewRound
+    }
+
+    fn restore_true_data(&mut self) {
+        self.restore_costs();
+        self.restore_bounds();
     }
 
     /// The number of primal and of dual violations.

@@ -41,12 +41,12 @@ impl From<ProgramError> for Trouble {
 pub struct Program {
     /// The program, which others may share.
     pub inner: Arc<Mutex<program::Program>>,
-    names: Mutex<Names>,
+    names: Mutex<HandleNames>,
 }
 
 /// Handles by name, as long as the program is not edited.
 #[derive(Default)]
-struct Names {
+struct HandleNames {
     edits: u64,
     cols: HashMap<String, u32>,
     rows: HashMap<String, u32>,
@@ -54,13 +54,13 @@ struct Names {
 
 impl Program {
     /// Something of the names of columns and rows; the first of several of one name counts.
-    fn named(&self, of: impl FnOnce(&Names) -> Option<u32>) -> Option<u32> {
+    fn named(&self, of: impl FnOnce(&HandleNames) -> Option<u32>) -> Option<u32> {
         let program = self.lock();
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         if names.edits != program.edits() {
-            *names = Names {
+            *names = HandleNames {
                 edits: program.edits(),
-                ..Names::default()
+                ..HandleNames::default()
             };
             for col in program.cols() {
                 let name = program.col_name(col).ok().flatten();

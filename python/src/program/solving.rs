@@ -61,8 +61,16 @@ fn entries(argument: &str, cols: Vec<u32>, values: Vec<f64>) -> PyResult<Vec<(Co
     Ok(cols.into_iter().map(Col).zip(values).collect())
 }
 
-fn objective(name: &str, given: Given) -> PyResult<Objective> {
-    let ((cols, values, constant), priority, weight, absolute, relative) = given;
+/// A vector of numbers.
+fn values(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
+    Ok(numbers(name, given)?.as_slice().to_vec())
+}
+
+fn objective(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Objective> {
+    let right = "((cols, values, constant), priority, weight, abstol, reltol)";
+    let parts: Result<Given, _> = given.extract();
+    let parts = parts.map_err(|_| wrong_type(name, given, right))?;
+    let ((cols, values, constant), priority, weight, absolute, relative) = parts;
     Ok(Objective {
         entries: entries(name, cols, values)?,
         constant,
@@ -76,12 +84,31 @@ fn objective(name: &str, given: Given) -> PyResult<Objective> {
 /// Passes looks to the waiting thread, and points to a function of Python's at once.
 struct Passing {
     relay: Arc<Relay<ProgramProgress>>,
+    functions: Functions,
+    program: Arc<program::Program>,
+    failed: Mutex<Option<PyErr>>,
+}
+
+/// Functions of Python's that a solve calls, and the role of those that hand in rows and points.
+struct Functions {
     on_point: Option<Py<PyAny>>,
     separate: Option<Py<PyAny>>,
     suggest: Option<Py<PyAny>>,
     role: Role,
-    program: Arc<program::Program>,
-    failed: Mutex<Option<PyErr>>,
+}
+
+impl Functions {
+    /// Checks that they are functions.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        for (name, function) in [
+            ("on_point", &self.on_point),
+            ("separate", &self.separate),
+            ("suggest", &self.suggest),
+        ] {
+            function_if_given(py, name, function.as_ref())?;
+        }
+        Ok(())
+    }
 }
 
 /// A row as Python hands it in: columns, values, lower and upper side.
@@ -135,11 +162,11 @@ impl Passing {
 
 impl Watcher for Passing {
     fn role(&self) -> Role {
-        self.role
+        self.functions.role
     }
 
     fn separate(&self, x: &[f64], integral: bool) -> Vec<Cut> {
-        let Some(separate) = &self.separate else {
+        let Some(separate) = &self.functions.separate else {
             return Vec::new();
         };
         let objective = self.program.objective_of(x);
@@ -155,7 +182,7 @@ impl Watcher for Passing {
     }
 
     fn suggest(&self, _: &[f64]) -> Vec<Vec<f64>> {
-        let Some(suggest) = &self.suggest else {
+        let Some(suggest) = &self.functions.suggest else {
             return Vec::new();
         };
         let points = Python::attach(|py| {
@@ -176,7 +203,7 @@ impl Watcher for Passing {
     }
 
     fn incumbent(&self, point: &Point) {
-        let Some(on_point) = &self.on_point else {
+        let Some(on_point) = &self.functions.on_point else {
             return;
         };
         let told = Python::attach(|py| {
@@ -317,10 +344,8 @@ impl Program {
         let gap = number_if_given("absolute_gap", absolute_gap.as_ref())?;
         replace(&mut mip.absolute_gap, gap);
         mip.cutoff = number_if_given("cutoff", cutoff.as_ref())?;
-        replace(
-            &mut mip.pool_size,
-            whole_if_given("pool_size", pool_size.as_ref())?,
-        );
+        let size = whole_if_given("pool_size", pool_size.as_ref())?;
+        replace(&mut mip.pool_size, size);
         (mip.presolve, mip.cuts, mip.heuristics) = (presolve, cuts, heuristics);
         let tolerance =
             |name, value: Option<Bound<'_, PyAny>>| number_if_given(name, value.as_ref());
@@ -340,87 +365,89 @@ impl Program {
         replace(&mut linear.lp.primal_tolerance, feasibility);
         let optimality = tolerance("optimality_tolerance", optimality_tolerance)?;
         replace(&mut linear.lp.dual_tolerance, optimality);
-        linear.lp.algorithm = match algorithm {
-            "auto" => Algorithm::Auto,
-            "primal" => Algorithm::Primal,
-            "dual" => Algorithm::Dual,
-            "barrier" => Algorithm::Barrier,
-            _ => {
-                let words = format!("{algorithm:?} is none of auto, primal, dual, barrier");
-                return Err(Trouble::argument("algorithm", words).into());
-            }
-        };
+        linear.lp.algorithm = algorithm_of(algorithm)?;
         if !presolve {
             linear.presolve = None;
         }
         if let Some(starts) = starts {
-            settings.starts = members(
-                "starts",
-                &starts,
-                "a list of vectors of numbers",
-                |name, start| Ok(numbers(name, start)?.as_slice().to_vec()),
-            )?;
+            let right = "a list of vectors of numbers";
+            settings.starts = members("starts", &starts, right, values)?;
         }
         if let Some(hints) = hints {
-            settings.hints = Some(numbers("hints", &hints)?.as_slice().to_vec());
+            settings.hints = Some(values("hints", &hints)?);
         }
         if let Some(objectives) = objectives {
-            settings.objectives = members("objectives", &objectives, "a list", |name, given| {
-                let right = "((cols, values, constant), priority, weight, abstol, reltol)";
-                objective(
-                    name,
-                    given
-                        .extract()
-                        .map_err(|_| wrong_type(name, given, right))?,
-                )
-            })?;
+            settings.objectives = members("objectives", &objectives, "a list", objective)?;
         }
         let within = BestPoints {
             gap: number_if_given("pool_gap", pool_gap.as_ref())?,
             absolute_gap: number_if_given("pool_absolute_gap", pool_absolute_gap.as_ref())?,
         };
         settings.best_points = best_points.then_some(within);
-        let functions = [
-            ("on_point", &on_point),
-            ("separate", &separate),
-            ("suggest", &suggest),
-        ];
-        for (name, function) in functions {
-            function_if_given(py, name, function.as_ref())?;
-        }
-        let program = Arc::new(self.lock().clone());
-        let role = Role {
-            lazy_rows,
-            nodes: at_nodes,
+        let functions = Functions {
+            on_point,
+            separate,
+            suggest,
+            role: Role {
+                lazy_rows,
+                nodes: at_nodes,
+            },
         };
+        functions.check(py)?;
         let stop = stop.map(|stop| stop.get().flag.clone()).unwrap_or_default();
-        let Ended { value, interrupt } = work_until(py, stop, on_progress, |relay| {
-            settings.model.mip.limits.interrupt = Some(relay.stop().clone());
-            let passing = Arc::new(Passing {
-                relay: relay.clone(),
-                on_point,
-                separate,
-                suggest,
-                role,
-                program: program.clone(),
-                failed: Mutex::default(),
-            });
-            let answer = solve_program(&program, &settings, passing.clone());
-            let error = passing
-                .failed
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take();
-            (answer, error)
-        })?;
-        let (answer, error) = value;
-        if let Some(error) = error {
-            return Err(error);
+        solved(
+            py,
+            self.lock().clone(),
+            settings,
+            functions,
+            (stop, on_progress),
+        )
+    }
+}
+
+/// The algorithm of a name.
+fn algorithm_of(name: &str) -> PyResult<Algorithm> {
+    Ok(match name {
+        "auto" => Algorithm::Auto,
+        "primal" => Algorithm::Primal,
+        "dual" => Algorithm::Dual,
+        "barrier" => Algorithm::Barrier,
+        _ => {
+            let words = format!("{name:?} is none of auto, primal, dual, barrier");
+            return Err(Trouble::argument("algorithm", words).into());
         }
-        let inner = answer.map_err(Trouble::from)?;
-        match interrupt {
-            Some(interrupt) if inner.points.is_empty() => Err(interrupt),
-            _ => Ok(Answer { inner }),
-        }
+    })
+}
+
+/// Solves a program apart from the interpreter, until it ends or the flag is set.
+fn solved(
+    py: Python<'_>,
+    program: program::Program,
+    mut settings: ProgramSettings,
+    functions: Functions,
+    (stop, on_progress): (Arc<AtomicBool>, Option<Py<PyAny>>),
+) -> PyResult<Answer> {
+    let program = Arc::new(program);
+    let Ended { value, interrupt } = work_until(py, stop, on_progress, |relay| {
+        settings.model.mip.limits.interrupt = Some(relay.stop().clone());
+        let passing = Arc::new(Passing {
+            relay: relay.clone(),
+            functions,
+            program: program.clone(),
+            failed: Mutex::default(),
+        });
+        let answer = solve_program(&program, &settings, passing.clone());
+        let failed = passing.failed.lock();
+        let error = failed.unwrap_or_else(PoisonError::into_inner).take();
+        (answer, error)
+    })?;
+    let (answer, error) = value;
+    if let Some(error) = error {
+        return Err(error);
+    }
+    let inner = answer.map_err(Trouble::from)?;
+    match interrupt {
+        Some(interrupt) if inner.points.is_empty() => Err(interrupt),
+        _ => Ok(Answer { inner }),
     }
 }

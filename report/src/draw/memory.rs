@@ -200,9 +200,9 @@ fn fixed_timeline(picture: &MemoryPicture<'_>) -> Vec<TimelinePoint> {
         {
             frontier = instance.node(id).fixed_bytes;
         }
-        let bytes = match picture.semantics {
-            Semantics::Checkmate => instance.static_bytes(),
-            Semantics::Monet => frontier,
+        let bytes = match picture.semantics.fixed_memory_follows_frontier() {
+            true => frontier,
+            false => instance.static_bytes(),
         };
         TimelinePoint { bytes, ..*point }
     };

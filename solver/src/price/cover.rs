@@ -14,7 +14,7 @@
 
 /// An item of a knapsack.
 #[derive(Clone, Copy, Debug)]
-pub struct Item {
+pub struct CoverItem {
     /// Its name.
     pub name: u32,
     /// Its size, more than 0.
@@ -61,7 +61,7 @@ const HEAVIEST: usize = 4096;
 
 /// Items with weights.
 struct Lifted {
-    weights: Vec<(Item, u32)>,
+    weights: Vec<(CoverItem, u32)>,
     /// Fewest bytes for each weight.
     least: Vec<u64>,
 }
@@ -73,7 +73,7 @@ impl Lifted {
     }
 
     /// One more item; `None` if that is too heavy.
-    fn add(&mut self, item: &Item, weight: usize) -> Option<()> {
+    fn add(&mut self, item: &CoverItem, weight: usize) -> Option<()> {
         if weight == 0 {
             return Some(());
         }
@@ -91,18 +91,18 @@ impl Lifted {
 ///
 /// Values are between 0 and 1, about; nothing is found where the items that are there whole exceed
 /// the capacity.
-pub fn separate(items: &[Item], capacity: u64, violation: f64) -> Option<(f64, Cover)> {
-    let whole = |item: &&Item| item.value > 1.0 - VALUE_TOLERANCE;
+pub fn separate(items: &[CoverItem], capacity: u64, violation: f64) -> Option<(f64, Cover)> {
+    let whole = |item: &&CoverItem| item.value > 1.0 - VALUE_TOLERANCE;
     let there: u64 = items.iter().filter(whole).map(|i| i.bytes).sum();
     let room = capacity.checked_sub(there)?;
-    let mut fractional: Vec<Item> = items
+    let mut fractional: Vec<CoverItem> = items
         .iter()
         .filter(|i| !whole(i) && i.value > VALUE_TOLERANCE)
         .copied()
         .collect();
     // Few bytes for what they lack come last: a cover is short of as little as possible.
     fractional.sort_by(|a, b| {
-        let lack = |i: &Item| (1.0 - i.value) / i.bytes as f64;
+        let lack = |i: &CoverItem| (1.0 - i.value) / i.bytes as f64;
         lack(a).total_cmp(&lack(b)).then(a.name.cmp(&b.name))
     });
     let mut filled = 0;
@@ -118,7 +118,7 @@ pub fn separate(items: &[Item], capacity: u64, violation: f64) -> Option<(f64, C
         return None;
     }
     // Minimal: what is there least goes first.
-    let mut cover: Vec<Item> = fractional.drain(..length).collect();
+    let mut cover: Vec<CoverItem> = fractional.drain(..length).collect();
     cover.sort_by(|a, b| a.value.total_cmp(&b.value).then(a.name.cmp(&b.name)));
     let mut others = fractional;
     cover.retain(|item| {
@@ -141,7 +141,7 @@ pub fn separate(items: &[Item], capacity: u64, violation: f64) -> Option<(f64, C
 }
 
 /// Weight of items beyond `most`, and the norm of their weights.
-fn excess(weights: &[(Item, u32)], most: usize) -> (f64, f64) {
+fn excess(weights: &[(CoverItem, u32)], most: usize) -> (f64, f64) {
     let (mut over, mut norm) = (-(most as f64), 0.0);
     for &(item, weight) in weights {
         over += f64::from(weight) * item.value;
@@ -154,12 +154,12 @@ fn excess(weights: &[(Item, u32)], most: usize) -> (f64, f64) {
 /// then what is there whole, then what is not there. Returns weights and right side; `None` where
 /// the row is not violated by so much of its norm.
 fn lift(
-    items: &[Item],
-    cover: &[Item],
-    mut others: Vec<Item>,
+    items: &[CoverItem],
+    cover: &[CoverItem],
+    mut others: Vec<CoverItem>,
     mut room: u64,
     violation: f64,
-) -> Option<(Vec<(Item, u32)>, usize)> {
+) -> Option<(Vec<(CoverItem, u32)>, usize)> {
     let mut lifted = Lifted {
         weights: Vec::new(),
         least: vec![0],
@@ -168,17 +168,18 @@ fn lift(
         lifted.add(item, 1)?;
     }
     let mut most = cover.len() - 1;
-    let large_first = |some: &dyn Fn(&Item) -> bool| {
-        let mut list: Vec<Item> = items.iter().filter(|i| some(i)).copied().collect();
+    let large_first = |some: &dyn Fn(&CoverItem) -> bool| {
+        let mut list: Vec<CoverItem> = items.iter().filter(|i| some(i)).copied().collect();
         list.sort_by(|a, b| b.bytes.cmp(&a.bytes).then(a.name.cmp(&b.name)));
         list
     };
-    let up =
-        |item: &Item, most: usize, room: u64, lifted: &Lifted| match room.checked_sub(item.bytes) {
-            Some(beside) => most - lifted.most(beside).min(most),
-            // It is not there at all as long as the whole ones are: any weight is valid.
-            None => most + 1,
-        };
+    let up = |item: &CoverItem, most: usize, room: u64, lifted: &Lifted| match room
+        .checked_sub(item.bytes)
+    {
+        Some(beside) => most - lifted.most(beside).min(most),
+        // It is not there at all as long as the whole ones are: any weight is valid.
+        None => most + 1,
+    };
     others.sort_by(|a, b| b.value.total_cmp(&a.value).then(a.name.cmp(&b.name)));
     for item in &others {
         let weight = up(item, most, room, &lifted);
@@ -230,12 +231,12 @@ mod tests {
                 values[i as usize] = (left / size).clamp(0.0, 1.0);
                 left -= values[i as usize] * size;
             }
-            let item = |i: u32| Item {
+            let item = |i: u32| CoverItem {
                 name: i,
                 bytes: sizes[i as usize],
                 value: values[i as usize],
             };
-            let items: Vec<Item> = (0..count).map(item).collect();
+            let items: Vec<CoverItem> = (0..count).map(item).collect();
             let Some((share, row)) = separate(&items, capacity, 1e-6) else {
                 continue;
             };

@@ -1,7 +1,9 @@
 //! Lifted covers of MONeT's memory rows, and path memory cuts: every schedule that fits meets them.
 
 use remat_formulations::life::{Atom, Term, Which};
-use remat_formulations::monet::interval::{Interval, Kind, MonetGraph, Point, Row, separate_cuts};
+use remat_formulations::monet::interval::{
+    Interval, MonetGraph, Point, Row, RowKind, separate_cuts,
+};
 use remat_instances::schedule::MonetSchedule;
 use remat_instances::simulate;
 use remat_solver::price::SeparationSettings;
@@ -43,7 +45,7 @@ struct Found {
 }
 
 /// Every row holds at the schedules that fit.
-fn rows_of(kind: Kind, rounds: std::ops::Range<u64>) -> Found {
+fn rows_of(kind: RowKind, rounds: std::ops::Range<u64>) -> Found {
     let settings = SeparationSettings {
         violation: 0.01,
         resource_cut_limit: 200,
@@ -97,7 +99,7 @@ fn is_start(term: &Term, starts: Which) -> bool {
 
 #[test]
 fn covers_hold_at_schedules_that_fit() {
-    let found = rows_of(Kind::Cover, 70_000..70_960);
+    let found = rows_of(RowKind::Cover, 70_000..70_960);
     let run = |t: &Term| {
         matches!(
             t.atom,
@@ -120,7 +122,7 @@ fn covers_hold_at_schedules_that_fit() {
 
 #[test]
 fn path_memory_cuts_hold_at_schedules_that_fit() {
-    let found = rows_of(Kind::PathMemory, 80_000..87_000);
+    let found = rows_of(RowKind::PathMemory, 80_000..87_000);
     let of_windows = found.with(|t| is_start(t, Which::All));
     let of_choices = found.with(|t| matches!(t.atom, Atom::Choice { .. }));
     let (count, tight, fitting) = found.counts();

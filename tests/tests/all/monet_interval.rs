@@ -2,7 +2,7 @@
 
 use remat_formulations::life::{Exclusions, Which};
 use remat_formulations::monet::interval::{
-    Interval, Kind, MonetGraph, Point, Row, root_bound, separate_cuts,
+    Interval, MonetGraph, Point, Row, RowKind, root_bound, separate_cuts,
 };
 use remat_formulations::monet::original::Original;
 use remat_instances::schedule::{MonetSchedule, Schedule, ScheduleFile};
@@ -151,7 +151,7 @@ fn rows_and_cuts_hold_at_random_schedules() {
         squeezed.room.iter_mut().for_each(|room| *room -= less);
         let found = separate_cuts(&squeezed, &point, &limits);
         // What is rounded holds for the room that it was rounded with.
-        let looser = |r: &Row| r.is_memory() && r.kind != Kind::Rounded;
+        let looser = |r: &Row| r.is_memory() && r.kind != RowKind::Rounded;
         let loosened = found.into_iter().filter(looser).map(|mut r| {
             r.right += less;
             r

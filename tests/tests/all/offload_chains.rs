@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use remat_formulations::baselines::chain::{Chain, StageParameters};
 use remat_formulations::offload::chain::{
-    Action, ChainSearch, ChainTuning, Choices, Link, LinkedChain, Release, Row, play,
+    Action, ChainMethod, ChainSearch, ChainTuning, Choices, Link, LinkedChain, Release, play,
 };
 use remat_tests::chains::{at_once, sequences, with_copies};
 use remat_tests::shared_data;
@@ -300,11 +300,12 @@ proptest! {
             prop_assert!(plain.contains(&list), "{:?}", one);
         }
         let time = |row| rows.get(row).map_or(f64::INFINITY, |one| one.played.makespan());
-        let rotor = time(Row::Rotor);
-        prop_assert!(time(Row::Pofo) <= rotor && time(Row::Pofo) <= time(Row::OffloadOnly));
-        prop_assert!(time(Row::Autocapper) <= rotor + 1e-9);
-        prop_assert!(time(Row::Autocapper) <= time(Row::Greedy) + 1e-9);
+        let rotor = time(ChainMethod::Rotor);
+        let pofo = time(ChainMethod::Pofo);
+        prop_assert!(pofo <= rotor && pofo <= time(ChainMethod::OffloadOnly));
+        prop_assert!(time(ChainMethod::Autocapper) <= rotor + 1e-9);
+        prop_assert!(time(ChainMethod::Autocapper) <= time(ChainMethod::Greedy) + 1e-9);
         // Where the best fits, so does POFO's.
-        prop_assert!(best.is_none() || rows.get(Row::Pofo).is_some());
+        prop_assert!(best.is_none() || rows.get(ChainMethod::Pofo).is_some());
     }
 }

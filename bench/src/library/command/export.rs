@@ -2,7 +2,7 @@
 
 use super::entries;
 use crate::library::arguments::LibraryExportArguments;
-use crate::library::catalogue::{Catalogue, Program};
+use crate::library::catalogue::{Catalogue, LibraryProgram};
 use crate::library::index::{Entry, sha256};
 use crate::library::miplib;
 use remat_bb::commands;
@@ -78,7 +78,7 @@ fn line(path: &Path, model: &Model) -> String {
     )
 }
 
-fn unknown(program: &Program) -> Failure {
+fn unknown(program: &LibraryProgram) -> Failure {
     Failure::Usage {
         problem: format!("{}: the index does not have it", program.name),
         remedy: "make the index anew: remat-bench library index --out INDEX.csv".into(),
@@ -88,8 +88,11 @@ fn unknown(program: &Program) -> Failure {
 /// A program made anew, and its MPS text, which is what the index says.
 ///
 /// # Errors
-/// [`Failure::Mismatch`] for another text, and as [`Program::model`].
-pub(super) fn verified(program: &Program, index: &[Entry]) -> Result<(Model, String), Failure> {
+/// [`Failure::Mismatch`] for another text, and as [`LibraryProgram::model`].
+pub(super) fn verified(
+    program: &LibraryProgram,
+    index: &[Entry],
+) -> Result<(Model, String), Failure> {
     let model = program.model()?;
     let text = mps::to_string(&model);
     let Some(entry) = index.iter().find(|e| e.name == program.name) else {

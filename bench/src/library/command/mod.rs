@@ -8,7 +8,7 @@ use crate::library::arguments::{
 };
 use crate::library::catalogue::Catalogue;
 use crate::library::index::{self, Entry};
-use crate::library::known::{self, Known};
+use crate::library::known::{self, KnownObjectives};
 use crate::library::{page, results};
 use crate::profile;
 use remat_bb::failure::{Exit, Failure};
@@ -53,9 +53,9 @@ fn entries(path: Option<&Path>) -> Result<Vec<Entry>, Failure> {
 }
 
 /// Values known beforehand; none without a file.
-fn known(path: Option<&Path>) -> Result<Known, Failure> {
+fn known(path: Option<&Path>) -> Result<KnownObjectives, Failure> {
     let Some(path) = path else {
-        return Ok(Known::new());
+        return Ok(KnownObjectives::new());
     };
     let (name, text) = text(path)?;
     known::parse(&name, &text)

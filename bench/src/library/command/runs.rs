@@ -3,11 +3,11 @@
 use super::export::{made, solution_file, verified};
 use super::{entries, text};
 use crate::library::arguments::LibraryRunArguments;
-use crate::library::catalogue::{Catalogue, Program};
+use crate::library::catalogue::{Catalogue, LibraryProgram};
 use crate::library::check::check_file;
-use crate::library::results::{self, Row};
+use crate::library::results::{self, ResultRow};
 use crate::library::{index, miplib, verdict};
-use crate::others::{Installed, Limits, Run, Status, Task};
+use crate::others::{Installed, Limits, SolverRun, Status, Task};
 use remat_bb::commands::lp;
 use remat_bb::failure::{Exit, Failure, note};
 use remat_bb::files::{self, Files};
@@ -45,8 +45,9 @@ pub(super) fn run(arguments: &LibraryRunArguments) -> Result<Exit, Failure> {
     for source in &sources {
         let jobs = || (0..arguments.seeds).flat_map(|seed| solvers.iter().map(move |s| (seed, s)));
         let is_done = |(seed, there): &(u32, &Installed)| {
-            let same =
-                |r: &Row| (&r.program, r.seed, r.solver) == (&source.name, *seed, there.solver);
+            let same = |r: &ResultRow| {
+                (&r.program, r.seed, r.solver) == (&source.name, *seed, there.solver)
+            };
             rows.iter().any(same)
         };
         let jobs: Vec<_> = jobs().filter(|job| !is_done(job)).collect();
@@ -68,7 +69,7 @@ pub(super) fn run(arguments: &LibraryRunArguments) -> Result<Exit, Failure> {
             row.machine.clone_from(&machine);
             files.print(&shown(&row))?;
             rows.push(row);
-            let table: String = rows.iter().map(Row::line).collect();
+            let table: String = rows.iter().map(ResultRow::line).collect();
             files.write(&arguments.out, &(results::heading() + &table))?;
         }
     }
@@ -90,14 +91,14 @@ fn unwritten(what: &str, error: &dyn std::fmt::Display) -> Failure {
 }
 
 /// A program to run on.
-struct Source {
+struct RunSource {
     name: String,
     /// Its file; none for one that is made anew.
     file: Option<PathBuf>,
-    program: Option<Program>,
+    program: Option<LibraryProgram>,
 }
 
-impl Source {
+impl RunSource {
     fn model(&self) -> Result<Model, Failure> {
         match (&self.file, &self.program) {
             (None, Some(program)) => Ok(verified(program, &entries(None)?)?.0),
@@ -107,13 +108,13 @@ impl Source {
 }
 
 /// The programs that are asked for.
-fn sources(arguments: &LibraryRunArguments) -> Result<Vec<Source>, Failure> {
+fn sources(arguments: &LibraryRunArguments) -> Result<Vec<RunSource>, Failure> {
     let catalogue = Catalogue::built_in()?;
     let choice = &arguments.choice;
     let chosen = catalogue.chosen(choice.family.as_deref(), choice.size, &choice.only)?;
     let path = &arguments.programs;
-    let mut sources: Vec<Source> = if path.as_os_str() == "all" {
-        let all = chosen.into_iter().map(|program| Source {
+    let mut sources: Vec<RunSource> = if path.as_os_str() == "all" {
+        let all = chosen.into_iter().map(|program| RunSource {
             name: program.name.clone(),
             file: None,
             program: Some(program.clone()),
@@ -131,13 +132,13 @@ fn sources(arguments: &LibraryRunArguments) -> Result<Vec<Source>, Failure> {
                     of_library && (only.is_empty() || only.iter().any(|o| name.contains(o)))
                 }
             };
-            wanted.then(|| Source {
+            wanted.then(|| RunSource {
                 name,
                 file: Some(file.clone()),
                 program: None,
             })
         });
-        let mut files: Vec<Source> = files.collect();
+        let mut files: Vec<RunSource> = files.collect();
         files.sort_by(|a, b| a.name.cmp(&b.name));
         files
     };
@@ -219,7 +220,7 @@ impl Case<'_> {
         arguments: &LibraryRunArguments,
         seed: u32,
         files: &Files,
-    ) -> Result<Row, Failure> {
+    ) -> Result<ResultRow, Failure> {
         let folder = files::temporary_folder().map_err(|e| unwritten("a temporary folder", &e))?;
         let solution = folder.path().join("solution.sol");
         let task = Task {
@@ -233,13 +234,15 @@ impl Case<'_> {
             gap: arguments.gap,
             seed,
         };
-        let run = there.solve(&task, &limits).unwrap_or_else(|words| Run {
-            words,
-            seconds: limits.seconds,
-            process_seconds: limits.seconds,
-            ..Run::default()
-        });
-        let mut row = Row {
+        let run = there
+            .solve(&task, &limits)
+            .unwrap_or_else(|words| SolverRun {
+                words,
+                seconds: limits.seconds,
+                process_seconds: limits.seconds,
+                ..SolverRun::default()
+            });
+        let mut row = ResultRow {
             program: self.name.into(),
             sense: self.model.sense(),
             solver: there.solver,
@@ -291,7 +294,7 @@ impl Case<'_> {
 }
 
 /// A run as a line for people.
-fn shown(row: &Row) -> String {
+fn shown(row: &ResultRow) -> String {
     let value = |v: Option<f64>| v.map_or("-".into(), number);
     format!(
         "{:<28} {:<17} {:<10} {:>16} {:>16} {:>8.2} s  {}\n",

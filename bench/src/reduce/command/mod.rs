@@ -45,7 +45,7 @@ pub fn run(arguments: &ReduceArguments) -> Result<Exit, Failure> {
         }
         None => None,
     };
-    let work = Work {
+    let work = ReductionWork {
         arguments,
         files,
         begun,
@@ -151,7 +151,7 @@ fn unread(name: &str, problem: &dyn std::fmt::Display) -> Failure {
 }
 
 /// All that a reduction works with, but for the thing itself.
-struct Work<'a> {
+struct ReductionWork<'a> {
     arguments: &'a ReduceArguments,
     files: Files,
     begun: Instant,
@@ -161,7 +161,7 @@ struct Work<'a> {
     settings: Option<(String, Parts)>,
 }
 
-impl Work<'_> {
+impl ReductionWork<'_> {
     fn run<T: Subject>(self, thing: T) -> Result<Exit, Failure> {
         let a = self.arguments;
         let parts = match &self.settings {
@@ -293,9 +293,9 @@ impl Work<'_> {
         Ok(trials)
     }
 
-    fn form(&self) -> Form<'_> {
+    fn form(&self) -> FileForm<'_> {
         let name = self.arguments.out.to_string_lossy().to_ascii_lowercase();
-        Form {
+        FileForm {
             out: &self.arguments.out,
             params_out: self.arguments.params_out.as_deref(),
             is_lp: name.trim_end_matches(".gz").ends_with(".lp"),
@@ -306,7 +306,7 @@ impl Work<'_> {
     fn confirm<T: Subject>(
         &self,
         trials: &Trials,
-        form: &Form<'_>,
+        form: &FileForm<'_>,
         found: &Reduced<(Parts, T)>,
     ) -> Result<Option<bool>, Failure> {
         if found.end == ReduceEnd::Stopped {
@@ -319,13 +319,13 @@ impl Work<'_> {
 }
 
 /// Files of a thing: their names, their formats.
-struct Form<'a> {
+struct FileForm<'a> {
     out: &'a Path,
     params_out: Option<&'a Path>,
     is_lp: bool,
 }
 
-impl Form<'_> {
+impl FileForm<'_> {
     /// Counts of a thing and its settings.
     fn sizes<T: Subject>(&self, (parts, thing): &(Parts, T)) -> subject::Sizes {
         let settings = self.params_out.map(|_| parts.len());

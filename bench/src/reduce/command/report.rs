@@ -22,10 +22,10 @@ const SILENCE: Duration = Duration::from_secs(10);
 pub struct Log {
     is_quiet: bool,
     begun: Instant,
-    state: Mutex<State>,
+    state: Mutex<ReportState>,
 }
 
-struct State {
+struct ReportState {
     last: Instant,
     runs: u64,
 }
@@ -33,7 +33,7 @@ struct State {
 impl Log {
     /// Lines of a reduction that began at a moment.
     pub fn new(is_quiet: bool, begun: Instant) -> Self {
-        let state = State {
+        let state = ReportState {
             last: Instant::now(),
             runs: 0,
         };

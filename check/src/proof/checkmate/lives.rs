@@ -55,7 +55,7 @@ impl LifeExclusions {
 
 /// Possible lives of a tensor in the stages from its own to the last in which it is of use, and
 /// their costs. Stages are counted from its own.
-pub struct Lives {
+pub struct CheckmateLives {
     node: usize,
     /// Cost of a beginning; `None` where there may be none.
     begin: Vec<Option<i128>>,
@@ -70,7 +70,7 @@ pub struct Lives {
     present: Vec<Option<i128>>,
 }
 
-impl Lives {
+impl CheckmateLives {
     /// The lives of a tensor at prices, of which `one` is a unit of cost.
     pub fn new(
         graph: &Graph,
@@ -100,7 +100,7 @@ impl Lives {
                 sums[k] += sums[k - 1];
             }
         }
-        let mut lives = Lives {
+        let mut lives = CheckmateLives {
             node,
             begin: Vec::with_capacity(stages),
             end: Vec::with_capacity(stages),

@@ -17,19 +17,19 @@ pub(super) mod rows;
 
 use super::claim::Claim;
 use super::text::ProofLine;
-use super::theory::{Branch, Theory};
+use super::theory::{QuantityBranch, Theory};
 use super::tree::{Counts, Evidence, check_too_small, check_tree};
 use cover::Cover;
 pub(super) use graph::Graph;
 pub use graph::Holder;
-use lives::{LifeExclusions, Lives};
+use lives::{CheckmateLives, LifeExclusions};
 pub(super) use read::{quantity_of, row_of};
 use remat_instances::Instance;
 use rows::Prices;
 
 /// A quantity of a schedule that is an integer: a count over some nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Quantity {
+pub struct CheckmateQuantity {
     /// Count taken of each of them.
     pub what: Counted,
     /// The nodes.
@@ -59,7 +59,7 @@ pub struct Path {
 
 /// A row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Row {
+pub enum CheckmateRow {
     /// `node` is there when the node of stage `reader` reads it.
     Need {
         /// The tensor.
@@ -109,7 +109,7 @@ pub enum Row {
         other_bytes: u64,
     },
     /// A branching above the node.
-    Branch(Branch<Quantity>),
+    Branch(QuantityBranch<CheckmateQuantity>),
 }
 
 /// The program for an instance and a budget.
@@ -126,8 +126,13 @@ impl Checkmate {
         Checkmate { graph, base }
     }
 
-    fn lives(&self, prices: &NodePrices, exclusions: &LifeExclusions, node: usize) -> Lives {
-        Lives::new(&self.graph, &prices.prices, exclusions, node, prices.one)
+    fn lives(
+        &self,
+        prices: &NodePrices,
+        exclusions: &LifeExclusions,
+        node: usize,
+    ) -> CheckmateLives {
+        CheckmateLives::new(&self.graph, &prices.prices, exclusions, node, prices.one)
     }
 }
 
@@ -139,7 +144,7 @@ pub(super) fn check(
     instance: &Instance,
     budget_bytes: u64,
     claim: Claim,
-    evidence: &Evidence<Row, Quantity>,
+    evidence: &Evidence<CheckmateRow, CheckmateQuantity>,
 ) -> Result<Counts, String> {
     match Graph::new(instance, budget_bytes) {
         Some(graph) => check_graph(graph, claim, evidence),
@@ -155,7 +160,7 @@ pub(super) fn check(
 pub(super) fn check_graph(
     graph: Graph,
     claim: Claim,
-    evidence: &Evidence<Row, Quantity>,
+    evidence: &Evidence<CheckmateRow, CheckmateQuantity>,
 ) -> Result<Counts, String> {
     match claim {
         Claim::TooSmall(node) => check_too_small(graph.is_too_small(node), node),
@@ -170,27 +175,27 @@ pub struct NodePrices {
 }
 
 impl Theory for Checkmate {
-    type Row = Row;
-    type Quantity = Quantity;
+    type Row = CheckmateRow;
+    type Quantity = CheckmateQuantity;
     type Prices = NodePrices;
     type Exclusions = LifeExclusions;
 
-    fn read_row(line: &mut ProofLine<'_>) -> Result<Row, String> {
+    fn read_row(line: &mut ProofLine<'_>) -> Result<CheckmateRow, String> {
         read::row(line)
     }
 
-    fn read_quantity(line: &mut ProofLine<'_>) -> Result<Quantity, String> {
+    fn read_quantity(line: &mut ProofLine<'_>) -> Result<CheckmateQuantity, String> {
         read::quantity(line)
     }
 
-    fn branch(row: &Row) -> Option<&Branch<Quantity>> {
+    fn branch(row: &CheckmateRow) -> Option<&QuantityBranch<CheckmateQuantity>> {
         match row {
-            Row::Branch(branch) => Some(branch),
+            CheckmateRow::Branch(branch) => Some(branch),
             _ => None,
         }
     }
 
-    fn check_row(&self, row: &Row) -> Result<(), String> {
+    fn check_row(&self, row: &CheckmateRow) -> Result<(), String> {
         rows::check(&self.graph, row)
     }
 
@@ -208,7 +213,7 @@ impl Theory for Checkmate {
 
     fn prices<'a>(
         &self,
-        rows: impl Iterator<Item = (&'a Row, i128)>,
+        rows: impl Iterator<Item = (&'a CheckmateRow, i128)>,
         one: i128,
     ) -> Option<NodePrices> {
         let prices = Prices::new(&self.graph, rows)?;

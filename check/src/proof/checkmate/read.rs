@@ -1,6 +1,6 @@
 //! Rows and quantities as they are written.
 
-use super::{Counted, Cover, Path, Quantity, Row};
+use super::{CheckmateQuantity, CheckmateRow, Counted, Cover, Path};
 use crate::proof::text::ProofLine;
 use crate::proof::theory::read_branch;
 
@@ -8,7 +8,7 @@ use crate::proof::theory::read_branch;
 ///
 /// # Errors
 /// The word that is wrong, and what would be right.
-pub fn row(line: &mut ProofLine<'_>) -> Result<Row, String> {
+pub fn row(line: &mut ProofLine<'_>) -> Result<CheckmateRow, String> {
     let kind = line.word("a kind of row")?;
     row_of(kind, line)
 }
@@ -17,41 +17,41 @@ pub fn row(line: &mut ProofLine<'_>) -> Result<Row, String> {
 ///
 /// # Errors
 /// As [`row`].
-pub fn row_of(kind: &str, line: &mut ProofLine<'_>) -> Result<Row, String> {
+pub fn row_of(kind: &str, line: &mut ProofLine<'_>) -> Result<CheckmateRow, String> {
     let row = match kind {
-        "need" => Row::Need {
+        "need" => CheckmateRow::Need {
             node: line.number("a node")?,
             reader: line.number("its reader")?,
         },
-        "parent" => Row::Parent {
+        "parent" => CheckmateRow::Parent {
             stage: line.number("a stage")?,
             node: line.number("a by-product")?,
         },
-        "input" => Row::Input {
+        "input" => CheckmateRow::Input {
             stage: line.number("a stage")?,
             node: line.number("a node")?,
             input: line.number("its input")?,
         },
-        "memory" => Row::Memory {
+        "memory" => CheckmateRow::Memory {
             stage: line.number("a stage")?,
             node: line.number("a node")?,
             unit: line.number("a size, or 0")?,
         },
-        "cover" => Row::Cover(Cover {
+        "cover" => CheckmateRow::Cover(Cover {
             stage: line.number("a stage")?,
             node: line.number("a node")?,
             most: line.number("a weight")?,
             made: line.number("a weight, or 0")?,
             weights: line.list(|l| Ok((l.number("a node")?, l.number("its weight")?)))?,
         }),
-        "path" => Row::Path(path(line)?),
-        "path-memory" => Row::PathMemory {
+        "path" => CheckmateRow::Path(path(line)?),
+        "path-memory" => CheckmateRow::PathMemory {
             path: path(line)?,
             staying: line.list(|l| l.number("a node"))?,
             companions: line.list(|l| Ok((l.number("a stage")?, l.number("a node")?)))?,
             other_bytes: line.number("bytes")?,
         },
-        "branch" => Row::Branch(read_branch(line, quantity)?),
+        "branch" => CheckmateRow::Branch(read_branch(line, quantity)?),
         other => {
             return line.refuse(
                 other,
@@ -74,7 +74,7 @@ fn path(line: &mut ProofLine<'_>) -> Result<Path, String> {
 ///
 /// # Errors
 /// The word that is wrong, and what would be right.
-pub fn quantity(line: &mut ProofLine<'_>) -> Result<Quantity, String> {
+pub fn quantity(line: &mut ProofLine<'_>) -> Result<CheckmateQuantity, String> {
     let word = line.word("a quantity")?;
     quantity_of(word, line)
 }
@@ -83,13 +83,13 @@ pub fn quantity(line: &mut ProofLine<'_>) -> Result<Quantity, String> {
 ///
 /// # Errors
 /// As [`quantity`].
-pub fn quantity_of(word: &str, line: &mut ProofLine<'_>) -> Result<Quantity, String> {
+pub fn quantity_of(word: &str, line: &mut ProofLine<'_>) -> Result<CheckmateQuantity, String> {
     let what = match word {
         "starts" => Counted::Starts(line.number("a stage")?, line.number("a stage")?),
         "held" => Counted::Held(line.number("a stage")?),
         other => return line.refuse(other, "starts or held"),
     };
-    Ok(Quantity {
+    Ok(CheckmateQuantity {
         what,
         nodes: line.list(|l| l.number("a node"))?,
     })

@@ -1,28 +1,28 @@
 //! Validity of rows at every schedule, and the worth of their multipliers, by whom it concerns.
 
 use super::graph::Graph;
-use super::{Counted, Path, Row};
+use super::{CheckmateRow, Counted, Path};
 
 /// Checks that a row holds at every schedule that fits; or, if it is a branching, that it counts
 /// every node once.
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn check(graph: &Graph, row: &Row) -> Result<(), String> {
+pub fn check(graph: &Graph, row: &CheckmateRow) -> Result<(), String> {
     let n = graph.len() as u32;
     let reads = |reader: u32, input: u32| match graph.reads(reader, input) {
         true => Ok(()),
         false => Err(format!("node {reader} does not read node {input}")),
     };
     match row {
-        Row::Need { node, reader } => reads(*reader, *node),
-        Row::Input { stage, node, input } => {
+        CheckmateRow::Need { node, reader } => reads(*reader, *node),
+        CheckmateRow::Input { stage, node, input } => {
             reads(*node, *input)?;
             ensure(node < stage && *stage < n, || {
                 format!("node {node} is not recomputed in stage {stage}")
             })
         }
-        Row::Parent { stage, node } => {
+        CheckmateRow::Parent { stage, node } => {
             ensure(node < stage && *stage < n, || {
                 format!("node {node} is not recomputed in stage {stage}")
             })?;
@@ -30,7 +30,7 @@ pub fn check(graph: &Graph, row: &Row) -> Result<(), String> {
                 format!("node {node} is no by-product")
             })
         }
-        Row::Memory { stage, node, unit } => {
+        CheckmateRow::Memory { stage, node, unit } => {
             ensure(node <= stage && *stage < n, || {
                 format!("node {node} has no turn in stage {stage}")
             })?;
@@ -38,9 +38,9 @@ pub fn check(graph: &Graph, row: &Row) -> Result<(), String> {
                 format!("sizes cannot be rounded by {unit}, which exceeds the capacity")
             })
         }
-        Row::Cover(cover) => cover.check(graph),
-        Row::Path(path) => check_path(graph, path),
-        Row::PathMemory {
+        CheckmateRow::Cover(cover) => cover.check(graph),
+        CheckmateRow::Path(path) => check_path(graph, path),
+        CheckmateRow::PathMemory {
             path,
             staying,
             companions,
@@ -76,7 +76,7 @@ pub fn check(graph: &Graph, row: &Row) -> Result<(), String> {
                 format!("the companions of some stage have less than {other_bytes} bytes")
             })
         }
-        Row::Branch(branch) => {
+        CheckmateRow::Branch(branch) => {
             let nodes = &branch.quantity.nodes;
             ensure(ascending(nodes), || "a node is counted twice".into())?;
             ensure(nodes.iter().all(|k| *k < n), || {
@@ -141,7 +141,10 @@ pub struct Prices {
 impl Prices {
     /// Prices of rows with multipliers, all of which are known to hold. `None` where numbers are
     /// too large.
-    pub fn new<'a>(graph: &Graph, rows: impl Iterator<Item = (&'a Row, i128)>) -> Option<Prices> {
+    pub fn new<'a>(
+        graph: &Graph,
+        rows: impl Iterator<Item = (&'a CheckmateRow, i128)>,
+    ) -> Option<Prices> {
         let n = graph.len();
         let mut prices = Prices {
             gauges: Vec::new(),
@@ -179,22 +182,22 @@ impl Prices {
         Some(())
     }
 
-    fn add(&mut self, graph: &Graph, row: &Row, y: i128) -> Option<()> {
+    fn add(&mut self, graph: &Graph, row: &CheckmateRow, y: i128) -> Option<()> {
         match row {
-            Row::Need { node, reader } => {
+            CheckmateRow::Need { node, reader } => {
                 self.count(y, 2)?;
                 let event = graph.event(*reader as usize, *reader as usize);
                 self.covers[*node as usize].push((event, y));
                 self.worth += y;
             }
-            Row::Input { stage, node, input } => {
+            CheckmateRow::Input { stage, node, input } => {
                 self.count(y, 2)?;
                 let stage = *stage as usize;
                 let event = graph.event(stage, *node as usize);
                 self.covers[*input as usize].push((event, y));
                 self.starts[*node as usize].push((stage, stage, -y));
             }
-            Row::Parent { stage, node } => {
+            CheckmateRow::Parent { stage, node } => {
                 self.count(y, 2)?;
                 let stage = *stage as usize;
                 if let Some(parent) = graph.parent[*node as usize] {
@@ -202,10 +205,10 @@ impl Prices {
                 }
                 self.starts[*node as usize].push((stage, stage, -y));
             }
-            Row::Memory { stage, node, unit } => {
+            CheckmateRow::Memory { stage, node, unit } => {
                 self.add_memory(graph, (*stage as usize, *node as usize), *unit, y)?;
             }
-            Row::Cover(cover) => {
+            CheckmateRow::Cover(cover) => {
                 let weights: u128 = cover.weights.iter().map(|w| u128::from(w.1)).sum();
                 let others = u128::from(cover.most) + u128::from(cover.made);
                 self.count(y, weights + others)?;
@@ -219,7 +222,7 @@ impl Prices {
                 }
                 self.worth -= y * i128::from(cover.most);
             }
-            Row::Path(path) => {
+            CheckmateRow::Path(path) => {
                 self.count(y, path.nodes.len() as u128 + 2)?;
                 for &i in &path.nodes {
                     self.crosses[i as usize].push((path.from as usize, y));
@@ -228,13 +231,13 @@ impl Prices {
                 self.starts[path.nodes[0] as usize].push(window);
                 self.worth += y;
             }
-            Row::PathMemory {
+            CheckmateRow::PathMemory {
                 path,
                 staying,
                 companions,
                 other_bytes,
             } => self.add_path_memory(graph, path, (staying, companions, *other_bytes), y)?,
-            Row::Branch(branch) => {
+            CheckmateRow::Branch(branch) => {
                 let nodes = &branch.quantity.nodes;
                 self.count(y, nodes.len() as u128 + u128::from(branch.count))?;
                 let y = if branch.at_least { y } else { -y };

@@ -111,7 +111,7 @@ struct Stage {
 }
 
 /// Possible lives of a tensor.
-pub struct Lives<'a> {
+pub struct MonetLives<'a> {
     graph: &'a Graph,
     prices: &'a Prices,
     node: u32,
@@ -120,16 +120,16 @@ pub struct Lives<'a> {
     pub least: Option<i128>,
 }
 
-impl<'a> Lives<'a> {
+impl<'a> MonetLives<'a> {
     /// The lives of a tensor at prices.
     pub fn new(
         graph: &'a Graph,
         prices: &'a Prices,
         exclusions: &Exclusions,
         node: u32,
-    ) -> Lives<'a> {
+    ) -> MonetLives<'a> {
         let last = graph.last_use[node as usize];
-        let mut lives = Lives {
+        let mut lives = MonetLives {
             graph,
             prices,
             node,

@@ -24,16 +24,16 @@ pub use paths::Paths;
 
 use super::claim::Claim;
 use super::text::ProofLine;
-use super::theory::{Branch, Theory};
+use super::theory::{QuantityBranch, Theory};
 use super::tree::{Counts, Evidence, check_too_small, check_tree};
 use graph::Graph;
-use lives::{Exclusions, Lives};
+use lives::{Exclusions, MonetLives};
 use prices::Prices;
 use remat_instances::Instance;
 
 /// A quantity of a schedule that is an integer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Quantity {
+pub enum MonetQuantity {
     /// Computations of some nodes in stages from the first to the last.
     Starts {
         /// The first stage.
@@ -72,7 +72,7 @@ pub enum Quantity {
 
 /// Ways of starts that count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum StartKind {
     /// All.
     All,
     /// Those that are not in place.
@@ -122,7 +122,7 @@ pub struct Cover {
 
 /// A row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Row {
+pub enum MonetRow {
     /// A tensor is stored for the next stage or held where the backward node of a stage reads it.
     Need {
         /// The stage.
@@ -146,7 +146,7 @@ pub enum Row {
         /// The by-product.
         node: u32,
         /// Starts that count.
-        kind: Kind,
+        kind: StartKind,
     },
     /// A tensor that a node overwrites in a stage is not there behind it.
     Overwritten {
@@ -233,7 +233,7 @@ pub enum Row {
         weights: Vec<(u32, u32)>,
     },
     /// A branching above the node.
-    Branch(Branch<Quantity>),
+    Branch(QuantityBranch<MonetQuantity>),
 }
 
 /// The program for an instance and a budget.
@@ -288,7 +288,7 @@ pub(super) fn check(
     instance: &Instance,
     budget_bytes: u64,
     claim: Claim,
-    evidence: &Evidence<Row, Quantity>,
+    evidence: &Evidence<MonetRow, MonetQuantity>,
 ) -> Result<Counts, String> {
     let program = Monet::new(instance, budget_bytes)?;
     if let Claim::TooSmall(node) = claim {
@@ -304,27 +304,27 @@ pub(super) fn check(
 }
 
 impl Theory for Monet {
-    type Row = Row;
-    type Quantity = Quantity;
+    type Row = MonetRow;
+    type Quantity = MonetQuantity;
     type Prices = Prices;
     type Exclusions = Exclusions;
 
-    fn read_row(line: &mut ProofLine<'_>) -> Result<Row, String> {
+    fn read_row(line: &mut ProofLine<'_>) -> Result<MonetRow, String> {
         read::row(line)
     }
 
-    fn read_quantity(line: &mut ProofLine<'_>) -> Result<Quantity, String> {
+    fn read_quantity(line: &mut ProofLine<'_>) -> Result<MonetQuantity, String> {
         read::quantity(line)
     }
 
-    fn branch(row: &Row) -> Option<&Branch<Quantity>> {
+    fn branch(row: &MonetRow) -> Option<&QuantityBranch<MonetQuantity>> {
         match row {
-            Row::Branch(branch) => Some(branch),
+            MonetRow::Branch(branch) => Some(branch),
             _ => None,
         }
     }
 
-    fn check_row(&self, row: &Row) -> Result<(), String> {
+    fn check_row(&self, row: &MonetRow) -> Result<(), String> {
         valid::check(&self.graph, row)
     }
 
@@ -340,7 +340,11 @@ impl Theory for Monet {
         exclusions.excluded()
     }
 
-    fn prices<'a>(&self, rows: impl Iterator<Item = (&'a Row, i128)>, one: i128) -> Option<Prices> {
+    fn prices<'a>(
+        &self,
+        rows: impl Iterator<Item = (&'a MonetRow, i128)>,
+        one: i128,
+    ) -> Option<Prices> {
         let forms = rows.map(|(row, y)| (rows::form(&self.graph, row), y));
         Prices::new(&self.graph, forms, one)
     }
@@ -350,7 +354,7 @@ impl Theory for Monet {
         let graph = &self.graph;
         let lives = self
             .nodes()
-            .map(|i| Lives::new(graph, prices, exclusions, i).least);
+            .map(|i| MonetLives::new(graph, prices, exclusions, i).least);
         let stages = 1..graph.stages;
         let choices = stages.map(|t| self.cheapest_choice(prices, exclusions, t));
         let all: i128 = lives.chain(choices).sum::<Option<i128>>()?;
@@ -373,7 +377,7 @@ impl Theory for Monet {
             }
         }
         for node in self.nodes() {
-            let lives = Lives::new(graph, prices, exclusions, node);
+            let lives = MonetLives::new(graph, prices, exclusions, node);
             if let Some(least) = lives.least {
                 lives.exclude(most - (reach - least), exclusions);
             }

@@ -1,6 +1,6 @@
 //! Rows and quantities as they are written.
 
-use super::{Cover, Kind, Paths, Quantity, Row, Turn};
+use super::{Cover, MonetQuantity, MonetRow, Paths, StartKind, Turn};
 use crate::proof::text::ProofLine;
 use crate::proof::theory::read_branch;
 
@@ -8,58 +8,58 @@ use crate::proof::theory::read_branch;
 ///
 /// # Errors
 /// The word that is wrong, and what would be right.
-pub fn row(line: &mut ProofLine<'_>) -> Result<Row, String> {
+pub fn row(line: &mut ProofLine<'_>) -> Result<MonetRow, String> {
     Ok(match line.word("a kind of row")? {
-        "need" => Row::Need {
+        "need" => MonetRow::Need {
             node: line.number("a node")?,
             stage: line.number("a stage")?,
         },
-        "input" => Row::Input {
+        "input" => MonetRow::Input {
             stage: line.number("a stage")?,
             node: line.number("a node")?,
             input: line.number("its input")?,
         },
-        "parent" => Row::Parent {
+        "parent" => MonetRow::Parent {
             stage: line.number("a stage")?,
             node: line.number("a by-product")?,
             kind: match line.word("all, plain or in-place")? {
-                "all" => Kind::All,
-                "plain" => Kind::Plain,
-                "in-place" => Kind::InPlace,
+                "all" => StartKind::All,
+                "plain" => StartKind::Plain,
+                "in-place" => StartKind::InPlace,
                 other => return line.refuse(other, "all, plain or in-place"),
             },
         },
-        "overwritten" => Row::Overwritten {
+        "overwritten" => MonetRow::Overwritten {
             stage: line.number("a stage")?,
             node: line.number("a node")?,
         },
-        "ended" => Row::Ended {
+        "ended" => MonetRow::Ended {
             stage: line.number("a stage")?,
             node: line.number("a node")?,
         },
-        "memory" => Row::Memory {
+        "memory" => MonetRow::Memory {
             stage: line.number("a stage")?,
             node: line.number("a node")?,
             unit: line.number("a size, or 0")?,
         },
-        "run" => Row::Run {
+        "run" => MonetRow::Run {
             stage: line.number("a stage")?,
             node: line.number("a node")?,
             unit: line.number("a size, or 0")?,
             by_run: nodes(line)?,
         },
-        "backward" => Row::Backward {
+        "backward" => MonetRow::Backward {
             stage: line.number("a stage")?,
             unit: line.number("a size, or 0")?,
         },
-        "path" => Row::Path(paths(line)?),
-        "path-memory" => Row::PathMemory {
+        "path" => MonetRow::Path(paths(line)?),
+        "path-memory" => MonetRow::PathMemory {
             paths: paths(line)?,
             since: line.number("a stage")?,
             unit: line.number("a size, or 0")?,
             staying: nodes(line)?,
         },
-        "either" => Row::Either {
+        "either" => MonetRow::Either {
             paths: paths(line)?,
             room: line.number("bytes")?,
             more: line.number("bytes")?,
@@ -90,14 +90,14 @@ pub fn row(line: &mut ProofLine<'_>) -> Result<Row, String> {
             };
             cover(line, stage, at)?
         }
-        "cover-path" => Row::PathCover {
+        "cover-path" => MonetRow::PathCover {
             paths: paths(line)?,
             since: line.number("a stage")?,
             due: line.number("a weight, or 0")?,
             most: line.number("a weight")?,
             weights: weights(line)?,
         },
-        "branch" => Row::Branch(read_branch(line, quantity)?),
+        "branch" => MonetRow::Branch(read_branch(line, quantity)?),
         other => {
             return line.refuse(
                 other,
@@ -116,8 +116,8 @@ fn weights(line: &mut ProofLine<'_>) -> Result<Vec<(u32, u32)>, String> {
     line.list(|l| Ok((l.number("a node")?, l.number("its weight")?)))
 }
 
-fn cover(line: &mut ProofLine<'_>, stage: u32, at: Turn) -> Result<Row, String> {
-    Ok(Row::Cover(Cover {
+fn cover(line: &mut ProofLine<'_>, stage: u32, at: Turn) -> Result<MonetRow, String> {
+    Ok(MonetRow::Cover(Cover {
         stage,
         at,
         most: line.number("a weight")?,
@@ -139,26 +139,26 @@ fn paths(line: &mut ProofLine<'_>) -> Result<Paths, String> {
 ///
 /// # Errors
 /// The word that is wrong, and what would be right.
-pub fn quantity(line: &mut ProofLine<'_>) -> Result<Quantity, String> {
+pub fn quantity(line: &mut ProofLine<'_>) -> Result<MonetQuantity, String> {
     Ok(match line.word("a quantity")? {
-        "starts" => Quantity::Starts {
+        "starts" => MonetQuantity::Starts {
             first: line.number("a stage")?,
             last: line.number("a stage")?,
             nodes: nodes(line)?,
         },
-        "held" => Quantity::Stored {
+        "held" => MonetQuantity::Stored {
             stage: line.number("a stage")?,
             nodes: nodes(line)?,
         },
-        "choice" => Quantity::Choices(
+        "choice" => MonetQuantity::Choices(
             line.list(|l| Ok((l.number("a stage")?, l.number("an implementation")?)))?,
         ),
-        "scratch" => Quantity::Scratch {
+        "scratch" => MonetQuantity::Scratch {
             stage: line.number("a stage")?,
             node: line.number("a node")?,
             bytes: line.number("bytes")?,
         },
-        "in-place" => Quantity::InPlace {
+        "in-place" => MonetQuantity::InPlace {
             stage: line.number("a stage")?,
             node: line.number("a node")?,
         },

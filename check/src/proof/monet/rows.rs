@@ -3,13 +3,13 @@
 use super::forms::{Atom, Form};
 use super::graph::{Graph, Way};
 use super::paths::{Paths, choice};
-use super::{Cover, Kind, Quantity, Row, Turn};
+use super::{Cover, MonetQuantity, MonetRow, StartKind, Turn};
 
 /// The form of a row that holds.
-pub fn form(graph: &Graph, row: &Row) -> Form {
+pub fn form(graph: &Graph, row: &MonetRow) -> Form {
     match row {
         // What is read was computed in the stage, or is stored beyond it: it is there afterwards.
-        Row::Need { stage, node } => {
+        MonetRow::Need { stage, node } => {
             let mut form = Form::at_least(0);
             form.there(*node, None, *stage, 1);
             let choices = graph.choices[*stage as usize].iter().enumerate();
@@ -19,23 +19,23 @@ pub fn form(graph: &Graph, row: &Row) -> Form {
             form
         }
         // An input is stored when the stage begins, or computed in it.
-        Row::Input { stage, node, input } => {
+        MonetRow::Input { stage, node, input } => {
             let mut form = Form::at_least(0);
             form.stored(*input, *stage, 1);
             form.starts(*input, *stage..stage + 1, 1);
             form.starts(*node, *stage..stage + 1, -1);
             form
         }
-        Row::Parent { stage, node, kind } => parent(graph, (*stage, *node), *kind),
+        MonetRow::Parent { stage, node, kind } => parent(graph, (*stage, *node), *kind),
         // What is overwritten is neither stored for the next stage nor read by the backward node.
-        Row::Overwritten { stage, node } => {
+        MonetRow::Overwritten { stage, node } => {
             let mut form = Form::at_least(-1);
             gone(graph, *stage, *node, &mut form);
             form
         }
         // And it was there before: stored, or computed in the stage. Where the node is not computed
         // in place this counts what is there before, less what is there behind.
-        Row::Ended { stage, node } => {
+        MonetRow::Ended { stage, node } => {
             let mut form = Form::at_least(0);
             gone(graph, *stage, *node, &mut form);
             if let Some(over) = graph.over[*node as usize] {
@@ -44,19 +44,19 @@ pub fn form(graph: &Graph, row: &Row) -> Form {
             }
             form
         }
-        Row::Memory { stage, node, unit } => {
+        MonetRow::Memory { stage, node, unit } => {
             let mut form = Form::at_least(graph.room[*stage as usize]);
             there(graph, *stage, Some(*node), |_| false, &mut form);
             form.rounded(*unit).negated()
         }
-        Row::Run {
+        MonetRow::Run {
             stage,
             node,
             by_run,
             unit,
         } => run(graph, (*stage, *node), by_run, *unit),
-        Row::Backward { stage, unit } => backward(graph, *stage, *unit),
-        Row::Path(paths) => {
+        MonetRow::Backward { stage, unit } => backward(graph, *stage, *unit),
+        MonetRow::Path(paths) => {
             let mut form = Form::at_least(0);
             for &i in &paths.stored {
                 form.stored(i, paths.from, 1);
@@ -65,28 +65,28 @@ pub fn form(graph: &Graph, row: &Row) -> Form {
             require(graph, paths, 1, &mut form);
             form
         }
-        Row::PathMemory {
+        MonetRow::PathMemory {
             paths,
             since,
             staying,
             unit,
         } => path_memory(graph, paths, *since, staying, *unit),
-        Row::Either {
+        MonetRow::Either {
             paths,
             room,
             more,
             staying,
             beside,
         } => either(graph, paths, (*room, *more), staying, beside),
-        Row::Cover(own) => cover(graph, own),
-        Row::PathCover {
+        MonetRow::Cover(own) => cover(graph, own),
+        MonetRow::PathCover {
             paths,
             since,
             due,
             most,
             weights,
         } => path_cover(graph, paths, (*since, *due, *most), weights),
-        Row::Branch(branch) => {
+        MonetRow::Branch(branch) => {
             let mut form = Form::at_least(i64::from(branch.count));
             counted(graph, &branch.quantity, &mut form);
             match branch.at_least {
@@ -98,13 +98,13 @@ pub fn form(graph: &Graph, row: &Row) -> Form {
 }
 
 /// The parent of a by-product, where that is computed.
-fn parent(graph: &Graph, (stage, node): (u32, u32), kind: Kind) -> Form {
+fn parent(graph: &Graph, (stage, node): (u32, u32), kind: StartKind) -> Form {
     let mut form = Form::at_least(0);
     let parent = graph.parent[node as usize].unwrap_or(node);
     let counts = |in_place: bool| match kind {
-        Kind::All => true,
-        Kind::Plain => !in_place,
-        Kind::InPlace => in_place,
+        StartKind::All => true,
+        StartKind::Plain => !in_place,
+        StartKind::InPlace => in_place,
     };
     for (i, sign) in [(parent, 1), (node, -1)] {
         form.ways(graph, i, stage, |w| counts(w.in_place), sign);
@@ -298,19 +298,19 @@ fn require(graph: &Graph, paths: &Paths, weight: i64, form: &mut Form) {
 }
 
 /// Adds a quantity.
-fn counted(graph: &Graph, quantity: &Quantity, form: &mut Form) {
+fn counted(graph: &Graph, quantity: &MonetQuantity, form: &mut Form) {
     match quantity {
-        Quantity::Starts { first, last, nodes } => {
+        MonetQuantity::Starts { first, last, nodes } => {
             for &node in nodes {
                 form.starts(node, *first..last + 1, 1);
             }
         }
-        Quantity::Stored { stage, nodes } => {
+        MonetQuantity::Stored { stage, nodes } => {
             for &node in nodes {
                 form.stored(node, *stage, 1);
             }
         }
-        Quantity::Choices(list) => {
+        MonetQuantity::Choices(list) => {
             for &(stage, implementation) in list {
                 // Known to be one.
                 if let Ok(way) = choice(graph, stage, implementation) {
@@ -318,10 +318,10 @@ fn counted(graph: &Graph, quantity: &Quantity, form: &mut Form) {
                 }
             }
         }
-        Quantity::Scratch { stage, node, bytes } => {
+        MonetQuantity::Scratch { stage, node, bytes } => {
             form.ways(graph, *node, *stage, |w| w.workspace >= *bytes, 1);
         }
-        Quantity::InPlace { stage, node } => {
+        MonetQuantity::InPlace { stage, node } => {
             form.ways(graph, *node, *stage, |w| w.in_place, 1);
         }
     }

@@ -13,7 +13,7 @@
 use super::graph::Graph;
 use super::paths::{Paths, choice};
 use super::rows::largest_room;
-use super::{Cover, Kind, Quantity, Row, Turn};
+use super::{Cover, MonetQuantity, MonetRow, StartKind, Turn};
 use crate::proof::knapsack::{check_weight, fits_more};
 
 /// Checks that a row holds at every schedule that fits; or, if it is a branching, that it counts
@@ -21,40 +21,40 @@ use crate::proof::knapsack::{check_weight, fits_more};
 ///
 /// # Errors
 /// A description of what is wrong with it.
-pub fn check(graph: &Graph, row: &Row) -> Result<(), String> {
+pub fn check(graph: &Graph, row: &MonetRow) -> Result<(), String> {
     match row {
-        Row::Need { stage, node } => {
+        MonetRow::Need { stage, node } => {
             check_turn(graph, *stage, *node)?;
             ensure(graph.is_read(*node, *stage), || {
                 format!("nothing that stage {stage} may choose reads node {node}")
             })
         }
-        Row::Input { stage, node, input } => {
+        MonetRow::Input { stage, node, input } => {
             check_turn(graph, *stage, *node)?;
             ensure(graph.needs[*node as usize].contains(input), || {
                 format!("node {node} may be computed without node {input}")
             })
         }
-        Row::Parent { stage, node, kind } => {
+        MonetRow::Parent { stage, node, kind } => {
             check_turn(graph, *stage, *node)?;
             let parent = graph.parent[*node as usize];
             let parent = parent.ok_or_else(|| format!("node {node} is no by-product"))?;
             let has_option = |i: u32| graph.has_option[i as usize];
             let both = has_option(*node) && has_option(parent);
-            ensure(*kind == Kind::All || both, || {
+            ensure(*kind == StartKind::All || both, || {
                 format!("node {node} need not be in place where its parent is")
             })
         }
-        Row::Overwritten { stage, node } => check_overwritten(graph, *stage, *node),
-        Row::Ended { stage, node } => {
+        MonetRow::Overwritten { stage, node } => check_overwritten(graph, *stage, *node),
+        MonetRow::Ended { stage, node } => {
             check_overwritten(graph, *stage, *node)?;
             ensure(*stage > 0, || "nothing is there before stage 0".into())
         }
-        Row::Memory { stage, node, unit } => {
+        MonetRow::Memory { stage, node, unit } => {
             check_turn(graph, *stage, *node)?;
             check_unit(*unit)
         }
-        Row::Run {
+        MonetRow::Run {
             stage,
             node,
             by_run,
@@ -68,12 +68,12 @@ pub fn check(graph: &Graph, row: &Row) -> Result<(), String> {
                 format!("node {node} does not charge all of {by_run:?} while it runs")
             })
         }
-        Row::Backward { stage, unit } => {
+        MonetRow::Backward { stage, unit } => {
             check_backward(graph, *stage)?;
             check_unit(*unit)
         }
-        Row::Path(paths) => paths.check(graph),
-        Row::PathMemory {
+        MonetRow::Path(paths) => paths.check(graph),
+        MonetRow::PathMemory {
             paths,
             since,
             staying,
@@ -83,7 +83,7 @@ pub fn check(graph: &Graph, row: &Row) -> Result<(), String> {
             check_window(graph, paths, *since)?;
             check_staying(graph, paths, staying)
         }
-        Row::Either {
+        MonetRow::Either {
             paths,
             room,
             more,
@@ -94,8 +94,8 @@ pub fn check(graph: &Graph, row: &Row) -> Result<(), String> {
             check_staying(graph, paths, staying)?;
             check_either(graph, paths, *room, *more, staying, beside)
         }
-        Row::Cover(cover) => check_cover(graph, cover),
-        Row::PathCover {
+        MonetRow::Cover(cover) => check_cover(graph, cover),
+        MonetRow::PathCover {
             paths,
             since,
             due,
@@ -111,7 +111,7 @@ pub fn check(graph: &Graph, row: &Row) -> Result<(), String> {
             check_weights(graph, weights, room, *most)?;
             check_weights_beside(graph, weights, room - need, *most, *due)
         }
-        Row::Branch(branch) => check_counted(graph, &branch.quantity),
+        MonetRow::Branch(branch) => check_counted(graph, &branch.quantity),
     }
 }
 
@@ -330,7 +330,7 @@ fn check_cover(graph: &Graph, cover: &Cover) -> Result<(), String> {
 }
 
 /// Checks that what a quantity counts is there.
-fn check_counted(graph: &Graph, quantity: &Quantity) -> Result<(), String> {
+fn check_counted(graph: &Graph, quantity: &MonetQuantity) -> Result<(), String> {
     let check_nodes = |nodes: &[u32]| {
         check_ascending(nodes)?;
         let is_node = |i: &u32| (*i as usize) < graph.columns;
@@ -344,21 +344,21 @@ fn check_counted(graph: &Graph, quantity: &Quantity) -> Result<(), String> {
         })
     };
     match quantity {
-        Quantity::Starts { first, last, nodes } => {
+        MonetQuantity::Starts { first, last, nodes } => {
             check_stage(*first, *last as usize + 1)?;
             check_stage(*last, graph.stages)?;
             check_nodes(nodes)
         }
         // What the last backward node reads may be stored beyond it.
-        Quantity::Stored { stage, nodes } => {
+        MonetQuantity::Stored { stage, nodes } => {
             check_stage(*stage, graph.stages + 1)?;
             check_nodes(nodes)
         }
-        Quantity::Choices(list) => {
+        MonetQuantity::Choices(list) => {
             let mut all = list.iter();
             all.try_for_each(|&(stage, way)| choice(graph, stage, way).map(drop))
         }
-        Quantity::Scratch { stage, node, .. } | Quantity::InPlace { stage, node } => {
+        MonetQuantity::Scratch { stage, node, .. } | MonetQuantity::InPlace { stage, node } => {
             check_turn(graph, *stage, *node)
         }
     }

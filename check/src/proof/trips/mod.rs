@@ -23,7 +23,7 @@ use super::checkmate;
 use super::claim::Claim;
 use super::link::LinkTerms;
 use super::text::ProofLine;
-use super::theory::{Branch, Theory};
+use super::theory::{QuantityBranch, Theory};
 use super::tree::{Counts, Evidence, check_too_small, check_tree};
 pub(super) use graph::LinkedGraph;
 use prices::Prices;
@@ -31,9 +31,9 @@ use remat_instances::Instance;
 
 /// A quantity of a plan that is an integer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Quantity {
+pub enum TripQuantity {
     /// Recomputations, or tensors on the device when a stage begins.
-    Schedule(checkmate::Quantity),
+    Schedule(checkmate::CheckmateQuantity),
     /// Copies of a tensor to the host.
     Leaves {
         /// The tensor.
@@ -54,10 +54,10 @@ pub enum Lane {
 
 /// A row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Row {
+pub enum TripRow {
     /// A row of Checkmate's program: need, input, parent, memory or path. What is needed is on the
     /// device; a path counts what comes back within its window.
-    Device(checkmate::Row),
+    Device(checkmate::CheckmateRow),
     /// Copies within a window of stages take no more than its time.
     Window {
         /// The copies.
@@ -73,7 +73,7 @@ pub enum Row {
         stage: u32,
     },
     /// A branching above the node.
-    Branch(Branch<Quantity>),
+    Branch(QuantityBranch<TripQuantity>),
 }
 
 /// The program for an instance, a link and a budget.
@@ -107,7 +107,7 @@ pub(super) fn check(
     budget_bytes: u64,
     (terms, unit): (&LinkTerms, u64),
     claim: Claim,
-    evidence: &Evidence<Row, Quantity>,
+    evidence: &Evidence<TripRow, TripQuantity>,
 ) -> Result<Counts, String> {
     if let Claim::TooSmall(node) = claim {
         // A node does not fit beside its inputs: all else may be on the host.
@@ -124,28 +124,28 @@ pub(super) fn check(
 }
 
 impl Theory for Trips {
-    type Row = Row;
-    type Quantity = Quantity;
+    type Row = TripRow;
+    type Quantity = TripQuantity;
     type Prices = Prices;
     /// Nothing is excluded.
     type Exclusions = ();
 
-    fn read_row(line: &mut ProofLine<'_>) -> Result<Row, String> {
+    fn read_row(line: &mut ProofLine<'_>) -> Result<TripRow, String> {
         read::row(line)
     }
 
-    fn read_quantity(line: &mut ProofLine<'_>) -> Result<Quantity, String> {
+    fn read_quantity(line: &mut ProofLine<'_>) -> Result<TripQuantity, String> {
         read::quantity(line)
     }
 
-    fn branch(row: &Row) -> Option<&Branch<Quantity>> {
+    fn branch(row: &TripRow) -> Option<&QuantityBranch<TripQuantity>> {
         match row {
-            Row::Branch(branch) => Some(branch),
+            TripRow::Branch(branch) => Some(branch),
             _ => None,
         }
     }
 
-    fn check_row(&self, row: &Row) -> Result<(), String> {
+    fn check_row(&self, row: &TripRow) -> Result<(), String> {
         rows::check(&self.graph, row)
     }
 
@@ -159,7 +159,11 @@ impl Theory for Trips {
         0
     }
 
-    fn prices<'a>(&self, rows: impl Iterator<Item = (&'a Row, i128)>, one: i128) -> Option<Prices> {
+    fn prices<'a>(
+        &self,
+        rows: impl Iterator<Item = (&'a TripRow, i128)>,
+        one: i128,
+    ) -> Option<Prices> {
         Prices::new(&self.graph, rows, one)
     }
 

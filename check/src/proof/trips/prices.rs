@@ -2,7 +2,7 @@
 
 use super::graph::LinkedGraph;
 use super::rows::device_row;
-use super::{Lane, Quantity, Row};
+use super::{Lane, TripQuantity, TripRow};
 use crate::proof::checkmate;
 use crate::proof::checkmate::rows::Prices as DevicePrices;
 
@@ -55,11 +55,11 @@ impl Prices {
     /// fit into 128 bits.
     pub fn new<'a>(
         linked: &LinkedGraph,
-        rows: impl Iterator<Item = (&'a Row, i128)>,
+        rows: impl Iterator<Item = (&'a TripRow, i128)>,
         one: i128,
     ) -> Option<Prices> {
         let (n, graph) = (linked.len(), &linked.graph);
-        let mut on_device: Vec<(checkmate::Row, i128)> = Vec::new();
+        let mut on_device: Vec<(checkmate::CheckmateRow, i128)> = Vec::new();
         let mut prices = Prices {
             device: DevicePrices::new(graph, std::iter::empty())?,
             one,
@@ -77,7 +77,7 @@ impl Prices {
             on_device.extend(device_row(row).map(|row| (row, y)));
             most = most.checked_add(y.checked_mul(weight(linked, row)?)?)?;
             match row {
-                Row::Device(checkmate::Row::Path(path)) => {
+                TripRow::Device(checkmate::CheckmateRow::Path(path)) => {
                     let one = Return {
                         from: path.from as usize,
                         reader: path.reader as usize,
@@ -87,15 +87,15 @@ impl Prices {
                         prices.returns[*node as usize].push(one);
                     }
                 }
-                Row::Device(_) => {}
-                Row::Branch(branch) => {
-                    if let Quantity::Leaves { node } = branch.quantity {
+                TripRow::Device(_) => {}
+                TripRow::Branch(branch) => {
+                    if let TripQuantity::Leaves { node } = branch.quantity {
                         let y = if branch.at_least { y } else { -y };
                         prices.leaves[node as usize] += y;
                         prices.worth += y * i128::from(branch.count);
                     }
                 }
-                Row::Window { lane, first, last } => {
+                TripRow::Window { lane, first, last } => {
                     let window = Window {
                         first: *first as usize,
                         last: *last as usize,
@@ -113,7 +113,7 @@ impl Prices {
                     }
                     prices.worth -= y * i128::from(linked.first_time(begin, window.last));
                 }
-                Row::Host { stage } => {
+                TripRow::Host { stage } => {
                     prices.host[*stage as usize] += y;
                     prices.worth -= y * i128::from(linked.host_bytes.unwrap_or(u64::MAX));
                 }
@@ -143,26 +143,26 @@ fn begin_of(lane: Lane, first: usize) -> usize {
 
 /// The largest sum of a row's coefficients over the lives of all tensors, of what the link brings,
 /// and the right side; at least 1.
-fn weight(linked: &LinkedGraph, row: &Row) -> Option<i128> {
+fn weight(linked: &LinkedGraph, row: &TripRow) -> Option<i128> {
     let n = linked.len() as i128;
     let sum = |times: &mut dyn Iterator<Item = u64>| times.map(i128::from).sum::<i128>();
     let weight = match row {
         // Each window pays once.
-        Row::Device(checkmate::Row::Path(path)) => path.nodes.len() as i128,
-        Row::Device(_) => 0,
-        Row::Branch(branch) => match branch.quantity {
-            Quantity::Schedule(_) => 0,
+        TripRow::Device(checkmate::CheckmateRow::Path(path)) => path.nodes.len() as i128,
+        TripRow::Device(_) => 0,
+        TripRow::Branch(branch) => match branch.quantity {
+            TripQuantity::Schedule(_) => 0,
             // It may leave at any turn.
-            Quantity::Leaves { .. } => n * n + i128::from(branch.count),
+            TripQuantity::Leaves { .. } => n * n + i128::from(branch.count),
         },
-        Row::Window { lane, first, last } => {
+        TripRow::Window { lane, first, last } => {
             let copies = sum(&mut linked.copies.iter().flatten().flatten().copied());
             let again = sum(&mut linked.again.iter().copied());
             let begin = begin_of(*lane, *first as usize);
             let time = i128::from(linked.first_time(begin, *last as usize));
             again.checked_mul(n)? + copies + time
         }
-        Row::Host { .. } => {
+        TripRow::Host { .. } => {
             let room = i128::from(linked.host_bytes.unwrap_or(u64::MAX));
             sum(&mut linked.graph.bytes.iter().copied()) + room
         }

@@ -1,6 +1,6 @@
 //! Rows and quantities as they are written.
 
-use super::{Lane, Quantity, Row};
+use super::{Lane, TripQuantity, TripRow};
 use crate::proof::checkmate;
 use crate::proof::text::ProofLine;
 use crate::proof::theory::read_branch;
@@ -9,14 +9,14 @@ use crate::proof::theory::read_branch;
 ///
 /// # Errors
 /// The word that is wrong, and what would be right.
-pub fn row(line: &mut ProofLine<'_>) -> Result<Row, String> {
+pub fn row(line: &mut ProofLine<'_>) -> Result<TripRow, String> {
     const KINDS: &str = "need, input, parent, memory, path, window, host or branch";
     let kind = line.word("a kind of row")?;
     let row = match kind {
         "need" | "input" | "parent" | "memory" | "path" => {
-            Row::Device(checkmate::row_of(kind, line)?)
+            TripRow::Device(checkmate::row_of(kind, line)?)
         }
-        "window" => Row::Window {
+        "window" => TripRow::Window {
             lane: match line.word("out, back or both")? {
                 "out" => Lane::Out,
                 "back" => Lane::Back,
@@ -26,10 +26,10 @@ pub fn row(line: &mut ProofLine<'_>) -> Result<Row, String> {
             first: line.number("a stage")?,
             last: line.number("a stage")?,
         },
-        "host" => Row::Host {
+        "host" => TripRow::Host {
             stage: line.number("a stage")?,
         },
-        "branch" => Row::Branch(read_branch(line, quantity)?),
+        "branch" => TripRow::Branch(read_branch(line, quantity)?),
         other => return line.refuse(other, KINDS),
     };
     Ok(row)
@@ -39,12 +39,14 @@ pub fn row(line: &mut ProofLine<'_>) -> Result<Row, String> {
 ///
 /// # Errors
 /// The word that is wrong, and what would be right.
-pub fn quantity(line: &mut ProofLine<'_>) -> Result<Quantity, String> {
+pub fn quantity(line: &mut ProofLine<'_>) -> Result<TripQuantity, String> {
     match line.word("a quantity")? {
-        "leaves" => Ok(Quantity::Leaves {
+        "leaves" => Ok(TripQuantity::Leaves {
             node: line.number("a node")?,
         }),
-        word @ ("starts" | "held") => checkmate::quantity_of(word, line).map(Quantity::Schedule),
+        word @ ("starts" | "held") => {
+            checkmate::quantity_of(word, line).map(TripQuantity::Schedule)
+        }
         other => line.refuse(other, "starts, held or leaves"),
     }
 }

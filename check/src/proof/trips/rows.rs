@@ -23,21 +23,21 @@
 //!   read the host has the tensor.
 
 use super::graph::LinkedGraph;
-use super::{Lane, Quantity, Row};
+use super::{Lane, TripQuantity, TripRow};
 use crate::proof::checkmate;
 use crate::proof::checkmate::rows as device;
-use crate::proof::theory::Branch;
+use crate::proof::theory::QuantityBranch;
 
 /// Checks that a row holds at every plan that fits; or, if it is a branching, that what it counts
 /// is an integer.
 ///
 /// # Errors
 /// A description of what is wrong with it.
-pub fn check(linked: &LinkedGraph, row: &Row) -> Result<(), String> {
+pub fn check(linked: &LinkedGraph, row: &TripRow) -> Result<(), String> {
     let n = linked.len();
     match row {
-        Row::Device(row) => device::check(&linked.graph, row),
-        Row::Window { lane, first, last } => {
+        TripRow::Device(row) => device::check(&linked.graph, row),
+        TripRow::Window { lane, first, last } => {
             if first > last || *last as usize >= n {
                 return Err(format!("there are no stages from {first} to {last}"));
             }
@@ -48,17 +48,17 @@ pub fn check(linked: &LinkedGraph, row: &Row) -> Result<(), String> {
                 _ => Ok(()),
             }
         }
-        Row::Host { stage } => match (*stage as usize) < n {
+        TripRow::Host { stage } => match (*stage as usize) < n {
             true if linked.host_bytes.is_some() => Ok(()),
             true => Err("the host's memory has no limit".into()),
             false => Err(format!("there is no stage {stage}")),
         },
-        Row::Branch(branch) => match &branch.quantity {
-            Quantity::Schedule(_) => match device_row(row) {
+        TripRow::Branch(branch) => match &branch.quantity {
+            TripQuantity::Schedule(_) => match device_row(row) {
                 Some(row) => device::check(&linked.graph, &row),
                 None => Ok(()),
             },
-            Quantity::Leaves { node } => match (*node as usize) < n {
+            TripQuantity::Leaves { node } => match (*node as usize) < n {
                 true => Ok(()),
                 false => Err(format!("there is no node {node}")),
             },
@@ -67,14 +67,14 @@ pub fn check(linked: &LinkedGraph, row: &Row) -> Result<(), String> {
 }
 
 /// A row as one of Checkmate's program, if it is one.
-pub fn device_row(row: &Row) -> Option<checkmate::Row> {
+pub fn device_row(row: &TripRow) -> Option<checkmate::CheckmateRow> {
     match row {
-        Row::Device(row) => Some(row.clone()),
-        Row::Branch(Branch {
-            quantity: Quantity::Schedule(quantity),
+        TripRow::Device(row) => Some(row.clone()),
+        TripRow::Branch(QuantityBranch {
+            quantity: TripQuantity::Schedule(quantity),
             at_least,
             count,
-        }) => Some(checkmate::Row::Branch(Branch {
+        }) => Some(checkmate::CheckmateRow::Branch(QuantityBranch {
             quantity: quantity.clone(),
             at_least: *at_least,
             count: *count,

@@ -64,10 +64,8 @@ pub(super) fn run(arguments: &CheckArguments, text: &str) -> Result<Exit, Failur
     let instance = made_for(arguments)?;
     let written = proof::parse(text).map_err(|e| refuse(path, e))?;
     let instance = source::instance(instance)?;
-    let (formulation, instance) = match written.body {
-        Body::Monet(_) => ("monet", instance),
-        _ => ("checkmate", instance.single_implementation_view()),
-    };
+    let semantics = written.body.semantics();
+    let instance = instance.seen_by(semantics);
     let counts = proof::check(&written, &instance).map_err(|e| refuse(path, e))?;
     let (evidence, holding) = match written.body {
         Body::Trips { .. } => ("trips", "every stage schedule with copies"),
@@ -75,7 +73,7 @@ pub(super) fn run(arguments: &CheckArguments, text: &str) -> Result<Exit, Failur
             "envelope",
             "every stage schedule without copies in more memory",
         ),
-        Body::Checkmate(_) | Body::Monet(_) => ("tree", "every stage schedule"),
+        _ => ("tree", "every stage schedule"),
     };
     let terms = written.body.link();
     let (copies, verb) = match terms {
@@ -123,7 +121,7 @@ pub(super) fn run(arguments: &CheckArguments, text: &str) -> Result<Exit, Failur
                 Some(_) => STAGE_SCHEDULES_WITH_COPIES,
                 None => "stage-schedules",
             },
-            formulation,
+            formulation: semantics.as_str(),
             evidence,
             origin: OriginJson::of(&instance),
             made_for: &written.instance,

@@ -12,8 +12,8 @@ use crate::visible::shown;
 use clap::ValueEnum;
 use remat_formulations::checkmate::original::{Original, OriginalError, Stages};
 use remat_formulations::{AnyFormulation, checkmate, monet};
+use remat_instances::Instance;
 use remat_instances::budget::{Budget, format_bytes};
-use remat_instances::{Instance, Semantics};
 use remat_lp::{Model, lp_format, mps};
 use remat_report::results;
 use remat_report::results::OriginJson;
@@ -82,20 +82,12 @@ pub struct Output<'a> {
 
 impl Stated {
     fn new(arguments: &ExportArguments, budget: &str) -> Result<Self, Failure> {
-        let semantics = match arguments.formulation {
-            ExportedProgram::MonetOriginal | ExportedProgram::MonetTight => Semantics::Monet,
-            _ => Semantics::Checkmate,
-        };
+        let semantics = arguments.formulation.semantics();
         let instance = source::instance(&arguments.instance)?.seen_by(semantics);
-        let plain = match semantics {
-            Semantics::Checkmate => source::plain_replay(&instance, Semantics::Checkmate)?,
-            Semantics::Monet if instance.loss().is_some() => {
-                source::plain_replay(&instance, Semantics::Monet)?
-            }
-            Semantics::Monet => {
-                source::plain_replay(&instance.single_implementation().0, Semantics::Checkmate)?
-            }
-        };
+        // A program that needs a loss is refused below.
+        let formulation = AnyFormulation::of(&instance, semantics);
+        let formulation = formulation.unwrap_or_else(|_| AnyFormulation::checkmate(&instance));
+        let plain = source::plain(&formulation)?;
         let budget_bytes = source::budget(budget, plain.peak_bytes)?;
         let unit_bytes = unit(arguments, &instance, budget_bytes)?;
         Ok(Stated {
@@ -239,12 +231,10 @@ fn too_small(
     instance: &Instance,
     budget_bytes: u64,
 ) -> Option<String> {
-    let semantics = match arguments.formulation {
-        ExportedProgram::MonetTight => return None,
-        ExportedProgram::MonetOriginal => Semantics::Monet,
-        _ => Semantics::Checkmate,
-    };
-    let formulation = AnyFormulation::of(instance, semantics).ok()?;
+    if arguments.formulation == ExportedProgram::MonetTight {
+        return None;
+    }
+    let formulation = AnyFormulation::of(instance, arguments.formulation.semantics()).ok()?;
     formulation.too_small(budget_bytes)
 }
 

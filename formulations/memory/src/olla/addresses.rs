@@ -5,7 +5,7 @@ use remat_lp::{ColId, ModelBuilder};
 
 /// Owner of an address.
 #[derive(Clone, Debug)]
-pub(super) struct Item {
+pub(super) struct AddressOwner {
     pub name: String,
     /// Size in units; 0 for one that is never in use.
     pub size: u64,
@@ -18,7 +18,7 @@ pub(super) struct Item {
 /// Addresses of items, and which of two lies below.
 #[derive(Clone, Debug)]
 pub(super) struct AddressColumns {
-    pub items: Vec<Item>,
+    pub items: Vec<AddressOwner>,
     /// Address of each item, in multiples of its alignment.
     pub address: Vec<ColId>,
     /// Items that may be in memory together, the first below the second.
@@ -35,7 +35,7 @@ impl AddressColumns {
     /// Adds the columns: the peak costs `unit` for each unit.
     pub fn add(
         lp: &mut ModelBuilder,
-        items: Vec<Item>,
+        items: Vec<AddressOwner>,
         pairs: Vec<(u32, u32)>,
         unit: u64,
         peak: &str,
@@ -120,7 +120,7 @@ impl AddressColumns {
 
     /// Addresses of a point, in units.
     pub fn offsets(&self, x: &[f64]) -> Vec<u64> {
-        let of = |(item, column): (&Item, &ColId)| {
+        let of = |(item, column): (&AddressOwner, &ColId)| {
             let value = x.get(column.index()).copied().unwrap_or(0.0);
             // Casts saturate; addresses are not negative.
             value.round() as u64 * item.alignment

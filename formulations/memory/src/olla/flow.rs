@@ -46,7 +46,7 @@ impl Flow {
     /// The flow of a graph. Edges of data come as the storages of the problem; all others are
     /// tensors of size 0, one for each operator and kind of edge.
     pub fn new(graph: &OrderGraph, problem: &OrderProblem) -> Flow {
-        let names = Names::default();
+        let names = ModelNames::default();
         let n = problem.len();
         let mut flow = Flow {
             operators: (0..n).map(|v| operator(graph, problem, v)).collect(),
@@ -196,11 +196,11 @@ pub(super) fn gcd(a: u64, b: u64) -> u64 {
 
 /// Names that any format of models takes, each once.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names {
+pub(super) struct ModelNames {
     taken: HashSet<String>,
 }
 
-impl Names {
+impl ModelNames {
     /// A name as near to the wanted one as can be, or to another one where that is empty.
     pub fn fresh(&mut self, wanted: &str, other: &str) -> String {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';

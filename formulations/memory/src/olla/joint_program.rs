@@ -1,6 +1,6 @@
 //! The joint program (9): the least arena of any order with any addresses.
 
-use super::addresses::{AddressColumns, Item};
+use super::addresses::{AddressColumns, AddressOwner};
 use super::flow::{COLUMN_LIMIT, Flow, Steps, TimeAxis, gcd};
 use super::lives::LiveColumns;
 use super::order_program::ordered;
@@ -74,11 +74,11 @@ impl JointProgram {
         let unit = flow.sizes().chain(aligned).fold(0, gcd).max(1);
         let items = sources.iter().zip(&alignments).map(|(source, alignment)| {
             let (name, bytes) = match *source {
-                Source::Tensor(e) => {
+                ItemKind::Tensor(e) => {
                     let tensor = &flow.tensors[e];
                     (tensor.name.clone(), tensor.bytes)
                 }
-                Source::Workspace(v) => {
+                ItemKind::Workspace(v) => {
                     let operator = &flow.operators[v];
                     (
                         format!("{}_workspace", operator.name),
@@ -86,14 +86,14 @@ impl JointProgram {
                     )
                 }
             };
-            Item {
+            AddressOwner {
                 name,
                 size: bytes / unit,
                 alignment: (alignment / unit).max(1),
                 fixed: None,
             }
         });
-        let items: Vec<Item> = items.collect();
+        let items: Vec<AddressOwner> = items.collect();
         let presence: Vec<Presence> = sources
             .iter()
             .map(|s| s.presence(&flow, &axis, &lives))
@@ -173,15 +173,15 @@ impl JointProgram {
 
 /// Kind of an item.
 #[derive(Clone, Copy, Debug)]
-enum Source {
+enum ItemKind {
     Tensor(usize),
     Workspace(usize),
 }
 
-impl Source {
+impl ItemKind {
     fn presence(self, flow: &Flow, axis: &TimeAxis, lives: &LiveColumns) -> Presence {
         match self {
-            Source::Tensor(e) => {
+            ItemKind::Tensor(e) => {
                 let of = &lives.tensors[e];
                 let (first, last) = (of.steps[0], of.steps[of.steps.len() - 1]);
                 let at = |t| {
@@ -195,7 +195,7 @@ impl Source {
                     first,
                 }
             }
-            Source::Workspace(v) => {
+            ItemKind::Workspace(v) => {
                 let window = axis.earliest[v]..=axis.latest[v];
                 let made = |t| {
                     let output = flow.operators[v].outputs.first();
@@ -217,8 +217,8 @@ impl Source {
     /// The operator that takes it.
     fn operator(self, flow: &Flow) -> u32 {
         match self {
-            Source::Tensor(e) => flow.tensors[e].source,
-            Source::Workspace(v) => v as u32,
+            ItemKind::Tensor(e) => flow.tensors[e].source,
+            ItemKind::Workspace(v) => v as u32,
         }
     }
 }
@@ -234,14 +234,14 @@ impl Presence {
 }
 
 /// Everything that gets an address.
-fn owners(problem: &OrderProblem, flow: &Flow) -> (Vec<LifeOf>, Vec<Source>) {
+fn owners(problem: &OrderProblem, flow: &Flow) -> (Vec<LifeOf>, Vec<ItemKind>) {
     let tensors = problem.storages().iter().enumerate();
-    let tensors = tensors.map(|(e, s)| (LifeOf::Storage(s.tensor), Source::Tensor(e)));
+    let tensors = tensors.map(|(e, s)| (LifeOf::Storage(s.tensor), ItemKind::Tensor(e)));
     let operators = flow.operators.iter().enumerate();
     let works = operators.filter(|(_, operator)| operator.workspace_bytes > 0);
     let workspaces = works.map(|(v, _)| {
         let of = LifeOf::Workspace(OperatorId(v as u32));
-        (of, Source::Workspace(v))
+        (of, ItemKind::Workspace(v))
     });
     tensors.chain(workspaces).unzip()
 }
@@ -258,15 +258,15 @@ fn alignment(graph: &OrderGraph, of: LifeOf) -> u64 {
 fn pairs(
     problem: &OrderProblem,
     flow: &Flow,
-    sources: &[Source],
+    sources: &[ItemKind],
     presence: &[Presence],
 ) -> Result<Vec<(u32, u32)>, ProgramError> {
     let ancestors = flow.ancestors(problem);
     let is_before = |i: usize, j: usize| {
         let other = sources[j].operator(flow);
         match sources[i] {
-            Source::Tensor(e) => flow.is_read_before(e, other, &ancestors),
-            Source::Workspace(v) => v as u32 != other && ancestors.has(other, v as u32),
+            ItemKind::Tensor(e) => flow.is_read_before(e, other, &ancestors),
+            ItemKind::Workspace(v) => v as u32 != other && ancestors.has(other, v as u32),
         }
     };
     let mut pairs = Vec::new();

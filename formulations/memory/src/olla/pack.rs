@@ -38,7 +38,7 @@ pub(super) struct Packing<'a> {
 
 /// Steps of operators, and memory of each step.
 #[derive(Clone)]
-struct State<'a> {
+struct PackState<'a> {
     packing: &'a Packing<'a>,
     step_of: Vec<u32>,
     memory: Vec<i64>,
@@ -75,8 +75,8 @@ impl Packing<'_> {
         let starts = [self.early(order)?, self.late(order)?, self.spread(order)?];
         let states = starts
             .into_iter()
-            .map(|s| State::new(self, s, target as i64));
-        let mut best = states.min_by_key(State::peak)?;
+            .map(|s| PackState::new(self, s, target as i64));
+        let mut best = states.min_by_key(PackState::peak)?;
         if best.peak() > best.target {
             let mut state = best.clone();
             state.anneal(&mut best, seed, tuning, is_over);
@@ -136,7 +136,7 @@ impl Packing<'_> {
     }
 }
 
-impl<'a> State<'a> {
+impl<'a> PackState<'a> {
     fn new(packing: &'a Packing<'a>, step_of: Vec<u32>, target: i64) -> Self {
         let problem = packing.problem;
         let mut near = vec![Vec::new(); problem.len()];
@@ -146,7 +146,7 @@ impl<'a> State<'a> {
                 near[*reader as usize].push(s as u32);
             }
         }
-        let mut state = State {
+        let mut state = PackState {
             packing,
             step_of,
             memory: vec![problem.base_bytes() as i64; packing.steps as usize],
@@ -293,7 +293,7 @@ impl<'a> State<'a> {
 
     fn anneal(
         &mut self,
-        best: &mut State<'a>,
+        best: &mut PackState<'a>,
         seed: u64,
         tuning: &PackTuning,
         is_over: &dyn Fn() -> bool,

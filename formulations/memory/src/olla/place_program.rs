@@ -1,7 +1,7 @@
 //! The address program (15): the least height of buffers with given lives.
 
-use super::addresses::{AddressColumns, Item};
-use super::flow::{COLUMN_LIMIT, Names, gcd};
+use super::addresses::{AddressColumns, AddressOwner};
+use super::flow::{COLUMN_LIMIT, ModelNames, gcd};
 use super::{ProgramError, TOTAL_LIMIT};
 use remat_instances::order::{LifeOf, OrderGraph, OrderReplay};
 use remat_instances::place::{Buffer, Lives, Placement};
@@ -56,8 +56,8 @@ impl PlaceProgram {
             return Err(ProgramError::Bytes { bytes: total });
         }
         let pairs = pairs(buffers)?;
-        let mut names = Names::default();
-        let items = buffers.iter().enumerate().map(|(i, b)| Item {
+        let mut names = ModelNames::default();
+        let items = buffers.iter().enumerate().map(|(i, b)| AddressOwner {
             name: names.fresh(&b.id, &format!("t{i}")),
             size: if b.pieces().is_empty() {
                 0
@@ -92,7 +92,7 @@ impl PlaceProgram {
         replay: &OrderReplay,
     ) -> Result<PlaceProgram, ProgramError> {
         let lives = replay.buffers()?;
-        let mut names = Names::default();
+        let mut names = ModelNames::default();
         let named = lives
             .buffers()
             .iter()

@@ -4,7 +4,7 @@ use super::ends::{Ends, How};
 use super::greedy::{self, Rule};
 use super::level::Pause;
 use super::search::{OrderSearch, OrderSearchError};
-use super::side::{Direction, Run, Side};
+use super::side::{Direction, Side, SideRun};
 use super::windows::Random;
 use remat_instances::order::OperatorId;
 
@@ -109,7 +109,7 @@ impl OrderSearch<'_> {
 
 /// An order that takes any ready operator.
 fn random_order(side: &Side, random: &mut Random) -> Vec<u32> {
-    let mut run = Run::new(side);
+    let mut run = SideRun::new(side);
     let mut ready: Vec<u32> = (0..side.len as u32).filter(|v| run.is_ready(*v)).collect();
     let mut order = Vec::with_capacity(side.len);
     while !ready.is_empty() {

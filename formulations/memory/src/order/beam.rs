@@ -3,12 +3,12 @@
 use super::bits;
 use super::block::Blocks;
 use super::ends::Ends;
-use super::lanes::{Known, News};
+use super::lanes::{News, RoundKnowledge};
 use super::lazy::lazy;
 use super::level::{falling, set_of};
 use super::outcome::FoundBy;
 use super::settings::OrderTuning;
-use super::side::{Direction, Run, Side};
+use super::side::{Direction, Side, SideRun};
 use super::states::NONE;
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub(super) struct Beams<'a> {
 
 /// A beam on its way.
 struct Beam<'a> {
-    run: Run<'a>,
+    run: SideRun<'a>,
     blocks: Blocks,
     inside: Vec<u32>,
     /// Memory below which nothing counts as larger, in bytes.
@@ -60,7 +60,12 @@ impl<'a> Beams<'a> {
     }
 
     /// Goes on with the beam at hand.
-    pub fn round(&mut self, known: &Known, states: u64, is_over: &dyn Fn() -> bool) -> News {
+    pub fn round(
+        &mut self,
+        known: &RoundKnowledge,
+        states: u64,
+        is_over: &dyn Fn() -> bool,
+    ) -> News {
         let mut news = News::default();
         while news.states < states && !is_over() {
             let direction = self.direction;
@@ -90,7 +95,13 @@ impl<'a> Beams<'a> {
 }
 
 impl<'a> Beam<'a> {
-    fn new(ends: &Ends, side: &'a Side, known: &Known, width: usize, tuning: &OrderTuning) -> Self {
+    fn new(
+        ends: &Ends,
+        side: &'a Side,
+        known: &RoundKnowledge,
+        width: usize,
+        tuning: &OrderTuning,
+    ) -> Self {
         let (start, goal) = (bits::empty(side.len), bits::full(side.len));
         let lazy = lazy(side, &ends.reach, &start, &goal);
         let ranks = side.ranks(&known.order);
@@ -99,7 +110,7 @@ impl<'a> Beam<'a> {
         let first = (known.bound, side.base_bytes, start);
         fronts[0].insert(first, (NONE, Vec::new()));
         Beam {
-            run: Run::new(side),
+            run: SideRun::new(side),
             inside: blocks.inside().to_vec(),
             blocks,
             bound: known.bound,

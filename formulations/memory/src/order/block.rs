@@ -1,12 +1,12 @@
 //! Blocks: an operator with the lazy ones that it waits for, and their best order.
 
 use super::bits;
-use super::side::{Run, Side};
+use super::side::{Side, SideRun};
 use std::collections::HashMap;
 
 /// A step of a search from one executed set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Choice {
+pub(super) struct BlockChoice {
     /// The operator that the block ends with.
     pub operator: u32,
     /// True if it runs without the lazy ones that it waits for: it is one of a large block itself.
@@ -60,7 +60,7 @@ impl Blocks {
 
     /// The choices at an executed set, the first of the known order first. Needs above `level` are
     /// exact.
-    pub fn choices(&mut self, run: &mut Run<'_>, level: u64) -> Vec<Choice> {
+    pub fn choices(&mut self, run: &mut SideRun<'_>, level: u64) -> Vec<BlockChoice> {
         let side = run.side;
         let mut ready = Vec::new();
         let inside = std::mem::take(&mut self.inside);
@@ -80,7 +80,7 @@ impl Blocks {
         let mut alone = Vec::new();
         for v in ready {
             match self.order(run, v, level) {
-                Ok((need, _)) => choices.push(Choice {
+                Ok((need, _)) => choices.push(BlockChoice {
                     operator: v,
                     alone: false,
                     need,
@@ -90,7 +90,7 @@ impl Blocks {
         }
         alone.sort_unstable();
         alone.dedup();
-        choices.extend(alone.into_iter().map(|operator| Choice {
+        choices.extend(alone.into_iter().map(|operator| BlockChoice {
             operator,
             alone: true,
             need: run.need(operator),
@@ -100,7 +100,7 @@ impl Blocks {
     }
 
     /// The operators of a choice in a good order, the best one where it needs more than `level`.
-    pub fn path(&mut self, run: &mut Run<'_>, choice: &Choice, level: u64) -> Vec<u32> {
+    pub fn path(&mut self, run: &mut SideRun<'_>, choice: &BlockChoice, level: u64) -> Vec<u32> {
         match choice.alone {
             true => vec![choice.operator],
             false => match self.order(run, choice.operator, level) {
@@ -109,11 +109,11 @@ impl Blocks {
         }
     }
 
-    /// The need of a block as in [`Choice`], and a good order of it; the block itself where it is
-    /// too large.
+    /// The need of a block as in [`BlockChoice`], and a good order of it; the block itself where it
+    /// is too large.
     fn order(
         &mut self,
-        run: &mut Run<'_>,
+        run: &mut SideRun<'_>,
         v: u32,
         level: u64,
     ) -> Result<(u64, Vec<u32>), Vec<u32>> {
@@ -169,7 +169,7 @@ struct Best<'a> {
 }
 
 impl Best<'_> {
-    fn from(&mut self, run: &mut Run<'_>, subset: u64) -> u64 {
+    fn from(&mut self, run: &mut SideRun<'_>, subset: u64) -> u64 {
         if subset.count_ones() as usize == self.block.len() {
             return 0;
         }

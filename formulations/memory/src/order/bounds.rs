@@ -3,7 +3,7 @@
 use super::bits;
 use super::cut::node_cut;
 use super::reach::Reach;
-use super::side::{Direction, Run, Side};
+use super::side::{Direction, Side, SideRun};
 use super::valley::Valley;
 
 /// Bytes that each operator needs in every order, by one kind of bound.
@@ -99,7 +99,7 @@ pub(super) fn largest_cut(
     let mut candidates: Vec<u32> = (0..forward.len as u32).collect();
     candidates.sort_by_key(|v| std::cmp::Reverse(upper[*v as usize]));
     let goal = bits::full(forward.len);
-    let mut run = Run::new(forward);
+    let mut run = SideRun::new(forward);
     let mut valley = Valley::new(forward.len, forward.bytes.len());
     for v in candidates {
         if upper[v as usize] <= largest.bytes {

@@ -5,7 +5,7 @@
 
 use super::bits;
 use super::reach::Around;
-use super::side::Run;
+use super::side::SideRun;
 use super::valley::{Least, Valley};
 
 /// A cut at an operator.
@@ -19,7 +19,7 @@ pub(super) struct NodeCut {
 /// The cut at an operator that has not run, over the orders that go on from where `run` is to the
 /// end of `goal`. The run is at the same set afterwards.
 pub(super) fn node_cut(
-    run: &mut Run<'_>,
+    run: &mut SideRun<'_>,
     valley: &mut Valley,
     around: Around<'_>,
     goal: &[u64],

@@ -6,7 +6,7 @@ use super::lazy::lazy;
 use super::level::{Caps, Level, falling, set_of};
 use super::reach::Reach;
 use super::settings::OrderTuning;
-use super::side::{Direction, Run, Side};
+use super::side::{Direction, Side, SideRun};
 use remat_instances::order::OrderProblem;
 
 /// A problem from both ends, with transitive precedence.
@@ -63,12 +63,12 @@ impl Ends {
             tail: Vec::new(),
         };
         let all = |side: &Side| side.topological.clone();
-        let mut run = Run::new(&self.forward);
+        let mut run = SideRun::new(&self.forward);
         falling(&mut run, &all(&self.forward), level, &mut caught.head);
         let done = set_of(&run);
         let mut inside = all(&self.backward);
         inside.retain(|v| !bits::has(&done, *v));
-        let mut run = Run::new(&self.backward);
+        let mut run = SideRun::new(&self.backward);
         falling(&mut run, &inside, level, &mut caught.tail);
         caught
     }

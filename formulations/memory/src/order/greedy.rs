@@ -1,6 +1,6 @@
 //! Orders by one rule: those that frameworks use.
 
-use super::side::{Run, Side};
+use super::side::{Side, SideRun};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
@@ -73,10 +73,10 @@ pub(super) fn order(
 fn least_first<K: Ord>(
     side: &Side,
     is_over: &dyn Fn() -> bool,
-    key: impl Fn(&Run<'_>, u32) -> K,
+    key: impl Fn(&SideRun<'_>, u32) -> K,
 ) -> Option<Vec<u32>> {
     let ranks = side.ranks_of_topological();
-    let mut run = Run::new(side);
+    let mut run = SideRun::new(side);
     let mut ready: Vec<u32> = (0..side.len as u32).filter(|v| run.is_ready(*v)).collect();
     let mut order = Vec::with_capacity(side.len);
     loop {
@@ -113,7 +113,7 @@ fn list_scheduling(side: &Side, is_over: &dyn Fn() -> bool) -> Option<Vec<u32>> 
 fn breadth_first(side: &Side) -> Vec<u32> {
     let ranks = side.ranks_of_topological();
     let mut turn = vec![0u32; side.len];
-    let mut run = Run::new(side);
+    let mut run = SideRun::new(side);
     let mut ready = BTreeSet::new();
     let key = |v: u32, turn: &[u32]| {
         let mut before: Vec<u32> = side

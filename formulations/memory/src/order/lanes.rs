@@ -15,7 +15,7 @@ use std::thread;
 
 /// State of knowledge before a round.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct RoundKnowledge {
     /// The best order and its peak.
     pub order: Vec<u32>,
     pub peak: u64,
@@ -25,7 +25,7 @@ pub(super) struct Known {
     pub budget: Option<u64>,
 }
 
-impl Known {
+impl RoundKnowledge {
     /// The highest level at which an order would be news: below the best, and within the budget
     /// while nothing is.
     fn cap(&self) -> u64 {
@@ -52,7 +52,7 @@ const FRACTIONS: [(u64, u64); 6] = [(1, 4), (1, 2), (3, 4), (7, 8), (31, 32), (1
 const FIRST_STATES: u64 = 2_000;
 
 /// A search of its own.
-pub(super) enum Lane<'a> {
+pub(super) enum OrderLane<'a> {
     /// All that is within the proven bound.
     Exact(Exact<'a>),
     /// An order within a level between bound and best.
@@ -83,15 +83,15 @@ pub(super) struct Dive<'a> {
     open: Option<(Level<'a>, Caught)>,
 }
 
-impl<'a> Lane<'a> {
+impl<'a> OrderLane<'a> {
     /// The lanes of a problem.
     pub fn all(
         ends: &'a Ends,
-        known: &Known,
+        known: &RoundKnowledge,
         states: u64,
         seed: u64,
         tuning: &'a OrderTuning,
-    ) -> Vec<Lane<'a>> {
+    ) -> Vec<OrderLane<'a>> {
         let caught = ends.caught(known.bound);
         let both = [Direction::Forward, Direction::Backward];
         let how = How {
@@ -102,7 +102,7 @@ impl<'a> Lane<'a> {
         };
         let exact = both.map(|direction| {
             let level = ends.level(direction, &caught, how);
-            Lane::Exact(Exact {
+            OrderLane::Exact(Exact {
                 ends,
                 direction,
                 caught: caught.clone(),
@@ -112,7 +112,7 @@ impl<'a> Lane<'a> {
             })
         });
         let dives = both.map(|direction| {
-            Lane::Dive(Dive {
+            OrderLane::Dive(Dive {
                 ends,
                 tuning,
                 direction,
@@ -126,37 +126,42 @@ impl<'a> Lane<'a> {
         exact
             .into_iter()
             .chain(dives)
-            .chain([Lane::Windows(windows), Lane::Beams(beams)])
+            .chain([OrderLane::Windows(windows), OrderLane::Beams(beams)])
             .collect()
     }
 
     /// Returns whether the lane is exact.
     pub fn is_exact(&self) -> bool {
-        matches!(self, Lane::Exact(_))
+        matches!(self, OrderLane::Exact(_))
     }
 
     /// Returns whether the lane can still do something.
     pub fn is_open(&self) -> bool {
         match self {
-            Lane::Exact(exact) => !exact.is_full,
-            Lane::Dive(_) | Lane::Beams(_) => true,
-            Lane::Windows(windows) => windows.is_open(),
+            OrderLane::Exact(exact) => !exact.is_full,
+            OrderLane::Dive(_) | OrderLane::Beams(_) => true,
+            OrderLane::Windows(windows) => windows.is_open(),
         }
     }
 
     /// Does a round.
-    pub fn round(&mut self, known: &Known, states: u64, is_over: &dyn Fn() -> bool) -> News {
+    pub fn round(
+        &mut self,
+        known: &RoundKnowledge,
+        states: u64,
+        is_over: &dyn Fn() -> bool,
+    ) -> News {
         match self {
-            Lane::Exact(exact) => exact.round(known, states, is_over),
-            Lane::Dive(dive) => dive.round(known, states, is_over),
-            Lane::Windows(windows) => windows.round(known, states, is_over),
-            Lane::Beams(beams) => beams.round(known, states, is_over),
+            OrderLane::Exact(exact) => exact.round(known, states, is_over),
+            OrderLane::Dive(dive) => dive.round(known, states, is_over),
+            OrderLane::Windows(windows) => windows.round(known, states, is_over),
+            OrderLane::Beams(beams) => beams.round(known, states, is_over),
         }
     }
 }
 
 impl Exact<'_> {
-    fn round(&mut self, known: &Known, states: u64, is_over: &dyn Fn() -> bool) -> News {
+    fn round(&mut self, known: &RoundKnowledge, states: u64, is_over: &dyn Fn() -> bool) -> News {
         self.level.raise(known.bound);
         self.level.cap(known.cap());
         let before = self.level.expanded;
@@ -174,7 +179,7 @@ impl Exact<'_> {
 }
 
 impl<'a> Dive<'a> {
-    fn round(&mut self, known: &Known, states: u64, is_over: &dyn Fn() -> bool) -> News {
+    fn round(&mut self, known: &RoundKnowledge, states: u64, is_over: &dyn Fn() -> bool) -> News {
         let mut news = News::default();
         while news.states < states && news.order.is_none() && !is_over() {
             let (level, caught) = match self.open.take() {
@@ -215,7 +220,7 @@ impl<'a> Dive<'a> {
         }
     }
 
-    fn begin(&self, known: &Known) -> (Level<'a>, Caught) {
+    fn begin(&self, known: &RoundKnowledge) -> (Level<'a>, Caught) {
         let (part, whole) = FRACTIONS[self.at];
         let way = known.cap().saturating_sub(known.bound);
         let level = known.bound + (u128::from(way) * u128::from(part) / u128::from(whole)) as u64;
@@ -233,8 +238,8 @@ impl<'a> Dive<'a> {
 
 /// Does a round of the lanes that are open, on so many threads; news come in the order of lanes.
 pub(super) fn round(
-    lanes: &mut [&mut Lane<'_>],
-    known: &Known,
+    lanes: &mut [&mut OrderLane<'_>],
+    known: &RoundKnowledge,
     states: u64,
     threads: usize,
     is_over: &(dyn Fn() -> bool + Sync),
@@ -242,7 +247,7 @@ pub(super) fn round(
     let count = lanes.len();
     let mut news: Vec<Option<News>> = vec![None; count];
     let share = count.div_ceil(threads.max(1));
-    let work = |lanes: &mut [&mut Lane<'_>], news: &mut [Option<News>]| {
+    let work = |lanes: &mut [&mut OrderLane<'_>], news: &mut [Option<News>]| {
         for (lane, news) in lanes.iter_mut().zip(news) {
             *news = Some(lane.round(known, states, is_over));
         }

@@ -15,7 +15,7 @@
 
 use super::bits;
 use super::block::Blocks;
-use super::side::{Run, Side};
+use super::side::{Side, SideRun};
 use super::states::{NONE, States, Status};
 use super::valley::{Valley, between};
 use std::cmp::Reverse;
@@ -47,7 +47,7 @@ pub(super) struct Caps {
 }
 
 /// Something that waits: its need, the state, the step.
-type Waiting = Reverse<(u64, u32, u32)>;
+type WaitingStep = Reverse<(u64, u32, u32)>;
 
 /// A level search from one executed set to another.
 pub(super) struct Level<'a> {
@@ -56,13 +56,13 @@ pub(super) struct Level<'a> {
     blocks: Blocks,
     states: States,
     stack: Vec<(u32, u32)>,
-    waiting: BinaryHeap<Waiting>,
+    waiting: BinaryHeap<WaitingStep>,
     /// Level up to which is searched, and the proven bound, in bytes.
     level: u64,
     bound: u64,
     cap: u64,
     state_bytes: usize,
-    run: Run<'a>,
+    run: SideRun<'a>,
     valley: Valley,
     /// The stack's height below the entry that the dive at hand began with, and its number.
     dive_base: usize,
@@ -95,7 +95,7 @@ impl<'a> Level<'a> {
             bound,
             cap: caps.level,
             state_bytes: caps.state_bytes,
-            run: Run::new(side),
+            run: SideRun::new(side),
             valley: Valley::new(side.len, side.bytes.len()),
             dive_base: usize::MAX,
             dive: 0,
@@ -380,7 +380,7 @@ impl<'a> Level<'a> {
 }
 
 /// The executed set of a run.
-pub(super) fn set_of(run: &Run<'_>) -> Vec<u64> {
+pub(super) fn set_of(run: &SideRun<'_>) -> Vec<u64> {
     let mut set = bits::empty(run.side.len);
     let done = run.done.iter().enumerate().filter(|(_, done)| **done);
     done.for_each(|(v, _)| bits::insert(&mut set, v as u32));
@@ -389,8 +389,8 @@ pub(super) fn set_of(run: &Run<'_>) -> Vec<u64> {
 
 /// Runs operators of a window that free at least what they take and fit into the level, as long as
 /// there are any; appends them to `path`. Every order within the level can begin with them.
-pub(super) fn falling(run: &mut Run<'_>, inside: &[u32], level: u64, path: &mut Vec<u32>) {
-    let is_falling = |run: &Run<'_>, v: u32| {
+pub(super) fn falling(run: &mut SideRun<'_>, inside: &[u32], level: u64, path: &mut Vec<u32>) {
+    let is_falling = |run: &SideRun<'_>, v: u32| {
         run.is_ready(v) && run.freed(v) >= run.taken(v) && run.need(v) <= level
     };
     let mut again = true;

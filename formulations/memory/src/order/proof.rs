@@ -12,7 +12,7 @@ use super::level::{Level, Pause, falling};
 use super::outcome::{BoundKind, OrderOutcome};
 use super::reach::{Around, led_to};
 use super::search::{OrderSearch, OrderSearchError};
-use super::side::{Direction, Run, Side};
+use super::side::{Direction, Side, SideRun};
 use super::states::{NONE, Status};
 use super::valley::{Least, Valley, between};
 use remat_instances::order::OrderProblem;
@@ -140,7 +140,7 @@ impl OrderSearch<'_> {
 
 /// Writes the proof by a cut at an operator.
 fn cut_text(problem: &OrderProblem, forward: &Side, v: u32, text: &mut String) {
-    let mut run = Run::new(forward);
+    let mut run = SideRun::new(forward);
     let mut valley = Valley::new(forward.len, forward.bytes.len());
     let ahead = led_to(&forward.before, forward.len, v);
     let behind = led_to(&forward.after, forward.len, v);
@@ -195,7 +195,7 @@ fn levels_text(
         problem,
         side,
         bound,
-        run: Run::new(side),
+        run: SideRun::new(side),
         valley: Valley::new(side.len, side.bytes.len()),
         written: HashMap::new(),
         text,
@@ -208,7 +208,7 @@ struct Log<'a> {
     problem: &'a OrderProblem,
     side: &'a Side,
     bound: u64,
-    run: Run<'a>,
+    run: SideRun<'a>,
     valley: Valley,
     /// Sets that are written and their numbers, those before operators that fall included.
     written: HashMap<Vec<u64>, usize>,

@@ -1,7 +1,7 @@
 //! Which operators come behind which.
 
 use super::bits::{self, Matrix};
-use super::side::{Direction, Lists, Side};
+use super::side::{Direction, NumberLists, Side};
 
 /// Transitive precedence: for each operator the sets before and behind it.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ pub(super) struct Around<'a> {
 }
 
 /// All that lists lead to from an operator, itself left out.
-pub(super) fn led_to(lists: &Lists, len: usize, v: u32) -> Vec<u64> {
+pub(super) fn led_to(lists: &NumberLists, len: usize, v: u32) -> Vec<u64> {
     let mut set = bits::empty(len);
     let mut open = vec![v];
     while let Some(at) = open.pop() {

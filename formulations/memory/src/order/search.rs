@@ -3,10 +3,10 @@
 use super::bounds::{Needs, forced_lives, largest_cut, working_sets};
 use super::ends::Ends;
 use super::greedy::{self, Rule};
-use super::lanes::{self, Known, Lane};
+use super::lanes::{self, OrderLane, RoundKnowledge};
 use super::outcome::{BoundKind, FoundBy, OrderOutcome};
 use super::settings::OrderSettings;
-use super::side::{Run, Side};
+use super::side::{Side, SideRun};
 use remat_instances::order::{
     OperatorId, OrderCycle, OrderFault, OrderGraph, OrderProblem, Variant,
 };
@@ -112,7 +112,7 @@ impl<'a> OrderSearch<'a> {
 struct Ladder<'a> {
     search: &'a OrderSearch<'a>,
     begun: Instant,
-    known: Known,
+    known: RoundKnowledge,
     found_by: FoundBy,
     bound_by: BoundKind,
     /// Least memory in which each operator runs in any order that was looked at.
@@ -126,7 +126,7 @@ impl<'a> Ladder<'a> {
         Ladder {
             search,
             begun: search.settings.begun.unwrap_or_else(Instant::now),
-            known: Known {
+            known: RoundKnowledge {
                 order: problem.topological_order().to_vec(),
                 peak: u64::MAX,
                 bound: problem.base_bytes(),
@@ -181,7 +181,7 @@ impl<'a> Ladder<'a> {
 
     /// Takes over an order where it is better.
     fn offer(&mut self, forward: &Side, order: Vec<u32>, found_by: FoundBy) {
-        let mut run = Run::new(forward);
+        let mut run = SideRun::new(forward);
         let mut peak = forward.base_bytes;
         for &v in &order {
             let need = run.run(v);
@@ -222,7 +222,7 @@ impl<'a> Ladder<'a> {
     fn search_levels(&mut self, ends: &Ends) {
         let settings = &self.search.settings;
         let tuning = &settings.tuning;
-        let mut lanes = Lane::all(ends, &self.known, settings.states, settings.seed, tuning);
+        let mut lanes = OrderLane::all(ends, &self.known, settings.states, settings.seed, tuning);
         let mut states = tuning.first_states;
         // A search that never goes back looks at less than one set for each operator.
         let mut alone = 2 * self.upper.len() as u64;
@@ -275,7 +275,7 @@ impl<'a> Ladder<'a> {
 
     fn outcome(self) -> Result<OrderOutcome, OrderSearchError> {
         let variant = self.search.variant;
-        let Known {
+        let RoundKnowledge {
             order,
             bound,
             budget,

@@ -11,15 +11,15 @@ use remat_instances::order::OrderProblem;
 
 /// Lists of numbers, one after the other in one array.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Lists {
+pub(super) struct NumberLists {
     start: Vec<u32>,
     items: Vec<u32>,
 }
 
-impl Lists {
+impl NumberLists {
     /// The given lists.
     pub fn of<I: IntoIterator<Item = u32>>(lists: impl Iterator<Item = I>) -> Self {
-        let mut all = Lists {
+        let mut all = NumberLists {
             start: vec![0],
             items: Vec::new(),
         };
@@ -38,14 +38,14 @@ impl Lists {
     }
 
     /// For each of `count` numbers the lists that hold it, ascending.
-    pub fn transposed(&self, count: usize) -> Lists {
+    pub fn transposed(&self, count: usize) -> NumberLists {
         let mut rows = vec![Vec::new(); count];
         for i in 0..self.start.len() - 1 {
             for item in self.row(i as u32) {
                 rows[*item as usize].push(i as u32);
             }
         }
-        Lists::of(rows.into_iter())
+        NumberLists::of(rows.into_iter())
     }
 }
 
@@ -68,14 +68,14 @@ pub(super) struct Side {
     /// Memory at this end, in bytes.
     pub base_bytes: u64,
     /// Operators that are run before one, and behind it.
-    pub before: Lists,
-    pub after: Lists,
+    pub before: NumberLists,
+    pub after: NumberLists,
     /// Storages that an operator takes if it is the first to, and those it may be the last to hold.
-    pub makes: Lists,
-    pub uses: Lists,
+    pub makes: NumberLists,
+    pub uses: NumberLists,
     /// The same by storage.
-    pub makers: Lists,
-    pub users: Lists,
+    pub makers: NumberLists,
+    pub users: NumberLists,
     /// Size of each storage in bytes.
     pub bytes: Vec<u64>,
     /// True for storages that are there at this end.
@@ -93,9 +93,9 @@ impl Side {
     pub fn forward(problem: &OrderProblem) -> Self {
         let n = problem.len();
         let storages = problem.storages();
-        let makers = Lists::of(storages.iter().map(|s| [s.producer]));
-        let users = Lists::of(storages.iter().map(|s| s.readers.iter().copied()));
-        let lists = |row: &dyn Fn(usize) -> Vec<u32>| Lists::of((0..n).map(row));
+        let makers = NumberLists::of(storages.iter().map(|s| [s.producer]));
+        let users = NumberLists::of(storages.iter().map(|s| s.readers.iter().copied()));
+        let lists = |row: &dyn Fn(usize) -> Vec<u32>| NumberLists::of((0..n).map(row));
         Side {
             direction: Direction::Forward,
             len: n,
@@ -169,7 +169,7 @@ impl Side {
 
 /// An executed set, with what counts for the next operator.
 #[derive(Clone, Debug)]
-pub(super) struct Run<'a> {
+pub(super) struct SideRun<'a> {
     pub side: &'a Side,
     pub done: Vec<bool>,
     /// Operators that each operator still waits for.
@@ -180,17 +180,17 @@ pub(super) struct Run<'a> {
     left: Vec<u32>,
     /// Memory in bytes.
     pub bytes: u64,
-    /// The largest memory of what has run since the beginning or the last [`Run::load`], and that
-    /// at the beginning, in bytes. Undoing leaves it.
+    /// The largest memory of what has run since the beginning or the last [`SideRun::load`], and
+    /// that at the beginning, in bytes. Undoing leaves it.
     pub peak: u64,
     /// Operators that have run.
     pub count: usize,
 }
 
-impl<'a> Run<'a> {
+impl<'a> SideRun<'a> {
     /// Nothing executed.
     pub fn new(side: &'a Side) -> Self {
-        let mut run = Run {
+        let mut run = SideRun {
             side,
             done: vec![false; side.len],
             waits: vec![0; side.len],

@@ -1,7 +1,7 @@
 //! Executed sets that a search has met, each once.
 
 use super::bits;
-use super::block::Choice;
+use super::block::BlockChoice;
 use std::collections::HashMap;
 
 /// No state.
@@ -9,8 +9,8 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// A step from a state, and the state that it leads to, once it was followed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
-    pub choice: Choice,
+pub(super) struct StateStep {
+    pub choice: BlockChoice,
     pub to: u32,
 }
 
@@ -28,7 +28,7 @@ pub(super) enum Status {
 
 /// An executed set.
 #[derive(Clone, Debug)]
-pub(super) struct State {
+pub(super) struct ExecutedState {
     /// Memory in bytes.
     pub bytes: u64,
     /// The state before it, and the operators between the two, in order.
@@ -37,7 +37,7 @@ pub(super) struct State {
     /// The state before it, those that are committed left out.
     pub up: u32,
     pub status: Status,
-    pub steps: Vec<Step>,
+    pub steps: Vec<StateStep>,
     /// The operators to the state that it is committed to, in order.
     pub way: Box<[u32]>,
     /// The stack's height below its steps, and the dive in which they were pushed.
@@ -55,7 +55,7 @@ pub(super) struct State {
 pub(super) struct States {
     words: usize,
     sets: Vec<u64>,
-    pub list: Vec<State>,
+    pub list: Vec<ExecutedState>,
     table: HashMap<u64, u32>,
     bytes: usize,
 }
@@ -93,9 +93,9 @@ impl States {
     pub fn add(&mut self, set: &[u64], bytes: u64, parent: u32, path: Vec<u32>, up: u32) -> u32 {
         let s = self.list.len() as u32;
         let same = self.table.insert(bits::hash(set), s).unwrap_or(NONE);
-        self.bytes += size_of::<State>() + 8 * self.words + 4 * path.len() + 32;
+        self.bytes += size_of::<ExecutedState>() + 8 * self.words + 4 * path.len() + 32;
         self.sets.extend_from_slice(set);
-        self.list.push(State {
+        self.list.push(ExecutedState {
             bytes,
             parent,
             path: path.into(),
@@ -112,10 +112,12 @@ impl States {
     }
 
     /// Lists the steps of a state.
-    pub fn expand(&mut self, s: u32, choices: Vec<Choice>) {
-        self.bytes += size_of::<Step>() * choices.len();
+    pub fn expand(&mut self, s: u32, choices: Vec<BlockChoice>) {
+        self.bytes += size_of::<StateStep>() * choices.len();
         let state = &mut self.list[s as usize];
-        let steps = choices.into_iter().map(|choice| Step { choice, to: NONE });
+        let steps = choices
+            .into_iter()
+            .map(|choice| StateStep { choice, to: NONE });
         state.steps = steps.collect();
         state.status = Status::Expanded;
     }

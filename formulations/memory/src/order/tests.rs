@@ -5,7 +5,7 @@ use super::ends::{Ends, How};
 use super::lazy::lazy;
 use super::level::Pause;
 use super::settings::OrderTuning;
-use super::side::{Direction, Run, Side};
+use super::side::{Direction, Side, SideRun};
 use super::valley::Valley;
 use proptest::prelude::*;
 use remat_instances::order::{
@@ -53,7 +53,7 @@ fn graphs() -> impl Strategy<Value = OrderGraph> {
 
 /// The least peak from any executed set to the end, by going through all of them.
 fn all_sets(side: &Side) -> BTreeMap<u32, u64> {
-    let mut run = Run::new(side);
+    let mut run = SideRun::new(side);
     let end = 1u32 << side.len;
     let mut least: BTreeMap<u32, u64> = BTreeMap::from([(end - 1, 0)]);
     for set in (0..end - 1).rev() {
@@ -93,7 +93,7 @@ proptest! {
                 prop_assert_eq!(pause, Pause::Found);
                 prop_assert!(level.bound() <= best);
                 let order = ends.whole(direction, &caught, level.order().unwrap());
-                let mut run = Run::new(&ends.forward);
+                let mut run = SideRun::new(&ends.forward);
                 order.iter().for_each(|v| { run.run(*v); });
                 prop_assert_eq!(run.peak, best);
             }
@@ -104,8 +104,8 @@ proptest! {
     fn both_ends_tell_the_same_memory_and_undoing_goes_back(graph in graphs()) {
         let problem = graph.problem(Variant::Free).unwrap();
         let ends = Ends::of(&problem);
-        let mut forward = Run::new(&ends.forward);
-        let mut backward = Run::new(&ends.backward);
+        let mut forward = SideRun::new(&ends.forward);
+        let mut backward = SideRun::new(&ends.backward);
         let order = problem.topological_order();
         let needs: Vec<u64> = order.iter().map(|v| forward.run(*v)).collect();
         for (v, need) in order.iter().zip(&needs).rev() {
@@ -123,12 +123,12 @@ proptest! {
         for direction in BOTH {
             let side = ends.side(direction);
             let free: Vec<u32> = (0..side.len as u32).collect();
-            let run = Run::new(side);
+            let run = SideRun::new(side);
             let mut valley = Valley::new(side.len, side.bytes.len());
             let least = valley.least(&run, &free, &[]);
-            let mut at = Run::new(side);
+            let mut at = SideRun::new(side);
             let sets: Vec<u32> = all_sets(side).into_keys().collect();
-            let memory = |at: &mut Run<'_>, set: u32| { at.load(&[u64::from(set)]); at.bytes };
+            let memory = |at: &mut SideRun<'_>, set: u32| { at.load(&[u64::from(set)]); at.bytes };
             let all: Vec<u64> = sets.iter().map(|set| memory(&mut at, *set)).collect();
             let found = all.iter().copied().min().unwrap();
             prop_assert_eq!(least.bytes, found);
@@ -147,7 +147,7 @@ proptest! {
             let side = ends.side(direction);
             let (start, goal) = (bits::empty(side.len), bits::full(side.len));
             let lazy = lazy(side, &ends.reach, &start, &goal);
-            let mut run = Run::new(side);
+            let mut run = SideRun::new(side);
             for v in side.topological.clone() {
                 prop_assert!(!lazy[v as usize] || !side.after.row(v).is_empty());
                 let (taken, freed) = (run.taken(v), run.freed(v));

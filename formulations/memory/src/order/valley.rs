@@ -7,7 +7,7 @@
 //! maker has run and a user has not.
 
 use super::bits;
-use super::side::{Run, Side};
+use super::side::{Side, SideRun};
 use crate::max_flow::{FlowNetwork, UNLIMITED};
 
 const SOURCE: usize = 0;
@@ -131,7 +131,7 @@ impl Valley {
     /// Least memory over the sets that hold what has run and some of the `free` operators, with
     /// all that is before these. Storages in `born` count as if a maker had run. Operators that are
     /// neither done nor free stay behind.
-    pub fn least(&mut self, run: &Run<'_>, free: &[u32], born: &[u32]) -> Least {
+    pub fn least(&mut self, run: &SideRun<'_>, free: &[u32], born: &[u32]) -> Least {
         for (k, v) in free.iter().enumerate() {
             self.vertex[*v as usize] = (ENDS + k) as u32;
         }
@@ -189,7 +189,7 @@ impl Valley {
     }
 
     /// Adds the part of a storage.
-    fn storage(&self, run: &Run<'_>, t: u32, born: bool, build: &mut Build) {
+    fn storage(&self, run: &SideRun<'_>, t: u32, born: bool, build: &mut Build) {
         let side = run.side;
         let size = side.bytes[t as usize];
         let free = |list: &[u32]| -> Vec<u32> {

@@ -2,11 +2,11 @@
 
 use super::bits;
 use super::ends::{Ends, How};
-use super::lanes::{Known, News};
+use super::lanes::{News, RoundKnowledge};
 use super::level::Pause;
 use super::outcome::FoundBy;
 use super::settings::OrderTuning;
-use super::side::{Direction, Run};
+use super::side::{Direction, SideRun};
 use remat_search::random::SplitMix64;
 
 /// Operators of the narrowest window.
@@ -51,7 +51,12 @@ impl<'a> Windows<'a> {
     }
 
     /// Searches windows.
-    pub fn round(&mut self, known: &Known, states: u64, is_over: &dyn Fn() -> bool) -> News {
+    pub fn round(
+        &mut self,
+        known: &RoundKnowledge,
+        states: u64,
+        is_over: &dyn Fn() -> bool,
+    ) -> News {
         let mut news = News::default();
         if known.peak < self.peak {
             (self.order, self.peak) = (known.order.clone(), known.peak);
@@ -148,7 +153,7 @@ impl Random {
 
 /// The peak of an order, and the first step that has it.
 pub(super) fn peak_of(ends: &Ends, order: &[u32]) -> (u64, usize) {
-    let mut run = Run::new(&ends.forward);
+    let mut run = SideRun::new(&ends.forward);
     let mut peak = (0, 0);
     for (k, v) in order.iter().enumerate() {
         let need = run.run(*v);

@@ -3,7 +3,7 @@
 use super::fit::{Fitter, Rule};
 use super::orders::Sequence;
 use super::outcome::PlaceError;
-use super::settings::Tuning;
+use super::settings::PlaceTuning;
 use remat_instances::place::{Lives, Placement};
 use remat_search::random::mix;
 
@@ -62,7 +62,7 @@ impl PlaceBaseline {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn place(self, lives: &Lives, seed: u64) -> Result<Placement, PlaceError> {
-        let limit = Tuning::default().fit_pairs;
+        let limit = PlaceTuning::default().fit_pairs;
         let fitter = Fitter::new(lives, limit).ok_or(PlaceError::Pairs { limit })?;
         let offsets = match self {
             PlaceBaseline::FirstFit => fitter.place(&Sequence::Size.order(lives), Rule::First),

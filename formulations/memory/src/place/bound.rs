@@ -1,6 +1,6 @@
 //! Lower bounds on the height that need no search.
 
-use super::problem::{Problem, align, gcd};
+use super::problem::{PlaceProblem, align, gcd};
 use remat_instances::place::{Lives, Piece};
 
 /// A bound with the place that shows it.
@@ -95,7 +95,7 @@ pub(super) struct Heights {
 
 impl Heights {
     /// The heights of a problem; sums are known up to `sums_limit` units.
-    pub fn new(problem: &Problem, sums_limit: u64) -> Self {
+    pub fn new(problem: &PlaceProblem, sums_limit: u64) -> Self {
         let unit = problem.unit;
         let items = &problem.items;
         let total: u64 = items.iter().map(|item| item.size).sum();

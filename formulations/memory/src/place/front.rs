@@ -1,11 +1,11 @@
 //! The front door: buffers and settings in, a replayed placement and a proven bound out.
 
-use super::least::{Least, Placed, Work};
+use super::least::{Least, PlacedGroup, SharedWork};
 use super::outcome::{PlaceError, PlaceOutcome, PlaceStatus};
-use super::parts::{Part, split};
+use super::parts::{BufferGroup, split};
 use super::proof::certificate;
-use super::search::Stop;
-use super::settings::{PlaceSettings, Tuning};
+use super::search::LaneStop;
+use super::settings::{PlaceSettings, PlaceTuning};
 use remat_instances::place::{Argument, BoundCertificate, Lives, Placement};
 use std::time::Instant;
 
@@ -46,19 +46,19 @@ fn place_in_pool(
     settings: &PlaceSettings,
     begun: Instant,
 ) -> Result<PlaceOutcome, PlaceError> {
-    let stop = Stop {
+    let stop = LaneStop {
         deadline: settings
             .time_limit
             .and_then(|limit| begun.checked_add(limit)),
         interrupt: settings.interrupt.as_deref(),
         lane: None,
     };
-    let mut work = Work {
+    let mut work = SharedWork {
         stop,
         seed: settings.seed,
         nodes_left: settings.nodes_limit(),
         nodes: 0,
-        tuning: Tuning::default(),
+        tuning: PlaceTuning::default(),
     };
     let mut offsets: Vec<u64> = lives
         .buffers()
@@ -77,7 +77,7 @@ fn place_in_pool(
         .collect();
     order.sort_by_key(|&k| (std::cmp::Reverse(bounds[k]), k));
     let mut enough = settings.capacity.unwrap_or(0);
-    let mut highest: Option<(usize, Placed)> = None;
+    let mut highest: Option<(usize, PlacedGroup)> = None;
     for k in order {
         let Prepared { part, inner, whole } = &parts[k];
         let placed = Least::new(part, inner, whole, enough, &work).run(&mut work);
@@ -132,7 +132,7 @@ fn place_in_pool(
 
 /// A part with its buffers.
 pub(super) struct Prepared {
-    pub part: Part,
+    pub part: BufferGroup,
     /// The buffers of the part.
     pub inner: Lives,
     /// Those of the base, then those of the part.
@@ -140,7 +140,7 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    fn new(lives: &Lives, part: Part) -> Self {
+    fn new(lives: &Lives, part: BufferGroup) -> Self {
         let inner = lives.restricted(&part.buffers);
         let whole: Vec<u32> = part.base.iter().chain(&part.buffers).copied().collect();
         let whole = lives.restricted(&whole);

@@ -4,28 +4,28 @@
 use super::bound::{Heights, Shown, shown};
 use super::fit::{Fitter, Rule};
 use super::orders::Sequence;
-use super::parts::Part;
-use super::problem::{Problem, align, gcd};
-use super::search::{Ground, LaneTuning, Lanes, Stop, Verdict};
-use super::settings::Tuning;
+use super::parts::BufferGroup;
+use super::problem::{PlaceProblem, align, gcd};
+use super::search::{Ground, HeightLanes, LaneStop, LaneTuning, Verdict};
+use super::settings::PlaceTuning;
 use super::windows::{WindowVerdict, Windows};
 use super::{local, sweep};
 use remat_instances::place::{Lives, Placement};
 
 /// Work that all parts share.
-pub(super) struct Work<'a> {
-    pub stop: Stop<'a>,
+pub(super) struct SharedWork<'a> {
+    pub stop: LaneStop<'a>,
     pub seed: u64,
     /// Nodes that are left.
     pub nodes_left: u64,
     /// Nodes so far.
     pub nodes: u64,
-    pub tuning: Tuning,
+    pub tuning: PlaceTuning,
 }
 
 /// Reason for a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reason {
+pub(super) enum BoundReason {
     /// Shown by the buffers of the part and its base.
     Shown(Shown),
     /// A search refuted all heights up to this one, in bytes.
@@ -33,25 +33,25 @@ pub(super) enum Reason {
 }
 
 /// A placed part.
-pub(super) struct Placed {
+pub(super) struct PlacedGroup {
     /// Offset in bytes of each buffer of the part, above the base.
     pub offsets: Vec<u64>,
     /// Height in bytes, with the base.
     pub height: u64,
     /// Bytes below which no placement of part and base is.
     pub bound: u64,
-    pub reason: Reason,
+    pub reason: BoundReason,
     /// True if the reason shows less, and the bound is the next sum of sizes.
     pub is_sum: bool,
 }
 
 /// A part with all that its search needs.
 pub(super) struct Least<'l> {
-    part: &'l Part,
+    part: &'l BufferGroup,
     /// The buffers of the part.
     inner: &'l Lives,
     heights: Heights,
-    placed: Placed,
+    placed: PlacedGroup,
     /// Height that is low enough, in bytes.
     enough: u64,
 }
@@ -59,22 +59,22 @@ pub(super) struct Least<'l> {
 impl<'l> Least<'l> {
     /// A part, whose buffers are `inner`; with its base they are `whole`.
     pub fn new(
-        part: &'l Part,
+        part: &'l BufferGroup,
         inner: &'l Lives,
         whole: &Lives,
         enough: u64,
-        work: &Work<'_>,
+        work: &SharedWork<'_>,
     ) -> Self {
         let all: Vec<u32> = (0..whole.buffers().len() as u32).collect();
-        let heights = Heights::new(&Problem::new(whole, &all), work.tuning.sums_units);
+        let heights = Heights::new(&PlaceProblem::new(whole, &all), work.tuning.sums_units);
         let (least, shown) = shown(whole).unwrap_or((0, Shown::Stack { time: 0 }));
         let is_plain = heights.has_sums() && !inner.buffers().iter().any(|b| b.has_windows());
         let bound = if is_plain { heights.from(least) } else { least };
-        let placed = Placed {
+        let placed = PlacedGroup {
             offsets: Vec::new(),
             height: u64::MAX,
             bound,
-            reason: Reason::Shown(shown),
+            reason: BoundReason::Shown(shown),
             is_sum: bound > least,
         };
         Least {
@@ -110,12 +110,12 @@ impl<'l> Least<'l> {
         // Heights that no placement has need no search of their own.
         let height = if sums { height } else { next - 1 };
         self.placed.bound = next;
-        self.placed.reason = Reason::Refuted { height };
+        self.placed.reason = BoundReason::Refuted { height };
         self.placed.is_sum = next > height + 1;
     }
 
     /// Searches until the height is the bound or low enough, or the work is spent.
-    pub fn run(mut self, work: &mut Work<'_>) -> Placed {
+    pub fn run(mut self, work: &mut SharedWork<'_>) -> PlacedGroup {
         let enough = self.target() - self.part.base_bytes;
         let offsets = above_fixed(self.inner, enough, &work.stop);
         let height = self.inner.height(&Placement::new(offsets.clone()));
@@ -152,7 +152,7 @@ impl<'l> Least<'l> {
     }
 
     /// Places in all known orders.
-    fn fit(&mut self, fitter: &Fitter<'_>, work: &Work<'_>) {
+    fn fit(&mut self, fitter: &Fitter<'_>, work: &SharedWork<'_>) {
         for sequence in Sequence::ALL {
             for rule in [Rule::First, Rule::Best] {
                 if self.is_done() || self.placed.height < u64::MAX && work.stop.is_over() {
@@ -166,7 +166,7 @@ impl<'l> Least<'l> {
     }
 
     /// Improves the best placement by local search.
-    fn improve(&mut self, fitter: &Fitter<'_>, placements: u64, seed: u64, work: &Work<'_>) {
+    fn improve(&mut self, fitter: &Fitter<'_>, placements: u64, seed: u64, work: &SharedWork<'_>) {
         let enough = self.target() - self.part.base_bytes;
         let start = &self.placed.offsets;
         let better = local::improve(fitter, start, enough, placements, seed, &work.stop);
@@ -175,7 +175,7 @@ impl<'l> Least<'l> {
     }
 
     /// Halves the heights between bound and best, for buffers with windows.
-    fn search_windows(&mut self, work: &mut Work<'_>) {
+    fn search_windows(&mut self, work: &mut SharedWork<'_>) {
         if self.inner.buffers().len() > work.tuning.window_buffers {
             return;
         }
@@ -203,7 +203,7 @@ impl<'l> Least<'l> {
                 WindowVerdict::Refuted => {
                     self.placed.bound = (height / windows.unit + 1) * windows.unit;
                     let height = self.placed.bound - 1;
-                    self.placed.reason = Reason::Refuted { height };
+                    self.placed.reason = BoundReason::Refuted { height };
                     self.placed.is_sum = false;
                 }
             }
@@ -211,9 +211,9 @@ impl<'l> Least<'l> {
     }
 
     /// Searches at the bound in rounds, and between bound and best where it finds nothing.
-    fn search(&mut self, fitter: Option<&Fitter<'_>>, work: &mut Work<'_>) {
+    fn search(&mut self, fitter: Option<&Fitter<'_>>, work: &mut SharedWork<'_>) {
         let all: Vec<u32> = (0..self.inner.buffers().len() as u32).collect();
-        let problem = Problem::new(self.inner, &all);
+        let problem = PlaceProblem::new(self.inner, &all);
         let widths = problem
             .stretches
             .all()
@@ -278,20 +278,20 @@ impl<'l> Least<'l> {
         &self,
         ground: &'g Ground<'p>,
         height: u64,
-        work: &Work<'_>,
+        work: &SharedWork<'_>,
         tuning: LaneTuning,
-    ) -> Option<Lanes<'g, 'p>> {
+    ) -> Option<HeightLanes<'g, 'p>> {
         let inner = height.checked_sub(self.part.base_bytes)?;
-        Lanes::new(ground, inner, work.seed, tuning)
+        HeightLanes::new(ground, inner, work.seed, tuning)
     }
 
     /// One round at a height: whether there was an answer, or `None` if the nodes are spent.
     fn round(
         &mut self,
-        lanes: &mut Lanes<'_, '_>,
-        problem: &Problem,
+        lanes: &mut HeightLanes<'_, '_>,
+        problem: &PlaceProblem,
         height: u64,
-        work: &mut Work<'_>,
+        work: &mut SharedWork<'_>,
     ) -> Option<bool> {
         if work.nodes_left < lanes.next_nodes() {
             return None;
@@ -316,7 +316,7 @@ impl<'l> Least<'l> {
 }
 
 /// Offsets by sweeps: buffers without a fixed offset lie above all that have one.
-fn above_fixed(lives: &Lives, enough: u64, stop: &Stop<'_>) -> Vec<u64> {
+fn above_fixed(lives: &Lives, enough: u64, stop: &LaneStop<'_>) -> Vec<u64> {
     let buffers = lives.buffers();
     let is_free = |k: &u32| buffers[*k as usize].offset.is_none();
     let free: Vec<u32> = (0..buffers.len() as u32).filter(is_free).collect();

@@ -5,7 +5,7 @@
 //! (tabu), unless a placement is the best so far.
 
 use super::fit::{Fitter, Rule};
-use super::search::Stop;
+use super::search::LaneStop;
 use remat_search::random::mix;
 
 /// Numbers that tune the local search.
@@ -34,7 +34,7 @@ pub(super) fn improve(
     enough: u64,
     placements: u64,
     seed: u64,
-    stop: &Stop<'_>,
+    stop: &LaneStop<'_>,
 ) -> Vec<u64> {
     let tuning = LocalTuning::default();
     let mut best = start.to_vec();

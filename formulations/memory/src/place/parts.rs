@@ -6,7 +6,7 @@ use remat_instances::place::Lives;
 
 /// Buffers that are placed together, above some that lie on the floor.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct BufferGroup {
     /// Positions of the buffers, ascending.
     pub buffers: Vec<u32>,
     /// Positions of the buffers beneath, in their order from the floor.
@@ -20,18 +20,18 @@ pub(super) struct Part {
 /// A buffer that is live together with all others of its part can be moved to the floor: all
 /// others are above or below it, and those below make room. Without it the part may fall apart
 /// again.
-pub(super) fn split(lives: &Lives) -> Vec<Part> {
+pub(super) fn split(lives: &Lives) -> Vec<BufferGroup> {
     let is_used = |index: &u32| !lives.buffers()[*index as usize].pieces().is_empty();
     let buffers: Vec<u32> = (0..lives.buffers().len() as u32).filter(is_used).collect();
     let mut done = Vec::new();
-    let mut open = vec![Part {
+    let mut open = vec![BufferGroup {
         buffers,
         base: Vec::new(),
         base_bytes: 0,
     }];
     while let Some(part) = open.pop() {
         for buffers in components(lives, &part.buffers) {
-            let mut piece = Part {
+            let mut piece = BufferGroup {
                 buffers,
                 ..part.clone()
             };

@@ -1,6 +1,6 @@
 //! Addresses for everything that a plan takes.
 
-use super::settings::Tuning;
+use super::settings::PlaceTuning;
 use super::{PlaceError, PlaceSettings, PlaceStatus, place};
 use remat_instances::Instance;
 use remat_instances::place::{Lives, LivesError, Placement};
@@ -104,11 +104,12 @@ impl PlacedPlan {
 ///
 /// ```
 /// use remat_memory::place::{PlaceSettings, place_plan};
+/// use remat_instances::plan::Plan;
+/// use remat_instances::schedule::CheckmateSchedule;
 /// use remat_instances::zoo;
-/// use remat_instances::Semantics;
 ///
 /// let instance = zoo::build(&"zoo:unet?batch=2".parse()?)?;
-/// let plan = instance.without_recomputation(Semantics::Checkmate)?.plan(&instance)?;
+/// let plan = Plan::from_checkmate(&instance, &CheckmateSchedule::checkpoint_all(&instance))?;
 /// let placed = place_plan(&instance, &plan, None, None, &PlaceSettings::default())?;
 /// assert_eq!(placed.arena_bytes(), placed.peak_bytes);
 /// assert_eq!(placed.fragmentation(), 0.0);
@@ -189,7 +190,7 @@ pub fn place_plan_within(
     };
     let budget = Some(budget_bytes);
     let mut best = place_plan(instance, plan, alignment_bytes, budget, &least)?;
-    for round in 1..=Tuning::default().fit_rounds {
+    for round in 1..=PlaceTuning::default().fit_rounds {
         let left = |limit: Duration| limit.checked_sub(begun.elapsed());
         let is_open = best.arena_bytes() > budget_bytes && best.bound_bytes <= budget_bytes;
         let is_over = settings

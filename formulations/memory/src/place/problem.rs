@@ -4,7 +4,7 @@ use remat_instances::place::Lives;
 
 /// A buffer in units of the problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Item {
+pub(super) struct PlaceItem {
     /// Units that it takes of a stack, rounded up to the common alignment.
     pub size: u64,
     /// Divisor of its offset in units.
@@ -58,19 +58,19 @@ impl<T> Lists<T> {
 }
 
 /// A stretch of sections `[0, 1)`.
-pub(super) type Stretch = (u32, u32);
+pub(super) type SectionStretch = (u32, u32);
 
 /// Buffers without windows as items over sections.
 ///
 /// Two buffers clash if and only if they share a section, so time is no more than the order of
 /// sections. Offsets of some best placement are multiples of the unit.
 #[derive(Clone, Debug)]
-pub(super) struct Problem {
+pub(super) struct PlaceProblem {
     /// Bytes of a unit.
     pub unit: u64,
-    pub items: Vec<Item>,
+    pub items: Vec<PlaceItem>,
     /// Sections of each item, in stretches.
-    pub stretches: Lists<Stretch>,
+    pub stretches: Lists<SectionStretch>,
     /// Number of sections.
     pub sections: usize,
     /// A moment of each section.
@@ -90,7 +90,7 @@ pub(super) fn align(offset: u64, alignment: u64) -> u64 {
     }
 }
 
-impl Problem {
+impl PlaceProblem {
     /// The items of some buffers (by position), none of which has windows; empty ones are left out.
     pub fn new(lives: &Lives, chosen: &[u32]) -> Self {
         let buffers = lives.buffers();
@@ -113,7 +113,7 @@ impl Problem {
         let unit = gcd(loose, of(&tight)).max(1);
         let items = chosen.iter().map(|&buffer| {
             let index = buffer as usize;
-            Item {
+            PlaceItem {
                 size: rounded(index) / unit,
                 alignment: (tight(index) / unit).max(1),
                 fixed: buffers[index].offset.map(|offset| offset / unit),
@@ -121,10 +121,10 @@ impl Problem {
                 buffer,
             }
         });
-        let items: Vec<Item> = items.collect();
+        let items: Vec<PlaceItem> = items.collect();
         let (moments, stretches) = stretches(lives, &chosen);
         let sections = moments.len();
-        Problem {
+        PlaceProblem {
             unit,
             items,
             stretches,
@@ -136,7 +136,7 @@ impl Problem {
     /// The latest offset of an item within a height of so many bytes, in units; none if its size
     /// is more than that.
     pub fn latest(&self, item: usize, height: u64) -> Option<u64> {
-        let Item {
+        let PlaceItem {
             size,
             alignment,
             excess,
@@ -212,7 +212,7 @@ impl Problem {
 
 /// A moment of each section of the chosen buffers, which is a largest set of them in use at one
 /// moment, and the stretches of each buffer.
-fn stretches(lives: &Lives, chosen: &[u32]) -> (Vec<u64>, Lists<Stretch>) {
+fn stretches(lives: &Lives, chosen: &[u32]) -> (Vec<u64>, Lists<SectionStretch>) {
     let mut changes: Vec<(u64, bool, u32)> = Vec::new();
     for (item, &index) in chosen.iter().enumerate() {
         for piece in lives.buffers()[index as usize].pieces() {
@@ -222,7 +222,7 @@ fn stretches(lives: &Lives, chosen: &[u32]) -> (Vec<u64>, Lists<Stretch>) {
     }
     // Ends come first: lives are half-open.
     changes.sort_unstable();
-    let mut stretches: Vec<Vec<Stretch>> = vec![Vec::new(); chosen.len()];
+    let mut stretches: Vec<Vec<SectionStretch>> = vec![Vec::new(); chosen.len()];
     let mut sections: u32 = 0;
     let mut moments = Vec::new();
     let mut grown = None;

@@ -2,9 +2,9 @@
 
 use super::bound::Shown;
 use super::front::Prepared;
-use super::least::{Placed, Reason, Work};
-use super::problem::Problem;
-use super::search::{Branching, Ground, Measure, Preference, Run, Verdict, WASTE};
+use super::least::{BoundReason, PlacedGroup, SharedWork};
+use super::problem::PlaceProblem;
+use super::search::{Branching, Ground, HeightSearch, Measure, Preference, Verdict, WASTE};
 use remat_instances::place::{self, Argument, BoundCertificate};
 
 /// The certificate of a part's bound, among so many buffers in all.
@@ -13,9 +13,9 @@ use remat_instances::place::{self, Argument, BoundCertificate};
 /// down unless that takes too much.
 pub(super) fn certificate(
     of: &Prepared,
-    placed: &Placed,
+    placed: &PlacedGroup,
     all: usize,
-    work: &mut Work<'_>,
+    work: &mut SharedWork<'_>,
 ) -> BoundCertificate {
     let positions: Vec<u32> = of
         .part
@@ -25,11 +25,11 @@ pub(super) fn certificate(
         .copied()
         .collect();
     let argument = match placed.reason {
-        Reason::Shown(Shown::Stack { time }) => Argument::Stack { time },
-        Reason::Shown(Shown::Fixed { buffer }) => Argument::Fixed {
+        BoundReason::Shown(Shown::Stack { time }) => Argument::Stack { time },
+        BoundReason::Shown(Shown::Fixed { buffer }) => Argument::Fixed {
             buffer: positions[buffer].into(),
         },
-        Reason::Refuted { height } => match refutation(of, &positions, height, work) {
+        BoundReason::Refuted { height } => match refutation(of, &positions, height, work) {
             Some(steps) => Argument::Refuted { height, steps },
             None => Argument::Searched { height },
         },
@@ -52,18 +52,18 @@ fn refutation(
     of: &Prepared,
     positions: &[u32],
     height: u64,
-    work: &mut Work<'_>,
+    work: &mut SharedWork<'_>,
 ) -> Option<Vec<u64>> {
     if of.whole.buffers().iter().any(|buffer| buffer.has_windows()) {
         return None;
     }
     let all: Vec<u32> = (0..positions.len() as u32).collect();
-    let problem = Problem::new(&of.whole, &all);
+    let problem = PlaceProblem::new(&of.whole, &all);
     let ground = Ground::new(&problem);
     for branching in Branching::ALL {
         for measure in [Measure::Width, Measure::Size] {
             let preference = Preference::plain(measure);
-            let Some(run) = Run::new(&ground, height, preference, branching) else {
+            let Some(run) = HeightSearch::new(&ground, height, preference, branching) else {
                 return Some(Vec::new());
             };
             let mut run = run.keeping_steps(work.tuning.proof_steps);
@@ -78,7 +78,7 @@ fn refutation(
 }
 
 /// Steps with moments for sections and positions of buffers for items.
-fn translated(problem: &Problem, positions: &[u32], steps: &[u32]) -> Vec<u64> {
+fn translated(problem: &PlaceProblem, positions: &[u32], steps: &[u32]) -> Vec<u64> {
     /// A word that is expected.
     enum Next {
         Section,

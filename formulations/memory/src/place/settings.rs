@@ -54,7 +54,7 @@ impl PlaceSettings {
 
 /// Numbers that tune a placement.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tuning {
+pub(super) struct PlaceTuning {
     /// Pairs of buffers live together up to which buffers are placed one by one in many orders
     /// (8 bytes for each pair).
     pub fit_pairs: usize,
@@ -78,9 +78,9 @@ pub(super) struct Tuning {
     pub fit_rounds: u32,
 }
 
-impl Default for Tuning {
+impl Default for PlaceTuning {
     fn default() -> Self {
-        Tuning {
+        PlaceTuning {
             fit_pairs: 8_000_000,
             search_pairs: 3_000_000,
             search_places: 4_000_000,

@@ -11,9 +11,9 @@ mod choice;
 mod rests;
 mod skyline;
 
-use super::problem::{Problem, align};
-use super::search::{Measure, Preference, Stop};
-use choice::Choice;
+use super::problem::{PlaceProblem, align};
+use super::search::{LaneStop, Measure, Preference};
+use choice::ChoiceTree;
 use rayon::prelude::*;
 use remat_instances::place::Lives;
 use rests::Rests;
@@ -46,18 +46,18 @@ const TUNING: SweepTuning = SweepTuning {
 };
 
 /// An order of preference: the power by which sections are weighed, and the share for walls.
-type Order = (i32, u32);
+type SweepOrder = (i32, u32);
 
 /// Places buffers without fixed offsets, with sweeps until one is at most `enough` bytes high;
 /// gaps count as life, and windows as the whole buffer. Offsets in bytes.
-pub(super) fn place(lives: &Lives, enough: u64, stop: &Stop<'_>) -> Vec<u64> {
+pub(super) fn place(lives: &Lives, enough: u64, stop: &LaneStop<'_>) -> Vec<u64> {
     let all: Vec<u32> = (0..lives.buffers().len() as u32).collect();
-    let problem = Problem::new(lives, &all);
+    let problem = PlaceProblem::new(lives, &all);
     let sweep = Sweep::new(&problem);
     let walls = TUNING.walls.iter();
     let orders = walls.flat_map(|&wall| TUNING.powers.iter().map(move |&power| (power, wall)));
-    let orders: Vec<Order> = orders.collect();
-    let start = Progress::new(&sweep);
+    let orders: Vec<SweepOrder> = orders.collect();
+    let start = SweepProgress::new(&sweep);
     let is_over = || stop.is_over();
     // The very first sweep is finished even if the time is over.
     let mut best = sweep
@@ -77,7 +77,7 @@ pub(super) fn place(lives: &Lives, enough: u64, stop: &Stop<'_>) -> Vec<u64> {
     } else if sweep.height(&best) > enough {
         let few = orders[1..TUNING.few_orders].par_iter();
         let tried = few.map(|&order| sweep.advance(&start, order, u64::MAX, &is_over));
-        let tried: Vec<Option<Progress>> = tried.collect();
+        let tried: Vec<Option<SweepProgress>> = tried.collect();
         let placed = std::iter::once(best.clone()).chain(tried.into_iter().flatten());
         best = placed
             .min_by_key(|placed| sweep.height(placed))
@@ -92,7 +92,7 @@ pub(super) fn place(lives: &Lives, enough: u64, stop: &Stop<'_>) -> Vec<u64> {
 
 /// A sweep under way.
 #[derive(Clone)]
-struct Progress {
+struct SweepProgress {
     rests: Rests,
     skyline: Skyline,
     /// Offset in units of each placed item.
@@ -103,10 +103,10 @@ struct Progress {
     top: u64,
 }
 
-impl Progress {
+impl SweepProgress {
     fn new(sweep: &Sweep<'_>) -> Self {
         let items = sweep.problem.items.len();
-        Progress {
+        SweepProgress {
             rests: Rests::new(&sweep.spans, sweep.problem),
             skyline: Skyline::new(sweep.problem.sections as u32),
             offsets: vec![0; items],
@@ -130,12 +130,12 @@ impl Progress {
 
 /// A problem with the hulls of the stretches of its items.
 struct Sweep<'p> {
-    problem: &'p Problem,
+    problem: &'p PlaceProblem,
     spans: Vec<(u32, u32)>,
 }
 
 impl<'p> Sweep<'p> {
-    fn new(problem: &'p Problem) -> Self {
+    fn new(problem: &'p PlaceProblem) -> Self {
         let span = |item| {
             let list = problem.stretches.list(item);
             (
@@ -148,7 +148,7 @@ impl<'p> Sweep<'p> {
     }
 
     /// Height in bytes of a sweep that is done.
-    fn height(&self, placed: &Progress) -> u64 {
+    fn height(&self, placed: &SweepProgress) -> u64 {
         let ends = self
             .problem
             .items
@@ -161,12 +161,12 @@ impl<'p> Sweep<'p> {
     /// A sweep in stages up to `goal` units, each by the order after which least is lost.
     fn staged(
         &self,
-        start: &Progress,
-        orders: &[Order],
+        start: &SweepProgress,
+        orders: &[SweepOrder],
         stages: u64,
         goal: u64,
         is_late: &(dyn Fn() -> bool + Sync),
-    ) -> Option<Progress> {
+    ) -> Option<SweepProgress> {
         let mut state = start.clone();
         for stage in 1..=stages {
             let share = u128::from(goal) * u128::from(stage) / u128::from(stages);
@@ -178,11 +178,11 @@ impl<'p> Sweep<'p> {
             let tried = orders
                 .par_iter()
                 .map(|&order| self.advance(&state, order, cut, is_late));
-            let tried: Vec<Option<Progress>> = tried.collect();
+            let tried: Vec<Option<SweepProgress>> = tried.collect();
             state = tried
                 .into_iter()
                 .flatten()
-                .min_by_key(Progress::committed)?;
+                .min_by_key(SweepProgress::committed)?;
         }
         state.left.is_empty().then_some(state)
     }
@@ -190,11 +190,11 @@ impl<'p> Sweep<'p> {
     /// Sweeps on from a state until nothing is left below `cut` units; `None` if it is late.
     fn advance(
         &self,
-        state: &Progress,
-        (power, wall): Order,
+        state: &SweepProgress,
+        (power, wall): SweepOrder,
         cut: u64,
         is_late: &(dyn Fn() -> bool + Sync),
-    ) -> Option<Progress> {
+    ) -> Option<SweepProgress> {
         let items = &self.problem.items;
         let measure = if power == 0 {
             Measure::Width
@@ -203,7 +203,7 @@ impl<'p> Sweep<'p> {
         };
         let ranks = Preference::plain(measure).ranks(self.problem);
         let weights = measure.weights(self.problem);
-        let mut choice = Choice::new(&self.spans, &state.left, &ranks);
+        let mut choice = ChoiceTree::new(&self.spans, &state.left, &ranks);
         let mut state = state.clone();
         let mut is_placed = vec![false; items.len()];
         let mut left = state.left.len();

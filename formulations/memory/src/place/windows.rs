@@ -7,7 +7,7 @@
 //! clash. Meant for few buffers: nothing is known about stacks here.
 
 use super::problem::{align, gcd};
-use super::search::Stop;
+use super::search::LaneStop;
 use remat_instances::place::{Lives, Piece};
 
 /// Answer at a height.
@@ -45,7 +45,7 @@ const FAR: i64 = i64::MAX / 4;
 
 /// Bounds on offsets, and the allowed ranges of each pair that are left, as a first and a last one.
 #[derive(Clone)]
-struct Bounds {
+struct WindowBounds {
     lowest: Vec<i64>,
     highest: Vec<i64>,
     left: Vec<(u32, u32)>,
@@ -95,9 +95,9 @@ impl Windows {
     }
 
     /// Searches at a height in bytes, for so many nodes at most.
-    pub fn decide(&mut self, height: u64, nodes: u64, stop: &Stop<'_>) -> WindowVerdict {
+    pub fn decide(&mut self, height: u64, nodes: u64, stop: &LaneStop<'_>) -> WindowVerdict {
         let count = self.ends.len();
-        let mut root = Bounds {
+        let mut root = WindowBounds {
             lowest: self.fixed.iter().map(|fixed| fixed.unwrap_or(0)).collect(),
             highest: Vec::with_capacity(count),
             left: self
@@ -118,7 +118,7 @@ impl Windows {
         let end = self.nodes.saturating_add(nodes);
         let mut open = vec![root];
         while let Some(mut bounds) = open.pop() {
-            if self.nodes >= end || self.nodes.is_multiple_of(Stop::NODES) && stop.is_due() {
+            if self.nodes >= end || self.nodes.is_multiple_of(LaneStop::NODES) && stop.is_due() {
                 return WindowVerdict::Open;
             }
             self.nodes += 1;
@@ -130,7 +130,7 @@ impl Windows {
             };
             let (first, last) = bounds.left[clash];
             // The range that moves nothing far comes first, so it is pushed last.
-            let difference = |bounds: &Bounds| {
+            let difference = |bounds: &WindowBounds| {
                 let pair = &self.pairs[clash];
                 bounds.lowest[pair.second] - bounds.lowest[pair.first]
             };
@@ -150,7 +150,7 @@ impl Windows {
     }
 
     /// Draws all consequences of the bounds; false if there is no placement within them.
-    fn tighten(&self, bounds: &mut Bounds) -> bool {
+    fn tighten(&self, bounds: &mut WindowBounds) -> bool {
         loop {
             let mut changed = false;
             for (pair, left) in self.pairs.iter().zip(&mut bounds.left) {
@@ -200,7 +200,7 @@ impl Windows {
     }
 
     /// A pair that clashes if every buffer has its lowest offset.
-    fn clash(&self, bounds: &Bounds) -> Option<usize> {
+    fn clash(&self, bounds: &WindowBounds) -> Option<usize> {
         self.pairs
             .iter()
             .zip(&bounds.left)

@@ -9,7 +9,7 @@
 
 use super::lower::model_bounds;
 use super::solve::solve_alone;
-use super::stages::Stages;
+use super::stages::SharedLimits;
 use super::{
     Answer, Col, Ending, INFINITE, Point, Program, ProgramError, ProgramSettings, Watcher,
 };
@@ -67,7 +67,7 @@ struct Region {
 }
 
 /// A region, its best point, and others that were found beside it.
-struct Candidate {
+struct RegionBest {
     region: Region,
     point: Point,
     others: Vec<Vec<f64>>,
@@ -168,11 +168,11 @@ pub(super) fn solve_best(
     within: BestPoints,
     watcher: &Arc<dyn Watcher>,
 ) -> Result<Answer, ProgramError> {
-    let mut search = Search {
+    let mut search = BestSearch {
         program,
         watcher,
         integers: Integers::of(program)?,
-        stages: Stages::new(settings),
+        stages: SharedLimits::new(settings),
         sign: program.sense().sign(),
     };
     let region = search.integers.whole();
@@ -192,7 +192,7 @@ pub(super) fn solve_best(
         !limit.is_some_and(over)
     };
     // Of regions, in order: the best one last.
-    let mut open = vec![Candidate {
+    let mut open = vec![RegionBest {
         region,
         point: best,
         others: found.map(|p| p.x).collect(),
@@ -202,7 +202,7 @@ pub(super) fn solve_best(
         if all.points.len() >= count {
             break;
         }
-        let Candidate {
+        let RegionBest {
             region,
             point,
             others,
@@ -235,7 +235,7 @@ pub(super) fn solve_best(
                 let key = search.sign * point.objective;
                 let at = open.partition_point(|c| search.sign * c.point.objective > key);
                 let others = points.map(|p| p.x).collect();
-                let candidate = Candidate {
+                let candidate = RegionBest {
                     region,
                     point,
                     others,
@@ -253,15 +253,15 @@ pub(super) fn solve_best(
     Ok(all)
 }
 
-struct Search<'a> {
+struct BestSearch<'a> {
     program: &'a Program,
     watcher: &'a Arc<dyn Watcher>,
     integers: Integers,
-    stages: Stages,
+    stages: SharedLimits,
     sign: f64,
 }
 
-impl Search<'_> {
+impl BestSearch<'_> {
     /// Solves a region in exact order. `cutoff` is minimised.
     fn solve(
         &mut self,

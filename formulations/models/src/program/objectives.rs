@@ -2,7 +2,7 @@
 //! that follow.
 
 use super::solve::solve_alone;
-use super::stages::Stages;
+use super::stages::SharedLimits;
 use super::{Answer, Col, Ending, Program, ProgramError, ProgramSettings, Watcher};
 use crate::setting;
 use remat_solver::mip::SolveError;
@@ -72,7 +72,7 @@ pub(super) fn solve_objectives(
     let mut priorities: Vec<i32> = objectives.iter().map(|o| o.priority).collect();
     priorities.sort_unstable_by(|a, b| b.cmp(a));
     priorities.dedup();
-    let mut stages = Stages::new(settings);
+    let mut stages = SharedLimits::new(settings);
     let mut stage = program.clone();
     stage.clear_parts();
     let mut last: Option<Answer> = None;

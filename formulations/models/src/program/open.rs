@@ -6,9 +6,9 @@
 //! its answer violates one of those, two nodes come of it; else it is a point of the program. The
 //! node of the best bound is next, so the first point that no bound beats is optimal.
 
-use super::lower::{Lowered, NewRow, Open};
+use super::lower::{Lowered, NewRow, OpenRow};
 use super::solve::{ending, of_integer, search};
-use super::stages::Stages;
+use super::stages::SharedLimits;
 use super::{
     Answer, Compiled, Cut, Ending, Point, Program, ProgramError, ProgramSettings, Role, Watcher,
     starts,
@@ -22,14 +22,14 @@ const VIOLATED: f64 = 1e-6;
 
 /// A node: the decisions so far, and a bound that holds below it.
 #[derive(Clone)]
-struct Node {
+struct OpenTreeNode {
     /// Numbers of open rows, each with true where it need not hold.
     decided: Vec<(usize, bool)>,
     bound: f64,
 }
 
 /// Outcome of a node's model.
-enum Found {
+enum NodeOutcome {
     /// Nothing below it.
     Nothing { by_cutoff: bool },
     /// A row to branch on, and a bound.
@@ -71,34 +71,34 @@ pub(super) fn solve_open(
     settings: &ProgramSettings,
     watcher: &Arc<dyn Watcher>,
 ) -> Result<Answer, ProgramError> {
-    let mut tree = Tree {
+    let mut tree = OpenTree {
         program,
         lowered,
         settings,
         watcher,
         looks: Arc::new(Looks(watcher.clone())),
-        stages: Stages::new(settings),
+        stages: SharedLimits::new(settings),
         starts: None,
         info: Info::default(),
     };
     tree.run()
 }
 
-struct Tree<'a> {
+struct OpenTree<'a> {
     program: &'a Program,
     lowered: Lowered,
     settings: &'a ProgramSettings,
     watcher: &'a Arc<dyn Watcher>,
     looks: Arc<dyn Watcher>,
-    stages: Stages,
+    stages: SharedLimits,
     starts: Option<Vec<Vec<f64>>>,
     info: Info,
 }
 
-impl Tree<'_> {
+impl OpenTree<'_> {
     fn run(&mut self) -> Result<Answer, ProgramError> {
         let sign = self.program.sense().sign();
-        let mut nodes = vec![Node {
+        let mut nodes = vec![OpenTreeNode {
             decided: Vec::new(),
             bound: -sign * f64::INFINITY,
         }];
@@ -113,20 +113,20 @@ impl Tree<'_> {
                 continue;
             }
             match self.solve(&node, best)? {
-                Found::Nothing { by_cutoff: by } => by_cutoff |= by,
-                Found::Branch(row, bound) => {
+                NodeOutcome::Nothing { by_cutoff: by } => by_cutoff |= by,
+                NodeOutcome::Branch(row, bound) => {
                     let bound = worst_of(sign, node.bound, bound);
                     for idle in [true, false] {
                         let mut decided = node.decided.clone();
                         decided.push((row, idle));
-                        nodes.push(Node { decided, bound });
+                        nodes.push(OpenTreeNode { decided, bound });
                     }
                 }
-                Found::Point(answer) => {
+                NodeOutcome::Point(answer) => {
                     done = best_of(sign, done, answer.bound);
                     self.keep(&mut points, answer);
                 }
-                Found::End(why, bound, answer) => {
+                NodeOutcome::End(why, bound, answer) => {
                     done = best_of(sign, done, worst_of(sign, node.bound, bound));
                     if let Some(answer) = answer {
                         self.keep(&mut points, answer);
@@ -173,7 +173,7 @@ impl Tree<'_> {
     }
 
     /// The model of a node, and the rows that it leaves open.
-    fn model(&self, node: &Node) -> Result<Compiled, ProgramError> {
+    fn model(&self, node: &OpenTreeNode) -> Result<Compiled, ProgramError> {
         let mut lowered = self.lowered.clone();
         for &(k, idle) in &node.decided {
             let open = &self.lowered.open[k];
@@ -190,7 +190,11 @@ impl Tree<'_> {
         self.program.compiled(lowered)
     }
 
-    fn solve(&mut self, node: &Node, best: Option<f64>) -> Result<Found, ProgramError> {
+    fn solve(
+        &mut self,
+        node: &OpenTreeNode,
+        best: Option<f64>,
+    ) -> Result<NodeOutcome, ProgramError> {
         let compiled = Arc::new(self.model(node)?);
         if self.starts.is_none() {
             self.starts = Some(starts::whole(self.program, &compiled, self.settings));
@@ -205,26 +209,26 @@ impl Tree<'_> {
         let answered = search(self.program, &compiled, &how, starts, &self.looks)?;
         let Answered::Integer { result, .. } = answered else {
             // Open rows are about binary columns, so there are integers.
-            return Ok(Found::End(Ending::Numeric, node.bound, None));
+            return Ok(NodeOutcome::End(Ending::Numeric, node.bound, None));
         };
         self.info = self.stages.count(&result.info);
         let decided = |k: usize| node.decided.iter().any(|d| d.0 == k);
         let mut left = (0..self.lowered.open.len()).filter(|&k| !decided(k));
         let bound = result.dual_bound;
         Ok(match result.status {
-            SolveStatus::Infeasible => Found::Nothing { by_cutoff: false },
+            SolveStatus::Infeasible => NodeOutcome::Nothing { by_cutoff: false },
             // Of a point that is there nothing better was wanted.
-            SolveStatus::Cutoff => Found::Nothing {
+            SolveStatus::Cutoff => NodeOutcome::Nothing {
                 by_cutoff: best.is_none(),
             },
             SolveStatus::Unbounded | SolveStatus::InfeasibleOrUnbounded => match left.next() {
-                Some(row) => Found::Branch(row, bound),
-                None => Found::End(ending(result.status), bound, None),
+                Some(row) => NodeOutcome::Branch(row, bound),
+                None => NodeOutcome::End(ending(result.status), bound, None),
             },
             SolveStatus::Optimal => {
                 let x = result.solution.as_ref().map(|s| s.x.as_slice());
                 match x.and_then(|x| worst(&self.lowered.open, left, x)) {
-                    Some(row) => Found::Branch(row, bound),
+                    Some(row) => NodeOutcome::Branch(row, bound),
                     None => self.point(&compiled, result),
                 }
             }
@@ -234,30 +238,30 @@ impl Tree<'_> {
                 let whole = x.is_some_and(|x| worst(&self.lowered.open, left, x).is_none());
                 let point = whole.then(|| self.point(&compiled, result));
                 let point = point.and_then(|found| match found {
-                    Found::Point(answer) => Some(answer),
+                    NodeOutcome::Point(answer) => Some(answer),
                     _ => None,
                 });
-                Found::End(ending(status), bound, point)
+                NodeOutcome::End(ending(status), bound, point)
             }
         })
     }
 
     /// The point of a result in which all rows hold.
-    fn point(&self, compiled: &Compiled, mut result: SolveResult) -> Found {
+    fn point(&self, compiled: &Compiled, mut result: SolveResult) -> NodeOutcome {
         // Others of the pool need not be points.
         result.pool.truncate(1);
         let tolerance = self.settings.model.mip.feasibility_tolerance;
         let bound = result.dual_bound;
         let answer = of_integer(compiled, result, None, tolerance);
         match answer.points.is_empty() {
-            true => Found::End(Ending::Numeric, bound, None),
-            false => Found::Point(answer),
+            true => NodeOutcome::End(Ending::Numeric, bound, None),
+            false => NodeOutcome::Point(answer),
         }
     }
 }
 
 /// Takes the node of the best bound out, of equal ones the youngest.
-fn take_best(nodes: &mut Vec<Node>, sign: f64) -> Option<Node> {
+fn take_best(nodes: &mut Vec<OpenTreeNode>, sign: f64) -> Option<OpenTreeNode> {
     let bounds = nodes.iter().enumerate();
     let best = bounds
         .min_by(|a, b| {
@@ -278,7 +282,7 @@ fn worst_of(sign: f64, a: f64, b: f64) -> f64 {
 }
 
 /// The row that a point of the model violates most, of some of the open ones.
-fn worst(open: &[Open], some: impl Iterator<Item = usize>, x: &[f64]) -> Option<usize> {
+fn worst(open: &[OpenRow], some: impl Iterator<Item = usize>, x: &[f64]) -> Option<usize> {
     let violations = some.filter_map(|k| {
         let terms = open[k].row.entries.iter().map(|&(j, v)| v * x[j]);
         let value: f64 = terms.sum();

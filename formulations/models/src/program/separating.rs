@@ -64,11 +64,11 @@ pub(super) struct Asking {
     role: Role,
     /// Ends the search.
     stop: Arc<AtomicBool>,
-    known: Mutex<Known>,
+    known: Mutex<KnownRows>,
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownRows {
     rows: Vec<ModelRow>,
     /// The latest point that the watcher had nothing against.
     approved: Vec<f64>,
@@ -95,7 +95,7 @@ impl Asking {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownRows> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -5,20 +5,20 @@ use remat_solver::mip::Info;
 use std::time::Instant;
 
 /// Limits of several solves together, and what is used of them.
-pub(super) struct Stages {
+pub(super) struct SharedLimits {
     settings: ProgramSettings,
     clock: Instant,
     used: Info,
 }
 
-impl Stages {
+impl SharedLimits {
     /// Settings without several objectives or points: those of one solve.
     pub fn new(settings: &ProgramSettings) -> Self {
         let mut settings = settings.clone();
         settings.objectives.clear();
         settings.best_points = None;
         settings.model.mip.limits.interrupt.get_or_insert_default();
-        Stages {
+        SharedLimits {
             settings,
             clock: Instant::now(),
             used: Info::default(),

@@ -101,7 +101,7 @@ impl<'a> LongRuns<'a> {
         let lanes = rayon::current_num_threads() as u64;
         let run = |lane: u64| {
             let turn = self.calls + lane;
-            let work = Lane {
+            let work = LongLane {
                 graph,
                 hot: match turn / 2 % 2 {
                     0 => hot,
@@ -127,7 +127,7 @@ impl<'a> LongRuns<'a> {
 }
 
 /// The work of a thread.
-struct Lane<'a, L> {
+struct LongLane<'a, L> {
     graph: &'a L,
     /// First temperature of runs from a schedule that fits.
     hot: f64,
@@ -138,7 +138,7 @@ struct Lane<'a, L> {
     observer: &'a WhileFar<'a>,
 }
 
-impl<L: Landscape<Sets = BitMatrix>> Lane<'_, L> {
+impl<L: Landscape<Sets = BitMatrix>> LongLane<'_, L> {
     fn left(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }

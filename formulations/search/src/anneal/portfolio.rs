@@ -90,82 +90,176 @@ pub fn search<L: Landscape<Sets = BitMatrix>>(
     observer: &dyn Observer,
 ) -> Annealed {
     let clock = Instant::now();
-    let best = |population: &Population| population.best().map(|found| found.cost);
-    let runs = Until {
-        observer,
-        deadline: settings
-            .time_limit
-            .and_then(|limit| clock.checked_add(limit)),
-    };
+    let deadline = settings.time_limit.and_then(|l| clock.checked_add(l));
+    let runs = Until { observer, deadline };
     observer.report(0, best(population));
-    let first_moves = settings.moves_per_node * graph.nodes() as u64;
-    let mut round_moves = first_moves;
-    let (mut rounds, mut idle_rounds, mut given) = (0, 0, 0);
-    let mut polished = PolishSettings {
-        moves: first_moves,
-        time: None,
-        seek: false,
-        seed: settings.seed,
-        stream: 0,
-    };
-    let mut polishing = true;
-    let (mut told, mut settled) = (u64::MAX, None);
-    let mut stretch_calls: u64 = 0;
-    let mut long = LongRuns::new(&runs);
-    while rounds < settings.rounds && !runs.is_over() {
+    let mut rounds = Rounds::new(graph, start, settings, clock, &runs);
+    let mut told = u64::MAX;
+    while rounds.count < settings.rounds && !runs.is_over() {
         if let Some(found) = population.best().filter(|found| found.cost < told) {
             told = found.cost;
             observer.found(found);
         }
+        if rounds.polish_guided(population) {
+            continue;
+        }
+        let left = rounds.time_left();
+        if rounds.stretch(population, left) || rounds.run_long(population, left) {
+            continue;
+        }
         let before = best(population);
-        let guided_start = if polishing { observer.start() } else { None };
-        if let Some(retained) = guided_start {
-            polishing = false;
-            let most = match before {
-                Some(best) => HOPELESS * best as f64,
-                None => HOPELESS_AT_FIRST * graph.walk(start).cost() as f64,
-            };
-            if graph.walk(&retained).cost() as f64 > most {
-                continue;
-            }
-            polished.stream += 1;
-            polished.moves = POLISHING_RUN_FACTOR * first_moves;
-            polished.seek = population.is_empty();
-            let found = polish(graph, &[retained], &polished, &runs);
-            found.into_iter().for_each(|f| population.admit(f));
-            polishing = best(population) != before;
-            continue;
-        }
-        polishing = true;
         let seeking = population.is_empty();
-        let left = settings
-            .time_limit
-            .map(|l| l.saturating_sub(clock.elapsed()));
-        if let Some(from) = population.best() {
-            stretch_calls += 1;
-            let stretches = StretchSettings {
-                seed: settings.seed ^ (stretch_calls << STRETCH_SEED_SHIFT),
-                rounds: STRETCH_ROUNDS,
-                time: left.map(|left| settings.stretch_time(left)),
-                target: settings.target,
-            };
-            if let Some(found) = graph.stretched(from, &stretches, &runs) {
-                population.admit(found);
-                idle_rounds = 0;
-                continue;
-            }
+        rounds.round(population, left);
+        rounds.polish_settled(population, before);
+        if rounds.is_last(population, before, seeking) {
+            break;
         }
-        let limits = settings.time_limit.zip(left);
-        if let (Some((limit, left)), true) = (limits, !seeking && long.is_due(graph)) {
-            let limits = [limit, left];
-            let (found, moves) = long.run(graph, start, population, settings.seed, limits);
-            given += moves;
-            found.into_iter().for_each(|f| population.admit(f));
-            long.note(best(population) != before);
-            continue;
+    }
+    Annealed {
+        moves: rounds.given,
+        moves_per_node: rounds.moves / (graph.nodes() as u64).max(1),
+    }
+}
+
+fn best(population: &Population) -> Option<u64> {
+    population.best().map(|found| found.cost)
+}
+
+/// Rounds so far, and what the next one depends on.
+struct Rounds<'a, L> {
+    graph: &'a L,
+    start: &'a BitMatrix,
+    settings: &'a PortfolioSettings,
+    clock: Instant,
+    runs: &'a Until<'a>,
+    /// Number of rounds.
+    count: u32,
+    /// Rounds in a row that found nothing better.
+    idle: u32,
+    /// Moves of a run in the first round, and in the next one.
+    first_moves: u64,
+    moves: u64,
+    /// Moves that all runs were given.
+    given: u64,
+    polish: PolishSettings,
+    /// False after retained sets of the observer that led to nothing better: a round comes first.
+    may_guide: bool,
+    /// Cost of the schedule that was polished last because it stayed the best.
+    settled: Option<u64>,
+    stretch_calls: u64,
+    long: LongRuns<'a>,
+}
+
+impl<'a, L: Landscape<Sets = BitMatrix>> Rounds<'a, L> {
+    fn new(
+        graph: &'a L,
+        start: &'a BitMatrix,
+        settings: &'a PortfolioSettings,
+        clock: Instant,
+        runs: &'a Until<'a>,
+    ) -> Self {
+        let first_moves = settings.moves_per_node * graph.nodes() as u64;
+        Rounds {
+            graph,
+            start,
+            settings,
+            clock,
+            runs,
+            count: 0,
+            idle: 0,
+            first_moves,
+            moves: first_moves,
+            given: 0,
+            polish: PolishSettings {
+                moves: first_moves,
+                time: None,
+                seek: false,
+                seed: settings.seed,
+                stream: 0,
+            },
+            may_guide: true,
+            settled: None,
+            stretch_calls: 0,
+            long: LongRuns::new(runs),
         }
+    }
+
+    fn time_left(&self) -> Option<Duration> {
+        let limit = self.settings.time_limit;
+        limit.map(|limit| limit.saturating_sub(self.clock.elapsed()))
+    }
+
+    /// Polishes retained sets that the observer has; returns whether it had any.
+    fn polish_guided(&mut self, population: &mut Population) -> bool {
+        let guided = match self.may_guide {
+            true => self.runs.observer.start(),
+            false => None,
+        };
+        self.may_guide = guided.is_none();
+        let Some(retained) = guided else {
+            return false;
+        };
+        let before = best(population);
+        let most = match before {
+            Some(best) => HOPELESS * best as f64,
+            None => HOPELESS_AT_FIRST * self.graph.walk(self.start).cost() as f64,
+        };
+        if self.graph.walk(&retained).cost() as f64 > most {
+            return true;
+        }
+        self.polish.stream += 1;
+        self.polish.moves = POLISHING_RUN_FACTOR * self.first_moves;
+        self.polish.seek = population.is_empty();
+        let found = polish(self.graph, &[retained], &self.polish, self.runs);
+        found.into_iter().for_each(|f| population.admit(f));
+        self.may_guide = best(population) != before;
+        true
+    }
+
+    /// Anneals stretches of the best schedule; returns whether that found a better one.
+    fn stretch(&mut self, population: &mut Population, left: Option<Duration>) -> bool {
+        let Some(from) = population.best() else {
+            return false;
+        };
+        let settings = self.settings;
+        self.stretch_calls += 1;
+        let stretches = StretchSettings {
+            seed: settings.seed ^ (self.stretch_calls << STRETCH_SEED_SHIFT),
+            rounds: STRETCH_ROUNDS,
+            time: left.map(|left| settings.stretch_time(left)),
+            target: settings.target,
+        };
+        let Some(found) = self.graph.stretched(from, &stretches, self.runs) else {
+            return false;
+        };
+        population.admit(found);
+        self.idle = 0;
+        true
+    }
+
+    /// Makes a long run, where one is due; returns whether one was.
+    fn run_long(&mut self, population: &mut Population, left: Option<Duration>) -> bool {
+        let limits = self.settings.time_limit.zip(left);
+        let Some((limit, left)) = limits.filter(|_| !population.is_empty()) else {
+            return false;
+        };
+        if !self.long.is_due(self.graph) {
+            return false;
+        }
+        let (before, seed) = (best(population), self.settings.seed);
+        let (graph, start) = (self.graph, self.start);
+        let (found, moves) = (self.long).run(graph, start, population, seed, [limit, left]);
+        self.given += moves;
+        found.into_iter().for_each(|f| population.admit(f));
+        self.long.note(best(population) != before);
+        true
+    }
+
+    /// One round of runs side by side.
+    fn round(&mut self, population: &mut Population, left: Option<Duration>) {
+        let (settings, seeking) = (self.settings, population.is_empty());
         let round = Round {
-            number: rounds as usize,
+            number: self.count as usize,
             // What fits first is worth more than eight that do not: fewer and longer runs, where
             // time cuts them.
             lanes: match settings.time_limit {
@@ -177,64 +271,62 @@ pub fn search<L: Landscape<Sets = BitMatrix>>(
                 None if seeking => SEEKERS_AT_FIRST,
                 _ => SEEKERS,
             },
-            moves: round_moves,
+            moves: self.moves,
             time: left.map(|left| settings.lane_time(left, seeking)),
             seeking,
             settings,
         };
         let began = Instant::now();
-        let run = |lane| round.run(lane, graph, start, population, &runs);
+        let run = |lane| round.run(lane, self.graph, self.start, population, self.runs);
         let found: Vec<Option<Found>> = (0..round.lanes).into_par_iter().map(run).collect();
         // A run that seeks takes as long as another one with as many moves.
         let lane_time = left.map(|left| settings.lane_time(left, false));
-        long.note_round(round.lanes, lane_time, began.elapsed());
-        given += round.lanes as u64 * round_moves;
-        found
-            .into_iter()
-            .flatten()
-            .for_each(|f| population.admit(f));
-        rounds += 1;
-        // Runs end a unit or two above the bottom of their valley, where moves that save so little
-        // are drawn too seldom.
-        let unsettled = population
-            .best()
-            .filter(|found| Some(found.cost) == before && before != settled);
-        if let Some(found) = unsettled {
-            settled = before;
-            polished.stream += 1;
-            polished.moves = first_moves;
-            polished.seek = false;
-            given += POLISH_RUNS as u64 * first_moves;
-            let found = polish(
-                graph,
-                std::slice::from_ref(&found.retained),
-                &polished,
-                &runs,
-            );
-            found.into_iter().for_each(|f| population.admit(f));
-        }
-        if best(population).is_some_and(|cost| cost <= settings.target) {
-            break;
-        }
-        if best(population) != before {
-            idle_rounds = 0;
-        } else if seeking {
-            round_moves *= 2;
-            // Without a time limit it ends here.
-            if settings.time_limit.is_none() && round_moves > LONGEST_RUN_FACTOR * first_moves {
-                break;
-            }
-        } else {
-            round_moves += round_moves / 4;
-            idle_rounds += 1;
-            if idle_rounds >= settings.idle_rounds {
-                break;
-            }
-        }
+        (self.long).note_round(round.lanes, lane_time, began.elapsed());
+        self.given += round.lanes as u64 * self.moves;
+        let found = found.into_iter().flatten();
+        found.for_each(|f| population.admit(f));
+        self.count += 1;
     }
-    Annealed {
-        moves: given,
-        moves_per_node: round_moves / (graph.nodes() as u64).max(1),
+
+    /// Polishes the best schedule, if it is still the one from before the round.
+    ///
+    /// Runs end a unit or two above the bottom of their valley, where moves that save so little are
+    /// drawn too seldom.
+    fn polish_settled(&mut self, population: &mut Population, before: Option<u64>) {
+        let is_new = before != self.settled;
+        let best = population.best();
+        let Some(found) = best.filter(|found| Some(found.cost) == before && is_new) else {
+            return;
+        };
+        self.settled = before;
+        self.polish.stream += 1;
+        self.polish.moves = self.first_moves;
+        self.polish.seek = false;
+        self.given += POLISH_RUNS as u64 * self.first_moves;
+        let from = std::slice::from_ref(&found.retained);
+        let found = polish(self.graph, from, &self.polish, self.runs);
+        found.into_iter().for_each(|f| population.admit(f));
+    }
+
+    /// Sets the moves of the next round; returns true where none follows.
+    fn is_last(&mut self, population: &Population, before: Option<u64>, seeking: bool) -> bool {
+        let (settings, after) = (self.settings, best(population));
+        if after.is_some_and(|cost| cost <= settings.target) {
+            return true;
+        }
+        if after != before {
+            self.idle = 0;
+            return false;
+        }
+        if seeking {
+            self.moves *= 2;
+            // Without a time limit it ends here.
+            let longest = LONGEST_RUN_FACTOR * self.first_moves;
+            return settings.time_limit.is_none() && self.moves > longest;
+        }
+        self.moves += self.moves / 4;
+        self.idle += 1;
+        self.idle >= settings.idle_rounds
     }
 }
 

@@ -48,7 +48,7 @@ impl<P: Problem> SearchShared<'_, P> {
             seed: self.settings.seed,
             stream,
         };
-        let found = anneal::polish(landscape, starts, &settings, &Beside(self));
+        let found = anneal::polish(landscape, starts, &settings, &AnnealingBeside(self));
         let mut generations = locked(&self.generations);
         found.into_iter().for_each(|f| generations.admit(f));
         let spent = P::Landscape::MOVE_WEIGHT * moves * (starts.len() * POLISH_RUNS) as u64;
@@ -79,7 +79,7 @@ impl<P: Problem> SearchShared<'_, P> {
             target: 0,
         };
         let mut generations = locked(&self.generations);
-        let moves = self.anneal(&mut generations, &portfolio, &Beside(self));
+        let moves = self.anneal(&mut generations, &portfolio, &AnnealingBeside(self));
         let nodes = self.problem.landscape().nodes() as u64;
         generations.note(moves, LEAST_OF_A_GENERATION * first * nodes);
         let spent = P::Landscape::MOVE_WEIGHT * moves;
@@ -128,9 +128,9 @@ impl<P: Problem> SearchShared<'_, P> {
 }
 
 /// The annealing beside the tree.
-struct Beside<'s, 'p, P: Problem>(&'s SearchShared<'p, P>);
+struct AnnealingBeside<'s, 'p, P: Problem>(&'s SearchShared<'p, P>);
 
-impl<P: Problem> Observer for Beside<'_, '_, P> {
+impl<P: Problem> Observer for AnnealingBeside<'_, '_, P> {
     fn is_over(&self) -> bool {
         self.0.is_over()
     }

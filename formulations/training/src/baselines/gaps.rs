@@ -50,7 +50,7 @@ pub fn run(
 }
 
 /// A forward tensor that the backward pass reads.
-struct Candidate {
+struct GapCandidate {
     id: NodeId,
     /// First and last stage of its gap.
     gap: [usize; 2],
@@ -64,7 +64,7 @@ struct Candidate {
 struct Gaps<'a> {
     graph: &'a TrainingGraph<'a>,
     /// By rising cost per byte.
-    candidates: Vec<Candidate>,
+    candidates: Vec<GapCandidate>,
     /// The backward pass reads the node, or it cannot be computed again: where it is not dropped,
     /// it is held. All others are computed again for those that read them.
     held: Vec<bool>,
@@ -99,7 +99,7 @@ impl<'a> Gaps<'a> {
                 && node.parent().is_none()
                 && node.output_bytes > 0
             {
-                candidates.push(Candidate {
+                candidates.push(GapCandidate {
                     id: i,
                     gap: [first, next.index() - 1],
                     bytes: node.output_bytes,

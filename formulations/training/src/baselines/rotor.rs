@@ -30,14 +30,14 @@ use remat_instances::schedule::CheckmateSchedule;
 
 /// Settings of [`solve`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct RotorSettings {
     /// Number of memory slots, at least 1; rotor's own default is 500.
     pub slots: usize,
 }
 
-impl Default for Settings {
+impl Default for RotorSettings {
     fn default() -> Self {
-        Settings { slots: 500 }
+        RotorSettings { slots: 500 }
     }
 }
 
@@ -45,7 +45,7 @@ impl Default for Settings {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The cheapest persistent schedule for sizes rounded up to slots.
-    Optimal(Solution),
+    Optimal(RotorSolution),
     /// No persistent schedule fits, with sizes rounded up to slots.
     Infeasible {
         /// Size of a slot in bytes: 1 means that nothing was rounded, and the outcome is exact.
@@ -55,7 +55,7 @@ pub enum Outcome {
 
 /// A persistent schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Solution {
+pub struct RotorSolution {
     /// The operations, in order.
     pub operations: Vec<Operation>,
     /// Optimum of the dynamic program: base cost plus recomputation.
@@ -108,7 +108,7 @@ const IMPOSSIBLE: u64 = u64::MAX / 4;
 ///
 /// # Errors
 /// [`Error`] for an empty chain or a table that is too large.
-pub fn solve(chain: &Chain, budget_bytes: u64, settings: Settings) -> Result<Outcome, Error> {
+pub fn solve(chain: &Chain, budget_bytes: u64, settings: RotorSettings) -> Result<Outcome, Error> {
     let stages = chain.len();
     if stages == 0 {
         return Err(Error::Empty);
@@ -123,7 +123,7 @@ pub fn solve(chain: &Chain, budget_bytes: u64, settings: Settings) -> Result<Out
     if recompute_cost >= IMPOSSIBLE {
         return Ok(Outcome::Infeasible { slot_bytes });
     }
-    Ok(Outcome::Optimal(Solution {
+    Ok(Outcome::Optimal(RotorSolution {
         operations: table.operations(),
         cost: chain.base_cost() + recompute_cost,
         recompute_cost,
@@ -138,7 +138,7 @@ pub fn solve(chain: &Chain, budget_bytes: u64, settings: Settings) -> Result<Out
 ///
 /// # Errors
 /// As for [`solve`].
-pub fn least_budget(chain: &Chain, settings: Settings) -> Result<(u64, Settings), Error> {
+pub fn least_budget(chain: &Chain, settings: RotorSettings) -> Result<(u64, RotorSettings), Error> {
     let Some(last) = chain.len().checked_sub(1) else {
         return Err(Error::Empty);
     };
@@ -154,7 +154,7 @@ pub fn least_budget(chain: &Chain, settings: Settings) -> Result<(u64, Settings)
     let table = RotorTable::fill(chain, slot_bytes, slots + chain.len() + 1);
     let slots = table.feasible_from[last][0];
     let budget_bytes = chain.fixed_bytes + slots as u64 * slot_bytes;
-    Ok((budget_bytes, Settings { slots }))
+    Ok((budget_bytes, RotorSettings { slots }))
 }
 
 /// Slot size and number of slots: all of them together are at most `free` bytes.
@@ -443,7 +443,7 @@ impl<'a> CheckpointWalk<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrainingSolution {
     /// The dynamic program's solution on the chain.
-    pub chain: Solution,
+    pub chain: RotorSolution,
     /// The schedule of the graph: same cost, peak at most the budget.
     pub schedule: CheckmateSchedule,
 }
@@ -455,7 +455,7 @@ pub struct TrainingSolution {
 pub fn solve_training(
     instance: &Instance,
     budget_bytes: u64,
-    settings: Settings,
+    settings: RotorSettings,
 ) -> Result<Option<TrainingSolution>, TrainingError> {
     let training = chain::extract(instance)?;
     solve_chain(&training, budget_bytes, settings)
@@ -468,7 +468,7 @@ pub fn solve_training(
 pub fn solve_chain(
     training: &TrainingChain<'_>,
     budget_bytes: u64,
-    settings: Settings,
+    settings: RotorSettings,
 ) -> Result<Option<TrainingSolution>, TrainingError> {
     match solve(training.chain(), budget_bytes, settings)? {
         Outcome::Infeasible { .. } => Ok(None),
@@ -495,13 +495,13 @@ pub fn run(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, 
     let stages = training.chain().len();
     let room = LARGEST_TABLE / (stages * (stages + 1) / 2);
     let affordable = (TABLE_WORK_LIMIT / (stages * stages * stages).max(1)).max(SLOT_FLOOR);
-    let slots = Settings::default()
+    let slots = RotorSettings::default()
         .slots
         .min(affordable)
         .min(room.saturating_sub(stages + 2))
         .max(1);
-    let settings = Settings { slots };
-    let schedule = |solution: Solution| {
+    let settings = RotorSettings { slots };
+    let schedule = |solution: RotorSolution| {
         // The dynamic program's operations can be executed; the fallback is never taken.
         training
             .schedule(&solution.operations)

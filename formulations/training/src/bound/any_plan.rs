@@ -24,11 +24,13 @@ const REACH_NODE_LIMIT: usize = 5_000;
 ///
 /// ```
 /// use remat_formulations::bound::{any_plan_bound, knapsack_bound};
-/// use remat_instances::{Semantics, zoo};
+/// use remat_formulations::{AnyFormulation, zoo};
+/// use remat_search::Solvable;
 ///
 /// let instance = zoo::build(&"zoo:vgg16?batch=8".parse()?)?;
-/// let budget = instance.plain_replay(Semantics::Checkmate)?.peak_bytes * 9 / 10;
-/// let any = any_plan_bound(&instance, Semantics::Checkmate, budget)?;
+/// let formulation = AnyFormulation::checkmate(&instance);
+/// let budget = formulation.plain()?.peak_bytes * 9 / 10;
+/// let any = any_plan_bound(&instance, formulation.semantics(), budget)?;
 /// assert!(instance.base_cost() <= any.cost);
 /// assert!(any.cost <= knapsack_bound(&instance, budget)?.cost);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -38,23 +40,21 @@ pub fn any_plan_bound(
     semantics: Semantics,
     budget_bytes: u64,
 ) -> Result<CostBound, TooSmall> {
-    let base = match semantics {
-        Semantics::Checkmate => instance.base_cost(),
-        Semantics::Monet => cheapest(instance),
-    };
-    let mut bound = CostBound {
-        cost: base,
+    let without_bottleneck = |cost| CostBound {
+        cost,
         bottleneck: None,
     };
-    if semantics == Semantics::Monet {
-        return Ok(bound);
+    if semantics.chooses_implementations() {
+        return Ok(without_bottleneck(cheapest(instance)));
     }
+    let base = instance.base_cost();
+    let mut bound = without_bottleneck(base);
     let reach = match instance.len() <= REACH_NODE_LIMIT {
         true => Some(Reach::of(instance)),
         false => None,
     };
     for id in instance.ids() {
-        let moment = Moment::at(instance, reach.as_ref(), id);
+        let moment = FirstComputation::at(instance, reach.as_ref(), id);
         let needed = moment.needed_bytes();
         if needed > budget_bytes {
             return Err(TooSmall {
@@ -97,14 +97,14 @@ fn cheapest(instance: &Instance) -> u64 {
 }
 
 /// A first computation, in any plan.
-struct Moment {
+struct FirstComputation {
     /// The node and its own bytes; those of tensors that are never recomputed.
     small: TooSmall,
     /// Bytes and cost of what is in memory or computed again, by rising cost per byte.
     items: Vec<(u64, u64)>,
 }
 
-impl Moment {
+impl FirstComputation {
     fn at(instance: &Instance, reach: Option<&Reach>, id: NodeId) -> Self {
         let bytes = |id: &NodeId| instance.node(*id).output_bytes;
         let node = instance.node(id);
@@ -127,7 +127,7 @@ impl Moment {
         let input_bytes: u64 = needs.iter().map(bytes).sum();
         let (fixed_bytes, workspace_bytes) = (instance.static_bytes(), node.workspace_bytes());
         let own = input_bytes + node.output_bytes + workspace_bytes;
-        Moment {
+        FirstComputation {
             small: TooSmall {
                 node: id,
                 name: node.name.clone(),

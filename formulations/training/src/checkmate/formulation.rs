@@ -6,10 +6,9 @@ use super::large::LargeGraph;
 use super::starts::{fitting, known};
 use crate::anneal::CheckmateLandscape;
 use crate::bound;
-use crate::life::layers::{self, Layout, LazyLayout};
+use crate::life::layers::{self, Layered, Layout, LazyLayout};
 use crate::life::proof;
 use crate::written::planned;
-use remat_instances::Semantics;
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::Instance;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule};
@@ -52,7 +51,7 @@ impl CheckmateFormulation {
 
     /// The stacks of equal layers of the instance, where it has any and no more than 65,535 nodes.
     pub fn layers(&self) -> Option<&Arc<Layout>> {
-        let (instance, semantics) = (&self.instance, Semantics::Checkmate);
+        let (instance, semantics) = (&self.instance, CheckmateGraph::SEMANTICS);
         self.layout.of(instance, semantics, LAYERED_NODE_LIMIT)
     }
 
@@ -78,7 +77,7 @@ impl Formulation for CheckmateFormulation {
     type Problem<'a> = CheckmateProblem<'a>;
 
     fn plain(&self) -> Result<Replay, ReplayError> {
-        self.instance.plain_replay(Semantics::Checkmate)
+        self.instance.plain_replay(CheckmateGraph::SEMANTICS)
     }
 
     fn problem<'a>(
@@ -231,7 +230,7 @@ impl Problem for CheckmateProblem<'_> {
     }
 
     fn plan(&self, schedule: CheckmateSchedule) -> Option<String> {
-        let schedule = Schedule::Checkmate(schedule);
+        let schedule = Schedule::from(schedule);
         let planned = planned(self.instance, &schedule, self.budget_bytes).ok()?;
         Some(planned.text())
     }

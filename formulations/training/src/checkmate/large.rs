@@ -3,7 +3,7 @@
 
 use super::CheckmateGraph;
 use super::interval::Interval;
-use super::starts::{Known, fitting, known};
+use super::starts::{KnownSchedule, fitting, known};
 use crate::anneal::{CheckmateLandscape, improve};
 use crate::life::layers::{self, Layout};
 use remat_instances::instance::Instance;
@@ -81,7 +81,7 @@ impl LargeGraph<'_> {
     }
 
     /// The best of given schedules, baselines and plans of a few layers, improved.
-    fn plan(&self, shared: &Shared<'_>) -> Option<Known> {
+    fn plan(&self, shared: &Shared<'_>) -> Option<KnownSchedule> {
         let (instance, budget) = (self.instance, self.budget_bytes);
         let mut all = known(instance, budget, self.starts, shared.watch);
         all.iter()

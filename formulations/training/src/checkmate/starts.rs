@@ -40,13 +40,13 @@ const SEEK_SHARE: f64 = 0.5;
 const SEED: u64 = 0;
 
 /// A schedule that fits, replayed.
-pub(crate) struct Known {
+pub(crate) struct KnownSchedule {
     pub schedule: CheckmateSchedule,
     pub replay: Replay,
 }
 
-impl From<&Known> for Found {
-    fn from(known: &Known) -> Found {
+impl From<&KnownSchedule> for Found {
+    fn from(known: &KnownSchedule) -> Found {
         Found {
             cost: known.replay.cost,
             retained: known.schedule.retained.to_bits(),
@@ -60,10 +60,10 @@ pub(super) fn known(
     budget_bytes: u64,
     starts: &[CheckmateSchedule],
     watch: &Watch<'_>,
-) -> Vec<Known> {
+) -> Vec<KnownSchedule> {
     let starts = starts.iter().cloned();
     let given = starts.filter_map(|s| replayed(instance, budget_bytes, s));
-    let mut known: Vec<Known> = given.collect();
+    let mut known: Vec<KnownSchedule> = given.collect();
     known.extend(fitting_baselines(instance, budget_bytes, watch));
     known
 }
@@ -74,7 +74,7 @@ pub(crate) fn fitting_baselines(
     instance: &Instance,
     budget_bytes: u64,
     watch: &Watch<'_>,
-) -> Vec<Known> {
+) -> Vec<KnownSchedule> {
     let n = instance.len();
     let (names, share) = match n {
         0..=ALL_QUICK_UP_TO => (&QUICK[..], 1.0),
@@ -85,13 +85,13 @@ pub(crate) fn fitting_baselines(
         let baseline = baselines::by_name(name)?;
         let schedule = baseline.run_until(instance, budget_bytes, patience).ok()?;
         let replay = simulate::checkmate(instance, &schedule).ok()?;
-        Some(Known { schedule, replay })
+        Some(KnownSchedule { schedule, replay })
     };
-    let tried: Vec<Known> = watch.within(share, |patience| {
+    let tried: Vec<KnownSchedule> = watch.within(share, |patience| {
         let tried = names.par_iter().filter_map(|name| run(name, patience));
         tried.collect()
     });
-    let fits = |known: &Known| known.replay.peak_bytes <= budget_bytes;
+    let fits = |known: &KnownSchedule| known.replay.peak_bytes <= budget_bytes;
     let (mut known, others): (Vec<_>, Vec<_>) = tried.into_iter().partition(fits);
     let decent = DECENT * instance.base_cost() as f64;
     if n >= SOUGHT_FROM && known.iter().all(|k| k.replay.cost as f64 > decent) {
@@ -115,22 +115,22 @@ pub(crate) fn fitting_baselines(
 fn sought(
     instance: &Instance,
     budget_bytes: u64,
-    from: &Known,
+    from: &KnownSchedule,
     watch: &Watch<'_>,
     patience: Patience<'_>,
-) -> Option<Known> {
+) -> Option<KnownSchedule> {
     let graph = CheckmateLandscape::new(instance, budget_bytes);
     let time = watch.left().map(|left| left.mul_f64(SEEK_SHARE));
     let retained = &from.schedule.retained;
-    let found = seek(&graph, retained, SEED, time, &Waiting(patience))?;
+    let found = seek(&graph, retained, SEED, time, &Waiter(patience))?;
     let schedule = CheckmateSchedule::cheapest(instance, found.retained);
     fitting(instance, budget_bytes, schedule)
 }
 
 /// Somebody who waits.
-struct Waiting<'a>(Patience<'a>);
+struct Waiter<'a>(Patience<'a>);
 
-impl Observer for Waiting<'_> {
+impl Observer for Waiter<'_> {
     fn is_over(&self) -> bool {
         self.0.is_over()
     }
@@ -141,14 +141,18 @@ pub(super) fn fitting(
     instance: &Instance,
     budget_bytes: u64,
     schedule: CheckmateSchedule,
-) -> Option<Known> {
+) -> Option<KnownSchedule> {
     let replay = simulate::checkmate(instance, &schedule).ok()?;
     let fits = replay.peak_bytes <= budget_bytes;
-    fits.then_some(Known { schedule, replay })
+    fits.then_some(KnownSchedule { schedule, replay })
 }
 
 /// A schedule with the cheapest computations for what it retains, if it executes and fits.
-fn replayed(instance: &Instance, budget_bytes: u64, schedule: CheckmateSchedule) -> Option<Known> {
+fn replayed(
+    instance: &Instance,
+    budget_bytes: u64,
+    schedule: CheckmateSchedule,
+) -> Option<KnownSchedule> {
     // What shape it has is checked by a replay, before its rows are used.
     simulate::checkmate(instance, &schedule).ok()?;
     let schedule = CheckmateSchedule::cheapest(instance, schedule.retained);

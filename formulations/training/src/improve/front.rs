@@ -171,7 +171,7 @@ impl<'a> Improve<'a> {
         if let Some(step) = self.plan.first_copy() {
             return Err(ImproveError::Copies { step });
         }
-        let mut work = Work {
+        let mut work = Improvement {
             asked: self,
             begun,
             rules: Precedence::of(self.instance, self.plan.semantics),
@@ -209,7 +209,7 @@ struct Replayed {
 }
 
 /// An improvement on its way.
-struct Work<'a> {
+struct Improvement<'a> {
     asked: &'a Improve<'a>,
     begun: Instant,
     rules: Precedence,
@@ -218,7 +218,7 @@ struct Work<'a> {
     searches: usize,
 }
 
-impl Work<'_> {
+impl Improvement<'_> {
     /// Bytes above the budget, cost, peak: less is better, the first first. Without a budget the
     /// peak comes before the cost.
     fn rank(&self, replay: &Replay) -> [u64; 3] {
@@ -256,7 +256,7 @@ impl Work<'_> {
         let asked = self.asked;
         let instance = asked.instance;
         let computations = plan.computations_in_order(instance).ok()?;
-        let made = RunGraph::of(instance, plan.semantics, &self.rules, &computations)?;
+        let made = RunGraph::of(instance, &self.rules, &computations)?;
         let quiet = Unheard(asked.listener);
         let search = OrderSearch::new(&made.graph).settings(OrderSettings {
             time_limit: self.left(),

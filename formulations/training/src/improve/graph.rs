@@ -1,6 +1,5 @@
 //! The computations of a plan as operators of an order graph.
 
-use remat_instances::Semantics;
 use remat_instances::instance::{Instance, Precedence};
 use remat_instances::order::{Operator, OperatorId, OrderGraph, OrderGraphData, Tensor, TensorId};
 use remat_instances::plan::Computations;
@@ -22,7 +21,6 @@ impl RunGraph {
     /// Under MONeT's semantics the memory is not exact: releases while a node runs are left out.
     pub fn of(
         instance: &Instance,
-        semantics: Semantics,
         rules: &Precedence,
         computations: &Computations,
     ) -> Option<Self> {
@@ -53,9 +51,8 @@ impl RunGraph {
             }
             let way = &node.implementations[usize::from(run.implementation)];
             let again = before.is_some();
-            let workspace = match (&node.in_place, semantics) {
-                (_, Semantics::Checkmate) => node.run_workspace_bytes(again) as i64,
-                (Some(option), _) if run.in_place => option.workspace_bytes,
+            let workspace = match &node.in_place {
+                Some(option) if run.in_place => option.workspace_bytes,
                 _ => way.run_workspace_bytes(again),
             };
             let dead = match is_read[k] {

@@ -1,7 +1,7 @@
 //! A lower bound that needs no linear program: every node once, in the cheapest way that fits at
 //! its own event.
 
-use super::anneal::{MonetLandscape, Way};
+use super::anneal::{EventWay, MonetLandscape};
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::{Instance, NodeId};
 use remat_instances::name::Name;
@@ -37,7 +37,7 @@ pub fn event_bound(instance: &Instance, graph: &MonetLandscape) -> Result<u64, T
         needed_bytes: bytes.max(0) as u64,
         budget_bytes: graph.capacity as u64,
     };
-    let cheapest = |ways: &mut dyn Iterator<Item = (i64, Way)>| -> Result<i64, i64> {
+    let cheapest = |ways: &mut dyn Iterator<Item = (i64, EventWay)>| -> Result<i64, i64> {
         let (mut cost, mut least) = (None, i64::MAX);
         for (bytes, way) in ways {
             let needed = bytes + way.workspace;
@@ -53,7 +53,7 @@ pub fn event_bound(instance: &Instance, graph: &MonetLandscape) -> Result<u64, T
             continue;
         }
         let bytes = graph.stage[0].always + graph.bytes[j] + graph.passing_bytes[j];
-        let inside = graph.in_place[j].map(|option| Way {
+        let inside = graph.in_place[j].map(|option| EventWay {
             cost: option.cheapest[0].cost + option.cost_delta,
             workspace: option.workspace,
             ..option.cheapest[0]

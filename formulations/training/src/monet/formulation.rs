@@ -5,11 +5,10 @@ use super::bound::event_bound;
 use super::carry::retained;
 use super::interval::{Interval, MonetGraph, Point, tree_proof};
 use crate::baselines;
-use crate::life::layers::{self, Layout, LazyLayout};
+use crate::life::layers::{self, Layered, Layout, LazyLayout};
 use crate::life::proof;
 use crate::written::planned;
 use rayon::prelude::*;
-use remat_instances::Semantics;
 use remat_instances::instance::Instance;
 use remat_instances::plain::Plain;
 use remat_instances::schedule::{BitMatrix, MonetSchedule, Schedule};
@@ -71,7 +70,7 @@ impl MonetFormulation {
                 layout: LazyLayout::default(),
             }),
             None => Err(SolveError::Inapplicable {
-                formulation: Semantics::Monet.as_str().into(),
+                formulation: MonetGraph::SEMANTICS.as_str().into(),
                 instance: instance.name().into(),
                 because: "it has no loss node between a forward and a backward pass".into(),
             }),
@@ -80,7 +79,7 @@ impl MonetFormulation {
 
     /// The stacks of equal layers of the instance, where it has any and no more than 5,000 nodes.
     pub fn layers(&self) -> Option<&Arc<Layout>> {
-        let (instance, semantics) = (&self.instance, Semantics::Monet);
+        let (instance, semantics) = (&self.instance, MonetGraph::SEMANTICS);
         self.layout.of(instance, semantics, LAYERED_NODE_LIMIT)
     }
 
@@ -95,7 +94,7 @@ impl Formulation for MonetFormulation {
     type Problem<'a> = MonetProblem<'a>;
 
     fn plain(&self) -> Result<Replay, ReplayError> {
-        self.instance.plain_replay(Semantics::Monet)
+        self.instance.plain_replay(MonetGraph::SEMANTICS)
     }
 
     fn problem<'a>(
@@ -106,7 +105,7 @@ impl Formulation for MonetFormulation {
         let instance = &*self.instance;
         if instance.len() > NODE_LIMIT {
             return Err(SolveError::Inapplicable {
-                formulation: Semantics::Monet.as_str().into(),
+                formulation: MonetGraph::SEMANTICS.as_str().into(),
                 instance: instance.name().into(),
                 because: format!(
                     "it has {} nodes, and this program is for {NODE_LIMIT} at most; checkmate's has no limit",
@@ -117,7 +116,7 @@ impl Formulation for MonetFormulation {
         let no_loss = || SolveError::Replay(ReplayError::NoLoss);
         let landscape = MonetLandscape::new(instance, budget_bytes).ok_or_else(no_loss)?;
         let everything = MonetSchedule::checkpoint_all(instance).ok_or_else(no_loss)?;
-        let plain = Plain::of(instance, Semantics::Monet);
+        let plain = Plain::of(instance, MonetGraph::SEMANTICS);
         let plain = plain.monet_schedule().ok_or_else(no_loss)?;
         let replay = simulate::monet(instance, &plain)?;
         Ok(match event_bound(instance, &landscape) {
@@ -276,7 +275,7 @@ impl Problem for MonetProblem<'_> {
     }
 
     fn plan(&self, schedule: MonetSchedule) -> Option<String> {
-        let schedule = Schedule::Monet(schedule);
+        let schedule = Schedule::from(schedule);
         let planned = planned(self.instance, &schedule, self.budget_bytes).ok()?;
         Some(planned.text())
     }

@@ -20,11 +20,11 @@ impl CopyPhase {
     ///
     /// ```
     /// use remat_formulations::offload::CopyPhase;
-    /// use remat_formulations::zoo;
-    /// use remat_instances::Semantics;
+    /// use remat_formulations::{AnyFormulation, zoo};
+    /// use remat_search::Solvable;
     ///
     /// let instance = zoo::build(&"zoo:chain?n=4".parse()?)?;
-    /// let replay = instance.plain_replay(Semantics::Checkmate)?;
+    /// let replay = AnyFormulation::checkmate(&instance).plain()?;
     /// assert!(CopyPhase::Loss.admits(&instance, &replay));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

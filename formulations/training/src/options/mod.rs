@@ -38,7 +38,7 @@ const MOST_THREADS: u64 = 1024;
 
 /// Options that a command or a function has all of, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Group {
+pub enum OptionGroup {
     /// The time limit.
     Limit,
     /// How far a search goes.
@@ -59,7 +59,7 @@ pub enum Group {
     Addresses,
 }
 
-impl Group {
+impl OptionGroup {
     /// The group in a set of groups.
     pub const fn bit(self) -> u32 {
         1 << self as u32
@@ -68,17 +68,19 @@ impl Group {
     /// Title of the group for readers.
     pub fn heading(self) -> &'static str {
         match self {
-            Group::Limit | Group::Search | Group::Workers => "Search",
-            Group::Program => "Formulation",
-            Group::Link | Group::Phase | Group::Release => "Copies to host memory",
-            Group::Order | Group::Addresses => "Order and addresses",
+            OptionGroup::Limit | OptionGroup::Search | OptionGroup::Workers => "Search",
+            OptionGroup::Program => "Formulation",
+            OptionGroup::Link | OptionGroup::Phase | OptionGroup::Release => {
+                "Copies to host memory"
+            }
+            OptionGroup::Order | OptionGroup::Addresses => "Order and addresses",
         }
     }
 }
 
 /// Form of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ValueForm {
     /// On or off: `true` or `false`.
     Switch,
     /// One of these words, each with its meaning.
@@ -100,9 +102,9 @@ pub struct SolveOption {
     /// Its name, words joined by `_`.
     pub name: &'static str,
     /// Its group.
-    pub group: Group,
+    pub group: OptionGroup,
     /// Form of its value.
-    pub form: Form,
+    pub form: ValueForm,
     /// What it does, and its default.
     pub help: &'static str,
     set: fn(&mut SolveOptions, &str) -> Result<(), String>,
@@ -120,7 +122,10 @@ impl SolveOption {
 
     /// The option that this one means nothing without.
     pub fn needs(&self) -> Option<&'static str> {
-        let of_link = matches!(self.group, Group::Link | Group::Phase | Group::Release);
+        let of_link = matches!(
+            self.group,
+            OptionGroup::Link | OptionGroup::Phase | OptionGroup::Release
+        );
         (of_link && self.name != "offload").then_some("offload")
     }
 }
@@ -175,7 +180,7 @@ macro_rules! declare {
         pub static OPTIONS: &[SolveOption] = &[$(
             SolveOption {
                 name: stringify!($name),
-                group: Group::$group,
+                group: OptionGroup::$group,
                 form: $form,
                 help: concat!($($doc),+),
                 set: |options, text| {
@@ -192,50 +197,50 @@ macro_rules! declare {
 declare! {
     /// End a solve after this time: seconds, or with a unit (90s, 10m, 2h). Without it the work is
     /// fixed
-    time_limit: Option<Duration>, Limit, Form::Time, |text| parse_duration(text).map(Some);
+    time_limit: Option<Duration>, Limit, ValueForm::Time, |text| parse_duration(text).map(Some);
     /// Relative gap between cost and bound at which to end, optimal: a fraction or a percentage
     /// [default: 0.01%; a solve with a time limit then goes on for four times as long again, at
     /// most for half of the limit, for what is better still]
-    gap: Option<f64>, Search, Form::Fraction, |text| parse_gap(text).map(Some);
+    gap: Option<f64>, Search, ValueForm::Fraction, |text| parse_gap(text).map(Some);
     /// Work of a solve without a time limit [default: full]
-    effort: Effort, Search, Form::Word(&EFFORTS), |text| text.parse();
+    effort: Effort, Search, ValueForm::Word(&EFFORTS), |text| text.parse();
     /// Nodes of the tree solved side by side; changes the tree. 0 for four, and with a time limit
     /// for one per thread if those are more [default: 0]
-    lanes: usize, Search, Form::Whole(MOST_THREADS), threads;
+    lanes: usize, Search, ValueForm::Whole(MOST_THREADS), threads;
     /// Worker threads; 0 for one per core [default: 0]
-    threads: usize, Workers, Form::Whole(MOST_THREADS), threads;
+    threads: usize, Workers, ValueForm::Whole(MOST_THREADS), threads;
     /// Seed of all random choices [default: 0]
-    seed: u64, Workers, Form::Whole(u64::MAX), |text| whole(text, u64::MAX);
+    seed: u64, Workers, ValueForm::Whole(u64::MAX), |text| whole(text, u64::MAX);
     /// Integer program whose semantics hold [default: monet where the instance offers choices that
     /// only it knows, else checkmate]
-    formulation: Option<Semantics>, Program, Form::Word(&FORMULATIONS), semantics;
+    formulation: Option<Semantics>, Program, ValueForm::Word(&FORMULATIONS), semantics;
     /// Link that tensors are copied to host memory and back over: on (the instance's own
     /// host_link), pcie3, pcie4, pcie5, gh200, gb300 (12, 25, 52, 170 and 411, 193 and 211 GB/s), a
     /// speed such as 12GB/s, or one to the host and one from it: 24GB/s,50GB/s
-    offload: Option<LinkChoice>, Link, Form::Link, |text| parse_link(text).map(Some);
+    offload: Option<LinkChoice>, Link, ValueForm::Link, |text| parse_link(text).map(Some);
     /// Host memory for copies: bytes or an amount (64GiB) [default: that of the link, where it has
     /// a limit]
-    host_memory: Option<u64>, Link, Form::Size, |text| parse_size(text).map(Some);
+    host_memory: Option<u64>, Link, ValueForm::Size, |text| parse_size(text).map(Some);
     /// Time of every copy, whatever its size, with a unit: 500ns, 10us, 1ms [default: that of the
     /// link, 0 for a link by name or speed]
-    link_latency: Option<u64>, Link, Form::Time, |text| parse_latency(text).map(Some);
+    link_latency: Option<u64>, Link, ValueForm::Time, |text| parse_latency(text).map(Some);
     /// Copies to the host and from it at the same time, or not [default: that of the link, full for
     /// a link by name or speed]
-    duplex: Option<Duplex>, Link, Form::Word(&DUPLEXES), duplex;
+    duplex: Option<Duplex>, Link, ValueForm::Word(&DUPLEXES), duplex;
     /// Copies at any time, or to the host before the loss and back after it [default: any]
-    offload_phase: CopyPhase, Phase, Form::Word(&PHASES), phase;
+    offload_phase: CopyPhase, Phase, ValueForm::Word(&PHASES), phase;
     /// Memory of what is being copied, as the bound assumes it; plans are always those of a machine
     /// [default: at-once]
-    offload_release: Release, Release, Form::Word(&RELEASES), release;
+    offload_release: Release, Release, ValueForm::Word(&RELEASES), release;
     /// Choose the order of first computations, too, for this budget: the time limit is shared out,
     /// without one the work is up to three times that of a solve, beside the search of orders
-    reorder: bool, Order, Form::Switch, switch;
+    reorder: bool, Order, ValueForm::Switch, switch;
     /// Give everything that the plan takes an offset in one arena, as small as it can be
-    addresses: bool, Addresses, Form::Switch, switch;
+    addresses: bool, Addresses, ValueForm::Switch, switch;
     /// Number of bytes that offsets are multiples of, a power of two; the plan has addresses then
     /// [default: as the sizes suggest: 512 where that costs nothing, less where it would cost more
     /// than a thousandth]
-    alignment: Option<u64>, Addresses, Form::Size, |text| parse_alignment(text).map(Some);
+    alignment: Option<u64>, Addresses, ValueForm::Size, |text| parse_alignment(text).map(Some);
 }
 
 static EFFORTS: [(&str, &str); 2] = [
@@ -436,7 +441,7 @@ mod tests {
         for option in OPTIONS {
             let mut options = SolveOptions::default();
             assert!((option.is_default)(&options), "{}", option.name);
-            if let Form::Word(words) = option.form {
+            if let ValueForm::Word(words) = option.form {
                 for (word, _) in words {
                     options.set(option.name, word).unwrap();
                 }

@@ -1,6 +1,6 @@
 //! Retained sets of one order carried over to another one.
 
-use super::moves::Order;
+use super::moves::NodeOrder;
 use remat_instances::Semantics;
 use remat_instances::instance::NodeId;
 use remat_instances::plan::{Plan, Register, Step};
@@ -15,16 +15,16 @@ use std::collections::BTreeMap;
 pub(super) fn carried(
     retained: &BitMatrix,
     semantics: Semantics,
-    old: &Order,
-    new: &Order,
+    old: &NodeOrder,
+    new: &NodeOrder,
 ) -> BitMatrix {
-    match semantics {
-        Semantics::Checkmate => of_stages(retained, old, new),
-        Semantics::Monet => of_passes(retained, old, new),
+    match semantics.has_stage_for_each_node() {
+        true => of_stages(retained, old, new),
+        false => of_passes(retained, old, new),
     }
 }
 
-fn of_stages(retained: &BitMatrix, old: &Order, new: &Order) -> BitMatrix {
+fn of_stages(retained: &BitMatrix, old: &NodeOrder, new: &NodeOrder) -> BitMatrix {
     let n = new.nodes.len();
     let stayed = staying(old, new);
     let mut out = BitMatrix::new(n, n);
@@ -54,7 +54,7 @@ fn of_stages(retained: &BitMatrix, old: &Order, new: &Order) -> BitMatrix {
 }
 
 /// MONeT's sets: a row for each backward node, and columns up to the loss.
-fn of_passes(retained: &BitMatrix, old: &Order, new: &Order) -> BitMatrix {
+fn of_passes(retained: &BitMatrix, old: &NodeOrder, new: &NodeOrder) -> BitMatrix {
     let (rows, columns) = (retained.rows(), retained.columns());
     let mut out = BitMatrix::new(rows, columns);
     let from = |k: usize| old.position(new.nodes[k]);
@@ -105,7 +105,7 @@ pub(super) fn sets_of_plan(plan: &Plan, nodes: usize) -> BitMatrix {
 
 /// For each position of the old order, whether its node stayed: a longest part of the old order
 /// that the new one has in the same order.
-fn staying(old: &Order, new: &Order) -> Vec<bool> {
+fn staying(old: &NodeOrder, new: &NodeOrder) -> Vec<bool> {
     let n = new.nodes.len();
     let at = |id: &NodeId| old.position(*id);
     // Patience: the last position of the best chain of each length, and who was before it.
@@ -132,8 +132,8 @@ fn staying(old: &Order, new: &Order) -> Vec<bool> {
 mod tests {
     use super::*;
 
-    fn order(nodes: &[u32]) -> Order {
-        Order::new(nodes.iter().copied().map(NodeId).collect())
+    fn order(nodes: &[u32]) -> NodeOrder {
+        NodeOrder::new(nodes.iter().copied().map(NodeId).collect())
     }
 
     #[test]

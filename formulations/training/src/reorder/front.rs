@@ -1,12 +1,12 @@
 //! The front door: from an instance and a budget to an order, a plan and a bound.
 
 use super::judge::{Judge, Judged};
-use super::moves::Order;
+use super::moves::NodeOrder;
 use super::outcome::Reordered;
 use super::peak::orders_of_least_peak;
 use super::settings::ReorderTuning;
-use super::stages::Stages;
-use super::walk::Walk;
+use super::stages::OrderListener;
+use super::walk::OrderWalk;
 use crate::any::AnyFormulation;
 use crate::bound::any_plan_bound;
 use crate::improve::Improve;
@@ -119,7 +119,7 @@ impl<'a> Reorder<'a> {
             asked: self,
             settings: &settings,
             watch: &watch,
-            stages: Stages::new(self.listener, any_order_bound),
+            stages: OrderListener::new(self.listener, any_order_bound),
             semantics,
             rules: &rules,
             answer: Reordered {
@@ -163,7 +163,7 @@ struct Solving<'a> {
     asked: &'a Reorder<'a>,
     settings: &'a Settings,
     watch: &'a Watch<'a>,
-    stages: Stages<'a>,
+    stages: OrderListener<'a>,
     semantics: Semantics,
     rules: &'a Precedence,
     answer: Reordered,
@@ -263,7 +263,7 @@ impl Solving<'_> {
             .map(|left| self.watch.elapsed() + share(left));
         let is_late = || end.is_some_and(|end| self.watch.elapsed() >= end);
         let is_over = || self.watch.is_over() || is_late();
-        let mut walk = Walk::new(
+        let mut walk = OrderWalk::new(
             &judge,
             self.rules,
             start.clone(),
@@ -298,7 +298,7 @@ impl Solving<'_> {
             let Some(plan) = self.with_steps_in_order()? else {
                 return Ok(());
             };
-            let order = Order::new(plan.document.plan.first_computations(&given));
+            let order = NodeOrder::new(plan.document.plan.first_computations(&given));
             let plan = self.spare.insert(plan).document.plan.clone();
             let may_go_on = again + 1 < SOLVES_LIMIT && !self.watch.is_over() && !self.is_best();
             if !may_go_on || !self.rules.allows(&order.nodes) {
@@ -320,12 +320,9 @@ impl Solving<'_> {
         let given = &self.answer.given;
         let plain = given.plain_replay(self.semantics)?;
         let outcome = &self.answer.outcome;
-        let retained = outcome.schedule.as_ref().map(|schedule| match schedule {
-            Schedule::Checkmate(s) => s.retained.to_bits(),
-            Schedule::Monet(s) => s.retained.clone(),
-        });
+        let retained = outcome.schedule.as_ref().map(Schedule::retained);
         Ok(Judged {
-            order: Order::given(given.len()),
+            order: NodeOrder::given(given.len()),
             plain_bytes: plain.peak_bytes,
             cost: outcome.cost(),
             excess: match outcome.cost() {

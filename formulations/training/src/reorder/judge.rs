@@ -1,7 +1,7 @@
 //! Judges of orders: what a plan in an order costs, after a little annealing.
 
 use super::carry::{carried, sets_of_plan};
-use super::moves::Order;
+use super::moves::NodeOrder;
 use super::settings::ReorderTuning;
 use crate::anneal::CheckmateLandscape;
 use crate::baselines;
@@ -27,7 +27,7 @@ const STARTS: [&str; 2] = ["dtr", "gap-greedy"];
 /// An order and the best schedule in it that was found.
 #[derive(Clone, Debug)]
 pub(super) struct Judged {
-    pub order: Order,
+    pub order: NodeOrder,
     /// Peak of the order without recomputation, in bytes.
     pub plain_bytes: u64,
     /// Cost of the schedule; `None` where none was found that fits.
@@ -79,7 +79,7 @@ impl Judge<'_> {
     /// least `hopeless` is not annealed.
     pub fn judge(
         &self,
-        order: Order,
+        order: NodeOrder,
         from: From<'_>,
         hopeless: u64,
         stream: u64,
@@ -98,30 +98,25 @@ impl Judge<'_> {
             return Some(Judged {
                 cost: Some(replay.cost),
                 excess: 0,
-                retained: Some(match plain {
-                    Schedule::Checkmate(s) => s.retained.to_bits(),
-                    Schedule::Monet(s) => s.retained,
-                }),
+                retained: Some(plain.retained()),
                 ..judged
             });
         }
-        let found = match plain {
-            Schedule::Checkmate(plain) => {
+        let starts = || self.starts(&judged.order, from, &instance, plain.retained());
+        let found = match self.semantics {
+            Semantics::Checkmate => {
                 let bound = knapsack_bound(&instance, self.budget_bytes).ok();
                 match bound {
                     Some(bound) if bound.cost < hopeless => {
                         let landscape = CheckmateLandscape::new(&instance, self.budget_bytes);
-                        let plain = plain.retained.to_bits();
-                        let starts = self.starts(&judged.order, from, &instance, plain);
-                        self.anneal(&landscape, &starts, from, bound.cost, stream)
+                        self.anneal(&landscape, &starts(), from, bound.cost, stream)
                     }
                     _ => None,
                 }
             }
-            Schedule::Monet(plain) => {
+            Semantics::Monet => {
                 let landscape = MonetLandscape::new(&instance, self.budget_bytes)?;
-                let starts = self.starts(&judged.order, from, &instance, plain.retained);
-                self.anneal(&landscape, &starts, from, 0, stream)
+                self.anneal(&landscape, &starts(), from, 0, stream)
             }
         };
         Some(match found {
@@ -138,7 +133,7 @@ impl Judge<'_> {
     /// Retained sets to anneal from.
     fn starts(
         &self,
-        order: &Order,
+        order: &NodeOrder,
         from: From<'_>,
         instance: &Instance,
         plain: BitMatrix,
@@ -158,24 +153,19 @@ impl Judge<'_> {
                 Some(carried) => vec![carried],
             };
         }
-        let (view, ids) = match self.semantics {
-            Semantics::Checkmate => (None, Vec::new()),
-            Semantics::Monet => {
-                let (view, ids) = instance.single_implementation();
-                (Some(view), ids)
-            }
-        };
+        let chooses = self.semantics.chooses_implementations();
+        let view = chooses.then(|| instance.single_implementation());
         let run = |name: &&str| {
             let baseline = baselines::by_name(name)?;
             let is_over = || self.watch.is_over();
-            let graph = view.as_ref().unwrap_or(instance);
+            let graph = view.as_ref().map_or(instance, |(graph, _)| graph);
             let patience = Patience::until(&is_over);
             let schedule = baseline
                 .run_until(graph, self.budget_bytes, patience)
                 .ok()?;
-            match self.semantics {
-                Semantics::Checkmate => Some(schedule.retained.to_bits()),
-                Semantics::Monet => MonetSchedule::stored_by_checkmate(instance, &ids, &schedule),
+            match &view {
+                Some((_, ids)) => MonetSchedule::stored_by_checkmate(instance, ids, &schedule),
+                None => Some(schedule.retained.to_bits()),
             }
         };
         let mut starts: Vec<BitMatrix> = carried.into_iter().collect();
@@ -244,42 +234,22 @@ impl Judge<'_> {
     /// Judges the order in which a plan computes nodes for the first time; `near` is a judged order
     /// that is like it. The plan has the numbering of the instance that was given.
     pub fn judge_plan(&self, plan: &Plan, near: &Judged, stream: u64) -> Option<Judged> {
-        let order = Order::new(plan.first_computations(self.given));
-        match self.semantics {
-            Semantics::Checkmate => {
-                let own = plan.renumbered(&order.nodes);
-                let sets = sets_of_plan(&own, self.given.len());
-                self.judge(order, From::Sets(&sets), u64::MAX, stream)
-            }
-            Semantics::Monet => self.judge(order, From::Other(near), u64::MAX, stream),
+        let order = NodeOrder::new(plan.first_computations(self.given));
+        if !self.semantics.plans_determine_schedules() {
+            return self.judge(order, From::Other(near), u64::MAX, stream);
         }
+        let own = plan.renumbered(&order.nodes);
+        let sets = sets_of_plan(&own, self.given.len());
+        self.judge(order, From::Sets(&sets), u64::MAX, stream)
     }
 
     /// Nodes that the best schedule in an order computes again, ascending.
     pub fn computed_again(&self, judged: &Judged) -> Vec<NodeId> {
-        let Some((instance, schedule)) = self.schedule(judged) else {
+        let Some((_, schedule)) = self.schedule(judged) else {
             return Vec::new();
         };
-        let mut again = vec![false; instance.len()];
-        match schedule {
-            Schedule::Checkmate(s) => {
-                let rows = s.computed.by_row();
-                for stage in 0..instance.len() {
-                    let row = rows.row(stage).iter().map(|i| *i as usize);
-                    row.filter(|i| *i < stage).for_each(|i| again[i] = true);
-                }
-            }
-            Schedule::Monet(s) => {
-                for stage in 1..s.computed.rows() {
-                    s.computed.ones(stage).for_each(|i| again[i] = true);
-                }
-            }
-        }
-        let own = again
-            .iter()
-            .zip(&judged.order.nodes)
-            .filter(|(again, _)| **again);
-        let mut nodes: Vec<NodeId> = own.map(|(_, id)| *id).collect();
+        let again = schedule.computed_again().into_iter();
+        let mut nodes: Vec<NodeId> = again.map(|id| judged.order.nodes[id.index()]).collect();
         nodes.sort_unstable();
         nodes
     }
@@ -289,12 +259,10 @@ impl Judge<'_> {
         let instance = self.given.reordered(&judged.order.nodes).ok()?;
         let retained = judged.retained.clone()?;
         let schedule = match self.semantics {
-            Semantics::Checkmate => {
-                Schedule::Checkmate(CheckmateSchedule::cheapest(&instance, retained))
-            }
+            Semantics::Checkmate => CheckmateSchedule::cheapest(&instance, retained).into(),
             Semantics::Monet => {
                 let landscape = MonetLandscape::new(&instance, self.budget_bytes)?;
-                Schedule::Monet(MonetState::new(&landscape, &retained).schedule())
+                MonetState::new(&landscape, &retained).schedule().into()
             }
         };
         Some((instance, schedule))

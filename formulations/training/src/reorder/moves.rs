@@ -5,23 +5,23 @@ use remat_search::anneal::Xoshiro256;
 
 /// An order with the position of each node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Order {
+pub(super) struct NodeOrder {
     pub nodes: Vec<NodeId>,
     position: Vec<u32>,
 }
 
-impl Order {
+impl NodeOrder {
     pub fn new(nodes: Vec<NodeId>) -> Self {
         let mut position = vec![0; nodes.len()];
         for (k, id) in nodes.iter().enumerate() {
             position[id.index()] = k as u32;
         }
-        Order { nodes, position }
+        NodeOrder { nodes, position }
     }
 
     /// The order of the instance.
     pub fn given(len: usize) -> Self {
-        Order::new((0..len).map(NodeId::from).collect())
+        NodeOrder::new((0..len).map(NodeId::from).collect())
     }
 
     pub fn is_given(&self) -> bool {
@@ -38,7 +38,7 @@ impl Order {
     }
 
     /// Puts the node at `from` to position `to` before it, with all between that comes before it.
-    pub fn pulled(&self, rules: &Precedence, from: usize, to: usize) -> Order {
+    pub fn pulled(&self, rules: &Precedence, from: usize, to: usize) -> NodeOrder {
         let mut block = vec![self.nodes[from]];
         let mut rest = Vec::new();
         let mut needed = vec![false; self.nodes.len()];
@@ -62,11 +62,11 @@ impl Order {
         for (place, id) in nodes[to..=from].iter_mut().zip(middle) {
             *place = id;
         }
-        Order::new(nodes)
+        NodeOrder::new(nodes)
     }
 
     /// Puts the node at `from` to position `to` behind it, with all between that comes after it.
-    pub fn pushed(&self, rules: &Precedence, from: usize, to: usize) -> Order {
+    pub fn pushed(&self, rules: &Precedence, from: usize, to: usize) -> NodeOrder {
         let mut block = vec![self.nodes[from]];
         let mut rest = Vec::new();
         let mut waits = vec![false; self.nodes.len()];
@@ -87,7 +87,7 @@ impl Order {
         for (place, id) in nodes[from..=to].iter_mut().zip(middle) {
             *place = id;
         }
-        Order::new(nodes)
+        NodeOrder::new(nodes)
     }
 }
 
@@ -117,11 +117,11 @@ impl<'a> Neighbours<'a> {
     /// that read one, in the order of the instance.
     pub fn draw(
         &self,
-        order: &Order,
+        order: &NodeOrder,
         wanted: &[NodeId],
         readers: &dyn Fn(NodeId) -> Vec<NodeId>,
         random: &mut Xoshiro256,
-    ) -> Option<Order> {
+    ) -> Option<NodeOrder> {
         let guided = match !wanted.is_empty() && random.one_in(2) {
             true => self.toward_reader(order, wanted, readers, random),
             false => None,
@@ -133,11 +133,11 @@ impl<'a> Neighbours<'a> {
     /// Brings two uses of a node that is computed again closer to each other.
     fn toward_reader(
         &self,
-        order: &Order,
+        order: &NodeOrder,
         wanted: &[NodeId],
         readers: &dyn Fn(NodeId) -> Vec<NodeId>,
         random: &mut Xoshiro256,
-    ) -> Option<Order> {
+    ) -> Option<NodeOrder> {
         let node = wanted[random.below(wanted.len() as u32) as usize];
         let mut uses: Vec<usize> = readers(node).iter().map(|r| order.position(*r)).collect();
         uses.push(order.position(node));
@@ -165,7 +165,7 @@ impl<'a> Neighbours<'a> {
     }
 
     /// Moves any node, near more often than far.
-    fn anywhere(&self, order: &Order, random: &mut Xoshiro256) -> Option<Order> {
+    fn anywhere(&self, order: &NodeOrder, random: &mut Xoshiro256) -> Option<NodeOrder> {
         let from = random.below(order.nodes.len() as u32) as usize;
         let [begin, end] = self.part[order.nodes[from].index()];
         let pull = random.one_in(2);
@@ -202,7 +202,7 @@ mod tests {
         let readers = |id: NodeId| instance.users(id).to_vec();
         let wanted: Vec<NodeId> = instance.ids().step_by(3).collect();
         let mut random = Xoshiro256::new(1, 0);
-        let mut order = Order::given(instance.len());
+        let mut order = NodeOrder::given(instance.len());
         let mut moved = 0;
         for _ in 0..400 {
             if let Some(next) = neighbours.draw(&order, &wanted, &readers, &mut random) {

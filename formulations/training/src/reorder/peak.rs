@@ -1,7 +1,7 @@
 //! Orders of least peak without recomputation: places to search from.
 
 use super::judge::Judge;
-use super::moves::Order;
+use super::moves::NodeOrder;
 use crate::improve::RunGraph;
 use remat_instances::instance::{NodeId, Precedence};
 use remat_instances::order::{OperatorId, Variant};
@@ -14,13 +14,13 @@ pub(super) fn orders_of_least_peak(
     judge: &Judge<'_>,
     rules: &Precedence,
     threads: usize,
-) -> Vec<Order> {
+) -> Vec<NodeOrder> {
     let (instance, tuning) = (judge.given, judge.tuning);
     let made = || {
         let plain = instance.without_recomputation(judge.semantics).ok()?;
         let plan = plain.plan(instance).ok()?;
         let computations = plan.computations_in_order(instance).ok()?;
-        let made = RunGraph::of(instance, judge.semantics, rules, &computations)?;
+        let made = RunGraph::of(instance, rules, &computations)?;
         Some((made, computations, plan))
     };
     let Some((made, computations, plan)) = made() else {
@@ -59,7 +59,7 @@ pub(super) fn orders_of_least_peak(
 
 /// The order with nodes that it does not have right behind those before them in the instance:
 /// by-products that nothing reads.
-fn complete(mut nodes: Vec<NodeId>, len: usize) -> Order {
+fn complete(mut nodes: Vec<NodeId>, len: usize) -> NodeOrder {
     let mut seen = vec![false; len];
     nodes.iter().for_each(|id| seen[id.index()] = true);
     for id in (0..len).filter(|i| !seen[*i]) {
@@ -67,5 +67,5 @@ fn complete(mut nodes: Vec<NodeId>, len: usize) -> Order {
         let at = before.and_then(|b| nodes.iter().position(|o| *o == b));
         nodes.insert(at.map_or(0, |at| at + 1), NodeId::from(id));
     }
-    Order::new(nodes)
+    NodeOrder::new(nodes)
 }

@@ -4,15 +4,15 @@ use remat_search::{Listener, Progress};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Tells a listener of the best plan of all solves so far, and of the bound over all orders.
-pub(super) struct Stages<'a> {
+pub(super) struct OrderListener<'a> {
     listener: &'a dyn Listener,
     bound: u64,
     best: AtomicU64,
 }
 
-impl<'a> Stages<'a> {
+impl<'a> OrderListener<'a> {
     pub fn new(listener: &'a dyn Listener, bound: u64) -> Self {
-        Stages {
+        OrderListener {
             listener,
             bound,
             best: AtomicU64::new(u64::MAX),
@@ -27,7 +27,7 @@ impl<'a> Stages<'a> {
     }
 }
 
-impl Listener for Stages<'_> {
+impl Listener for OrderListener<'_> {
     fn is_interrupted(&self) -> bool {
         self.listener.is_interrupted()
     }

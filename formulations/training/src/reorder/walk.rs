@@ -1,7 +1,7 @@
 //! The walk through orders, with the best schedules in them as the judge.
 
 use super::judge::{From, Judge, Judged};
-use super::moves::{Neighbours, Order};
+use super::moves::{Neighbours, NodeOrder};
 use crate::improve::Improve;
 use rayon::prelude::*;
 use remat_instances::instance::{NodeId, Precedence};
@@ -14,7 +14,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 const DRAWS: usize = 8;
 
 /// A walk in progress.
-pub(super) struct Walk<'a> {
+pub(super) struct OrderWalk<'a> {
     judge: &'a Judge<'a>,
     rules: &'a Precedence,
     neighbours: Neighbours<'a>,
@@ -36,10 +36,10 @@ pub(super) struct Walk<'a> {
     bound: u64,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> OrderWalk<'a> {
     /// A walk from an order that was judged.
     pub fn new(judge: &'a Judge<'a>, rules: &'a Precedence, start: Judged, bound: u64) -> Self {
-        Walk {
+        OrderWalk {
             judge,
             rules,
             neighbours: Neighbours::new(rules),
@@ -61,9 +61,9 @@ impl<'a> Walk<'a> {
     }
 
     /// Judges orders from elsewhere, each by itself, and goes on from the best of all.
-    pub fn judge_all(&mut self, orders: Vec<Order>, is_over: &(dyn Fn() -> bool + Sync)) {
+    pub fn judge_all(&mut self, orders: Vec<NodeOrder>, is_over: &(dyn Fn() -> bool + Sync)) {
         let rules = self.rules;
-        let mut new: Vec<Order> = Vec::new();
+        let mut new: Vec<NodeOrder> = Vec::new();
         for order in orders {
             if rules.allows(&order.nodes) && self.seen.insert(fingerprint(&order)) {
                 new.push(order);
@@ -129,7 +129,7 @@ impl<'a> Walk<'a> {
     /// whether there was any that was not judged before.
     fn round(&mut self) -> bool {
         let lanes = self.judge.tuning.lanes;
-        let mut orders: Vec<Order> = Vec::with_capacity(lanes);
+        let mut orders: Vec<NodeOrder> = Vec::with_capacity(lanes);
         for _ in 0..lanes * DRAWS {
             if orders.len() == lanes {
                 break;
@@ -162,7 +162,7 @@ impl<'a> Walk<'a> {
         any
     }
 
-    fn neighbour(&mut self, order: &Order) -> Option<Order> {
+    fn neighbour(&mut self, order: &NodeOrder) -> Option<NodeOrder> {
         let given = self.judge.given;
         let readers = |id: NodeId| given.users(id).to_vec();
         let (wanted, random) = (&self.wanted, &mut self.random);
@@ -223,7 +223,7 @@ impl<'a> Walk<'a> {
             return;
         }
         let plan = better.plan.renumbered(&self.best.order.inverse());
-        let order = Order::new(plan.first_computations(judge.given));
+        let order = NodeOrder::new(plan.first_computations(judge.given));
         if self.rules.allows(&order.nodes) {
             self.seen.insert(fingerprint(&order));
             let stream = self.judged;
@@ -241,7 +241,7 @@ impl<'a> Walk<'a> {
 }
 
 /// A number that tells orders apart.
-fn fingerprint(order: &Order) -> u64 {
+fn fingerprint(order: &NodeOrder) -> u64 {
     let mut hasher = DefaultHasher::new();
     order.nodes.hash(&mut hasher);
     hasher.finish()

@@ -6,7 +6,6 @@ use crate::offload::nodes::Offload;
 use crate::offload::{CopyPhase, Release};
 use crate::reorder::Reorder;
 use crate::written::Written;
-use remat_instances::Semantics;
 use remat_instances::instance::Instance;
 use remat_instances::plan::Plan;
 use remat_instances::schedule::Schedule;
@@ -51,8 +50,7 @@ impl Extras {
         if self.copies.is_some() && self.reorder {
             return together("reorder", "a plan that copies to the host keeps the order");
         }
-        let is_monet = formulation.semantics() == Semantics::Monet;
-        if self.copies.is_some() && settings.prove && is_monet {
+        if self.copies.is_some() && settings.prove && !formulation.proves_with_copies() {
             let because = "bounds of MONeT's program with copies have no proofs";
             return together("certificate", because);
         }

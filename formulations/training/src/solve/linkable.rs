@@ -150,8 +150,7 @@ impl AnyPlan {
     /// The program whose memory and cost semantics hold.
     pub fn semantics(&self) -> Semantics {
         match self {
-            AnyPlan::Schedule(Schedule::Checkmate(_)) => Semantics::Checkmate,
-            AnyPlan::Schedule(Schedule::Monet(_)) => Semantics::Monet,
+            AnyPlan::Schedule(schedule) => schedule.semantics(),
             AnyPlan::Statements(plan) => plan.semantics,
         }
     }

@@ -1,18 +1,17 @@
 //! Strategies with a link among the known ones.
 
 use super::{AnyPlan, Compared};
-use crate::offload::chain::{ChainTuning, NodePlan, Row, chain_plans_tuned};
+use crate::offload::chain::{ChainMethod, ChainTuning, NodePlan, chain_plans_tuned};
 use crate::offload::nodes::{Linked, layer_fractions};
-use remat_instances::Semantics;
 use remat_instances::budget::format_bytes;
 
 /// Rows of chains that are shown beside the known strategies: rotor is one of those.
-const ROWS: [Row; 5] = [
-    Row::Pofo,
-    Row::OffloadOnly,
-    Row::Opportunist,
-    Row::Autocapper,
-    Row::Greedy,
+const ROWS: [ChainMethod; 5] = [
+    ChainMethod::Pofo,
+    ChainMethod::OffloadOnly,
+    ChainMethod::Opportunist,
+    ChainMethod::Autocapper,
+    ChainMethod::Greedy,
 ];
 
 /// The name of torchtitan's strategy.
@@ -69,7 +68,7 @@ fn chain_rows(
     sweep: bool,
     rotor: Option<&Compared>,
 ) -> Vec<Compared> {
-    let compared = |row: Row, result, too_large| Compared {
+    let compared = |row: ChainMethod, result, too_large| Compared {
         name: row.name(),
         result,
         infeasible: false,
@@ -95,11 +94,11 @@ fn chain_rows(
         "none of its sequences fits into {}{host}",
         format_bytes(budget_bytes)
     );
-    let of_row = |row: Row| {
+    let of_row = |row: ChainMethod| {
         let found = plans.iter().find(|plan| plan.row == row);
         let found = found.map(|one| (AnyPlan::Statements(one.plan.clone()), one.replay.clone()));
         let rotor = rotor
-            .filter(|one| row == Row::Pofo && one.fits(budget_bytes) == Some(true))
+            .filter(|one| row == ChainMethod::Pofo && one.fits(budget_bytes) == Some(true))
             .and_then(|one| one.result.clone().ok());
         let both = found.into_iter().chain(rotor);
         let best = both.min_by_key(|(_, replay)| replay.makespan);
@@ -122,9 +121,9 @@ fn plans(linked: &Linked, budget_bytes: u64, sweep: bool) -> Result<Vec<NodePlan
 
 /// Refuses what has several implementations of a node.
 fn first_implementations(linked: &Linked) -> Result<(), String> {
-    match linked.formulation().semantics() {
-        Semantics::Checkmate => Ok(()),
-        Semantics::Monet => {
+    match linked.formulation().semantics().chooses_implementations() {
+        false => Ok(()),
+        true => {
             Err("it has one implementation of each node; take the formulation checkmate".into())
         }
     }

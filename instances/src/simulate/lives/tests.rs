@@ -1,6 +1,7 @@
 //! Lives worked out by hand.
 
 use super::*;
+use crate::Semantics;
 use crate::instance::{CostUnit, InPlace, InstanceData, Node};
 
 fn instance(nodes: Vec<Node>) -> Instance {

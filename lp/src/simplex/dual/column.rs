@@ -8,6 +8,7 @@
 
 use super::Dual;
 use crate::outcome::VarStatus;
+use crate::simplex::Core;
 
 /// A breakpoint of the piecewise linear dual objective, oriented so that `alpha > 0` and
 /// `dual >= 0` up to tolerance.
@@ -18,6 +19,13 @@ pub(crate) struct DualBreakpoint {
     pub dual: f64,
     /// Distance between the bounds.
     pub range: f64,
+}
+
+impl DualBreakpoint {
+    /// Largest step that keeps the reduced cost within a tolerance.
+    fn harris_step(&self, tolerance: f64) -> f64 {
+        (self.dual + tolerance) / self.alpha
+    }
 }
 
 /// The entering variable and the dual step.
@@ -39,26 +47,40 @@ impl Dual<'_> {
 
     /// Chooses from `packed`; fills the list of flips. `None` if nothing blocks.
     pub(super) fn choose_column(&mut self, excess: f64) -> Option<Entering> {
-        let tol = self.core.dual_tol;
         let least = self.alpha_tolerance();
         let core = &mut *self.core;
         let sign = if excess > 0.0 { 1.0 } else { -1.0 };
         core.dual.flips.clear();
-        let cand = &mut core.dual.candidates;
+        core.collect_breakpoints(sign, least);
+        if core.dual.candidates.is_empty() || !core.select_coarsely(excess.abs()) {
+            return None;
+        }
+        let (group, best) = core.choose_breakpoint(excess.abs())?;
+        let (flips, cand) = (&mut core.dual.flips, &core.dual.candidates);
+        flips.extend(cand[..group].iter().map(|c| c.var));
+        let chosen = cand[best];
+        Some(core.entering(chosen, sign))
+    }
+}
+
+impl Core {
+    /// Lists the breakpoints of the entries of `packed` above a size.
+    fn collect_breakpoints(&mut self, sign: f64, least: f64) {
+        let cand = &mut self.dual.candidates;
         cand.clear();
-        core.ticks += core.packed.index.len() as u64;
-        for (j, a) in core.packed.iter() {
+        self.ticks += self.packed.index.len() as u64;
+        for (j, a) in self.packed.iter() {
             let a = sign * a;
-            let mv = core.mv[j] as f64;
+            let mv = self.mv[j] as f64;
             let (alpha, dual) = if mv != 0.0 {
-                (a * mv, core.d[j] * mv)
-            } else if core.status[j] == VarStatus::Free {
-                (a.abs(), core.d[j] * a.signum())
+                (a * mv, self.d[j] * mv)
+            } else if self.status[j] == VarStatus::Free {
+                (a.abs(), self.d[j] * a.signum())
             } else {
                 continue;
             };
             if alpha > least {
-                let range = core.wu[j] - core.wl[j];
+                let range = self.wu[j] - self.wl[j];
                 cand.push(DualBreakpoint {
                     var: j as u32,
                     alpha,
@@ -67,16 +89,19 @@ impl Dual<'_> {
                 });
             }
         }
-        if cand.is_empty() {
-            return None;
-        }
-        // Coarse selection: a step limit within which the slope turns negative, found by
-        // multiplying it by ten. A violation within tolerance is none: the slope need not become
-        // negative, just that small.
-        let enough_slope = core.primal_tol;
+    }
+
+    /// Coarse selection, sorted: breakpoints up to a step limit within which the slope turns
+    /// negative, found by multiplying it by ten. Returns false where even with every candidate at
+    /// its other bound the row stays violated.
+    ///
+    /// A violation within tolerance is none: the slope need not become negative, just that small.
+    fn select_coarsely(&mut self, excess: f64) -> bool {
+        let (tol, enough_slope) = (self.dual_tol, self.primal_tol);
+        let cand = &mut self.dual.candidates;
         let mut start = 0;
-        let mut slope = excess.abs();
-        let harris = |c: &DualBreakpoint| (c.dual + tol) / c.alpha;
+        let mut slope = excess;
+        let harris = |c: &DualBreakpoint| c.harris_step(tol);
         let mut limit = cand.iter().map(harris).fold(f64::INFINITY, f64::min) * 10.0 + 1e-7;
         while start < cand.len() {
             let mut next = f64::INFINITY;
@@ -92,15 +117,14 @@ impl Dual<'_> {
                 }
                 k += 1;
             }
-            core.ticks += (cand.len() - start) as u64;
+            self.ticks += (cand.len() - start) as u64;
             if slope <= enough_slope {
                 break;
             }
             limit = (limit * 10.0).max(next * 1.5);
         }
         if slope > enough_slope {
-            // Even with every candidate at its other bound the row stays violated.
-            return None;
+            return false;
         }
         cand.truncate(start);
         cand.sort_unstable_by(|a, b| {
@@ -108,18 +132,25 @@ impl Dual<'_> {
                 .total_cmp(&(b.dual / b.alpha))
                 .then_with(|| a.var.cmp(&b.var))
         });
-        let suffix = &mut core.dual.suffix;
+        true
+    }
+
+    /// Position of the breakpoint that enters, behind the one where its group begins.
+    ///
+    /// Groups come in order. Only the best choice so far is kept: a later group replaces an earlier
+    /// one unless its pivot is much smaller.
+    fn choose_breakpoint(&mut self, excess: f64) -> Option<(usize, usize)> {
+        let (tol, enough_slope) = (self.dual_tol, self.primal_tol);
+        let cand = &self.dual.candidates;
+        let suffix = &mut self.dual.suffix;
         suffix.clear();
         suffix.resize(cand.len() + 1, f64::INFINITY);
         for k in (0..cand.len()).rev() {
-            suffix[k] = suffix[k + 1].min(harris(&cand[k]));
+            suffix[k] = suffix[k + 1].min(cand[k].harris_step(tol));
         }
-        // Groups in order; remember, for each, where it begins and its largest pivot. Only the best
-        // choice so far is kept: a later group replaces an earlier one unless its pivot is much
-        // smaller.
         let largest = cand.iter().fold(0.0f64, |a, c| a.max(c.alpha));
         let enough = (0.1 * largest).min(1.0);
-        let mut slope = excess.abs();
+        let mut slope = excess;
         let mut begin = 0;
         let mut choice: Option<(usize, usize)> = None;
         let mut fallback: Option<(usize, usize)> = None;
@@ -146,40 +177,40 @@ impl Dual<'_> {
             }
             begin = end;
         }
-        let (group, best) = choice.or(fallback)?;
-        for c in &cand[..group] {
-            core.dual.flips.push(c.var);
-        }
-        let c = cand[best];
+        choice.or(fallback)
+    }
+
+    /// The dual step to a breakpoint.
+    fn entering(&mut self, c: DualBreakpoint, sign: f64) -> Entering {
         let q = c.var as usize;
-        let orientation = if core.mv[q] != 0 {
-            sign * core.mv[q] as f64
+        let orientation = if self.mv[q] != 0 {
+            sign * self.mv[q] as f64
         } else {
             1.0
         };
-        let alpha_row = if core.mv[q] != 0 {
+        let alpha_row = if self.mv[q] != 0 {
             orientation * c.alpha
         } else {
             // A free variable: its entry's sign was dropped; look it up.
-            core.packed
+            self.packed
                 .iter()
                 .find(|&(j, _)| j == q)
                 .map_or(c.alpha, |(_, a)| a)
         };
         // A reduced cost on the wrong side (within tolerance, or shifted there by an earlier Harris
         // step) is shifted to zero, so that the step does not go backwards.
-        let d = core.d[q];
+        let d = self.d[q];
         let right_way = d * alpha_row * sign;
         if right_way < 0.0 {
-            core.wc[q] -= d;
-            core.d[q] = 0.0;
-            core.costs_changed = true;
+            self.wc[q] -= d;
+            self.d[q] = 0.0;
+            self.costs_changed = true;
         }
-        let theta_dual = core.d[q] / alpha_row;
-        Some(Entering {
+        let theta_dual = self.d[q] / alpha_row;
+        Entering {
             q,
             alpha_row,
             theta_dual,
-        })
+        }
     }
 }

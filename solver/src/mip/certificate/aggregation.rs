@@ -28,11 +28,11 @@ enum DerivedArcs {
 }
 
 /// Multipliers of rows, or coefficients of columns.
-type Sum = Vec<(usize, f64)>;
+type Multipliers = Vec<(usize, f64)>;
 
 /// Multipliers of rows, and the columns to be measured from the bound that is farther.
-pub(super) struct Candidate {
-    pub rows: Sum,
+pub(super) struct AggregationCandidate {
+    pub rows: Multipliers,
     pub complemented: Vec<usize>,
 }
 
@@ -175,7 +175,7 @@ impl<'a> Aggregation<'a> {
 
     /// Multipliers of rows whose rounding cuts the point off, as far as doubles tell; the deepest
     /// first.
-    pub fn promising(&self, most: usize) -> Vec<(f64, Candidate)> {
+    pub fn promising(&self, most: usize) -> Vec<(f64, AggregationCandidate)> {
         let mut out = Vec::new();
         for start in 0..self.tree.rows.len() {
             if self.tree.rows[start].entries.len() > ROW_LENGTH_LIMIT {
@@ -193,7 +193,7 @@ impl<'a> Aggregation<'a> {
 
     /// The roundings of a sum: with variable bounds where they are as tight as bounds, where they
     /// are tighter, and nowhere.
-    pub fn roundings(&self, rows: &[(usize, f64)], out: &mut Vec<(f64, Candidate)>) {
+    pub fn roundings(&self, rows: &[(usize, f64)], out: &mut Vec<(f64, AggregationCandidate)>) {
         let sum = self.sum(rows);
         let mut before = usize::MAX;
         for tie in [Some(1e-9), Some(-1e-6), None] {
@@ -205,7 +205,7 @@ impl<'a> Aggregation<'a> {
         }
     }
 
-    fn path(&self, start: usize, arcs: DerivedArcs, out: &mut Vec<(f64, Candidate)>) {
+    fn path(&self, start: usize, arcs: DerivedArcs, out: &mut Vec<(f64, AggregationCandidate)>) {
         let mut rows = vec![(start, 1.0)];
         for length in 1..=if self.thorough { ROOT_LENGTH } else { LENGTH } {
             let sum = self.sum(&rows);
@@ -241,7 +241,7 @@ impl<'a> Aggregation<'a> {
     }
 
     /// The coefficients of the columns, in the columns' order.
-    fn sum(&self, rows: &[(usize, f64)]) -> Sum {
+    fn sum(&self, rows: &[(usize, f64)]) -> Multipliers {
         let model = self.tree.lp.model();
         let mut all: Vec<(usize, f64)> = Vec::new();
         for &(i, v) in rows {
@@ -276,7 +276,12 @@ impl<'a> Aggregation<'a> {
 
     /// The sum with variable bounds in place of the continuous columns' bounds, where they are
     /// farther by no more than `tie`.
-    fn substituted(&self, rows: &[(usize, f64)], sum: &[(usize, f64)], tie: Option<f64>) -> Sum {
+    fn substituted(
+        &self,
+        rows: &[(usize, f64)],
+        sum: &[(usize, f64)],
+        tie: Option<f64>,
+    ) -> Multipliers {
         let mut out = rows.to_vec();
         let Some(tie) = tie else {
             return out;
@@ -314,7 +319,7 @@ impl<'a> Aggregation<'a> {
 
     /// The divisor, with a sign, and the columns from their other bounds by which a sum is rounded
     /// to the deepest cut, and how deep that is.
-    fn best(&self, y: &[(usize, f64)]) -> Option<(f64, Candidate)> {
+    fn best(&self, y: &[(usize, f64)]) -> Option<(f64, AggregationCandidate)> {
         let sum = self.sum(y);
         let mut prepared = self.prepared(y, &sum)?;
         let mut divisors: Vec<f64> = vec![1.0];
@@ -362,7 +367,7 @@ impl<'a> Aggregation<'a> {
             }
         }
         let rows = y.iter().map(|&(i, v)| (i, v / divisor)).collect();
-        (depth > 1e-3).then_some((depth, Candidate { rows, complemented }))
+        (depth > 1e-3).then_some((depth, AggregationCandidate { rows, complemented }))
     }
 
     fn prepared(&self, y: &[(usize, f64)], sum: &[(usize, f64)]) -> Option<Prepared> {

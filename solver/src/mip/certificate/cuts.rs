@@ -7,7 +7,7 @@
 //! the case and of multiples of `t_k >= 0`. The coefficients may be rounded up at will, the sums
 //! take up the rest; so numbers stay short, however many cuts rest on one another.
 
-use super::aggregation::{Aggregation, Candidate};
+use super::aggregation::{Aggregation, AggregationCandidate};
 use super::tree::{ActiveBound, CertifiedTree, RelaxationRow};
 use super::{ConstraintSense, entries};
 use crate::mip::exact::{Rational, double, floor, nearby, one, shortened};
@@ -262,7 +262,7 @@ impl CertifiedTree<'_> {
     fn identity(
         &self,
         s: &Solution,
-        candidate: &Candidate,
+        candidate: &AggregationCandidate,
     ) -> Option<(Vec<DistanceTerm>, Rational)> {
         let mut rhs = Rational::zero();
         let mut alpha: BTreeMap<usize, Rational> = BTreeMap::new();
@@ -334,7 +334,7 @@ impl CertifiedTree<'_> {
     }
 
     /// Rounds a sum of rows; `None` if nothing comes of it.
-    fn rounding(&self, s: &Solution, candidate: &Candidate) -> Option<Rounding> {
+    fn rounding(&self, s: &Solution, candidate: &AggregationCandidate) -> Option<Rounding> {
         let (mut terms, rhs) = self.identity(s, candidate)?;
         let whole = floor(&rhs);
         let f0 = &rhs - &whole;

@@ -5,7 +5,7 @@ use crate::mip::exact::Rational;
 use std::collections::BTreeSet;
 
 /// Reason of a constraint; numbers are those of other constraints.
-enum Reason {
+enum StepReason {
     /// It is the model's, under this name.
     Given(String),
     Assumed,
@@ -18,12 +18,12 @@ enum Reason {
     Split([usize; 4]),
 }
 
-impl Reason {
+impl StepReason {
     fn each(&self, mut see: impl FnMut(usize)) {
         match self {
-            Reason::Given(_) | Reason::Assumed => {}
-            Reason::Sum { parts, .. } => parts.iter().for_each(|p| see(p.0)),
-            Reason::Split(all) => all.iter().for_each(|&k| see(k)),
+            StepReason::Given(_) | StepReason::Assumed => {}
+            StepReason::Sum { parts, .. } => parts.iter().for_each(|p| see(p.0)),
+            StepReason::Split(all) => all.iter().for_each(|&k| see(k)),
         }
     }
 }
@@ -32,7 +32,7 @@ impl Reason {
 pub(crate) struct DerivedConstraint {
     /// Sense, side and form.
     text: String,
-    reason: Reason,
+    reason: StepReason,
     /// The assumptions it rests on.
     pub assumes: BTreeSet<usize>,
 }
@@ -102,7 +102,7 @@ impl Derivation {
     fn given(&mut self, name: &str, sense: ConstraintSense, side: &Rational, text: &str) -> usize {
         self.lines.push(DerivedConstraint {
             text: format!("{} {side} {text}", sense.letter()),
-            reason: Reason::Given(name.to_string()),
+            reason: StepReason::Given(name.to_string()),
             assumes: BTreeSet::new(),
         });
         self.lines.len() - 1
@@ -114,7 +114,7 @@ impl Derivation {
         sense: ConstraintSense,
         side: &Rational,
         form: &str,
-        reason: Reason,
+        reason: StepReason,
         assumes: BTreeSet<usize>,
     ) -> usize {
         let k = self.lines.len();
@@ -129,7 +129,7 @@ impl Derivation {
     /// `form <= value` or `form >= value`, for the sake of argument.
     pub fn assume(&mut self, sense: ConstraintSense, value: &Rational, form: &str) -> usize {
         let own = BTreeSet::from([self.lines.len()]);
-        self.derive(sense, value, form, Reason::Assumed, own)
+        self.derive(sense, value, form, StepReason::Assumed, own)
     }
 
     /// Derives what a sum of constraints with multipliers gives, rounded up if `round`.
@@ -146,7 +146,7 @@ impl Derivation {
             assumes.extend(self.lines[*k].assumes.iter().copied());
         }
         let parts = parts.to_vec();
-        self.derive(sense, side, form, Reason::Sum { parts, round }, assumes)
+        self.derive(sense, side, form, StepReason::Sum { parts, round }, assumes)
     }
 
     /// Derives what holds in both of two cases that leave no third: (constraint, its assumption)
@@ -164,7 +164,7 @@ impl Derivation {
             let of = &self.lines[k].assumes;
             assumes.extend(of.iter().copied().filter(|&x| x != case));
         }
-        let reason = Reason::Split([a.0, a.1, b.0, b.1]);
+        let reason = StepReason::Split([a.0, a.1, b.0, b.1]);
         self.derive(sense, side, form, reason, assumes)
     }
 
@@ -192,18 +192,18 @@ impl Derivation {
         for (k, line) in self.lines.iter().enumerate() {
             let text = &line.text;
             let reason = match &line.reason {
-                Reason::Given(name) => {
+                StepReason::Given(name) => {
                     given += &format!("{name} {text}\n");
                     continue;
                 }
                 _ if last_use[k].is_none() => continue,
-                Reason::Assumed => "asm".to_string(),
-                Reason::Sum { parts, round } => {
+                StepReason::Assumed => "asm".to_string(),
+                StepReason::Sum { parts, round } => {
                     let word = if *round { "rnd" } else { "lin" };
                     let parts = parts.iter().map(|(of, v)| (place[*of], v));
                     format!("{word} {}", entries(parts))
                 }
-                Reason::Split([a, b, c, d]) => {
+                StepReason::Split([a, b, c, d]) => {
                     format!(
                         "uns {} {} {} {}",
                         place[*a], place[*b], place[*c], place[*d]

@@ -132,7 +132,7 @@ fn groups(c: &Context<'_>, items: &[CoverItem]) -> Vec<Vec<usize>> {
 }
 
 /// Contribution of a group to a cover: some of its heaviest items, any of them.
-struct Part<'a> {
+struct CoverPart<'a> {
     items: &'a [usize],
     /// The lightest of the items.
     weight: f64,
@@ -145,15 +145,15 @@ fn cover<'a>(
     items: &[CoverItem],
     groups: &'a [Vec<usize>],
     capacity: f64,
-) -> Option<Vec<Part<'a>>> {
-    let rank = |p: &Part<'_>| (1.0 - p.value).max(0.0) / p.weight.max(1e-9);
-    let mut parts: Vec<Part<'a>> = groups
+) -> Option<Vec<CoverPart<'a>>> {
+    let rank = |p: &CoverPart<'_>| (1.0 - p.value).max(0.0) / p.weight.max(1e-9);
+    let mut parts: Vec<CoverPart<'a>> = groups
         .iter()
         .filter_map(|g| {
             let mut value = 0.0;
             let parts = g.iter().enumerate().filter_map(|(k, &item)| {
                 value += items[item].value;
-                (items[item].value > 1e-6).then(|| Part {
+                (items[item].value > 1e-6).then(|| CoverPart {
                     items: &g[..=k],
                     weight: items[item].weight,
                     value,
@@ -194,7 +194,7 @@ fn cover<'a>(
 }
 
 /// The inequality of a cover, lifted.
-fn lifted(c: &Context<'_>, items: &[CoverItem], cover: &[Part<'_>]) -> Option<Cut> {
+fn lifted(c: &Context<'_>, items: &[CoverItem], cover: &[CoverPart<'_>]) -> Option<Cut> {
     let mut heavy: Vec<f64> = cover.iter().map(|p| p.weight).collect();
     heavy.sort_by(|a, b| b.total_cmp(a));
     let mut sum = 0.0;

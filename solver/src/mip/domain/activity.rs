@@ -15,12 +15,12 @@ const DRIFT: f64 = 1e-9;
 
 /// Sum of one side's contributions, the infinite ones counted.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sum {
+struct SideActivity {
     finite: f64,
     infinite: u32,
 }
 
-impl Sum {
+impl SideActivity {
     fn add(&mut self, value: f64, largest: &mut f64) {
         if value.is_finite() {
             self.finite += value;
@@ -40,9 +40,9 @@ impl Sum {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Row {
-    least: Sum,
-    largest: Sum,
+struct ActivityRow {
+    least: SideActivity,
+    largest: SideActivity,
     /// The most that one column can take or leave: coefficient times width of the problem's bounds.
     span: f64,
     /// The largest contribution so far.
@@ -51,7 +51,7 @@ struct Row {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Activities {
-    rows: Vec<Row>,
+    rows: Vec<ActivityRow>,
     changes: u64,
 }
 
@@ -59,7 +59,7 @@ impl Activities {
     /// Sums within bounds, which never leave those of the problem.
     pub fn new(p: &Problem, lower: &[f64], upper: &[f64]) -> Activities {
         let row = |i: usize| {
-            let mut row = Row::default();
+            let mut row = ActivityRow::default();
             let (index, value) = p.rows.vector(i);
             for (&j, &a) in index.iter().zip(value) {
                 let j = j as usize;

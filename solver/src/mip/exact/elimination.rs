@@ -16,7 +16,7 @@ pub(crate) struct Combination {
 }
 
 /// An equation under way.
-struct Row {
+struct WorkingEquation {
     parts: BTreeMap<usize, Rational>,
     entries: BTreeMap<usize, Rational>,
     side: Rational,
@@ -38,9 +38,9 @@ pub(crate) fn without(
     equations: impl Iterator<Item = (Vec<(usize, Rational)>, Rational)>,
     goes: impl Fn(usize) -> bool,
 ) -> Vec<Combination> {
-    let mut rows: Vec<Row> = equations
+    let mut rows: Vec<WorkingEquation> = equations
         .enumerate()
-        .map(|(k, (entries, side))| Row {
+        .map(|(k, (entries, side))| WorkingEquation {
             parts: BTreeMap::from([(k, one())]),
             entries: entries.into_iter().collect(),
             side,

@@ -96,7 +96,7 @@ fn dot(a: &[Integer], b: &[Integer]) -> Integer {
 }
 
 /// Columns of the matrix under unimodular operations, with the operations and their inverse.
-struct Columns {
+struct LatticeColumns {
     /// Each column of the matrix, over the equations.
     image: Vec<Vec<Integer>>,
     /// Each column of the unimodular matrix.
@@ -105,8 +105,8 @@ struct Columns {
     inverse: Vec<Vec<Integer>>,
 }
 
-impl Columns {
-    fn new(rows: &[Vec<(usize, Integer)>], n: usize) -> Columns {
+impl LatticeColumns {
+    fn new(rows: &[Vec<(usize, Integer)>], n: usize) -> LatticeColumns {
         let mut image = vec![vec![Integer::zero(); rows.len()]; n];
         for (i, row) in rows.iter().enumerate() {
             for (j, a) in row {
@@ -116,7 +116,7 @@ impl Columns {
         let unit: Vec<Vec<Integer>> = (0..n)
             .map(|j| (0..n).map(|k| Integer::from(u8::from(j == k))).collect())
             .collect();
-        Columns {
+        LatticeColumns {
             image,
             inverse: unit.clone(),
             unit,
@@ -172,7 +172,7 @@ pub(crate) fn integer_points(
     sides: &[Integer],
     n: usize,
 ) -> IntegerPoints {
-    let mut columns = Columns::new(rows, n);
+    let mut columns = LatticeColumns::new(rows, n);
     // Of each column of the echelon form its equation, and the combination of the equations that
     // sees this column alone, as 1.
     let mut seen: Vec<Vec<Rational>> = Vec::new();

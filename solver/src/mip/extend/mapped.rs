@@ -18,11 +18,11 @@ pub(crate) struct Space {
     model: Arc<Model>,
     integer: Vec<bool>,
     /// Fate of each column that is needed.
-    place: Vec<Option<Place>>,
+    place: Vec<Option<MappedPlace>>,
 }
 
 #[derive(Clone, Copy)]
-enum Place {
+enum MappedPlace {
     /// Column of the problem that is left.
     At(u32),
     Fixed(f64),
@@ -60,12 +60,12 @@ impl Space {
     fn new(postsolve: &Arc<Postsolve>, model: &Arc<Model>, needed: &[bool]) -> Self {
         let zeros = vec![0.0; postsolve.kept.len()];
         let restored = postsolve.restore(&zeros);
-        let mut place: Vec<Option<Place>> = (restored.iter().zip(needed))
-            .map(|(&value, &needed)| needed.then_some(Place::Fixed(value)))
+        let mut place: Vec<Option<MappedPlace>> = (restored.iter().zip(needed))
+            .map(|(&value, &needed)| needed.then_some(MappedPlace::Fixed(value)))
             .collect();
         for (k, &j) in postsolve.kept.iter().enumerate() {
             if let Some(place) = place.get_mut(j as usize).filter(|p| p.is_some()) {
-                *place = Some(Place::At(k as u32));
+                *place = Some(MappedPlace::At(k as u32));
             }
         }
         Space {
@@ -84,7 +84,7 @@ impl Space {
         let incumbent = node.incumbent.map(|x| self.postsolve.restore(x));
         let mut reduced_costs = vec![0.0; x.len()];
         for (j, place) in self.place.iter().enumerate() {
-            if let Some(Place::At(k)) = place {
+            if let Some(MappedPlace::At(k)) = place {
                 reduced_costs[j] = node.reduced_costs[*k as usize];
             }
         }
@@ -108,8 +108,8 @@ impl Space {
         );
         for (j, place) in self.place.iter().enumerate() {
             (l[j], u[j]) = match place {
-                Some(Place::At(k)) => (lower[*k as usize], upper[*k as usize]),
-                Some(Place::Fixed(v)) => (*v, *v),
+                Some(MappedPlace::At(k)) => (lower[*k as usize], upper[*k as usize]),
+                Some(MappedPlace::Fixed(v)) => (*v, *v),
                 None => continue,
             };
         }
@@ -120,7 +120,7 @@ impl Space {
     ///
     /// # Panics
     /// If it is none that an extension needs.
-    fn place(&self, col: ColId) -> Place {
+    fn place(&self, col: ColId) -> MappedPlace {
         let place = self.place.get(col.index()).copied().flatten();
         place.unwrap_or_else(|| {
             panic!(
@@ -134,10 +134,10 @@ impl Space {
         let mut out = Vec::new();
         for &(col, b) in bounds {
             match self.place(col) {
-                Place::At(k) => out.push((ColId(k), b)),
-                Place::Fixed(v) if b.lower <= v && v <= b.upper => {}
+                MappedPlace::At(k) => out.push((ColId(k), b)),
+                MappedPlace::Fixed(v) if b.lower <= v && v <= b.upper => {}
                 // Nothing is left: bounds that cross say so.
-                Place::Fixed(_) => out.push((ColId(0), Bounds::new(1.0, 0.0))),
+                MappedPlace::Fixed(_) => out.push((ColId(0), Bounds::new(1.0, 0.0))),
             }
         }
         out
@@ -147,8 +147,8 @@ impl Space {
         let (mut left, mut shift) = (Vec::new(), 0.0);
         for &(col, a) in entries {
             match self.place(col) {
-                Place::At(k) => left.push((ColId(k), a)),
-                Place::Fixed(v) => shift += a * v,
+                MappedPlace::At(k) => left.push((ColId(k), a)),
+                MappedPlace::Fixed(v) => shift += a * v,
             }
         }
         (

@@ -271,21 +271,8 @@ fn restrict(
         Restriction::Crossover if agree * 10 < integers * 3 => return None,
         _ => agree.max(integers * 6 / 10).min(most),
     };
-    let mut d = Domain::new(p);
-    d.enqueue_all(p);
-    if !d.propagate(p) {
-        return None;
-    }
-    for &(_, _, j, v) in &wanted[..take] {
-        if d.is_fixed(j) || v < d.lower[j] || v > d.upper[j] {
-            continue;
-        }
-        let mark = d.mark();
-        d.fix(p, j, v);
-        if !d.propagate(p) {
-            d.undo(p, mark);
-        }
-    }
+    let wanted = wanted[..take].iter().map(|e| (e.2, e.3));
+    let d = fixed(p, wanted)?;
     for j in 0..n {
         if p.integer[j] {
             p.lower[j] = d.lower[j];
@@ -305,6 +292,27 @@ fn restrict(
         .filter(|&j| p.integer[j] && shared.lower[j] == shared.upper[j])
         .count();
     ((fixed - before) * 10 >= integers * 2).then_some(d.ticks)
+}
+
+/// Domains with columns fixed at values, in their order, propagating in between; those that lead to
+/// a contradiction stay free. `None` if there is one without them.
+fn fixed(p: &Problem, wanted: impl Iterator<Item = (usize, f64)>) -> Option<Domain> {
+    let mut d = Domain::new(p);
+    d.enqueue_all(p);
+    if !d.propagate(p) {
+        return None;
+    }
+    for (j, v) in wanted {
+        if d.is_fixed(j) || v < d.lower[j] || v > d.upper[j] {
+            continue;
+        }
+        let mark = d.mark();
+        d.fix(p, j, v);
+        if !d.propagate(p) {
+            d.undo(p, mark);
+        }
+    }
+    Some(d)
 }
 
 /// Adds a row that keeps the binaries within a short distance of a point; whether there are enough

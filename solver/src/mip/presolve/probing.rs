@@ -36,7 +36,7 @@ pub(crate) fn run(
     movable: &[bool],
     stop: &AtomicBool,
 ) -> Result<Vec<Affine>, Infeasible> {
-    let mut found = Found::new(p);
+    let mut found = ProbingFindings::new(p);
     let mut unlocked = Unlocked::new(p);
     // Without a least objective there may be no optimum to speak of.
     let moves = d.floor() > f64::NEG_INFINITY;
@@ -52,7 +52,7 @@ pub(crate) fn run(
         }
         let gains = (found.all.len(), d.mark());
         let mark = d.mark();
-        let mut side = |d: &mut Domain, found: &mut Found, value: f64| {
+        let mut side = |d: &mut Domain, found: &mut ProbingFindings, value: f64| {
             d.fix(p, j, value);
             let mut open = d.propagate(p);
             let plain = d.mark();
@@ -117,7 +117,7 @@ pub(crate) fn run(
 }
 
 /// Columns that are functions of binaries, and the implications that more may come of.
-struct Found {
+struct ProbingFindings {
     all: Vec<Affine>,
     /// Columns that are functions of others, and those that others are functions of.
     taken: Vec<bool>,
@@ -127,9 +127,9 @@ struct Found {
     implied: HashSet<(u32, u32)>,
 }
 
-impl Found {
-    fn new(p: &Problem) -> Found {
-        Found {
+impl ProbingFindings {
+    fn new(p: &Problem) -> ProbingFindings {
+        ProbingFindings {
             all: Vec::new(),
             taken: vec![false; p.num_cols()],
             base: vec![false; p.num_cols()],

@@ -332,25 +332,7 @@ fn relax(
                 weight[negated(l) as usize] = -sign * a;
                 touched.push(l);
             }
-            // For every product the strong row that looks most like this one, as often as it asks
-            // for.
-            let mut uses: BTreeMap<usize, f64> = BTreeMap::new();
-            for &(k, a) in &asked {
-                let likeness = |r: usize| {
-                    let row = &strong[r];
-                    let left = row.left.iter().filter(|&&l| weight[l as usize] > 0.0);
-                    // What the right side gives has to be there.
-                    let missing = |l: &&Literal| weight[**l as usize] > (1e-9 - 1.0) * a;
-                    let missing = row.right.iter().filter(missing);
-                    let right = row.right.len() as i64 - 10 * missing.count() as i64;
-                    left.count() as i64 + 100 * right
-                };
-                let best = with[k].iter().copied().max_by_key(|&r| (likeness(r), r));
-                if let Some(r) = best {
-                    let m = uses.entry(r).or_insert(0.0);
-                    *m = m.max(a);
-                }
-            }
+            let uses = likest(strong, &with, &asked, &weight);
             let mut side = side;
             let mut add = |l: Literal, m: f64, side: &mut f64| {
                 // A complement is 1 less the column.
@@ -394,6 +376,34 @@ fn relax(
             }
         }
     }
+}
+
+/// For every product the strong row that looks most like a side of given weights, as often as the
+/// side asks for; `with` lists the strong rows of each product.
+fn likest(
+    strong: &[Strong],
+    with: &[Vec<usize>],
+    asked: &[(usize, f64)],
+    weight: &[f64],
+) -> BTreeMap<usize, f64> {
+    let mut uses: BTreeMap<usize, f64> = BTreeMap::new();
+    for &(k, a) in asked {
+        let likeness = |r: usize| {
+            let row = &strong[r];
+            let left = row.left.iter().filter(|&&l| weight[l as usize] > 0.0);
+            // What the right side gives has to be there.
+            let missing = |l: &&Literal| weight[**l as usize] > (1e-9 - 1.0) * a;
+            let missing = row.right.iter().filter(missing);
+            let right = row.right.len() as i64 - 10 * missing.count() as i64;
+            left.count() as i64 + 100 * right
+        };
+        let best = with[k].iter().copied().max_by_key(|&r| (likeness(r), r));
+        if let Some(r) = best {
+            let m = uses.entry(r).or_insert(0.0);
+            *m = m.max(a);
+        }
+    }
+    uses
 }
 
 /// Marks the products that something may keep from being true although all their factors are.

@@ -54,24 +54,7 @@ pub(super) fn eliminate(w: &mut WorkingProblem, around: &[usize]) {
             continue;
         }
         total += fill;
-        // Bounds that other rows imply need no row of their own. These rows stay, and so do the
-        // bounds they use: columns eliminated later come from later equations.
-        let (mut free_below, mut free_above) = (false, false);
-        for &r in &rows {
-            let (l, u) = implied(w, r, j);
-            free_below |= l >= w.lower[x];
-            free_above |= u <= w.upper[x];
-        }
-        let lower = if free_below {
-            f64::NEG_INFINITY
-        } else {
-            w.lower[x]
-        };
-        let upper = if free_above {
-            f64::INFINITY
-        } else {
-            w.upper[x]
-        };
+        let (lower, upper) = bounds_of_its_own(w, j, &rows);
         let side = w.row_lower[i];
         let terms: Vec<(u32, f64)> = (w.rows[i].iter().filter(|e| e.0 != j))
             .map(|&(k, v)| (k, -v / a))
@@ -113,6 +96,23 @@ pub(super) fn eliminate(w: &mut WorkingProblem, around: &[usize]) {
         }
         w.changes += 1;
     }
+}
+
+/// Bounds of a column that other rows do not imply: those need no row of their own. These rows
+/// stay, and so do the bounds they use: columns eliminated later come from later equations.
+fn bounds_of_its_own(w: &WorkingProblem, j: u32, rows: &[usize]) -> (f64, f64) {
+    let x = j as usize;
+    let (mut lower, mut upper) = (w.lower[x], w.upper[x]);
+    for &r in rows {
+        let (l, u) = implied(w, r, j);
+        if l >= w.lower[x] {
+            lower = f64::NEG_INFINITY;
+        }
+        if u <= w.upper[x] {
+            upper = f64::INFINITY;
+        }
+    }
+    (lower, upper)
 }
 
 /// A column that is not decided, but follows.

@@ -9,7 +9,7 @@ use super::permutation::Permutation;
 use crate::mip::problem::Problem;
 
 /// Generators and the work that they took.
-pub(super) struct Found {
+pub(super) struct FoundGenerators {
     pub generators: Vec<Permutation>,
     pub ticks: u64,
 }
@@ -34,8 +34,8 @@ enum Preference {
 }
 
 /// Looks for generators. Those found are correct, wherever the work allowed ends.
-pub(super) fn search(p: &Problem, ticks_limit: u64) -> Found {
-    let mut found = Found {
+pub(super) fn search(p: &Problem, ticks_limit: u64) -> FoundGenerators {
+    let mut found = FoundGenerators {
         generators: Vec::new(),
         ticks: 0,
     };

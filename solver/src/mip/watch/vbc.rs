@@ -21,10 +21,10 @@ const SOLVED: u8 = 14;
 /// Lines `U` tell the objective of a new best solution, lines `L` a new bound, both in the model's
 /// sense. After a restart the new tree hangs below the first root.
 #[derive(Debug)]
-pub struct VbcTree(Mutex<Tree>);
+pub struct VbcTree(Mutex<VbcLog>);
 
 #[derive(Debug)]
-struct Tree {
+struct VbcLog {
     begun: Instant,
     text: String,
     /// Nodes of the present tree that are not over, and their numbers in the file.
@@ -37,7 +37,7 @@ struct Tree {
 impl Default for VbcTree {
     /// A tree without nodes, whose time begins now.
     fn default() -> Self {
-        VbcTree(Mutex::new(Tree {
+        VbcTree(Mutex::new(VbcLog {
             begun: Instant::now(),
             text: String::new(),
             known: BTreeMap::new(),
@@ -47,7 +47,7 @@ impl Default for VbcTree {
     }
 }
 
-impl Tree {
+impl VbcLog {
     fn line(&mut self, text: &str) {
         let hundredths = self.begun.elapsed().as_millis() / 10;
         let (seconds, rest) = (hundredths / 100, hundredths % 100);

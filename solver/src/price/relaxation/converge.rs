@@ -42,7 +42,7 @@ pub(in crate::price) enum Until {
 }
 
 /// Progress of a convergence.
-struct Progress {
+struct LoopProgress {
     until: Until,
     round: u32,
     values: Vec<f64>,
@@ -57,7 +57,7 @@ enum Solve {
 }
 
 /// A solution as the loop judges it.
-struct Judged {
+struct JudgedSolution {
     late: bool,
     /// Every row of the master is met.
     met: bool,
@@ -72,7 +72,7 @@ struct Judged {
 }
 
 /// Rows that a solution violates, and columns that pay at its duals.
-struct Found<P: Program> {
+struct PricedRowsAndColumns<P: Program> {
     rows: Vec<P::Row>,
     columns: Vec<P::Column>,
 }
@@ -86,7 +86,7 @@ impl<P: Program> Relaxation<P> {
         incumbents: Option<&Incumbents<P>>,
     ) -> Result<RelaxEnd, ModelError> {
         self.settled = false;
-        let mut progress = Progress {
+        let mut progress = LoopProgress {
             until,
             round: 0,
             values: Vec::new(),
@@ -124,7 +124,7 @@ impl<P: Program> Relaxation<P> {
     fn take_offers(
         &mut self,
         incumbents: Option<&Incumbents<P>>,
-        progress: &mut Progress,
+        progress: &mut LoopProgress,
     ) -> Result<(), ModelError> {
         if let Some(offers) = incumbents.and_then(Incumbents::take_columns) {
             let clock = Instant::now();
@@ -135,7 +135,7 @@ impl<P: Program> Relaxation<P> {
         Ok(())
     }
 
-    fn solve_master(&mut self, progress: &mut Progress) -> Solve {
+    fn solve_master(&mut self, progress: &mut LoopProgress) -> Solve {
         let clock = Instant::now();
         let outcome = self.master.solve(progress.algorithm);
         self.spent.lp += clock.elapsed();
@@ -158,7 +158,7 @@ impl<P: Program> Relaxation<P> {
 
     /// Notes a solution, and judges it. Before the purge: afterwards its columns are others than
     /// the master's.
-    fn judge(&mut self, solution: &Solution, progress: &mut Progress) -> Judged {
+    fn judge(&mut self, solution: &Solution, progress: &mut LoopProgress) -> JudgedSolution {
         let late = self.is_late();
         let met = self.master.is_met(solution);
         let moved = (self.master.value(solution) - self.value).abs();
@@ -166,7 +166,7 @@ impl<P: Program> Relaxation<P> {
         progress.values.push(self.value);
         let stalled = spread(&progress.values, STALL_SOLVES)
             .is_some_and(|(apart, most)| apart <= STALL_SHARE * most.abs());
-        Judged {
+        JudgedSolution {
             late,
             met,
             stalled,
@@ -183,7 +183,11 @@ impl<P: Program> Relaxation<P> {
 
     /// The rows that a solution violates and the columns that pay; proves the bound when that is
     /// due.
-    fn price_and_separate(&mut self, solution: &Solution, judged: &Judged) -> Found<P> {
+    fn price_and_separate(
+        &mut self,
+        solution: &Solution,
+        judged: &JudgedSolution,
+    ) -> PricedRowsAndColumns<P> {
         let rows = self.violated_rows(judged.overflow);
         let (columns, estimate) = self.price(solution);
         let last = judged.late || judged.enough || (rows.is_empty() && columns.is_empty());
@@ -191,10 +195,10 @@ impl<P: Program> Relaxation<P> {
         if last || over || self.bound_is_due() {
             self.prove(solution);
         }
-        Found { rows, columns }
+        PricedRowsAndColumns { rows, columns }
     }
 
-    fn purge(&mut self, solution: &Solution, progress: &Progress) -> Result<(), ModelError> {
+    fn purge(&mut self, solution: &Solution, progress: &LoopProgress) -> Result<(), ModelError> {
         let age = self.settings.purge_age;
         if age == 0 {
             return Ok(());
@@ -211,9 +215,9 @@ impl<P: Program> Relaxation<P> {
     /// and then.
     fn add(
         &mut self,
-        found: Found<P>,
-        judged: &Judged,
-        progress: &mut Progress,
+        found: PricedRowsAndColumns<P>,
+        judged: &JudgedSolution,
+        progress: &mut LoopProgress,
     ) -> Result<(), ModelError> {
         let clock = Instant::now();
         let columns = self.master.add_columns(found.columns)?;
@@ -232,10 +236,10 @@ impl<P: Program> Relaxation<P> {
     /// The end of the convergence, if it has come to one.
     fn end_of(
         &mut self,
-        judged: &Judged,
-        progress: &Progress,
+        judged: &JudgedSolution,
+        progress: &LoopProgress,
     ) -> Result<Option<RelaxEnd>, ModelError> {
-        let Judged { late, met, .. } = *judged;
+        let JudgedSolution { late, met, .. } = *judged;
         if !self.complete && !late && self.is_slow() {
             return Ok(Some(RelaxEnd::Slow));
         }

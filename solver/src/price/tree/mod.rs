@@ -20,7 +20,7 @@ pub use share::is_far;
 
 use super::relaxation::{Proof, RelaxEnd, Relaxation};
 use super::{Incumbents, PrimalHeuristic, Program, Root, Work};
-use node::{Node, Solved, solve_node};
+use node::{Node, SolvedNode, solve_node};
 use probe::{Effort, FIRST_TRIALS_WORK, Length};
 use proof::Recorder;
 use pseudocost::PseudoCosts;
@@ -147,7 +147,7 @@ pub fn search<P: Program>(
 /// child.
 const PLUNGE_REACH: u64 = 4;
 /// Bound first, then the younger node.
-type Key = (u64, std::cmp::Reverse<u64>);
+type QueueKey = (u64, std::cmp::Reverse<u64>);
 
 struct Tree<'a, P: Program> {
     lanes: Vec<Relaxation<P>>,
@@ -156,7 +156,7 @@ struct Tree<'a, P: Program> {
     heuristic: &'a dyn PrimalHeuristic<P>,
     /// The gap in which nodes are done: the settings' at first, 0 beyond it.
     gap: f64,
-    open: BTreeMap<Key, Node<P>>,
+    open: BTreeMap<QueueKey, Node<P>>,
     /// The node that each lane goes on with.
     plunges: Vec<Option<Node<P>>>,
     /// Least bound of the nodes that were closed.
@@ -429,7 +429,7 @@ impl<'a, P: Program> Tree<'a, P> {
         let exclusions = &self.exclusions.0;
         let ticks = |l: &Relaxation<P>| l.master.work().ticks;
         let before: Vec<u64> = self.lanes.iter().map(ticks).collect();
-        let solved: Vec<Option<Result<Solved<P>, ModelError>>> = self
+        let solved: Vec<Option<Result<SolvedNode<P>, ModelError>>> = self
             .lanes
             .par_iter_mut()
             .zip(round)

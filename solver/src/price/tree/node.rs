@@ -52,7 +52,7 @@ pub struct Visited<P: Program> {
 }
 
 /// The outcome of a node.
-pub(super) struct Solved<P: Program> {
+pub(super) struct SolvedNode<P: Program> {
     /// Number and bound of the node.
     pub number: u32,
     pub bound: u64,
@@ -77,7 +77,7 @@ pub(super) fn solve_node<P: Program>(
     node: Node<P>,
     exclusions: &Arc<P::Exclusions>,
     effort: &Effort<'_>,
-) -> Result<Solved<P>, ModelError> {
+) -> Result<SolvedNode<P>, ModelError> {
     let mut solved = branch(relax, &node, exclusions, effort)?;
     let aside = effort.target..effort.cutoff;
     if solved.children.is_none() && aside.contains(&solved.bound) {
@@ -97,7 +97,7 @@ fn branch<P: Program>(
     node: &Node<P>,
     exclusions: &Arc<P::Exclusions>,
     effort: &Effort<'_>,
-) -> Result<Solved<P>, ModelError> {
+) -> Result<SolvedNode<P>, ModelError> {
     let Effort {
         target,
         cutoff,
@@ -114,7 +114,7 @@ fn branch<P: Program>(
         relax.restore(warm)?;
     }
     let end = converge(relax, settings.node_cut_rounds)?;
-    let mut solved = Solved {
+    let mut solved = SolvedNode {
         number: node.number,
         bound: relax.bound,
         children: None,

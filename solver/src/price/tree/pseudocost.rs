@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 /// it is known.
 #[derive(Default)]
 pub(super) struct PseudoCosts {
-    trials: BTreeMap<Key, Average>,
-    gained: BTreeMap<Key, Average>,
+    trials: BTreeMap<PseudocostKey, Average>,
+    gained: BTreeMap<PseudocostKey, Average>,
 }
 
 /// Kind of quantity, direction.
-type Key = ((u32, u8), bool);
+type PseudocostKey = ((u32, u8), bool);
 
 /// Gains per unit of distance.
 #[derive(Clone, Copy, Default)]

@@ -2,7 +2,7 @@
 
 use super::place::Addresses;
 use super::roles::{NONE, Roles};
-use super::rows::{Reading, Row};
+use super::rows::{OllaRow, Reading};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Part of a unit by which columns have to be above the side of a row: switches are whole.
@@ -21,7 +21,7 @@ pub(super) struct ApartRow {
 }
 
 impl ApartRow {
-    fn read(row: &Row, reading: &Reading<'_>, roles: &Roles) -> Option<ApartRow> {
+    fn read(row: &OllaRow, reading: &Reading<'_>, roles: &Roles) -> Option<ApartRow> {
         let is_binary = |e: &(u32, f64)| reading.is_binary[e.0 as usize];
         (!row.is_equation && row.entries.iter().all(is_binary)).then_some(())?;
         let entries = row.entries.iter().copied();

@@ -25,7 +25,7 @@ pub(super) struct SizesByItems<'r> {
 }
 
 /// Something that is in memory for some steps: a tensor, or what its operator takes beside it.
-struct Part {
+struct ArenaPiece {
     /// Tensor or, behind all tensors, run of an operator.
     owner: u32,
     /// Operator that brings it, and those of which the last ends it.
@@ -57,7 +57,7 @@ impl<'r> SizesByItems<'r> {
     }
 
     /// Parts of all tensors, each followed by what is beside it; then those of runs.
-    fn parts(&self, tensors: &[TimedTensor], runs: &Runs) -> Vec<Part> {
+    fn parts(&self, tensors: &[TimedTensor], runs: &Runs) -> Vec<ArenaPiece> {
         let mut parts = Vec::with_capacity(2 * tensors.len() + runs.len());
         for (e, tensor) in (0..).zip(tensors) {
             let made: Vec<_> = tensor.made.iter().map(|&(t, c)| (t, t, c)).collect();
@@ -79,7 +79,7 @@ impl<'r> SizesByItems<'r> {
                 true => vec![tensor.operator],
                 false => tensor.readers.clone(),
             };
-            let part = Part {
+            let part = ArenaPiece {
                 owner: e,
                 operator: tensor.operator,
                 ends,
@@ -88,7 +88,7 @@ impl<'r> SizesByItems<'r> {
                 size: 0.0,
             };
             parts.push(part);
-            parts.push(Part {
+            parts.push(ArenaPiece {
                 owner: e,
                 operator: tensor.operator,
                 ends: vec![tensor.operator],
@@ -99,7 +99,7 @@ impl<'r> SizesByItems<'r> {
         }
         for (k, (operator, run)) in (tensors.len() as u32..).zip(runs) {
             let item = |c: u32| self.items[c as usize].first().copied();
-            parts.push(Part {
+            parts.push(ArenaPiece {
                 owner: k,
                 operator: *operator,
                 ends: vec![*operator],
@@ -118,7 +118,7 @@ impl<'r> SizesByItems<'r> {
     }
 
     /// Returns whether two parts lie apart at every step at which both are there.
-    fn are_apart(&self, a: &Part, b: &Part) -> bool {
+    fn are_apart(&self, a: &ArenaPiece, b: &ArenaPiece) -> bool {
         a.at.iter().all(|&(first, last, x, i)| {
             let meets = b.at.iter().filter(|at| at.0 <= last && first <= at.1);
             // Of the columns of a tensor one counts at a step.
@@ -165,7 +165,7 @@ struct Before {
 }
 
 impl Before {
-    fn new(tensors: &[TimedTensor], parts: &[Part]) -> Before {
+    fn new(tensors: &[TimedTensor], parts: &[ArenaPiece]) -> Before {
         let n = parts.iter().map(|p| p.operator + 1).max().unwrap_or(0) as usize;
         let words = n.div_ceil(64);
         let mut arcs = BTreeSet::new();
@@ -198,7 +198,7 @@ impl Before {
     }
 
     /// Returns whether a part is over before another one begins, in every order.
-    fn is_over(&self, part: &Part, other: &Part) -> bool {
+    fn is_over(&self, part: &ArenaPiece, other: &ArenaPiece) -> bool {
         let row = other.operator as usize * self.words;
         let has = |v: &u32| self.bits[row + *v as usize / 64] >> (v % 64) & 1 != 0;
         !part.is_kept && part.ends.iter().all(has)

@@ -7,9 +7,9 @@ use super::intervals::Moments;
 use super::order::rest;
 use super::place::{Addresses, neighbours, placed, restrict};
 use super::roles::Roles;
-use super::rows::{Reading, Row};
+use super::rows::{OllaRow, Reading};
 use super::steps::StepsRead;
-use super::{Effort, Known};
+use super::{Effort, RecognisedOlla};
 use crate::order::{OrderSearch, OrderSettings};
 use crate::place::PlaceSettings;
 use remat_instances::order::Variant;
@@ -32,7 +32,7 @@ const NODES_FOR_EACH: u64 = 200_000;
 /// The bound is that of all orders of a graph whose sizes are what rows say of an arena: see
 /// [`SizesByItems`]. The point is an order on the steps of the model; what has to lie apart then is
 /// read from the rows, and placed.
-pub(crate) fn joint_program(model: &Model, effort: &Effort<'_>) -> Option<Known> {
+pub(crate) fn joint_program(model: &Model, effort: &Effort<'_>) -> Option<RecognisedOlla> {
     let begun = Instant::now();
     let reading = Reading::new(model)?;
     let addresses = Addresses::new(&reading)?;
@@ -98,7 +98,7 @@ pub(crate) fn joint_program(model: &Model, effort: &Effort<'_>) -> Option<Known>
             }
         }
     }
-    Some(Known {
+    Some(RecognisedOlla {
         program: "olla",
         nodes: timed.graph.len(),
         peak: reading.peak,
@@ -210,7 +210,7 @@ impl Joint<'_> {
                 }
                 x[s as usize] = 1.0;
                 let holds = |r: &usize| {
-                    let row: &Row = &self.reading.rows[*r];
+                    let row: &OllaRow = &self.reading.rows[*r];
                     let sum: f64 = row.entries.iter().map(|e| e.1 * x[e.0 as usize]).sum();
                     sum <= row.upper + 1e-9 * row.upper.abs().max(1.0)
                 };

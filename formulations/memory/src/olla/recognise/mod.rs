@@ -61,7 +61,7 @@ pub struct Effort<'a> {
 
 /// Knowledge of a model that was recognised.
 #[derive(Clone, Debug)]
-pub struct Known {
+pub struct RecognisedOlla {
     /// Name of the program, as `--formulation` has it.
     pub program: &'static str,
     /// Operators of the graph, or buffers.
@@ -75,7 +75,7 @@ pub struct Known {
 }
 
 /// Knowledge of a model that is one of the programs.
-pub fn known(model: &Model, effort: &Effort<'_>) -> Option<Known> {
+pub fn known(model: &Model, effort: &Effort<'_>) -> Option<RecognisedOlla> {
     let joint = || joint_program(model, effort);
     let order = order_program(model, effort).or_else(joint);
     order.or_else(|| place_program(model, effort))

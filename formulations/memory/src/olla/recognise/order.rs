@@ -5,7 +5,7 @@ use super::memory::{self, MemoryRow};
 use super::roles::Roles;
 use super::rows::Reading;
 use super::steps::StepsRead;
-use super::{Effort, Known};
+use super::{Effort, RecognisedOlla};
 use crate::olla::pack::{PackTuning, Packing};
 use crate::order::{OrderSearch, OrderSettings};
 use remat_instances::order::{OperatorId, Variant};
@@ -17,7 +17,7 @@ const SHARES: [f64; 2] = [0.4, 0.2];
 
 /// Solves a model that is the program of the order, up to names, order and scale of rows and
 /// columns, and further ones; `None` where it is something else.
-pub(crate) fn order_program(model: &Model, effort: &Effort<'_>) -> Option<Known> {
+pub(crate) fn order_program(model: &Model, effort: &Effort<'_>) -> Option<RecognisedOlla> {
     let begun = Instant::now();
     let reading = Reading::new(model)?;
     let roles = Roles::new(&reading)?;
@@ -54,7 +54,7 @@ pub(crate) fn order_program(model: &Model, effort: &Effort<'_>) -> Option<Known>
         || effort.listener.is_interrupted() || limit.is_some_and(|limit| begun.elapsed() >= limit);
     let step_of = timed.packed(&outcome.order, target, effort.seed, &is_over);
     let point = step_of.map(|step_of| point(&reading, &timed, &rows, &step_of));
-    Some(Known {
+    Some(RecognisedOlla {
         program: "olla-order",
         nodes: timed.graph.len(),
         peak: reading.peak,

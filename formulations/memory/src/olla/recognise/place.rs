@@ -2,8 +2,8 @@
 
 use super::intervals::Moments;
 use super::order::{ROUNDING, rest};
-use super::rows::{Form, Reading, Row};
-use super::{Effort, Known};
+use super::rows::{BinaryRow, OllaRow, Reading};
+use super::{Effort, RecognisedOlla};
 use crate::place::{PlaceOutcome, PlaceSettings, place};
 use remat_instances::place::{Buffer, Lives};
 use remat_lp::{ColId, Model};
@@ -19,7 +19,7 @@ const SHARE: f64 = 0.6;
 
 /// A column with an address.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Item {
+pub(super) struct AddressColumn {
     pub column: u32,
     /// Units of the peak for each unit of the address.
     pub step: f64,
@@ -47,7 +47,7 @@ pub(super) struct Link {
 /// Columns with addresses, and which may lie below which.
 #[derive(Debug)]
 pub(super) struct Addresses {
-    pub items: Vec<Item>,
+    pub items: Vec<AddressColumn>,
     pub below: Vec<Below>,
     pub links: Vec<Link>,
     /// Pairs of which one is below the other in every point.
@@ -123,7 +123,7 @@ impl Addresses {
 /// Of the rows `a + size <= b + (1 - x) M` only the case `x = 1` counts, and of `x + y >= 1` that
 /// one of the two is so: then the buffers are live together and apart in space. Every point of the
 /// model is a placement of buffers with such lives.
-pub(crate) fn place_program(model: &Model, effort: &Effort<'_>) -> Option<Known> {
+pub(crate) fn place_program(model: &Model, effort: &Effort<'_>) -> Option<RecognisedOlla> {
     let reading = Reading::new(model)?;
     let addresses = Addresses::new(&reading)?;
     let (items, pairs) = (&addresses.items, &addresses.always);
@@ -143,7 +143,7 @@ pub(crate) fn place_program(model: &Model, effort: &Effort<'_>) -> Option<Known>
     let mut x = rest(&reading);
     let offset = |i: u32| outcome.placement.offsets()[i as usize] as f64 / scale;
     addresses.fill(&reading, &offset, &mut x);
-    Some(Known {
+    Some(RecognisedOlla {
         program: "olla-place",
         nodes: items.len(),
         peak: reading.peak,
@@ -185,8 +185,8 @@ pub(super) fn placed(
 }
 
 /// Columns `a >= 0` of rows `peak >= step * a + size`, in the order of columns.
-fn items(reading: &Reading<'_>) -> Vec<Item> {
-    let mut items: BTreeMap<u32, Item> = BTreeMap::new();
+fn items(reading: &Reading<'_>) -> Vec<AddressColumn> {
+    let mut items: BTreeMap<u32, AddressColumn> = BTreeMap::new();
     for row in reading.rows.iter().filter(|row| !row.is_equation) {
         let [first, second] = row.entries[..] else {
             continue;
@@ -201,7 +201,7 @@ fn items(reading: &Reading<'_>) -> Vec<Item> {
         if !is_item || !is_address || reading.is_binary[column as usize] || row.upper > 0.0 {
             continue;
         }
-        items.entry(column).or_insert(Item {
+        items.entry(column).or_insert(AddressColumn {
             column,
             step: coefficient / -peak.1,
             size: row.upper / peak.1,
@@ -211,7 +211,12 @@ fn items(reading: &Reading<'_>) -> Vec<Item> {
 }
 
 /// A row that says that one buffer is below another one where a binary column has a value.
-fn below(reading: &Reading<'_>, row: &Row, of: &[u32], items: &[Item]) -> Option<Below> {
+fn below(
+    reading: &Reading<'_>,
+    row: &OllaRow,
+    of: &[u32],
+    items: &[AddressColumn],
+) -> Option<Below> {
     let [_, _, _] = row.entries[..] else {
         return None;
     };
@@ -240,7 +245,7 @@ fn below(reading: &Reading<'_>, row: &Row, of: &[u32], items: &[Item]) -> Option
 }
 
 /// A row with two addresses that says that one is at most the other where a binary column is 1.
-fn link(reading: &Reading<'_>, row: &Row, of: &[u32]) -> Option<Link> {
+fn link(reading: &Reading<'_>, row: &OllaRow, of: &[u32]) -> Option<Link> {
     let [_, _, _] = row.entries[..] else {
         return None;
     };
@@ -280,7 +285,7 @@ fn pairs(reading: &Reading<'_>, rows: &[Below]) -> BTreeSet<(u32, u32)> {
     }
     for row in &reading.rows {
         reading.each_form(row, &mut |form| {
-            if let Form::One(&[(a, _), (b, _)]) | Form::Cover(&[(a, _), (b, _)]) = form {
+            if let BinaryRow::One(&[(a, _), (b, _)]) | BinaryRow::Cover(&[(a, _), (b, _)]) = form {
                 either((a, true), (b, true));
             }
         });
@@ -289,7 +294,12 @@ fn pairs(reading: &Reading<'_>, rows: &[Below]) -> BTreeSet<(u32, u32)> {
 }
 
 /// Takes over what the model says of an address: that it is a multiple, or fixed.
-pub(super) fn restrict(reading: &Reading<'_>, item: &Item, scale: f64, buffer: &mut Buffer) {
+pub(super) fn restrict(
+    reading: &Reading<'_>,
+    item: &AddressColumn,
+    scale: f64,
+    buffer: &mut Buffer,
+) {
     let column = item.column as usize;
     let step = item.step * scale;
     let whole = |v: f64| (v - v.round()).abs() <= ROUNDING * v.max(1.0) && v < 1e15;

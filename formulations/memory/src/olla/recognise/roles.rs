@@ -1,6 +1,6 @@
 //! Roles of columns: who says that a tensor is made, that it stays, that an operator runs.
 
-use super::rows::{Form, Reading};
+use super::rows::{BinaryRow, Reading};
 
 /// No tensor, no operator.
 pub(super) const NONE: u32 = u32::MAX;
@@ -58,9 +58,9 @@ impl Roles {
             let columns = || row.entries.iter().map(|e| e.0).collect::<Vec<u32>>();
             reading.each_form(row, &mut |form| match form {
                 // A row of its own for one column may as well be a bound.
-                Form::One([_]) => alone.push(columns()),
-                Form::One(_) => is_fresh &= self.group(columns()),
-                Form::Cover(_) => covers.push(columns()),
+                BinaryRow::One([_]) => alone.push(columns()),
+                BinaryRow::One(_) => is_fresh &= self.group(columns()),
+                BinaryRow::Cover(_) => covers.push(columns()),
                 _ => {}
             });
         }
@@ -98,7 +98,7 @@ impl Roles {
         let mut rows: Vec<(u32, Vec<u32>)> = Vec::new();
         for row in &reading.rows {
             reading.each_form(row, &mut |form| {
-                let Form::AtMost(first, entries) = form else {
+                let BinaryRow::AtMost(first, entries) = form else {
                     return;
                 };
                 let others: Vec<u32> = entries
@@ -150,15 +150,15 @@ impl Roles {
     fn pairs(&mut self, reading: &Reading<'_>) {
         for row in &reading.rows {
             reading.each_form(row, &mut |form| match form {
-                Form::Equal(a, b) if self.makes(a) && self.makes(b) => self.equal.push((a, b)),
-                Form::Pack(&[(a, _), (b, _)]) => {
+                BinaryRow::Equal(a, b) if self.makes(a) && self.makes(b) => self.equal.push((a, b)),
+                BinaryRow::Pack(&[(a, _), (b, _)]) => {
                     let of = |c: u32| self.tensor_of[c as usize];
                     if of(a) != NONE && of(a) == of(b) && self.makes(a) != self.makes(b) {
                         self.apart.push((a, b));
                     }
                 }
-                Form::AtMost(first, entries) | Form::AtMostEach(first, entries) => {
-                    let each = matches!(form, Form::AtMostEach(..));
+                BinaryRow::AtMost(first, entries) | BinaryRow::AtMostEach(first, entries) => {
+                    let each = matches!(form, BinaryRow::AtMostEach(..));
                     let runs = self.makes(first) || self.run_of[first as usize] != NONE;
                     let others = entries.iter().map(|e| e.0).filter(|c| *c != first);
                     if runs && (each || entries.len() == 2) {

@@ -7,7 +7,7 @@ const ROUNDING: f64 = 1e-9;
 
 /// A row `sum of entries <= upper`, or `= upper`.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
+pub(super) struct OllaRow {
     /// Columns, ascending, with their coefficients.
     pub entries: Vec<(u32, f64)>,
     pub upper: f64,
@@ -16,7 +16,7 @@ pub(super) struct Row {
 
 /// A row over binary columns whose coefficients are 1 and -1, or nearly so.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Form<'r> {
+pub(super) enum BinaryRow<'r> {
     /// Exactly one of the columns is 1.
     One(&'r [(u32, f64)]),
     /// At least one of the columns is 1.
@@ -46,7 +46,7 @@ pub(super) struct Reading<'m> {
     /// The one column with a cost.
     pub peak: u32,
     /// Rows without columns that are 0.
-    pub rows: Vec<Row>,
+    pub rows: Vec<OllaRow>,
 }
 
 impl<'m> Reading<'m> {
@@ -124,7 +124,7 @@ impl<'m> Reading<'m> {
             }
             let side = model.row_bounds(r);
             if side.lower == side.upper {
-                self.rows.push(Row {
+                self.rows.push(OllaRow {
                     entries,
                     upper: side.upper,
                     is_equation: true,
@@ -132,14 +132,14 @@ impl<'m> Reading<'m> {
                 continue;
             }
             if side.lower.is_finite() {
-                self.rows.push(Row {
+                self.rows.push(OllaRow {
                     entries: entries.iter().map(|e| (e.0, -e.1)).collect(),
                     upper: -side.lower,
                     is_equation: false,
                 });
             }
             if side.upper.is_finite() {
-                self.rows.push(Row {
+                self.rows.push(OllaRow {
                     entries,
                     upper: side.upper,
                     is_equation: false,
@@ -149,7 +149,7 @@ impl<'m> Reading<'m> {
     }
 
     /// Tells of the forms that a row has; none for most rows with other columns than binary ones.
-    pub fn each_form<'r>(&self, row: &'r Row, tell: &mut dyn FnMut(Form<'r>)) {
+    pub fn each_form<'r>(&self, row: &'r OllaRow, tell: &mut dyn FnMut(BinaryRow<'r>)) {
         let binary = |e: &(u32, f64)| self.is_binary[e.0 as usize];
         if !row.entries.iter().all(binary) {
             return;
@@ -167,20 +167,20 @@ impl<'m> Reading<'m> {
             let units = row.entries.iter().all(|e| is(e.1.abs(), 1.0));
             match (plus, minus) {
                 (_, 0) if units && is(upper, 1.0) => tell(match row.is_equation {
-                    true => Form::One(&row.entries),
-                    false => Form::Pack(&row.entries),
+                    true => BinaryRow::One(&row.entries),
+                    false => BinaryRow::Pack(&row.entries),
                 }),
                 (0, _) if units && is(upper, -1.0) && !row.is_equation => {
-                    tell(Form::Cover(&row.entries));
+                    tell(BinaryRow::Cover(&row.entries));
                 }
                 (1, 1) if units && upper == 0.0 && row.is_equation => {
                     if *sign > 0.0 {
-                        tell(Form::Equal(row.entries[0].0, row.entries[1].0));
+                        tell(BinaryRow::Equal(row.entries[0].0, row.entries[1].0));
                     }
                     let first = row.entries.iter().find(|e| sign * e.1 > 0.0);
                     first
                         .into_iter()
-                        .for_each(|e| tell(Form::AtMost(e.0, &row.entries)));
+                        .for_each(|e| tell(BinaryRow::AtMost(e.0, &row.entries)));
                 }
                 (1, _) if upper == 0.0 => {
                     let Some(first) = row.entries.iter().find(|e| sign * e.1 > 0.0) else {
@@ -188,11 +188,11 @@ impl<'m> Reading<'m> {
                     };
                     let others = row.entries.iter().filter(|e| e.0 != first.0);
                     if units {
-                        tell(Form::AtMost(first.0, &row.entries));
+                        tell(BinaryRow::AtMost(first.0, &row.entries));
                     } else if others.clone().all(|e| is(-sign * e.1, 1.0))
                         && is(first.1.abs(), others.count() as f64)
                     {
-                        tell(Form::AtMostEach(first.0, &row.entries));
+                        tell(BinaryRow::AtMostEach(first.0, &row.entries));
                     }
                 }
                 _ => {}

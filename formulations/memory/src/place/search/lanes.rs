@@ -1,9 +1,9 @@
 //! Searches of several kinds in turns: the first that has an answer gives it.
 
 use super::rank::{Measure, Preference};
-use super::run::{Branching, Run, Verdict};
+use super::run::{Branching, HeightSearch, Verdict};
 use super::state::Ground;
-use super::stop::Stop;
+use super::stop::LaneStop;
 use rayon::prelude::*;
 use remat_search::random::mix;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -41,11 +41,11 @@ const RESTARTED: [(Branching, Measure); 6] = [
 ];
 
 /// A search at one height in rounds, the same on any number of threads.
-pub(in super::super) struct Lanes<'g, 'p> {
+pub(in super::super) struct HeightLanes<'g, 'p> {
     ground: &'g Ground<'p>,
     height: u64,
     seed: u64,
-    steady: Vec<Run<'g, 'p>>,
+    steady: Vec<HeightSearch<'g, 'p>>,
     nodes_a_lane: u64,
     /// Rounds so far.
     round: u64,
@@ -53,14 +53,14 @@ pub(in super::super) struct Lanes<'g, 'p> {
     pub nodes: u64,
 }
 
-impl<'g, 'p> Lanes<'g, 'p> {
+impl<'g, 'p> HeightLanes<'g, 'p> {
     /// Lanes at a height in bytes; `None` if an item is too large for it.
     pub fn new(ground: &'g Ground<'p>, height: u64, seed: u64, tuning: LaneTuning) -> Option<Self> {
         let items = ground.problem.items.len() as u64;
         let steady = STEADY.iter().map(|&(branching, measure)| {
-            Run::new(ground, height, Preference::plain(measure), branching)
+            HeightSearch::new(ground, height, Preference::plain(measure), branching)
         });
-        Some(Lanes {
+        Some(HeightLanes {
             ground,
             height,
             seed,
@@ -78,14 +78,14 @@ impl<'g, 'p> Lanes<'g, 'p> {
 
     /// One round of all lanes, in the threads of the pool that this is called from, and the lane
     /// that has the answer.
-    pub fn round(&mut self, stop: &Stop<'_>) -> (Verdict, Option<(Branching, Measure)>) {
+    pub fn round(&mut self, stop: &LaneStop<'_>) -> (Verdict, Option<(Branching, Measure)>) {
         let (seed, round) = (self.seed, self.round);
         let restarted = RESTARTED
             .iter()
             .enumerate()
             .filter_map(|(k, &(branching, measure))| {
                 let noise = Some(mix(seed ^ mix(round * RESTARTED.len() as u64 + k as u64)));
-                Run::new(
+                HeightSearch::new(
                     self.ground,
                     self.height,
                     Preference { measure, noise },
@@ -95,7 +95,7 @@ impl<'g, 'p> Lanes<'g, 'p> {
         let mut restarted: Vec<_> = restarted.collect();
         let first = AtomicUsize::new(usize::MAX);
         let nodes = self.nodes_a_lane;
-        let runs: Vec<&mut Run<'g, 'p>> =
+        let runs: Vec<&mut HeightSearch<'g, 'p>> =
             self.steady.iter_mut().chain(restarted.iter_mut()).collect();
         let verdicts: Vec<(Verdict, u64)> = runs
             .into_par_iter()
@@ -106,7 +106,7 @@ impl<'g, 'p> Lanes<'g, 'p> {
                 if first.load(Ordering::Relaxed) < lane {
                     return (Verdict::Open, 0);
                 }
-                let stop = Stop {
+                let stop = LaneStop {
                     lane: Some((&first, lane)),
                     ..*stop
                 };

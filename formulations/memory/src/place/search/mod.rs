@@ -14,8 +14,8 @@ mod run;
 mod state;
 mod stop;
 
-pub(super) use lanes::{LaneTuning, Lanes};
+pub(super) use lanes::{HeightLanes, LaneTuning};
 pub(super) use rank::{Measure, Preference};
-pub(super) use run::{Branching, Run, Verdict, WASTE};
+pub(super) use run::{Branching, HeightSearch, Verdict, WASTE};
 pub(super) use state::Ground;
-pub(super) use stop::Stop;
+pub(super) use stop::LaneStop;

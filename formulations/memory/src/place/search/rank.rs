@@ -1,6 +1,6 @@
 //! The order in which the cases of a node are tried.
 
-use super::super::problem::Problem;
+use super::super::problem::PlaceProblem;
 use remat_search::random::mix;
 use std::cmp::Reverse;
 
@@ -25,7 +25,7 @@ const TOTALS_LIMIT: usize = 10_000;
 
 impl Measure {
     /// The weight of each item: its number of sections, weighed where the measure weighs.
-    pub fn weights(self, problem: &Problem) -> Vec<u128> {
+    pub fn weights(self, problem: &PlaceProblem) -> Vec<u128> {
         let loads = problem.loads();
         let largest = loads.iter().copied().max().unwrap_or(1) as f64;
         let weight = |load: u64| match self {
@@ -66,7 +66,7 @@ impl Preference {
     }
 
     /// The place of each item in the order of preference.
-    pub fn ranks(self, problem: &Problem) -> Vec<u32> {
+    pub fn ranks(self, problem: &PlaceProblem) -> Vec<u32> {
         let loads = problem.loads();
         let weights = self.measure.weights(problem);
         let has_totals = problem.items.len() < TOTALS_LIMIT;

@@ -8,8 +8,8 @@
 
 use super::super::problem::align;
 use super::rank::Preference;
-use super::state::{Ground, NOWHERE, Region, State, hull, nearest};
-use super::stop::Stop;
+use super::state::{Ground, NOWHERE, Region, SearchState, hull, nearest};
+use super::stop::LaneStop;
 
 /// Rule by which a node chooses its section among those on valleys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,8 +72,8 @@ struct Frame {
 }
 
 /// A search, which goes on where it stopped.
-pub(in super::super) struct Run<'g, 'p> {
-    state: State<'g, 'p>,
+pub(in super::super) struct HeightSearch<'g, 'p> {
+    state: SearchState<'g, 'p>,
     rank: Vec<u32>,
     branching: Branching,
     frames: Vec<Frame>,
@@ -85,7 +85,7 @@ pub(in super::super) struct Run<'g, 'p> {
     steps: usize,
 }
 
-impl<'g, 'p> Run<'g, 'p> {
+impl<'g, 'p> HeightSearch<'g, 'p> {
     /// A search at a height in bytes; `None` if an item is too large for it.
     pub fn new(
         ground: &'g Ground<'p>,
@@ -93,8 +93,8 @@ impl<'g, 'p> Run<'g, 'p> {
         preference: Preference,
         branching: Branching,
     ) -> Option<Self> {
-        Some(Run {
-            state: State::new(ground, height)?,
+        Some(HeightSearch {
+            state: SearchState::new(ground, height)?,
             rank: preference.ranks(ground.problem),
             branching,
             frames: Vec::new(),
@@ -107,14 +107,14 @@ impl<'g, 'p> Run<'g, 'p> {
 
     /// The same, keeping so many steps of the refutation at most.
     pub fn keeping_steps(self, steps_limit: usize) -> Self {
-        Run {
+        HeightSearch {
             steps_limit,
             ..self
         }
     }
 
     /// Searches on, for so many nodes at most.
-    pub fn advance(&mut self, nodes: u64, stop: &Stop<'_>) -> Verdict {
+    pub fn advance(&mut self, nodes: u64, stop: &LaneStop<'_>) -> Verdict {
         if !self.begun {
             self.begun = true;
             if self.state.settle().is_err() {
@@ -139,7 +139,7 @@ impl<'g, 'p> Run<'g, 'p> {
                 refutation = self.fail(region, steps);
                 continue;
             };
-            if self.nodes >= end || self.nodes.is_multiple_of(Stop::NODES) && stop.is_due() {
+            if self.nodes >= end || self.nodes.is_multiple_of(LaneStop::NODES) && stop.is_due() {
                 return Verdict::Open;
             }
             frame.next += 1;

@@ -5,7 +5,7 @@
 //! it, rounded up to its alignment. The *floor* of a section is the lowest offset of all its
 //! unplaced buffers.
 
-use super::super::problem::{Lists, Problem, align};
+use super::super::problem::{Lists, PlaceProblem, align};
 
 /// A range of sections `[0, 1)`.
 pub(in super::super) type Region = (u32, u32);
@@ -31,7 +31,7 @@ pub(super) fn nearest(of: Region, to: Region) -> Region {
 
 /// Immutable part, shared by searches of one problem.
 pub(in super::super) struct Ground<'p> {
-    pub problem: &'p Problem,
+    pub problem: &'p PlaceProblem,
     pub members: Lists<u32>,
     pub neighbours: Lists<u32>,
     /// Items that are alike in everything: the one before, in the order of items.
@@ -41,7 +41,7 @@ pub(in super::super) struct Ground<'p> {
 }
 
 impl<'p> Ground<'p> {
-    pub fn new(problem: &'p Problem) -> Self {
+    pub fn new(problem: &'p PlaceProblem) -> Self {
         let members = problem.members();
         let neighbours = problem.neighbours(&members);
         let key = |item: usize| {
@@ -105,7 +105,7 @@ enum Undo {
 }
 
 /// State of a search.
-pub(in super::super) struct State<'g, 'p> {
+pub(in super::super) struct SearchState<'g, 'p> {
     pub ground: &'g Ground<'p>,
     /// Largest offset of each item.
     pub latest: Vec<u64>,
@@ -132,7 +132,7 @@ pub(in super::super) struct State<'g, 'p> {
     dirty: Vec<u32>,
 }
 
-impl<'g, 'p> State<'g, 'p> {
+impl<'g, 'p> SearchState<'g, 'p> {
     /// The state without a placed item, for a height in bytes; `None` if an item is too large.
     pub fn new(ground: &'g Ground<'p>, height: u64) -> Option<Self> {
         let problem = ground.problem;
@@ -155,7 +155,7 @@ impl<'g, 'p> State<'g, 'p> {
             tops.max().unwrap_or(0)
         });
         let ceiling = ceiling.collect();
-        let mut state = State {
+        let mut state = SearchState {
             ground,
             latest,
             ceiling,

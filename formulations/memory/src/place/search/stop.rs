@@ -5,7 +5,7 @@ use std::time::Instant;
 
 /// A time limit, an interrupt, and lanes before this one that have the answer.
 #[derive(Clone, Copy, Default)]
-pub(in super::super) struct Stop<'a> {
+pub(in super::super) struct LaneStop<'a> {
     /// Moment at which the time is over.
     pub deadline: Option<Instant>,
     /// A flag that ends everything.
@@ -14,7 +14,7 @@ pub(in super::super) struct Stop<'a> {
     pub lane: Option<(&'a AtomicUsize, usize)>,
 }
 
-impl Stop<'_> {
+impl LaneStop<'_> {
     /// Nodes between two looks.
     pub const NODES: u64 = 64;
 

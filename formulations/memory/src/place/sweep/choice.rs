@@ -2,12 +2,12 @@
 
 /// A tree over items by their first section; each node has its items by last section, with a tree
 /// of the best ranks. Items that are taken have no rank.
-pub(super) struct Choice {
+pub(super) struct ChoiceTree {
     /// Leaves, a power of two.
     leaves: usize,
     /// First section of the item of each leaf.
     begins: Vec<u32>,
-    nodes: Vec<Node>,
+    nodes: Vec<ChoiceNode>,
     /// Leaf of each item.
     leaf: Vec<u32>,
     /// Item of each rank.
@@ -16,7 +16,7 @@ pub(super) struct Choice {
 }
 
 /// Items of a node.
-struct Node {
+struct ChoiceNode {
     /// Last section and item, ascending.
     ends: Vec<(u32, u32)>,
     /// Best rank of ranges of these: leaves are the second half.
@@ -25,7 +25,7 @@ struct Node {
 
 const TAKEN: u32 = u32::MAX;
 
-impl Choice {
+impl ChoiceTree {
     /// Some of the items, by the spans and ranks of all.
     pub fn new(spans: &[(u32, u32)], chosen: &[u32], ranks: &[u32]) -> Self {
         let leaves = chosen.len().next_power_of_two().max(1);
@@ -50,7 +50,7 @@ impl Choice {
             for k in (1..ends.len()).rev() {
                 best[k] = best[2 * k].min(best[2 * k + 1]);
             }
-            Node { ends, best }
+            ChoiceNode { ends, best }
         });
         let nodes = nodes.collect();
         let mut items = vec![0; spans.len()];
@@ -59,7 +59,7 @@ impl Choice {
         }
         let begins = order.iter().map(|&item| spans[item as usize].0).collect();
         let ends = spans.iter().map(|span| span.1).collect();
-        Choice {
+        ChoiceTree {
             leaves,
             begins,
             nodes,
@@ -131,7 +131,7 @@ impl Choice {
     }
 }
 
-impl Node {
+impl ChoiceNode {
     /// The best rank of the items that end after a section and by `to`.
     fn best(&self, section: u32, to: u32) -> u32 {
         let count = self.ends.len();

@@ -1,6 +1,6 @@
 //! Units that are left to place in each section, and where most is.
 
-use super::super::problem::Problem;
+use super::super::problem::PlaceProblem;
 
 /// A tree of largest rests over the sections, with changes of ranges.
 #[derive(Clone)]
@@ -15,7 +15,7 @@ pub(super) struct Rests {
 
 impl Rests {
     /// The rests before anything is placed; gaps count as life.
-    pub fn new(spans: &[(u32, u32)], problem: &Problem) -> Self {
+    pub fn new(spans: &[(u32, u32)], problem: &PlaceProblem) -> Self {
         let leaves = problem.sections.next_power_of_two().max(1);
         let mut changes = vec![0i64; leaves + 1];
         for (span, item) in spans.iter().zip(&problem.items) {

@@ -53,7 +53,7 @@ pub(super) struct NewRow {
 /// A row that holds where a sum of binary columns is 0 and not where it is 1, for which no bound is
 /// known that a row for both could rest on.
 #[derive(Clone)]
-pub(super) struct Open {
+pub(super) struct OpenRow {
     /// The sum: 1 where the row need not hold.
     pub idle: Affine,
     /// The row.
@@ -74,7 +74,7 @@ pub(super) struct Lowered {
     /// Addition to the constant of the objective.
     pub offset: f64,
     /// Rows that hold in some places alone, and that a search has to branch on.
-    pub open: Vec<Open>,
+    pub open: Vec<OpenRow>,
 }
 
 /// Bounds of a column in the linear model.
@@ -317,7 +317,7 @@ impl<'a> Lowering<'a> {
 
     /// Leaves `sum <= 0` where `idle` is 0 to a search.
     fn open(&mut self, idle: Affine, sum: &Affine, missing: ProgramError) {
-        self.lowered.open.push(Open {
+        self.lowered.open.push(OpenRow {
             idle,
             row: NewRow {
                 entries: sum.merged(),

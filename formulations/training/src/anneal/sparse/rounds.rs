@@ -2,7 +2,7 @@
 
 use super::super::graph::CheckmateLandscape;
 use super::state::SparseState;
-use super::stretch::{Changes, Stretch};
+use super::stretch::{Changes, TensorStretch};
 use rayon::prelude::*;
 use remat_instances::schedule::StageRuns;
 use remat_lp::random::Xoshiro256;
@@ -62,7 +62,7 @@ pub fn improve(
             let number = rounds * lanes as u64 + lane as u64;
             let mut random = Xoshiro256::new(settings.seed, number);
             let windows = WINDOWS[number as usize % WINDOWS.len()];
-            let stretch = Stretch::new(graph, &state, byte_price, windows, &mut random)?;
+            let stretch = TensorStretch::new(graph, &state, byte_price, windows, &mut random)?;
             let run = ChainSettings {
                 moves: MOVES_PER_TENSOR * stretch.len() as u64,
                 hot: HOT[(number as usize / WINDOWS.len()) % HOT.len()],

@@ -1,7 +1,7 @@
 //! Evaluation of one stage from runs, in time of what it computes and reads.
 
 use super::super::graph::{CheckmateLandscape, NO_PARENT};
-use super::state::{Run, holds};
+use super::state::{StageRange, holds};
 use remat_search::anneal::Flip;
 use std::collections::BinaryHeap;
 
@@ -12,7 +12,7 @@ const COMPUTATIONS_LIMIT: usize = 512;
 /// A stage, and the sets that it starts and ends with.
 pub(super) struct Asked<'a> {
     pub graph: &'a CheckmateLandscape,
-    pub kept: &'a [Vec<Run>],
+    pub kept: &'a [Vec<StageRange>],
     /// Tensors held at the start of the next stage, but not at that of this one.
     pub begins: &'a [u32],
     pub stage: usize,

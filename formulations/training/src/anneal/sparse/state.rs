@@ -9,7 +9,7 @@ use remat_instances::schedule::StageRuns;
 use remat_search::anneal::{Delta, Flip};
 
 /// First and last stage of a run.
-pub(super) type Run = [u32; 2];
+pub(super) type StageRange = [u32; 2];
 
 /// Retained sets with everything that follows from them, as
 /// [`CheckmateState`](super::super::CheckmateState) has it, for graphs whose sets are too large to
@@ -21,7 +21,7 @@ pub(super) type Run = [u32; 2];
 pub(crate) struct SparseState<'g> {
     graph: &'g CheckmateLandscape,
     /// For each tensor the runs of stages at whose start it is held.
-    kept: Vec<Vec<Run>>,
+    kept: Vec<Vec<StageRange>>,
     /// For each stage the tensors held at its start, but not at that of the one before.
     begins: Vec<Vec<u32>>,
     /// For each tensor the stages that compute or read it, ascending.
@@ -96,7 +96,7 @@ impl<'g> SparseState<'g> {
     }
 
     /// The runs of a tensor.
-    pub fn runs(&self, tensor: usize) -> &[Run] {
+    pub fn runs(&self, tensor: usize) -> &[StageRange] {
         &self.kept[tensor]
     }
 
@@ -118,7 +118,7 @@ impl<'g> SparseState<'g> {
     }
 
     /// Holds a tensor in other runs.
-    pub fn set_runs(&mut self, tensor: u32, runs: &[Run]) {
+    pub fn set_runs(&mut self, tensor: u32, runs: &[StageRange]) {
         let wanted = |t: u32| holds(runs, t);
         // Stages from which on one of the two, or both, are another.
         let old = self.kept[tensor as usize].iter().chain(runs);
@@ -309,7 +309,7 @@ impl RetainedSets for SparseState<'_> {
 
 /// Returns whether one of some runs has a stage.
 #[inline]
-pub(super) fn holds(runs: &[Run], stage: u32) -> bool {
+pub(super) fn holds(runs: &[StageRange], stage: u32) -> bool {
     runs.iter()
         .rev()
         .find(|run| run[0] <= stage)
@@ -317,7 +317,7 @@ pub(super) fn holds(runs: &[Run], stage: u32) -> bool {
 }
 
 /// Adds stages to runs; those that touch become one.
-fn fill(runs: &mut Vec<Run>, mut first: u32, mut last: u32) {
+fn fill(runs: &mut Vec<StageRange>, mut first: u32, mut last: u32) {
     let from = runs.partition_point(|run| run[1] + 1 < first);
     let to = from + runs[from..].partition_point(|run| run[0] <= last + 1);
     if from < to {
@@ -327,7 +327,7 @@ fn fill(runs: &mut Vec<Run>, mut first: u32, mut last: u32) {
 }
 
 /// Takes stages from runs, the first of them not 0.
-fn clear(runs: &mut Vec<Run>, first: u32, last: u32) {
+fn clear(runs: &mut Vec<StageRange>, first: u32, last: u32) {
     let from = runs.partition_point(|run| run[1] < first);
     let to = from + runs[from..].partition_point(|run| run[0] <= last);
     if from == to {

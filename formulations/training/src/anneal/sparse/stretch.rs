@@ -2,15 +2,15 @@
 
 use super::super::graph::CheckmateLandscape;
 use super::super::moves::CheckmateProposer;
-use super::state::{Run, SparseState};
+use super::state::{SparseState, StageRange};
 use remat_lp::random::Xoshiro256;
 use remat_search::anneal::{Delta, Flip, Landscape, Walk};
 
 /// Tensors with the runs in which they are held.
-pub(super) type Changes = Vec<(u32, Vec<Run>)>;
+pub(super) type Changes = Vec<(u32, Vec<StageRange>)>;
 
 /// Some tensors of a graph, and the sets around them.
-pub(super) struct Stretch<'a> {
+pub(super) struct TensorStretch<'a> {
     graph: &'a CheckmateLandscape,
     base: &'a SparseState<'a>,
     /// The tensors, at least one.
@@ -19,7 +19,7 @@ pub(super) struct Stretch<'a> {
     byte_price: f64,
 }
 
-impl<'a> Stretch<'a> {
+impl<'a> TensorStretch<'a> {
     /// Windows of so many nodes each, with what is read together with their tensors, where a byte
     /// is worth so much; `None` where no tensor there matters.
     pub fn new(
@@ -50,7 +50,7 @@ impl<'a> Stretch<'a> {
         tensors.retain(matters);
         let costs = tensors.iter().map(|i| graph.cost_again[*i as usize]);
         let mean_cost = costs.sum::<f64>() / tensors.len() as f64;
-        (!tensors.is_empty()).then_some(Stretch {
+        (!tensors.is_empty()).then_some(TensorStretch {
             graph,
             base,
             tensors,
@@ -65,7 +65,7 @@ impl<'a> Stretch<'a> {
     }
 }
 
-impl Landscape for Stretch<'_> {
+impl Landscape for TensorStretch<'_> {
     type Sets = Changes;
     type Walk<'g>
         = StretchWalk<'g>
@@ -106,7 +106,7 @@ impl Landscape for Stretch<'_> {
 
 /// State of a run over a stretch.
 pub(super) struct StretchWalk<'g> {
-    stretch: &'g Stretch<'g>,
+    stretch: &'g TensorStretch<'g>,
     state: SparseState<'g>,
     proposer: CheckmateProposer<'g>,
     /// Tensors that are not held as at first, or have been held otherwise since, ascending.

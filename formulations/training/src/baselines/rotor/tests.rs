@@ -165,7 +165,7 @@ fn save_all(chain: &Chain) -> Vec<Operation> {
 }
 
 fn check_against_brute_force(chain: &Chain, budget: u64) -> Result<(), TestCaseError> {
-    let exact = Settings { slots: 10_000 };
+    let exact = RotorSettings { slots: 10_000 };
     let best = brute_force(chain, budget);
     match solve(chain, budget, exact).unwrap() {
         Outcome::Infeasible { .. } => prop_assert_eq!(best, None),
@@ -188,8 +188,8 @@ fn check_schedule(
     budget: u64,
     slots: usize,
 ) -> bool {
-    let exact = solve_chain(training, budget, Settings { slots: 10_000 }).unwrap();
-    let Some(found) = solve_chain(training, budget, Settings { slots }).unwrap() else {
+    let exact = solve_chain(training, budget, RotorSettings { slots: 10_000 }).unwrap();
+    let Some(found) = solve_chain(training, budget, RotorSettings { slots }).unwrap() else {
         return false;
     };
     let exact = exact.expect("coarser slots are never more generous");
@@ -339,7 +339,7 @@ fn unit_chains_reach_the_binomial_optimum() {
     // save, a pass needs two (input and output), one of which is the checkpoint's own.
     let stages = vec![unit; 9];
     let chain = Chain::from_parameters(1, &stages);
-    let outcome = solve(&chain, 4, Settings::default()).unwrap();
+    let outcome = solve(&chain, 4, RotorSettings::default()).unwrap();
     let Outcome::Optimal(found) = outcome else {
         panic!("four bytes are enough");
     };
@@ -363,7 +363,7 @@ fn budgets_too_small_are_infeasible_and_the_least_one_is_found() {
         .map(|i| stage(1 + i % 3, 5 + i % 4, 9 + i % 5))
         .collect();
     let chain = Chain::from_parameters(4, &stages);
-    let exact = Settings { slots: 10_000 };
+    let exact = RotorSettings { slots: 10_000 };
     let (least, _) = least_budget(&chain, exact).unwrap();
     assert!(matches!(
         solve(&chain, least - 1, exact).unwrap(),
@@ -374,7 +374,7 @@ fn budgets_too_small_are_infeasible_and_the_least_one_is_found() {
         Outcome::Optimal(_)
     ));
     for slots in [3, 7, 20, 33] {
-        let (rounded, settings) = least_budget(&chain, Settings { slots }).unwrap();
+        let (rounded, settings) = least_budget(&chain, RotorSettings { slots }).unwrap();
         assert!(rounded >= least);
         assert!(matches!(
             solve(&chain, rounded, settings).unwrap(),
@@ -391,11 +391,11 @@ fn budgets_too_small_are_infeasible_and_the_least_one_is_found() {
 fn too_large_tables_are_refused() {
     let chain = Chain::from_parameters(0, &vec![StageParameters::default(); 3000]);
     assert!(matches!(
-        solve(&chain, 1 << 30, Settings::default()),
+        solve(&chain, 1 << 30, RotorSettings::default()),
         Err(Error::TooLarge { stages: 3000, .. })
     ));
     assert_eq!(
-        solve(&Chain::default(), 1, Settings::default()),
+        solve(&Chain::default(), 1, RotorSettings::default()),
         Err(Error::Empty)
     );
 }

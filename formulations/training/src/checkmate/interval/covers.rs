@@ -10,7 +10,7 @@
 //! at every schedule.
 
 use super::{CheckmateGraph, IntervalPoint, Row};
-use remat_solver::price::cover::{Cover, Item, VIOLATION, separate};
+use remat_solver::price::cover::{Cover, CoverItem, VIOLATION, separate};
 
 /// Covers are looked for at events with at least this share of the capacity in use.
 const FULL: f64 = 0.95;
@@ -114,7 +114,7 @@ impl IntervalPoint {
 }
 
 /// Items that may be there at a moment or not, and the room for them.
-fn knapsack(graph: &CheckmateGraph, moment: CoverMoment, there: &[f64]) -> (Vec<Item>, u64) {
+fn knapsack(graph: &CheckmateGraph, moment: CoverMoment, there: &[f64]) -> (Vec<CoverItem>, u64) {
     let CoverMoment { stage, node, made } = moment;
     let of_stage = &graph.needs[stage as usize];
     let bytes = |i: u32| graph.bytes[i as usize];
@@ -137,16 +137,16 @@ fn knapsack(graph: &CheckmateGraph, moment: CoverMoment, there: &[f64]) -> (Vec<
         let alive = graph.last_stage[*i as usize] >= stage && bytes(*i) > 0;
         alive && !is_fixed(*i) && !of_node.contains(i) && (made.is_none() || *i != node)
     };
-    let item = |i: u32| Item {
+    let item = |i: u32| CoverItem {
         name: i,
         bytes: bytes(i),
         value: there[i as usize],
     };
-    let mut items: Vec<Item> = (0..stage).filter(is_item).map(item).collect();
+    let mut items: Vec<CoverItem> = (0..stage).filter(is_item).map(item).collect();
     if let Some(value) = made {
         let needed = of_node.iter().copied().chain([node]);
         let counted: u64 = needed.filter(|i| is_fixed(*i)).map(bytes).sum();
-        items.push(Item {
+        items.push(CoverItem {
             name: node,
             bytes: graph.need_bytes(node as usize) - counted,
             value,

@@ -11,7 +11,7 @@ const NONE: u32 = u32::MAX;
 
 /// Distances of a node over some stages, up to those of the next run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Run {
+pub(super) struct RunDistances {
     /// First stage.
     pub begin: u32,
     /// `UNREACHED` where no path with less than 1 reaches the node.
@@ -27,11 +27,11 @@ pub(super) struct PathDistances {
     /// Nodes in the order of the walk: descending, the needed node first.
     pub nodes: Vec<u32>,
     /// `d_i` of the k-th node, in runs that follow one another; there may be more lists than nodes.
-    runs: Vec<Vec<Run>>,
+    runs: Vec<Vec<RunDistances>>,
     slot: Vec<u32>,
     /// Distances that are being handed on, and what comes of them.
     from: Vec<(Range<u32>, f64)>,
-    lowered: Vec<Run>,
+    lowered: Vec<RunDistances>,
     heap: BinaryHeap<u32>,
 }
 
@@ -59,7 +59,7 @@ impl PathDistances {
         self.run_at(k, stage).distance
     }
 
-    fn run_at(&self, k: usize, stage: usize) -> Run {
+    fn run_at(&self, k: usize, stage: usize) -> RunDistances {
         let runs = &self.runs[k];
         runs[runs.partition_point(|run| run.begin as usize <= stage) - 1]
     }
@@ -95,7 +95,7 @@ impl PathDistances {
         let held = point.retained_of(needed).over(self.stages.clone());
         let runs = &mut self.runs[0];
         runs.clear();
-        runs.extend(held.map(|(stages, distance)| Run {
+        runs.extend(held.map(|(stages, distance)| RunDistances {
             begin: stages.start,
             distance,
             parent: NONE,
@@ -117,7 +117,7 @@ impl PathDistances {
             self.runs.push(Vec::new());
         }
         self.runs[k].clear();
-        self.runs[k].push(Run {
+        self.runs[k].push(RunDistances {
             begin: self.stages.start,
             distance: UNREACHED,
             parent: NONE,
@@ -151,7 +151,10 @@ impl PathDistances {
 }
 
 /// Runs with the stages that each has, up to an end.
-fn ranges(runs: &[Run], end: u32) -> impl Iterator<Item = (Range<u32>, Run)> + '_ {
+fn ranges(
+    runs: &[RunDistances],
+    end: u32,
+) -> impl Iterator<Item = (Range<u32>, RunDistances)> + '_ {
     let ends = runs[1..].iter().map(|run| run.begin).chain([end]);
     let with_end = runs.iter().copied().zip(ends);
     with_end.map(|(run, end)| (run.begin..end, run))
@@ -160,15 +163,16 @@ fn ranges(runs: &[Run], end: u32) -> impl Iterator<Item = (Range<u32>, Run)> + '
 /// Runs up to an end, with `new` distances, whose stages ascend, where these are lower; they come
 /// from a parent.
 fn lower(
-    old: &[Run],
+    old: &[RunDistances],
     end: u32,
     new: impl Iterator<Item = (Range<u32>, f64)>,
     parent: u32,
-    out: &mut Vec<Run>,
+    out: &mut Vec<RunDistances>,
 ) {
     out.clear();
-    let mut push = |run: Run| {
-        let is_same = |last: &Run| (last.distance, last.parent) == (run.distance, run.parent);
+    let mut push = |run: RunDistances| {
+        let is_same =
+            |last: &RunDistances| (last.distance, last.parent) == (run.distance, run.parent);
         if !out.last().is_some_and(is_same) {
             out.push(run);
         }
@@ -176,12 +180,12 @@ fn lower(
     let mut old = ranges(old, end).peekable();
     let mut at = old.peek().map_or(end, |(stages, _)| stages.start);
     // Goes on to a stage, with what is made of each old run on the way.
-    let mut advance = |to: u32, make: &dyn Fn(Run) -> Run| {
+    let mut advance = |to: u32, make: &dyn Fn(RunDistances) -> RunDistances| {
         while at < to {
             let Some((stages, run)) = old.peek() else {
                 break;
             };
-            push(Run {
+            push(RunDistances {
                 begin: at,
                 ..make(*run)
             });
@@ -194,7 +198,7 @@ fn lower(
     for (stages, distance) in new {
         advance(stages.start, &|run| run);
         advance(stages.end, &|run| match distance < run.distance {
-            true => Run {
+            true => RunDistances {
                 distance,
                 parent,
                 ..run

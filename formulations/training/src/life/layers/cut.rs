@@ -21,7 +21,7 @@ pub fn cut(
     };
     let nodes = (0..small.nodes()).map(|i| cutting.node(instance, i));
     let mut nodes = nodes.collect::<Option<Vec<Node>>>()?;
-    if semantics == Semantics::Monet {
+    if semantics.fixed_memory_follows_frontier() {
         cutting.shrink_fixed(instance, &mut nodes)?;
     }
     let data = InstanceData {
@@ -118,17 +118,14 @@ impl Cutting<'_> {
         for implementation in &mut node.implementations {
             implementation.needs = refer_all(&implementation.needs)?;
         }
-        match (self.semantics, &mut node.in_place) {
-            (Semantics::Checkmate, _) => {
-                node.passing = Vec::new();
-                node.in_place = None;
+        if self.semantics.chooses_implementations() {
+            node.passing = refer_all(&node.passing)?;
+            if let Some(option) = &mut node.in_place {
+                option.on = refer(option.on)?;
             }
-            (Semantics::Monet, option) => {
-                node.passing = refer_all(&node.passing)?;
-                if let Some(option) = option {
-                    option.on = refer(option.on)?;
-                }
-            }
+        } else {
+            node.passing = Vec::new();
+            node.in_place = None;
         }
         node.kind = match node.kind {
             NodeKind::ByProduct { parent } => NodeKind::ByProduct {
@@ -170,7 +167,7 @@ mod tests {
                     let [a, b] = [&cut, &expected].map(|g| g.node(i).clone());
                     assert_eq!(a.needs(), b.needs(), "{model}: {i}");
                     assert_eq!((a.cost(), a.output_bytes), (b.cost(), b.output_bytes));
-                    if semantics == Semantics::Monet {
+                    if semantics.fixed_memory_follows_frontier() {
                         assert_eq!(a.passing, b.passing, "{model}: {i}");
                         assert_eq!(growth(&cut, i), growth(&expected, i), "{model}: {i}");
                     }

@@ -1,8 +1,8 @@
 //! Stacks of equal layers, found by costs, sizes and inputs.
 
-use super::repeats::{LEAST_LAYERS, Run, runs};
+use super::repeats::{LEAST_LAYERS, Repeat, runs};
 use super::signature::{kinds, references};
-use super::{ENDS, Kind, Layout, Place, Stack};
+use super::{BlockKind, ENDS, Layout, NodePlace, Stack};
 use remat_instances::Semantics;
 use remat_instances::instance::{Instance, NodeId};
 use std::cmp::Reverse;
@@ -18,8 +18,8 @@ pub fn find(instance: &Instance, semantics: Semantics) -> Option<Layout> {
     let kinds = kinds(instance, semantics);
     let split = instance.backward_start().map_or(n, NodeId::index);
     let forward = runs(&kinds, 0..split);
-    let mut stacks: Vec<Found> = match split == n {
-        true => forward.iter().map(Found::alone).collect(),
+    let mut stacks: Vec<FoundStack> = match split == n {
+        true => forward.iter().map(FoundStack::alone).collect(),
         false => paired(instance, &forward, &runs(&kinds, split..n)),
     };
     // One that does not hold is fixed nodes, which may save the others.
@@ -38,16 +38,16 @@ pub fn find(instance: &Instance, semantics: Semantics) -> Option<Layout> {
 
 /// A stack and its first nodes in both passes.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct FoundStack {
     stack: Stack,
     forward: u32,
     backward: u32,
 }
 
-impl Found {
+impl FoundStack {
     /// A run in a graph without a backward pass.
-    fn alone(run: &Run) -> Found {
-        Found {
+    fn alone(run: &Repeat) -> FoundStack {
+        FoundStack {
             stack: Stack {
                 layers: run.layers as u32,
                 forward: run.period as u32,
@@ -61,7 +61,7 @@ impl Found {
 
 /// Runs of the forward pass with the runs of the backward pass that read them, as far as their
 /// layers belong together; the backward pass has them in reverse order.
-fn paired(instance: &Instance, forward: &[Run], backward: &[Run]) -> Vec<Found> {
+fn paired(instance: &Instance, forward: &[Repeat], backward: &[Repeat]) -> Vec<FoundStack> {
     // The turn of the backward layer and the forward layer that it reads come to one sum: reads by
     // forward run, backward run and sum.
     let mut reads: BTreeMap<(usize, usize, usize), usize> = BTreeMap::new();
@@ -80,7 +80,7 @@ fn paired(instance: &Instance, forward: &[Run], backward: &[Run]) -> Vec<Found> 
             }
         }
     }
-    let pair = |(f, run): (usize, &Run)| {
+    let pair = |(f, run): (usize, &Repeat)| {
         let own = reads.range((f, 0, 0)..(f + 1, 0, 0));
         let own = own.map(|(&(_, b, sum), hits)| (*hits, Reverse(b), sum));
         let (_, Reverse(b), sum) = own.max()?;
@@ -90,7 +90,7 @@ fn paired(instance: &Instance, forward: &[Run], backward: &[Run]) -> Vec<Found> 
         if last < first || last - first + 1 < LEAST_LAYERS {
             return None;
         }
-        Some(Found {
+        Some(FoundStack {
             stack: Stack {
                 layers: (last - first + 1) as u32,
                 forward: run.period as u32,
@@ -104,17 +104,25 @@ fn paired(instance: &Instance, forward: &[Run], backward: &[Run]) -> Vec<Found> 
 }
 
 /// The layout of stacks, in the order of the forward pass, in a graph of `n` nodes.
-fn layout(found: &[Found], n: usize) -> Layout {
-    let mut parts: Vec<(u32, u32, Kind)> = Vec::new();
+fn layout(found: &[FoundStack], n: usize) -> Layout {
+    let mut parts: Vec<(u32, u32, BlockKind)> = Vec::new();
     for (k, one) in (0..).zip(found) {
         let Stack {
             layers,
             forward,
             backward,
         } = one.stack;
-        parts.push((one.forward, layers * forward, Kind::Forward { stack: k }));
+        parts.push((
+            one.forward,
+            layers * forward,
+            BlockKind::Forward { stack: k },
+        ));
         if backward > 0 {
-            parts.push((one.backward, layers * backward, Kind::Backward { stack: k }));
+            parts.push((
+                one.backward,
+                layers * backward,
+                BlockKind::Backward { stack: k },
+            ));
         }
     }
     parts.sort_by_key(|part| part.0);
@@ -122,13 +130,13 @@ fn layout(found: &[Found], n: usize) -> Layout {
     let mut at = 0;
     for (begin, nodes, kind) in parts {
         if begin > at {
-            blocks.push(Kind::Fixed { nodes: begin - at });
+            blocks.push(BlockKind::Fixed { nodes: begin - at });
         }
         blocks.push(kind);
         at = begin + nodes;
     }
     if n as u32 > at {
-        blocks.push(Kind::Fixed {
+        blocks.push(BlockKind::Fixed {
             nodes: n as u32 - at,
         });
     }
@@ -174,7 +182,7 @@ fn picked(layout: &Layout, own: Option<(u32, u32)>, reads: &[u32]) -> Option<u32
     // Middle layers whose tensor is read, by block and position.
     let mut counts: HashMap<(u32, u32), (u32, u32)> = HashMap::new();
     for &j in reads {
-        if let Place::Layer {
+        if let NodePlace::Layer {
             block,
             layer,
             position,

@@ -76,7 +76,7 @@ impl fmt::Display for Stack {
 
 /// The place of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum NodePlace {
     /// Outside of all stacks.
     Fixed {
         /// The block of nodes.
@@ -97,7 +97,7 @@ pub enum Place {
 
 /// Kind of a block of consecutive nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum BlockKind {
     Fixed { nodes: u32 },
     Forward { stack: u32 },
     Backward { stack: u32 },
@@ -107,13 +107,13 @@ enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     stacks: Vec<Stack>,
-    blocks: Vec<Kind>,
+    blocks: Vec<BlockKind>,
     /// First node of each block, and the number of nodes.
     begins: Vec<u32>,
 }
 
 impl Layout {
-    fn new(stacks: Vec<Stack>, blocks: Vec<Kind>) -> Self {
+    fn new(stacks: Vec<Stack>, blocks: Vec<BlockKind>) -> Self {
         let mut layout = Layout {
             stacks,
             blocks,
@@ -149,12 +149,12 @@ impl Layout {
     /// Layers of a block, and nodes of each; a fixed block is one layer.
     fn shape(&self, block: u32) -> (u32, u32) {
         match self.blocks[block as usize] {
-            Kind::Fixed { nodes } => (1, nodes),
-            Kind::Forward { stack } => {
+            BlockKind::Fixed { nodes } => (1, nodes),
+            BlockKind::Forward { stack } => {
                 let stack = self.stacks[stack as usize];
                 (stack.layers, stack.forward)
             }
-            Kind::Backward { stack } => {
+            BlockKind::Backward { stack } => {
                 let stack = self.stacks[stack as usize];
                 (stack.layers, stack.backward)
             }
@@ -162,32 +162,32 @@ impl Layout {
     }
 
     /// The stack of a place, and its layer; `None` for fixed nodes.
-    pub fn layer(&self, place: Place) -> Option<(u32, u32)> {
-        let Place::Layer { block, layer, .. } = place else {
+    pub fn layer(&self, place: NodePlace) -> Option<(u32, u32)> {
+        let NodePlace::Layer { block, layer, .. } = place else {
             return None;
         };
         match self.blocks[block as usize] {
-            Kind::Fixed { .. } => None,
-            Kind::Forward { stack } | Kind::Backward { stack } => Some((stack, layer)),
+            BlockKind::Fixed { .. } => None,
+            BlockKind::Forward { stack } | BlockKind::Backward { stack } => Some((stack, layer)),
         }
     }
 
     /// The place of a node.
-    pub fn place(&self, node: u32) -> Place {
+    pub fn place(&self, node: u32) -> NodePlace {
         let block = self.begins.partition_point(|b| *b <= node) as u32 - 1;
         let at = node - self.begins[block as usize];
         let (layers, nodes) = self.shape(block);
         match self.blocks[block as usize] {
-            Kind::Fixed { .. } => Place::Fixed {
+            BlockKind::Fixed { .. } => NodePlace::Fixed {
                 block,
                 position: at,
             },
-            Kind::Forward { .. } => Place::Layer {
+            BlockKind::Forward { .. } => NodePlace::Layer {
                 block,
                 layer: at / nodes,
                 position: at % nodes,
             },
-            Kind::Backward { .. } => Place::Layer {
+            BlockKind::Backward { .. } => NodePlace::Layer {
                 block,
                 layer: layers - 1 - at / nodes,
                 position: at % nodes,
@@ -196,10 +196,10 @@ impl Layout {
     }
 
     /// The node at a place.
-    pub fn node(&self, place: Place) -> Option<u32> {
+    pub fn node(&self, place: NodePlace) -> Option<u32> {
         let (block, layer, position) = match place {
-            Place::Fixed { block, position } => (block, 0, position),
-            Place::Layer {
+            NodePlace::Fixed { block, position } => (block, 0, position),
+            NodePlace::Layer {
                 block,
                 layer,
                 position,
@@ -210,19 +210,19 @@ impl Layout {
             return None;
         }
         let turn = match self.blocks[block as usize] {
-            Kind::Backward { .. } => layers - 1 - layer,
+            BlockKind::Backward { .. } => layers - 1 - layer,
             _ => layer,
         };
         Some(self.begins[block as usize] + turn * nodes + position)
     }
 
     /// The node at the same position as a place in another layer of its block.
-    pub fn node_in(&self, place: Place, layer: u32) -> Option<u32> {
+    pub fn node_in(&self, place: NodePlace, layer: u32) -> Option<u32> {
         self.node(match place {
-            Place::Fixed { .. } => place,
-            Place::Layer {
+            NodePlace::Fixed { .. } => place,
+            NodePlace::Layer {
                 block, position, ..
-            } => Place::Layer {
+            } => NodePlace::Layer {
                 block,
                 layer,
                 position,

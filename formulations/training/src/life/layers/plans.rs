@@ -172,7 +172,7 @@ fn saved<C>(from: &Pattern<C>, to: &Pattern<C>) -> i128 {
 
 /// A layer of a stack that goes on to its next pattern.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct PatternStep {
     stack: usize,
     pattern: usize,
     layer: u32,
@@ -189,7 +189,7 @@ impl<P: Layered, S, F: Fn(&[P::Column]) -> Option<S>> Builder<'_, P, F> {
     fn best(&self, small: &[P::Column], patience: Patience<'_>) -> Option<S> {
         let ends = self.carrier.ends(small);
         let steps = self.steps();
-        let fitting = |taken: &[Step]| {
+        let fitting = |taken: &[PatternStep]| {
             if patience.is_over() {
                 return None;
             }
@@ -219,14 +219,14 @@ impl<P: Layered, S, F: Fn(&[P::Column]) -> Option<S>> Builder<'_, P, F> {
     }
 
     /// All steps, those first with which a byte saves most; of equal ones those of later layers.
-    fn steps(&self) -> Vec<Step> {
+    fn steps(&self) -> Vec<PatternStep> {
         let mut steps = Vec::new();
         for (stack, hull) in self.patterns.0.iter().enumerate() {
             for (pattern, pair) in hull.windows(2).enumerate() {
                 let worth =
                     saved(&pair[0], &pair[1]) as f64 / (pair[1].bytes - pair[0].bytes) as f64;
                 for layer in self.carrier.map.many_middle_layers(stack as u32).rev() {
-                    let step = Step {
+                    let step = PatternStep {
                         stack,
                         pattern,
                         layer,
@@ -240,7 +240,7 @@ impl<P: Layered, S, F: Fn(&[P::Column]) -> Option<S>> Builder<'_, P, F> {
     }
 
     /// The columns of the ends and, in between, of patterns after some steps.
-    fn columns(&self, ends: &[P::Column], taken: &[Step]) -> Vec<P::Column> {
+    fn columns(&self, ends: &[P::Column], taken: &[PatternStep]) -> Vec<P::Column> {
         let mut pattern_of: BTreeMap<(usize, u32), usize> = BTreeMap::new();
         for step in taken {
             pattern_of.insert((step.stack, step.layer), step.pattern + 1);

@@ -21,27 +21,28 @@ const BASE: u64 = 0x1d3f_84a5_c6e2_97b1 % MODULUS;
 
 /// Elements that repeat themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct Repeat {
     pub begin: usize,
     pub period: usize,
     pub layers: usize,
 }
 
 /// The runs of a range of a sequence, ascending: the longest, then those before and behind it.
-pub(super) fn runs(kinds: &[u32], range: Range<usize>) -> Vec<Run> {
+pub(super) fn runs(kinds: &[u32], range: Range<usize>) -> Vec<Repeat> {
     let own = &kinds[range.clone()];
     let mut out = Vec::new();
     let mut open = vec![(0..own.len(), stretches(own))];
     while let Some((left, stretches)) = open.pop() {
-        let clipped: Vec<Stretch> = stretches.iter().filter_map(|s| s.within(&left)).collect();
+        let clipped: Vec<PeriodicRange> =
+            stretches.iter().filter_map(|s| s.within(&left)).collect();
         // Of equal ones that of the least period, then the first.
-        let rank = |s: &&Stretch| (s.len(), Reverse(s.period), Reverse(s.begin));
+        let rank = |s: &&PeriodicRange| (s.len(), Reverse(s.period), Reverse(s.begin));
         let Some(best) = clipped.iter().max_by_key(rank) else {
             continue;
         };
         let layers = best.len() / best.period;
         let end = best.begin + layers * best.period;
-        out.push(Run {
+        out.push(Repeat {
             begin: range.start + best.begin,
             period: best.period,
             layers,
@@ -55,22 +56,22 @@ pub(super) fn runs(kinds: &[u32], range: Range<usize>) -> Vec<Run> {
 
 /// Elements `begin..end`, each equal to the one a period further on, where that is one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stretch {
+struct PeriodicRange {
     begin: usize,
     end: usize,
     period: usize,
 }
 
-impl Stretch {
+impl PeriodicRange {
     fn len(&self) -> usize {
         self.end - self.begin
     }
 
     /// The part in a range, if it still repeats itself often enough.
-    fn within(&self, range: &Range<usize>) -> Option<Stretch> {
+    fn within(&self, range: &Range<usize>) -> Option<PeriodicRange> {
         let (begin, end) = (self.begin.max(range.start), self.end.min(range.end));
         let is_long = end >= begin + LEAST_LAYERS * self.period;
-        is_long.then_some(Stretch {
+        is_long.then_some(PeriodicRange {
             begin,
             end,
             ..*self
@@ -80,9 +81,9 @@ impl Stretch {
 
 /// The stretches of a sequence that repeat themselves often enough and can be extended to neither
 /// side. Of one whose least period is of a smaller scale a multiple may be there as well.
-fn stretches(kinds: &[u32]) -> Vec<Stretch> {
+fn stretches(kinds: &[u32]) -> Vec<PeriodicRange> {
     let hashes = Hashes::new(kinds);
-    let mut found: Vec<Stretch> = Vec::new();
+    let mut found: Vec<PeriodicRange> = Vec::new();
     let mut least = 1;
     while LEAST_LAYERS * least <= kinds.len() {
         let window = 2 * least;
@@ -109,11 +110,11 @@ fn stretches(kinds: &[u32]) -> Vec<Stretch> {
 }
 
 /// The stretch of a period around a place.
-fn extended(kinds: &[u32], at: usize, period: usize) -> Stretch {
+fn extended(kinds: &[u32], at: usize, period: usize) -> PeriodicRange {
     let is_equal = |i: &usize| kinds[*i] == kinds[i + period];
     let behind = (at..kinds.len() - period).take_while(is_equal).count();
     let before = (0..at).rev().take_while(is_equal).count();
-    Stretch {
+    PeriodicRange {
         begin: at - before,
         end: at + behind + period,
         period,
@@ -156,8 +157,8 @@ mod tests {
     use proptest::prelude::*;
 
     /// The runs by their definition: all periods, all places.
-    fn plain(kinds: &[u32], range: Range<usize>, out: &mut Vec<Run>) {
-        let mut best: Option<(usize, Run)> = None;
+    fn plain(kinds: &[u32], range: Range<usize>, out: &mut Vec<Repeat>) {
+        let mut best: Option<(usize, Repeat)> = None;
         for period in 1..=range.len() / LEAST_LAYERS {
             let mut begin = range.start;
             for i in range.start..range.end - period + 1 {
@@ -168,7 +169,7 @@ mod tests {
                 let layers = covered / period;
                 let is_best = best.is_none_or(|(most, _)| covered > most);
                 if layers >= LEAST_LAYERS && is_best {
-                    let run = Run {
+                    let run = Repeat {
                         begin,
                         period,
                         layers,

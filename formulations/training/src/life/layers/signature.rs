@@ -38,9 +38,9 @@ impl Signature {
             let costs = [false, true].map(|again| node.run_cost(again));
             (costs, [false, true].map(workspace), node.needs().len())
         };
-        let (runs, monet) = match semantics {
-            Semantics::Checkmate => (vec![first()], None),
-            Semantics::Monet => (all_runs(node), Some(monet(instance, i))),
+        let (runs, monet) = match semantics.chooses_implementations() {
+            true => (all_runs(node), Some(monet(instance, i))),
+            false => (vec![first()], None),
         };
         Signature {
             output_bytes: node.output_bytes,
@@ -93,18 +93,12 @@ pub(super) fn kinds(instance: &Instance, semantics: Semantics) -> Vec<u32> {
 pub(super) fn references(instance: &Instance, i: NodeId, semantics: Semantics) -> Vec<Vec<u32>> {
     let node = instance.node(i);
     let list = |ids: &[NodeId]| ids.iter().map(|j| j.0).collect::<Vec<u32>>();
-    match semantics {
-        Semantics::Checkmate => vec![list(node.needs())],
-        Semantics::Monet => {
-            let mut lists: Vec<Vec<u32>> = node
-                .implementations
-                .iter()
-                .map(|p| list(&p.needs))
-                .collect();
-            lists.push(list(&node.passing));
-            lists.push(node.in_place.iter().map(|option| option.on.0).collect());
-            lists.push(node.parent().iter().map(|p| p.0).collect());
-            lists
-        }
+    let offered = node.offered(semantics).iter();
+    let mut lists: Vec<Vec<u32>> = offered.map(|p| list(&p.needs)).collect();
+    if semantics.chooses_implementations() {
+        lists.push(list(&node.passing));
+        lists.push(node.in_place.iter().map(|option| option.on.0).collect());
+        lists.push(node.parent().iter().map(|p| p.0).collect());
     }
+    lists
 }

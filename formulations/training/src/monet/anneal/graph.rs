@@ -5,7 +5,7 @@ use remat_instances::schedule::MonetSchedule;
 
 /// One way to run a node at one of its events: cheaper ones come first, smaller ones last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Way {
+pub struct EventWay {
     /// Cost in the instance's unit.
     pub cost: i64,
     /// Workspace in bytes; negative where memory is released.
@@ -27,7 +27,7 @@ pub struct InPlaceWay {
     /// ones.
     pub dominates: [bool; 2],
     /// Cheapest way, in the first stage and in later ones.
-    pub cheapest: [Way; 2],
+    pub cheapest: [EventWay; 2],
 }
 
 /// The implementations of a backward node that read the same forward tensors.
@@ -112,20 +112,20 @@ pub struct MonetLandscape {
     pub capacity: i64,
     /// Mean cost of a node's cheapest way, the unit of temperatures.
     pub mean_cost: f64,
-    needs: Lists,
-    passing: Lists,
-    ways: Vec<Way>,
+    needs: NodeLists,
+    passing: NodeLists,
+    ways: Vec<EventWay>,
     forward: [Vec<Ways>; 2],
 }
 
 /// Lists of node indices, one after the other.
 #[derive(Default)]
-struct Lists {
+struct NodeLists {
     start: Vec<u32>,
     entries: Vec<u32>,
 }
 
-impl Lists {
+impl NodeLists {
     fn push(&mut self, list: impl IntoIterator<Item = u32>) {
         if self.start.is_empty() {
             self.start.push(0);
@@ -165,8 +165,8 @@ impl MonetLandscape {
             partners: Vec::new(),
             capacity: budget_bytes.min(i64::MAX as u64 / 4) as i64,
             mean_cost: 1.0,
-            needs: Lists::default(),
-            passing: Lists::default(),
+            needs: NodeLists::default(),
+            passing: NodeLists::default(),
             ways: Vec::new(),
             forward: [Vec::new(), Vec::new()],
         };
@@ -221,13 +221,13 @@ impl MonetLandscape {
 
     /// The ways of a range, ascending in cost and descending in workspace.
     #[inline]
-    pub fn ways_of(&self, ways: Ways) -> &[Way] {
+    pub fn ways_of(&self, ways: Ways) -> &[EventWay] {
         &self.ways[ways.from as usize..ways.to as usize]
     }
 
     /// The ways of a forward node, in stage 0 or in a later one.
     #[inline]
-    pub fn forward_ways(&self, again: bool, j: usize) -> &[Way] {
+    pub fn forward_ways(&self, again: bool, j: usize) -> &[EventWay] {
         self.ways_of(self.forward[again as usize][j])
     }
 
@@ -289,7 +289,7 @@ impl MonetLandscape {
         let size = |id: &NodeId| instance.node(*id).output_bytes as i64;
         let passing: i64 = node.passing.iter().map(size).sum();
         let fixed = instance.stage_fixed_bytes(t) as i64;
-        let mut found: Vec<(Vec<u64>, Vec<Way>)> = Vec::new();
+        let mut found: Vec<(Vec<u64>, Vec<EventWay>)> = Vec::new();
         for (k, implementation) in node.implementations.iter().enumerate() {
             let mut reads = vec![0; self.words];
             for u in implementation.needs.iter().filter(|u| u.index() <= loss) {
@@ -331,7 +331,7 @@ impl MonetLandscape {
     }
 
     /// Appends the ways that no other one dominates, cheapest first.
-    fn add_ways(&mut self, mut ways: Vec<Way>) -> Ways {
+    fn add_ways(&mut self, mut ways: Vec<EventWay>) -> Ways {
         ways.sort_by_key(|w| (w.cost, w.workspace, w.implementation));
         let from = self.ways.len() as u32;
         for way in ways {
@@ -378,9 +378,9 @@ impl MonetLandscape {
     }
 }
 
-fn way(index: usize, p: &Implementation, again: bool, forward: bool) -> Way {
+fn way(index: usize, p: &Implementation, again: bool, forward: bool) -> EventWay {
     let again = again && forward;
-    Way {
+    EventWay {
         cost: p.run_cost(again) as i64,
         workspace: p.run_workspace_bytes(again),
         implementation: index as u16,

@@ -12,7 +12,7 @@ mod stage;
 mod state;
 mod walk;
 
-pub use graph::{InPlaceWay, MonetLandscape, MonetStage, Variant, Way, Ways};
+pub use graph::{EventWay, InPlaceWay, MonetLandscape, MonetStage, Variant, Ways};
 pub use moves::MonetProposer;
 pub use stage::{
     MonetStageScratch, MonetStageValue, StageRecord, evaluate, evaluate_and_note, record,

@@ -1,7 +1,7 @@
 //! Evaluation of one stage: what must be computed for given retained sets, in which ways, its cost
 //! and its peak memory.
 
-use super::graph::{MonetLandscape, Variant, Way, has, ones};
+use super::graph::{EventWay, MonetLandscape, Variant, has, ones};
 
 /// Cost and peak memory of one stage, and how far its memory may shift without a change of its
 /// choices.
@@ -270,7 +270,7 @@ impl Tally {
 
     /// Takes a way at an event.
     #[inline]
-    fn take(&mut self, bytes: i64, way: Way) {
+    fn take(&mut self, bytes: i64, way: EventWay) {
         self.value.cost += way.cost;
         self.glance((bytes + way.workspace).max(0));
     }
@@ -278,7 +278,7 @@ impl Tally {
     /// The cheapest way that fits, or the smallest; notes how far the memory may shift until
     /// another one is chosen.
     #[inline]
-    fn choose(&mut self, bytes: i64, ways: &[Way]) -> Way {
+    fn choose(&mut self, bytes: i64, ways: &[EventWay]) -> EventWay {
         let room = self.capacity - bytes;
         let mut k = 0;
         while k + 1 < ways.len() && ways[k].workspace > room {
@@ -396,12 +396,12 @@ fn choose_in_place(
     done: &[u64],
     again: bool,
     tally: &mut Tally,
-) -> (Way, bool) {
+) -> (EventWay, bool) {
     let Some(option) = &graph.in_place[j] else {
         return (tally.choose(bytes, graph.forward_ways(again, j)), false);
     };
     let cheapest = option.cheapest[again as usize];
-    let inside = Way {
+    let inside = EventWay {
         cost: cheapest.cost + option.cost_delta,
         workspace: option.workspace,
         ..cheapest
@@ -419,7 +419,7 @@ fn choose_in_place(
     }
     let outside = tally.choose(bytes, graph.forward_ways(again, j));
     let room = tally.capacity - bytes;
-    let fits = |way: &Way| way.workspace <= room;
+    let fits = |way: &EventWay| way.workspace <= room;
     let cheaper = inside.cost + change < outside.cost;
     let in_place = match (fits(&inside), fits(&outside)) {
         (true, true) => cheaper,
@@ -438,11 +438,11 @@ fn choose_in_place(
 }
 
 /// A by-product whose parent overwrites its input; whether its own option is taken.
-fn in_place_by_product(graph: &MonetLandscape, j: usize, again: bool) -> (Way, bool) {
+fn in_place_by_product(graph: &MonetLandscape, j: usize, again: bool) -> (EventWay, bool) {
     let cheapest = graph.forward_ways(again, j)[0];
     match graph.by_product_in_place[j] {
         Some((workspace, delta)) => {
-            let inside = Way {
+            let inside = EventWay {
                 cost: cheapest.cost + delta,
                 workspace,
                 ..cheapest

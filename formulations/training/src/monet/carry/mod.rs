@@ -59,7 +59,7 @@ impl Layered for MonetGraph {
     }
 
     fn carried_row(&self, small: &Self, row: &Row, beside: &Beside<'_>) -> Option<Row> {
-        let places = Places {
+        let places = CarriedPlaces {
             small,
             large: self,
             beside,
@@ -69,7 +69,7 @@ impl Layered for MonetGraph {
     }
 
     fn carried_column(&self, small: &Self, c: &Interval, beside: &Beside<'_>) -> Option<Interval> {
-        let places = Places {
+        let places = CarriedPlaces {
             small,
             large: self,
             beside,
@@ -110,13 +110,13 @@ impl Layered for MonetGraph {
 }
 
 /// Places in a large network of what is in a small one.
-struct Places<'a> {
+struct CarriedPlaces<'a> {
     small: &'a MonetGraph,
     large: &'a MonetGraph,
     beside: &'a Beside<'a>,
 }
 
-impl Places<'_> {
+impl CarriedPlaces<'_> {
     fn stage(&self, stage: u32) -> Option<u32> {
         let node = self.beside.node(self.small.node_of(stage))?;
         self.large.stage_of(node)

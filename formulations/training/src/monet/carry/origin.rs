@@ -1,6 +1,6 @@
 //! Origins of rows: what they were made from.
 
-use super::Places;
+use super::CarriedPlaces;
 use crate::life::Which;
 use crate::monet::interval::{MonetGraph, PathCut, Row};
 
@@ -138,7 +138,7 @@ impl Origin {
     }
 
     /// The origin in a large network; `None` where something of it has no place there.
-    pub fn carried(&self, places: &Places<'_>) -> Option<Origin> {
+    pub fn carried(&self, places: &CarriedPlaces<'_>) -> Option<Origin> {
         let node = |i: &u32| {
             let node = places.beside.node(*i)?;
             ((node as usize) < places.large.columns).then_some(node)
@@ -231,7 +231,7 @@ impl Origin {
     }
 }
 
-impl Places<'_> {
+impl CarriedPlaces<'_> {
     fn path(&self, cut: &PathCut) -> Option<PathCut> {
         let reader = self.stage(cut.reader)?;
         let mut stored = self.beside.nodes(&cut.stored)?;

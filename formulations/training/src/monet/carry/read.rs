@@ -2,23 +2,23 @@
 
 use super::origin::Origin;
 use crate::life::{Atom, Term, Which};
-use crate::monet::interval::{Kind, MonetGraph, PathCut, Row};
+use crate::monet::interval::{MonetGraph, PathCut, Row, RowKind};
 
 /// Origins that a row may have; of those, the one it has makes the same row again.
 pub(super) fn candidates(graph: &MonetGraph, row: &Row) -> Vec<Origin> {
     match row.kind {
-        Kind::First | Kind::Choose | Kind::Need => of_one(row).into_iter().collect(),
-        Kind::Input | Kind::Parent => of_two(row).into_iter().collect(),
-        Kind::Overwritten => overwriting(row),
-        Kind::Memory => memory(graph, row),
-        Kind::Backward => {
+        RowKind::First | RowKind::Choose | RowKind::Need => of_one(row).into_iter().collect(),
+        RowKind::Input | RowKind::Parent => of_two(row).into_iter().collect(),
+        RowKind::Overwritten => overwriting(row),
+        RowKind::Memory => memory(graph, row),
+        RowKind::Backward => {
             let stages = held_stage(row).or_else(|| Some(stored_stages(row)?[0] - 1));
             let origin = stages.map(|stage| Origin::Backward { stage });
             origin.into_iter().collect()
         }
-        Kind::Path => path(graph, row).into_iter().collect(),
-        Kind::PathMemory => path_memory(graph, row),
-        Kind::Rounded | Kind::Cover | Kind::Branch => Vec::new(),
+        RowKind::Path => path(graph, row).into_iter().collect(),
+        RowKind::PathMemory => path_memory(graph, row),
+        RowKind::Rounded | RowKind::Cover | RowKind::Branch => Vec::new(),
     }
 }
 
@@ -26,10 +26,10 @@ fn of_one(row: &Row) -> Option<Origin> {
     row.terms
         .iter()
         .find_map(|term| match (row.kind, term.atom) {
-            (Kind::First, Atom::Start { node, .. }) => Some(Origin::First { node }),
-            (Kind::Choose, Atom::Choice { stage, .. }) => Some(Origin::Choose { stage }),
+            (RowKind::First, Atom::Start { node, .. }) => Some(Origin::First { node }),
+            (RowKind::Choose, Atom::Choice { stage, .. }) => Some(Origin::Choose { stage }),
             (
-                Kind::Need,
+                RowKind::Need,
                 Atom::At {
                     node,
                     moment: stage,
@@ -51,7 +51,7 @@ fn of_two(row: &Row) -> Option<Origin> {
     };
     let ((other, _, _), (node, stage, which)) = (start(1)?, start(-1)?);
     Some(match row.kind {
-        Kind::Input => Origin::Input {
+        RowKind::Input => Origin::Input {
             stage,
             node,
             input: other,

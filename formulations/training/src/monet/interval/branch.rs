@@ -1,7 +1,7 @@
 //! Branchings: integer quantities of a schedule, linear in its columns, and which of them a
 //! fractional point leaves open.
 
-use super::rows::{Kind, Row};
+use super::rows::{Row, RowKind};
 use super::{Derivation, MonetGraph, Point};
 use crate::life::{CLASS_WEIGHT, Group, Term, Which};
 use remat_solver::price::{INTEGRALITY_TOLERANCE, Open, fraction, most_promising};
@@ -79,7 +79,7 @@ impl Row {
             }
         };
         let right = coefficient * i64::from(branch.count);
-        Row::new(Kind::Branch, right, terms, Derivation::Branch(*branch))
+        Row::new(RowKind::Branch, right, terms, Derivation::Branch(*branch))
     }
 }
 

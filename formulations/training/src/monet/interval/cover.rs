@@ -4,10 +4,10 @@
 //! ([`remat_solver::price::cover`]). What every choice of a stage reads is there in every schedule
 //! from its own turn on, and no item.
 
-use super::rows::Kind;
+use super::rows::RowKind;
 use super::{Derivation, MonetGraph, PathCut, Point, Row};
 use crate::life::{Term, Which};
-use remat_solver::price::cover::{self, Cover, Item, VIOLATION};
+use remat_solver::price::cover::{self, Cover, CoverItem, VIOLATION};
 use std::collections::BTreeSet;
 
 /// Covers for each stage in a round.
@@ -35,7 +35,7 @@ struct MomentKnapsack<'a> {
     graph: &'a MonetGraph,
     /// By stage, what every choice reads.
     read: Vec<BTreeSet<u32>>,
-    items: Vec<Item>,
+    items: Vec<CoverItem>,
 }
 
 impl<'a> MomentKnapsack<'a> {
@@ -80,7 +80,7 @@ impl<'a> MomentKnapsack<'a> {
         room -= fixed.map(|i| bytes(*i)).sum::<i64>();
         items.clear();
         let free = (0..n).filter(|i| bytes(*i) > 0 && !is_fixed(*i) && !by_run(*i));
-        items.extend(free.map(|i| Item {
+        items.extend(free.map(|i| CoverItem {
             name: i,
             bytes: bytes(i) as u64,
             value: there(i as usize),
@@ -97,7 +97,7 @@ impl<'a> MomentKnapsack<'a> {
             }
         };
         if own > 0 {
-            items.push(Item {
+            items.push(CoverItem {
                 name: turn,
                 bytes: own as u64,
                 value: run,
@@ -228,7 +228,7 @@ impl Row {
         let right = -i64::from(cover.most);
         let run = run.map_or(0, |run| run.1 as u32);
         let derivation = Derivation::Cover { moment, run, cover };
-        Row::new(Kind::Cover, right, terms, derivation)
+        Row::new(RowKind::Cover, right, terms, derivation)
     }
 
     /// The cover of a path memory cut, by how much it is violated: what stays,
@@ -255,18 +255,20 @@ impl Row {
             let own = *k == j || passing.binary_search(k).is_ok();
             !own && graph.bytes[*k as usize] > 0 && graph.last_stored(*k) >= upto(*k)
         };
-        let staying = (0..graph.columns as u32).filter(may_stay).map(|k| Item {
-            name: k,
-            bytes: graph.bytes[k as usize] as u64,
-            value: stays(k),
-        });
+        let staying = (0..graph.columns as u32)
+            .filter(may_stay)
+            .map(|k| CoverItem {
+                name: k,
+                bytes: graph.bytes[k as usize] as u64,
+                value: stays(k),
+            });
         let needed = u64::try_from(graph.need_bytes(j)).ok().filter(|b| *b > 0)?;
-        let own = Item {
+        let own = CoverItem {
             name: j,
             bytes: needed,
             value: due,
         };
-        let items: Vec<Item> = staying.chain([own]).collect();
+        let items: Vec<CoverItem> = staying.chain([own]).collect();
         let rooms = (since..=b).map(|t| graph.room[t as usize]);
         let room = rooms.max().and_then(|room| u64::try_from(room).ok())?;
         let (share, mut cover) = cover::separate(&items, room, VIOLATION)?;
@@ -290,7 +292,7 @@ impl Row {
             due: weight_due,
             cover,
         };
-        let mut row = Row::new(Kind::Cover, right, terms, derivation);
+        let mut row = Row::new(RowKind::Cover, right, terms, derivation);
         row.require_ways(graph, b, &cut.ways, due);
         Some((share, row))
     }

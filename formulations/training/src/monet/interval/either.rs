@@ -23,7 +23,7 @@
 //! `r + (s - 1) (more - need_j)`: `more` is at most `need_j` where `s` may be 2. Any part of the
 //! bytes of a tensor of `G` may count.
 
-use super::rows::Kind;
+use super::rows::RowKind;
 use super::{Derivation, MonetGraph, PathCut, Point, Row};
 use crate::life::{Term, Which};
 
@@ -297,7 +297,7 @@ impl<'a> Either<'a> {
             staying,
             beside,
         };
-        let mut row = Row::new(Kind::PathMemory, right, terms, derivation);
+        let mut row = Row::new(RowKind::PathMemory, right, terms, derivation);
         row.require_ways(graph, cut.reader, &cut.ways, -self.needed);
         row
     }

@@ -42,7 +42,7 @@ pub use graph::{Choice, MonetGraph, StartWay};
 pub use point::Point;
 pub use program::{RootError, root_bound};
 pub use proof::tree_proof;
-pub use rows::{Kind, PathCut, Row};
+pub use rows::{PathCut, Row, RowKind};
 
 use crate::life::Stretch;
 use remat_instances::schedule::MonetSchedule;

@@ -1,6 +1,6 @@
 //! MONeT's program as branch, price and cut sees it, and its root.
 
-use super::{Branch, Interval, Kind, MonetGraph, Point, Quantity, Row, separate_cuts};
+use super::{Branch, Interval, MonetGraph, Point, Quantity, Row, RowKind, separate_cuts};
 use crate::life::{self, Atom, Exclusions, Extent, Group, Term};
 use crate::monet::original::MonetError;
 use remat_instances::instance::Instance;
@@ -141,11 +141,11 @@ impl Rows for MonetGraph {
             },
             elastic: matches!(
                 row.kind,
-                Kind::Branch | Kind::Cover | Kind::Need | Kind::Path
+                RowKind::Branch | RowKind::Cover | RowKind::Need | RowKind::Path
             ),
             permanent: matches!(
                 row.kind,
-                Kind::First | Kind::Choose | Kind::Need | Kind::Branch
+                RowKind::First | RowKind::Choose | RowKind::Need | RowKind::Branch
             ),
         }
     }

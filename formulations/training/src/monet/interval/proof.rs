@@ -1,6 +1,6 @@
 //! Words of proofs for MONeT's rows and quantities.
 
-use super::{Derivation, Kind, MonetGraph, PathCut, Quantity, Row};
+use super::{Derivation, MonetGraph, PathCut, Quantity, Row, RowKind};
 use crate::life::proof::{self, Proven, write_branch, write_list, write_pairs};
 use crate::life::{Which, multipliers};
 use remat_instances::Instance;
@@ -26,7 +26,7 @@ impl Proven for MonetGraph {
     }
 
     fn is_left_out(&self, row: &Row) -> bool {
-        matches!(row.kind, Kind::First | Kind::Choose)
+        matches!(row.kind, RowKind::First | RowKind::Choose)
     }
 
     fn write_row(&self, row: &Row, text: &mut String) {

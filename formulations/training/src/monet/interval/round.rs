@@ -5,7 +5,7 @@
 //! where several terms count a column, their rounded sum is at most what the sum would be rounded
 //! to.
 
-use super::{Derivation, Kind, MonetGraph, Point, Row};
+use super::{Derivation, MonetGraph, Point, Row, RowKind};
 use crate::life::{Atom, Term, Which};
 
 /// Divisors that are tried: the sizes that most tensors have.
@@ -74,7 +74,7 @@ impl Row {
         let of = self.derivation.clone();
         let derivation = Derivation::Rounded { of, unit };
         Some(Row::new(
-            Kind::Rounded,
+            RowKind::Rounded,
             self.right - rest,
             terms,
             derivation,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// Purpose of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum RowKind {
     /// The forward pass runs: one start in stage 0. An equation.
     First,
     /// A backward node runs in one way. An equation.
@@ -42,7 +42,7 @@ pub enum Kind {
 #[derive(Clone, Debug)]
 pub struct Row {
     /// Purpose of the row.
-    pub kind: Kind,
+    pub kind: RowKind,
     /// The right side: a count, or bytes for memory rows.
     pub right: i64,
     /// The summands.
@@ -52,7 +52,7 @@ pub struct Row {
 }
 
 impl Row {
-    fn key(&self) -> (Kind, i64, &[Term]) {
+    fn key(&self) -> (RowKind, i64, &[Term]) {
         (self.kind, self.right, &self.terms)
     }
 }
@@ -100,7 +100,7 @@ pub struct PathCut {
 }
 
 impl Row {
-    pub(super) fn new(kind: Kind, right: i64, terms: Vec<Term>, derivation: Derivation) -> Row {
+    pub(super) fn new(kind: RowKind, right: i64, terms: Vec<Term>, derivation: Derivation) -> Row {
         Row {
             kind,
             right,
@@ -113,13 +113,13 @@ impl Row {
     pub fn is_memory(&self) -> bool {
         matches!(
             self.kind,
-            Kind::Memory | Kind::Backward | Kind::Rounded | Kind::PathMemory
+            RowKind::Memory | RowKind::Backward | RowKind::Rounded | RowKind::PathMemory
         )
     }
 
     /// Returns whether it is an equation.
     pub fn is_equation(&self) -> bool {
-        matches!(self.kind, Kind::First | Kind::Choose)
+        matches!(self.kind, RowKind::First | RowKind::Choose)
     }
 
     /// The coefficient of an interval.
@@ -150,14 +150,14 @@ impl Row {
     /// The forward pass runs: node `i`, no by-product, is computed in stage 0, (1).
     pub fn first(node: u32) -> Row {
         let terms = vec![Term::start(node, 0, 0, Which::All, 1)];
-        Row::new(Kind::First, 1, terms, Derivation::First)
+        Row::new(RowKind::First, 1, terms, Derivation::First)
     }
 
     /// One way for the backward node of a stage with several, (3).
     pub fn choose(graph: &MonetGraph, stage: u32) -> Row {
         let ways = 0..graph.choices[stage as usize].len() as u32;
         let terms = ways.map(|way| Term::choice(stage, way, 1)).collect();
-        Row::new(Kind::Choose, 1, terms, Derivation::Choose)
+        Row::new(RowKind::Choose, 1, terms, Derivation::Choose)
     }
 
     /// Requires that a tensor which the backward node of a stage reads is stored for the next stage
@@ -166,7 +166,7 @@ impl Row {
         let mut terms = Vec::new();
         graph.stored(&mut terms, node, stage + 1, 1);
         terms.push(Term::at(node, stage, 1));
-        let mut row = Row::new(Kind::Need, 0, terms, Derivation::Need { stage, node });
+        let mut row = Row::new(RowKind::Need, 0, terms, Derivation::Need { stage, node });
         row.require(graph, stage, |c| c.reads.contains(&node));
         row
     }
@@ -185,7 +185,7 @@ impl Row {
         graph.stored(&mut terms, input, stage, 1);
         terms.push(Term::start(node, stage, stage, Which::All, -1));
         let derivation = Derivation::Input { stage, node, input };
-        Row::new(Kind::Input, 0, terms, derivation)
+        Row::new(RowKind::Input, 0, terms, derivation)
     }
 
     /// A by-product is made in the stages in which its parent is computed, (8), and in place if and
@@ -198,7 +198,7 @@ impl Row {
         ];
         let node = by_product;
         let derivation = Derivation::Parent { stage, node, which };
-        Row::new(Kind::Parent, 0, terms, derivation)
+        Row::new(RowKind::Parent, 0, terms, derivation)
     }
 
     /// If `node` is computed in place, the tensor it overwrites is not stored for the next stage,
@@ -211,7 +211,7 @@ impl Row {
             terms.push(Term::at(over, stage, -1));
         }
         let derivation = Derivation::Overwritten { stage, node };
-        Row::new(Kind::Overwritten, -1, terms, derivation)
+        Row::new(RowKind::Overwritten, -1, terms, derivation)
     }
 
     /// Requires that the tensor which `node` overwrites in a stage from 1 on is there before and
@@ -270,7 +270,12 @@ impl Row {
             node,
             by_run,
         };
-        Row::new(Kind::Memory, graph.room[stage as usize], terms, derivation)
+        Row::new(
+            RowKind::Memory,
+            graph.room[stage as usize],
+            terms,
+            derivation,
+        )
     }
 
     /// Memory while the backward node of a stage runs, (18): what it reads is stored or held.
@@ -292,7 +297,12 @@ impl Row {
                 }
             }
         }
-        Row::new(Kind::Backward, right, terms, Derivation::Backward { stage })
+        Row::new(
+            RowKind::Backward,
+            right,
+            terms,
+            Derivation::Backward { stage },
+        )
     }
 
     /// The row of a path cut. For each choice `p` named there is a path from `j` to a tensor that
@@ -310,7 +320,7 @@ impl Row {
             graph.stored(&mut terms, i, cut.from, 1);
         }
         terms.push(Term::start(cut.source, cut.from, cut.reader, Which::All, 1));
-        let mut row = Row::new(Kind::Path, 0, terms, Derivation::Path(cut.clone()));
+        let mut row = Row::new(RowKind::Path, 0, terms, Derivation::Path(cut.clone()));
         row.require_ways(graph, cut.reader, &cut.ways, 1);
         row
     }
@@ -371,7 +381,7 @@ impl Row {
             staying: staying.to_vec(),
         };
         let room = rooms.max().unwrap_or(0);
-        let mut row = Row::new(Kind::PathMemory, room, terms, derivation);
+        let mut row = Row::new(RowKind::PathMemory, room, terms, derivation);
         row.require_ways(graph, b, &cut.ways, -need);
         row
     }

@@ -165,26 +165,9 @@ impl Builder<'_> {
                     vec![way]
                 }
                 Some(columns) => {
-                    let mut list = Vec::with_capacity(columns.len());
-                    for (way, c) in columns.iter().enumerate() {
-                        let cost = u64::try_from(self.cost(*c)).ok()?;
-                        let needs: Vec<usize> = role
-                            .needs
-                            .iter()
-                            .chain(&role.way_needs[way])
-                            .copied()
-                            .collect();
-                        let scratch = self.units.size(m.ways[i][way]);
-                        let mut way_of = Implementation::new(ids(&needs), cost, scratch);
-                        if let Some(first) = m.first_choice.get(&i) {
-                            let c = self.roles.covers[*first][way];
-                            way_of.cost = u64::try_from(self.cost(c)).ok()?;
-                            way_of.workspace_bytes = self.units.size(m.first_ways[&i][way]);
-                        }
-                        way_of.name = format!("{ALGORITHM_PREFIX}{way}").into();
-                        list.push(way_of);
-                    }
-                    list
+                    let ways = columns.iter().enumerate();
+                    let ways = ways.map(|(way, c)| self.implementation(i, way, *c, ids));
+                    ways.collect::<Option<_>>()?
                 }
             };
             let inside = role.inside.last().copied().flatten();
@@ -239,6 +222,29 @@ impl Builder<'_> {
             }
         }
         Some(nodes)
+    }
+
+    /// The implementation of a forward node that a column stands for; `ids` gives the nodes at
+    /// places.
+    fn implementation(
+        &self,
+        i: usize,
+        way: usize,
+        column: u32,
+        ids: impl Fn(&[usize]) -> Vec<NodeId>,
+    ) -> Option<Implementation> {
+        let (m, role) = (self.memory, &self.roles.forward[i]);
+        let cost = u64::try_from(self.cost(column)).ok()?;
+        let needs = [&role.needs[..], &role.way_needs[way]].concat();
+        let scratch = self.units.size(m.ways[i][way]);
+        let mut implementation = Implementation::new(ids(&needs), cost, scratch);
+        if let Some(first) = m.first_choice.get(&i) {
+            let first_column = self.roles.covers[*first][way];
+            implementation.cost = u64::try_from(self.cost(first_column)).ok()?;
+            implementation.workspace_bytes = self.units.size(m.first_ways[&i][way]);
+        }
+        implementation.name = format!("{ALGORITHM_PREFIX}{way}").into();
+        Some(implementation)
     }
 
     /// Places of the nodes that the loss reads.

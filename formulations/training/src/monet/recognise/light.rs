@@ -12,14 +12,14 @@ const ENTRY_LIMIT: usize = 24;
 
 /// Entries by column, ascending, at most `upper`.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Row {
+pub(super) struct UpperRow {
     pub entries: Vec<(u32, f64)>,
     pub upper: f64,
 }
 
-impl Row {
+impl UpperRow {
     /// Adds up entries of one column, drops zeros.
-    pub fn new(mut entries: Vec<(u32, f64)>, upper: f64) -> Row {
+    pub fn new(mut entries: Vec<(u32, f64)>, upper: f64) -> UpperRow {
         if !entries.is_sorted_by(|a, b| a.0 < b.0) {
             entries.sort_by_key(|e| e.0);
             entries.dedup_by(|later, first| {
@@ -32,7 +32,7 @@ impl Row {
         }
         let largest = entries.iter().fold(0.0, |m: f64, e| m.max(e.1.abs()));
         entries.retain(|e| e.1.abs() > 1e-12 * largest);
-        Row { entries, upper }
+        UpperRow { entries, upper }
     }
 
     /// Returns whether every 0-1 point satisfies the row.
@@ -48,10 +48,10 @@ impl Row {
     }
 
     /// The row divided by its smallest coefficient.
-    pub fn normal(&self) -> Row {
+    pub fn normal(&self) -> UpperRow {
         let sizes = self.entries.iter().map(|e| e.1.abs());
         let least = sizes.fold(f64::INFINITY, f64::min);
-        Row {
+        UpperRow {
             entries: self.entries.iter().map(|e| (e.0, e.1 / least)).collect(),
             upper: self.upper / least,
         }
@@ -69,7 +69,7 @@ pub(super) struct Light {
     /// Cost of the known columns and of the offset.
     pub constant: f64,
     /// All rows that say something, and sums that do not, by columns that stand for their class.
-    pub rows: Vec<Row>,
+    pub rows: Vec<UpperRow>,
 }
 
 /// Reads a model; `None` where a column is not binary, or short rows contradict.
@@ -100,7 +100,7 @@ pub(super) fn read(model: &Model) -> Option<Light> {
     }
     for row in rows {
         let named = row.entries.iter().map(|e| (out.same[e.0 as usize], e.1));
-        let row = Row::new(named.collect(), row.upper);
+        let row = UpperRow::new(named.collect(), row.upper);
         if row.entries.is_empty() && row.upper < -TOLERANCE {
             return None;
         }
@@ -142,7 +142,7 @@ fn bounds(model: &Model) -> Option<Vec<Option<bool>>> {
 }
 
 /// All rows with two entries or more, as upper sides.
-fn sides(model: &Model) -> Vec<Row> {
+fn sides(model: &Model) -> Vec<UpperRow> {
     let mut out = Vec::with_capacity(model.num_rows());
     for row in (0..model.num_rows() as u32).map(RowId) {
         let entries: Vec<(u32, f64)> = model.row(row).map(|(c, v)| (c.0, v)).collect();
@@ -152,13 +152,13 @@ fn sides(model: &Model) -> Vec<Row> {
         let side = model.row_bounds(row);
         if side.lower.is_finite() {
             let turned = entries.iter().map(|e| (e.0, -e.1)).collect();
-            out.push(Row {
+            out.push(UpperRow {
                 entries: turned,
                 upper: -side.lower,
             });
         }
         if side.upper.is_finite() {
-            out.push(Row {
+            out.push(UpperRow {
                 entries,
                 upper: side.upper,
             });
@@ -168,7 +168,7 @@ fn sides(model: &Model) -> Vec<Row> {
 }
 
 /// Coefficients are 1 and 2 times the smallest.
-fn is_of_whole_numbers(row: &Row) -> bool {
+fn is_of_whole_numbers(row: &UpperRow) -> bool {
     let sizes = || row.entries.iter().map(|e| e.1.abs());
     let least = sizes().fold(f64::INFINITY, f64::min);
     let whole = |v: f64| (v / least - 1.0).abs() < 1e-9 || (v / least - 2.0).abs() < 1e-9;
@@ -176,8 +176,8 @@ fn is_of_whole_numbers(row: &Row) -> bool {
 }
 
 /// Fixes the columns that short rows of whole numbers force, to the fixpoint.
-fn propagate(rows: &[Row], value: &mut [Option<bool>]) -> Option<()> {
-    let short: Vec<&Row> = rows.iter().filter(|r| is_of_whole_numbers(r)).collect();
+fn propagate(rows: &[UpperRow], value: &mut [Option<bool>]) -> Option<()> {
+    let short: Vec<&UpperRow> = rows.iter().filter(|r| is_of_whole_numbers(r)).collect();
     let mut of: Vec<Vec<u32>> = vec![Vec::new(); value.len()];
     for (r, row) in short.iter().enumerate() {
         for (c, _) in &row.entries {
@@ -215,7 +215,7 @@ fn propagate(rows: &[Row], value: &mut [Option<bool>]) -> Option<()> {
 }
 
 /// Rows without the known columns.
-fn without(rows: Vec<Row>, value: &[Option<bool>]) -> Option<Vec<Row>> {
+fn without(rows: Vec<UpperRow>, value: &[Option<bool>]) -> Option<Vec<UpperRow>> {
     let mut out = Vec::with_capacity(rows.len());
     for mut row in rows {
         let size = row.entries.iter().fold(1.0, |m: f64, e| m.max(e.1.abs()));
@@ -236,7 +236,7 @@ fn without(rows: Vec<Row>, value: &[Option<bool>]) -> Option<Vec<Row>> {
 }
 
 /// Columns that are at most each other.
-fn classes(rows: &[Row], n: usize) -> Vec<u32> {
+fn classes(rows: &[UpperRow], n: usize) -> Vec<u32> {
     let pairs = rows.iter().filter_map(at_most);
     let below: HashSet<(u32, u32)> = pairs.collect();
     let mut same: Vec<u32> = (0..n as u32).collect();
@@ -260,7 +260,7 @@ fn classes(rows: &[Row], n: usize) -> Vec<u32> {
 }
 
 /// `x` and `y` of `x <= y`.
-fn at_most(row: &Row) -> Option<(u32, u32)> {
+fn at_most(row: &UpperRow) -> Option<(u32, u32)> {
     let [(a, v), (b, w)] = row.entries[..] else {
         return None;
     };

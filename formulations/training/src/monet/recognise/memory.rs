@@ -1,12 +1,12 @@
 //! Sizes, the order of nodes, workspaces and rooms: what the memory rows say.
 
-use super::light::{Light, Row};
+use super::light::{Light, UpperRow};
 use super::roles::Roles;
 use std::collections::{BTreeMap, HashMap};
 
 /// Columns of a memory row beside stored tensors.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Beside {
+enum BesideStored {
     Nothing,
     /// A computation of a forward node: `R`, `F` or `IP` of it.
     Run(usize),
@@ -60,19 +60,19 @@ pub(super) struct FirstRow {
 
 /// A memory row by its stored tensors.
 struct Seen<'a> {
-    row: &'a Row,
+    row: &'a UpperRow,
     /// Memory of one unit of the row's coefficients.
     scale: f64,
     /// Forward nodes stored at the start of each stage that is there, ascending by stage.
     stored: BTreeMap<usize, Vec<usize>>,
-    beside: Beside,
+    beside: BesideStored,
     /// The stage of its `M` and `Z`.
     choice_stage: Option<usize>,
 }
 
 /// Reads memory; `None` where rows do not fit together.
 pub(super) fn read(p: &Light, roles: &Roles) -> Option<Memory> {
-    let names = Names::new(roles);
+    let names = MemoryColumns::new(roles);
     let bytes = sizes(p, roles)?;
     let rows = roles.memory.iter().map(|r| &p.rows[*r]);
     // Rows with other columns are somebody else's.
@@ -115,7 +115,7 @@ pub(super) fn read(p: &Light, roles: &Roles) -> Option<Memory> {
 }
 
 /// Columns by what they are beside stored tensors.
-struct Names {
+struct MemoryColumns {
     run: HashMap<u32, (usize, usize)>,
     choice: HashMap<u32, usize>,
     /// Stage and forward node of `Z`.
@@ -123,9 +123,9 @@ struct Names {
     cover: HashMap<u32, usize>,
 }
 
-impl Names {
-    fn new(roles: &Roles) -> Names {
-        let mut out = Names {
+impl MemoryColumns {
+    fn new(roles: &Roles) -> MemoryColumns {
+        let mut out = MemoryColumns {
             run: HashMap::new(),
             choice: HashMap::new(),
             product: HashMap::new(),
@@ -158,12 +158,12 @@ impl Names {
         out
     }
 
-    fn see<'a>(&self, row: &'a Row, roles: &Roles, bytes: &[f64]) -> Option<Seen<'a>> {
+    fn see<'a>(&self, row: &'a UpperRow, roles: &Roles, bytes: &[f64]) -> Option<Seen<'a>> {
         let mut out = Seen {
             row,
             scale: 1.0,
             stored: BTreeMap::new(),
-            beside: Beside::Nothing,
+            beside: BesideStored::Nothing,
             choice_stage: None,
         };
         let mut scale = None;
@@ -176,7 +176,7 @@ impl Names {
                 scale.get_or_insert(bytes[*i] / v.abs());
                 continue;
             } else if let Some((_, i)) = self.run.get(c) {
-                Beside::Run(*i)
+                BesideStored::Run(*i)
             } else if let Some(t) = self.choice.get(c) {
                 out.choice_stage = Some(*t);
                 continue;
@@ -184,18 +184,18 @@ impl Names {
                 out.choice_stage = Some(*t);
                 continue;
             } else if let Some(k) = self.cover.get(c) {
-                Beside::Cover(*k)
+                BesideStored::Cover(*k)
             } else {
                 return None;
             };
             match out.beside {
-                Beside::Nothing => out.beside = beside,
+                BesideStored::Nothing => out.beside = beside,
                 other if other == beside => {}
-                _ => out.beside = Beside::Several,
+                _ => out.beside = BesideStored::Several,
             }
         }
-        if out.stored.is_empty() && out.beside == Beside::Nothing {
-            out.beside = Beside::Choice;
+        if out.stored.is_empty() && out.beside == BesideStored::Nothing {
+            out.beside = BesideStored::Choice;
         }
         if scale.is_none() {
             scale = row.entries.iter().find_map(|(c, v)| {
@@ -211,7 +211,7 @@ impl Names {
 /// Sizes from a row with all stored tensors of one stage and nothing else. Tensors in no such row
 /// take no memory.
 fn sizes(p: &Light, roles: &Roles) -> Option<Vec<f64>> {
-    let mut best: Option<(usize, &Row)> = None;
+    let mut best: Option<(usize, &UpperRow)> = None;
     for r in &roles.memory {
         let row = &p.rows[*r];
         let stage = |c: u32| roles.stored_at.get(&c).map(|at| at.0);
@@ -240,7 +240,7 @@ fn order(roles: &Roles, bytes: &[f64], seen: &[Seen<'_>]) -> Option<Vec<usize>> 
             let earlier = seen.stored.values().next()?;
             earlier.iter().for_each(|i| count[*i] += 1);
         }
-        if let Beside::Run(i) = seen.beside
+        if let BesideStored::Run(i) = seen.beside
             && bytes[i] == 0.0
             && let Some(earlier) = seen.stored.values().next()
             && seen.stored.len() == 2
@@ -288,7 +288,7 @@ fn order(roles: &Roles, bytes: &[f64], seen: &[Seen<'_>]) -> Option<Vec<usize>> 
 
 struct MemoryReader<'a> {
     roles: &'a Roles,
-    names: &'a Names,
+    names: &'a MemoryColumns,
     seen: &'a [Seen<'a>],
     bytes: &'a [f64],
     /// Position of each forward node.
@@ -305,7 +305,7 @@ impl MemoryReader<'_> {
             ways[i] = vec![0.0; node.way_needs.len()];
         }
         for seen in self.seen {
-            let Beside::Run(i) = seen.beside else {
+            let BesideStored::Run(i) = seen.beside else {
                 continue;
             };
             let node = &self.roles.forward[i];
@@ -342,7 +342,7 @@ impl MemoryReader<'_> {
     fn first_runs(&self) -> BTreeMap<usize, f64> {
         let mut out = BTreeMap::new();
         for seen in self.seen {
-            let Beside::Run(i) = seen.beside else {
+            let BesideStored::Run(i) = seen.beside else {
                 continue;
             };
             if let Some(Some(r)) = self.roles.forward[i].computed.first()
@@ -361,7 +361,10 @@ impl MemoryReader<'_> {
         again: &[Vec<f64>],
     ) -> BTreeMap<usize, Vec<f64>> {
         let one = |(i, k): (&usize, &usize)| {
-            let seen = self.seen.iter().find(|s| s.beside == Beside::Cover(*k));
+            let seen = self
+                .seen
+                .iter()
+                .find(|s| s.beside == BesideStored::Cover(*k));
             // A row without tensors has no scale of its own.
             let scaled = seen.filter(|s| !s.stored.is_empty());
             let ways = match scaled {
@@ -384,8 +387,8 @@ impl MemoryReader<'_> {
                 continue;
             }
             let inside = match seen.beside {
-                Beside::Nothing => None,
-                Beside::Run(i) => {
+                BesideStored::Nothing => None,
+                BesideStored::Run(i) => {
                     let first = |e: &(u32, f64)| {
                         let step = self.roles.forward[i].inside.first() == Some(&Some(e.0));
                         step || self.roles.stored_at.contains_key(&e.0)
@@ -414,7 +417,10 @@ impl MemoryReader<'_> {
     fn covers(&self, p: &Light) -> Option<(BTreeMap<usize, usize>, BTreeMap<usize, usize>)> {
         let (mut first, mut backward) = (BTreeMap::new(), BTreeMap::new());
         for (k, cover) in self.roles.covers.iter().enumerate() {
-            let row = self.seen.iter().find(|s| s.beside == Beside::Cover(k));
+            let row = self
+                .seen
+                .iter()
+                .find(|s| s.beside == BesideStored::Cover(k));
             let stage = row.and_then(|s| {
                 let stored = s.stored.keys().next_back().copied();
                 s.choice_stage.or(stored)
@@ -473,7 +479,11 @@ impl MemoryReader<'_> {
         let sized = self.bytes.iter().filter(|b| **b > 0.0).count();
         let mut room: Vec<Option<f64>> = vec![None; stages];
         let mut pure: Vec<Option<f64>> = vec![None; stages];
-        for seen in self.seen.iter().filter(|s| s.beside == Beside::Nothing) {
+        for seen in self
+            .seen
+            .iter()
+            .filter(|s| s.beside == BesideStored::Nothing)
+        {
             let side = seen.row.upper * seen.scale;
             let stored: Vec<(usize, &Vec<usize>)> =
                 seen.stored.iter().map(|(t, l)| (*t, l)).collect();
@@ -521,16 +531,16 @@ impl MemoryReader<'_> {
         for seen in self.seen {
             let last = seen.stored.keys().next_back().copied();
             match seen.beside {
-                Beside::Nothing if seen.stored.len() == 1 => {
+                BesideStored::Nothing if seen.stored.len() == 1 => {
                     pure.entry(last?).or_default().push(seen);
                 }
-                Beside::Choice => {
+                BesideStored::Choice => {
                     let t = seen.choice_stage?;
                     let of = |m: &u32| self.coefficient(seen, *m);
                     let ways = self.roles.backward.get(t)?.ways.iter().map(of).collect();
                     out[t] = (seen.row.upper * seen.scale, ways);
                 }
-                Beside::Cover(k) => {
+                BesideStored::Cover(k) => {
                     let Some((t, _)) = choices.iter().find(|c| *c.1 == k) else {
                         continue;
                     };

@@ -35,7 +35,7 @@ use remat_lp::Model;
 use remat_search::SolveError;
 use remat_search::recognise::{Objective, Recognised, integers_below};
 use roles::Roles;
-use verify::Place;
+use verify::ColumnPlace;
 
 /// Tensors and stages up to which a model is looked at: rows are that many times each other.
 const COLUMN_LIMIT: usize = 1 << 24;
@@ -50,7 +50,7 @@ pub struct RecognisedMonet {
     pub budget_bytes: u64,
     parts: MonetParts,
     /// Of each published column.
-    places: Vec<Place>,
+    places: Vec<ColumnPlace>,
     /// Of each column of the model: a value, or a published column.
     columns: Vec<ModelColumn>,
     objective: Objective,
@@ -89,10 +89,10 @@ impl Recognised for RecognisedMonet {
 
     fn schedule(&self, point: &[f64]) -> Option<MonetSchedule> {
         (point.len() == self.columns.len()).then_some(())?;
-        let value = |place: &Place| match *place {
-            Place::Known(one) => f64::from(u8::from(one)),
-            Place::Column(c) => point[c as usize],
-            Place::Nowhere => 0.0,
+        let value = |place: &ColumnPlace| match *place {
+            ColumnPlace::Known(one) => f64::from(u8::from(one)),
+            ColumnPlace::Column(c) => point[c as usize],
+            ColumnPlace::Nowhere => 0.0,
         };
         let x: Vec<f64> = self.places.iter().map(value).collect();
         Some(self.parts.schedule(&x))
@@ -128,7 +128,7 @@ pub fn recognise(model: &Model) -> Option<RecognisedMonet> {
     let shift = verify::costs(&p, &parts, &places, cost_scale)?;
     let mut published = vec![None; model.num_cols()];
     for (at, place) in places.iter().enumerate() {
-        if let Place::Column(c) = place {
+        if let ColumnPlace::Column(c) = place {
             published[*c as usize].get_or_insert(at as u32);
         }
     }
@@ -152,20 +152,20 @@ pub fn recognise(model: &Model) -> Option<RecognisedMonet> {
 }
 
 /// Places of the published columns in the model.
-fn places(parts: &MonetParts, roles: &Roles, memory: &Memory) -> Vec<Place> {
+fn places(parts: &MonetParts, roles: &Roles, memory: &Memory) -> Vec<ColumnPlace> {
     let forward = |node: usize| &roles.forward[memory.order[node]];
-    let mut places = vec![Place::Nowhere; parts.columns()];
+    let mut places = vec![ColumnPlace::Nowhere; parts.columns()];
     let slots = parts.slots();
-    let found = |column: Option<u32>| column.map_or(Place::Nowhere, Place::Column);
+    let found = |column: Option<u32>| column.map_or(ColumnPlace::Nowhere, ColumnPlace::Column);
     let stored = |stage: usize, node: usize| match stage {
-        0 => Place::Known(false),
+        0 => ColumnPlace::Known(false),
         t => found(forward(node).stored.get(t - 1).copied()),
     };
     let backward = |stage: usize, way: usize| match &roles.backward[stage].ways[..] {
-        [] => Place::Known(way == 0),
+        [] => ColumnPlace::Known(way == 0),
         ways => ways
             .get(way)
-            .map_or(Place::Known(false), |m| Place::Column(*m)),
+            .map_or(ColumnPlace::Known(false), |m| ColumnPlace::Column(*m)),
     };
     for (at, place) in places.iter_mut().enumerate() {
         *place = match parts.decision(at) {
@@ -178,8 +178,8 @@ fn places(parts: &MonetParts, roles: &Roles, memory: &Memory) -> Vec<Place> {
             Decision::Stored { stage, node } => stored(stage, node),
             Decision::Backward { stage, way } => backward(stage, way),
             Decision::Product { stage, node, way } => match backward(stage, way) {
-                Place::Known(true) => stored(stage + 1, node),
-                Place::Known(false) => Place::Known(false),
+                ColumnPlace::Known(true) => stored(stage + 1, node),
+                ColumnPlace::Known(false) => ColumnPlace::Known(false),
                 _ => {
                     let products = &roles.backward[stage].products;
                     found(products.get(&(memory.order[node], way)).copied())
@@ -206,21 +206,23 @@ fn places(parts: &MonetParts, roles: &Roles, memory: &Memory) -> Vec<Place> {
                 match list {
                     Some(list) => list
                         .get(algorithm)
-                        .map_or(Place::Known(false), |f| Place::Column(*f)),
-                    None => Place::Known(stage == 0 && algorithm == 0),
+                        .map_or(ColumnPlace::Known(false), |f| ColumnPlace::Column(*f)),
+                    None => ColumnPlace::Known(stage == 0 && algorithm == 0),
                 }
             }
             Decision::InPlace { stage, node } => {
                 let role = forward(node);
                 match role.over {
-                    None => Place::Known(false),
+                    None => ColumnPlace::Known(false),
                     Some(_) => found(role.inside.get(stage).copied().flatten()),
                 }
             }
         };
     }
     // Forward nodes other than by-products run in stage 0.
-    parts.each_fixing(&mut |column, value| places[column as usize] = Place::Known(value > 0.5));
+    parts.each_fixing(&mut |column, value| {
+        places[column as usize] = ColumnPlace::Known(value > 0.5)
+    });
     if !roles.in_place {
         for node in 0..memory.order.len() {
             for stage in 0..roles.backward.len() {

@@ -1,6 +1,6 @@
 //! Rows by their form.
 
-use super::light::Row;
+use super::light::UpperRow;
 
 /// Form of a row whose coefficients are 1 and 2 times the smallest.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    pub fn of(row: &Row) -> Shape {
+    pub fn of(row: &UpperRow) -> Shape {
         let row = row.normal();
         let near = |a: f64, b: f64| (a - b).abs() <= 1e-9;
         let with = |v: f64| -> Vec<u32> {

@@ -1,7 +1,7 @@
 //! Check that every row of the published program of an instance is a row of the model, or follows
 //! from one: then no schedule's cost is above the model's optimum by more than the gap.
 
-use super::light::{Light, Row};
+use super::light::{Light, UpperRow};
 use crate::monet::original::MonetParts;
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -11,7 +11,7 @@ const TOLERANCE: f64 = 1e-7;
 
 /// A column of the published program in the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Place {
+pub(super) enum ColumnPlace {
     /// A value that it has in every point.
     Known(bool),
     /// The column that stands for it.
@@ -24,14 +24,14 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= TOLERANCE * a.abs().max(b.abs()).max(1.0)
 }
 
-fn key(row: &Row) -> u64 {
+fn key(row: &UpperRow) -> u64 {
     let mut hasher = DefaultHasher::new();
     row.entries.iter().for_each(|e| e.0.hash(&mut hasher));
     hasher.finish()
 }
 
 /// `Some` if all rows are there.
-pub(super) fn rows(p: &Light, parts: &MonetParts, places: &[Place]) -> Option<()> {
+pub(super) fn rows(p: &Light, parts: &MonetParts, places: &[ColumnPlace]) -> Option<()> {
     let mut known: HashMap<u64, Vec<u32>> = HashMap::new();
     for (r, row) in p.rows.iter().enumerate() {
         known.entry(key(row)).or_default().push(r as u32);
@@ -53,7 +53,7 @@ pub(super) fn rows(p: &Light, parts: &MonetParts, places: &[Place]) -> Option<()
 fn is_there(
     p: &Light,
     known: &HashMap<u64, Vec<u32>>,
-    places: &[Place],
+    places: &[ColumnPlace],
     entries: &[(u32, f64)],
     sign: f64,
     side: f64,
@@ -63,17 +63,17 @@ fn is_there(
     let mut nowhere = false;
     for (c, v) in entries {
         match places[*c as usize] {
-            Place::Known(true) => upper -= sign * v,
-            Place::Known(false) => {}
-            Place::Column(c) => named.push((c, sign * v)),
+            ColumnPlace::Known(true) => upper -= sign * v,
+            ColumnPlace::Known(false) => {}
+            ColumnPlace::Column(c) => named.push((c, sign * v)),
             // As if it were one more column: only a row that says nothing may have it.
-            Place::Nowhere => {
+            ColumnPlace::Nowhere => {
                 nowhere = true;
                 named.push((u32::MAX, sign * v));
             }
         }
     }
-    let row = Row::new(named, upper);
+    let row = UpperRow::new(named, upper);
     if row.is_idle() {
         return true;
     }
@@ -86,7 +86,7 @@ fn is_there(
 
 /// Returns whether a row of the model says what a published one does, or more. Coefficients of
 /// published rows are integers, so that right sides may be cut to the integer below.
-fn implies(model: &Row, published: &Row) -> bool {
+fn implies(model: &UpperRow, published: &UpperRow) -> bool {
     let (a, b) = (model.entries[0].1, published.entries[0].1);
     if model.entries.len() != published.entries.len() || a * b < 0.0 {
         return false;
@@ -104,15 +104,20 @@ fn implies(model: &Row, published: &Row) -> bool {
 
 /// Compares costs of all columns, the published ones `scale` times the model's; the constant by which the model's
 /// objective is above.
-pub(super) fn costs(p: &Light, parts: &MonetParts, places: &[Place], scale: f64) -> Option<f64> {
+pub(super) fn costs(
+    p: &Light,
+    parts: &MonetParts,
+    places: &[ColumnPlace],
+    scale: f64,
+) -> Option<f64> {
     let mut cost = vec![0.0; p.cost.len()];
     let mut constant = 0.0;
     let mut nowhere = false;
     parts.each_cost(&mut |c, v| match places[c as usize] {
-        Place::Known(true) => constant += v / scale,
-        Place::Known(false) => {}
-        Place::Column(c) => cost[c as usize] += v,
-        Place::Nowhere => nowhere |= v != 0.0,
+        ColumnPlace::Known(true) => constant += v / scale,
+        ColumnPlace::Known(false) => {}
+        ColumnPlace::Column(c) => cost[c as usize] += v,
+        ColumnPlace::Nowhere => nowhere |= v != 0.0,
     });
     let alike = p.cost.iter().zip(&cost).all(|(a, b)| near(a * scale, *b));
     (alike && !nowhere).then_some(p.constant - constant)

@@ -20,7 +20,7 @@ use super::search::Choices;
 const BLOCK: usize = 16;
 
 /// Least times of the rest of a chain without a link, by what is free.
-pub(super) struct Bounds {
+pub(super) struct ChainBounds {
     link: Link,
     /// Bytes of a slot.
     unit: u64,
@@ -30,7 +30,7 @@ pub(super) struct Bounds {
     times: Vec<(f64, f64)>,
 }
 
-impl Bounds {
+impl ChainBounds {
     /// The bounds of a chain, with memory up to `most_bytes` in so many slots.
     pub fn new(
         chain: &LinkedChain,
@@ -53,7 +53,7 @@ impl Bounds {
         let fronts = Fronts::new(&chain.stages[..count], most_bytes, 0.0, detail);
         let unit = most_bytes.div_ceil(slots.max(1)).max(1);
         let size = (most_bytes / unit) as usize + 1;
-        let mut bounds = Bounds {
+        let mut bounds = ChainBounds {
             link,
             unit,
             rests: vec![[vec![f64::INFINITY; size], vec![f64::INFINITY; size]]; chain.len()],

@@ -10,7 +10,7 @@
 //! reads them, as everywhere here; what is recomputed does not leave.
 
 use super::model::LinkedChain;
-use super::sequence::{Action, Walk};
+use super::sequence::{Action, ChainWalk};
 
 /// The sequence of a larger memory with copies, such that it fits if copies take no time; `None`
 /// where nothing is left that may leave.
@@ -35,7 +35,7 @@ pub(super) fn capped(
         list.collect::<Vec<Action>>()
     };
     let all = with_copies(&|_| true);
-    let walk = Walk::new(chain, &all).ok()?;
+    let walk = ChainWalk::new(chain, &all).ok()?;
     let stages: Vec<usize> = all
         .iter()
         .filter_map(|&action| match action {

@@ -36,7 +36,7 @@ pub(super) struct WayId {
 
 /// A way to run a part.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Way {
+struct FrontWay {
     time: f64,
     tail: f64,
     first: First,
@@ -44,19 +44,20 @@ struct Way {
 
 /// The front of `(T, K)` from a slot on: `T` ascends, `K` falls.
 #[derive(Clone, Debug, Default)]
-struct Run {
+struct FrontRun {
     from: usize,
     /// Least time and least tail.
     least: (f64, f64),
-    ways: Vec<Way>,
+    ways: Vec<FrontWay>,
 }
 
-impl Run {
-    fn new(from: usize, ways: Vec<Way>) -> Run {
-        let least = |way: Option<&Way>, value: fn(&Way) -> f64| way.map_or(f64::INFINITY, value);
+impl FrontRun {
+    fn new(from: usize, ways: Vec<FrontWay>) -> FrontRun {
+        let least =
+            |way: Option<&FrontWay>, value: fn(&FrontWay) -> f64| way.map_or(f64::INFINITY, value);
         let time = least(ways.first(), |way| way.time);
         let tail = least(ways.last(), |way| way.tail);
-        Run {
+        FrontRun {
             from,
             least: (time, tail),
             ways,
@@ -67,7 +68,7 @@ impl Run {
 /// The fronts of one part, by slots.
 #[derive(Clone, Debug, Default)]
 struct Front {
-    runs: Vec<Run>,
+    runs: Vec<FrontRun>,
 }
 
 impl Front {
@@ -80,7 +81,7 @@ impl Front {
 }
 
 /// Takes a way into a front unless another one is no worse; returns whether it did.
-fn insert(ways: &mut Vec<Way>, way: Way) -> bool {
+fn insert(ways: &mut Vec<FrontWay>, way: FrontWay) -> bool {
     let at = ways.partition_point(|w| w.time <= way.time);
     if at > 0 && ways[at - 1].tail <= way.tail {
         return false;
@@ -99,14 +100,14 @@ fn insert(ways: &mut Vec<Way>, way: Way) -> bool {
 }
 
 /// Returns whether a way of a front is no worse.
-fn is_dominated(ways: &[Way], time: f64, tail: f64) -> bool {
+fn is_dominated(ways: &[FrontWay], time: f64, tail: f64) -> bool {
     let at = ways.partition_point(|way| way.time <= time);
     at > 0 && ways[at - 1].tail <= tail
 }
 
 /// Thins a front to so many ways: the fastest and the one with the least tail stay, and of the
 /// others those without which most time would be lost.
-fn thin(ways: &mut Vec<Way>, count: usize) {
+fn thin(ways: &mut Vec<FrontWay>, count: usize) {
     while ways.len() > count.max(2) {
         let lost = |k: usize| {
             let later = ways[k + 1].time - ways[k].time;
@@ -218,7 +219,7 @@ impl<'a> Fronts<'a> {
         }
         sort_slots(&mut changes, self.slots());
         let (mut front, mut is_whole) = (Front::default(), true);
-        let mut ways: Vec<Way> = Vec::new();
+        let mut ways: Vec<FrontWay> = Vec::new();
         for slots in changes {
             let mut changed = false;
             for start in &mut starts {
@@ -238,7 +239,7 @@ impl<'a> Fronts<'a> {
             if changed {
                 is_whole &= ways.len() <= self.detail.ways.max(2);
                 thin(&mut ways, self.detail.ways);
-                front.runs.push(Run::new(slots, ways.clone()));
+                front.runs.push(FrontRun::new(slots, ways.clone()));
             }
         }
         (front, is_whole)
@@ -252,7 +253,7 @@ impl<'a> Fronts<'a> {
             forward as f64 * self.per_byte + stage.close_time,
             backward as f64 * self.per_byte + time,
         );
-        let way = Way {
+        let way = FrontWay {
             time,
             tail,
             first: First::Close,
@@ -260,7 +261,7 @@ impl<'a> Fronts<'a> {
         let from = self.in_slots(forward.max(backward));
         let mut front = Front::default();
         if from <= self.slots() {
-            front.runs.push(Run::new(from, vec![way]));
+            front.runs.push(FrontRun::new(from, vec![way]));
         }
         front
     }
@@ -432,7 +433,7 @@ impl<'f> Start<'f> {
         if slots < self.first {
             return false;
         }
-        let run = |runs: &[Run], mut run: usize, slots: usize| {
+        let run = |runs: &[FrontRun], mut run: usize, slots: usize| {
             while runs.get(run + 1).is_some_and(|next| next.from <= slots) {
                 run += 1;
             }
@@ -450,7 +451,7 @@ impl<'f> Start<'f> {
     }
 
     /// The runs of what follows.
-    fn parts(&self) -> (&'f Run, Option<&'f Run>) {
+    fn parts(&self) -> (&'f FrontRun, Option<&'f FrontRun>) {
         let (rest, passed) = self.place.unwrap_or((0, 0));
         let passed = self.passed.map(|front| &front.runs[passed]);
         (&self.rest.runs[rest], passed)
@@ -473,7 +474,7 @@ impl<'f> Start<'f> {
     }
 
     /// All ways of the runs that hold.
-    fn each(&self, mut tell: impl FnMut(Way)) {
+    fn each(&self, mut tell: impl FnMut(FrontWay)) {
         let (run, other) = self.place.unwrap_or((0, 0));
         let id = |run: usize, place: usize| WayId {
             run: run as u32,
@@ -487,14 +488,14 @@ impl<'f> Start<'f> {
             let Some(next) = self.next else {
                 let (time, tail) = self.joined(one_is, None);
                 let first = First::Save { rest };
-                tell(Way { time, tail, first });
+                tell(FrontWay { time, tail, first });
                 continue;
             };
             for (j, two) in all_passed.iter().enumerate() {
                 let (time, tail) = self.joined(one_is, Some((two.time, two.tail)));
                 let passed = id(other, j);
                 let first = First::Checkpoint { next, rest, passed };
-                tell(Way { time, tail, first });
+                tell(FrontWay { time, tail, first });
             }
         }
     }

@@ -6,7 +6,7 @@
 //! that a step costs is known when it is taken. A label is dominated by one that keeps no more and,
 //! with its backlog sent in idle time, costs no more.
 
-use super::bounds::Bounds;
+use super::bounds::ChainBounds;
 use super::fronts::{Fronts, WayId};
 use super::search::{ChainSearch, Choices};
 use super::sequence::Action;
@@ -14,7 +14,7 @@ use crate::baselines::chain::ForwardPeaks;
 
 /// Decision of a label: what is done from its parent's stage on.
 #[derive(Clone, Copy, Debug, Default)]
-enum Decision {
+enum LabelDecision {
     #[default]
     Root,
     /// The stage saves all.
@@ -38,12 +38,12 @@ pub(super) struct Label {
     /// Makespan that no sequence with these decisions goes below.
     least: f64,
     parent: usize,
-    decision: Decision,
+    decision: LabelDecision,
 }
 
 /// Labels before a stage that are still to be compared.
 #[derive(Clone, Default)]
-struct Open {
+struct OpenLabels {
     labels: Vec<Label>,
     /// Labels that promise no less than this are left out, once it is known.
     ceiling: Option<f64>,
@@ -53,7 +53,7 @@ struct Open {
 const OPEN_PER_LABEL: usize = 4;
 
 /// Outcome of a search.
-pub(super) struct Found {
+pub(super) struct FoundSequence {
     /// A sequence better than the best so far, and its makespan.
     pub plan: Option<(Vec<Action>, f64)>,
     /// True if no way and no label was left out.
@@ -63,27 +63,27 @@ pub(super) struct Found {
 }
 
 /// The labels of a search.
-pub(super) struct Tree<'s, 'a> {
+pub(super) struct LabelTree<'s, 'a> {
     search: &'s ChainSearch<'a>,
     fronts: &'s Fronts<'s>,
-    bounds: &'s Bounds,
+    bounds: &'s ChainBounds,
     labels: Vec<Label>,
     /// Labels before each stage, that before saved all apart.
-    open: Vec<[Open; 2]>,
+    open: Vec<[OpenLabels; 2]>,
     /// Least makespan so far.
     best: f64,
     is_whole: bool,
 }
 
-impl<'s, 'a> Tree<'s, 'a> {
+impl<'s, 'a> LabelTree<'s, 'a> {
     /// A search for something better than a makespan.
     pub fn new(
         search: &'s ChainSearch<'a>,
         fronts: &'s Fronts<'s>,
-        bounds: &'s Bounds,
+        bounds: &'s ChainBounds,
         best: f64,
     ) -> Self {
-        Tree {
+        LabelTree {
             search,
             fronts,
             bounds,
@@ -95,7 +95,7 @@ impl<'s, 'a> Tree<'s, 'a> {
     }
 
     /// Searches.
-    pub fn run(mut self) -> Found {
+    pub fn run(mut self) -> FoundSequence {
         let mut goal = None;
         if !self.open.is_empty() {
             self.push(Label {
@@ -123,7 +123,7 @@ impl<'s, 'a> Tree<'s, 'a> {
                 }
             }
         }
-        Found {
+        FoundSequence {
             plan: goal.map(|goal| (self.actions(goal), self.best)),
             is_whole: self.is_whole,
             labels: self.labels.len(),
@@ -243,7 +243,7 @@ impl<'s, 'a> Tree<'s, 'a> {
                 due: Self::sent(label.due, back, link.back) + moved as f64,
                 least: 0.0,
                 parent: number,
-                decision: Decision::Save { offload },
+                decision: LabelDecision::Save { offload },
             });
         }
     }
@@ -300,7 +300,7 @@ impl<'s, 'a> Tree<'s, 'a> {
                     due: Self::sent(label.due, back, link.back) + moved as f64,
                     least: 0.0,
                     parent: number,
-                    decision: Decision::Pass { way, offload },
+                    decision: LabelDecision::Pass { way, offload },
                 });
             }
         }
@@ -336,7 +336,9 @@ impl<'s, 'a> Tree<'s, 'a> {
         for pair in path.windows(2) {
             let (from, to) = (&self.labels[pair[0]], &self.labels[pair[1]]);
             let stage = from.stage;
-            let (Decision::Save { offload } | Decision::Pass { offload, .. }) = to.decision else {
+            let (LabelDecision::Save { offload } | LabelDecision::Pass { offload, .. }) =
+                to.decision
+            else {
                 continue;
             };
             if offload {
@@ -348,7 +350,7 @@ impl<'s, 'a> Tree<'s, 'a> {
                 Vec::new()
             };
             match to.decision {
-                Decision::Pass { way, .. } => {
+                LabelDecision::Pass { way, .. } => {
                     forward.push(Action::KeepInput(stage));
                     forward.extend((stage + 1..to.stage).map(Action::DropInput));
                     self.fronts.actions(stage, to.stage - 1, way, &mut back);

@@ -38,6 +38,6 @@ pub use model::{Link, LinkedChain, LinkedStage};
 pub(crate) use nodes::chain_plans_tuned;
 pub use nodes::{NodePlan, NodePlansError, chain_plans, plans_of_rows};
 pub use play::{Played, Release, play};
-pub use rows::{ChainRow, ChainRows, Row};
+pub use rows::{ChainMethod, ChainRow, ChainRows};
 pub use search::{ChainPlan, ChainSearch, ChainTuning, Choices};
 pub use sequence::{Action, SequenceError, memory_range};

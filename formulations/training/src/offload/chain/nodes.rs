@@ -8,7 +8,7 @@
 //! make it slower. The replay tells.
 
 use super::model::{Link, LinkedChain};
-use super::rows::{ChainRows, Row};
+use super::rows::{ChainMethod, ChainRows};
 use super::search::{ChainSearch, ChainTuning};
 use super::sequence::{Action, SequenceError};
 use super::trips::Computations;
@@ -26,7 +26,7 @@ const STAGES_LIMIT: usize = 200;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodePlan {
     /// The row.
-    pub row: Row,
+    pub row: ChainMethod,
     /// The plan.
     pub plan: Plan,
     /// Its replay.
@@ -76,13 +76,14 @@ pub enum NodePlansError {
 ///
 /// ```
 /// use remat_formulations::offload::CopyPhase;
-/// use remat_formulations::offload::chain::{Row, chain_plans};
+/// use remat_formulations::offload::chain::{ChainMethod, chain_plans};
 ///
 /// let spec = "resnet18?batch=8&device=v100".parse()?;
 /// let instance = remat_instances::zoo::build(&spec)?.with_host_link(Some("12GB/s".parse()?))?;
 /// let plans = chain_plans(&instance, 220 << 20, CopyPhase::Any)?;
 /// let makespan = |row| plans.iter().find(|p| p.row == row).map(|p| p.replay.makespan);
-/// assert!(makespan(Row::Pofo) <= makespan(Row::Rotor) && makespan(Row::Rotor).is_some());
+/// let [pofo, rotor] = [ChainMethod::Pofo, ChainMethod::Rotor].map(makespan);
+/// assert!(pofo <= rotor && rotor.is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn chain_plans(
@@ -121,8 +122,8 @@ pub(crate) fn chain_plans_tuned(
 /// and copies at a time, at most `budget_bytes` on the device, fixed memory included, and no more
 /// on the host than the link says.
 ///
-/// Rows that do not fit are left out. [`Row::Pofo`] is the best of the plans of POFO, rotor and
-/// offloading alone. Every makespan is that of [`simulate::plan`].
+/// Rows that do not fit are left out. [`ChainMethod::Pofo`] is the best of the plans of POFO, rotor
+/// and offloading alone. Every makespan is that of [`simulate::plan`].
 ///
 /// # Errors
 /// [`NodePlansError`].
@@ -138,7 +139,7 @@ pub fn plans_of_rows(
     let three = three
         .into_iter()
         .flatten()
-        .map(|plan| (Row::Pofo, &plan.actions));
+        .map(|plan| (ChainMethod::Pofo, &plan.actions));
     let others = rows.rows.iter().map(|one| (one.row, &one.actions));
     let limit = host_link.host_memory_bytes.unwrap_or(u64::MAX);
     let mut plans: Vec<NodePlan> = Vec::new();
@@ -298,15 +299,15 @@ mod tests {
                 prop_assert!(one.replay.peak_bytes <= budget);
                 prop_assert!(phase.admits(&instance, &one.replay));
                 let is_open = speeds.0 > 0 && speeds.1 > 0;
-                prop_assert!(!one.plan.has_copies() || is_open && one.row != Row::Rotor);
-                prop_assert!(makespan(Row::Pofo) <= Some(one.replay.makespan)
-                    || !matches!(one.row, Row::Rotor | Row::OffloadOnly));
+                prop_assert!(!one.plan.has_copies() || is_open && one.row != ChainMethod::Rotor);
+                prop_assert!(makespan(ChainMethod::Pofo) <= Some(one.replay.makespan)
+                    || !matches!(one.row, ChainMethod::Rotor | ChainMethod::OffloadOnly));
             }
-            let exact = rotor::Settings { slots: 1 << 12 };
+            let exact = rotor::RotorSettings { slots: 1 << 12 };
             let wanted = rotor::solve_training(&instance, budget, exact).unwrap();
-            prop_assert_eq!(makespan(Row::Rotor), wanted.map(|found| found.chain.cost));
+            prop_assert_eq!(makespan(ChainMethod::Rotor), wanted.map(|found| found.chain.cost));
             if share == 100 {
-                prop_assert_eq!(makespan(Row::Pofo), Some(instance.base_cost()));
+                prop_assert_eq!(makespan(ChainMethod::Pofo), Some(instance.base_cost()));
             }
         }
     }

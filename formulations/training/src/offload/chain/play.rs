@@ -6,7 +6,7 @@
 //! when a phase ends is copied at the barrier between the two.
 
 use super::model::{Link, LinkedChain};
-use super::sequence::{Action, Move, SequenceError, Step, Walk};
+use super::sequence::{Action, ChainStep, ChainWalk, Move, SequenceError};
 
 /// When the memory of a value that leaves is free.
 #[derive(Default, Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,14 +49,14 @@ pub fn play(
     actions: &[Action],
     release: Release,
 ) -> Result<Option<Played>, SequenceError> {
-    let walk = Walk::new(chain, actions)?;
+    let walk = ChainWalk::new(chain, actions)?;
     let (forward, backward) = walk.steps.split_at(walk.forward);
     let out: Vec<Copy> = walk.moves.iter().map(Copy::out).collect();
     let count = walk.steps.len();
-    let reversed: Vec<Step> = backward.iter().rev().copied().collect();
+    let reversed: Vec<ChainStep> = backward.iter().rev().copied().collect();
     let mut back: Vec<Copy> = walk.moves.iter().map(|m| Copy::back(m, count)).collect();
     back.sort_by_key(|copy| copy.ready);
-    let phase = |steps: &[Step], copies: &[Copy], rate| {
+    let phase = |steps: &[ChainStep], copies: &[Copy], rate| {
         let phase = Phase {
             copies,
             memory_bytes,
@@ -119,7 +119,7 @@ struct Phase<'a> {
 impl Phase<'_> {
     /// Idle time before its steps, and after the last until all is copied; `None` where a step
     /// never fits.
-    fn play(&self, steps: &[Step]) -> Option<(f64, f64)> {
+    fn play(&self, steps: &[ChainStep]) -> Option<(f64, f64)> {
         let (mut clock, mut idle) = (0.0, 0.0);
         // Begin and end of each copy that may begin, in order.
         let mut spans: Vec<(f64, f64)> = Vec::new();
@@ -144,7 +144,7 @@ impl Phase<'_> {
     }
 
     /// First moment from `clock` on at which a step fits.
-    fn start(&self, step: &Step, k: usize, clock: f64, spans: &[(f64, f64)]) -> Option<f64> {
+    fn start(&self, step: &ChainStep, k: usize, clock: f64, spans: &[(f64, f64)]) -> Option<f64> {
         let Some(over) = step.need_bytes.checked_sub(self.memory_bytes) else {
             return Some(clock);
         };

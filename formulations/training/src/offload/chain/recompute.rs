@@ -1,8 +1,8 @@
 //! Recomputation alone in any memory of a chain: rotor, with the fronts of all budgets in common.
 
-use super::bounds::Bounds;
+use super::bounds::ChainBounds;
 use super::fronts::{Detail, Fronts, Rounding};
-use super::labels::Tree;
+use super::labels::LabelTree;
 use super::model::{Link, LinkedChain};
 use super::search::{ChainSearch, ChainTuning, Choices};
 use super::sequence::Action;
@@ -11,7 +11,7 @@ use super::sequence::Action;
 pub(super) struct Recomputation<'a> {
     chain: &'a LinkedChain,
     fronts: Fronts<'a>,
-    bounds: Bounds,
+    bounds: ChainBounds,
     tuning: ChainTuning,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Recomputation<'a> {
         Recomputation {
             chain,
             fronts: Fronts::new(&chain.stages, most_bytes, 0.0, detail),
-            bounds: Bounds::new(chain, Link::default(), choices, most_bytes, slots),
+            bounds: ChainBounds::new(chain, Link::default(), choices, most_bytes, slots),
             tuning: ChainTuning {
                 labels: tuning.first_labels.min(tuning.labels),
                 ..tuning
@@ -43,7 +43,7 @@ impl<'a> Recomputation<'a> {
         let search = ChainSearch::new(self.chain, Link::default(), memory_bytes)
             .choices(Choices::Recompute)
             .tuning(self.tuning);
-        let tree = Tree::new(&search, &self.fronts, &self.bounds, f64::INFINITY);
+        let tree = LabelTree::new(&search, &self.fronts, &self.bounds, f64::INFINITY);
         Some(tree.run().plan?.0)
     }
 

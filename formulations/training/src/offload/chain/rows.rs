@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 /// A way to plan a chain.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
-pub enum Row {
+pub enum ChainMethod {
     /// The best of POFO's sequence, rotor's, and that of offloading alone.
     Pofo,
     /// Recomputation alone.
@@ -27,26 +27,26 @@ pub enum Row {
     Greedy,
 }
 
-impl Row {
+impl ChainMethod {
     /// All rows, in the order of tables.
-    pub const ALL: [Row; 6] = [
-        Row::Pofo,
-        Row::Rotor,
-        Row::OffloadOnly,
-        Row::Opportunist,
-        Row::Autocapper,
-        Row::Greedy,
+    pub const ALL: [ChainMethod; 6] = [
+        ChainMethod::Pofo,
+        ChainMethod::Rotor,
+        ChainMethod::OffloadOnly,
+        ChainMethod::Opportunist,
+        ChainMethod::Autocapper,
+        ChainMethod::Greedy,
     ];
 
     /// Name in tables.
     pub fn name(self) -> &'static str {
         match self {
-            Row::Pofo => "pofo",
-            Row::Rotor => "rotor",
-            Row::OffloadOnly => "offload-only",
-            Row::Opportunist => "opportunist",
-            Row::Autocapper => "autocapper",
-            Row::Greedy => "greedy",
+            ChainMethod::Pofo => "pofo",
+            ChainMethod::Rotor => "rotor",
+            ChainMethod::OffloadOnly => "offload-only",
+            ChainMethod::Opportunist => "opportunist",
+            ChainMethod::Autocapper => "autocapper",
+            ChainMethod::Greedy => "greedy",
         }
     }
 }
@@ -55,7 +55,7 @@ impl Row {
 #[derive(Clone, PartialEq, Debug)]
 pub struct ChainRow {
     /// The way.
-    pub row: Row,
+    pub row: ChainMethod,
     /// The sequence.
     pub actions: Vec<Action>,
     /// Its durations, each copy at once.
@@ -65,7 +65,7 @@ pub struct ChainRow {
 /// Rows of a chain, and the searches behind them, continuous release.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ChainRows {
-    /// The rows that fit, in the order of [`Row::ALL`].
+    /// The rows that fit, in the order of [`ChainMethod::ALL`].
     pub rows: Vec<ChainRow>,
     /// POFO, continuous release.
     pub pofo: Option<ChainPlan>,
@@ -77,7 +77,7 @@ pub struct ChainRows {
 
 impl ChainRows {
     /// A row, where it fits.
-    pub fn get(&self, row: Row) -> Option<&ChainRow> {
+    pub fn get(&self, row: ChainMethod) -> Option<&ChainRow> {
         self.rows.iter().find(|one| one.row == row)
     }
 }
@@ -91,7 +91,7 @@ impl ChainSearch<'_> {
     ///
     /// ```
     /// use remat_formulations::baselines::chain::{Chain, StageParameters};
-    /// use remat_formulations::offload::chain::{ChainSearch, Link, LinkedChain, Row};
+    /// use remat_formulations::offload::chain::{ChainMethod, ChainSearch, Link, LinkedChain};
     ///
     /// let stage = StageParameters {
     ///     forward_cost: 10,
@@ -105,7 +105,7 @@ impl ChainSearch<'_> {
     /// let link = Link { out: 0.25, back: 0.25 };
     /// let rows = ChainSearch::new(&chain, link, 44).rows()?;
     /// let time = |row| rows.get(row).map(|one| one.played.makespan());
-    /// assert!(time(Row::Pofo) <= time(Row::Rotor));
+    /// assert!(time(ChainMethod::Pofo) <= time(ChainMethod::Rotor));
     /// # Ok::<(), remat_formulations::offload::chain::SequenceError>(())
     /// ```
     pub fn rows(&self) -> Result<ChainRows, SequenceError> {
@@ -126,12 +126,12 @@ impl ChainSearch<'_> {
         let saving = recomputation.sequence(most);
         let greedy = saving.and_then(|all| capped(self.chain, self.memory_bytes, &all));
         let candidates = [
-            (Row::Pofo, three),
-            (Row::Rotor, sequence(&rotor)),
-            (Row::OffloadOnly, sequence(&offload_only)),
-            (Row::Opportunist, heads.collect()),
-            (Row::Autocapper, self.caps(&recomputation, most)),
-            (Row::Greedy, greedy.into_iter().collect()),
+            (ChainMethod::Pofo, three),
+            (ChainMethod::Rotor, sequence(&rotor)),
+            (ChainMethod::OffloadOnly, sequence(&offload_only)),
+            (ChainMethod::Opportunist, heads.collect()),
+            (ChainMethod::Autocapper, self.caps(&recomputation, most)),
+            (ChainMethod::Greedy, greedy.into_iter().collect()),
         ];
         let mut rows = Vec::new();
         for (row, sequences) in candidates {

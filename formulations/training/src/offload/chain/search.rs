@@ -1,8 +1,8 @@
 //! [`ChainSearch`]: searches with few labels first, that with all of them last.
 
-use super::bounds::Bounds;
+use super::bounds::ChainBounds;
 use super::fronts::{Detail, Fronts, Rounding};
-use super::labels::Tree;
+use super::labels::LabelTree;
 use super::model::{Link, LinkedChain};
 use super::sequence::{Action, memory_range};
 
@@ -161,7 +161,7 @@ impl<'a> ChainSearch<'a> {
         let (_, most) = memory_range(self.chain).ok()?;
         let most = most.max(self.memory_bytes);
         let slots = self.tuning.bound_slots;
-        let bounds = Bounds::new(self.chain, self.link, self.choices, most, slots);
+        let bounds = ChainBounds::new(self.chain, self.link, self.choices, most, slots);
         let may_pass = self.choices != Choices::Offload;
         let peaks_are_exact = self.memory_bytes <= self.tuning.slots || !may_pass;
         let bound = bounds.whole(self.memory_bytes, self.may_offload());
@@ -170,7 +170,7 @@ impl<'a> ChainSearch<'a> {
             let makespan = best.as_ref().map_or(f64::INFINITY, |plan| plan.makespan);
             let search = self.clone().choices(choices).tuning(tuning);
             let fronts = search.fronts(makespan);
-            let found = Tree::new(&search, &fronts, &bounds, makespan).run();
+            let found = LabelTree::new(&search, &fronts, &bounds, makespan).run();
             let is_own = (choices, tuning) == (self.choices, self.tuning);
             let before = best.take().map(|plan| (plan.actions, plan.makespan));
             best = found.plan.or(before).map(|(actions, makespan)| {

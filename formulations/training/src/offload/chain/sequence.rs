@@ -66,7 +66,7 @@ pub fn memory_range(chain: &LinkedChain) -> Result<(u64, u64), SequenceError> {
         again.extend([Action::SaveAll(stage), Action::Backward(stage)]);
     }
     let peak = |actions: &[Action]| {
-        let walk = Walk::new(chain, actions)?;
+        let walk = ChainWalk::new(chain, actions)?;
         Ok(walk
             .steps
             .iter()
@@ -79,7 +79,7 @@ pub fn memory_range(chain: &LinkedChain) -> Result<(u64, u64), SequenceError> {
 
 /// A computation of a sequence.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Step {
+pub(super) struct ChainStep {
     /// Duration.
     pub time: f64,
     /// Bytes while it runs, all values that were kept before counted, wherever they are.
@@ -100,8 +100,8 @@ pub(super) struct Move {
 
 /// A sequence as steps and moves; those of the forward phase come first.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(super) struct Walk {
-    pub steps: Vec<Step>,
+pub(super) struct ChainWalk {
+    pub steps: Vec<ChainStep>,
     /// Steps of the forward phase.
     pub forward: usize,
     /// In the order in which they leave.
@@ -117,9 +117,9 @@ struct Kept {
     next_backward: usize,
 }
 
-impl Walk {
+impl ChainWalk {
     /// Walks through a sequence.
-    pub fn new(chain: &LinkedChain, actions: &[Action]) -> Result<Walk, SequenceError> {
+    pub fn new(chain: &LinkedChain, actions: &[Action]) -> Result<ChainWalk, SequenceError> {
         let stages = chain.len();
         let mut kept = Kept {
             plain: vec![false; stages],
@@ -127,7 +127,7 @@ impl Walk {
             has_run: vec![false; stages],
             next_backward: stages,
         };
-        let mut walk = Walk::default();
+        let mut walk = ChainWalk::default();
         let mut leaving: Vec<Option<usize>> = vec![None; stages];
         for (at, &action) in actions.iter().enumerate() {
             let (Action::SaveAll(l)
@@ -213,7 +213,7 @@ impl Kept {
     }
 
     /// Takes an action; `None` where it is not possible.
-    fn step(&mut self, chain: &LinkedChain, action: Action, closes: bool) -> Option<Step> {
+    fn step(&mut self, chain: &LinkedChain, action: Action, closes: bool) -> Option<ChainStep> {
         let held = self.bytes(chain);
         let gradient = self.gradient_bytes(chain);
         let (Action::SaveAll(l)
@@ -263,7 +263,7 @@ impl Kept {
             }
         }
         self.has_run[l] = true;
-        Some(Step {
+        Some(ChainStep {
             time,
             need_bytes,
             reads: l,

@@ -10,12 +10,11 @@
 //! - a copy back is asked for as early as memory allows. What is read first comes first, so a value
 //!   that is there early takes nothing from one behind it.
 
-use remat_instances::Semantics;
 use remat_instances::instance::{CopyTimes, Instance, NodeId};
 use remat_instances::plan::{HostBuffer, Plan, Register, Step};
 
 /// A value: the output of one computation.
-struct Value {
+struct ComputedValue {
     node: NodeId,
     bytes: u64,
     /// The computation that makes it.
@@ -24,7 +23,7 @@ struct Value {
     reads: Vec<usize>,
 }
 
-impl Value {
+impl ComputedValue {
     /// The last computation that needs it in memory.
     fn last(&self) -> usize {
         self.reads.last().copied().unwrap_or(self.made)
@@ -45,7 +44,7 @@ struct Trip {
 /// Computations in order, with their values and what they take.
 pub(super) struct Computations<'a> {
     instance: &'a Instance,
-    values: Vec<Value>,
+    values: Vec<ComputedValue>,
     /// Duration of each computation.
     costs: Vec<u64>,
     /// Bytes beside those of the values.
@@ -54,7 +53,7 @@ pub(super) struct Computations<'a> {
 
 /// Places of the statements of a trip: before which computations it is freed, and asked for.
 #[derive(Clone, Copy)]
-struct Places {
+struct TripPlaces {
     freed: usize,
     asked: usize,
 }
@@ -81,7 +80,7 @@ impl<'a> Computations<'a> {
             }
             all.costs.push(node.run_cost(is_again));
             all.workspaces.push(node.run_workspace_bytes(is_again));
-            all.values.push(Value {
+            all.values.push(ComputedValue {
                 node: id,
                 bytes: node.output_bytes,
                 made: at,
@@ -125,7 +124,7 @@ impl<'a> Computations<'a> {
 
     fn trip(&self, node: NodeId, turn: usize, times: &CopyTimes) -> Option<Trip> {
         let value = self.first(node)?;
-        let Value {
+        let ComputedValue {
             bytes, made, reads, ..
         } = &self.values[value];
         let split = reads.partition_point(|&read| read < turn);
@@ -250,7 +249,7 @@ impl<'a> Computations<'a> {
         freed: &[usize],
         barrier: Option<usize>,
         room: u64,
-    ) -> Vec<Places> {
+    ) -> Vec<TripPlaces> {
         let mut bytes = self.least_bytes(trips);
         for (trip, &freed) in trips.iter().zip(freed) {
             for at in &mut bytes[trip.before + 1..freed] {
@@ -259,9 +258,9 @@ impl<'a> Computations<'a> {
         }
         let mut order: Vec<usize> = (0..trips.len()).collect();
         order.sort_by_key(|&k| (trips[k].after, k));
-        let mut places: Vec<Places> = freed
+        let mut places: Vec<TripPlaces> = freed
             .iter()
-            .map(|&freed| Places {
+            .map(|&freed| TripPlaces {
                 freed,
                 asked: freed,
             })
@@ -282,7 +281,7 @@ impl<'a> Computations<'a> {
         places
     }
 
-    fn emit(&self, trips: &[Trip], places: &[Places]) -> Plan {
+    fn emit(&self, trips: &[Trip], places: &[TripPlaces]) -> Plan {
         let count = self.values.len();
         let at_each = |place: &dyn Fn(usize) -> usize| {
             let mut lists: Vec<Vec<usize>> = vec![Vec::new(); count];
@@ -346,11 +345,7 @@ impl<'a> Computations<'a> {
                 steps.push(Step::Deallocate { register });
             }
         }
-        Plan {
-            instance: self.instance.name().into(),
-            semantics: Semantics::Checkmate,
-            steps,
-        }
+        Plan::of_first_implementations(self.instance, steps)
     }
 }
 

@@ -1,24 +1,24 @@
 //! Least time from a state to the end of the plan.
 
-use super::label::{State, UnderWay};
-use super::problem::Problem;
+use super::label::{MachineState, UnderWay};
+use super::problem::ExactProblem;
 use super::set::{Set, has, members, one};
 
 /// Bounds of one problem.
-pub(super) struct Bounds<'a> {
-    p: &'a Problem,
+pub(super) struct ExactBounds<'a> {
+    p: &'a ExactProblem,
     /// Time lost from each first run on.
     floors: Vec<u64>,
     /// Nodes by the cost of a further run for each unit of time of the copy back, the least first.
     order: Vec<usize>,
 }
 
-impl<'a> Bounds<'a> {
-    pub fn new(p: &'a Problem, floors: Vec<u64>) -> Self {
+impl<'a> ExactBounds<'a> {
+    pub fn new(p: &'a ExactProblem, floors: Vec<u64>) -> Self {
         let mut order: Vec<usize> = (0..p.nodes).collect();
         let cross = |a: usize, b: usize| u128::from(p.cost[a][1]) * u128::from(p.times[b][1]);
         order.sort_by(|a, b| cross(*a, *b).cmp(&cross(*b, *a)));
-        Bounds { p, floors, order }
+        ExactBounds { p, floors, order }
     }
 
     /// Time after the state's clock that every plan through it takes at least; `None` where none
@@ -27,7 +27,7 @@ impl<'a> Bounds<'a> {
     /// All first runs are to come. What they read up to node `w` and is not on the device is made
     /// anew, with what that needs, or comes back from the host before `w` runs; the time that is
     /// lost from `w` on adds to it.
-    pub fn time_left(&self, s: &State) -> Option<u64> {
+    pub fn time_left(&self, s: &MachineState) -> Option<u64> {
         let p = self.p;
         let next = usize::from(s.next);
         let there = s.present() | s.host;
@@ -114,7 +114,7 @@ struct Anew {
 
 impl Anew {
     /// Adds nodes with what they need and is not there.
-    fn make(&mut self, p: &Problem, nodes: Set, there: Set) -> Option<()> {
+    fn make(&mut self, p: &ExactProblem, nodes: Set, there: Set) -> Option<()> {
         let mut wanted = nodes & !self.done;
         while wanted != 0 {
             let k = super::set::NODES_LIMIT - 1 - wanted.leading_zeros() as usize;

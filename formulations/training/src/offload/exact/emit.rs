@@ -1,14 +1,18 @@
 //! Statements of a plan from the labels on its way.
 
 use super::label::{Action, Label};
-use super::problem::Problem;
+use super::problem::ExactProblem;
 use super::set::{Set, has, members};
-use remat_instances::Semantics;
 use remat_instances::instance::{Instance, NodeId};
 use remat_instances::plan::{HostBuffer, Plan, Register, Step};
 
 /// The plan that a label ends, without copies to the host that never come back.
-pub(super) fn plan_of(instance: &Instance, p: &Problem, labels: &[Label], number: u32) -> Plan {
+pub(super) fn plan_of(
+    instance: &Instance,
+    p: &ExactProblem,
+    labels: &[Label],
+    number: u32,
+) -> Plan {
     let mut way = vec![number];
     while let Some(last) = way.last().filter(|last| **last != 0) {
         way.push(labels[*last as usize].parent);
@@ -51,11 +55,7 @@ pub(super) fn plan_of(instance: &Instance, p: &Problem, labels: &[Label], number
             }
         }
     }
-    Plan {
-        instance: instance.name().into(),
-        semantics: Semantics::Checkmate,
-        steps: writer.steps(),
-    }
+    Plan::of_first_implementations(instance, writer.steps())
 }
 
 struct Writer {

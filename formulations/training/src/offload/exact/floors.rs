@@ -7,12 +7,12 @@
 //! Spans from `u` to `w` that do not overlap add up.
 
 use super::ExactTuning;
-use super::problem::Problem;
+use super::problem::ExactProblem;
 use super::set::{before, has, members};
 
 /// Least time lost by plans from each first run on, by its node and one behind the last; `None`
 /// where some first run does not fit.
-pub(super) fn floors(p: &Problem, tuning: &ExactTuning) -> Option<Vec<u64>> {
+pub(super) fn floors(p: &ExactProblem, tuning: &ExactTuning) -> Option<Vec<u64>> {
     let room = p.room?;
     let mut choices = tuning.choices;
     let n = p.nodes;
@@ -22,12 +22,12 @@ pub(super) fn floors(p: &Problem, tuning: &ExactTuning) -> Option<Vec<u64>> {
         let own = p.sum(p.needs[u] | 1 << u) + p.workspace[u][0];
         let free = room.checked_sub(own)?;
         let passing = p.future[u + 1] & before(u) & !p.needs[u];
-        let mut items: Vec<Item> = Vec::new();
+        let mut items: Vec<PassingTensor> = Vec::new();
         let mut seen = 0;
         for w in u + 1..n {
             let new = passing & p.needs[w] & !seen;
             seen |= new;
-            items.extend(members(new).map(|i| Item::of(p, i, w)));
+            items.extend(members(new).map(|i| PassingTensor::of(p, i, w)));
             if new == 0 {
                 continue;
             }
@@ -48,7 +48,7 @@ pub(super) fn floors(p: &Problem, tuning: &ExactTuning) -> Option<Vec<u64>> {
 
 /// A tensor that passes over a node.
 #[derive(Clone, Copy)]
-struct Item {
+struct PassingTensor {
     bytes: u64,
     /// Cost of a further run, where it may run again.
     again: Option<u64>,
@@ -58,11 +58,11 @@ struct Item {
     reader: usize,
 }
 
-impl Item {
-    fn of(p: &Problem, i: usize, reader: usize) -> Self {
+impl PassingTensor {
+    fn of(p: &ExactProblem, i: usize, reader: usize) -> Self {
         let by_loss = p.loss.is_none_or(|loss| i < loss && reader > loss);
         let comes = has(p.leaves, i) && by_loss;
-        Item {
+        PassingTensor {
             bytes: p.bytes[i],
             again: has(p.again, i).then(|| p.cost[i][1]),
             back: comes.then(|| p.times[i][1]),
@@ -73,7 +73,7 @@ impl Item {
 
 /// Choices for a span.
 struct Span {
-    items: Vec<Item>,
+    items: Vec<PassingTensor>,
     /// Bytes of the items from each on.
     left: Vec<u64>,
     /// By node: computations that hide copies that must be there when it starts.
@@ -86,7 +86,7 @@ struct Span {
 }
 
 impl Span {
-    fn new(p: &Problem, u: usize, w: usize, items: &[Item]) -> Self {
+    fn new(p: &ExactProblem, u: usize, w: usize, items: &[PassingTensor]) -> Self {
         let mut items = items.to_vec();
         items.sort_by_key(|item| std::cmp::Reverse(item.bytes));
         let mut left = vec![0; items.len() + 1];

@@ -27,7 +27,7 @@ pub(super) struct UnderWay {
 ///
 /// Copies that ended before the clock are not listed: all that they change is past.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct State {
+pub(super) struct MachineState {
     /// Time at which computations are.
     pub clock: u64,
     /// Tensors on the device that can be read.
@@ -48,9 +48,9 @@ pub(super) struct State {
     pub under_way: Vec<UnderWay>,
 }
 
-impl State {
+impl MachineState {
     pub fn begin() -> Self {
-        State {
+        MachineState {
             clock: 0,
             ready: 0,
             coming: 0,
@@ -96,7 +96,7 @@ impl State {
     ///
     /// Host buffers that the other lacks are released at will once their copies have ended, so
     /// these must have ended at the other's clock. All clocks are monotone in each other.
-    pub fn dominates(&self, other: &State) -> bool {
+    pub fn dominates(&self, other: &MachineState) -> bool {
         self.clock <= other.clock
             && self.host & other.host == other.host
             && self
@@ -109,7 +109,7 @@ impl State {
 /// A state with its way there.
 #[derive(Clone, Debug)]
 pub(super) struct Label {
-    pub state: State,
+    pub state: MachineState,
     pub parent: u32,
     pub action: Action,
 }

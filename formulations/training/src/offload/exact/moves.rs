@@ -7,8 +7,8 @@
 //! they can only be the earlier for it.
 
 use super::Unfinished;
-use super::label::{Action, State, UnderWay};
-use super::problem::Problem;
+use super::label::{Action, MachineState, UnderWay};
+use super::problem::ExactProblem;
 use super::set::{Set, has, members, one};
 use super::subsets::smallest_sets;
 use std::ops::ControlFlow;
@@ -19,7 +19,11 @@ pub(super) type Flow = ControlFlow<Unfinished>;
 const ON: Flow = ControlFlow::Continue(());
 
 /// Calls `take` with each action that is of use and the state behind it, until it breaks.
-pub(super) fn moves(p: &Problem, s: &State, take: &mut dyn FnMut(Action, State) -> Flow) -> Flow {
+pub(super) fn moves(
+    p: &ExactProblem,
+    s: &MachineState,
+    take: &mut dyn FnMut(Action, MachineState) -> Flow,
+) -> Flow {
     let Some(room) = p.room else { return ON };
     let next = usize::from(s.next);
     compute(p, s, room, next, take)?;
@@ -48,17 +52,17 @@ pub(super) fn moves(p: &Problem, s: &State, take: &mut dyn FnMut(Action, State) 
 }
 
 /// Tensors of a set with their bytes.
-fn items(p: &Problem, set: Set) -> Vec<(u64, usize)> {
+fn items(p: &ExactProblem, set: Set) -> Vec<(u64, usize)> {
     members(set).map(|i| (p.bytes[i], i)).collect()
 }
 
 /// Runs a node.
 fn compute(
-    p: &Problem,
-    s: &State,
+    p: &ExactProblem,
+    s: &MachineState,
     room: u64,
     k: usize,
-    take: &mut dyn FnMut(Action, State) -> Flow,
+    take: &mut dyn FnMut(Action, MachineState) -> Flow,
 ) -> Flow {
     let needs = p.needs[k];
     if needs & !s.present() != 0 {
@@ -116,7 +120,7 @@ fn compute(
                 false if p.companions[k] != 0 => s.ran | one(k),
                 false => s.ran,
             };
-            let state = State {
+            let state = MachineState {
                 clock,
                 ready: (s.ready | read | one(k)) & !dropped & live,
                 coming,
@@ -134,7 +138,12 @@ fn compute(
 }
 
 /// Copies a tensor to the host.
-fn offload(p: &Problem, s: &State, r: usize, take: &mut dyn FnMut(Action, State) -> Flow) -> Flow {
+fn offload(
+    p: &ExactProblem,
+    s: &MachineState,
+    r: usize,
+    take: &mut dyn FnMut(Action, MachineState) -> Flow,
+) -> Flow {
     let mut still = s.coming;
     for copy in s.under_way.iter().filter(|c| c.to_host && c.end > s.clock) {
         still |= one(copy.node.into());
@@ -162,11 +171,11 @@ fn offload(p: &Problem, s: &State, r: usize, take: &mut dyn FnMut(Action, State)
 
 /// Copies a tensor back.
 fn prefetch(
-    p: &Problem,
-    s: &State,
+    p: &ExactProblem,
+    s: &MachineState,
     room: u64,
     q: usize,
-    take: &mut dyn FnMut(Action, State) -> Flow,
+    take: &mut dyn FnMut(Action, MachineState) -> Flow,
 ) -> Flow {
     let held = p.sum(s.present() | one(q));
     let may_go = s.ready & p.sized;

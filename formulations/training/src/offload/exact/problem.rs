@@ -6,7 +6,7 @@ use crate::offload::CopyPhase;
 use remat_instances::instance::{CopyTimes, Duplex, Instance, NodeId};
 
 /// Sizes, times and who reads whom, with nodes as numbers.
-pub(super) struct Problem {
+pub(super) struct ExactProblem {
     pub nodes: usize,
     /// Inputs of each node.
     pub needs: Vec<Set>,
@@ -43,7 +43,7 @@ pub(super) struct Problem {
     pub rest: Vec<u64>,
 }
 
-impl Problem {
+impl ExactProblem {
     pub fn new(
         instance: &Instance,
         budget_bytes: u64,
@@ -98,7 +98,7 @@ impl Problem {
                 }
             }
         }
-        Ok(Problem {
+        Ok(ExactProblem {
             nodes: n,
             bytes: (0..n).map(|i| node(i).output_bytes).collect(),
             cost: both_runs(n, |i, again| node(i).run_cost(again)),

@@ -1,11 +1,11 @@
 //! The search: labels by least time to the end (A*).
 
-use super::bound::Bounds;
+use super::bound::ExactBounds;
 use super::emit::plan_of;
 use super::floors::floors;
-use super::label::{Action, Label, State};
+use super::label::{Action, Label, MachineState};
 use super::moves::{Flow, moves};
-use super::problem::Problem;
+use super::problem::ExactProblem;
 use super::store::Store;
 use super::{ExactError, ExactOutcome, ExactPlan, ExactSettings, Unfinished};
 use remat_instances::instance::Instance;
@@ -20,13 +20,13 @@ pub(super) fn run(
     budget_bytes: u64,
     settings: &ExactSettings,
 ) -> Result<ExactOutcome, ExactError> {
-    let problem = Problem::new(instance, budget_bytes, settings)?;
+    let problem = ExactProblem::new(instance, budget_bytes, settings)?;
     let Some(floors) = floors(&problem, &settings.tuning) else {
         return Ok(ExactOutcome::Infeasible { labels: 0 });
     };
-    let search = Search {
+    let search = LabelSearch {
         problem: &problem,
-        bounds: Bounds::new(&problem, floors),
+        bounds: ExactBounds::new(&problem, floors),
         settings,
         store: Store::default(),
         queue: BinaryHeap::new(),
@@ -44,7 +44,7 @@ pub(super) fn run(
             let host_bytes = replay.transfers.host_peak_bytes;
             let fits = replay.peak_bytes <= budget_bytes && host_bytes <= problem.host_room;
             // One that is not proven may lose copies on its way here, and time with them.
-            let is_early = replay.makespan < makespan && !matches!(end, End::Stopped(..));
+            let is_early = replay.makespan < makespan && !matches!(end, ExactEnd::Stopped(..));
             if replay.makespan > makespan || is_early || !fits {
                 return Err(ExactError::Replayed {
                     makespan,
@@ -58,10 +58,10 @@ pub(super) fn run(
     };
     let labels = store.labels.len();
     Ok(match (end, plan) {
-        (End::Proven, Some(plan)) => ExactOutcome::Optimal { plan, labels },
-        (End::Proven, None) => ExactOutcome::Infeasible { labels },
-        (End::Above(bound), _) => ExactOutcome::Above { bound, labels },
-        (End::Stopped(why, bound), plan) => ExactOutcome::Unfinished {
+        (ExactEnd::Proven, Some(plan)) => ExactOutcome::Optimal { plan, labels },
+        (ExactEnd::Proven, None) => ExactOutcome::Infeasible { labels },
+        (ExactEnd::Above(bound), _) => ExactOutcome::Above { bound, labels },
+        (ExactEnd::Stopped(why, bound), plan) => ExactOutcome::Unfinished {
             why,
             bound,
             plan,
@@ -71,7 +71,7 @@ pub(super) fn run(
 }
 
 /// Way in which a search ended.
-enum End {
+enum ExactEnd {
     Proven,
     /// Every plan takes at least so long, which is more than was asked for.
     Above(u64),
@@ -79,9 +79,9 @@ enum End {
     Stopped(Unfinished, u64),
 }
 
-struct Search<'a> {
-    problem: &'a Problem,
-    bounds: Bounds<'a>,
+struct LabelSearch<'a> {
+    problem: &'a ExactProblem,
+    bounds: ExactBounds<'a>,
     settings: &'a ExactSettings,
     store: Store,
     /// Least end of the plan, labels that are further first, then the oldest.
@@ -94,22 +94,22 @@ struct Search<'a> {
     tried: u64,
 }
 
-impl Search<'_> {
-    fn run(mut self) -> (End, Store, Option<u32>) {
+impl LabelSearch<'_> {
+    fn run(mut self) -> (ExactEnd, Store, Option<u32>) {
         let begin = Label {
-            state: State::begin(),
+            state: MachineState::begin(),
             parent: 0,
             action: Action::Begin,
         };
         let mut least = self.bounds.time_left(&begin.state).unwrap_or(0);
         if let ControlFlow::Break(why) = self.offer(begin) {
-            return (End::Stopped(why, least), self.store, None);
+            return (ExactEnd::Stopped(why, least), self.store, None);
         }
         let end = loop {
             let Some(Reverse((bound, left, number))) = self.queue.pop() else {
                 break match (self.best, self.settings.most) {
-                    (None, Some(most)) if self.is_cut => End::Above(most.saturating_add(1)),
-                    _ => End::Proven,
+                    (None, Some(most)) if self.is_cut => ExactEnd::Above(most.saturating_add(1)),
+                    _ => ExactEnd::Proven,
                 };
             };
             if !self.store.is_open(number) {
@@ -119,7 +119,7 @@ impl Search<'_> {
             least = least.max(bound);
             if left == 0 && self.is_end(number) {
                 self.best = Some(number);
-                break End::Proven;
+                break ExactEnd::Proven;
             }
             let state = self.store.labels[number as usize].state.clone();
             let flow = moves(self.problem, &state, &mut |action, state| {
@@ -130,7 +130,7 @@ impl Search<'_> {
                 })
             });
             if let ControlFlow::Break(why) = flow {
-                break End::Stopped(why, least);
+                break ExactEnd::Stopped(why, least);
             }
         };
         (end, self.store, self.best)

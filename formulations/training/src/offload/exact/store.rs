@@ -1,22 +1,22 @@
 //! Labels by state, so that one that another dominates is left out.
 
-use super::label::{Label, State};
+use super::label::{Label, MachineState};
 use super::set::Set;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// Key that states have in common to be compared: all but clocks, copies and the host.
 #[derive(PartialEq, Eq, Hash)]
-struct Key {
+struct StateKey {
     ready: Set,
     coming: Set,
     ran: Set,
     place: u32,
 }
 
-impl Key {
-    fn of(s: &State) -> Self {
-        Key {
+impl StateKey {
+    fn of(s: &MachineState) -> Self {
+        StateKey {
             ready: s.ready,
             coming: s.coming,
             ran: s.ran,
@@ -55,7 +55,7 @@ impl Hasher for Mixer {
 }
 
 /// Labels of one key and one set of host buffers, none of which dominates another, by their clocks.
-struct Group {
+struct LabelGroup {
     host: Set,
     labels: Vec<(u64, u32)>,
 }
@@ -66,7 +66,7 @@ pub(super) struct Store {
     pub labels: Vec<Label>,
     /// False for labels that a later one dominates.
     is_open: Vec<bool>,
-    kept: HashMap<Key, Vec<Group>, BuildHasherDefault<Mixer>>,
+    kept: HashMap<StateKey, Vec<LabelGroup>, BuildHasherDefault<Mixer>>,
 }
 
 impl Store {
@@ -75,7 +75,7 @@ impl Store {
     /// A label dominates only those with a later clock and no further host buffers, so that most
     /// pairs are told apart by these alone.
     pub fn insert(&mut self, label: Label) -> Option<u32> {
-        let groups = self.kept.entry(Key::of(&label.state)).or_default();
+        let groups = self.kept.entry(StateKey::of(&label.state)).or_default();
         let (host, clock) = (label.state.host, label.state.clock);
         let state = |i: u32| &self.labels[i as usize].state;
         for group in groups.iter().filter(|group| group.host & host == host) {
@@ -110,7 +110,7 @@ impl Store {
         let number = self.labels.len() as u32;
         let place = own.unwrap_or_else(|| {
             let labels = Vec::new();
-            groups.push(Group { host, labels });
+            groups.push(LabelGroup { host, labels });
             groups.len() - 1
         });
         let labels = &mut groups[place].labels;

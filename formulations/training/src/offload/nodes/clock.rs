@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 
 /// Copies of a set of gaps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Placed {
+pub(super) struct PlacedCopies {
     /// Bytes above the budget, summed over computations; nothing else is known where there are any.
     pub excess: u64,
     /// Costs and waiting times together.
@@ -35,23 +35,23 @@ pub(super) struct Clock<'a> {
     sequence: &'a Sequence,
     budget_bytes: u64,
     /// Gaps by the computation after which they begin, and by the one before which they end.
-    begin: Lists,
-    end: Lists,
+    begin: GapLists,
+    end: GapLists,
     held: Vec<u64>,
     change: Vec<i64>,
     ready: BinaryHeap<Reverse<(u32, u32)>>,
     /// Values or gaps whose copies are under way: end and gap.
     under_way: Vec<(u64, u32)>,
-    placed: Placed,
+    placed: PlacedCopies,
 }
 
 /// Gaps listed by computation.
-struct Lists {
+struct GapLists {
     start: Vec<u32>,
     gaps: Vec<u32>,
 }
 
-impl Lists {
+impl GapLists {
     fn new(computations: usize, keys: impl Iterator<Item = u32> + Clone) -> Self {
         let mut start = vec![0; computations + 1];
         for key in keys.clone() {
@@ -66,7 +66,7 @@ impl Lists {
             gaps[fill[key as usize] as usize] = gap as u32;
             fill[key as usize] += 1;
         }
-        Lists { start, gaps }
+        GapLists { start, gaps }
     }
 
     fn at(&self, k: usize) -> &[u32] {
@@ -84,16 +84,16 @@ impl<'a> Clock<'a> {
         Clock {
             sequence,
             budget_bytes,
-            begin: Lists::new(n, sequence.gaps.iter().map(|g| g.after)),
-            end: Lists::new(n, sequence.gaps.iter().map(|g| g.before)),
+            begin: GapLists::new(n, sequence.gaps.iter().map(|g| g.after)),
+            end: GapLists::new(n, sequence.gaps.iter().map(|g| g.before)),
             held: vec![0; n],
             change: vec![0; n + 1],
             ready: BinaryHeap::new(),
             under_way: Vec::new(),
-            placed: Placed {
+            placed: PlacedCopies {
                 freed: vec![NEVER; gaps],
                 issued: vec![NEVER; gaps],
-                ..Placed::default()
+                ..PlacedCopies::default()
             },
         }
     }
@@ -105,7 +105,7 @@ impl<'a> Clock<'a> {
     }
 
     /// Puts the copies of the chosen gaps into place.
-    pub fn place(&mut self, chosen: &[bool]) -> &Placed {
+    pub fn place(&mut self, chosen: &[bool]) -> &PlacedCopies {
         self.base(chosen);
         if self.placed.excess == 0 {
             let costs: u64 = self.sequence.costs.iter().sum();

@@ -1,11 +1,11 @@
 //! Statements of a sequence with its copies.
 
-use super::clock::{NEVER, Placed};
+use super::clock::{NEVER, PlacedCopies};
 use super::sequence::Sequence;
 use remat_instances::plan::{HostBuffer, Plan, Register, Step};
 
 /// The plan of a sequence whose values are away in the chosen gaps, as `placed` has the copies.
-pub(super) fn emit(sequence: &Sequence, chosen: &[bool], placed: &Placed) -> Plan {
+pub(super) fn emit(sequence: &Sequence, chosen: &[bool], placed: &PlacedCopies) -> Plan {
     let n = sequence.len();
     // For each computation the gaps whose values are freed, and whose copies come, before it.
     let (mut freed, mut issued) = (vec![Vec::new(); n], vec![Vec::new(); n]);

@@ -109,7 +109,7 @@ pub(crate) fn useful_bytes(instance: &Instance, semantics: Semantics) -> Vec<u64
     let n = nodes.len();
     let fixed = instance.static_bytes();
     let sum = |bytes: u64, more: u64| bytes.saturating_add(more);
-    if semantics == Semantics::Monet {
+    if semantics.charges_more_than_plans() {
         // A tensor may be charged as stored and as an input.
         let twice = nodes.iter().flat_map(|v| [v.output_bytes; 2]);
         let ways = nodes.iter().flat_map(|v| &v.implementations);

@@ -60,12 +60,12 @@ pub enum FractionsError {
 /// ```
 /// use remat_formulations::offload::CopyPhase;
 /// use remat_formulations::offload::nodes::layer_fractions;
-/// use remat_formulations::zoo;
-/// use remat_instances::Semantics;
+/// use remat_formulations::{AnyFormulation, zoo};
+/// use remat_search::Solvable;
 ///
 /// let instance = zoo::build(&"zoo:gpt2?layers=2&device=a100".parse()?)?;
 /// let instance = instance.with_host_link(Some("25GB/s".parse()?))?;
-/// let peak = instance.plain_replay(Semantics::Checkmate)?.peak_bytes;
+/// let peak = AnyFormulation::checkmate(&instance).plain()?.peak_bytes;
 /// let found = layer_fractions(&instance, peak / 10 * 9, CopyPhase::Any)?;
 /// let (_, replay) = found.ok_or("it fits")?;
 /// assert!(replay.makespan >= replay.base_cost && replay.peak_bytes <= peak / 10 * 9);

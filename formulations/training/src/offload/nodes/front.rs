@@ -14,12 +14,11 @@ use super::outcome::{
     Offloaded, STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES, STAGE_SCHEDULES_WITH_COPIES,
 };
 use super::settings::OffloadTuning;
-use super::stages::Stages;
+use super::stages::StageListener;
 use crate::any::AnyFormulation;
 use crate::offload::{CopyPhase, Release};
 use crate::written::planned;
-use choosing::Candidate;
-use remat_instances::Semantics;
+use choosing::CopyCandidate;
 use remat_instances::instance::{CopyTimes, Instance};
 use remat_instances::plan::{Plan, PlanDocument};
 use remat_instances::schedule::Schedule;
@@ -181,7 +180,7 @@ impl<'a> Offload<'a> {
             useful: (useful_bytes(&instance, self.formulation.semantics()).into_iter())
                 .map(|bytes| bytes.saturating_sub(self.budget_bytes))
                 .collect(),
-            stages: Stages::new(self.listener, base),
+            stages: StageListener::new(self.listener, base),
             settings: &settings,
             watch: &watch,
             pool: &pool,
@@ -216,13 +215,13 @@ struct Searching<'a> {
     room: u64,
     /// Bytes beyond the budget that are of any use in each stage.
     useful: Vec<u64>,
-    stages: Stages<'a>,
+    stages: StageListener<'a>,
     settings: &'a Settings,
     watch: &'a Watch<'a>,
     pool: &'a rayon::ThreadPool,
     answer: Offloaded,
     /// Sequences in which computations wait: the best first.
-    sequences: Vec<Candidate>,
+    sequences: Vec<CopyCandidate>,
     /// Best schedule without copies, and what none within the budget costs less than.
     without: Option<(Schedule, u64)>,
     /// Time after which the gap was met.
@@ -258,11 +257,9 @@ impl Searching<'_> {
         self.asked.release == Release::AtOnce
     }
 
-    /// Returns whether bounds of solves without a link are over all plans in stages. MONeT's
-    /// program charges more than plans take: tensors that pass over a node, whether they are there
-    /// or not, and what a backward node is the last to read, beyond it.
+    /// Returns whether bounds of solves without a link are over all plans in stages.
     fn is_stage_bound(&self) -> bool {
-        self.asked.formulation.semantics() == Semantics::Checkmate
+        !self.asked.formulation.semantics().charges_more_than_plans()
     }
 
     fn run(&mut self) -> Result<(), SolveError> {

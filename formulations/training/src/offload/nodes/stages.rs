@@ -4,15 +4,15 @@ use remat_search::{Listener, Progress};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Tells a listener of the best plan with copies so far, and of the bound.
-pub(super) struct Stages<'a> {
+pub(super) struct StageListener<'a> {
     listener: &'a dyn Listener,
     bound: AtomicU64,
     best: AtomicU64,
 }
 
-impl<'a> Stages<'a> {
+impl<'a> StageListener<'a> {
     pub fn new(listener: &'a dyn Listener, bound: u64) -> Self {
-        Stages {
+        StageListener {
             listener,
             bound: AtomicU64::new(bound),
             best: AtomicU64::new(u64::MAX),
@@ -31,7 +31,7 @@ impl<'a> Stages<'a> {
     }
 }
 
-impl Listener for Stages<'_> {
+impl Listener for StageListener<'_> {
     fn is_interrupted(&self) -> bool {
         self.listener.is_interrupted()
     }

@@ -1,10 +1,10 @@
 //! Ways of forward nodes, and in-place steps.
 
 use super::super::shape::Shape;
-use super::{ForwardRoles, Reader};
+use super::{ForwardRoles, RoleReader};
 use std::collections::HashMap;
 
-impl Reader<'_> {
+impl RoleReader<'_> {
     /// `F`: of forward nodes from stage 1 on; others are left with their covers.
     pub(super) fn alternatives(&mut self) -> Option<()> {
         let stages = self.stages;

@@ -59,7 +59,7 @@ pub(super) struct Roles {
 /// Reads the roles; `None` where the forms of the rows do not fit together.
 pub(super) fn read(p: &Light) -> Option<Roles> {
     let shapes: Vec<Shape> = p.rows.iter().map(Shape::of).collect();
-    let mut reader = Reader::new(p, &shapes)?;
+    let mut reader = RoleReader::new(p, &shapes)?;
     reader.choices_of_stages();
     reader.chains()?;
     reader.computations()?;
@@ -72,7 +72,7 @@ pub(super) fn read(p: &Light) -> Option<Roles> {
     Some(reader.roles)
 }
 
-struct Reader<'a> {
+struct RoleReader<'a> {
     p: &'a Light,
     shapes: &'a [Shape],
     /// Columns that each column is at most.
@@ -91,8 +91,8 @@ struct Reader<'a> {
     roles: Roles,
 }
 
-impl<'a> Reader<'a> {
-    fn new(p: &'a Light, shapes: &'a [Shape]) -> Option<Reader<'a>> {
+impl<'a> RoleReader<'a> {
+    fn new(p: &'a Light, shapes: &'a [Shape]) -> Option<RoleReader<'a>> {
         let mut below = HashSet::new();
         let mut above: HashMap<u32, Vec<u32>> = HashMap::new();
         for shape in shapes {
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
         };
         let products = shapes.iter().filter_map(product).collect();
         let is_memory = |row: &usize| shapes[*row] == Shape::Other;
-        Some(Reader {
+        Some(RoleReader {
             p,
             shapes,
             above,

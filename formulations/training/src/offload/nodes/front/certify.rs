@@ -4,14 +4,12 @@ use super::super::envelope::{Envelope, Enveloped};
 use super::Searching;
 use crate::bound::largest_working_set;
 use crate::offload::{CopyPhase, interval};
-use remat_instances::Semantics;
 use remat_search::{BoundProof, SolveError};
 
 impl Searching<'_> {
-    /// Returns whether proofs are collected: of Checkmate's program.
+    /// Returns whether proofs are collected.
     pub(super) fn is_certified(&self) -> bool {
-        let semantics = self.asked.formulation.semantics();
-        self.asked.settings.prove && semantics == Semantics::Checkmate
+        self.asked.settings.prove && self.asked.formulation.proves_with_copies()
     }
 
     fn by_loss(&self) -> bool {

@@ -11,7 +11,7 @@ use remat_search::SolveError;
 use std::time::Instant;
 
 /// A sequence with the best copies that were found for it.
-pub(super) struct Candidate {
+pub(super) struct CopyCandidate {
     pub sequence: Sequence,
     pub chosen: Chosen,
 }
@@ -77,7 +77,7 @@ impl Searching<'_> {
         let costs: u64 = sequence.costs.iter().sum();
         // Where implementations are offered, faster ones may be worth waiting.
         if chosen.makespan > costs || !self.is_stage_bound() {
-            self.sequences.push(Candidate { sequence, chosen });
+            self.sequences.push(CopyCandidate { sequence, chosen });
             self.sequences.sort_by_key(|c| c.chosen.makespan);
             self.sequences.truncate(self.asked.tuning.candidates);
         }
@@ -88,7 +88,7 @@ impl Searching<'_> {
         let candidates = std::mem::take(&mut self.sequences);
         let parts = candidates.len().max(1) as f64;
         let time = self.watch.left().map(|left| left.mul_f64(share / parts));
-        for Candidate { sequence, chosen } in candidates {
+        for CopyCandidate { sequence, chosen } in candidates {
             if self.is_done() {
                 return;
             }

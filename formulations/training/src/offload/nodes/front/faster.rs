@@ -7,10 +7,14 @@ use crate::offload::nodes::emit::emit;
 use crate::offload::nodes::sequence::Sequence;
 use remat_instances::instance::Implementation;
 use remat_instances::plan::{Computation, Plan};
-use remat_instances::{Semantics, simulate};
+use remat_instances::simulate;
 use remat_search::SolveError;
 
 impl Searching<'_> {
+    pub(super) fn chooses_implementations(&self) -> bool {
+        (self.asked.formulation.semantics()).chooses_implementations()
+    }
+
     /// The sequence with the fastest implementations that fit while the same values are away, if
     /// that takes less time.
     pub(super) fn with_faster_ways(
@@ -18,7 +22,7 @@ impl Searching<'_> {
         sequence: Sequence,
         chosen: Chosen,
     ) -> (Sequence, Chosen) {
-        if self.asked.formulation.semantics() != Semantics::Monet {
+        if !self.chooses_implementations() {
             return (sequence, chosen);
         }
         match self.faster(&sequence, &chosen) {
@@ -90,7 +94,7 @@ impl Searching<'_> {
     /// Chooses copies anew for the best sequences with faster implementations, for which more values
     /// have to be away.
     pub(super) fn widen(&mut self) -> Result<(), SolveError> {
-        if self.asked.formulation.semantics() != Semantics::Monet {
+        if !self.chooses_implementations() {
             return Ok(());
         }
         let tuning = self.asked.tuning;

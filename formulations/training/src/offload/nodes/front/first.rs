@@ -7,7 +7,6 @@ use crate::any::AnyFormulation;
 use crate::bound::largest_working_set;
 use crate::offload::chain::{ChainTuning, chain_plans_tuned};
 use crate::offload::exact::{ExactOutcome, ExactSearch, ExactSettings};
-use remat_instances::Semantics;
 use remat_instances::instance::{Implementation, Instance, NodeId};
 use remat_instances::plan::Plan;
 use remat_search::{Settings, Solvable, SolveError};
@@ -16,8 +15,7 @@ impl Searching<'_> {
     /// Searches a small graph exactly; returns whether that settles it.
     pub(super) fn exactly(&mut self) -> bool {
         let (asked, tuning) = (self.asked, &self.asked.tuning);
-        let checkmate = asked.formulation.semantics() == Semantics::Checkmate;
-        if !checkmate || self.instance.len() > tuning.exact_nodes {
+        if self.chooses_implementations() || self.instance.len() > tuning.exact_nodes {
             return false;
         }
         let settings = ExactSettings {
@@ -119,7 +117,7 @@ impl Searching<'_> {
     /// Plans of the chain that the graph may be, POFO's among them: no answer is worse.
     pub(super) fn chains(&self) -> Vec<Plan> {
         let asked = self.asked;
-        if asked.formulation.semantics() != Semantics::Checkmate {
+        if self.chooses_implementations() {
             return Vec::new();
         }
         let (budget, phase) = (asked.budget_bytes, asked.phase);
@@ -158,13 +156,13 @@ impl Searching<'_> {
 /// large, whatever way it is run.
 pub fn too_small(formulation: &AnyFormulation, budget_bytes: u64) -> Option<String> {
     let instance = formulation.instance();
-    let (bytes, id, what) = match formulation.semantics() {
-        Semantics::Checkmate => {
+    let (bytes, id, what) = match formulation.semantics().chooses_implementations() {
+        false => {
             let (bytes, id) = largest_working_set(instance)?;
             let bytes = instance.static_bytes() + bytes;
             (bytes, id, "inputs, output, workspace and fixed memory")
         }
-        Semantics::Monet => {
+        true => {
             let proper = instance
                 .ids()
                 .filter(|id| instance.node(*id).parent().is_none());

@@ -12,14 +12,13 @@ impl Searching<'_> {
     /// better than the best that is known: they recompute in the forward pass as well.
     pub(super) fn first_ways(&mut self, share: f64) -> Result<(), SolveError> {
         let asked = self.asked;
-        let AnyFormulation::Monet { view, .. } = &asked.formulation else {
+        let Some((graph, ids)) = asked.formulation.single_implementation() else {
             return Ok(());
         };
-        let (graph, ids) = view.as_ref();
         if self.cost().is_some_and(|cost| cost <= graph.base_cost()) {
             return Ok(());
         }
-        let formulation = AnyFormulation::of(graph, Semantics::Checkmate)?;
+        let formulation = AnyFormulation::checkmate(graph);
         let settings = self.part(share, 4);
         let offload = Offload::new(formulation, asked.budget_bytes)
             .phase(asked.phase)
@@ -28,18 +27,19 @@ impl Searching<'_> {
             .listener(&self.stages)
             .uncompared()
             .unproven();
+        let semantics = asked.formulation.semantics();
         let found = offload.run()?;
         self.count(&found.outcome);
         if let Some(document) = found.plan {
-            self.offer(of_view(document.plan, ids));
+            self.offer(of_view(document.plan, ids, semantics));
         }
         Ok(())
     }
 }
 
-/// A plan of a view, with the view's nodes in an instance, as one of that instance under MONeT's
+/// A plan of a view, with the view's nodes in an instance, as one of that instance under given
 /// semantics.
-fn of_view(plan: Plan, ids: &[NodeId]) -> Plan {
+fn of_view(plan: Plan, ids: &[NodeId], semantics: Semantics) -> Plan {
     let of = |node: NodeId| ids.get(node.index()).copied().unwrap_or(node);
     let step = |step: Step| match step {
         Step::Allocate { register, node } => Step::Allocate {
@@ -59,7 +59,7 @@ fn of_view(plan: Plan, ids: &[NodeId]) -> Plan {
     };
     Plan {
         instance: plan.instance,
-        semantics: Semantics::Monet,
+        semantics,
         steps: plan.steps.into_iter().map(step).collect(),
     }
 }

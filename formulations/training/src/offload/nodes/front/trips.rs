@@ -3,7 +3,6 @@
 use super::Searching;
 use crate::monet;
 use crate::offload::interval::{self, LinkGraph, ProofLimits};
-use remat_instances::Semantics;
 use remat_instances::plan::Plan;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule, MonetSchedule, Schedule};
 use remat_search::SolveError;
@@ -58,19 +57,14 @@ impl Searching<'_> {
     /// Plans without copies that keep what a relaxation keeps: in general beyond the budget.
     fn plans_of(&self, kept: BitMatrix) -> Result<Vec<Plan>, SolveError> {
         let instance = self.instance;
-        let schedules = match self.asked.formulation.semantics() {
-            Semantics::Checkmate => {
-                vec![Schedule::Checkmate(CheckmateSchedule::tightest(
-                    &**instance,
-                    kept,
-                ))]
-            }
-            Semantics::Monet => self.stored_of(kept).map_or(Vec::new(), |stored| {
+        let schedules = match self.chooses_implementations() {
+            false => vec![CheckmateSchedule::tightest(&**instance, kept).into()],
+            true => self.stored_of(kept).map_or(Vec::new(), |stored| {
                 // The ways that fit with all that is kept, and those that fit with all the memory.
                 let budget = self.asked.budget_bytes;
                 let budgets = [budget, budget.saturating_add(self.room)];
                 let whole = budgets.map(|budget| monet::complete(instance, budget, &stored));
-                whole.into_iter().flatten().map(Schedule::Monet).collect()
+                whole.into_iter().flatten().map(Schedule::from).collect()
             }),
         };
         let plan = |schedule: Schedule| Ok(schedule.plan(instance)?.optimised(instance)?);
