@@ -35,6 +35,8 @@ pub struct CheckmateLandscape {
     pub cost: Vec<f64>,
     /// Cost of a recomputation.
     pub cost_again: Vec<f64>,
+    /// Least cost of having a tensor again: of a recomputation, or of pages.
+    pub again: Vec<f64>,
     /// Cost of a page-in by tensor; empty in a program without pages.
     pub page_in: Vec<f64>,
     /// Memory for activations: the budget less the fixed memory, in bytes. Negative where nothing
@@ -97,6 +99,7 @@ impl CheckmateLandscape {
             workspace_again: of(&|i| instance.node(i).run_workspace_bytes(true)),
             cost: of(&|i| instance.node(i).run_cost(false)),
             cost_again: of(&|i| instance.node(i).run_cost(true)),
+            again: of(&|i| instance.node(i).run_cost(true)),
             page_in: Vec::new(),
             capacity,
         }
@@ -148,12 +151,12 @@ impl CheckmateLandscape {
         &self.users[self.user_start[k] as usize..self.user_start[k + 1] as usize]
     }
 
-    /// Median cost of a recomputation per byte of the nodes that have both: what a byte is worth.
+    /// Median cost of having a tensor again per byte, of those that have both: a byte's worth.
     pub fn byte_price(&self) -> f64 {
         self.median_price(|_| 1.0)
     }
 
-    /// Median cost of a recomputation per byte and stage between first computation and last use:
+    /// Median cost of having a tensor again per byte and stage from first computation to last use:
     /// what it costs to be without a byte for a stage.
     pub fn absence_price(&self) -> f64 {
         self.median_price(|i| {
@@ -164,8 +167,8 @@ impl CheckmateLandscape {
 
     fn median_price(&self, stages: impl Fn(usize) -> f64) -> f64 {
         let mut ratio: Vec<f64> = (0..self.n)
-            .filter(|&i| self.bytes[i] > 0.0 && self.cost_again[i] > 0.0)
-            .map(|i| self.cost_again[i] / self.bytes[i] / stages(i))
+            .filter(|&i| self.bytes[i] > 0.0 && self.again[i] > 0.0)
+            .map(|i| self.again[i] / self.bytes[i] / stages(i))
             .collect();
         ratio.sort_by(f64::total_cmp);
         ratio.get(ratio.len() / 2).copied().unwrap_or(1.0)

@@ -20,7 +20,7 @@ impl Landscape for CheckmateLandscape {
     }
 
     fn mean_cost(&self) -> f64 {
-        self.cost_again.iter().sum::<f64>() / self.n as f64
+        self.again.iter().sum::<f64>() / self.n as f64
     }
 
     fn byte_price(&self) -> f64 {
@@ -38,11 +38,7 @@ impl Landscape for CheckmateLandscape {
     }
 
     fn walk<'g>(&'g self, start: &BitMatrix) -> CheckmateWalk<'g> {
-        CheckmateWalk {
-            graph: self,
-            state: CheckmateState::new(self, start),
-            proposer: CheckmateProposer::new(self),
-        }
+        CheckmateWalk::with_stored(self, start, None)
     }
 
     fn stretched(
@@ -66,8 +62,24 @@ impl Landscape for CheckmateLandscape {
 /// State of a run over schedules of Checkmate's program.
 pub struct CheckmateWalk<'g> {
     graph: &'g CheckmateLandscape,
-    state: CheckmateState<'g>,
+    pub(crate) state: CheckmateState<'g>,
     proposer: CheckmateProposer<'g>,
+}
+
+impl<'g> CheckmateWalk<'g> {
+    /// A run from given retained sets, in a program with pages if `stored` has tensors in secondary
+    /// storage.
+    pub(crate) fn with_stored(
+        graph: &'g CheckmateLandscape,
+        retained: &BitMatrix,
+        stored: Option<&[u32]>,
+    ) -> Self {
+        CheckmateWalk {
+            graph,
+            state: CheckmateState::with_stored(graph, retained, stored),
+            proposer: CheckmateProposer::new(graph),
+        }
+    }
 }
 
 impl Walk for CheckmateWalk<'_> {

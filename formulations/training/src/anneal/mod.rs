@@ -11,7 +11,6 @@ mod tests;
 
 pub use graph::CheckmateLandscape;
 pub use landscape::CheckmateWalk;
-pub(crate) use moves::CheckmateProposer;
 pub use sparse::{Stretched, improve, seek};
 pub(crate) use stage::{CheckmateStageScratch, evaluate};
 pub use state::CheckmateState;

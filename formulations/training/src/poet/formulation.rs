@@ -1,10 +1,11 @@
 //! POET's program as the search sees it.
 
-use super::interval::{PoetGraph, Trip, TripPoint, trips};
 use super::schedule::{of_sets, replay, sets};
+use super::trips::{rounded, trips};
 use super::{PoetInstance, PoetLandscape};
 use crate::bound::check_budget;
 use crate::checkmate::fitting_baselines;
+use crate::offload::interval::{LinkGraph, Trip, TripPoint};
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule, PoetSchedule};
 use remat_instances::simulate::{Replay, ReplayError};
 use remat_search::anneal::Found;
@@ -154,7 +155,7 @@ pub struct PoetProblem<'a> {
 
 impl Problem for PoetProblem<'_> {
     type Landscape = PoetLandscape;
-    type Program = PoetGraph;
+    type Program = LinkGraph;
     type Schedule = PoetSchedule;
 
     const THRESHOLDS: &'static [f64] = &[0.25, 0.5];
@@ -163,11 +164,12 @@ impl Problem for PoetProblem<'_> {
         &self.landscape
     }
 
-    fn program(&self) -> Option<Arc<PoetGraph>> {
+    fn program(&self) -> Option<Arc<LinkGraph>> {
         if self.instance.graph().len() > PROGRAM_NODE_LIMIT {
             return None;
         }
-        PoetGraph::new(self.instance, self.budget_bytes).map(Arc::new)
+        let (graph, terms) = (self.instance.graph(), self.instance.terms());
+        LinkGraph::with_pages(graph, terms, self.budget_bytes).map(Arc::new)
     }
 
     fn everything(&self) -> &BitMatrix {
@@ -183,11 +185,11 @@ impl Problem for PoetProblem<'_> {
         known.iter().map(found).collect()
     }
 
-    fn near(&self, program: &PoetGraph, point: &TripPoint, threshold: f64) -> BitMatrix {
-        point.rounded(program, threshold)
+    fn near(&self, program: &LinkGraph, point: &TripPoint, threshold: f64) -> BitMatrix {
+        rounded(program, point, threshold)
     }
 
-    fn columns(&self, program: &PoetGraph, found: &Found) -> Vec<Trip> {
+    fn columns(&self, program: &LinkGraph, found: &Found) -> Vec<Trip> {
         trips(program, &of_sets(self.instance, &found.retained))
     }
 

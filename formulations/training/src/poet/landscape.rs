@@ -5,8 +5,7 @@
 //! the first stage that starts with it, which does not change as long as it is stored.
 
 use super::PoetInstance;
-use super::schedule::costs;
-use crate::anneal::{CheckmateLandscape, CheckmateProposer, CheckmateState};
+use crate::anneal::{CheckmateLandscape, CheckmateWalk};
 use remat_instances::schedule::BitMatrix;
 use remat_search::anneal::{Delta, Flip, Landscape, Walk, Xoshiro256};
 
@@ -43,14 +42,18 @@ impl PoetLandscape {
         let graph = instance.graph();
         let n = graph.len();
         let mut base = CheckmateLandscape::new(graph, budget_bytes);
-        let of = |i: usize| costs(instance, i);
-        base.page_in = (0..n).map(|i| of(i).back as f64).collect();
+        let mut out = vec![None; n];
+        base.page_in = vec![0.0; n];
+        for (i, costs) in instance.pages().iter().enumerate() {
+            if let Some(costs) = costs {
+                let [there, back] = [costs.out, costs.back].map(|cost| cost as f64);
+                (out[i], base.page_in[i]) = (Some(there), back);
+                base.again[i] = base.again[i].min(there + back);
+            }
+        }
         for one in &instance.terms().freed_again {
             base.free_again(one.input.0, one.reader.index(), one.bytes);
         }
-        let out: Vec<Option<f64>> = (instance.pages().iter())
-            .map(|costs| costs.map(|costs| costs.out as f64))
-            .collect();
         let has_use = |i: &u32| {
             let last = base.users(*i as usize).last();
             out[*i as usize].is_some() && last.is_some_and(|last| *last > i + 2)
@@ -63,26 +66,6 @@ impl PoetLandscape {
     }
 }
 
-impl PoetLandscape {
-    /// Cost to have each tensor again, whichever way costs less.
-    fn again(&self) -> impl Iterator<Item = f64> + '_ {
-        let pages = |i: usize| self.out[i].map(|out| out + self.base.page_in[i]);
-        let costs = self.base.cost_again.iter().enumerate();
-        costs.map(move |(i, cost)| pages(i).map_or(*cost, |pages| pages.min(*cost)))
-    }
-
-    /// Median of that cost for a byte and so many stages, of those that have all three.
-    fn median_price(&self, stages: impl Fn(usize) -> f64) -> f64 {
-        let all = self.again().zip(&self.base.bytes).enumerate();
-        let priced = all.filter(|(_, (cost, bytes))| *cost > 0.0 && **bytes > 0.0);
-        let mut prices: Vec<f64> = priced
-            .map(|(i, (cost, bytes))| cost / bytes / stages(i))
-            .collect();
-        prices.sort_by(f64::total_cmp);
-        prices.get(prices.len() / 2).copied().unwrap_or(1.0)
-    }
-}
-
 impl Landscape for PoetLandscape {
     type Sets = BitMatrix;
     type Walk<'g> = PoetWalk<'g>;
@@ -91,20 +74,16 @@ impl Landscape for PoetLandscape {
         self.base.n
     }
 
-    /// Mean of what it costs to have a tensor again: computed, or paged out and in.
     fn mean_cost(&self) -> f64 {
-        self.again().sum::<f64>() / self.base.n as f64
+        self.base.mean_cost()
     }
 
     fn byte_price(&self) -> f64 {
-        self.median_price(|_| 1.0)
+        self.base.byte_price()
     }
 
     fn absence_price(&self) -> f64 {
-        self.median_price(|i| {
-            let last = self.base.users(i).last().map_or(i, |&q| q as usize);
-            (last - i).max(1) as f64
-        })
+        self.base.absence_price()
     }
 
     fn walk<'g>(&'g self, start: &BitMatrix) -> PoetWalk<'g> {
@@ -117,8 +96,7 @@ impl Landscape for PoetLandscape {
         PoetWalk {
             paid: paid.sum(),
             graph: self,
-            state: CheckmateState::with_stored(&self.base, &retained, Some(&stored)),
-            proposer: CheckmateProposer::new(&self.base),
+            base: CheckmateWalk::with_stored(&self.base, &retained, Some(&stored)),
         }
     }
 }
@@ -126,18 +104,18 @@ impl Landscape for PoetLandscape {
 /// State of a run.
 pub struct PoetWalk<'g> {
     graph: &'g PoetLandscape,
-    state: CheckmateState<'g>,
-    proposer: CheckmateProposer<'g>,
+    base: CheckmateWalk<'g>,
     /// Cost of page-outs.
     paid: f64,
 }
 
-/// A flip of the bit of secondary storage.
-fn storing(tensor: usize, keep: bool) -> Flip {
+/// A flip in stages `from..=to`; of the bit of secondary storage in stage 0.
+fn flip(tensor: usize, [from, to]: [usize; 2], keep: bool) -> Flip {
+    let [tensor, from, to] = [tensor, from, to].map(|k| k as u32);
     Flip {
-        tensor: tensor as u32,
-        from: 0,
-        to: 0,
+        tensor,
+        from,
+        to,
         keep,
     }
 }
@@ -152,14 +130,10 @@ impl PoetWalk<'_> {
     /// with a stored tensor as it is. Between two uses a tensor may be away, and come back.
     fn allowed(&self, flip: Flip) -> Option<Flip> {
         let tensor = flip.tensor as usize;
-        let first = self
-            .state
-            .is_stored(tensor)
-            .then(|| self.state.first_held(tensor));
-        let begin = first
-            .flatten()
-            .map_or(flip.from, |stage| flip.from.max(stage as u32 + 1));
-        let is_open = |stage: &u32| self.state.is_kept(tensor, *stage as usize) != flip.keep;
+        let state = &self.base.state;
+        let first = state.first_held(tensor).filter(|_| state.is_stored(tensor));
+        let begin = first.map_or(flip.from, |stage| flip.from.max(stage as u32 + 1));
+        let is_open = |stage: &u32| state.is_kept(tensor, *stage as usize) != flip.keep;
         let from = (begin..=flip.to).find(is_open)?;
         let to = (from..=flip.to).take_while(is_open).last()?;
         Some(Flip { from, to, ..flip })
@@ -181,94 +155,86 @@ impl Walk for PoetWalk<'_> {
 
     fn evaluate(&mut self, flip: Flip) -> Delta {
         if flip.from > 0 {
-            return self.state.evaluate(flip);
+            return self.base.state.evaluate(flip);
         }
-        let mut delta = self.state.evaluate_storing(flip.tensor as usize);
+        let mut delta = self.base.state.evaluate_storing(flip.tensor as usize);
         delta.cost += self.out(flip);
         delta
     }
 
     fn apply(&mut self, flip: Flip) {
         if flip.from > 0 {
-            return self.state.apply(flip);
+            return self.base.state.apply(flip);
         }
-        self.state.store(flip.tensor as usize);
+        self.base.state.store(flip.tensor as usize);
         self.paid += self.out(flip);
     }
 
     fn try_out(&mut self, flip: Flip) {
         match flip.from > 0 {
-            true => self.state.try_out(flip),
+            true => self.base.state.try_out(flip),
             false => self.apply(flip),
         }
     }
 
     fn take_back(&mut self, flip: Flip) {
         match flip.from > 0 {
-            true => self.state.take_back(flip),
+            true => self.base.state.take_back(flip),
             false => self.apply(flip.inverse()),
         }
     }
 
     fn settle(&mut self) {
-        self.state.settle();
+        self.base.settle();
     }
 
     fn excess(&self) -> f64 {
-        self.state.excess()
+        self.base.excess()
     }
 
     fn cost(&self) -> u64 {
-        (self.state.cost() + self.paid) as u64
+        (self.base.state.cost() + self.paid) as u64
     }
 
     fn retained(&self) -> BitMatrix {
-        let mut sets = self.state.retained();
+        let mut sets = self.base.state.retained();
         for i in 0..self.graph.base.n {
-            sets.set(0, i, self.state.is_stored(i));
+            sets.set(0, i, self.base.state.is_stored(i));
         }
         sets
     }
 
     fn look_around(&mut self) {
-        self.state.resum();
-        self.proposer.look(&self.state);
+        self.base.look_around();
     }
 
     fn press(&mut self, share: f64) {
-        self.state.press(share);
+        self.base.press(share);
     }
 
     fn anywhere(&self, random: &mut Xoshiro256) -> Option<Flip> {
         let paged = &self.graph.paged;
         if !paged.is_empty() && random.one_in(TUNING.unstore) {
             let tensor = paged[random.below(paged.len() as u32) as usize] as usize;
-            return self.state.is_stored(tensor).then(|| storing(tensor, false));
+            let is_stored = self.base.state.is_stored(tensor);
+            return is_stored.then(|| flip(tensor, [0, 0], false));
         }
-        self.allowed(self.proposer.anywhere(&self.state, random)?)
+        self.allowed(self.base.anywhere(random)?)
     }
 
     fn second(&self, first: Flip, random: &mut Xoshiro256) -> Option<Flip> {
         if first.from == 0 {
             return self.anywhere(random);
         }
-        let second = match random.one_in(2) {
-            true => self.proposer.beside(&self.state, first, random),
-            false => self.proposer.during(&self.state, first, random),
-        };
-        self.allowed(second?)
+        self.allowed(self.base.second(first, random)?)
     }
 
     fn following(&self, tensor: usize, first: Flip) -> Option<Flip> {
-        let stage = first.to as usize;
-        let flip = self
-            .proposer
-            .following(&self.state, tensor, stage, first.keep);
-        self.allowed(flip?)
+        self.allowed(self.base.following(tensor, first)?)
     }
 
     fn inputs(&self, tensor: usize) -> &[u32] {
-        self.graph.base.needs(tensor)
+        self.base.inputs(tensor)
     }
 
     /// Stores a tensor, and pages it in where it is computed again, or lets go of it where it
@@ -286,26 +252,19 @@ impl Walk for PoetWalk<'_> {
         }
         let tensor = paged[random.below(paged.len() as u32) as usize] as usize;
         let mut energy = 0.0;
-        let first = match self.state.first_held(tensor) {
+        let first = match self.base.state.first_held(tensor) {
             Some(first) => first,
             None => {
-                let [from, to] = [tensor as u32 + 1; 2];
-                let (tensor, keep) = (tensor as u32, true);
-                let flip = Flip {
-                    tensor,
-                    from,
-                    to,
-                    keep,
-                };
-                energy += self.take(flip, price, done);
-                to as usize
+                let next = tensor + 1;
+                energy += self.take(flip(tensor, [next, next], true), price, done);
+                next
             }
         };
         if first + 2 >= self.graph.base.n {
             return threshold + 1.0;
         }
-        if !self.state.is_stored(tensor) {
-            energy += self.take(storing(tensor, true), price, done);
+        if !self.base.state.is_stored(tensor) {
+            energy += self.take(flip(tensor, [0, 0], true), price, done);
         }
         let kinds = 1 + random.below(3);
         let early = random.below(TUNING.early + 1) as usize;
@@ -314,10 +273,10 @@ impl Walk for PoetWalk<'_> {
             false => None,
         };
         let mut before = first;
-        while let Some(touch) = self.state.next_touch(tensor, before + 1) {
+        while let Some(touch) = self.base.state.next_touch(tensor, before + 1) {
             let here = only.is_none_or(|stage| (before..=touch).contains(&stage));
-            let is_kept = self.state.is_kept(tensor, touch);
-            let flip = if kinds & 1 != 0 && !is_kept {
+            let is_kept = self.base.state.is_kept(tensor, touch);
+            let stages = if kinds & 1 != 0 && !is_kept {
                 let from = touch.saturating_sub(early).max(before + 2);
                 Some((from, touch, true))
             } else if kinds & 2 != 0 && is_kept {
@@ -327,18 +286,11 @@ impl Walk for PoetWalk<'_> {
             } else {
                 None
             };
-            if let Some((from, to, keep)) = flip.filter(|f| here && f.0 <= f.1)
+            if let Some((from, to, keep)) = stages.filter(|f| here && f.0 <= f.1)
                 && from > first
-                && (from..=to).all(|t| self.state.is_kept(tensor, t) != keep)
+                && (from..=to).all(|t| self.base.state.is_kept(tensor, t) != keep)
             {
-                let [from, to] = [from, to].map(|stage| stage as u32);
-                let flip = Flip {
-                    tensor: tensor as u32,
-                    from,
-                    to,
-                    keep,
-                };
-                energy += self.take(flip, price, done);
+                energy += self.take(flip(tensor, [from, to], keep), price, done);
             }
             before = touch;
         }

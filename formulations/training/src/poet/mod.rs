@@ -31,18 +31,19 @@
 //! | `instance` | a training graph with costs of pages |
 //! | `schedule` | schedules from what they retain and store |
 //! | `landscape` | what is annealed |
-//! | `interval` | the interval form: bounds, and the tree |
+//! | `trips` | schedules as columns of the interval form ([`interval`](crate::offload::interval)) |
 //! | `formulation` | the program as the search sees it |
 //! | `recognise` | the program recognised in models of unknown origin |
 
 mod formulation;
 mod instance;
-pub mod interval;
 mod landscape;
 mod recognise;
 mod schedule;
+mod trips;
 
 pub use formulation::{PoetFormulation, PoetProblem};
 pub use instance::{PoetInstance, PoetInstanceError};
 pub use landscape::{PoetLandscape, PoetWalk};
 pub use recognise::{RecognisedPoet, recognise};
+pub use trips::trips;

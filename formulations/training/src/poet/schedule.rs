@@ -6,7 +6,7 @@
 
 use super::PoetInstance;
 use remat_instances::instance::NodeId;
-use remat_instances::schedule::{BitMatrix, CheckmateSchedule, PageCosts, PoetSchedule};
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule, PoetSchedule};
 use remat_instances::simulate::{self, Replay, ReplayError};
 
 /// The schedule of given sets with the cheapest computations, and pages in place of those where the
@@ -78,9 +78,4 @@ pub(super) fn replay(
     schedule: &PoetSchedule,
 ) -> Result<Replay, ReplayError> {
     simulate::poet(instance.graph(), instance.terms(), schedule)
-}
-
-/// Costs of pages of a tensor that has some.
-pub(super) fn costs(instance: &PoetInstance, i: usize) -> PageCosts {
-    instance.pages()[i].unwrap_or(PageCosts { out: 0, back: 0 })
 }

@@ -145,7 +145,12 @@ fn size(link: &LinkGraph, rows: &[LinkRow], duals: &[f64]) -> f64 {
     let bytes: f64 = link.graph.bytes.iter().map(|b| *b as f64).sum();
     // In every row a way counts for no more than what it has beyond the least, or once.
     let ways = n * link.ways.size();
-    let mut size = 1.0;
+    let mut size = 1.0 + n * link.cost_of_all_pages() as f64;
+    let freed: f64 = link
+        .freed_again
+        .iter()
+        .map(|f| n * (f.1 as f64 + bytes))
+        .sum();
     for (row, y) in rows.iter().zip(duals) {
         size += y.abs() * ways;
         size += y.abs()
@@ -153,6 +158,7 @@ fn size(link: &LinkGraph, rows: &[LinkRow], duals: &[f64]) -> f64 {
                 LinkRow::Base(row) => match row {
                     // Copies back that are read within the window.
                     Row::Path(cut) => cut.path.len() as f64 * n,
+                    Row::Memory { .. } => freed,
                     _ => 0.0,
                 },
                 LinkRow::Choose { .. } | LinkRow::Way { .. } => 1.0,

@@ -39,8 +39,10 @@ pub(super) fn open(link: &LinkGraph, point: &TripPoint, limit: usize) -> Vec<Ope
         .zip(point.leaves(link))
         .filter_map(|(node, value)| {
             // What a copy takes of the link, idle time or a recomputation may have to make good.
-            let [out, back] = link.copies[node as usize]?;
-            let weight = (out + back) as f64 * link.unit as f64;
+            let weight = match link.copies[node as usize] {
+                Some([out, back]) => (out + back) as f64 * link.unit as f64,
+                None => link.pages[node as usize].map(|costs| (costs.out + costs.back) as f64)?,
+            };
             Open::if_fractional(LinkQuantity::Leaves { node }, value, weight)
         });
     let mean = link.graph.base_cost() as f64 / link.len().max(1) as f64;

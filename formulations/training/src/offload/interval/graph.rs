@@ -1,23 +1,28 @@
-//! An instance under a budget, with the times of copies.
+//! An instance under a budget, with the times or the costs of copies.
 
 use super::ways::{self, Ways};
-use crate::bound::largest_working_set;
+use crate::bound::{check_budget, largest_working_set};
 use crate::checkmate::CheckmateGraph;
 use crate::offload::CopyPhase;
 use remat_instances::Semantics;
 use remat_instances::instance::{Duplex, Instance, NodeId};
+use remat_instances::schedule::{PageCosts, PoetTerms};
 use std::ops::Range;
 
-/// Checkmate's graph, and what a link may do with its tensors. Times of copies are counted in units
-/// of [`CheckmateGraph::cost_unit`], rounded down, those of computations up.
+/// Checkmate's graph, and the copies of its tensors: over a link with a clock, or pages with costs.
+/// Times of copies are counted in units of time, rounded down, those of computations up.
 #[derive(Clone, Debug)]
 pub struct LinkGraph {
     /// The graph without the link.
     pub graph: CheckmateGraph,
     /// Ways to run nodes, beyond what the graph counts.
     pub ways: Ways,
-    /// Time of the copy to the host and of that back, by tensor; `None` where it may not leave.
+    /// Time of the copy to the host and of that back, by tensor; `None` if it may not leave.
     pub copies: Vec<Option<[i64; 2]>>,
+    /// Costs of pages by tensor, in the instance's cost unit; `None` if it has no pages.
+    pub pages: Vec<Option<PageCosts>>,
+    /// Readers that list an input more than once, and the bytes that they free beyond it.
+    pub freed_again: Vec<(u32, u64)>,
     /// Time of a recomputation, by tensor.
     pub again: Vec<i64>,
     /// Time of all first computations before each node, and of all.
@@ -79,6 +84,61 @@ impl LinkGraph {
         }
     }
 
+    /// The graph of an instance whose tensors have pages (POET's program), under a budget in bytes
+    /// (fixed memory included). `None` if a node does not fit with its inputs.
+    pub fn with_pages(
+        instance: &Instance,
+        terms: &PoetTerms,
+        budget_bytes: u64,
+    ) -> Option<LinkGraph> {
+        check_budget(instance, budget_bytes).ok()?;
+        let graph = CheckmateGraph::new(instance, budget_bytes).ok()?;
+        // A page-in is of use from the third stage behind the tensor's own on.
+        let of = |(i, costs): (usize, &Option<PageCosts>)| {
+            costs.filter(|_| graph.last_stage[i] as usize >= i + 3)
+        };
+        let pages: Vec<_> = terms.pages.iter().enumerate().map(of).collect();
+        // Where costs are energies, the cost of having all tensors again is a small part of all.
+        let again =
+            graph.cost_again.iter().zip(&pages).map(|(cost, pages)| {
+                pages.map_or(*cost, |costs| (costs.out + costs.back).min(*cost))
+            });
+        let again = again.fold(0, u64::saturating_add);
+        let freed = terms.freed_again.iter();
+        Some(LinkGraph {
+            pages,
+            freed_again: freed.map(|one| (one.reader.0, one.bytes)).collect(),
+            ..LinkGraph::without_copies(
+                graph,
+                Ways::single(instance.len()),
+                (again >> 18).max(1).next_power_of_two(),
+            )
+        })
+    }
+
+    fn without_copies(graph: CheckmateGraph, ways: Ways, unit: u64) -> LinkGraph {
+        let mut sum = 0;
+        let mut before = vec![0];
+        before.extend(graph.cost.iter().map(|cost| {
+            sum += cost;
+            sum
+        }));
+        let again = graph.cost_again.iter();
+        LinkGraph {
+            copies: vec![None; graph.len()],
+            pages: vec![None; graph.len()],
+            freed_again: Vec::new(),
+            again: again.map(|cost| count(cost.div_ceil(unit))).collect(),
+            before,
+            unit,
+            half_duplex: false,
+            host_bytes: None,
+            loss: None,
+            ways,
+            graph,
+        }
+    }
+
     fn of(
         instance: &Instance,
         phase: CopyPhase,
@@ -88,7 +148,6 @@ impl LinkGraph {
         let link = instance.host_link()?;
         let times = link.times(instance.cost_unit())?;
         let unit = graph.cost_unit() as u64;
-        let count = |time: u64| i64::try_from(time).unwrap_or(i64::MAX);
         let copy = |id: NodeId| {
             let bytes = instance.node(id).output_bytes;
             let may = instance.may_offload(id) && bytes > 0;
@@ -96,25 +155,13 @@ impl LinkGraph {
             let [out, back] = [out.filter(|_| may)?, back?];
             Some([out, back].map(|time| count(time / unit)))
         };
-        let mut sum = 0;
-        let mut before = vec![0];
-        before.extend(graph.cost.iter().map(|cost| {
-            sum += cost;
-            sum
-        }));
         let loss = instance.loss().filter(|_| phase == CopyPhase::Loss);
         Some(LinkGraph {
             copies: instance.ids().map(copy).collect(),
-            again: (graph.cost_again.iter())
-                .map(|cost| count(cost.div_ceil(unit)))
-                .collect(),
-            before,
-            unit,
             half_duplex: link.duplex == Duplex::Half,
             host_bytes: link.host_memory_bytes,
             loss: loss.map(|id| id.0),
-            ways,
-            graph,
+            ..LinkGraph::without_copies(graph, ways, unit)
         })
     }
 
@@ -164,4 +211,24 @@ impl LinkGraph {
     pub fn first_return(&self) -> u32 {
         self.loss.map_or(0, |loss| loss + 1)
     }
+
+    /// Stages from the one that a copy back of a tensor is counted in to its first reader.
+    pub fn delay(&self, node: u32) -> u32 {
+        u32::from(self.pages[node as usize].is_some())
+    }
+
+    /// Cost of so many copies of a tensor to the host, and back.
+    pub fn cost_of_pages(&self, node: usize, [out, back]: [u64; 2]) -> u64 {
+        self.pages[node].map_or(0, |costs| costs.out * out + costs.back * back)
+    }
+
+    /// Cost of a page-out and a page-in of each tensor.
+    pub(super) fn cost_of_all_pages(&self) -> u64 {
+        let all = (0..self.len()).map(|i| self.cost_of_pages(i, [1, 1]));
+        all.fold(0, u64::saturating_add)
+    }
+}
+
+fn count(time: u64) -> i64 {
+    i64::try_from(time).unwrap_or(i64::MAX)
 }

@@ -45,6 +45,21 @@
 //! A run in place is charged as the replay charges it, with both tensors and the workspace of the
 //! option; that what it overwrites ends is left out.
 //!
+//! *Pages* (POET's program, [`poet`](crate::poet)) are copies with a cost and no clock. A tensor is
+//! paged out when a stage begins, and dropped behind a reader in the stage, or at the end of the
+//! stage. A page that comes in a stage takes memory, and may be read, from the next stage on; so a
+//! path cut counts the pages that come in `[a, b-1]`. Rows are those above, but for
+//!
+//! ```text
+//! memory (t,k)  as ever  -  bytes that further runs of nodes before k in t free
+//!               beyond those of their inputs
+//! ```
+//!
+//! Three things are rounded in favour of a schedule. An input that is listed more than once is
+//! freed as often even if it is read or retained afterwards. A tensor may be dropped behind a
+//! reader that does not run in the stage. A page may come in a stage in which another trip of the
+//! tensor ends.
+//!
 //! Every plan in stages meets these rows: what a plan does within a stage is rounded in its favour.
 //! So the value of the relaxation, and any duals by their Lagrangian bound, bound the makespan of
 //! all plans. A trip's price is a walk through an automaton of four states (`walk`): absent, on the
@@ -52,12 +67,12 @@
 //!
 //! | module | concept |
 //! |---|---|
-//! | `graph` | the instance, with the times of copies |
+//! | `graph` | the instance, with the times or costs of copies |
 //! | `ways` | implementations, in place or not, and by-products that need not be made |
 //! | `trip` | columns |
 //! | `rows` | rows |
 //! | `prices` | payments of duals |
-//! | `walk` | the lives of a tensor, and the cheapest |
+//! | `walk`, `ahead` | the lives of a tensor, and the cheapest |
 //! | `bound` | pricing, and bounds in integers |
 //! | `point` | fractional solutions, and rows they violate |
 //! | `branch` | what a tree branches on |
@@ -65,6 +80,7 @@
 //! | `search` | root and tree |
 //! | `proof` | proofs of bounds, as text |
 
+mod ahead;
 mod bound;
 mod branch;
 mod graph;

@@ -1,6 +1,6 @@
 //! Fractional solutions, and the rows they violate.
 
-use super::rows::{inside, turn};
+use super::rows::{freed_bytes, inside, turn};
 use super::{Begin, Lane, LinkGraph, LinkRow, Trip};
 use crate::checkmate::interval::{ROUNDED_LIMIT, ROUNDED_VIOLATION, Row, by_tensor, kept};
 use crate::checkmate::path_cuts::{FractionalPoint, PointBuilder, separate_for};
@@ -46,7 +46,7 @@ impl TripPoint {
     }
 
     /// Copies to the host by tensor.
-    pub(super) fn leaves(&self, link: &LinkGraph) -> Vec<f64> {
+    pub(crate) fn leaves(&self, link: &LinkGraph) -> Vec<f64> {
         let mut out = vec![0.0; link.len()];
         for (trip, x) in &self.trips {
             out[trip.node as usize] += x * trip.leaves() as f64;
@@ -55,7 +55,7 @@ impl TripPoint {
     }
 
     /// Recomputations, and what is on the device when each stage begins.
-    pub(super) fn fractional(&self, link: &LinkGraph) -> FractionalPoint {
+    pub(crate) fn fractional(&self, link: &LinkGraph) -> FractionalPoint {
         self.builder(link).finish()
     }
 
@@ -88,11 +88,6 @@ impl TripPoint {
         kept(&link.graph, &point.finish(), threshold)
     }
 
-    /// The trips of each tensor, as ranges into `trips`.
-    fn by_tensor(&self, link: &LinkGraph) -> Vec<Range<usize>> {
-        by_tensor(&self.trips, link.len(), |trip| trip.node)
-    }
-
     /// Violated rows of the program.
     pub(super) fn violated(
         &self,
@@ -111,40 +106,30 @@ impl TripPoint {
 
     /// Rows of recomputations whose inputs are not all there, or that come without their parents.
     fn violated_inputs(&self, link: &LinkGraph, tolerance: f64) -> Vec<LinkRow> {
-        let graph = &link.graph;
-        let tensors = self.by_tensor(link);
-        let mut found = Vec::new();
-        for range in &tensors {
-            let mut own: Vec<(u32, u32, f64)> = self.trips[range.clone()]
-                .iter()
-                .filter(|(trip, _)| trip.is_recomputed())
-                .map(|(trip, x)| (trip.start(), trip.node, *x))
-                .collect();
-            own.sort_by_key(|start| start.0);
-            for starts in own.chunk_by(|a, b| a.0 == b.0) {
-                let (stage, node, _) = starts[0];
-                let made: f64 = starts.iter().map(|s| s.2).sum();
-                if let Some(parent) = graph.parent[node as usize] {
-                    let with = self.trips[tensors[parent as usize].clone()].iter();
-                    let with = with.filter(|(t, _)| t.is_recomputed() && t.start() == stage);
-                    if with.map(|t| t.1).sum::<f64>() < made - tolerance {
-                        found.push(LinkRow::Base(Row::Parent { stage, node }));
-                    }
-                }
-                let event = turn(link, stage, node);
-                for &input in &graph.needs[node as usize] {
-                    let own = self.trips[tensors[input as usize].clone()].iter();
-                    let there = own.map(|(trip, x)| {
-                        let all = trip.stretches.iter();
-                        x * all.filter(|s| s.is_readable(event)).count() as f64
-                    });
-                    if there.sum::<f64>() < made - tolerance {
-                        found.push(LinkRow::Base(Row::Input { stage, node, input }));
-                    }
-                }
-            }
-        }
-        found
+        let again = self
+            .trips
+            .iter()
+            .map(|t| &t.0)
+            .filter(|t| t.is_recomputed());
+        let mut starts: Vec<_> = again.map(|trip| (trip.node, trip.start())).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        let rows = starts.into_iter().flat_map(|(node, stage)| {
+            let parent = link.graph.parent[node as usize].map(|_| Row::Parent { stage, node });
+            let inputs = link.graph.needs[node as usize].iter();
+            let inputs = inputs.map(move |&input| Row::Input { stage, node, input });
+            parent.into_iter().chain(inputs).map(LinkRow::Base)
+        });
+        let tensors = by_tensor(&self.trips, link.len(), |trip| trip.node);
+        let is_missed = |row: &LinkRow| {
+            let nodes = row.tensors(link).into_iter();
+            let own = nodes.flat_map(|i| &self.trips[tensors[i as usize].clone()]);
+            let sum: f64 = own
+                .map(|(trip, x)| x * row.coefficient(link, trip) as f64)
+                .sum();
+            sum < row.right_side(link) as f64 - tolerance
+        };
+        rows.filter(is_missed).collect()
     }
 
     /// Events at which the memory exceeds `limit_bytes`, worst first, at most `per_stage` in a stage.
@@ -168,6 +153,12 @@ impl TripPoint {
                     let held = measure.bytes[i] as f64 * x;
                     changes.extend([(first, held), (last + 1, -held)]);
                 }
+            }
+            let freed = link.freed_again.iter().filter(|f| f.0 == trip.node);
+            for (_, bytes) in freed.filter(|_| trip.is_recomputed()) {
+                let freed = freed_bytes(measure, gauge, *bytes) as f64 * x;
+                let behind = turn(link, trip.start(), trip.node) + 1;
+                changes.extend([(behind, -freed), (turn(link, trip.start() + 1, 0), freed)]);
             }
             let workspace = match trip.is_recomputed() {
                 true => {
@@ -363,13 +354,15 @@ impl TripPoint {
     fn path_cuts(&self, link: &LinkGraph, settings: &SeparationSettings) -> Vec<LinkRow> {
         let n = link.len();
         let mut base = self.builder(link);
-        // Tensors that come back: the stage in which they are read, the last one before that begins
-        // with them, and how much of them.
-        let mut arrivals: Vec<(u32, u32, u32, f64)> = Vec::new();
+        // Tensors that come back: the first reader to which that is of use, the stages from the
+        // last one that begins with them to the one in which they are read, and how much of them.
+        let mut arrivals: Vec<(u32, u32, Range<usize>, f64)> = Vec::new();
         for (trip, x) in &self.trips {
             for pair in trip.stretches.windows(2) {
                 if let Begin::Fetched { read, .. } = pair[1].begin {
-                    arrivals.push((read, trip.node, pair[0].last_stage, *x));
+                    let stages = pair[0].last_stage as usize + 1..read as usize + 1;
+                    let reader = read + link.delay(trip.node);
+                    arrivals.push((reader, trip.node, stages, *x));
                 }
             }
         }
@@ -379,8 +372,8 @@ impl TripPoint {
         let mut point = base.clone().finish();
         for reader in 0..n as u32 {
             let before = base.parts();
-            while let Some((read, node, gone, x)) = next.next_if(|a| a.0 <= reader) {
-                base.add_retained(*node as usize, *gone as usize + 1..*read as usize + 1, *x);
+            while let Some((_, node, stages, x)) = next.next_if(|a| a.0 <= reader) {
+                base.add_retained(*node as usize, stages.clone(), *x);
             }
             if base.parts() > before {
                 point = base.clone().finish();

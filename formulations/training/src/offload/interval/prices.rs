@@ -57,34 +57,15 @@ impl<T: Number> LinkPrices<T> {
             LinkRow::Base(row) => Some((row, y)),
             _ => None,
         });
-        // An input that only some ways read is there as if all did: the ways are charged for it.
-        let reads = rows.clone().filter_map(|(row, y)| match *row {
-            LinkRow::Reads { node, input } => Some((
-                Row::Need {
-                    node: input,
-                    reader: node,
-                },
-                y,
-            )),
-            _ => None,
-        });
-        let reads: Vec<(Row, T)> = reads.collect();
-        let of_reads = reads.iter().map(|(row, y)| (row, *y));
-        let atoms = AtomPrices::new(&link.graph, one, base.clone().chain(of_reads));
-        let mut returns = vec![Vec::new(); n];
-        for (row, y) in base.filter(|r| r.1 != T::ZERO) {
-            if let Row::Path(cut) = row {
-                for &node in &cut.path {
-                    returns[node as usize].push((cut.from, cut.reader, y));
-                }
-            }
-        }
+        let beside = beside(link, rows.clone());
+        let beside = beside.iter().map(|(row, y)| (row, *y));
+        let atoms = AtomPrices::new(&link.graph, one, base.chain(beside));
         let mut prices = LinkPrices {
             atoms,
             out: Vec::new(),
             back: Vec::new(),
             load: vec![T::ZERO; n],
-            returns,
+            returns: vec![Vec::new(); n],
             leaves: vec![T::ZERO; n],
             host: vec![T::ZERO; n],
             ways: link
@@ -106,6 +87,12 @@ impl<T: Number> LinkPrices<T> {
                         for &node in of.list(&link.graph.classes).iter() {
                             prices.every_turn[node as usize] |= branch.at_least;
                         }
+                    }
+                }
+                LinkRow::Base(Row::Path(ref cut)) => {
+                    for &node in &cut.path {
+                        let last = cut.reader - link.delay(node);
+                        prices.returns[node as usize].push((cut.from, last, y));
                     }
                 }
                 LinkRow::Base(_)
@@ -234,6 +221,21 @@ impl<T: Number> LinkPrices<T> {
         let best = prices.reduce(|a, b| if b.0 < a.0 { b } else { a });
         best.unwrap_or((least, 0))
     }
+}
+
+/// What rows count of rows without copies, beside those that are one.
+fn beside<'a, T: Number>(
+    link: &LinkGraph,
+    rows: impl Iterator<Item = (&'a LinkRow, T)>,
+) -> Vec<(Row, T)> {
+    let mut out = Vec::new();
+    for (of, y) in rows {
+        of.without_copies(link, |row, times| match of {
+            LinkRow::Base(own) if std::ptr::eq(own, row) => {}
+            _ => out.push((row.clone(), y.times(times))),
+        });
+    }
+    out
 }
 
 /// The copies back that are read in a stage and worth a look, by windows in the order of their first

@@ -2,8 +2,9 @@
 
 use super::branch::{self, LinkBranch, LinkQuantity};
 use super::{LinkGraph, LinkRow, Trip, TripPoint, Way, bound};
-use crate::checkmate::interval::{Branch, Quantity, Row};
-use crate::life::{Exclusions, Group};
+use crate::checkmate::CheckmateGraph;
+use crate::checkmate::interval::{Branch, Interval, Row};
+use crate::life::Exclusions;
 use remat_lp::ModelError;
 use remat_solver::price::{
     Branching, Columns, Incumbents, Open, Priced, Pricing, Root, RootBound, RootSettings,
@@ -40,7 +41,7 @@ impl Columns for LinkGraph {
     /// Each node, and each copy both ways, at most once in each stage, one after the other.
     fn cost_upper_bound(&self) -> u64 {
         let copies = self.copies.iter().flatten().flatten();
-        let copies = copies.fold(0u64, |sum, time| {
+        let copies = copies.fold(self.cost_of_all_pages(), |sum, time| {
             // Times are rounded down.
             sum.saturating_add((time.unsigned_abs() + 1).saturating_mul(self.unit))
         });
@@ -57,18 +58,21 @@ impl Columns for LinkGraph {
     }
 
     fn cost_unit(&self) -> f64 {
-        self.graph.cost_unit()
+        self.unit as f64
     }
 
     fn cost(&self, column: &Trip) -> u64 {
         let i = column.node as usize;
-        match column.is_recomputed() {
-            true => {
-                let way = self.ways.again[i].get(usize::from(column.way));
-                self.graph.cost_again[i] + way.map_or(0, |way| way.cost)
+        let fetched = column.stretches.len().saturating_sub(1);
+        let pages = self.cost_of_pages(i, [column.leaves(), fetched].map(|count| count as u64));
+        pages
+            + match column.is_recomputed() {
+                true => {
+                    let way = self.ways.again[i].get(usize::from(column.way));
+                    self.graph.cost_again[i] + way.map_or(0, |way| way.cost)
+                }
+                false => self.ways.optional[i].map_or(0, |made| made.cost),
             }
-            false => self.ways.optional[i].map_or(0, |made| made.cost),
-        }
     }
 
     fn is_never_purged(&self, column: &Trip) -> bool {
@@ -104,9 +108,7 @@ impl Rows for LinkGraph {
         let several = (0..self.len() as u32).filter(|i| !self.ways.first[*i as usize].is_empty());
         let rows = rows.chain(several.map(|node| LinkRow::Choose { node }));
         let rows = rows.collect();
-        let trip = |c: &crate::checkmate::interval::Interval| {
-            Trip::plain(self, c.node, c.start, c.end, c.reader)
-        };
+        let trip = |c: &Interval| Trip::plain(self, c.node, c.start, c.end, c.reader);
         (rows, columns.iter().map(trip).collect())
     }
 
@@ -140,10 +142,7 @@ impl Rows for LinkGraph {
     }
 
     fn parts(&self, row: &LinkRow, note: &mut dyn FnMut(usize, ())) {
-        let mut tensors = Vec::new();
-        row.tensors(self, |node| tensors.push(node));
-        tensors.sort_unstable();
-        tensors.dedup();
+        let tensors = row.tensors(self);
         tensors.into_iter().for_each(|i| note(i as usize, ()));
     }
 
@@ -230,13 +229,7 @@ impl Branching for LinkGraph {
 
     fn kind(quantity: &LinkQuantity) -> (u32, u8) {
         match quantity {
-            LinkQuantity::Schedule(quantity) => {
-                let held = u8::from(matches!(quantity, Quantity::Held { .. }));
-                match quantity.of() {
-                    Group::One(node) => (node, held),
-                    Group::Class(class) => (class, held + 2),
-                }
-            }
+            LinkQuantity::Schedule(quantity) => CheckmateGraph::kind(quantity),
             LinkQuantity::Leaves { node } => (*node, 4),
             LinkQuantity::Way { node, .. } => (*node, 5),
         }

@@ -1,8 +1,9 @@
 //! Rows of the form.
 
 use super::{Begin, LinkGraph, Stretch, Trip};
-use crate::checkmate::interval::{Row, event};
-use crate::life::{Atom, Term, Which};
+use crate::checkmate::Gauge;
+use crate::checkmate::interval::{Branch, Quantity, Row, event};
+use crate::life::{Atom, Group, Term, Which};
 use remat_solver::price::Sense;
 use std::ops::{Range, RangeInclusive};
 
@@ -92,68 +93,87 @@ pub(super) fn before(lane: Lane, first: u32, last: u32) -> Range<u32> {
 }
 
 impl LinkRow {
-    /// The tensors with coefficients, told to `note`.
-    pub(super) fn tensors(&self, link: &LinkGraph, mut note: impl FnMut(u32)) {
-        let n = link.len() as u32;
-        match self {
-            LinkRow::Base(row) => {
-                row.terms(&link.graph, None, |term| match term.atom {
-                    Atom::Bytes { moment, .. } => {
-                        let stage = moment / n;
-                        let last = &link.graph.last_stage;
-                        let alive = (0..=stage).filter(|i| last[*i as usize] >= stage);
-                        alive.for_each(&mut note);
-                    }
-                    _ => term.node().into_iter().for_each(&mut note),
-                });
-            }
-            LinkRow::Leaves { node, .. } => note(*node),
-            LinkRow::Choose { .. } | LinkRow::Way { .. } => {}
-            LinkRow::Reads { node, input } => {
-                note(*input);
-                if link.ways.is_optional(*node) {
-                    note(*node);
+    /// Tells `note` the rows without copies whose terms count in the row, and how often.
+    pub(super) fn without_copies(&self, link: &LinkGraph, mut note: impl FnMut(&Row, i64)) {
+        match *self {
+            LinkRow::Base(ref row) => {
+                note(row, 1);
+                let Row::Memory { stage, node, gauge } = *row else {
+                    return;
+                };
+                let before = |f: &&(u32, u64)| f.0 < node && f.0 < stage;
+                for &(reader, bytes) in link.freed_again.iter().filter(before) {
+                    let bytes = freed_bytes(&link.graph.gauges[gauge as usize], gauge, bytes);
+                    let quantity = Quantity::Starts {
+                        of: Group::One(reader),
+                        first: stage,
+                        last: stage,
+                    };
+                    let most = Branch {
+                        quantity,
+                        at_least: false,
+                        count: 0,
+                    };
+                    note(&Row::Branch(most), bytes);
                 }
             }
-            LinkRow::Window { .. } | LinkRow::Host { .. } => (0..n).for_each(note),
+            // An input that only some ways read is there as if all did: the ways are charged.
+            LinkRow::Reads { node, input } => {
+                let [node, reader] = [input, node];
+                note(&Row::Need { node, reader }, 1);
+            }
+            _ => {}
         }
+    }
+
+    /// The tensors with coefficients, ascending.
+    pub(super) fn tensors(&self, link: &LinkGraph) -> Vec<u32> {
+        let n = link.len() as u32;
+        let mut out = Vec::new();
+        self.without_copies(link, |row, _| {
+            row.terms(&link.graph, None, |term| match term.atom {
+                Atom::Bytes { moment, .. } => {
+                    let stage = moment / n;
+                    let last = &link.graph.last_stage;
+                    out.extend((0..=stage).filter(|i| last[*i as usize] >= stage));
+                }
+                _ => out.extend(term.node()),
+            });
+        });
+        match self {
+            LinkRow::Leaves { node, .. } => out.push(*node),
+            LinkRow::Reads { node, .. } if link.ways.is_optional(*node) => out.push(*node),
+            LinkRow::Window { .. } | LinkRow::Host { .. } => out.extend(0..n),
+            _ => {}
+        }
+        out.sort_unstable();
+        out.dedup();
+        out
     }
 
     /// The coefficient of a trip.
     pub(super) fn coefficient(&self, link: &LinkGraph, trip: &Trip) -> i64 {
-        match *self {
-            LinkRow::Base(ref row) => {
-                let mut sum = 0;
-                row.terms(&link.graph, Some(trip.node), |term| {
-                    sum += of_term(link, &term, trip);
-                });
-                if let Row::Path(cut) = row
-                    && cut.path.contains(&trip.node)
-                {
-                    sum += returns(trip, cut.from, cut.reader);
-                }
-                if let Row::Memory { stage, node, .. } = *row
-                    && node == trip.node
-                    && stage == trip.start()
-                {
-                    sum += match stage > node {
-                        true => link.bytes_again(node, trip.way),
-                        false => link.ways.optional[node as usize].map_or(0, |first| first.bytes),
-                    };
-                }
-                sum
+        let mut sum = 0;
+        self.without_copies(link, |row, times| {
+            row.terms(&link.graph, Some(trip.node), |term| {
+                sum += times * of_term(link, &term, trip);
+            });
+        });
+        sum + match *self {
+            LinkRow::Base(Row::Path(ref cut)) if cut.path.contains(&trip.node) => {
+                returns(trip, cut.from, cut.reader - link.delay(trip.node))
             }
-            LinkRow::Choose { .. } | LinkRow::Way { .. } => 0,
-            LinkRow::Reads { node, input } => {
-                if trip.node == input {
-                    let moment = event(link.len(), node, node);
-                    let readable = trip.stretches.iter().filter(|s| s.is_readable(moment));
-                    return readable.count() as i64;
+            LinkRow::Base(Row::Memory { stage, node, .. })
+                if node == trip.node && stage == trip.start() =>
+            {
+                match stage > node {
+                    true => link.bytes_again(node, trip.way),
+                    false => link.ways.optional[node as usize].map_or(0, |first| first.bytes),
                 }
-                -i64::from(
-                    trip.node == node && !trip.is_recomputed() && link.ways.is_optional(node),
-                )
             }
+            LinkRow::Reads { node, .. } => -i64::from(
+                trip.node == node && !trip.is_recomputed() && link.ways.is_optional(node),
+            ),
             LinkRow::Window { lane, first, last } => {
                 let mut sum = 0;
                 let start = trip.start();
@@ -186,14 +206,13 @@ impl LinkRow {
                 }
                 sum
             }
-            LinkRow::Leaves { node, at_least, .. } => match node == trip.node {
-                true => sign(at_least) * trip.leaves() as i64,
-                false => 0,
-            },
-            LinkRow::Host { stage } => match trip.is_on_host(stage) {
-                true => link.graph.bytes[trip.node as usize] as i64,
-                false => 0,
-            },
+            LinkRow::Leaves { node, at_least, .. } if node == trip.node => {
+                sign(at_least) * trip.leaves() as i64
+            }
+            LinkRow::Host { stage } if trip.is_on_host(stage) => {
+                link.graph.bytes[trip.node as usize] as i64
+            }
+            _ => 0,
         }
     }
 
@@ -267,13 +286,21 @@ impl LinkRow {
     }
 }
 
+/// Bytes of a gauge that a reader frees beyond its inputs where it lists one more than once: a
+/// rounded row says nothing where that happens.
+pub(super) fn freed_bytes(measure: &Gauge, gauge: u32, bytes: u64) -> i64 {
+    let bytes = match gauge {
+        0 => bytes,
+        _ => measure.bytes.iter().sum(),
+    };
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
 /// Copies back with which a tensor is on the device for the first time in a window of stages: first
 /// read in one of them, and gone before the first of them.
 fn returns(trip: &Trip, first: u32, last: u32) -> i64 {
-    let is_one = |pair: &&[Stretch]| match pair[1].begin {
-        Begin::Fetched { read, .. } => pair[0].last_stage < first && (first..=last).contains(&read),
-        Begin::Computed(_) => false,
-    };
+    let is_one =
+        |pair: &&[Stretch]| pair[0].last_stage < first && pair[1].is_fetched_in(first..=last);
     trip.stretches.windows(2).filter(is_one).count() as i64
 }
 

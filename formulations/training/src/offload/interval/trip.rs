@@ -2,6 +2,7 @@
 
 use super::LinkGraph;
 use crate::checkmate::interval::event;
+use std::ops::RangeInclusive;
 
 /// The way in which a stretch on the device begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -12,7 +13,8 @@ pub enum Begin {
     Fetched {
         /// The stage in which the copy is issued.
         issued: u32,
-        /// The stage in which the copy is first read.
+        /// The stage in which the copy is first read; of a page the same, as it takes memory, and
+        /// may be read, from the next stage on.
         read: u32,
     },
 }
@@ -47,6 +49,12 @@ impl Stretch {
     #[inline]
     pub fn crosses(&self, stage: u32) -> bool {
         self.first_stage() < stage && stage <= self.last_stage
+    }
+
+    /// Returns whether it begins with a copy back that is read in one of some stages.
+    #[inline]
+    pub fn is_fetched_in(&self, stages: RangeInclusive<u32>) -> bool {
+        matches!(self.begin, Begin::Fetched { read, .. } if stages.contains(&read))
     }
 
     /// Returns whether it can be read at an event.

@@ -12,37 +12,12 @@
 //! Time on the device is charged by what is charged up to its end, less what is charged up to its
 //! begin (a potential), so that nothing happens at events that pay nothing.
 
+use super::ahead::{After, Ahead, Candidate, Copies};
 use super::prices::LinkPrices;
 use super::rows::turn;
 use super::{Begin, LinkGraph, Stretch, Trip};
 use crate::life::{Exclusions, StartPrices};
 use remat_solver::price::Number;
-
-/// Choice of a tensor on the device behind an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum After {
-    /// It stays.
-    Stay,
-    /// It is dropped, and nothing of it is left.
-    Drop,
-    /// It is dropped, and comes back with a candidate; with its copy to the host complete by then.
-    Leave { back: u32 },
-    /// Its copy to the host is complete, and it stays.
-    Copy,
-}
-
-/// A way on for a tensor on the host.
-#[derive(Clone, Copy, Debug)]
-struct Candidate<T> {
-    /// Least price ahead, less what the host charged for it when it came up.
-    price: T,
-    /// The stage in which the copy back is issued, and that in which it is read.
-    stages: [u32; 2],
-    /// True if the host keeps its copy.
-    keeps: bool,
-    /// Mark of the event behind it.
-    mark: usize,
-}
 
 /// The place of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,35 +37,6 @@ struct Mark {
     place: Place,
     /// On the device alone, and on both.
     after: [After; 2],
-}
-
-/// Least prices of what is ahead, by state; those on the device beyond the potential.
-#[derive(Clone, Debug)]
-struct Ahead<T> {
-    absent: T,
-    device: T,
-    both: T,
-    /// Ways on from the host.
-    candidates: Vec<Candidate<T>>,
-    /// The cheapest of them.
-    host: Option<(T, u32)>,
-    /// Sum of what the host charges for the stages behind.
-    hosted: T,
-    /// Sum of all payments that windows yet to come may make.
-    promised: T,
-    /// More than to be absent a way on from the host may cost: what is paid for being on the device
-    /// when a stage begins, in which the copy to the host is complete, and for that copy.
-    kept: T,
-}
-
-/// Prices of copies that are complete, or read, in a stage.
-#[derive(Clone, Copy, Debug)]
-struct Copies<T> {
-    out: Option<T>,
-    /// Issued in the stage itself.
-    back: Option<T>,
-    /// Issued earlier, less the potential there.
-    earlier: Option<(T, u32)>,
 }
 
 /// A trip that pays.
@@ -162,7 +108,6 @@ impl<T: Number + Default> Walk<T> {
         let n = link.len() as u32;
         let paid = prices.atoms.at.of(node);
         let mut paid = &paid[..paid.partition_point(|e| e.0 < (last + 1) * n)];
-        let mut crossed = prices.atoms.crosses.of(node);
         let mut windows = tensor.out.as_slice();
         let mut charge_out = T::ZERO;
         let end = tensor.potential(last, n);
@@ -173,22 +118,24 @@ impl<T: Number + Default> Walk<T> {
             both: end,
             candidates: Vec::new(),
             host: None,
+            page: None,
             hosted: T::ZERO,
             promised: returns.iter().fold(T::ZERO, |sum, r| sum + r.2),
-            kept: (crossed.iter().map(|cross| cross.1))
+            kept: (prices.atoms.crosses.of(node).iter().map(|cross| cross.1))
                 .chain([prices.leaves[i]])
                 .filter(|pay| *pay > T::ZERO)
                 .fold(T::ZERO, |sum, pay| sum + pay),
         };
         let mut trip = life.clone();
-        let bytes = graph.bytes[i] as i64;
         for stage in (node..=last).rev() {
             while let Some((window, rest)) = windows.split_first().filter(|w| w.0.0 >= stage) {
                 charge_out = charge_out + window.1;
                 windows = rest;
             }
             let copies = tensor.copies(stage, charge_out);
-            let pays = prices.every_turn[i] || returns.iter().any(|r| (r.0..=r.1).contains(&stage));
+            let pays = link.pages[i].is_some()
+                || prices.every_turn[i]
+                || returns.iter().any(|r| (r.0..=r.1).contains(&stage));
             self.note_events(&tensor, &mut paid, stage, pays);
             let mut is_started = false;
             for e in 0..=self.events.len() {
@@ -230,34 +177,51 @@ impl<T: Number + Default> Walk<T> {
                     after,
                 });
             }
-            // Its begin.
-            let begin = tensor.potential(stage, 0);
-            life.leave(begin, copies.out);
-            let on_device = trip.leave(begin, copies.out);
-            while let Some((cross, rest)) = crossed.split_last().filter(|c| c.0.0 >= stage) {
-                if cross.0 == stage {
-                    for ahead in [&mut life, &mut trip] {
-                        ahead.device = ahead.device - cross.1;
-                        ahead.both = ahead.both - cross.1;
-                    }
-                }
-                crossed = rest;
-            }
-            let hosted = prices.host[stage as usize].times(bytes);
-            for ahead in [&mut life, &mut trip] {
-                ahead.both = ahead.both + hosted;
-                ahead.hosted = ahead.hosted + hosted;
-                let paid = ahead.pay_windows(stage, returns);
-                if paid || hosted != T::ZERO {
-                    ahead.update();
-                }
-            }
-            self.marks.push(Mark {
-                stage,
-                place: Place::Begin,
-                after: [on_device, After::Stay],
-            });
+            self.begin(&tensor, stage, copies.out, [&mut life, &mut trip]);
         }
+    }
+
+    /// The begin of a stage.
+    fn begin(
+        &mut self,
+        tensor: &Tensor<'_, T>,
+        stage: u32,
+        out: Option<T>,
+        [life, trip]: [&mut Ahead<T>; 2],
+    ) {
+        let (prices, i) = (tensor.prices, tensor.node as usize);
+        let crossed = prices.atoms.crosses.of(tensor.node);
+        let begins = [stage, stage + 1].map(|t| crossed.partition_point(|cross| cross.0 < t));
+        let begin = tensor.potential(stage, 0);
+        let pages = tensor.pages();
+        let leave = |ahead: &mut Ahead<T>| match pages {
+            Some([out, _]) => ahead.copy(out),
+            None => ahead.leave(begin, out),
+        };
+        leave(life);
+        let after = [leave(trip), After::Stay];
+        let hosted = prices.host[stage as usize].times(tensor.link.graph.bytes[i] as i64);
+        for ahead in [life, trip] {
+            for (_, pay) in crossed[begins[0]..begins[1]].iter().rev() {
+                ahead.device = ahead.device - *pay;
+                ahead.both = ahead.both - *pay;
+            }
+            ahead.both = ahead.both + hosted;
+            ahead.hosted = ahead.hosted + hosted;
+            if let Some([_, back]) = pages {
+                ahead.page_in(stage, back - begin, self.marks.len());
+            }
+            let paid = ahead.pay_windows(stage, &prices.returns[i]);
+            if paid || hosted != T::ZERO {
+                ahead.update();
+            }
+        }
+        let place = Place::Begin;
+        self.marks.push(Mark {
+            stage,
+            place,
+            after,
+        });
     }
 
     /// Notes the turns of a stage that pay, and those of all readers where `pays` says that coming
@@ -292,6 +256,10 @@ impl<T: Number + Default> Walk<T> {
                 self.events.push((reader, T::ZERO));
             }
         }
+        // A tensor that is read by nobody is dropped at the end of the stage.
+        if link.pages[node as usize].is_some() && self.events.iter().all(|e| e.0 != stage) {
+            self.events.push((stage, T::ZERO));
+        }
         self.events.sort_by_key(|e| std::cmp::Reverse(e.0));
     }
 
@@ -308,9 +276,13 @@ impl<T: Number + Default> Walk<T> {
         let again = stage > node;
         let end = tensor.potential(stage, node + 1);
         let out = copies.out.filter(|_| node < stage);
-        life.after(end, out);
-        let after = trip.after(end, out);
         let Tensor { link, prices, .. } = *tensor;
+        let mut after = [After::Stay; 2];
+        // With pages a tensor is dropped behind readers.
+        if !again || link.pages[node as usize].is_none() {
+            life.after(end, out);
+            after = trip.after(end, out);
+        }
         let optional = link.ways.is_optional(node);
         let begin = match again || optional {
             true => tensor.potential(stage, node),
@@ -403,9 +375,10 @@ impl<T: Number + Default> Walk<T> {
                         mark: at,
                         ..
                     } = self.back[back as usize];
-                    let readable = match self.marks[at].place {
-                        Place::Event(k) => event(read, k),
-                        _ => event(read, 0),
+                    let Mark { stage, place, .. } = self.marks[at];
+                    let readable = match place {
+                        Place::Event(k) => event(stage, k),
+                        _ => event(stage, 0),
                     };
                     let from = match issued < read {
                         true => event(issued + 1, 0),
@@ -442,6 +415,13 @@ impl<T: Number> Tensor<'_, T> {
         -self.prices.atoms.bytes_before(stage, k, size)
     }
 
+    /// Prices of a page-out, and of a page-in.
+    fn pages(&self) -> Option<[T; 2]> {
+        let costs = self.link.pages[self.node as usize]?;
+        let [out, back] = [costs.out, costs.back].map(|c| self.prices.atoms.one.times(c as i64));
+        Some([out - self.prices.leaves[self.node as usize], back])
+    }
+
     /// Prices of copies that are complete, or read, in a stage.
     fn copies(&self, stage: u32, charge_out: T) -> Copies<T> {
         let none = Copies {
@@ -473,107 +453,5 @@ impl<T: Number> Tensor<'_, T> {
             }
         }
         copies
-    }
-}
-
-impl<T: Number> Ahead<T> {
-    /// Finds the cheapest way on from the host.
-    fn update(&mut self) {
-        self.host = None;
-        for (k, candidate) in (0..).zip(&self.candidates) {
-            let price = candidate.price + self.hosted;
-            if self.host.is_none_or(|host| price < host.0) {
-                self.host = Some((price, k));
-            }
-        }
-    }
-
-    /// Pays for copies back within windows that begin with a stage: from here on the tensor is away
-    /// then. Returns whether there are any.
-    fn pay_windows(&mut self, stage: u32, returns: &[(u32, u32, T)]) -> bool {
-        let mut paid = false;
-        for &(_, last, y) in returns.iter().filter(|r| r.0 == stage) {
-            paid = true;
-            self.promised = self.promised - y;
-            for candidate in &mut self.candidates {
-                if (stage..=last).contains(&candidate.stages[1]) {
-                    candidate.price = candidate.price - y;
-                }
-            }
-        }
-        paid
-    }
-
-    /// Takes a way on from the host, where it is the cheapest or may become it.
-    fn add(&mut self, candidate: Candidate<T>) {
-        let price = candidate.price + self.hosted;
-        let cheaper = |most: T| price < most + self.promised;
-        if !cheaper(self.absent + self.kept) || self.host.is_some_and(|host| !cheaper(host.0)) {
-            return;
-        }
-        if self.host.is_none_or(|host| price < host.0) {
-            self.host = Some((price, self.candidates.len() as u32));
-        }
-        self.candidates.push(candidate);
-    }
-
-    /// Behind an event, with the charge up to there.
-    fn after(&mut self, charged: T, out: Option<T>) -> [After; 2] {
-        let (mut device, mut both) = (After::Stay, After::Stay);
-        let absent = charged + self.absent;
-        if absent < self.both {
-            (self.both, both) = (absent, After::Drop);
-        }
-        if absent < self.device {
-            (self.device, device) = (absent, After::Drop);
-        }
-        if let Some((price, back)) = self.host
-            && charged + price < self.both
-        {
-            (self.both, both) = (charged + price, After::Leave { back });
-        }
-        let copied = self.leave(charged, out);
-        if copied != After::Stay {
-            device = copied;
-        }
-        [device, both]
-    }
-
-    /// Leaving at a place where a copy to the host is complete, with the charge up to there.
-    fn leave(&mut self, charged: T, out: Option<T>) -> After {
-        let mut way = After::Stay;
-        let Some(out) = out else {
-            return way;
-        };
-        if self.both + out < self.device {
-            (self.device, way) = (self.both + out, After::Copy);
-        }
-        if let Some((price, back)) = self.host
-            && charged + price + out < self.device
-        {
-            (self.device, way) = (charged + price + out, After::Leave { back });
-        }
-        way
-    }
-
-    /// Before an event that is read after a copy back, with the charge up to there. `keeps`: the
-    /// host's memory has no limit, and it keeps its copy.
-    fn before(&mut self, stage: u32, charged: T, copies: Copies<T>, keeps: bool, mark: usize) {
-        let now = copies.back.map(|price| (price - charged, stage));
-        let ways = [now, copies.earlier].into_iter().flatten();
-        let cheaper = |a: (T, u32), b: (T, u32)| if b.0 < a.0 { b } else { a };
-        let Some((price, issued)) = ways.reduce(cheaper) else {
-            return;
-        };
-        let candidate = |ahead: T, hosted: T, keeps: bool| Candidate {
-            price: price + ahead - hosted,
-            stages: [issued, stage],
-            keeps,
-            mark,
-        };
-        self.add(candidate(self.both, self.hosted, true));
-        if !keeps && self.device < self.both {
-            self.add(candidate(self.device, self.hosted, false));
-        }
     }
 }
