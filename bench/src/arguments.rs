@@ -14,7 +14,7 @@ const LONG_ABOUT: &str = "\
 Benchmarks of remat-bb, and tools for those who develop solvers.
 
 Commands that compare run remat-bb beside other solvers that this machine has, with the same limits, and print a table. \
-docs/bench.md says what each command is for.";
+docs/inside/bench.md says what each command is for.";
 
 /// The command line.
 #[derive(Parser)]

@@ -277,7 +277,7 @@ fn sections(page: &str) -> Vec<(String, String)> {
 
 #[test]
 fn the_page_of_the_command_line_names_every_option() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/cli.md");
     let sections = sections(&std::fs::read_to_string(page).unwrap());
     let mut missing = Vec::new();
     for command in Arguments::command().get_subcommands() {
@@ -294,5 +294,5 @@ fn the_page_of_the_command_line_names_every_option() {
         let unnamed = options.iter().filter(|o| !text.contains(&format!("--{o}")));
         missing.extend(unnamed.map(|option| format!("--{option} of {name}")));
     }
-    assert!(missing.is_empty(), "docs/cli.md lacks {missing:#?}");
+    assert!(missing.is_empty(), "docs/reference/cli.md lacks {missing:#?}");
 }

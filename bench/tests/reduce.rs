@@ -72,7 +72,7 @@ fn a_model_shrinks_to_what_the_command_needs() {
     assert!(model.col_upper().iter().all(|u| *u == f64::INFINITY));
     assert_eq!(model.row_lower(), [0.0]);
     assert_eq!(found["after"]["integers"], 0);
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reduce.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/inside/reduce.md");
     let page = std::fs::read_to_string(page).unwrap();
     for field in found.as_object().unwrap().keys() {
         assert!(page.contains(&format!("`{field}`")), "{field}");

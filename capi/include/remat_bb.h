@@ -1,7 +1,7 @@
 /*
  * remat_bb.h: the C interface of remat-bb.
  *
- * Linear programs, programs with integers, and rematerialization plans. docs/c-api.md has the build, the link flags
+ * Linear programs, programs with integers, and rematerialization plans. docs/reference/c-api.md has the build, the link flags
  * and an example. C99 and C++.
  *
  * Errors
@@ -129,7 +129,7 @@ int remat_mip_call(int32_t num_cols, int32_t num_rows, int64_t num_nonzeros, int
 
 /* Finds the plan of least cost of a training step within budget_bytes bytes, fixed memory included.
  *
- * instance_json   a remat-instance/1 document or a NetworkX node-link graph (docs/formats.md)
+ * instance_json   a remat-instance/1 document or a NetworkX node-link graph (docs/reference/formats.md)
  * time_limit      seconds; INFINITY for a fixed amount of work, whose answer is the same on any number of threads
  * threads         0 for one per core
  * plan_json       the plan as a remat-plan/1 document: the caller's, freed by remat_free_text; NULL without a plan

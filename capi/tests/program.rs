@@ -247,7 +247,7 @@ fn plans_have_the_answers_of_the_command_line() {
 #[test]
 fn the_example_of_the_guide_prints_what_the_guide_says() {
     let Some(cc) = tool("CC", "cc") else { return };
-    let guide = std::fs::read_to_string(here("../docs/c-api.md")).unwrap();
+    let guide = std::fs::read_to_string(here("../docs/reference/c-api.md")).unwrap();
     let block = |kind: &str| {
         let start = guide
             .split_once(kind)

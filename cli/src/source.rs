@@ -113,7 +113,7 @@ pub fn lives(path: &Path) -> Result<Lives, Failure> {
 pub fn table_failure(problem: &place::ReadLivesError) -> Failure {
     Failure::Usage {
         problem: problem.to_string(),
-        remedy: "docs/place.md has the columns of the table".into(),
+        remedy: "docs/theory/place.md has the columns of the table".into(),
     }
 }
 

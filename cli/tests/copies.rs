@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Instance and plan of the page on offloading, as files.
 fn example(folder: &Path) -> [PathBuf; 2] {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/offload.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/guides/offload.md");
     let page = std::fs::read_to_string(page).unwrap();
     ["three.json", "plan.json"].map(|name| {
         let (_, block) = page

@@ -63,7 +63,7 @@ fn documented(command: &str, fields: &BTreeSet<&str>) {
     let help = program.find_subcommand(command).unwrap();
     let help = help.get_after_long_help().unwrap().to_string();
     let (_, help) = help.split_once("The object that --json prints").unwrap();
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/cli.md");
     let page = std::fs::read_to_string(page).unwrap();
     let (_, section) = page.split_once(&format!("\n## {command}\n")).unwrap();
     let section = section.split("\n## ").next().unwrap();

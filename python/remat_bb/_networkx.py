@@ -3,7 +3,7 @@
 A graph that :func:`graph` made, or that has ``schema="remat-instance/1"`` among its attributes, is
 read by the fields of the native format: each node's attributes are the fields of its entry, edges
 are its needs. Any other graph is read as NetworkX node-link data, with a cost and a size at each
-node (``docs/formats.md``).
+node (``docs/reference/formats.md``).
 """
 
 from __future__ import annotations

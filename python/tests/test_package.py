@@ -131,13 +131,13 @@ def test_the_guide_runs_as_it_is_printed(tmp_path, monkeypatch):
     for line, code in guide:
         if ">>>" in code:
             test = doctest.DocTestParser().get_doctest(
-                code, names, f"line {line}", "docs/python.md", line
+                code, names, f"line {line}", "docs/reference/python.md", line
             )
             runner.run(test, clear_globs=False)
             names.update(test.globs)
             told += len(test.examples)
         else:
-            exec(compile(code, f"docs/python.md:{line}", "exec"), names)
+            exec(compile(code, f"docs/reference/python.md:{line}", "exec"), names)
     assert runner.summarize().failed == 0
     assert len(guide) > 5 and told > 10
 

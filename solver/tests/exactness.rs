@@ -1,5 +1,5 @@
-//! Feasible or not, to the last digit: decimals over integer columns are decided
-//! without tolerance, other rows within 1e-7, with presolve and without (docs/tolerances.md).
+//! Feasible or not, to the last digit: decimals over integer columns are decided without tolerance,
+//! other rows within 1e-7, with presolve and without (docs/reference/tolerances.md).
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};

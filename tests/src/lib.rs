@@ -23,15 +23,15 @@ pub mod whole;
 /// Pages whose programs are run.
 #[cfg(doctest)]
 mod pages {
-    #[doc = include_str!("../../docs/extending/branching.md")]
+    #[doc = include_str!("../../docs/inside/extending/branching.md")]
     struct Branching;
-    #[doc = include_str!("../../docs/extending/cut.md")]
+    #[doc = include_str!("../../docs/inside/extending/cut.md")]
     struct Cut;
-    #[doc = include_str!("../../docs/extending/heuristic.md")]
+    #[doc = include_str!("../../docs/inside/extending/heuristic.md")]
     struct Heuristic;
-    #[doc = include_str!("../../docs/extending/presolve.md")]
+    #[doc = include_str!("../../docs/inside/extending/presolve.md")]
     struct Presolve;
-    #[doc = include_str!("../../docs/extending/propagator.md")]
+    #[doc = include_str!("../../docs/inside/extending/propagator.md")]
     struct Propagator;
 }
 

@@ -371,12 +371,13 @@ mod tests {
             &entries,
             KnownObjectives::new(),
         );
-        let page = read("docs/library.md");
-        let again = replaced("docs/library.md", &page, &made.text).expect("a page");
-        let remedy = "remat-bench library table bench/results/library.csv --page docs/library.md --svg docs/library.svg";
-        assert!(again == page, "docs/library.md is stale: {remedy}");
+        let page = read("docs/inside/library.md");
+        let again = replaced("docs/inside/library.md", &page, &made.text).expect("a page");
+        let remedy = "remat-bench library table bench/results/library.csv \
+                      --page docs/inside/library.md --svg docs/inside/library.svg";
+        assert!(again == page, "docs/inside/library.md is stale: {remedy}");
         let svg = profile::draw(made.heading, PROFILE, &made.summary.profiles());
-        let is_same = svg.expect("a picture") == read("docs/library.svg");
-        assert!(is_same, "docs/library.svg is stale: {remedy}");
+        let is_same = svg.expect("a picture") == read("docs/inside/library.svg");
+        assert!(is_same, "docs/inside/library.svg is stale: {remedy}");
     }
 }

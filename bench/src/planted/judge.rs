@@ -4,7 +4,7 @@ use super::draw::{Planted, planted_objective};
 use super::exact::{activity, decimal, nearest};
 use remat_models::program::{Answer, Ending, Program};
 
-/// Largest violation of a row or bound (docs/tolerances.md).
+/// Largest violation of a row or bound (docs/reference/tolerances.md).
 const FEASIBILITY: f64 = 1e-6;
 /// The same as a share of a side.
 const SIDE_SHARE: f64 = 1e-9;

@@ -2,7 +2,7 @@
 //!
 //! Such an operator takes at least what it can ever free, and each operator that may be the first
 //! behind it takes, with its workspace, at least what it can free and its workspace. Moved to right
-//! before that one it makes no step larger (`docs/order.md`, "Lazy operators").
+//! before that one it makes no step larger (`docs/theory/order.md`, "Lazy operators").
 
 use super::ends::Ends;
 

@@ -1,9 +1,9 @@
 //! Proofs that no order of a training graph needs less memory than a bound
 //! (`remat-order-proof/1`), checked in integers.
 //!
-//! `docs/order.md`, "Certificates", states the format and why what is checked is enough. Shares no
-//! code with the search: what is true here is true because of these few files and the reader of
-//! graphs, which says what comes before what and who reads which storage.
+//! `docs/theory/order.md`, "Certificates", states the format and why what is checked is enough.
+//! Shares no code with the search: what is true here is true because of these few files and the
+//! reader of graphs, which says what comes before what and who reads which storage.
 //!
 //! | module | concept |
 //! |---|---|

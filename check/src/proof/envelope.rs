@@ -1,5 +1,5 @@
 //! Bounds for plans with copies by bounds for plans without, in more memory
-//! (`docs/proof/envelope.md`).
+//! (`docs/theory/proof/envelope.md`).
 //!
 //! Whoever keeps on the device what only the host has gets, from a plan with copies, one without
 //! that computes the same in more memory. How much more it is at a moment is bounded by what the

@@ -1,4 +1,4 @@
-//! Weights of sets that fit (`docs/proof/covers.md`).
+//! Weights of sets that fit (`docs/theory/proof/covers.md`).
 
 /// Larger weights are refused: checking takes as many steps for each item.
 const WEIGHT_LIMIT: u32 = 1 << 20;

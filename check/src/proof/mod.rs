@@ -2,8 +2,8 @@
 //!
 //! A proof says that every schedule of an instance within a budget costs at least so much, or that
 //! none fits. It consists of rows that hold at every schedule, and of a tree whose nodes have
-//! multipliers for rows. `docs/proof.md` states the format, and `docs/proof/` a theorem for each
-//! thing that is checked.
+//! multipliers for rows. `docs/theory/proof.md` states the format, and `docs/theory/proof/` a
+//! theorem for each thing that is checked.
 //!
 //! This module shares no code with the solver. A module uses those above it in this table, and none
 //! below.

@@ -1,5 +1,5 @@
 //! A program, as the tree of a proof sees it: its rows, the lives of its tensors, and the reading
-//! of both (`docs/proof/lagrangian.md`).
+//! of both (`docs/theory/proof/lagrangian.md`).
 
 use super::text::ProofLine;
 use std::fmt::Debug;

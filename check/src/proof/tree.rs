@@ -1,5 +1,5 @@
 //! The evidence of a proof: rows, and a tree that is checked node by node, for any theory
-//! (`docs/proof/tree.md`, `docs/proof/exclusions.md`).
+//! (`docs/theory/proof/tree.md`, `docs/theory/proof/exclusions.md`).
 
 use super::claim::Claim;
 use super::text::ProofLines;

@@ -1,7 +1,7 @@
 //! Maximum flow and minimum cut: Dinic's algorithm with integer capacities.
 //!
 //! `petgraph` has it too, and starts each augmenting path with all vertices:
-//! `docs/decisions/010-petgraph.md`.
+//! `docs/inside/decisions/010-petgraph.md`.
 
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
 //! Proofs of bounds, as text that can be checked without the solver.
 
 /// A proof that every schedule within a budget costs at least so much, or that there is none
-/// (`docs/proof.md`).
+/// (`docs/theory/proof.md`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundProof {
     text: String,

@@ -5,8 +5,8 @@
 //! memory is read (the peak is the largest reading), then the workspace and every storage goes
 //! whose last reader this was. Views and outputs computed in place share the storage of another
 //! tensor; a storage lives from its producer to the last reader of any of its tensors. An output
-//! that nobody reads takes nothing, unless it is a result, which stays. `docs/order.md` has the
-//! semantics in full.
+//! that nobody reads takes nothing, unless it is a result, which stays. `docs/theory/order.md` has
+//! the semantics in full.
 //!
 //! | module | concept |
 //! |---|---|

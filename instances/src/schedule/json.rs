@@ -1,5 +1,5 @@
 //! Schedule files, `remat-schedule/1`: the published ones and our own. Described in
-//! `docs/formats.md`.
+//! `docs/reference/formats.md`.
 
 use super::{
     BitMatrix, CheckmateSchedule, Choices, MonetSchedule, Schedule, StageRuns, algorithm_number,

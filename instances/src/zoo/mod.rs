@@ -20,7 +20,7 @@
 //! | `random` | numbers for graphs that are drawn |
 //! | `passing` | tensors alive around each node of any graph (MONeT's `local`) |
 //!
-//! `docs/zoo.md` says what is counted and what is not.
+//! `docs/reference/zoo.md` says what is counted and what is not.
 
 mod builder;
 mod cost;

@@ -82,8 +82,8 @@ impl Network {
     ///
     /// Forward nodes in the order they were added, the loss, then for every operator, in reverse,
     /// its backward nodes. `fixed_bytes` holds parameters, running statistics, the input batch, and
-    /// the parameter gradients made so far. There is no workspace. See `docs/zoo.md` for what each
-    /// backward node reads.
+    /// the parameter gradients made so far. There is no workspace. See `docs/reference/zoo.md` for
+    /// what each backward node reads.
     ///
     /// # Errors
     /// [`ZooError::TooLarge`] where a size or cost exceeds what an instance holds,

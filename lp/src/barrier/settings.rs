@@ -35,7 +35,7 @@ impl Default for BarrierSettings {
 }
 
 /// Tunable numbers of the barrier method. Evidence: `bench/results/lp-barrier.csv`,
-/// `docs/decisions/087-barrier.md`.
+/// `docs/inside/decisions/087-barrier.md`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BarrierTuning {
     /// Columns with more entries than this share of the rows are kept out of the factorisation.

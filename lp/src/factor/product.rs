@@ -5,7 +5,7 @@
 //! the half-solved column into `U`. Where solved columns are short and rows long, column etas are
 //! cheaper: FTRAN passes over those whose pivot is zero, BTRAN takes a short dot product of each.
 //! Which form is used is decided anew after each build, by running averages of what the etas of
-//! both would have cost (docs/decisions/059).
+//! both would have cost (docs/inside/decisions/059).
 
 use super::{Factor, UpdateCheck};
 use crate::sparse_vec::{SparseVec, TINY, observe};

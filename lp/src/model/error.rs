@@ -72,7 +72,7 @@ pub enum ModelError {
 }
 
 /// Sides further apart than this, in a row's or column's own units, contradict each other; what is
-/// within it is feasible (docs/tolerances.md).
+/// within it is feasible (docs/reference/tolerances.md).
 pub const CONTRADICTION: f64 = 1e-7;
 
 /// Refuses bounds that mean nothing.

@@ -4,7 +4,7 @@
 //! tightening).
 //!
 //! Each implied bound stands for its row: a ray that prices the bound prices the row instead, which
-//! leads from the impossible row back to a proof (docs/decisions/059).
+//! leads from the impossible row back to a proof (docs/inside/decisions/059).
 
 use super::stack::{BoundSide, PostsolveState};
 use super::work::{Entries, WorkingModel};

@@ -113,7 +113,7 @@ fn give_back(row: usize, t: &Taken, activity: f64, s: &mut PostsolveState) {
 }
 
 /// Returns whether moving the cost of column `j` to the others of its row leaves no more of them
-/// with a cost that their infinite bound makes dual infeasible at once (docs/decisions/059).
+/// with a cost that their infinite bound makes dual infeasible at once (docs/inside/decisions/059).
 fn keeps_dual_feasibility(w: &WorkingModel, entries: &Entries, j: usize, price: f64) -> bool {
     let wrong = |k: usize, cost: f64| {
         (cost < 0.0 && w.upper[k] == f64::INFINITY)

@@ -27,7 +27,7 @@ enum Reading {
 
 /// Share of a side and of a row's largest entry that rounding may have taken from a side.
 const ROUNDED_SHARE: f64 = 1e-13;
-/// Share of a side or bound that counts as met (docs/tolerances.md).
+/// Share of a side or bound that counts as met (docs/reference/tolerances.md).
 const MET_SHARE: f64 = 1e-9;
 
 /// The outcome for a program; `None` where it takes too long or is stopped. An optimum `found` that

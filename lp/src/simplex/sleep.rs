@@ -11,7 +11,7 @@
 //!
 //! When columns with attractive reduced costs arrived together with violated rows, the violated
 //! rows are put to sleep as well: what is left is primal feasible, the primal runs first, and then
-//! the dual for the rows. That takes the place of a dual phase 1 (docs/decisions/059).
+//! the dual for the rows. That takes the place of a dual phase 1 (docs/inside/decisions/059).
 
 use super::Core;
 use crate::compressed::Compressed;

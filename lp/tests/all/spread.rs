@@ -338,7 +338,8 @@ fn run(seeds: std::ops::Range<u64>) {
         let model = Arc::new(program(&mut r));
         let exact = Exact::new(&model, 0.0);
         let truth = truth(&exact);
-        // Within what counts as met (docs/tolerances.md) there may be a point all the same.
+        // Within what counts as met (docs/reference/tolerances.md) there may be a point all the
+        // same.
         let is_close =
             truth == Truth::Infeasible && Exact::new(&model, 4.0).best_vertex().is_some();
         counts[match truth {

@@ -1,4 +1,4 @@
-"""Names of gurobipy that stay out: each raises an error that says so. ``docs/drop-in.md`` lists
+"""Names of gurobipy that stay out: each raises an error that says so. ``docs/guides/drop-in.md`` lists
 them."""
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 
 The joint graph of forward and backward pass, as AOTAutograd traces it, becomes an instance; its
 plan becomes the two graphs that run. Needs torch 2.9 or later, 2.11 is tested. The guide is
-``docs/pytorch.md`` of the project.
+``docs/guides/pytorch.md`` of the project.
 """
 
 from .backend import (

@@ -65,7 +65,7 @@ pub(crate) fn within_sides(lower: f64, upper: f64) -> (f64, f64) {
 }
 
 /// Amount by which a side of a continuous column, or of a row that is not exact, has to be missed
-/// for a contradiction (docs/tolerances.md).
+/// for a contradiction (docs/reference/tolerances.md).
 pub(crate) fn contradiction(side: f64) -> f64 {
     CONTRADICTION.max(1e-9 * side.abs())
 }

@@ -20,7 +20,7 @@ pub struct SolveSettings {
 
 impl Default for SolveSettings {
     /// Settings for programs whose points are solutions once they are integral. Measured on random
-    /// textbook problems (`docs/decisions/058-one-engine.md`).
+    /// textbook problems (`docs/inside/decisions/058-one-engine.md`).
     fn default() -> Self {
         SolveSettings {
             root: RootSettings {

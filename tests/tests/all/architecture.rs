@@ -1,4 +1,4 @@
-//! The arrows between the crates, as `docs/architecture.md` says they are.
+//! The arrows between the crates, as `docs/inside/architecture.md` says they are.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

@@ -229,8 +229,8 @@ fn solve(
 
 /// Small instances are solved to the optimum that enumeration finds, and most of them proven, as is
 /// that there is no schedule; every schedule is a plan. (These random graphs do what no training
-/// graph does, and the replay is stricter than the program, see `docs/monet.md`: some bounds stay
-/// below the optimum.)
+/// graph does, and the replay is stricter than the program, see `docs/theory/monet.md`: some bounds
+/// stay below the optimum.)
 #[test]
 fn small_instances_are_solved_to_the_optimum() {
     let (mut feasible, mut infeasible, mut unproven) = (0, 0, Vec::new());

@@ -81,7 +81,7 @@ fn the_optimum_is_that_of_enumeration() {
         let free = Instance::new(data).unwrap();
         bites += usize::from(monet_optimum::optimum(&free, budget) != best);
     }
-    // The replay is stricter than the program (`docs/monet.md`): some bounds stay below.
+    // The replay is stricter than the program (`docs/theory/monet.md`): some bounds stay below.
     assert!(proven > 120, "{proven}");
     assert!(feasible > 60 && bites > 5, "{feasible} {bites}");
 }

@@ -1,5 +1,5 @@
-//! Checkmate's program, as proofs talk about it (`docs/proof/intervals.md`,
-//! `docs/proof/paths.md`).
+//! Checkmate's program, as proofs talk about it (`docs/theory/proof/intervals.md`,
+//! `docs/theory/proof/paths.md`).
 //!
 //! | module | concept |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! MONeT's program, as proofs talk about it (`docs/proof/monet.md`).
+//! MONeT's program, as proofs talk about it (`docs/theory/proof/monet.md`).
 //!
 //! | module | concept |
 //! |---|---|

@@ -1,5 +1,5 @@
 //! Checkmate's program with copies to the host, as proofs talk about it
-//! (`docs/proof/trips.md`).
+//! (`docs/theory/proof/trips.md`).
 //!
 //! A *trip* of a tensor begins where it is computed and ends where neither the device nor the host
 //! has it any more. Rows are those of Checkmate's program that hold with a link too, and what the

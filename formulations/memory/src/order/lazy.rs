@@ -4,8 +4,8 @@
 //! behind `c` take, with its workspace, at least what `c` can free and its workspace. Then running
 //! `c` right before the first of them makes no step larger: until there, memory is lower by what
 //! `c` takes and higher by at most what it frees; and while `c` runs there it is at most what it is
-//! when the operator behind it runs. So some best order has every such `c` right before what needs it,
-//! and a search branches on the others alone (`docs/order.md`, "Lazy operators").
+//! when the operator behind it runs. So some best order has every such `c` right before what needs
+//! it, and a search branches on the others alone (`docs/theory/order.md`, "Lazy operators").
 
 use super::bits;
 use super::reach::Reach;

@@ -1,8 +1,8 @@
 //! The order of a training graph with least peak memory, proven.
 //!
 //! [`OrderSearch`] is the front door: greedy orders, bounds by minimum cuts, and a level search
-//! over executed sets that has a proven bound at all times. `docs/order.md` has semantics, theory and
-//! figures.
+//! over executed sets that has a proven bound at all times. `docs/theory/order.md` has semantics,
+//! theory and figures.
 //!
 //! | module | concept |
 //! |---|---|

@@ -1,9 +1,9 @@
 //! Certificates of bounds, for `remat_check::order`.
 //!
-//! A bound by a cut is proven by a flow: `docs/order.md`, "Certificates", has the format. A bound
-//! of the level search is proven by the executed sets that it leads to: each with the steps from it
-//! that need less than the bound, or with the valley that it may as well go by and a flow that
-//! proves the valley.
+//! A bound by a cut is proven by a flow: `docs/theory/order.md`, "Certificates", has the format. A
+//! bound of the level search is proven by the executed sets that it leads to: each with the steps
+//! from it that need less than the bound, or with the valley that it may as well go by and a flow
+//! that proves the valley.
 
 use super::bits;
 use super::cut::node_cut;

@@ -4,7 +4,7 @@
 //! Read forwards, a storage is taken by its producer and goes with its last reader. Read backwards,
 //! from the end of the step, it is taken by the first of its readers to be undone and goes with its
 //! producer. Both are one kind of problem: the memory of an executed set is submodular either way,
-//! so that every rule and search is written once (`docs/order.md`, "Theory").
+//! so that every rule and search is written once (`docs/theory/order.md`, "Theory").
 
 use super::bits;
 use remat_instances::order::OrderProblem;

@@ -2,7 +2,7 @@
 //!
 //! [`place`](place()) finds a placement of least height, or one within a capacity. Its outcome has
 //! the offsets, their replayed height, a bound below which no placement is, and a certificate of
-//! that, which `remat_check::place` judges. `docs/place.md` tells how.
+//! that, which `remat_check::place` judges. `docs/theory/place.md` tells how.
 //!
 //! | module | concept |
 //! |---|---|

@@ -4,7 +4,7 @@
 //! Near the least budget of a general graph every recomputation drags others along, a move takes
 //! long, and a run of a round is over before it is cold. Where a run ends depends most on where the
 //! first schedule that fits was found: some threads start afresh again and again, the others go on
-//! from the best ([095](../../../docs/decisions/095-starts-near-the-least-budget.md)).
+//! from the best ([095](../../../docs/inside/decisions/095-starts-near-the-least-budget.md)).
 
 use super::chain::{ChainSettings, Found, LAST_TEMPERATURE, SEEK_COLD, SEEK_FROM, SEEK_HOT};
 use super::landscape::Landscape;

@@ -24,7 +24,7 @@ const SEEKERS_AT_FIRST: usize = 2;
 /// One in so many seeks later, if it starts afresh.
 const SEEKERS: usize = 4;
 /// Moves for each node of a graph with a backward pass in which a run with a time limit may raise
-/// the price. Of other graphs many short runs find more (docs/decisions/095).
+/// the price. Of other graphs many short runs find more (docs/inside/decisions/095).
 const SEEK_MOVES_PER_NODE: u64 = 1 << 14;
 /// Without a time limit: moves of the longest such run, in those of a run in the first round.
 const LONGEST_RUN_FACTOR: u64 = 64;

@@ -2,14 +2,14 @@
 //! single stages.
 
 /// Factor on the price of excess while the search stays above capacity, and while it stays below.
-/// Faster changes gave worse medians (docs/decisions/060).
+/// Faster changes gave worse medians (docs/inside/decisions/060).
 const PRICE_RISE_FACTOR: f64 = 1.03;
 const PRICE_FALL_FACTOR: f64 = 0.98;
 /// Blocks in a row on one side before the price changes.
 const PATIENCE: i32 = 4;
 
 /// In a run excess becomes dearer by at most this power of e in a stage that stays above capacity
-/// (docs/decisions/060).
+/// (docs/inside/decisions/060).
 const STAGE_RISE_POWER: f64 = 12.0;
 /// And cheaper again by this one.
 const STAGE_FALL_POWER: f64 = 5.0;

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// large general graphs moves are slow, and the tree must have its turn.
 const TURN_SHARE: f64 = 1.0 / 16.0;
 
-/// Gap beyond which long runs of the annealing are worth their time (docs/decisions/094).
+/// Gap beyond which long runs of the annealing are worth their time (docs/inside/decisions/094).
 const LONG_RUN_GAP: f64 = 0.04;
 
 /// State shared by both phases.

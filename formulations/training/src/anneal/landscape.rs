@@ -28,7 +28,7 @@ impl Landscape for CheckmateLandscape {
     }
 
     /// Of graphs without a backward pass alone: with one, relaxations lead to better plans
-    /// (docs/decisions/094).
+    /// (docs/inside/decisions/094).
     fn long_run_hot(&self) -> Option<f64> {
         self.is_general.then_some(1.0)
     }

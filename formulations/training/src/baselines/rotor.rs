@@ -295,7 +295,7 @@ impl<'a> RotorTable<'a> {
             let best = &mut costs[from..enough];
             // All three fall with the memory: in a block of slots the candidate costs no less than
             // at its end, and what is known no more than at its start. Most blocks need no look
-            // inside (docs/decisions/060).
+            // inside (docs/inside/decisions/060).
             for from in (0..best.len()).step_by(BLOCK) {
                 let end = (from + BLOCK).min(best.len());
                 if cost + right[end - 1] + left[end - 1] < best[from] {

@@ -1,5 +1,5 @@
-//! Proofs of bounds, as text (`remat-proof/2`, `docs/proof.md`) that can be checked without the
-//! solver: the same for every program whose columns are stretches of lives, or trips.
+//! Proofs of bounds, as text (`remat-proof/2`, `docs/theory/proof.md`) that can be checked without
+//! the solver: the same for every program whose columns are stretches of lives, or trips.
 
 use remat_instances::instance::{Instance, NodeId};
 use remat_search::BoundProof;

@@ -29,7 +29,7 @@ struct Tuning {
 }
 
 /// Not tuned: with these the two recorded programs of 27 and 81 nodes are at their best known
-/// values within a second (docs/poet.md).
+/// values within a second (docs/theory/poet.md).
 const TUNING: Tuning = Tuning {
     leap: 6,
     unstore: 24,

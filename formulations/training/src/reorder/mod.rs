@@ -3,7 +3,7 @@
 //! Stage schedules compute nodes for the first time in the order of the instance. On graphs that
 //! leave a choice another order may make a budget much cheaper, and that of the least peak without
 //! recomputation need not be the best one. [`Reorder`] searches orders with the solver as the
-//! judge. The plan that comes out is one of the instance that was given: `docs/search.md`.
+//! judge. The plan that comes out is one of the instance that was given: `docs/theory/search.md`.
 //!
 //! | module | concept |
 //! |---|---|

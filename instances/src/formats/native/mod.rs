@@ -1,5 +1,5 @@
 //! The project's own instance format, `remat-instance/1`: reader and writer. Described in
-//! `docs/formats.md` and in `instances/schema/remat-instance-1.schema.json`.
+//! `docs/reference/formats.md` and in `instances/schema/remat-instance-1.schema.json`.
 //!
 //! Made to be written by hand: what has an obvious default may be left out, nodes may be named
 //! where they are referred to, and a field that is not known is an error rather than ignored.
@@ -442,7 +442,7 @@ mod tests {
 
     #[test]
     fn the_documented_example_reads_as_documented() {
-        let text = include_str!("../../../../docs/formats.md");
+        let text = include_str!("../../../../docs/reference/formats.md");
         let from = text.find("```json\n").unwrap() + 8;
         let example = &text[from..from + text[from..].find("```").unwrap()];
         let read = read_bytes("docs", example.as_bytes());

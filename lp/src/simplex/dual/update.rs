@@ -12,7 +12,7 @@ const PIVOT_MISMATCH: f64 = 1e-7;
 /// Relative error of the updated diagonal that asks for a fresh factorisation.
 const UPDATE_ERROR: f64 = 1e-6;
 /// Weights never fall below this: smaller values are products of cancellation. A floor relative to
-/// what is added is worse (docs/decisions/059).
+/// what is added is worse (docs/inside/decisions/059).
 const LEAST_WEIGHT: f64 = 1e-4;
 
 impl Dual<'_> {

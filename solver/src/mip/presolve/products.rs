@@ -84,7 +84,7 @@ pub(super) fn run(w: &mut WorkingProblem) {
     for (k, p) in products.iter().enumerate() {
         // Whatever its factors are, the rows leave only the product, or all up to it: nothing to
         // branch on. As an integer it would take part in covers, which costs more than it gives
-        // (docs/decisions/059).
+        // (docs/inside/decisions/059).
         w.integer[column(p.literal)] = false;
         if held[k] {
             continue;

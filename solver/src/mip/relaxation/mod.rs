@@ -222,7 +222,7 @@ impl Relaxation {
     /// Solves under the bounds set; `domain` may know tighter bounds of continuous columns than the
     /// linear program.
     pub fn solve(&mut self, cutoff: f64, domain: &Domain) -> Result<Relaxed, ModelError> {
-        // Warm starts that stall are worth less than a cold one (docs/decisions/054).
+        // Warm starts that stall are worth less than a cold one (docs/inside/decisions/054).
         let size = (self.lp.model().num_rows() + self.lp.model().num_cols()) as u64;
         let warm = self.solved.then_some(2_000 + 10 * size);
         self.solved = true;

@@ -47,7 +47,7 @@ pub struct ApproachSettings {
 
 impl Default for ApproachSettings {
     fn default() -> Self {
-        // docs/decisions/091: random layered graphs of 500 and 1,000 nodes.
+        // docs/inside/decisions/091: random layered graphs of 500 and 1,000 nodes.
         ApproachSettings {
             pivots: 8_000,
             pivots_per_solve: 400,

@@ -18,7 +18,8 @@
 //! interval from each start is a suffix minimum, the cheapest life of a tensor a shortest path with
 //! two states a stage (`price`). Those lives, and the cheapest choice of each stage, give the
 //! Lagrangian bound in integers (`bound`). Which rows there are, and why each schedule meets them,
-//! is told in `rows`; `docs/monet.md` has the correspondence to the published rows (1) to (18).
+//! is told in `rows`; `docs/theory/monet.md` has the correspondence to the published rows (1) to
+//! (18).
 
 mod arcs;
 mod branch;
