@@ -49,8 +49,10 @@ need_rust() {
         missing_package curl command -v curl
         missing_package ca-certificates test -d /etc/ssl/certs
         install_packages
-        echo "installing Rust for this user with rustup (https://sh.rustup.rs)" >&2
-        if ! curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal; then
+        # The script that https://sh.rustup.rs leads to, from the server that has Rust itself.
+        local rustup=https://static.rust-lang.org/rustup/rustup-init.sh
+        echo "installing Rust for this user with rustup ($rustup)" >&2
+        if ! curl --proto '=https' --tlsv1.2 -sSf "$rustup" | sh -s -- -y --profile minimal; then
             echo "Rust could not be fetched. Install Rust $rust_minimum or later, then call $0 again." >&2
             exit 2
         fi
@@ -64,6 +66,15 @@ need_rust() {
 
 need_build() {
     missing_package build-essential command -v cc
+    install_packages
+    need_rust
+}
+
+need_dist() {
+    missing_package build-essential command -v cc
+    missing_package python3 python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))'
+    missing_package python3-venv python3 -c 'import ensurepip, venv'
+    missing_package musl-tools command -v musl-gcc
     install_packages
     need_rust
 }

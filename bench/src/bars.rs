@@ -84,9 +84,10 @@ mod tests {
             values: vec![Some(3.0), None, Some(-1.0)],
         }];
         let svg = draw(("title", "values"), &["a", "b", "c"], &groups).unwrap();
+        let (_, marks) = svg.split_once("</style>").unwrap();
         let bars = |k: usize| {
             let RGBColor(r, g, b) = PALETTE[k];
-            svg.matches(&format!("#{r:02X}{g:02X}{b:02X}")).count()
+            marks.matches(&format!("#{r:02X}{g:02X}{b:02X}")).count()
         };
         // One in the legend each, one more where there is a value.
         assert_eq!([bars(0), bars(1), bars(2)], [2, 1, 2]);

@@ -4,8 +4,8 @@
 //! are cut short, and files of one's own that an example reads get a stand-in. Left out are
 //! commands that need libtorch, and blocks behind a comment `<!-- not run: REASON -->`. A block
 //! behind `<!-- exit N -->` ends with that code, every other with 0. A block behind
-//! `<!-- file NAME -->` is that file. Lines that a page shows of a
-//! command's output must be among it, but for those of this program's own search, whose time is
+//! `<!-- file NAME -->` is that file. Lines that a page shows of a command's output must be among
+//! it, but for those of this program's own search and of commands with a time limit: their time is
 //! cut.
 
 mod common;
@@ -222,7 +222,8 @@ fn run(of: &str, examples: &[Example]) -> usize {
         assert!(ended, "{of}: {line} ends with {code:?}\n{out}\n{err}");
         let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let lines: Vec<String> = out.lines().map(plain).collect();
-        for shown in &example.shown {
+        let is_limited = example.words().contains(&"--time-limit");
+        for shown in example.shown.iter().filter(|_| !is_limited) {
             let shown = plain(shown);
             let own = is_command(&shown) || shown == "..." || shown.is_empty();
             assert!(
@@ -235,22 +236,32 @@ fn run(of: &str, examples: &[Example]) -> usize {
     count
 }
 
+/// The pages of a folder and of the folders in it, decisions left out.
+fn pages(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("decisions") {
+            found.extend(pages(&path));
+        } else if path.extension().is_some_and(|e| e == "md") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
 #[test]
 fn commands_of_every_page_do_what_it_says() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut pages: Vec<PathBuf> = std::fs::read_dir(root.join("docs"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|e| e == "md"))
-        .collect();
+    let mut pages = pages(&root.join("docs"));
     pages.extend(["README.md", "cli/README.md"].map(|name| root.join(name)));
-    pages.sort();
     let mut count = 0;
     for page in &pages {
         let examples = of_page(&std::fs::read_to_string(page).unwrap());
         count += run(&page.display().to_string(), &examples);
     }
-    assert!(count > 20, "{count}");
+    assert!(count > 80, "{count}");
 }
 
 #[test]
@@ -264,21 +275,36 @@ fn examples_of_every_help_run() {
     assert!(count > 30, "{count}");
 }
 
-/// The text of each section of a page, by each of the names in its title.
+/// The text of each section of a page, by its title.
 fn sections(page: &str) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    for section in page.split("\n## ").skip(1) {
-        let (title, text) = section.split_once('\n').unwrap_or((section, ""));
-        let names = title.split(',').map(|name| name.trim().to_owned());
-        found.extend(names.map(|name| (name, text.to_owned())));
-    }
-    found
+    let sections = page.split("\n## ").skip(1);
+    let halves = sections.map(|section| section.split_once('\n').unwrap_or((section, "")));
+    halves
+        .map(|(title, text)| (title.trim().into(), text.into()))
+        .collect()
+}
+
+/// Rows of tables of options that a command shares with others: the second column names it.
+fn shared(page: &str, command: &str) -> String {
+    let tables = page
+        .split("\n\n")
+        .filter(|block| block.starts_with("| shared option |"));
+    let rows = tables.flat_map(str::lines);
+    let of_command = |row: &&str| {
+        let commands = row.split(" | ").nth(1).unwrap_or_default();
+        commands.contains(&format!("`{command}`"))
+    };
+    rows.filter(of_command).collect()
 }
 
 #[test]
-fn the_page_of_the_command_line_names_every_option() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/cli.md");
-    let sections = sections(&std::fs::read_to_string(page).unwrap());
+fn the_pages_of_the_command_line_name_every_option() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/cli");
+    let pages: Vec<String> = pages(&folder)
+        .iter()
+        .map(|page| std::fs::read_to_string(page).unwrap())
+        .collect();
+    let sections: Vec<(String, String)> = pages.iter().flat_map(|page| sections(page)).collect();
     let mut missing = Vec::new();
     for command in Arguments::command().get_subcommands() {
         let name = command.get_name();
@@ -286,6 +312,8 @@ fn the_page_of_the_command_line_names_every_option() {
             missing.push(format!("a section for {name}"));
             continue;
         };
+        let shared = pages.iter().map(|page| shared(page, name));
+        let text: String = shared.chain([text.clone()]).collect();
         let mut options: Vec<&str> = command
             .get_arguments()
             .filter_map(clap::Arg::get_long)
@@ -294,5 +322,5 @@ fn the_page_of_the_command_line_names_every_option() {
         let unnamed = options.iter().filter(|o| !text.contains(&format!("--{o}")));
         missing.extend(unnamed.map(|option| format!("--{option} of {name}")));
     }
-    assert!(missing.is_empty(), "docs/reference/cli.md lacks {missing:#?}");
+    assert!(missing.is_empty(), "docs/reference/cli lacks {missing:#?}");
 }

@@ -1,6 +1,6 @@
 //! Random command lines: options right and wrong, files whole and damaged, pipes, signals. Whatever
-//! is written, the program ends in time, with an exit code that docs/reference/cli.md has, without
-//! a panic, and with one object where `--json` asks for one.
+//! is written, the program ends in time, with an exit code that docs/reference/cli/index.md has,
+//! without a panic, and with one object where `--json` asks for one.
 //!
 //! `REMAT_FUZZ=START,COUNT` runs others, or more; `REMAT_BB` names another binary.
 

@@ -361,7 +361,7 @@ fn killed_and_resumed_searches_end_with_the_same_objective() {
 /// The list of settings in the documentation is complete, and its defaults are the defaults.
 #[test]
 fn the_documented_settings_are_those_there_are() {
-    let docs = include_str!("../../docs/reference/cli.md");
+    let docs = include_str!("../../docs/reference/cli/programs.md");
     let start = docs.find("```toml\n").unwrap() + 8;
     let block = &docs[start..start + docs[start..].find("```").unwrap()];
     let documented: toml::Table = block.parse().unwrap();

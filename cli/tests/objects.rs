@@ -57,17 +57,39 @@ fn names(text: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Every field is named in the `--help` of its command, and in the section of the page on it.
+/// Rows of tables of fields that a command shares with others: the second column names it, or no
+/// command at all.
+fn shared(page: &str, command: &str) -> String {
+    let tables = page
+        .split("\n\n")
+        .filter(|block| block.starts_with("| shared field |"));
+    let rows = tables.flat_map(str::lines);
+    let of_command = |row: &&str| {
+        let commands = row.split(" | ").nth(1).unwrap_or_default();
+        commands.contains(&format!("`{command}`")) || !commands.contains('`')
+    };
+    rows.filter(of_command).collect()
+}
+
+/// Every field is named in the `--help` of its command, and in the section of a page on it or in a
+/// table of shared fields.
 fn documented(command: &str, fields: &BTreeSet<&str>) {
     let program = Arguments::command();
     let help = program.find_subcommand(command).unwrap();
     let help = help.get_after_long_help().unwrap().to_string();
     let (_, help) = help.split_once("The object that --json prints").unwrap();
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/cli.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    let (_, section) = page.split_once(&format!("\n## {command}\n")).unwrap();
-    let section = section.split("\n## ").next().unwrap();
-    for (place, text) in [("help", help), ("page", section)] {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/cli");
+    let pages = std::fs::read_dir(folder).unwrap();
+    let pages: Vec<String> = pages
+        .map(|page| std::fs::read_to_string(page.unwrap().path()).unwrap())
+        .collect();
+    let title = format!("\n## {command}\n");
+    let mut sections = pages.iter().filter_map(|page| page.split_once(&title));
+    let (_, section) = sections.next().expect("a page has the section");
+    let own = section.split("\n## ").next().unwrap();
+    let shared = pages.iter().map(|page| shared(page, command));
+    let section: String = shared.chain([own.into()]).collect();
+    for (place, text) in [("help", help), ("page", &section)] {
         let named = names(text);
         let missing: Vec<_> = fields.iter().filter(|f| !named.contains(*f)).collect();
         assert!(missing.is_empty(), "{command}, {place}: {missing:?}");

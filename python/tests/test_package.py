@@ -121,7 +121,7 @@ def snippets(page: Path) -> list[tuple[int, str]]:
 
 def test_the_guide_runs_as_it_is_printed(tmp_path, monkeypatch):
     """Examples with `>>>` show what they print, others run; all in one go, in a fresh folder."""
-    guide = snippets(ROOT / "docs" / "python.md")
+    guide = snippets(ROOT / "docs" / "reference" / "python.md")
     if not guide:
         pytest.skip("the guide is not there: the tests run apart from the repository")
     monkeypatch.chdir(tmp_path)

@@ -31,8 +31,12 @@ mod pages {
     struct Heuristic;
     #[doc = include_str!("../../docs/inside/extending/presolve.md")]
     struct Presolve;
+    #[doc = include_str!("../../docs/inside/extending/pricer.md")]
+    struct Pricer;
     #[doc = include_str!("../../docs/inside/extending/propagator.md")]
     struct Propagator;
+    #[doc = include_str!("../../docs/start/write-a-cut.md")]
+    struct WriteACut;
 }
 
 use remat_instances::{Instance, Semantics};

@@ -253,7 +253,7 @@ fn settings(arguments: &MipArguments) -> Result<Settings, Failure> {
     }
     let fail = |place: String, e: toml::de::Error| Failure::Usage {
         problem: format!("{place}: {}", in_words(e.to_string().trim())),
-        remedy: "docs/reference/cli.md lists the names and their values".into(),
+        remedy: "docs/reference/cli/programs.md lists the names and their values".into(),
     };
     let place = || {
         let path = arguments.params.as_ref();
@@ -353,7 +353,9 @@ pub(super) fn failure(error: SolveError) -> Failure {
         SolveError::File { .. } => {
             "give the file that --checkpoint wrote for this model, and places that can be written"
         }
-        SolveError::Setting { .. } => "docs/reference/cli.md lists the settings and their values",
+        SolveError::Setting { .. } => {
+            "docs/reference/cli/programs.md lists the settings and their values"
+        }
         SolveError::PresolveStep { .. } => "leave the presolve step out, or mend its way back",
         SolveError::Model(_) => "check the numbers in the model",
         SolveError::Thread { .. } => "allow more memory and threads (`ulimit -a`)",

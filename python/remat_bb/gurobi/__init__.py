@@ -2,8 +2,9 @@
 
 Models are solved by remat-bb; nothing of Gurobi is used, and no licence is needed. Names and
 meanings are those of gurobipy's public interface as far as linear and mixed-integer programs go;
-what is beyond them raises :class:`GurobiError` and names it. The guide is ``docs/guides/drop-in.md`` of
-the project, :func:`ignored` lists parameters that were set and have no effect.
+what is beyond them raises :class:`GurobiError` and names it. The guide is
+``docs/guides/drop-in/gurobipy.md`` of the project, :func:`ignored` lists parameters that
+were set and have no effect.
 """
 
 # Code that imports everything counts on the modules that gurobipy's star import lets through.

@@ -1,5 +1,7 @@
-"""Names of gurobipy that stay out: each raises an error that says so. ``docs/guides/drop-in.md`` lists
-them."""
+"""Names of gurobipy that stay out: each raises an error that says so.
+
+``docs/guides/drop-in/gurobipy.md`` lists them.
+"""
 
 from __future__ import annotations
 

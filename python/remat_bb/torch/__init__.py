@@ -5,8 +5,8 @@
 >>> step(batch).backward()                               # doctest: +SKIP
 
 The joint graph of forward and backward pass, as AOTAutograd traces it, becomes an instance; its
-plan becomes the two graphs that run. Needs torch 2.9 or later, 2.11 is tested. The guide is
-``docs/guides/pytorch.md`` of the project.
+plan becomes the two graphs that run. Needs torch 2.9 or later, 2.11 and 2.15 are tested. The
+guide is ``docs/guides/pytorch/index.md`` of the project.
 """
 
 from .backend import (

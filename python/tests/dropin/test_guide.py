@@ -7,21 +7,22 @@ import re
 
 import pytest
 
-PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "drop-in.md"
+GUIDE = pathlib.Path(__file__).resolve().parents[3] / "docs/guides/drop-in"
 
 
 def snippets() -> list[str]:
-    """Python code of the guide."""
-    if not PAGE.exists():
-        return []
-    return re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S)
+    """Python code of the pages of the guide."""
+    texts = [page.read_text() for page in sorted(GUIDE.glob("*.md"))]
+    return [
+        code for text in texts for code in re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+    ]
 
 
 @pytest.mark.parametrize("code", snippets())
 def test_the_guide_runs_as_it_is_printed(code: str) -> None:
     for package in re.findall(r"^(?:import|from) (\w+)", code, re.M):
         pytest.importorskip(package)
-    exec(compile(code, str(PAGE), "exec"), {"__name__": "guide"})
+    exec(compile(code, str(GUIDE), "exec"), {"__name__": "guide"})
 
 
 @pytest.mark.parametrize("name", ["pulp", "cvxpy", "scipy", "pyomo", "highs"])

@@ -106,13 +106,10 @@ def test_files_for_the_command(tmp_path, name):
 
 
 def test_the_guide_runs_as_it_is_printed(tmp_path, monkeypatch):
-    page = Path(__file__).resolve().parents[3] / "docs" / "pytorch.md"
+    page = Path(__file__).resolve().parents[3] / "docs/guides/pytorch/order.md"
     if not page.exists():
         pytest.skip("the guide is not there: the tests run apart from the repository")
-    text = page.read_text()
-    start = text.index("## Order without recomputation")
-    section = text[start : text.index("\n## ", start + 1)]
-    codes = re.findall(r"^```python\n(.*?)^```", section, re.M | re.S)
+    codes = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
     assert len(codes) == 3
     monkeypatch.chdir(tmp_path)
     names = {"rt": rt, "remat_bb": remat_bb, "model": Chain(), "batch": torch.rand(2, 64)}

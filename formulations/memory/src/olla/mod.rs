@@ -3,7 +3,7 @@
 //!
 //! [`crate::order`] and [`crate::place`](mod@crate::place) solve the same problems without them.
 //! Here they are written down for other solvers, and found again in models of unknown origin.
-//! `docs/theory/order.md` has columns and rows.
+//! `docs/theory/olla.md` has columns and rows.
 //!
 //! | module | concept |
 //! |---|---|

@@ -4,7 +4,7 @@
 //! clock of computations and the ends of the copies under way. Of two labels of one state the one
 //! with clocks no later dominates. Labels are taken by the least time at which a plan through them
 //! may end, so that the first one at the end is optimal, and the next one in the queue is a bound
-//! at any time. `docs/guides/offload.md` has the machine and figures.
+//! at any time. `docs/theory/offload.md` explains it.
 //!
 //! Plans are those in which nodes run first in the order of the instance, and nodes that run again
 //! between two of these do so in node order, each at most once (Checkmate's stages); copies at any
