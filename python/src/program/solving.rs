@@ -395,13 +395,9 @@ impl Program {
         };
         functions.check(py)?;
         let stop = stop.map(|stop| stop.get().flag.clone()).unwrap_or_default();
-        solved(
-            py,
-            self.lock().clone(),
-            settings,
-            functions,
-            (stop, on_progress),
-        )
+        // Functions that the solve calls may look at the program: its lock is not held.
+        let program = self.lock().clone();
+        solved(py, program, settings, functions, (stop, on_progress))
     }
 }
 

@@ -1,7 +1,7 @@
 //! No reader panics, overflows or loops, whatever the bytes; what is read survives validation,
 //! replay and writing.
 //!
-//! `REMAT_FUZZ_SECONDS=600 cargo test -p remat-tests --test fuzz_readers long_run -- --nocapture`
+//! `REMAT_FUZZ_SECONDS=600 cargo test -p remat-tests --test all fuzz_readers::long_run -- --nocapture`
 //! runs for as long as it is told; without the variable the long run takes a few thousand
 //! documents.
 

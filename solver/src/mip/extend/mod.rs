@@ -220,7 +220,7 @@ impl NodeSelector for BestBound {
     }
 }
 
-/// Smallest estimate first, every tenth time the smallest bound.
+/// Smallest estimate first, every fourth time the smallest bound.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BestEstimate;
 
