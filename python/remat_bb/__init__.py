@@ -11,7 +11,8 @@ True
 
 Plans are found by branch, price and cut and replayed step by step; bounds are over stage schedules:
 operators are computed for the first time in the order of the instance, and between two first
-computations each runs at most once, in that order. The guide is ``docs/reference/python.md`` of the project.
+computations each runs at most once, in that order. The guide is ``docs/reference/python.md`` of the
+project.
 """
 
 from ._dropin import install, uninstall

@@ -35,7 +35,8 @@ def plan(chain: remat_bb.Instance) -> remat_bb.Plan:
 
 @pytest.fixture(scope="session")
 def choices() -> dict:
-    """An instance with implementations, a by-product and an operator in place (docs/reference/formats.md)."""
+    """An instance with implementations, a by-product and an operator in place
+    (docs/reference/formats.md)."""
     return {
         "schema": "remat-instance/1",
         "name": "two layers",
