@@ -132,7 +132,7 @@ fn pictures_of_a_plan_show_its_recomputations_and_its_budget() {
     let read = |path| std::fs::read_to_string(path).unwrap();
     let (schedule, memory) = (read(schedule), read(memory));
     assert!(schedule.contains("computed again") && schedule.contains("stage"));
-    assert!(memory.contains("budget 400 B") && memory.contains("memory (GiB)"));
+    assert!(memory.contains("budget 400 B") && memory.contains("memory (bytes)"));
     // Recomputations are orange in both, once more than in the legend.
     for svg in [&schedule, &memory] {
         assert!(svg.matches("#D55E00").count() > 1, "{svg}");

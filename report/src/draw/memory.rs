@@ -58,6 +58,11 @@ pub fn draw(picture: &MemoryPicture<'_>) -> Result<String, DrawError> {
         y: (0.0, (report::gib(highest) * 1.08).max(f64::MIN_POSITIVE)),
         root: false,
     };
+    let (bytes, byte_name) = style::byte_unit(highest);
+    let labelled = Frame {
+        y: (0.0, frame.y.1 * f64::from(1u32 << 30) / bytes),
+        ..frame
+    };
     let lanes = Lanes::of(picture.instance, replay);
     let mut explanation = format!(
         "peak {} at {}, {:+.2}% cost over no recomputation",
@@ -85,10 +90,10 @@ pub fn draw(picture: &MemoryPicture<'_>) -> Result<String, DrawError> {
     };
     let size = (SIZE.0, SIZE.1 + lanes.height() as u32);
     style::picture(size, &words, |area| {
-        frame.axes(
+        labelled.axes(
             area,
             &format!("time in the training step ({unit_name})"),
-            "memory (GiB)",
+            &format!("memory ({byte_name})"),
         )?;
         let fixed = levels(&fixed_timeline(picture));
         let memory = with_copies(replay);

@@ -207,6 +207,7 @@ pub fn byte_unit(bytes: u64) -> (f64, &'static str) {
 }
 
 /// A frame with axes that maps values to pixels.
+#[derive(Clone, Copy, Debug)]
 pub struct Frame {
     /// Left, top, right and bottom of the plot in pixels.
     pub pixels: (i32, i32, i32, i32),
