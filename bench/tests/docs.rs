@@ -5,7 +5,7 @@
 //! commands that need libtorch, and blocks behind a comment `<!-- not run: REASON -->`. A block
 //! behind `<!-- exit N -->` ends with that code, every other with 0. A block behind
 //! `<!-- file NAME -->` is that file. Lines that a page shows of a command's output must be among
-//! it, but for those of this program's own search and of commands with a time limit: their time is
+//! it, but for those of this program's own search, whose time is
 //! cut.
 
 mod common;
@@ -222,8 +222,7 @@ fn run(of: &str, examples: &[Example]) -> usize {
         assert!(ended, "{of}: {line} ends with {code:?}\n{out}\n{err}");
         let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let lines: Vec<String> = out.lines().map(plain).collect();
-        let is_limited = example.words().contains(&"--time-limit");
-        for shown in example.shown.iter().filter(|_| !is_limited) {
+        for shown in &example.shown {
             let shown = plain(shown);
             let own = is_command(&shown) || shown == "..." || shown.is_empty();
             assert!(

@@ -16,6 +16,7 @@ LINK = rt.Link(2 * 10**9, 2 * 10**9, 0)
 OPTIONS = {"costs": "roofline", "time_limit": 3.0}
 SLOW = OPTIONS | {"time_limit": 5.0}
 """Time in which a solve with copies finds some on a busy machine, too."""
+FEW_COPIES = {"host_memory": "800KiB", "time_limit": 20.0}
 
 
 @pytest.fixture
@@ -45,8 +46,8 @@ def saved_by_plan(plan):
     "name, budget, link",
     [
         ("mlp", "55%", LINK),
-        # Nothing fits this budget without copies; on a fast machine the plan recomputes as well.
-        ("mlp dropout", "40%", rt.Link(6 * 10**8, 6 * 10**8, 0)),
+        # Nothing fits this budget without copies, nor with as few as the host holds of this model.
+        ("mlp dropout", "45%", rt.Link(6 * 10**8, 6 * 10**8, 0)),
         ("resnet", "60%", LINK),
         ("unet", "80%", rt.Link(10**9, 2 * 10**9, 0)),
         ("gpt dropout", "55%", LINK),
@@ -57,13 +58,14 @@ def test_results_and_memory(name, budget, link):
     make, batch_of, _ = MODELS[name]
     model, batch = make(), batch_of()
     expected = eager_step(model, batch)
-    step = rt.compile(model, budget=budget, offload=link, strict=True, **SLOW)
+    options = SLOW | (FEW_COPIES if name == "mlp dropout" else {})
+    step = rt.compile(model, budget=budget, offload=link, strict=True, **options)
     start = copy.deepcopy(model.state_dict())
     assert planned_step(model, step, batch).differences(expected) == []
 
     report = step.report
     print(name, report)
-    assert report.offloaded
+    assert report.offloaded and (name != "mlp dropout" or report.plan.recomputed)
     assert report.predicted_bytes <= report.budget_bytes < report.instance.peak_memory_bytes
     use = report.copy_use
     assert use.host_peak_bytes == report.plan.host_peak_bytes <= report.host.arena_bytes
