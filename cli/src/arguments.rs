@@ -9,6 +9,7 @@ mod lp;
 mod memory;
 mod mip;
 mod options;
+mod overview;
 mod show;
 mod values;
 
@@ -34,7 +35,15 @@ use std::time::Duration;
 
 /// The command line.
 #[derive(Parser, Debug)]
-#[command(name = "remat-bb", version = FULL_VERSION, about, long_about = LONG_ABOUT, after_long_help = EXAMPLES)]
+#[command(
+    name = "remat-bb",
+    version = FULL_VERSION,
+    about,
+    long_about = LONG_ABOUT,
+    help_template = overview::TEMPLATE,
+    after_help = overview::tasks(),
+    after_long_help = format!("{}\n\n{EXAMPLES}", overview::tasks())
+)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -149,14 +158,13 @@ pub enum Command {
     /// Find the order of a graph and an address for everything that it takes, proven
     #[command(long_about = memory::PLAN_MEMORY_ABOUT)]
     PlanMemory(PlanMemoryArguments),
-    /// Run a plan with libtorch, and measure its time and memory (needs a build with libtorch)
+    /// Run a plan with libtorch, and measure its time and memory
     #[command(long_about = exec::EXEC_ABOUT)]
     Exec(ExecArguments),
-    /// Measure the operators of a model on this machine: an instance to solve (needs a build with
-    /// libtorch)
+    /// Measure the operators of a model on this machine: an instance to solve
     #[command(long_about = exec::PROFILE_ABOUT)]
     Profile(ProfileArguments),
-    /// Profile, solve, run and compare (needs a build with libtorch)
+    /// Profile, solve, run and compare
     #[command(long_about = exec::TRAIN_CHECK_ABOUT)]
     TrainCheck(TrainCheckArguments),
     /// Write the integer program of an instance under a budget as an MPS or LP file
@@ -176,6 +184,8 @@ pub enum Command {
     CheckCertificate(CheckArguments),
     /// Write completions for a shell to standard output
     Completions(CompletionsArguments),
+    /// Write manual pages to a folder
+    Man(ManArguments),
     /// Write the JSON schema of the object that a command prints with `--json`
     Schema(SchemaArguments),
 }
@@ -459,6 +469,16 @@ pub struct CompletionsArguments {
     /// The shell
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
+}
+
+/// `remat-bb man`
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Example:
+  remat-bb man ~/.local/share/man/man1 && man remat-bb-solve")]
+pub struct ManArguments {
+    /// Folder for the pages: remat-bb.1 and one for each subcommand
+    pub folder: PathBuf,
 }
 
 /// `remat-bb schema`

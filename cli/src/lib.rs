@@ -12,6 +12,8 @@
 //! | [`visible`] | names out of files on a terminal |
 //! | [`stand_in`] | command lines of other solvers |
 //! | [`interrupt`] | Ctrl-C |
+//! | [`again`] | the command that was given, with one value changed |
+//! | [`door`] | files given to the wrong command |
 //! | [`rescue`] | the best plan so far, for an end without memory |
 //! | [`failure`] | what can go wrong, and the exit codes |
 //! | [`allocator`] | memory, and the end of a program that has none left |
@@ -23,9 +25,11 @@
 // The allocator aside, which has a SAFETY line for each call.
 #![deny(unsafe_code)]
 
+pub mod again;
 pub mod allocator;
 pub mod arguments;
 pub mod commands;
+pub mod door;
 pub mod errors;
 pub mod failure;
 pub mod files;
@@ -56,6 +60,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     if let Some(exit) = stand_in::answered(&arguments) {
         return exit;
     }
+    again::keep(&arguments);
     run_command(arguments, |parsed: Arguments| execute(&parsed.command))
 }
 
@@ -146,6 +151,7 @@ fn execute(command: &Command) -> Result<Exit, Failure> {
         Command::CheckCertificate(arguments) => commands::check_certificate::run(arguments),
         Command::Zoo(arguments) => commands::zoo::run(arguments),
         Command::Completions(arguments) => commands::completions::run(arguments),
+        Command::Man(arguments) => commands::man::run(arguments),
         Command::Schema(arguments) => commands::schema::run(arguments),
     }
 }

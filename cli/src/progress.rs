@@ -1,12 +1,14 @@
-//! A solve in progress: on a terminal a line that is redrawn below a line for every better plan,
-//! plain lines otherwise.
+//! Work in progress: one line that is redrawn on a terminal, plain lines otherwise.
+//!
+//! The line fits the terminal, whose width is asked anew each time. A narrow one first loses the
+//! number of moves, then the bar, then the bound; the gap stays.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use remat_instances::instance::CostUnit;
 use remat_report::draw::progress::ProgressPoint;
 use remat_search::Progress;
 use std::io::{IsTerminal, Write};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Longest silence between two plain lines, in seconds.
@@ -22,8 +24,8 @@ pub struct Reporter {
 
 enum Display {
     Quiet,
-    /// With the limit, and the cost of the last plan that got a line of its own.
-    Bar(ProgressBar, Option<Duration>, Mutex<Option<u64>>),
+    /// With the limit.
+    Bar(ProgressBar, Option<Duration>),
     Lines(Mutex<Last>),
 }
 
@@ -40,7 +42,7 @@ impl Reporter {
         let way = if quiet {
             Display::Quiet
         } else if std::io::stderr().is_terminal() {
-            Display::Bar(bar(limit), limit, Mutex::default())
+            Display::Bar(bar(limit), limit)
         } else {
             Display::Lines(Mutex::new(Last {
                 seconds: f64::NEG_INFINITY,
@@ -88,18 +90,14 @@ impl Reporter {
         self.remember(progress);
         match &self.way {
             Display::Quiet => {}
-            Display::Bar(bar, limit, shown) => {
-                let text = self.text(progress);
-                if let Ok(mut shown) = shown.lock()
-                    && *shown != progress.objective
-                {
-                    *shown = progress.objective;
-                    bar.println(format!("{:>8.1} s  {name}{text}", progress.seconds));
-                }
-                if limit.is_some() {
-                    bar.set_position((progress.seconds * 1000.0) as u64);
-                } else {
-                    bar.tick();
+            Display::Bar(bar, limit) => {
+                let clauses = self.clauses(progress);
+                let room = width().saturating_sub(name.chars().count());
+                let (text, has_bar) = fitted(&clauses, room, limit.is_some());
+                bar.set_style(style(limit.is_some() && has_bar));
+                match limit {
+                    Some(_) => bar.set_position((progress.seconds * 1000.0) as u64),
+                    None => bar.tick(),
                 }
                 bar.set_message(format!("{name}{text}"));
             }
@@ -119,7 +117,7 @@ impl Reporter {
                     objective: progress.objective,
                     bound: progress.bound,
                 };
-                let text = self.text(progress);
+                let (text, _) = fitted(&self.clauses(progress), usize::MAX, false);
                 let _ = writeln!(
                     std::io::stderr(),
                     "{:>8.1} s  {name}{text}",
@@ -136,27 +134,102 @@ impl Reporter {
         }
     }
 
-    fn text(&self, progress: &Progress) -> String {
-        let mut text = match progress.objective {
-            None => "no plan yet".to_owned(),
-            Some(objective) => {
-                let over = percent_over(objective, self.base_cost);
-                format!(
-                    "best {} ({over:+.2}%)",
-                    remat_report::cost(objective, &self.unit)
-                )
+    /// The gap, the best plan, the bound and the moves, in the order in which they are kept.
+    fn clauses(&self, progress: &Progress) -> [String; 4] {
+        let cost = |cost| {
+            let over = percent_over(cost, self.base_cost);
+            format!("{} ({over:+.2}%)", remat_report::cost(cost, &self.unit))
+        };
+        let gap = progress.objective.filter(|o| *o > 0).map(|objective| {
+            let gap = objective.saturating_sub(progress.bound) as f64 / objective as f64;
+            format!("gap {:.2}%", gap * 100.0)
+        });
+        let best = progress.objective.map(|o| format!("best {}", cost(o)));
+        [
+            gap.unwrap_or_else(|| "no plan yet".into()),
+            best.unwrap_or_default(),
+            format!("bound {}", cost(progress.bound)),
+            format!("{:.1} M moves", progress.moves as f64 / 1e6),
+        ]
+    }
+}
+
+/// Columns of the spinner or the bar, and of the elapsed time.
+const TIME_COLUMNS: usize = 8;
+const BAR_COLUMNS: usize = 21;
+
+/// As many clauses as fit so many columns beside the time, and whether a bar fits beside them. The
+/// moves go first, then the bar, then the bound and the cost.
+fn fitted(clauses: &[String; 4], columns: usize, has_bar: bool) -> (String, bool) {
+    let text = |count: usize| {
+        let shown = clauses[..count].iter().filter(|clause| !clause.is_empty());
+        shown.map(String::as_str).collect::<Vec<_>>().join("  ")
+    };
+    let room = columns.saturating_sub(TIME_COLUMNS);
+    for (count, bar) in [(4, has_bar), (3, has_bar), (3, false), (2, false)] {
+        let text = text(count);
+        if text.chars().count() + usize::from(bar) * BAR_COLUMNS <= room {
+            return (text, bar);
+        }
+    }
+    (text(1), false)
+}
+
+/// Columns of the terminal.
+fn width() -> usize {
+    const UNKNOWN: usize = 80;
+    let size = terminal_size::terminal_size_of(std::io::stderr());
+    size.map_or(UNKNOWN, |(width, _)| usize::from(width.0))
+}
+
+/// Time after which an activity is shown.
+const SHORT: Duration = Duration::from_secs(1);
+
+/// An activity without figures of its own: a line on a terminal with the time that it has taken,
+/// once that is more than a second. It goes when this value does.
+pub struct Activity {
+    bar: ProgressBar,
+    text: Arc<Mutex<String>>,
+}
+
+impl Activity {
+    /// Begins an activity; `quiet` shows no line.
+    pub fn begin(text: &str, quiet: bool) -> Activity {
+        let text = Arc::new(Mutex::new(text.to_owned()));
+        let target = match quiet {
+            true => ProgressDrawTarget::hidden(),
+            false => ProgressDrawTarget::stderr(),
+        };
+        let bar = ProgressBar::with_draw_target(None, target);
+        let shown = text.clone();
+        let line = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            if state.elapsed() >= SHORT {
+                let text = shown.lock().unwrap_or_else(PoisonError::into_inner);
+                let line = format!("{:>5.0} s  {text}", state.elapsed().as_secs_f64());
+                let cut: String = line.chars().take(width()).collect();
+                // A line that cannot be written is left out.
+                let _ = out.write_str(&cut);
             }
         };
-        let bound = percent_over(progress.bound, self.base_cost);
-        text += &format!(
-            "  bound {} ({bound:+.2}%)",
-            remat_report::cost(progress.bound, &self.unit)
+        let style = ProgressStyle::with_template("{line}");
+        bar.set_style(
+            style
+                .unwrap_or_else(|_| ProgressStyle::default_bar())
+                .with_key("line", line),
         );
-        if let Some(objective) = progress.objective.filter(|o| *o > 0) {
-            let gap = objective.saturating_sub(progress.bound) as f64 / objective as f64;
-            text += &format!("  gap {:.2}%", gap * 100.0);
-        }
-        text + &format!("  {:.1} M moves", progress.moves as f64 / 1e6)
+        bar.enable_steady_tick(SHORT / 5);
+        Activity { bar, text }
+    }
+
+    /// Says what is done now.
+    pub fn say(&self, text: String) {
+        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
+    }
+}
+
+impl Drop for Activity {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
     }
 }
 
@@ -169,19 +242,45 @@ fn percent_over(cost: u64, base: u64) -> f64 {
 }
 
 fn bar(limit: Option<Duration>) -> ProgressBar {
-    let target = ProgressDrawTarget::stderr();
-    let (bar, template) = match limit {
-        Some(limit) => (
-            ProgressBar::with_draw_target(Some(limit.as_millis() as u64), target),
-            "{bar:20.cyan/blue} {elapsed:>4}  {wide_msg}",
-        ),
-        None => (
-            ProgressBar::with_draw_target(None, target),
-            "{spinner:.cyan} {elapsed:>4}  {wide_msg}",
-        ),
+    let length = limit.map(|limit| limit.as_millis() as u64);
+    let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr());
+    bar.with_style(style(limit.is_some()))
+}
+
+fn style(has_bar: bool) -> ProgressStyle {
+    let template = match has_bar {
+        true => "{bar:20.cyan/blue} {elapsed:>4}  {wide_msg}",
+        false => "{spinner:.cyan} {elapsed:>4}  {wide_msg}",
     };
-    // The templates above are well-formed; a style that is not would only look plainer.
-    let style =
-        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    bar.with_style(style)
+    // The templates are well-formed; a style that is not would only look plainer.
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn narrow_terminals_lose_moves_then_the_bar_and_keep_the_gap() {
+        let clauses = [
+            "gap 1.25%",
+            "best 126.4 ms (+6.08%)",
+            "bound 124.8 ms (+4.75%)",
+        ];
+        let [gap, best, bound] = clauses.map(String::from);
+        let clauses = [gap, best, bound, "4.4 M moves".to_owned()];
+        for (columns, words, bar) in [
+            (120, "moves", true),
+            (90, "bound", true),
+            (70, "bound", false),
+            (45, "best", false),
+            (20, "gap", false),
+            (5, "gap", false),
+        ] {
+            let (text, has_bar) = fitted(&clauses, columns, true);
+            assert!(text.starts_with("gap 1.25%"), "{columns}: {text}");
+            assert!(text.contains(words), "{columns}: {text}");
+            assert_eq!(has_bar, bar, "{columns}: {text}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::arguments::{LINK, Options};
 use crate::failure::Failure;
-use crate::files;
+use crate::{door, files};
 use remat_formulations::AnyFormulation;
 use remat_instances::budget::{Budget, format_bytes};
 use remat_instances::name::visible;
@@ -31,6 +31,7 @@ pub fn instance(source: &Path) -> Result<Instance, Failure> {
         return zoo::build(&spec).map_err(fail);
     }
     let input = files::document(source).map_err(|e| guess(e, source))?;
+    door::instance(source, &input)?;
     Ok(remat_instances::read_bytes(&input.name, &input.bytes)?)
 }
 

@@ -104,7 +104,11 @@ impl FromStr for Budget {
             None => return Err(fail("unknown unit")),
         };
         if plain && value.fract() != 0.0 {
-            return Err(fail("a fraction of a byte"));
+            let percent = 100.0 * value;
+            return Err(match value < 1.0 {
+                true => fail(&format!("a fraction of a byte (did you mean {percent}%?)")),
+                false => fail("a fraction of a byte"),
+            });
         }
         let bytes = value * scale;
         if bytes > crate::number::LARGEST_VALUE as f64 {
@@ -146,4 +150,29 @@ pub fn format_bytes(bytes: u64) -> String {
     } else {
         format!("{value:.2} {}", names[k])
     }
+}
+
+/// The least amount with a binary unit and two decimals that is not below a size in bytes, as a
+/// [`Budget`] is written: for example `924.07MiB`.
+///
+/// ```
+/// use remat_instances::budget::{Budget, amount};
+/// assert_eq!(amount(3 << 29), "1.50GiB");
+/// assert_eq!(amount((3 << 29) + 1), "1.51GiB");
+/// assert_eq!(amount(1000), "1000B");
+/// let bytes = amount(968_934_401).parse::<Budget>().unwrap().bytes(0);
+/// assert!(bytes >= 968_934_401 && bytes - 968_934_401 <= 10_486);
+/// ```
+pub fn amount(bytes: u64) -> String {
+    let names = ["KiB", "MiB", "GiB", "TiB"];
+    let Some(power) = (1..=names.len()).rev().find(|k| bytes >> (10 * k) > 0) else {
+        return format!("{bytes}B");
+    };
+    let hundredths = (u128::from(bytes) * 100).div_ceil(1 << (10 * power));
+    format!(
+        "{}.{:02}{}",
+        hundredths / 100,
+        hundredths % 100,
+        names[power - 1]
+    )
 }

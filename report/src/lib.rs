@@ -19,6 +19,6 @@ mod text;
 pub mod transfers;
 
 pub use replay::ReplayJson;
-pub use solve::SolveJson;
+pub use solve::{LeastBudgetJson, SolveJson};
 pub use table::Table;
 pub use text::{cost, counted, gib, moment, number, time_unit};

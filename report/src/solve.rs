@@ -49,7 +49,16 @@ impl OffloadJson {
     }
 }
 
-/// The object that `--json` prints. What is not known is null.
+/// The least budget, where it was asked for or no plan was found. All sizes are in bytes.
+#[derive(Serialize, JsonSchema)]
+pub struct LeastBudgetJson {
+    /// The least peak of a known plan.
+    pub known_bytes: Option<u64>,
+    /// A proven lower bound on the peak of every stage schedule in this order.
+    pub bound_bytes: u64,
+}
+
+/// The object that `--json` prints. Unknown values are null.
 #[derive(Serialize, JsonSchema)]
 pub struct SolveJson<'a> {
     status: &'a str,
@@ -76,14 +85,19 @@ pub struct SolveJson<'a> {
     #[serde(flatten)]
     search: SearchJson,
     infeasible_because: Option<&'a str>,
+    least_budget: Option<LeastBudgetJson>,
     plan_peak_bytes: Option<u64>,
     #[serde(flatten)]
     arena: ArenaJson,
 }
 
 impl<'a> SolveJson<'a> {
-    /// The answer of a solve with settings.
-    pub fn of(solution: &'a Solution, settings: &Settings) -> Self {
+    /// The answer of a solve with settings, and the least budget where it is known.
+    pub fn of(
+        solution: &'a Solution,
+        settings: &Settings,
+        least_budget: Option<LeastBudgetJson>,
+    ) -> Self {
         let instance = solution.instance();
         let replay = solution.replay();
         let placed = solution.addresses().and_then(Result::ok);
@@ -111,6 +125,7 @@ impl<'a> SolveJson<'a> {
             moves: solution.moves,
             search: SearchJson::of(settings),
             infeasible_because: solution.infeasible_because.as_deref(),
+            least_budget,
             plan_peak_bytes: placed.map(|placed| placed.peak_bytes),
             arena: placed.map(|p| Arena::of(p).json()).unwrap_or_default(),
         }

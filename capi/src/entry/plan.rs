@@ -41,7 +41,7 @@ fn solved(instance: &str, budget: Budget, options: &SolveOptions) -> Result<Ende
             cost: plan.map_or(u64::MAX, |plan| plan.objective),
             peak_bytes: plan.map_or(u64::MAX, |plan| plan.peak_bytes),
             plan: plan.map(|plan| plan.write(solution.instance())),
-            answer: json(&SolveJson::of(&solution, &options.settings())),
+            answer: json(&SolveJson::of(&solution, &options.settings(), None)),
         })
     })?
 }

@@ -71,11 +71,33 @@ fn short(name: &str) -> Option<char> {
     letters.iter().find(|(of, _)| *of == name).map(|(_, c)| *c)
 }
 
+/// Options that the short help leaves out.
+const RARE: [&str; 8] = [
+    "effort",
+    "lanes",
+    "host_memory",
+    "link_latency",
+    "duplex",
+    "offload_phase",
+    "offload_release",
+    "alignment",
+];
+
+/// The first clause of an option's text, for the short help.
+fn clause(text: &str) -> &str {
+    let end = [" [", ": ", "; ", ". "]
+        .iter()
+        .filter_map(|stop| text.find(stop));
+    &text[..end.min().unwrap_or(text.len())]
+}
+
 /// An option as an argument.
 fn argument(option: &'static SolveOption) -> Arg {
     let long = option.name.replace('_', "-");
     let mut argument = Arg::new(option.name)
-        .help(option.help.trim())
+        .help(clause(option.help.trim()))
+        .long_help(option.help.trim())
+        .hide_short_help(RARE.contains(&option.name))
         .help_heading(option.group.heading());
     if let Some(letter) = short(option.name) {
         argument = argument.short(letter);

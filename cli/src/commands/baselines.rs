@@ -4,9 +4,11 @@ use super::baselines_memory;
 use crate::arguments::BaselinesArguments;
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, PlanFolder, budget_name};
+use crate::progress::Activity;
 use crate::{interrupt, source};
 use rayon::prelude::*;
 use remat_formulations::solve::{AnySolvable, Baselines, Compared};
+use remat_formulations::strategies;
 use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
@@ -19,6 +21,8 @@ use remat_search::Settings;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Name of this program's own search in tables and pictures.
 const OURS: &str = Baselines::OURS;
@@ -59,7 +63,17 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
     let budget_bytes = source::budget(budget, plain.peak_bytes)?;
     let folder = PlanFolder::asked(arguments.plans.plans.as_deref(), files)?;
     let flag = interrupt::flag();
+    let activity = Arc::new(Activity::begin("heuristics", false));
+    let line = Arc::downgrade(&activity);
+    let count = AtomicUsize::new(0);
+    let total = strategies::all().len();
     let known = Baselines::of(solvable.clone()).until_set(flag.clone());
+    let known = known.each_done(move |name| {
+        let done = count.fetch_add(1, Ordering::Relaxed) + 1;
+        if let Some(line) = line.upgrade() {
+            line.say(format!("heuristics: {done} of {total} done, {name} last"));
+        }
+    });
     let ours = (!arguments.time_limit.is_zero()).then_some(OURS);
     let names: Vec<&'static str> = known.names().into_iter().chain(ours).collect();
     if let Some(folder) = &folder {
@@ -75,8 +89,10 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
     let pool = arguments.options.pool()?;
     let mut at_budget = pool.install(|| known.run(budget_bytes));
     if ours.is_some() {
+        activity.say("the own search".into());
         at_budget.push(known.ours(budget_bytes, &settings, &*flag));
     }
+    drop(activity);
     at_budget.sort_by_key(|r| r.rank(budget_bytes));
     let plans = written(folder.as_ref(), instance, &at_budget, budget_bytes)?;
     let comparison = Comparison {
@@ -96,6 +112,7 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
     if arguments.svg.is_none() && arguments.csv.is_none() {
         return Ok(exit);
     }
+    let _activity = Activity::begin("all strategies at every budget", false);
     let known = known.for_sweep();
     let mut sweep = pool.install(|| sweep(&known, plain.peak_bytes, arguments.points));
     if ours.is_some() {

@@ -3,6 +3,7 @@
 use crate::arguments::ImproveArguments;
 use crate::failure::{Exit, Failure};
 use crate::files::{self, Files};
+use crate::progress::Activity;
 use crate::visible::shown;
 use crate::{interrupt, source};
 use remat_formulations::improve::{Improve, ImproveError, Improved};
@@ -36,6 +37,7 @@ pub fn run(arguments: &ImproveArguments) -> Result<Exit, Failure> {
         }
         None => found.budget_bytes,
     };
+    let activity = Activity::begin("improving the plan", arguments.quiet);
     let interrupted = interrupt::flag();
     let mut improve = Improve::new(&found.instance, &found.plan)
         .threads(arguments.workers.threads)
@@ -47,7 +49,9 @@ pub fn run(arguments: &ImproveArguments) -> Result<Exit, Failure> {
     if let Some(limit) = arguments.time_limit {
         improve = improve.time_limit(limit);
     }
-    let better = improve.run().map_err(|e| match e {
+    let better = improve.run();
+    drop(activity);
+    let better = better.map_err(|e| match e {
         ImproveError::Replay(e) => Failure::from(e),
         ImproveError::Copies { .. } => Failure::Usage {
             problem: format!("{}: {e}", files::input_name(&arguments.plan)),

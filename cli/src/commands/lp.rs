@@ -3,7 +3,7 @@
 use crate::arguments::{LpArguments, Switch};
 use crate::failure::{Exit, Failure};
 use crate::files::{self, Files, Input};
-use crate::{interrupt, log};
+use crate::{door, interrupt, log};
 use remat_lp::certificate::{self, Report};
 use remat_lp::mps::{self, MpsFormat};
 use remat_lp::presolve::PresolveSettings;
@@ -123,7 +123,9 @@ pub struct ModelText {
 impl ModelText {
     /// Reads MPS or CPLEX LP, told apart by the name or, where that says nothing, by the content.
     pub fn read(path: &Path) -> Result<ModelText, Failure> {
-        let Input { name, bytes } = files::text(path)?;
+        let input = files::text(path)?;
+        door::program(path, &input)?;
+        let Input { name, bytes } = input;
         let text = remat_lp::decode(bytes).map_err(|e| no_model(format!("{name}: {e}")))?;
         Ok(ModelText::of(path, name, text))
     }

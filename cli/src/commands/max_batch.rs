@@ -3,6 +3,7 @@
 use crate::arguments::MaxBatchArguments;
 use crate::failure::{Exit, Failure, note};
 use crate::files::{Files, PlanFolder, batch_name};
+use crate::progress::Activity;
 use crate::{interrupt, source};
 use remat_formulations::solve::{
     Answer, AnyPlan, AnySolvable, Baselines, Compared, Largest, MaxBatch, ask_baseline,
@@ -221,7 +222,9 @@ impl BatchSearch<'_> {
         mut ask: impl FnMut(u64, &AnySolvable, u64) -> Result<(Answer, Option<AnyPlan>), Failure>,
     ) -> Result<LargestBatch, Failure> {
         let mut best = None;
+        let activity = Activity::begin(name, self.arguments.quiet);
         let largest = Largest::search(start, self.arguments.most, |batch| {
+            activity.say(format!("{name}: batch {batch}"));
             let solvable = (self.build)(batch)?;
             let cap = cost_cap(solvable.instance(), self.arguments.overhead);
             let (answer, plan) = ask(batch, &solvable, cap)?;

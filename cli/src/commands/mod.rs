@@ -8,6 +8,7 @@ pub mod explain;
 pub mod export;
 pub mod improve;
 pub mod lp;
+pub mod man;
 pub mod max_batch;
 pub mod mip;
 pub mod order;

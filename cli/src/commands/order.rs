@@ -3,6 +3,7 @@
 use crate::arguments::OrderArguments;
 use crate::failure::{Exit, Failure, note};
 use crate::files::Files;
+use crate::progress::Activity;
 use crate::visible::shown;
 use crate::{interrupt, source};
 use remat_instances::budget::format_bytes;
@@ -50,6 +51,7 @@ pub fn run(arguments: &OrderArguments) -> Result<Exit, Failure> {
         seed: arguments.workers.seed,
         ..OrderSettings::default()
     };
+    let activity = Activity::begin("searching an order", arguments.quiet);
     let flag = interrupt::flag();
     let search = OrderSearch::new(&graph)
         .variant(variant)
@@ -80,6 +82,7 @@ pub fn run(arguments: &OrderArguments) -> Result<Exit, Failure> {
             }
         }
     };
+    drop(activity);
     let report = OrderReport {
         graph: &graph,
         arguments,

@@ -3,6 +3,7 @@
 use crate::arguments::PlaceArguments;
 use crate::failure::{Exit, Failure};
 use crate::files::{self, Files};
+use crate::progress::Activity;
 use crate::visible::shown;
 use crate::{interrupt, source};
 use remat_instances::budget::format_bytes;
@@ -54,6 +55,7 @@ pub fn run(arguments: &PlaceArguments) -> Result<Exit, Failure> {
         Some(text) => Some(source::budget(text, lives.load().bytes)?),
         None => None,
     };
+    let activity = Activity::begin("searching addresses", arguments.quiet);
     let flag = interrupt::flag();
     let settings = PlaceSettings {
         capacity,
@@ -67,6 +69,7 @@ pub fn run(arguments: &PlaceArguments) -> Result<Exit, Failure> {
         Some(planned) => planned.place(&settings)?,
         None => Placed::of(place(&lives, &settings).map_err(|e| source::memory_failure(e.into()))?),
     };
+    drop(activity);
     let report = PlaceReport {
         file: files::input_name(plan.unwrap_or(&arguments.lives)),
         planned: planned.as_ref(),

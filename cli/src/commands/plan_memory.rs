@@ -3,6 +3,7 @@
 use crate::arguments::PlanMemoryArguments;
 use crate::failure::{Exit, Failure};
 use crate::files::Files;
+use crate::progress::Activity;
 use crate::visible::shown;
 use crate::{interrupt, source};
 use remat_instances::budget::format_bytes;
@@ -38,6 +39,7 @@ pub fn run(arguments: &PlanMemoryArguments) -> Result<Exit, Failure> {
     );
     let graph = source::order_graph(&arguments.graph.graph)?;
     let variant = arguments.graph.variant;
+    let activity = Activity::begin("searching an order and its addresses", arguments.quiet);
     let flag = interrupt::flag();
     let outcome = MemoryPlanSearch::new(&graph)
         .variant(variant)
@@ -51,6 +53,7 @@ pub fn run(arguments: &PlanMemoryArguments) -> Result<Exit, Failure> {
         .listener(&*flag)
         .run()
         .map_err(source::memory_failure)?;
+    drop(activity);
     let replay = outcome.plan.replay(&graph).map_err(|e| Failure::Usage {
         problem: e.to_string(),
         remedy: "this is a defect of the search: please report it".into(),

@@ -1,6 +1,7 @@
 //! `remat-bb solve`
 
 mod addresses;
+mod least;
 mod offload;
 mod order;
 
@@ -16,7 +17,7 @@ use remat_formulations::offload::nodes::{
     STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES, STAGE_SCHEDULES_WITH_COPIES,
 };
 use remat_formulations::reorder::{ALL_PLANS, STAGE_SCHEDULES_IN_THIS_ORDER};
-use remat_formulations::solve::{AnyPlan, Solution, Solve};
+use remat_formulations::solve::{AnyPlan, AnySolvable, LeastBudget, Solution, Solve};
 use remat_instances::budget::{Budget, format_bytes, may_mean_percent};
 use remat_instances::schedule::{ScheduleDocument, write_schedule};
 use remat_instances::{Instance, write_instance};
@@ -55,25 +56,35 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     let formulation = formulation(arguments)?;
     let instance = formulation.instance().clone();
     let plain = source::plain(&formulation)?;
-    let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
+    let settings = Settings {
+        prove: arguments.certificate.is_some(),
+        begun: Some(begun),
+        ..arguments.options.settings()
+    };
+    let interrupted = interrupt::flag();
+    let solvable = AnySolvable::of(formulation.clone(), arguments.options.copies());
+    let watched = (&*interrupted as &dyn Listener, arguments.quiet);
+    let mut least = least::asked(&arguments.budget, &solvable, &settings, watched)?;
+    let budget_bytes = match &least {
+        Some(LeastBudget {
+            plan: Some((_, peak_bytes)),
+            ..
+        }) => *peak_bytes,
+        Some(least) => least.bound_bytes,
+        None => source::budget(&arguments.budget, plain.peak_bytes)?,
+    };
     if may_mean_percent(budget_bytes, plain.peak_bytes) {
         let text = format!(
             "the budget is {budget_bytes} bytes; a share of the peak without recomputation is written {budget_bytes}%"
         );
         note(&text, arguments.quiet);
     }
-    let settings = Settings {
-        prove: arguments.certificate.is_some(),
-        begun: Some(begun),
-        ..arguments.options.settings()
-    };
     let reporter = Reporter::new(
         arguments.quiet,
         instance.cost_unit().clone(),
         plain.base_cost,
         settings.time_limit,
     );
-    let interrupted = interrupt::flag();
     let listener = Followed {
         interrupted: &interrupted,
         reporter: &reporter,
@@ -94,18 +105,26 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         .known_plain(plain)
         .options(&arguments.options)
         .settings(searched);
-    let solution = started(solve, &instance, &arguments.starts)?
-        .listener(&listener)
-        .run();
+    let mut solve = started(solve, &instance, &arguments.starts)?;
+    if let Some((plan, _)) = least.as_ref().and_then(|least| least.plan.clone()) {
+        solve = solve.start_from(plan, &instance);
+    }
+    let solution = solve.listener(&listener).run();
     reporter.finish();
+    let solution = solution?;
+    if least.is_none() {
+        least = least::of_failure(&solution, &solvable, &*interrupted)?;
+    }
     let solved = SolveReport {
-        solution: solution?,
+        solution,
         settings: &settings,
+        least,
     };
     let written = written(arguments, files, &solved, (reporter.looks(), base_cost));
     // The result is shown even where it could not be written to the files.
     files.print(&if arguments.json {
-        results::json(&SolveJson::of(&solved.solution, solved.settings))
+        let least = solved.least.as_ref().map(least::json);
+        results::json(&SolveJson::of(&solved.solution, solved.settings, least))
     } else {
         summary(&solved, written.as_deref().unwrap_or_default())
     })?;
@@ -199,10 +218,11 @@ impl Listener for Followed<'_> {
     }
 }
 
-/// A solution and its settings.
+/// A solution, its settings, and the least budget where it was asked for or no plan was found.
 struct SolveReport<'a> {
     solution: Solution,
     settings: &'a Settings,
+    least: Option<LeastBudget>,
 }
 
 /// Writes one file, if there is something for it, and says what was written.
@@ -321,7 +341,11 @@ fn write_schedule_file(
 }
 
 fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
-    let SolveReport { solution, settings } = solved;
+    let SolveReport {
+        solution,
+        settings,
+        least,
+    } = solved;
     let instance = solution.instance();
     let unit = instance.cost_unit();
     let budget_bytes = solution.budget_bytes();
@@ -390,6 +414,10 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
             "  order     {}",
             order::words(order, solution.cost(), unit)
         );
+    }
+    let least = least.iter().filter(|_| solution.document().is_none());
+    for line in least.flat_map(least::lines) {
+        let _ = writeln!(out, "  {line}");
     }
     for line in offload::lines(solution) {
         let _ = writeln!(out, "  {line}");

@@ -3,7 +3,7 @@
 use crate::arguments::SweepArguments;
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, PlanFolder, budget_name};
-use crate::progress::Reporter;
+use crate::progress::{Activity, Reporter};
 use crate::{interrupt, source};
 use rayon::prelude::*;
 use remat_formulations::solve::{
@@ -80,6 +80,7 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
         points.iter().map(|_| Vec::new()).collect()
     } else {
         let budgets = points.par_iter().map(|p| p.budget_bytes);
+        let _activity = Activity::begin("heuristics at every budget", arguments.quiet);
         let known = Baselines::of(solvable.clone()).for_sweep();
         let pool = arguments.options.pool()?;
         pool.install(|| budgets.map(|b| known.run(b)).collect())

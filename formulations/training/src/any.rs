@@ -1,7 +1,6 @@
 //! The formulation that suits an instance.
 
 use crate::baselines::Baseline;
-use crate::bound::check_budget;
 use crate::checkmate::{CheckmateFormulation, CheckmateGraph};
 use crate::life::layers::{Layered, Layout, Stack};
 use crate::monet::interval::MonetGraph;
@@ -12,7 +11,7 @@ use remat_instances::instance::{Instance, NodeId};
 use remat_instances::schedule::{CheckmateSchedule, MonetSchedule, Schedule};
 use remat_instances::simulate::{Replay, ReplayError};
 use remat_search::{
-    Formulation, Listener, Outcome, Patience, Settings, Solvable, SolveError, Start,
+    Formulation, Listener, Outcome, Patience, Problem, Settings, Solvable, SolveError, Start,
 };
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -186,8 +185,7 @@ impl StageFormulation for CheckmateFormulation {
     }
 
     fn too_small(&self, budget_bytes: u64) -> Option<String> {
-        let checked = check_budget(self.instance(), budget_bytes);
-        checked.err().map(|small| small.to_string())
+        refuted(self, budget_bytes)
     }
 
     fn completed(&self, schedule: CheckmateSchedule, _: u64) -> Option<Schedule> {
@@ -201,11 +199,34 @@ impl StageFormulation for CheckmateFormulation {
         settings: &Settings,
         listener: &dyn Listener,
     ) -> Result<Outcome, SolveError> {
-        let starts = starts.iter().filter_map(Schedule::as_checkmate).cloned();
-        let starts: Vec<_> = starts.collect();
-        let outcome = Solvable::solve(self, budget_bytes, &starts, settings, listener)?;
-        Ok(outcome.map(Schedule::from))
+        let starts = starts.iter().filter_map(Schedule::as_checkmate);
+        solved(self, budget_bytes, starts, (settings, listener))
     }
+}
+
+/// Reason why no schedule fits a budget, where a formulation sees it without a search.
+fn refuted<F: Formulation>(formulation: &F, budget_bytes: u64) -> Option<String> {
+    match formulation.problem(budget_bytes, &[]).ok()? {
+        Start::Infeasible { because, .. } => Some(because),
+        Start::Open(problem, _) => problem.refuted(),
+        Start::Optimal { .. } | Start::TooLarge(_) => None,
+    }
+}
+
+/// Solves from schedules of a formulation's own.
+fn solved<'s, F>(
+    formulation: &F,
+    budget_bytes: u64,
+    starts: impl Iterator<Item = &'s F::Schedule>,
+    (settings, listener): (&Settings, &dyn Listener),
+) -> Result<Outcome, SolveError>
+where
+    F: Formulation<Schedule: Clone + Send + Sync + 's>,
+    Schedule: From<F::Schedule>,
+{
+    let starts: Vec<F::Schedule> = starts.cloned().collect();
+    let outcome = formulation.solve(budget_bytes, &starts, settings, listener)?;
+    Ok(outcome.map(Schedule::from))
 }
 
 /// MONeT's program, and the view that baselines see.
@@ -234,10 +255,7 @@ impl StageFormulation for MonetAndView {
     }
 
     fn too_small(&self, budget_bytes: u64) -> Option<String> {
-        match self.formulation.problem(budget_bytes, &[]).ok()? {
-            Start::Infeasible { because, .. } => Some(because),
-            _ => None,
-        }
+        refuted(&self.formulation, budget_bytes)
     }
 
     fn completed(&self, schedule: CheckmateSchedule, budget_bytes: u64) -> Option<Schedule> {
@@ -253,9 +271,12 @@ impl StageFormulation for MonetAndView {
         settings: &Settings,
         listener: &dyn Listener,
     ) -> Result<Outcome, SolveError> {
-        let starts = starts.iter().filter_map(Schedule::as_monet).cloned();
-        let starts: Vec<_> = starts.collect();
-        let outcome = (self.formulation).solve(budget_bytes, &starts, settings, listener)?;
-        Ok(outcome.map(Schedule::from))
+        let starts = starts.iter().filter_map(Schedule::as_monet);
+        solved(
+            &self.formulation,
+            budget_bytes,
+            starts,
+            (settings, listener),
+        )
     }
 }

@@ -8,6 +8,7 @@
 
 use super::error::{Failure, FaultKind};
 use super::json::{Data, Span, Value};
+use crate::nearest::nearest;
 use crate::number::LARGEST_VALUE;
 use serde::de::value::{
     BorrowedStrDeserializer, MapAccessDeserializer, MapDeserializer, SeqDeserializer,
@@ -105,7 +106,9 @@ impl Error for Failure {
     fn unknown_field(field: &str, known: &'static [&'static str]) -> Self {
         let problem = format!("the field {field:?} is unknown");
         let known: Vec<_> = known.iter().flat_map(|field| names(field)).collect();
-        let remedy = format!("the fields here are {}", known.join(", "));
+        let near = nearest(field, known.iter().copied());
+        let near = near.map_or(String::new(), |near| format!("did you mean {near:?}? "));
+        let remedy = format!("{near}the fields here are {}", known.join(", "));
         let failure = FaultKind::Unknown.fail(Span::default(), problem, remedy);
         failure.found(format!("{field:?}"))
     }

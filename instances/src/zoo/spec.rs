@@ -2,10 +2,10 @@
 
 use super::ZooError;
 use super::device::{DEVICE_NAMES, Device};
-use super::error::nearest;
 use super::models::{MODELS, ZooModel};
 use super::tensor::{DType, Precision};
 use super::training::TrainingOptions;
+use crate::nearest::nearest;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;

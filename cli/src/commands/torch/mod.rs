@@ -21,7 +21,9 @@ mod without {
     fn missing(command: &str) -> Result<Exit, Failure> {
         Err(Failure::Usage {
             problem: format!("{command} needs libtorch, and this program was built without it"),
-            remedy: "in the source tree: scripts/setup-torch.sh, then cargo build --release --features torch".into(),
+            remedy: "plans of PyTorch models run in Python without it (remat_bb.torch.compile); for this command, in the \
+                     source tree: scripts/setup-torch.sh, then cargo build --release --features torch"
+                .into(),
         })
     }
 

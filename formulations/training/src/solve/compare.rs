@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use remat_instances::instance::Instance;
 use remat_instances::simulate::Replay;
 use remat_search::{Listener, Patience, Settings, Solvable, Status};
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -81,6 +82,17 @@ pub struct Baselines {
     solvable: AnySolvable,
     sweep: bool,
     interrupt: Arc<AtomicBool>,
+    each_done: EachDone,
+}
+
+/// Takes the name of a strategy that has ended, from any thread.
+#[derive(Clone, Default)]
+struct EachDone(Option<Arc<dyn Fn(&'static str) + Send + Sync>>);
+
+impl fmt::Debug for EachDone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("EachDone").field(&self.0.is_some()).finish()
+    }
 }
 
 /// The strategy that POFO's row is never above.
@@ -101,6 +113,7 @@ impl Baselines {
             solvable: solvable.into(),
             sweep: false,
             interrupt: Arc::default(),
+            each_done: EachDone::default(),
         }
     }
 
@@ -116,6 +129,13 @@ impl Baselines {
     #[must_use]
     pub fn until_set(mut self, flag: Arc<AtomicBool>) -> Self {
         self.interrupt = flag;
+        self
+    }
+
+    /// Calls a function with the name of each strategy that has ended, from any thread.
+    #[must_use]
+    pub fn each_done(mut self, call: impl Fn(&'static str) + Send + Sync + 'static) -> Self {
+        self.each_done = EachDone(Some(Arc::new(call)));
         self
     }
 
@@ -163,9 +183,13 @@ impl Baselines {
     }
 
     fn known(&self, baseline: &Baseline, budget_bytes: u64) -> Compared {
+        let result = self.one(baseline, budget_bytes);
+        if let EachDone(Some(call)) = &self.each_done {
+            call(baseline.name);
+        }
         Compared {
             name: baseline.name,
-            result: self.one(baseline, budget_bytes),
+            result,
             infeasible: false,
             too_large: false,
         }

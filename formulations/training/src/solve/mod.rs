@@ -6,6 +6,7 @@
 //! | `solution` | [`Solution`]: the one answer |
 //! | `frontier` | [`Frontier`]: one budget after another |
 //! | `batch` | [`MaxBatch`]: the largest batch within a budget and a bounded cost |
+//! | `least` | [`LeastBudget`]: the least budget for which a plan is known |
 //! | `compare`, `rows` | [`Baselines`]: the known strategies beside ours, and those that copy |
 //! | `linkable` | [`AnySolvable`]: formulations with a link and without, as one type |
 
@@ -14,6 +15,7 @@ mod compare;
 mod extras;
 mod front;
 mod frontier;
+mod least;
 mod linkable;
 mod rows;
 mod solution;
@@ -22,5 +24,6 @@ pub use batch::{Answer, Largest, MaxBatch, ask_baseline, ask_compared, cost_cap}
 pub use compare::{Baselines, Compared};
 pub use front::Solve;
 pub use frontier::{Frontier, FrontierPoint};
+pub use least::LeastBudget;
 pub use linkable::{AnyPlan, AnySolvable};
 pub use solution::{CopyChoice, Solution};

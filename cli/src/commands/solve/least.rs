@@ -1,0 +1,77 @@
+//! The least budget: asked for, or named where no plan fits the budget that was given.
+
+use crate::again;
+use crate::failure::{Failure, note};
+use crate::progress::Activity;
+use remat_formulations::solve::{AnySolvable, LeastBudget, Solution};
+use remat_instances::budget::{amount, format_bytes};
+use remat_report::LeastBudgetJson;
+use remat_search::{Listener, Settings, Status};
+
+/// The word for the least budget.
+const LEAST: &str = "least";
+
+/// The least budget in bytes and its plan, where the budget on the command line is `least`.
+pub(super) fn asked(
+    text: &str,
+    solvable: &AnySolvable,
+    settings: &Settings,
+    (listener, quiet): (&dyn Listener, bool),
+) -> Result<Option<LeastBudget>, Failure> {
+    if text.trim() != LEAST {
+        return Ok(None);
+    }
+    let activity = Activity::begin("searching the least budget", quiet);
+    let known = LeastBudget::known(solvable, listener)?;
+    let least = known.search(solvable, settings, listener)?;
+    drop(activity);
+    note(&format!("least budget: {}", words(&least)), quiet);
+    Ok(Some(least))
+}
+
+/// The least budget that is known without a search, where a solve has ended without a plan.
+pub(super) fn of_failure(
+    solution: &Solution,
+    solvable: &AnySolvable,
+    listener: &dyn Listener,
+) -> Result<Option<LeastBudget>, Failure> {
+    let wanted = solution.document().is_none()
+        && solution.status != Status::Interrupted
+        && !listener.is_interrupted();
+    if !wanted {
+        return Ok(None);
+    }
+    Ok(Some(LeastBudget::known(solvable, listener)?))
+}
+
+fn words(least: &LeastBudget) -> String {
+    let bound = format_bytes(least.bound_bytes);
+    match &least.plan {
+        Some((_, peak_bytes)) => format!(
+            "a plan is known for {}; no stage schedule in this order fits in less than {bound}",
+            format_bytes(*peak_bytes)
+        ),
+        None => {
+            format!("no plan is known; no stage schedule in this order fits in less than {bound}")
+        }
+    }
+}
+
+/// Lines of the summary: the least budget, and the command that solves for it.
+pub(super) fn lines(least: &LeastBudget) -> Vec<String> {
+    let mut lines = vec![format!("least     {}", words(least))];
+    if let Some((_, peak_bytes)) = &least.plan {
+        let command = |budget: &str| again::with("budget", 'b', budget);
+        lines.extend(command(&amount(*peak_bytes)).map(|c| format!("next      {c}")));
+        lines.extend(command(LEAST).map(|c| format!("or        {c}   (searches for less)")));
+    }
+    lines
+}
+
+/// The least budget as JSON.
+pub(super) fn json(least: &LeastBudget) -> LeastBudgetJson {
+    LeastBudgetJson {
+        known_bytes: least.plan.as_ref().map(|(_, peak_bytes)| *peak_bytes),
+        bound_bytes: least.bound_bytes,
+    }
+}
