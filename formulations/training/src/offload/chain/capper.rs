@@ -1,10 +1,10 @@
 //! Capper: a sequence for a larger memory, with inputs offloaded where it exceeds the given memory
 //! (POFO, section 5).
 //!
-//! Capper takes rotor's sequence for a larger memory and finds the step with the highest peak. Of
-//! the inputs held at that step and not read by it, the one of the lowest stage is offloaded: it is
-//! away from the step that used it until the first step that reads it again. This repeats until
-//! every step fits, as if copies took no time; the clocks add the idle time.
+//! Capper takes rotor's sequence for a larger memory and finds the step with the highest peak.
+//! Among the inputs held at that step and not read by it, it offloads the input of the lowest
+//! stage. That input is away from the step that used it until the first step that reads it again.
+//! This repeats until every step fits, as if copies took no time; the clocks add the idle time.
 //!
 //! As in the whole module, inputs leave in the forward phase and are back for the first step of the
 //! backward phase that reads them. Recomputed values do not leave.

@@ -2,10 +2,10 @@
 //! its first.
 //!
 //! The rest of a chain depends on three numbers of a way: its peak `P` beside the input, its
-//! duration `T`, and its tail `K`, the maximum over its operations of memory over bandwidth plus
-//! end time. With `m` bytes free and `D` bytes that must be back by its end, the way takes
-//! `max(T, K + (D - m) / back)`. For each `m` the front of `(T, K)` with `P <= m` is kept; peaks
-//! are rounded up to slots.
+//! duration `T`, and its tail `K`. The tail is the maximum over its operations of memory over
+//! bandwidth plus end time. With `m` bytes free and `D` bytes that must be back by its end, the way
+//! takes `max(T, K + (D - m) / back)`. For each `m` the front of `(T, K)` with `P <= m` is kept;
+//! peaks are rounded up to slots.
 
 use super::model::LinkedStage;
 use super::sequence::Action;

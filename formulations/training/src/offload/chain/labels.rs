@@ -1,10 +1,10 @@
 //! The forward pass of a chain as a search over labels.
 //!
 //! A label stands before a stage. The decisions before it have taken some time, including their
-//! backward steps, and left three numbers: bytes that stay on the device, bytes that are still on
-//! their way out, and bytes that must be back in time (POFO's appendix B, without slots). The whole
-//! cost of a step is known when it is taken. A label is dominated by another label that keeps no
-//! more bytes and, with its excess backlog sent in idle time, costs no more.
+//! backward steps. They left three numbers: bytes that stay on the device, bytes still on their way
+//! out, and bytes that must be back in time (POFO's appendix B, without slots). The whole cost of a
+//! step is known when it is taken. A label is dominated by another label that keeps no more bytes
+//! and, with its excess backlog sent in idle time, costs no more.
 
 use super::bounds::ChainBounds;
 use super::fronts::{Fronts, WayId};

@@ -1,6 +1,6 @@
 //! Chains with a link to the host: rotor's recomputation and offloading together (POFO; Beaumont,
 //! Eyraud-Dubois, Shilova, "Efficient combination of rematerialization and offloading for training
-//! DNNs", NeurIPS 2021), with exact numbers in place of slots for the bytes under way on the link.
+//! DNNs", NeurIPS 2021). Bytes under way on the link are exact numbers in place of slots.
 //!
 //! Stages count from 0; the last stage is the loss. The *input* of a stage is the plain output of
 //! the stage before, or all its saved tensors. An input may leave for the host during the forward
@@ -18,7 +18,7 @@
 //! | `rows` | [`ChainRows`]: all methods, compared |
 //! | `nodes`, `trips` | [`chain_plans`]: rows as plans of the graph, statement by statement |
 //! | `sequence` | [`Action`]s, and their walk through memory |
-//! | `play` | [`play`](play()): the timing of a sequence, memory freed after a copy or byte by byte |
+//! | `play` | [`play`](play()): a sequence's timing, memory freed after copies or byte by byte |
 
 mod bounds;
 mod capper;

@@ -1,11 +1,11 @@
 //! Plans that copy to the host, on the nodes of any graph.
 //!
 //! A plan with copies is a plan without copies under a larger budget, in which some values are away
-//! in the gaps between their readers. The search therefore finds three things in turn: a schedule
-//! for the budget plus a share of the bytes that a link can carry ([`Envelope`]), the gaps in which
-//! values are away (annealing), and the place of every copy (a clock, forwards in time for copies
-//! to the host and backwards for copies back). The whole envelope gives a lower bound on the
-//! makespan of every plan.
+//! in the gaps between their readers. The search therefore finds three things in turn. A solve
+//! without copies finds a schedule for the budget plus a share of the bytes that a link can carry
+//! ([`Envelope`]). Annealing chooses the gaps in which values are away. A clock places every copy,
+//! forwards in time for copies to the host and backwards for copies back. The whole envelope gives
+//! a lower bound on the makespan of every plan.
 //!
 //! | module | concept |
 //! |---|---|
