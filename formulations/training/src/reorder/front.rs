@@ -49,7 +49,12 @@ const SOLVES_LIMIT: usize = 3;
 ///     Node::forward("of b", need(1), 1, 1),
 ///     Node::forward("end", vec![NodeId(2), NodeId(3)], 1, 1),
 /// ];
-/// let data = InstanceData { name: "five".into(), cost_unit: CostUnit::arbitrary(), host_link: None, nodes };
+/// let data = InstanceData {
+///     name: "five".into(),
+///     cost_unit: CostUnit::arbitrary(),
+///     host_link: None,
+///     nodes,
+/// };
 /// let instance = Instance::new(data)?;
 /// let answer = Reorder::new(AnyFormulation::suiting(&instance), 12).run()?;
 /// assert_eq!(answer.objective()?, instance.base_cost());

@@ -44,9 +44,9 @@ pub(super) struct Ahead<T> {
     pub hosted: T,
     /// Sum of all payments that windows may still make.
     pub promised: T,
-    /// Amount by which a useful continuation from the host may cost more than absence: the payments
-    /// for being on the device when the stage begins in which the copy to the host is complete, and
-    /// for that copy.
+    /// Amount by which a useful continuation from the host may cost more than absence. It is the
+    /// payment for a copy to the host, and for being on the device when the stage begins in which
+    /// that copy is complete.
     pub kept: T,
 }
 

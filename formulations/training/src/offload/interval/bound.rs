@@ -1,8 +1,8 @@
 //! Pricing, and Lagrangian bounds in integers.
 //!
-//! Idle time is unbounded, so its reduced cost must not be negative: the duals of the windows over
-//! a stage must add up to at most the cost of idle time. If they exceed it in some stage, the duals
-//! of all windows are scaled down.
+//! Idle time is unbounded, so its reduced cost must not be negative. The duals of the windows over
+//! a stage must therefore add up to at most the cost of idle time. If they exceed it in some stage,
+//! the duals of all windows are scaled down.
 
 use super::prices::LinkPrices;
 use super::walk::Walk;
@@ -16,8 +16,8 @@ fn signed(row: &LinkRow, y: f64) -> f64 {
     clamped(row.sense(), y)
 }
 
-/// Prices all trips at duals in units of cost, per byte for memory rows: for each tensor at most
-/// `per_block`, and the trip from the first computation if its reduced cost is negative.
+/// Prices all trips at duals in units of cost, per byte for memory rows. Each tensor gets at most
+/// `per_block` trips, and the trip from the first computation if its reduced cost is negative.
 pub(super) fn price(
     link: &LinkGraph,
     exclusions: &Exclusions,

@@ -15,7 +15,7 @@ use std::ops::Range;
 pub struct LinkGraph {
     /// The graph without the link.
     pub graph: CheckmateGraph,
-    /// Ways to run nodes, beyond what the graph counts.
+    /// Ways to run nodes, beyond the parts that the graph counts.
     pub ways: Ways,
     /// Times of the copies to the host and back, by tensor; `None` if it may not leave.
     pub copies: Vec<Option<[i64; 2]>>,

@@ -357,7 +357,7 @@ impl TripPoint {
         let n = link.len();
         let mut base = self.builder(link);
         // Tensors that come back: the first reader that can use the copy, the tensor, the stages
-        // from the first one that begins without it to the one of the read, and its share.
+        // without it up to the read, and its share.
         let mut arrivals: Vec<(u32, u32, Range<usize>, f64)> = Vec::new();
         for (trip, x) in &self.trips {
             for pair in trip.stretches.windows(2) {

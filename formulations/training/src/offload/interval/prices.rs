@@ -40,7 +40,7 @@ pub(super) struct LinkPrices<T> {
     /// Payments for a byte of memory at further runs of a node with several ways, by stage
     /// descending.
     pub again: Vec<Vec<(u32, T)>>,
-    /// True for tensors that may come back, or stay, for turns without payments: they are paid for
+    /// True for tensors that may come back, or stay, for turns without payments. They are paid for
     /// leaving or for being on the device when a stage begins, or charged for being on the host.
     pub every_turn: Vec<bool>,
 }

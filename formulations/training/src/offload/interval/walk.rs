@@ -1,7 +1,7 @@
 //! The automaton of a tensor: its lives are the walks through it, and their price is the length.
 //!
 //! A tensor is absent, on the device, on the host, or on both. A computation brings it to the
-//! device, a copy to the host to both, and dropping it or its copy takes it away; a copy back
+//! device, a copy to the host to both, and dropping it or its copy takes it away. A copy back
 //! brings it to the device again, and the host keeps its copy or not. The walk goes from the last
 //! event to the first, with the least price of the rest of the life for each state.
 //!

@@ -306,7 +306,7 @@ fn read(graph: &mut CheckmateGraph, nodes: &[Node]) {
 
 /// Lower bound in bytes, by stage, on the fixed memory at any computation but the first run of a
 /// node that must be made. It is the minimum over the last such node before, the next such node,
-/// and all by-products: a by-product first made with a further run of its parent brings its own
+/// and all by-products. A by-product first made with a further run of its parent brings its own
 /// fixed memory back.
 fn fixed_around(nodes: &[Node]) -> Vec<u64> {
     let by_products = nodes.iter().filter(|v| is_optional(v));
