@@ -6,7 +6,7 @@
 //! | `solution` | [`Solution`]: the one answer |
 //! | `frontier` | [`Frontier`]: one budget after another |
 //! | `batch` | [`MaxBatch`]: the largest batch within a budget and a bounded cost |
-//! | `compare`, `rows` | [`Baselines`]: the known strategies beside this library's search, with and without copies |
+//! | `compare`, `rows` | [`Baselines`]: known strategies for comparison, with and without copies |
 //! | `linkable` | [`AnySolvable`]: formulations with and without a link, as one type |
 
 mod batch;
