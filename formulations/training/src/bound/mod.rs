@@ -2,8 +2,8 @@
 //!
 //! When node `b` runs for the first time, its inputs and its output are in memory. Every other
 //! tensor that was computed before and is still read after `b` either is in memory as well, or is
-//! computed again later. The tensors that are not in memory must make room for the rest: a minimum
-//! knapsack, whose optimum is a cost that every schedule pays beyond computing each node once. All
+//! computed again later. The tensors that are not in memory must make room for the rest. This is a
+//! minimum knapsack, and every schedule pays its optimum beyond computing each node once. All
 //! arithmetic is in integers, so the bound is safe.
 
 mod any_plan;
@@ -67,8 +67,8 @@ fn kept_words(bytes: u64) -> String {
     }
 }
 
-/// For each node, the bytes of tensors that are never recomputed and that a later node reads, apart
-/// from its own inputs: they are in memory when it runs for the first time.
+/// For each node, the bytes of tensors, apart from its inputs, that are never recomputed and that a
+/// later node reads. They are in memory when the node runs for the first time.
 fn kept_bytes(instance: &Instance) -> Vec<u64> {
     let bytes = |id: &NodeId| instance.node(*id).output_bytes;
     // Sums of differences, from after a tensor to before its last reader.

@@ -4,7 +4,7 @@ use remat_instances::instance::{Instance, Precedence};
 use remat_instances::order::{Operator, OperatorId, OrderGraph, OrderGraphData, Tensor, TensorId};
 use remat_instances::plan::Computations;
 
-/// Operators of a plan's computations: the first ones are the computations in their order, the
+/// Operators of a plan's computations. The first operators are the computations in their order; the
 /// others have neither tensors nor memory and stand between groups of nodes.
 pub(crate) struct RunGraph {
     pub graph: OrderGraph,

@@ -400,7 +400,7 @@ impl SolveOptions {
         self.addresses || self.alignment.is_some()
     }
 
-    /// The requested formulation, or the one that suits the instance; the instance has the
+    /// The requested formulation, or the one that suits the instance, for the instance with the
     /// requested link.
     ///
     /// # Errors
@@ -411,7 +411,8 @@ impl SolveOptions {
         Ok(self.suiting(linked.as_ref().unwrap_or(instance))?)
     }
 
-    /// The requested formulation, or the one that suits the instance, without changes to the link.
+    /// The requested formulation, or the one that suits the instance; the instance's link is not
+    /// changed.
     ///
     /// # Errors
     /// [`SolveError::Inapplicable`] if it does not apply.

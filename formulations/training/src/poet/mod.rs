@@ -1,10 +1,10 @@
 //! POET's program (Patil et al., ICML 2022): Checkmate's program with pages to secondary storage,
 //! and with energy or any other cost as its objective.
 //!
-//! Beside `R`, `SRam`, `FREE` and `U` of Checkmate's program it has, for all stages `t` and tensors
-//! `i`, binary `SSd[t,i]` (in secondary storage when the stage starts), `MOut[t,i]` (paged out in
-//! it) and `MIn[t,i]` (paged in). Minimise `sum c_i R[t,i] + out_i MOut[t,i] + back_i MIn[t,i]`
-//! subject to
+//! It has the columns `R`, `SRam`, `FREE` and `U` of Checkmate's program. For all stages `t` and
+//! tensors `i` it adds binary `SSd[t,i]` (in secondary storage when the stage starts), `MOut[t,i]`
+//! (paged out in the stage) and `MIn[t,i]` (paged in). Minimise
+//! `sum c_i R[t,i] + out_i MOut[t,i] + back_i MIn[t,i]` subject to
 //!
 //! ```text
 //! SRam[t+1,i] <= SRam[t,i] + R[t,i] + MIn[t,i]          SSd[t+1,i] <= SSd[t,i] + MOut[t,i]
@@ -18,7 +18,7 @@
 //!   the next stage on;
 //! - a tensor that is paged in during a stage takes memory, and may be read, from the start of the
 //!   next stage on;
-//! - `FREE` ignores pages: a tensor that the next stage retains is not freed in this stage, so
+//! - `FREE` ignores pages: a tensor that the next stage retains is not freed in this stage. So
 //!   paging in a tensor that is still in memory is of no use.
 //!
 //! Its row `sum time_i R[t,i] <= limit` is a further row ([`recognise()`]).

@@ -2,7 +2,7 @@
 //!
 //! The sets of a schedule are a matrix of bits, stages by tensors, for the tensors retained when
 //! each stage starts. The first stage starts with no tensors, so its row marks the tensors that go
-//! to secondary storage once they are held for the first time.
+//! to secondary storage when they are first held.
 
 use super::PoetInstance;
 use remat_instances::instance::NodeId;
@@ -72,7 +72,7 @@ pub(super) fn sets(schedule: &PoetSchedule) -> BitMatrix {
 /// Replays a schedule.
 ///
 /// # Errors
-/// [`ReplayError`] for one that cannot be executed.
+/// [`ReplayError`] for a schedule that cannot be executed.
 pub(super) fn replay(
     instance: &PoetInstance,
     schedule: &PoetSchedule,

@@ -21,8 +21,8 @@ use remat_solver::threads;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Maximum number of orders in which the instance is solved, beside the given one: the order that
-/// the search found, and the orders of plans whose steps were put in a better order.
+/// Maximum number of orders in which the instance is solved, beside the given one. They are the
+/// order that the search found, and orders of plans whose steps were improved.
 const SOLVES_LIMIT: usize = 3;
 
 /// A solve that also chooses the order of first computations.
@@ -83,7 +83,7 @@ impl<'a> Reorder<'a> {
         }
     }
 
-    /// The same with settings; the time limit is for all of it.
+    /// The same with settings; the time limit covers the whole solve.
     pub fn settings(self, settings: Settings) -> Self {
         Reorder { settings, ..self }
     }

@@ -1,10 +1,9 @@
 //! Orders of first computations, searched for a budget.
 //!
 //! Stage schedules compute nodes for the first time in the order of the instance. On graphs that
-//! allow several orders, another order may be much cheaper within a budget, and the order of the
-//! least peak without recomputation need not be the best one. [`Reorder`] searches orders and
-//! evaluates them by schedules. The resulting plan is a plan of the given instance:
-//! `docs/theory/search.md`.
+//! allow several orders, another order may be much cheaper within a budget. The order of the least
+//! peak without recomputation need not be the best one. [`Reorder`] searches orders and evaluates
+//! them by schedules. The resulting plan is a plan of the given instance: `docs/theory/search.md`.
 //!
 //! | module | concept |
 //! |---|---|

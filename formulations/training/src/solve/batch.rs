@@ -216,7 +216,7 @@ pub struct Largest {
     pub batch: Option<(u64, u64, u64)>,
     /// The smallest batch that was proven to be too large.
     pub proven_too_large: Option<u64>,
-    /// Batches that were asked for, in order, with their answers.
+    /// Batches that were tried, in order, with their answers.
     pub asked: Vec<(u64, Answer)>,
 }
 

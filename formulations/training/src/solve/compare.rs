@@ -89,12 +89,12 @@ impl Baselines {
     /// The name of this library's own search among strategies.
     pub const OURS: &'static str = "remat-bb";
 
-    /// Strategies for an instance, judged by the formulation that suits it.
+    /// Strategies for an instance, evaluated by the formulation that suits it.
     pub fn new(instance: &Instance) -> Self {
         Baselines::of(AnyFormulation::suiting(instance))
     }
 
-    /// Strategies judged by a formulation, with its link if it has one.
+    /// Strategies evaluated by a formulation, with its link if it has one.
     pub fn of(solvable: impl Into<AnySolvable>) -> Self {
         Baselines {
             solvable: solvable.into(),

@@ -322,8 +322,8 @@ impl<'a> Fronts<'a> {
         starts
     }
 
-    /// Time and id of the best way to run `s ..= t` in `room` bytes beside its input and all else
-    /// that stays, if `due` bytes of other values must be back at its end.
+    /// Time and id of the best way to run `s ..= t`. It has `room` bytes beside its input and all
+    /// else that stays, and `due` bytes of other values must be back at its end.
     pub fn best(&self, s: usize, t: usize, room: u64, due: f64) -> Option<(f64, WayId)> {
         let front = self.parts.get(t - s)?.get(s)?;
         let run = front.run((room / self.unit) as usize)?;
@@ -387,7 +387,7 @@ impl<'a> Fronts<'a> {
 
 /// A first action of a part, with the fronts of the parts that follow and their current runs.
 struct Start<'f> {
-    /// The stage whose input is kept next; `None` where the first one saves all.
+    /// The stage whose input is kept next; `None` if the first stage saves all.
     next: Option<u32>,
     /// Slots from which it is possible.
     first: usize,

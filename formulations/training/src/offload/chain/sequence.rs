@@ -15,7 +15,7 @@ pub enum Action {
     Backward(usize),
     /// The input of a stage may leave from here on.
     Offload(usize),
-    /// The input of a stage has to be back here.
+    /// The input of a stage must be back here.
     Prefetch(usize),
 }
 

@@ -1,10 +1,10 @@
 //! Time that every plan loses, from the memory of first runs.
 //!
 //! While node `u` runs first, its inputs, output and workspace are in memory. Other tensors pass
-//! over it, to be read by first runs up to `w`. Those that do not fit are absent, and must be
-//! recomputed or fetched between `u` and `w`, in the order of their readers, on a lane of one copy
-//! at a time. So the computations from `u` to `w` take longer, at least by the minimum over all
-//! choices of absent tensors. Losses of spans from `u` to `w` that do not overlap add up.
+//! over it, to be read by first runs up to `w`. The ones that do not fit must be recomputed or
+//! fetched between `u` and `w`, in the order of their readers, on a lane of one copy at a time. So
+//! the computations from `u` to `w` take longer, at least by the minimum over all choices of absent
+//! tensors. Losses of spans from `u` to `w` that do not overlap add up.
 
 use super::ExactTuning;
 use super::problem::ExactProblem;

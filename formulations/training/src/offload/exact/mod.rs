@@ -1,8 +1,8 @@
 //! Exact search for graphs with a link to the host, over states of the machine.
 //!
-//! A state is the tensors on the device and on the host between two statements of a plan, with the
-//! clock of computations and the ends of the copies under way. Of two labels of one state, the
-//! label with clocks no later dominates. Labels are expanded by the least time at which a plan
+//! A state is the tensors on the device and on the host between two statements of a plan. A label
+//! adds the clock of computations and the ends of the copies under way. Of two labels of one state,
+//! the label with clocks no later dominates. Labels are expanded by the least time at which a plan
 //! through them may end. So the first label that reaches the end is optimal, and the next label in
 //! the queue gives a lower bound at any time. `docs/theory/offload.md` explains it.
 //!
@@ -13,7 +13,7 @@
 //! | module | concept |
 //! |---|---|
 //! | `settings`, `outcome` | input and output |
-//! | `set`, `subsets` | sets of nodes, and smallest ones that free enough memory |
+//! | `set`, `subsets` | sets of nodes, and minimal sets that free enough memory |
 //! | `problem` | the instance as the search reads it |
 //! | `label`, `store` | states with clocks, and the undominated ones |
 //! | `moves` | the actions that may follow a state |

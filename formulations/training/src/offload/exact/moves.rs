@@ -1,6 +1,6 @@
 //! Moves of the machine: the actions that may follow a state.
 //!
-//! Memory is freed only when it is short, by minimal sets of tensors or host buffers: a tensor that
+//! Memory is freed only when it is short, by minimal sets of tensors or host buffers. A tensor that
 //! could stay does no harm, and can be dropped once it does. A tensor without possible readers is
 //! dropped immediately. A copy that would not start before the next computation has ended is left
 //! to the pause after that computation. At full duplex, copies to the host precede copies back,

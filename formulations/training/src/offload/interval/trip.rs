@@ -13,7 +13,7 @@ pub enum Begin {
     Fetched {
         /// The stage in which the copy is issued.
         issued: u32,
-        /// The stage in which the copy is first read. A page has the same stage twice; it takes
+        /// The stage in which the copy is first read. For a page it equals `issued`; the page takes
         /// memory, and may be read, from the next stage on.
         read: u32,
     },

@@ -102,9 +102,9 @@ fn first_cost(node: &Node) -> u64 {
     least.unwrap_or(0).saturating_add_signed(in_place)
 }
 
-/// Bytes beyond which memory is of no use while each stage runs, fixed memory included: the bytes
-/// of all tensors that may be read then or later, plus the largest workspace and output of a node
-/// that may run. (Without recomputation less may suffice, but more memory lets a node be recomputed
+/// Bytes beyond which memory is of no use while each stage runs, fixed memory included. They are
+/// all tensors that may be read then or later, plus the largest workspace and output of a node that
+/// may run. (Without recomputation less may suffice, but more memory lets a node be recomputed
 /// beside more tensors.)
 pub(crate) fn useful_bytes(instance: &Instance, semantics: Semantics) -> Vec<u64> {
     let nodes = instance.nodes();

@@ -2,9 +2,9 @@
 //!
 //! A linear program splits the saved tensors of each layer into shares that stay, go to the host,
 //! or are recomputed; a knapsack for each layer then picks the tensors (torchtitan,
-//! `auto_perf_maxing`, pull request 4636). `A` is the bytes of a layer's output, `D` the bytes of
-//! its other saved tensors, `F` and `B` are the times of its forward and backward runs, `k` and `o`
-//! the shares of `D` kept and offloaded, and `w` is the share of `A` offloaded:
+//! `auto_perf_maxing`, pull request 4636). `A` is the bytes of a layer's output and `D` the bytes
+//! of its other saved tensors; `F` and `B` are the times of its forward and backward runs. `k` and
+//! `o` are the shares of `D` kept and offloaded, and `w` is the share of `A` offloaded:
 //!
 //! ```text
 //! minimise  sum_l (1 - k_l - o_l) F_l

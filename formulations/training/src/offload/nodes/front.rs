@@ -82,7 +82,7 @@ impl<'a> Offload<'a> {
         }
     }
 
-    /// The same with settings; the time limit is for all of it.
+    /// The same with settings; the time limit covers the whole solve.
     pub fn settings(self, settings: Settings) -> Self {
         Offload { settings, ..self }
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// any time.
 pub const STAGE_SCHEDULES_WITH_COPIES: &str = "stage-schedules-with-copies";
 
-/// The same scope with continuous copies: a leaving tensor frees its memory byte by byte as it is
+/// The same scope with continuous copies. A leaving tensor frees its memory byte by byte as it is
 /// sent, and a returning tensor takes memory byte by byte as it arrives.
 pub const STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES: &str = "stage-schedules-with-continuous-copies";
 
