@@ -55,7 +55,7 @@ impl Searching<'_> {
         }
     }
 
-    /// Looks for a proof of the reported bound if it has none, as a search without proofs may have
+    /// Looks for a proof of the reported bound if it lacks one, as a search without proofs may have
     /// found it.
     ///
     /// # Errors
