@@ -1,16 +1,17 @@
-//! A bound on all plans, in whatever order their nodes are computed for the first time.
+//! A bound on all plans, in any order of first computations.
 //!
-//! When a node runs for the first time, all nodes that lead to it have run, and none that it leads
-//! to. A tensor of the former that one of the latter reads is in memory then, or is computed again
-//! later, in every plan; the node's inputs are in memory. So the knapsack of the module above holds
-//! with those tensors alone.
+//! When a node runs for the first time, all its predecessors have run, and its successors have not.
+//! In every plan, a predecessor's tensor that a successor reads is then in memory, or is computed
+//! again later; the node's inputs are in memory. So the knapsack of the module above is valid with
+//! those tensors alone.
 
 use super::knapsack::MinimumKnapsack;
 use super::{CostBound, TooSmall};
 use remat_instances::Semantics;
 use remat_instances::instance::{Instance, NodeId, NodeKind};
 
-/// Nodes up to which it is worked out who leads to whom: two tables of `nodes^2 / 8` bytes.
+/// Largest number of nodes for which predecessors and successors are computed, in two tables of
+/// `nodes^2 / 8` bytes.
 const REACH_NODE_LIMIT: usize = 5_000;
 
 /// A lower bound on the cost of every plan within a budget, stage schedule or not, in any order of
@@ -20,7 +21,7 @@ const REACH_NODE_LIMIT: usize = 5_000;
 /// everything once, in the cheapest way. Time is of the order of nodes times edges.
 ///
 /// # Errors
-/// [`TooSmall`] where no plan has room for some node's first computation (Checkmate's semantics).
+/// [`TooSmall`] if no plan has room for some node's first computation (Checkmate's semantics).
 ///
 /// ```
 /// use remat_formulations::bound::{any_plan_bound, knapsack_bound};
@@ -68,7 +69,8 @@ pub fn any_plan_bound(
             continue;
         }
         let knapsack = MinimumKnapsack::new(demand, moment.items);
-        // The relaxation first: most moments cannot raise the bound.
+        // The greedy solution first, an upper bound on the optimum: most moments cannot raise the
+        // bound.
         let greedy = base + knapsack.greedy();
         if greedy <= bound.cost {
             continue;
@@ -84,7 +86,7 @@ pub fn any_plan_bound(
     Ok(bound)
 }
 
-/// Each node once, in its cheapest way, by-products left out.
+/// Cost of each node once, in its cheapest way, by-products left out.
 fn cheapest(instance: &Instance) -> u64 {
     let proper = |id: &NodeId| !matches!(instance.node(*id).kind, NodeKind::ByProduct { .. });
     let cost = |id: NodeId| {
@@ -98,9 +100,9 @@ fn cheapest(instance: &Instance) -> u64 {
 
 /// A first computation, in any plan.
 struct FirstComputation {
-    /// The node and its own bytes; those of tensors that are never recomputed.
+    /// The node and its own bytes, and the bytes of tensors that are never recomputed.
     small: TooSmall,
-    /// Bytes and cost of what is in memory or computed again, by rising cost per byte.
+    /// Bytes and cost of tensors that are in memory or computed again, by rising cost per byte.
     items: Vec<(u64, u64)>,
 }
 
@@ -148,7 +150,7 @@ impl FirstComputation {
     }
 }
 
-/// Nodes that lead to each node, and those that it leads to, as bits.
+/// Predecessors and successors of each node, as bits.
 struct Reach {
     words: usize,
     before: Vec<u64>,
@@ -178,7 +180,7 @@ impl Reach {
         }
     }
 
-    /// Tensors from before a node that something behind it reads.
+    /// Tensors of predecessors of a node that a successor of it reads.
     fn crossing(&self, instance: &Instance, id: NodeId) -> Vec<NodeId> {
         let at = id.index() * self.words;
         let behind = &self.behind[at..at + self.words];
@@ -198,7 +200,7 @@ impl Reach {
     }
 }
 
-/// Adds to a row another one and its node.
+/// Adds another row and its node to a row.
 fn join(
     bits: &mut [u64],
     row: std::ops::Range<usize>,

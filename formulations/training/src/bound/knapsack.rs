@@ -4,7 +4,7 @@
 const SEARCH_NODES: u32 = 200_000;
 
 /// A minimum knapsack: choose items of total size at least `demand` at least cost. Items (bytes,
-/// cost) stand by rising cost per byte, and are of more than no bytes.
+/// cost) are in order of rising cost per byte, and their sizes are positive.
 pub(super) struct MinimumKnapsack {
     demand: u64,
     /// Bytes and cost of all items before each, and of all.
@@ -36,8 +36,8 @@ impl MinimumKnapsack {
         self.before[self.len()].0 - self.before[k].0
     }
 
-    /// The first item from `k` on with which those from `k` on meet a demand; the number of items
-    /// where all do not.
+    /// The first item up to which the items from `k` on meet a demand; the number of items if they
+    /// do not meet it together.
     fn met_by(&self, k: usize, demand: u64) -> usize {
         let wanted = self.before[k].0 + demand;
         let sums = &self.before[k + 1..];
@@ -64,7 +64,7 @@ impl MinimumKnapsack {
         }
     }
 
-    /// The optimum by depth-first search, or the relaxation where that takes too long.
+    /// The optimum by depth-first search, or the relaxation if that takes too long.
     pub fn optimum(&self) -> u64 {
         let mut best = self.greedy();
         let mut nodes = 0;
@@ -89,7 +89,7 @@ impl MinimumKnapsack {
         best
     }
 
-    /// The items in their order until the demand is met.
+    /// Cost of the items in their order until the demand is met: an upper bound on the optimum.
     pub fn greedy(&self) -> u64 {
         if self.demand == 0 {
             return 0;
@@ -99,7 +99,7 @@ impl MinimumKnapsack {
     }
 }
 
-/// Cost of so many bytes of an item (bytes, cost), rounded up.
+/// Cost of `wanted` bytes of an item (bytes, cost), rounded up.
 pub(super) fn share((bytes, cost): (u64, u64), wanted: u64) -> u64 {
     (u128::from(cost) * u128::from(wanted)).div_ceil(u128::from(bytes)) as u64
 }

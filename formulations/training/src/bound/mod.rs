@@ -2,8 +2,8 @@
 //!
 //! When node `b` runs for the first time, its inputs and its output are in memory. Every other
 //! tensor that was computed before and is still read after `b` either is in memory as well, or is
-//! computed again later. The tensors that are not in memory must make room for the rest: a minimum
-//! knapsack, whose optimum is a cost that every schedule pays beyond computing each node once. All
+//! computed again later. The tensors that are not in memory must make room for the rest. This is a
+//! minimum knapsack, and every schedule pays its optimum beyond computing each node once. All
 //! arithmetic is in integers, so the bound is safe.
 
 mod any_plan;
@@ -19,7 +19,7 @@ use remat_instances::budget::format_bytes;
 use remat_instances::instance::{Instance, NodeId};
 use remat_instances::name::Name;
 
-/// Moments whose knapsack is solved exactly; the others keep their relaxation.
+/// Number of moments whose knapsack is solved exactly; the others keep their relaxation.
 const EXACT_MOMENTS: usize = 24;
 
 /// A lower bound on the cost of every schedule within a budget.
@@ -67,11 +67,11 @@ fn kept_words(bytes: u64) -> String {
     }
 }
 
-/// For each node, the bytes of tensors that are never recomputed and that a later node reads, apart
-/// from its own inputs: they are in memory when it runs for the first time.
+/// For each node, the bytes of tensors, apart from its inputs, that are never recomputed and that a
+/// later node reads. They are in memory when the node runs for the first time.
 fn kept_bytes(instance: &Instance) -> Vec<u64> {
     let bytes = |id: &NodeId| instance.node(*id).output_bytes;
-    // Sums of differences: from behind a tensor up to before its last reader.
+    // Sums of differences, from after a tensor to before its last reader.
     let (mut begins, mut ends) = (vec![0; instance.len() + 1], vec![0; instance.len() + 1]);
     let once = |id: &NodeId| !instance.may_recompute(*id);
     for id in instance.ids().filter(once) {
@@ -89,7 +89,7 @@ fn kept_bytes(instance: &Instance) -> Vec<u64> {
     kept.collect()
 }
 
-/// The node whose inputs, output and workspace are the most bytes together, and these; `None` for an
+/// The largest sum of a node's inputs, output and workspace in bytes, and that node; `None` for an
 /// instance without nodes.
 pub(crate) fn largest_working_set(instance: &Instance) -> Option<(u64, NodeId)> {
     let bytes = |id: NodeId| {
@@ -102,7 +102,7 @@ pub(crate) fn largest_working_set(instance: &Instance) -> Option<(u64, NodeId)> 
 }
 
 /// The least budget that any schedule needs, and the node that needs it: inputs, output, workspace,
-/// what is never recomputed and fixed memory.
+/// tensors that are never recomputed, and fixed memory.
 ///
 /// It is necessary, not sufficient. Panics for an empty instance, which does not exist.
 pub fn smallest_budget(instance: &Instance) -> TooSmall {
@@ -142,7 +142,7 @@ pub fn smallest_budget(instance: &Instance) -> TooSmall {
 /// Checks that every node can run within a budget.
 ///
 /// # Errors
-/// [`TooSmall`] names the one that needs most.
+/// [`TooSmall`] names the node that needs the most memory.
 pub fn check_budget(instance: &Instance, budget_bytes: u64) -> Result<(), TooSmall> {
     let smallest = smallest_budget(instance);
     match smallest.needed_bytes > budget_bytes {
@@ -158,7 +158,7 @@ pub fn check_budget(instance: &Instance, budget_bytes: u64) -> Result<(), TooSma
 /// logarithm.
 ///
 /// # Errors
-/// [`TooSmall`] where a node cannot run within the budget at all.
+/// [`TooSmall`] if a node cannot run within the budget at all.
 pub fn knapsack_bound(instance: &Instance, budget_bytes: u64) -> Result<CostBound, TooSmall> {
     check_budget(instance, budget_bytes)?;
     let base = instance.base_cost();

@@ -3,12 +3,12 @@
 use super::knapsack::{MinimumKnapsack, share};
 use remat_instances::instance::{Instance, NodeId};
 
-/// The tensors of which some must make room when a node runs for the first time, for each node.
+/// For each node, the tensors of which some must make room when it runs for the first time.
 pub(super) struct Moments<'a> {
     instance: &'a Instance,
     /// Tensors that can make room for others, by rising cost per byte.
     order: Vec<NodeId>,
-    /// Bytes beside each node that runs for the first time.
+    /// Free bytes beside each node when it runs for the first time.
     room: Vec<u64>,
 }
 
@@ -130,8 +130,8 @@ impl Prefixes {
         }
     }
 
-    /// The most places from the first on with fewer bytes than a demand, and their sums; none for a
-    /// demand of nothing.
+    /// The largest number of leading places with fewer bytes than a demand, and their sums; 0 for a
+    /// demand of 0.
     fn below(&self, demand: u64) -> (usize, (u64, u64)) {
         let (mut at, mut sum) = (0, (0, 0));
         let mut step = self.sums.len().next_power_of_two();

@@ -1,22 +1,21 @@
-//! Budgets that nothing fits, by going back from the end of a plan.
+//! Budgets that no plan fits, found by going back from the end of a plan.
 //!
-//! When the last node runs its inputs are in memory. Of tensors that are in memory together one was
-//! computed last: at that moment the others were there, and its own inputs. So a plan leads back to
-//! an empty memory, one tensor after the other, with room for each step. If no such way has room,
-//! no plan fits, in whatever order and however often it computes.
+//! When the last node runs, its inputs are in memory. Of the tensors that are in memory together,
+//! one was computed last; at that moment the others and its own inputs were in memory. So a plan
+//! leads back to an empty memory, one tensor after the other, with room for each step. If no such
+//! way has room, no plan fits, in any order and with any number of computations.
 //!
-//! Near the least budget few sets have room, which is where annealing finds nothing and relaxations
-//! say little.
+//! Near the least budget few sets have room, annealing finds no schedule, and relaxations are weak.
 
 use remat_instances::instance::{Instance, NodeId};
 use std::collections::HashSet;
 
-/// Words of 64 tensors that are written at most: a fraction of a second. A training step of 37
-/// nodes takes 300 below its least budget.
+/// Maximum number of words of 64 tensors that are written, a fraction of a second. A training step
+/// of 37 nodes needs 300 below its least budget.
 const WORDS_LIMIT: usize = 1 << 20;
 
-/// Returns whether a way back from the last node was looked for everywhere, and there is none
-/// within a budget in bytes. `false` says nothing.
+/// Returns whether a complete search found no way back from the last node within a budget in bytes.
+/// `false` proves neither that a plan fits nor that it does not.
 pub(crate) fn has_no_way_back(instance: &Instance, budget_bytes: u64) -> bool {
     let (Some(last), Some(room)) = (
         instance.ids().last(),
@@ -103,8 +102,8 @@ impl Tensors {
         self.ids().map(|id| instance.node(id).output_bytes).sum()
     }
 
-    /// Takes out what can be computed from the others, the last first: every way back from all of
-    /// them is one from those that are left, with more room.
+    /// Removes tensors that can be computed from the others, the last first. Every way back from
+    /// all tensors is also a way back from the remaining ones, with more room.
     fn leave_what_follows(&mut self, instance: &Instance) {
         for id in self.ids().rev() {
             let needs = instance.node(id).needs();

@@ -1,4 +1,4 @@
-//! The front door: a plan goes in, a plan that is no worse comes out.
+//! Front door: from a plan to a plan that is no worse.
 
 use super::graph::RunGraph;
 use remat_instances::instance::{Instance, Precedence};
@@ -8,17 +8,18 @@ use remat_memory::order::{OrderSearch, OrderSettings};
 use remat_search::{Listener, Unheard};
 use std::time::{Duration, Instant};
 
-/// Numbers that tune the improvement of plans. None changes that a result is no worse.
+/// Tuning of the improvement of plans. The result is no worse with any values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImproveTuning {
-    /// Executed sets that the search for the order of all steps looks at, at most: plans of small
-    /// graphs and of training steps are proven within a few thousand.
+    /// Maximum number of executed sets in the search for the order of all steps. Plans of small
+    /// graphs and of training steps are proven optimal within a few thousand.
     pub states: u64,
-    /// Executed sets for the order of what is left without one recomputation.
+    /// Maximum number of executed sets in a search for an order without one of the recomputations.
     pub drop_states: u64,
-    /// Searches for such orders at most; what fits as it stands needs none.
+    /// Maximum number of searches for such orders; a plan that fits in its own order needs no
+    /// search.
     pub drop_searches: usize,
-    /// Computations of a plan up to which orders are searched without one recomputation each.
+    /// Largest number of computations of a plan for which such orders are searched.
     pub drop_computations: usize,
 }
 
@@ -36,10 +37,10 @@ impl Default for ImproveTuning {
 /// Reason why a plan cannot be improved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImproveError {
-    /// It cannot be executed.
+    /// The plan cannot be executed.
     #[error("the plan cannot be executed: {0}")]
     Replay(#[from] ReplayError),
-    /// It copies tensors to the host: an order of computations says nothing of copies.
+    /// The plan copies tensors to the host; an order of computations does not place copies.
     #[error(
         "statement {step} copies a tensor to the host, and the steps of such plans are not moved; give a plan without copies"
     )]
@@ -49,7 +50,7 @@ pub enum ImproveError {
     },
 }
 
-/// An improvement of a plan to be made.
+/// An improvement of a plan, to be run.
 ///
 /// ```
 /// use remat_formulations::improve::Improve;
@@ -65,7 +66,12 @@ pub enum ImproveError {
 ///     Node::forward("of b", need(1), 1, 1),
 ///     Node::forward("end", vec![NodeId(2), NodeId(3)], 1, 1),
 /// ];
-/// let data = InstanceData { name: "five".into(), cost_unit: CostUnit::arbitrary(), host_link: None, nodes };
+/// let data = InstanceData {
+///     name: "five".into(),
+///     cost_unit: CostUnit::arbitrary(),
+///     host_link: None,
+///     nodes,
+/// };
 /// let instance = Instance::new(data)?;
 /// let plan = Plan::from_checkmate(&instance, &CheckmateSchedule::checkpoint_all(&instance))?;
 /// let better = Improve::new(&instance, &plan).run()?;
@@ -91,11 +97,11 @@ pub struct Improved {
     pub plan: Plan,
     /// Its replay.
     pub replay: Replay,
-    /// Replay of the plan that was given.
+    /// Replay of the given plan.
     pub before: Replay,
     /// Budget that it was made for, in bytes.
     pub budget_bytes: Option<u64>,
-    /// Recomputations that went.
+    /// Number of recomputations removed.
     pub dropped: usize,
     /// Time taken, in seconds.
     pub seconds: f64,
@@ -124,8 +130,9 @@ impl<'a> Improve<'a> {
         }
     }
 
-    /// The same for a budget in bytes: a plan within it becomes cheaper, one above it comes to fit
-    /// where an order for that is found. Without one the peak comes first, then the cost.
+    /// The same for a budget in bytes: a plan within it becomes cheaper, and a plan above it is
+    /// made to fit if such an order is found. Without a budget the peak is reduced first, then the
+    /// cost.
     pub fn budget(self, budget_bytes: u64) -> Self {
         Improve {
             budget_bytes: Some(budget_bytes),
@@ -133,7 +140,8 @@ impl<'a> Improve<'a> {
         }
     }
 
-    /// The same with a time limit. Without one the answer depends on plan, budget and seed alone.
+    /// The same with a time limit. Without a limit the answer depends on plan, budget and seed
+    /// alone.
     pub fn time_limit(self, limit: Duration) -> Self {
         Improve {
             time_limit: Some(limit),
@@ -141,7 +149,7 @@ impl<'a> Improve<'a> {
         }
     }
 
-    /// The same on so many threads; 0 for one per core.
+    /// The same with a number of threads; 0 for one per core.
     pub fn threads(self, threads: usize) -> Self {
         Improve { threads, ..self }
     }
@@ -151,12 +159,12 @@ impl<'a> Improve<'a> {
         Improve { seed, ..self }
     }
 
-    /// The same with other numbers that tune.
+    /// The same with other tuning.
     pub fn tuning(self, tuning: ImproveTuning) -> Self {
         Improve { tuning, ..self }
     }
 
-    /// The same with a listener, who may end it.
+    /// The same with a listener that may end it.
     pub fn listener(self, listener: &'a dyn Listener) -> Self {
         Improve { listener, ..self }
     }
@@ -164,7 +172,7 @@ impl<'a> Improve<'a> {
     /// Improves.
     ///
     /// # Errors
-    /// [`ImproveError`] for a plan that cannot be executed, and for one that copies to the host.
+    /// [`ImproveError`] for a plan that cannot be executed, or that copies to the host.
     pub fn run(&self) -> Result<Improved, ImproveError> {
         let begun = Instant::now();
         let before = simulate::plan(self.instance, self.plan)?;
@@ -208,19 +216,19 @@ struct Replayed {
     replay: Replay,
 }
 
-/// An improvement on its way.
+/// State of a running improvement.
 struct Improvement<'a> {
     asked: &'a Improve<'a>,
     begun: Instant,
     rules: Precedence,
     best: Replayed,
-    /// Searches for orders without a recomputation that are left.
+    /// Remaining searches for orders without a recomputation.
     searches: usize,
 }
 
 impl Improvement<'_> {
-    /// Bytes above the budget, cost, peak: less is better, the first first. Without a budget the
-    /// peak comes before the cost.
+    /// Bytes above the budget, cost, peak, compared in this order; less is better. Without a budget
+    /// the peak comes before the cost.
     fn rank(&self, replay: &Replay) -> [u64; 3] {
         let (cost, peak) = (replay.cost, replay.peak_bytes);
         match self.asked.budget_bytes {
@@ -229,7 +237,7 @@ impl Improvement<'_> {
         }
     }
 
-    /// Takes over a plan that can be executed and is better; returns whether it is.
+    /// Keeps a plan if it can be executed and is better; returns whether it is.
     fn offer(&mut self, plan: Plan) -> bool {
         let Ok(replay) = simulate::plan(self.asked.instance, &plan) else {
             return false;
@@ -250,7 +258,7 @@ impl Improvement<'_> {
         self.asked.listener.is_interrupted() || self.left().is_some_and(|left| left.is_zero())
     }
 
-    /// The computations of a plan in the order with the least peak that is found, or one within a
+    /// The computations of a plan in the order with the least peak found, or in an order within a
     /// budget.
     fn in_better_order(&self, plan: &Plan, budget: Option<u64>, states: u64) -> Option<Plan> {
         let asked = self.asked;
@@ -272,12 +280,12 @@ impl Improvement<'_> {
         Plan::of_computations(instance, plan.semantics, &runs).ok()
     }
 
-    /// Leaves out recomputations, the dearest first, as long as what is left is better.
+    /// Removes recomputations, the most expensive first, as long as the plan improves.
     fn drop_recomputations(&mut self) {
         while !self.is_over() && self.drop_one() {}
     }
 
-    /// Leaves out the dearest recomputation that can go; returns whether one could.
+    /// Removes the most expensive recomputation that can be removed; returns whether there was one.
     fn drop_one(&mut self) -> bool {
         let instance = self.asked.instance;
         let semantics = self.best.plan.semantics;
@@ -324,7 +332,7 @@ impl Improvement<'_> {
     }
 }
 
-/// Positions of computations of nodes that ran before, the dearest first.
+/// Positions of recomputations, the most expensive first.
 fn dearest_recomputations(instance: &Instance, runs: &[Computation]) -> Vec<usize> {
     let mut seen = vec![false; instance.len()];
     let mut again: Vec<(u64, usize)> = Vec::new();

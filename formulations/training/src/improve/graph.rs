@@ -4,7 +4,7 @@ use remat_instances::instance::{Instance, Precedence};
 use remat_instances::order::{Operator, OperatorId, OrderGraph, OrderGraphData, Tensor, TensorId};
 use remat_instances::plan::Computations;
 
-/// Operators of a plan's computations: the first ones are the computations in their order, the
+/// Operators of a plan's computations. The first operators are the computations in their order; the
 /// others have neither tensors nor memory and stand between groups of nodes.
 pub(crate) struct RunGraph {
     pub graph: OrderGraph,
@@ -13,8 +13,8 @@ pub(crate) struct RunGraph {
 }
 
 impl RunGraph {
-    /// The graph of computations. `None` where edges contradict each other, or sizes are too large
-    /// together.
+    /// The graph of computations. `None` if edges contradict each other, or if the sum of sizes is
+    /// too large.
     ///
     /// Computations of the same node keep their order, so that costs and workspaces stay; a
     /// by-product comes before the next run of its parent; first computations follow `rules`.
@@ -81,7 +81,8 @@ impl RunGraph {
         }
         let groups = instance.ids().map(|id| rules.group(id)).max();
         for group in 1..=groups.unwrap_or(0) {
-            // Stands behind the first computations of one group and before those of the next.
+            // Stands after the first computations of one group and before the first ones of the
+            // next.
             let gate = operators.len();
             operators.push(Operator::default());
             for id in instance.ids() {

@@ -1,10 +1,10 @@
 //! Better orders for the steps of a plan.
 //!
-//! A plan is a list of computations, some of a node that ran before. Each is an operator, each
-//! value a tensor, and the order with the least peak is a problem of [`remat_memory::order`]. Memory that
-//! a better order leaves free takes values that were computed again: recomputations go, the dearest
-//! first, as long as the rest fits. The simulator judges every step, and what comes out is never
-//! worse than what went in.
+//! A plan is a list of computations, some of which recompute a node. Each computation is an
+//! operator and each value a tensor; finding the order with the least peak is a problem of
+//! [`remat_memory::order`]. The memory that a better order frees can hold values that were
+//! recomputed: recomputations are removed, the most expensive first, as long as the rest fits. The
+//! simulator checks every step, so the resulting plan is never worse than the given one.
 //!
 //! | module | concept |
 //! |---|---|

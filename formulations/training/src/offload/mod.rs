@@ -2,10 +2,10 @@
 //!
 //! | module | concept |
 //! |---|---|
-//! | [`chain`] | chains of stages by dynamic programming (POFO), and what is compared with it |
-//! | [`nodes`] | any graph: plans, and a bound from what a link can carry |
+//! | [`chain`] | chains of stages by dynamic programming (POFO), and its baselines |
+//! | [`nodes`] | any graph: plans, and a bound from the link's capacity |
 //! | [`interval`] | any graph: the bound of a program whose columns are trips |
-//! | [`exact`] | small graphs by a search over states of the machine, proven |
+//! | [`exact`] | small graphs, solved to proven optimality by a search over states of the machine |
 
 pub mod chain;
 pub mod exact;

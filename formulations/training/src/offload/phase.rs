@@ -16,7 +16,7 @@ pub enum CopyPhase {
 
 impl CopyPhase {
     /// Returns whether all copies of a replay of a plan of the instance are made at this time. In a
-    /// graph without a loss any time is the right one.
+    /// graph without a loss every time is admitted.
     ///
     /// ```
     /// use remat_formulations::offload::CopyPhase;

@@ -1,4 +1,4 @@
-//! Options of a solve, each declared once: every door takes them under these names, as texts.
+//! Options of a solve, each declared once: every interface takes them under these names, as texts.
 //!
 //! The command line makes its arguments of [`OPTIONS`], Python reads its keyword arguments by it,
 //! and C its pairs of names and values.
@@ -33,15 +33,15 @@ use remat_search::{Effort, Settings, SolveError};
 use remat_solver::threads::pool;
 use std::time::Duration;
 
-/// Threads and lanes at most.
+/// Maximum number of threads, and of lanes.
 const MOST_THREADS: u64 = 1024;
 
-/// Options that a command or a function has all of, or none.
+/// Group of options; a command or a function has the whole group, or does not have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionGroup {
     /// The time limit.
     Limit,
-    /// How far a search goes.
+    /// Gap, work and lanes of a search.
     Search,
     /// Threads and the seed.
     Workers,
@@ -51,7 +51,7 @@ pub enum OptionGroup {
     Link,
     /// The times at which the link is used.
     Phase,
-    /// The memory of what is on its way.
+    /// The memory of tensors that are being copied.
     Release,
     /// The order of first computations.
     Order,
@@ -60,7 +60,7 @@ pub enum OptionGroup {
 }
 
 impl OptionGroup {
-    /// The group in a set of groups.
+    /// The group's bit in a set of groups.
     pub const fn bit(self) -> u32 {
         1 << self as u32
     }
@@ -105,7 +105,7 @@ pub struct SolveOption {
     pub group: OptionGroup,
     /// Form of its value.
     pub form: ValueForm,
-    /// What it does, and its default.
+    /// Its effect, and its default.
     pub help: &'static str,
     set: fn(&mut SolveOptions, &str) -> Result<(), String>,
     is_default: fn(&SolveOptions) -> bool,
@@ -115,12 +115,12 @@ impl SolveOption {
     /// Reads a value into options.
     ///
     /// # Errors
-    /// What is wrong with the text, and what would be right.
+    /// The problem with the text, and a valid form.
     pub fn set(&self, options: &mut SolveOptions, text: &str) -> Result<(), String> {
         (self.set)(options, text)
     }
 
-    /// The option that this one means nothing without.
+    /// The option without which this one has no effect.
     pub fn needs(&self) -> Option<&'static str> {
         let of_link = matches!(
             self.group,
@@ -130,7 +130,7 @@ impl SolveOption {
     }
 }
 
-/// Reason why options make no sense.
+/// Reason why options are not valid.
 #[derive(Debug, thiserror::Error)]
 pub enum OptionError {
     /// There is no option of this name.
@@ -139,15 +139,15 @@ pub enum OptionError {
         /// The name.
         name: String,
     },
-    /// A value makes no sense.
+    /// A value is not valid.
     #[error("{name}: {problem}")]
     Value {
         /// The option.
         name: &'static str,
-        /// What is wrong, and what would be right.
+        /// The problem, and a valid form.
         problem: String,
     },
-    /// An option means nothing without another one.
+    /// An option has no effect without another one.
     #[error("{name} needs {needs}")]
     Alone {
         /// The option.
@@ -155,7 +155,7 @@ pub enum OptionError {
         /// The other one.
         needs: &'static str,
     },
-    /// The instance cannot have the link that was asked for.
+    /// The instance cannot have the requested link.
     #[error("offload: {0}")]
     Link(#[from] LinkRequestError),
     /// The formulation does not apply to the instance.
@@ -170,7 +170,7 @@ fn names() -> String {
 
 macro_rules! declare {
     ($( $(#[doc = $doc:literal])+ $name:ident: $type:ty, $group:ident, $form:expr, $read:expr; )+) => {
-        /// Options of a solve: defaults, and what was set.
+        /// Options of a solve, each at its default or as it was set.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct SolveOptions {
             $( $(#[doc = $doc])+ pub $name: $type, )+
@@ -324,7 +324,7 @@ impl SolveOptions {
     /// Sets the option of a name to the value of a text.
     ///
     /// # Errors
-    /// [`OptionError`] names the option, and says what would be right.
+    /// [`OptionError`] names the option and a valid form.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), OptionError> {
         let found = OPTIONS.iter().find(|option| option.name == name);
         let option = found.ok_or_else(|| OptionError::Unknown { name: name.into() })?;
@@ -336,7 +336,7 @@ impl SolveOptions {
             })
     }
 
-    /// Checks that no option is set that means nothing without another one.
+    /// Checks that each option that is set has the option that it needs.
     ///
     /// # Errors
     /// [`OptionError::Alone`].
@@ -372,7 +372,7 @@ impl SolveOptions {
         }
     }
 
-    /// The link that was asked for.
+    /// The requested link.
     pub fn link(&self) -> Option<LinkRequest> {
         self.offload.as_ref().map(|choice| LinkRequest {
             choice: choice.clone(),
@@ -382,7 +382,7 @@ impl SolveOptions {
         })
     }
 
-    /// The instance with the link that was asked for; `None` where none was.
+    /// The instance with the requested link; `None` if no link was requested.
     ///
     /// # Errors
     /// [`LinkRequestError`].
@@ -390,7 +390,7 @@ impl SolveOptions {
         self.link().map(|link| link.applied(instance)).transpose()
     }
 
-    /// The times at which copies are made, where a link was asked for.
+    /// The times at which copies are made, if a link was requested.
     pub fn copies(&self) -> Option<CopyPhase> {
         self.offload.as_ref().map(|_| self.offload_phase)
     }
@@ -400,8 +400,8 @@ impl SolveOptions {
         self.addresses || self.alignment.is_some()
     }
 
-    /// The formulation that was asked for, or the one that suits the instance, which has the link
-    /// that was asked for.
+    /// The requested formulation, or the one that suits the instance, for the instance with the
+    /// requested link.
     ///
     /// # Errors
     /// [`OptionError`].
@@ -411,10 +411,11 @@ impl SolveOptions {
         Ok(self.suiting(linked.as_ref().unwrap_or(instance))?)
     }
 
-    /// The formulation that was asked for, or the one that suits the instance as it is.
+    /// The requested formulation, or the one that suits the instance; the instance's link is not
+    /// changed.
     ///
     /// # Errors
-    /// [`SolveError::Inapplicable`] where it does not apply.
+    /// [`SolveError::Inapplicable`] if it does not apply.
     pub fn suiting(&self, instance: &Instance) -> Result<AnyFormulation, SolveError> {
         match self.formulation {
             None => Ok(AnyFormulation::suiting(instance)),
@@ -425,7 +426,7 @@ impl SolveOptions {
     /// Threads for work beside a solve.
     ///
     /// # Errors
-    /// [`SolveError::Threads`] where they cannot be started.
+    /// [`SolveError::Threads`] if they cannot be started.
     pub fn pool(&self) -> Result<ThreadPool, SolveError> {
         let threads = self.threads;
         pool(threads).map_err(|source| SolveError::Threads { threads, source })

@@ -87,7 +87,7 @@ pub fn parse_gap(text: &str) -> Result<f64, String> {
     }
 }
 
-/// An alignment in bytes: a power of two, with or without a unit; 0 is none, as 1 is.
+/// An alignment in bytes: a power of two, with or without a unit; 0 and 1 mean no alignment.
 ///
 /// # Errors
 /// The problem, in words.

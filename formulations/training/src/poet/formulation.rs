@@ -1,4 +1,4 @@
-//! POET's program as the search sees it.
+//! POET's program for the search.
 
 use super::schedule::{of_sets, replay, sets};
 use super::trips::{rounded, trips};
@@ -12,9 +12,10 @@ use remat_search::anneal::Found;
 use remat_search::{Formulation, Heuristic, Problem, Settings, SolveError, Start, Watch};
 use std::sync::Arc;
 
-/// Nodes up to which relaxations are solved: a walk looks at each stage of each tensor.
+/// Largest number of nodes for which relaxations are solved; a walk visits each stage of each
+/// tensor.
 const PROGRAM_NODE_LIMIT: usize = 2_000;
-/// Nodes up to which the sets of schedules are annealed.
+/// Largest number of nodes for which the sets of schedules are annealed.
 const SEARCH_NODE_LIMIT: usize = 5_000;
 
 /// POET's program (Patil et al., ICML 2022) for an instance.
@@ -128,7 +129,7 @@ fn known(
     watch: &Watch<'_>,
 ) -> Vec<(PoetSchedule, Replay)> {
     let given = starts.iter().filter_map(|start| {
-        // What shape it has is checked by a replay, before its rows are used.
+        // A replay checks its shape before its rows are used.
         replay(instance, start).ok()?;
         fitting(instance, budget_bytes, of_sets(instance, &sets(start)))
     });

@@ -43,8 +43,8 @@ pub enum PoetInstanceError {
 const LARGEST: u64 = 1 << 44;
 
 impl PoetInstance {
-    /// A graph with costs of pages by node, `None` for a tensor that has none, in the graph's cost
-    /// unit.
+    /// A graph with costs of pages by node, in the graph's cost unit; `None` for a tensor without
+    /// pages.
     ///
     /// ```
     /// use remat_formulations::poet::PoetInstance;

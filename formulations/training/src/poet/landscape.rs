@@ -1,34 +1,34 @@
-//! Annealing of what is retained and stored.
+//! Annealing of the retained and stored tensors.
 //!
 //! The state is Checkmate's, with a bit for each tensor that is in secondary storage. A flip of
-//! that bit is one of stage 0, when nothing is retained. A tensor that is stored is paged out in
-//! the first stage that starts with it, which does not change as long as it is stored.
+//! that bit is a flip in stage 0, in which no tensor is retained. A tensor that is stored is paged
+//! out in the first stage that starts with it, which does not change as long as it is stored.
 
 use super::PoetInstance;
 use crate::anneal::{CheckmateLandscape, CheckmateWalk};
 use remat_instances::schedule::BitMatrix;
 use remat_search::anneal::{Delta, Flip, Landscape, Walk, Xoshiro256};
 
-/// POET's program for a budget, as it is annealed.
+/// The landscape of POET's program for a budget.
 pub struct PoetLandscape {
     base: CheckmateLandscape,
-    /// Cost of a page-out by tensor; `None` where it has no pages.
+    /// Cost of a page-out by tensor; `None` if it has no pages.
     out: Vec<Option<f64>>,
     /// Tensors that have pages, and a stage to use them in.
     paged: Vec<u32>,
 }
 
-/// Numbers of the moves.
+/// Tuning of the moves.
 struct Tuning {
-    /// One in so many steps stores a tensor, with what makes it of use.
+    /// One in this many steps stores a tensor, together with flips that use it.
     leap: u32,
-    /// One in so many flips brings a tensor back from secondary storage.
+    /// One in this many flips brings a tensor back from secondary storage.
     unstore: u32,
-    /// Stages at most that a tensor is held before it is used, once it is paged in.
+    /// Maximum number of stages for which a paged-in tensor is held before it is used.
     early: u32,
 }
 
-/// Not tuned: with these the two recorded programs of 27 and 81 nodes are at their best known
+/// Not tuned: with these values the two recorded programs of 27 and 81 nodes reach their best known
 /// values within a second (docs/theory/poet.md).
 const TUNING: Tuning = Tuning {
     leap: 6,
@@ -126,8 +126,8 @@ impl PoetWalk<'_> {
         if flip.keep { out } else { -out }
     }
 
-    /// The part of a flip that is the opposite throughout, and leaves the first stage that starts
-    /// with a stored tensor as it is. Between two uses a tensor may be away, and come back.
+    /// The first part of a flip in which all bits are the opposite, without the first stage that
+    /// starts with a stored tensor. Between two uses a tensor may be absent and come back.
     fn allowed(&self, flip: Flip) -> Option<Flip> {
         let tensor = flip.tensor as usize;
         let state = &self.base.state;
@@ -139,7 +139,7 @@ impl PoetWalk<'_> {
         Some(Flip { from, to, ..flip })
     }
 
-    /// Tries a flip out as part of a leap; returns the change of energy.
+    /// Tries a flip as part of a leap; returns the change of energy.
     fn take(&mut self, flip: Flip, price: f64, done: &mut Vec<Flip>) -> f64 {
         let delta = self.evaluate(flip);
         self.try_out(flip);
@@ -237,8 +237,7 @@ impl Walk for PoetWalk<'_> {
         self.base.inputs(tensor)
     }
 
-    /// Stores a tensor, and pages it in where it is computed again, or lets go of it where it
-    /// waits.
+    /// Stores a tensor, and pages it in where it is recomputed, or drops it where it waits.
     fn leap(
         &mut self,
         price: f64,
@@ -280,7 +279,7 @@ impl Walk for PoetWalk<'_> {
                 let from = touch.saturating_sub(early).max(before + 2);
                 Some((from, touch, true))
             } else if kinds & 2 != 0 && is_kept {
-                // It stays where it was paged out, and where it is used.
+                // It stays in the stage in which it was paged out, and in stages that use it.
                 let from = before + 1;
                 Some((from, touch.saturating_sub(1 + early), false))
             } else {

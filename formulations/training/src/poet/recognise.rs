@@ -1,20 +1,20 @@
-//! POET's published program recognised in a model of unknown origin: by its structure, not by its
-//! names or the order of its rows and columns.
+//! Recognition of POET's published program in a model of unknown origin, by its structure and not
+//! by names or by the order of rows and columns.
 //!
-//! What single rows over binary columns force is fixed first, as for Checkmate's program. Of what
-//! is left, page-outs, page-ins and copies in secondary storage are the binary columns that no row
-//! ties to a continuous one (all sizes are above 0), and rows tell them apart:
+//! Values that single rows force on binary columns are fixed first, as for Checkmate's program. Of
+//! the remaining columns, page-outs, page-ins and copies in secondary storage are the binary ones
+//! that no row ties to a continuous column (all sizes are above 0). Rows distinguish them:
 //!
 //! - `m <= s`, with `s` in a row of memory: `m` is a page-out, `s` the tensor in memory.
 //! - `d <= m` or `d <= d' + m`: `d` is the copy that the page-out makes, in the next stage.
 //! - `q <= d`: `q` is a page-in.
-//! - `s' <= s + r + q`: the page-in is of use.
+//! - `s' <= s + r + q`: the page-in `q` lets the tensor be retained.
 //!
-//! Without pages the program is Checkmate's, which is recognised as such
-//! ([`checkmate::recognise`](crate::checkmate::recognise())) and tells stage and node of each
-//! column; rows of pages must be those of the program, one for each stage. Rows of other forms are
-//! left out: the program without them is a relaxation, and its optimum counts where it satisfies
-//! them. POET's limit of time is such a row.
+//! Without pages the program is Checkmate's; its recognition
+//! ([`checkmate::recognise`](crate::checkmate::recognise())) gives stage and node of each column.
+//! Rows of pages must be the program's, one for each stage. Rows of other forms are left out: the
+//! program without them is a relaxation, and its optimum is valid if it satisfies them. POET's time
+//! limit is such a row.
 
 use super::schedule::of_sets;
 use super::{PoetFormulation, PoetInstance};
@@ -82,8 +82,8 @@ impl Recognised for RecognisedPoet {
         x
     }
 
-    /// The schedule that retains and pages out what a point of the model does, with the cheapest
-    /// computations.
+    /// The schedule that retains and pages out the same tensors as a point of the model, with the
+    /// cheapest computations.
     fn schedule(&self, point: &[f64]) -> Option<PoetSchedule> {
         self.base.schedule(point)?;
         let n = self.nodes();
@@ -109,7 +109,7 @@ impl Recognised for RecognisedPoet {
 }
 
 impl RecognisedPoet {
-    /// Lowers the memory of a point by what inputs that are listed more than once free.
+    /// Lowers the memory of a point by the bytes that inputs listed more than once free in excess.
     fn free_again(&self, x: &mut [f64]) {
         let unit = self.base.unit_bytes();
         let mut again: BTreeMap<(u32, u32, u32), f64> = BTreeMap::new();
@@ -123,7 +123,7 @@ impl RecognisedPoet {
                     && (input, reader) == (one.input.0, one.reader.0)
                     && *value > 0.5
                 {
-                    // Columns that are like others stand for the same.
+                    // Duplicate columns stand for the same run.
                     again.insert((stage, reader, input), one.bytes as f64 / unit);
                 }
             }
@@ -137,8 +137,8 @@ impl RecognisedPoet {
     }
 }
 
-/// Recognises POET's published program in a model, however it is named, ordered and scaled, and
-/// with rows beside it. `None` where it is something else, or the program with rows left out.
+/// Recognises POET's published program in a model, regardless of names, order and scaling, and with
+/// further rows beside it. `None` if the model is another program, or if rows are missing.
 ///
 /// ```
 /// use remat_lp::{ModelBuilder, Sense};
@@ -170,7 +170,7 @@ pub fn recognise(model: &Model) -> Option<RecognisedPoet> {
     let whole = |price: f64| {
         let scaled = price * objective.scale;
         let rounded = scaled.round();
-        // What is whole but for rounding is so; the rest is rounded down.
+        // Values that are whole up to rounding errors are rounded; the others are rounded down.
         match (scaled - rounded).abs() <= 1e-12 * scaled.max(1.0) {
             true => rounded as u64,
             false => scaled as u64,
@@ -211,7 +211,7 @@ pub fn recognise(model: &Model) -> Option<RecognisedPoet> {
             bytes,
         });
     let freed_again: Vec<FreedAgain> = freed_again.collect();
-    // A node that does not fit alone might fit behind one that frees more than it has.
+    // A node that does not fit alone might fit after a node that frees more than it holds.
     if !freed_again.is_empty() && check_budget(&base.instance, base.budget_bytes).is_err() {
         return None;
     }
@@ -230,14 +230,15 @@ pub fn recognise(model: &Model) -> Option<RecognisedPoet> {
 struct Links {
     /// The tensor in memory, by page-out.
     ram: BTreeMap<u32, u32>,
-    /// The copy of the next stage, and that of the page-out's own where there may be one, by
-    /// page-out.
+    /// By page-out: the copy in the next stage, and the copy in the page-out's own stage if there
+    /// can be one.
     copies: BTreeMap<u32, (u32, Option<u32>)>,
     /// The copy by page-in.
     copy: BTreeMap<u32, u32>,
-    /// Columns of what is retained with a page-in, and what would be without it.
+    /// By page-in: the column of the tensor retained thereafter, and the two other columns that
+    /// allow it.
     retained: BTreeMap<u32, (u32, [u32; 2])>,
-    /// Rows of the last kind, as indices of the reduced program's.
+    /// Page-ins by rows of the last kind, which are indices into the reduced program's rows.
     rows: BTreeMap<usize, u32>,
 }
 
@@ -358,8 +359,7 @@ impl Links {
             .chain(copies)
     }
 
-    /// Stage, node and kind of each column of pages. `None` where a row of the program is not
-    /// there.
+    /// Stage, node and kind of each column of pages. `None` if a row of the program is missing.
     fn roles(&self, base: &RecognisedCheckmate) -> Option<Vec<(u32, PageColumn)>> {
         let n = base.instance.len() as u32;
         let retained = |column: u32| match base.decision(column)? {
@@ -397,7 +397,7 @@ impl Links {
         {
             return None;
         }
-        // A tensor has all of them or none.
+        // A tensor has all of these columns, or no pages.
         for node in 0..n {
             let is_paged = outs.range((node, 0)..=(node, n)).next().is_some()
                 || ins.range((node, 0)..=(node, n)).next().is_some();
@@ -429,8 +429,8 @@ impl Links {
     }
 }
 
-/// The reduced program without pages, minimised: rows with columns of pages are left out but for
-/// those of what is retained.
+/// The reduced program without pages, minimised. Rows with columns of pages are left out, except
+/// for the rows of retained tensors.
 fn without_pages(model: &Model, p: &Reduced, links: &Links) -> Option<Model> {
     let mut is_page = vec![false; p.cost.len()];
     links.columns().for_each(|c| is_page[c as usize] = true);

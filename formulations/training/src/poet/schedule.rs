@@ -1,16 +1,16 @@
-//! Schedules from what they retain and store.
+//! Schedules from their retained and stored tensors.
 //!
-//! The sets of a schedule are a matrix of bits, stages by tensors, of what is retained when a stage
-//! starts. Nothing is when the first one does, so its row says which tensors go to secondary
-//! storage once they are held for the first time.
+//! The sets of a schedule are a matrix of bits, stages by tensors, for the tensors retained when
+//! each stage starts. The first stage starts with no tensors, so its row marks the tensors that go
+//! to secondary storage when they are first held.
 
 use super::PoetInstance;
 use remat_instances::instance::NodeId;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule, PoetSchedule};
 use remat_instances::simulate::{self, Replay, ReplayError};
 
-/// The schedule of given sets with the cheapest computations, and pages in place of those where the
-/// tensor is stored. Nothing is paged out that is not paged in.
+/// The schedule of given sets with the cheapest computations, and with page-ins in place of
+/// computations of stored tensors. Only tensors that are paged in are paged out.
 pub(super) fn of_sets(instance: &PoetInstance, sets: &BitMatrix) -> PoetSchedule {
     let graph = instance.graph();
     let n = graph.len();
@@ -72,7 +72,7 @@ pub(super) fn sets(schedule: &PoetSchedule) -> BitMatrix {
 /// Replays a schedule.
 ///
 /// # Errors
-/// [`ReplayError`] for one that cannot be executed.
+/// [`ReplayError`] for a schedule that cannot be executed.
 pub(super) fn replay(
     instance: &PoetInstance,
     schedule: &PoetSchedule,

@@ -12,7 +12,7 @@ pub fn trips(graph: &LinkGraph, schedule: &PoetSchedule) -> Vec<Trip> {
     let mut out: Vec<Trip> = Vec::new();
     for i in 0..n {
         let leaves = schedule.paged_out[i];
-        // The trip that goes on with pages.
+        // The trip that continues with pages.
         let mut paged = None;
         for t in i..n {
             let comes = schedule.paged_in.get(t, i);
@@ -63,8 +63,9 @@ pub fn trips(graph: &LinkGraph, schedule: &PoetSchedule) -> Vec<Trip> {
     out
 }
 
-/// Sets of a schedule near a point: tensors that it retains, and those that it pages out, by more
-/// than a threshold, shape `n x n`; in general more than fits, but a schedule if the point is one.
+/// Sets of a schedule near a point, shape `n x n`: tensors whose retained or paged-out share
+/// exceeds a threshold. They generally exceed the budget, but are the sets of a schedule if the
+/// point is one.
 pub(super) fn rounded(graph: &LinkGraph, point: &TripPoint, threshold: f64) -> BitMatrix {
     let fractional = point.fractional(graph);
     let mut sets = kept(&graph.graph, &fractional, threshold);

@@ -7,11 +7,11 @@ use remat_instances::plan::{Plan, Register, Step};
 use remat_instances::schedule::BitMatrix;
 use std::collections::BTreeMap;
 
-/// Retained sets in the numbering of one order, for another order: a place to anneal from.
+/// Retained sets of one order in the numbering of another order, as a start for annealing.
 ///
-/// Stages go with their nodes. A stage whose node went elsewhere holds what the next one does that
-/// stayed, and a tensor whose node went forward is held from there on, if it was held at all after
-/// it was made.
+/// Stages move with their nodes. A stage whose node moved elsewhere holds the same tensors as the
+/// next stage whose node stayed. A tensor whose node moved forward is held from there on, if it was
+/// held at all after it was computed.
 pub(super) fn carried(
     retained: &BitMatrix,
     semantics: Semantics,
@@ -73,8 +73,8 @@ fn of_passes(retained: &BitMatrix, old: &NodeOrder, new: &NodeOrder) -> BitMatri
     out
 }
 
-/// The sets that a plan holds at the start of each stage of Checkmate's program, in the numbering
-/// of the order in which it computes nodes for the first time; the plan has that numbering, too.
+/// The sets that a plan holds at the start of each stage of Checkmate's program. The numbering of
+/// both is the plan's order of first computations.
 pub(super) fn sets_of_plan(plan: &Plan, nodes: usize) -> BitMatrix {
     let mut sets = BitMatrix::new(nodes, nodes);
     let mut since: BTreeMap<Register, (usize, usize)> = BTreeMap::new();
@@ -94,7 +94,8 @@ pub(super) fn sets_of_plan(plan: &Plan, nodes: usize) -> BitMatrix {
                 let Some((node, first)) = since.remove(&register) else {
                     continue;
                 };
-                // A value that a stage makes and frees itself is held at the start of none.
+                // A value computed and freed within one stage is not held at the start of any
+                // stage.
                 let last = stage.min(nodes - 1);
                 (first + 1..=last).for_each(|row| sets.set(row, node, row > node));
             }
@@ -103,12 +104,12 @@ pub(super) fn sets_of_plan(plan: &Plan, nodes: usize) -> BitMatrix {
     sets
 }
 
-/// For each position of the old order, whether its node stayed: a longest part of the old order
-/// that the new one has in the same order.
+/// For each position of the old order, true if its node stayed. The nodes that stayed are a longest
+/// common subsequence of both orders.
 fn staying(old: &NodeOrder, new: &NodeOrder) -> Vec<bool> {
     let n = new.nodes.len();
     let at = |id: &NodeId| old.position(*id);
-    // Patience: the last position of the best chain of each length, and who was before it.
+    // Patience sorting: the last position of the best chain of each length, and its predecessor.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = vec![None; n];
     for place in new.nodes.iter().map(at) {
@@ -156,7 +157,7 @@ mod tests {
         let carried = carried(&sets, Semantics::Checkmate, &given, &moved);
         // Node 2 is made first, and held for node 3.
         assert!((1..4).all(|row| carried.get(row, 0)));
-        // Node 0 is held for node 1, not beyond, as row 3 has it not.
+        // Node 0 is held for node 1, not beyond, as row 3 does not hold it.
         assert!(carried.get(2, 1) && !carried.get(3, 1) && carried.get(3, 2));
     }
 }

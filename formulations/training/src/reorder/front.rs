@@ -1,4 +1,4 @@
-//! The front door: from an instance and a budget to an order, a plan and a bound.
+//! Front door: from an instance and a budget to an order, a plan and a bound.
 
 use super::judge::{Judge, Judged};
 use super::moves::NodeOrder;
@@ -21,17 +21,17 @@ use remat_solver::threads;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Orders in which the instance is solved at most, beside the one that was given: the one that the
-/// search found, and those of plans whose steps were put in order.
+/// Maximum number of orders in which the instance is solved, beside the given one. They are the
+/// order that the search found, and orders of plans whose steps were improved.
 const SOLVES_LIMIT: usize = 3;
 
-/// A solve that chooses the order of first computations, too.
+/// A solve that also chooses the order of first computations.
 ///
-/// The order that was given is solved first, and its plan stays a candidate. Orders are then
-/// searched for the budget: that of the least peak without recomputation and its likes, and their
-/// neighbours, judged by annealed schedules. The best one is solved like any instance, with the
-/// time that is left, or the work of a solve without a limit. Last, the plan's steps are put in a
-/// better order where that saves a recomputation.
+/// The given order is solved first, and its plan stays a candidate. The search then evaluates
+/// orders for the budget by annealed schedules: orders with the least peak without recomputation,
+/// and their neighbours. The best order is solved like any instance, in the time left, or with the
+/// work of a solve without a limit. Last, the plan's steps are put in a better order if that saves
+/// a recomputation.
 ///
 /// Without a time limit the answer depends on instance, budget, settings and seed alone.
 ///
@@ -49,7 +49,12 @@ const SOLVES_LIMIT: usize = 3;
 ///     Node::forward("of b", need(1), 1, 1),
 ///     Node::forward("end", vec![NodeId(2), NodeId(3)], 1, 1),
 /// ];
-/// let data = InstanceData { name: "five".into(), cost_unit: CostUnit::arbitrary(), host_link: None, nodes };
+/// let data = InstanceData {
+///     name: "five".into(),
+///     cost_unit: CostUnit::arbitrary(),
+///     host_link: None,
+///     nodes,
+/// };
 /// let instance = Instance::new(data)?;
 /// let answer = Reorder::new(AnyFormulation::suiting(&instance), 12).run()?;
 /// assert_eq!(answer.objective()?, instance.base_cost());
@@ -78,23 +83,23 @@ impl<'a> Reorder<'a> {
         }
     }
 
-    /// The same with settings; the time limit is for all of it.
+    /// The same with settings; the time limit covers the whole solve.
     pub fn settings(self, settings: Settings) -> Self {
         Reorder { settings, ..self }
     }
 
-    /// The same with schedules to start from, in the order that was given; those that do not fit
-    /// are left aside.
+    /// The same with schedules to start from, in the given order; schedules that do not fit are
+    /// ignored.
     pub fn starts(self, starts: &'a [Schedule]) -> Self {
         Reorder { starts, ..self }
     }
 
-    /// The same with other numbers that tune.
+    /// The same with other tuning.
     pub fn tuning(self, tuning: ReorderTuning) -> Self {
         Reorder { tuning, ..self }
     }
 
-    /// The same with a listener, who follows it and may end it.
+    /// The same with a listener that follows the solve and may end it.
     pub fn listener(self, listener: &'a dyn Listener) -> Self {
         Reorder { listener, ..self }
     }
@@ -102,7 +107,7 @@ impl<'a> Reorder<'a> {
     /// Solves.
     ///
     /// # Errors
-    /// [`SolveError`]; a budget that nothing fits is an outcome without a plan, not an error.
+    /// [`SolveError`]. A budget that no plan fits is an outcome without a plan, not an error.
     pub fn run(&self) -> Result<Reordered, SolveError> {
         let settings = Settings {
             begun: Some(self.settings.begun.unwrap_or_else(Instant::now)),
@@ -158,7 +163,7 @@ struct Totals {
     moves: u64,
 }
 
-/// A solve on its way.
+/// State of a running solve.
 struct Solving<'a> {
     asked: &'a Reorder<'a>,
     settings: &'a Settings,
@@ -185,7 +190,7 @@ impl Solving<'_> {
         self.cost().is_some_and(|cost| cost <= bound)
     }
 
-    /// Solves in one order, with a share of the time that is left.
+    /// Solves in one order, with a share of the time left.
     fn solve(
         &mut self,
         formulation: &AnyFormulation,
@@ -210,7 +215,7 @@ impl Solving<'_> {
         Ok(outcome)
     }
 
-    /// Solves in the order that was given: the answer, until there is a better one.
+    /// Solves in the given order; its result is the answer until a better one is found.
     fn given_order(&mut self, starts: &[Schedule], share: f64) -> Result<(), SolveError> {
         let formulation = self.asked.formulation.clone();
         let outcome = self.solve(&formulation, starts, share)?;
@@ -221,7 +226,7 @@ impl Solving<'_> {
         Ok(())
     }
 
-    /// The plan of a schedule in some order, for the instance in the order that was given.
+    /// The plan of a schedule in some order, for the instance in the given order.
     fn plan(
         &self,
         instance: &Instance,
@@ -235,7 +240,7 @@ impl Solving<'_> {
         self.written(plan.renumbered(&inverse(order))).map(Some)
     }
 
-    /// A plan as it is written, judged where it is to run.
+    /// A plan as it is written, replayed on the given instance.
     fn written(&self, plan: Plan) -> Result<Written, SolveError> {
         Written::of(&self.answer.given, plan, self.asked.budget_bytes)?.within_budget()
     }
@@ -269,8 +274,8 @@ impl Solving<'_> {
             start.clone(),
             self.answer.choice.any_order_bound,
         );
-        // A search of orders for which nothing fits takes long: the time is for the order that was
-        // given, unless that is proven to have nothing.
+        // A search of orders without a fitting schedule takes long, so the time goes to the given
+        // order, unless that is proven infeasible.
         let mut is_blind = is_timed && self.answer.outcome.infeasible_because.is_none();
         pool.install(|| {
             walk.judge_all(orders_of_least_peak(&judge, self.rules, threads), &is_over);
@@ -285,7 +290,7 @@ impl Solving<'_> {
         {
             self.spare = Some(self.written(plan)?);
         }
-        // An order that saves nothing is not worth a solve.
+        // An order that does not lower the cost is not worth a solve.
         let mut best = match walk.best.cost < start.cost || start.cost.is_none() && !is_blind {
             true => walk.best,
             false => start,
@@ -315,7 +320,7 @@ impl Solving<'_> {
         Ok(())
     }
 
-    /// The order that was given, with the best schedule in it.
+    /// The given order, with the best schedule in it.
     fn start(&self) -> Result<Judged, SolveError> {
         let given = &self.answer.given;
         let plain = given.plain_replay(self.semantics)?;
@@ -333,7 +338,7 @@ impl Solving<'_> {
         })
     }
 
-    /// Solves in the order that was given once more, where time cut that short.
+    /// Solves in the given order once more, if a time limit cut the first solve short.
     fn once_more(&mut self, is_timed: bool) -> Result<(), SolveError> {
         let is_proven = self.answer.outcome.gap == Some(0.0);
         if !is_timed || is_proven || self.watch.is_over() {
@@ -351,7 +356,7 @@ impl Solving<'_> {
         Ok(())
     }
 
-    /// Solves in a new order: the answer, where that is cheaper.
+    /// Solves in a new order; its result becomes the answer if it is cheaper.
     fn solve_in(&mut self, judge: &Judge<'_>, best: &Judged) -> Result<(), SolveError> {
         let order = best.order.nodes.clone();
         let Ok(instance) = self.answer.given.reordered(&order) else {
@@ -363,7 +368,7 @@ impl Solving<'_> {
         let outcome = self.solve(&formulation, &starts, 1.0)?;
         let plan = self.plan(&instance, &order, &outcome)?;
         let cost = plan.as_ref().map(|plan| plan.document.objective);
-        // Nothing is gained by another order at the same cost.
+        // Another order at the same cost is no gain.
         let is_cheaper = |own: &Written| cost.is_some_and(|cost| cost < own.document.objective);
         if plan.is_some() && self.answer.plan.as_ref().is_none_or(is_cheaper) {
             self.answer.choice.instance = Arc::new(instance);
@@ -381,7 +386,7 @@ impl Solving<'_> {
         Ok(())
     }
 
-    /// The best plan with its steps in an order that saves recomputations, where one is found.
+    /// The best plan with its steps in an order that saves recomputations, if one is found.
     fn with_steps_in_order(&self) -> Result<Option<Written>, SolveError> {
         let best = self.spare.as_ref().or(self.answer.plan.as_ref());
         let Some(PlanDocument {

@@ -1,4 +1,4 @@
-//! Judges of orders: what a plan in an order costs, after a little annealing.
+//! Evaluation of orders: the cost of a plan in an order, after a short annealing.
 
 use super::carry::{carried, sets_of_plan};
 use super::moves::NodeOrder;
@@ -14,28 +14,29 @@ use remat_instances::schedule::{BitMatrix, CheckmateSchedule, MonetSchedule, Sch
 use remat_search::anneal::{Chain, ChainSettings, Landscape, Walk as _, Xoshiro256};
 use remat_search::{Patience, Watch};
 
-/// First and last temperature of runs from sets that are carried over, and from others, in mean
-/// costs of a node: the former hardly leave where they are.
+/// First temperatures of runs from carried sets and from other sets, and the last temperature, in
+/// mean costs of a node. Runs from carried sets stay close to them.
 const CARRIED_HOT: f64 = 0.1;
 const FRESH_HOT: f64 = 0.3;
 const COLD: f64 = 0.003;
-/// Multiple of the price of absence from which runs seek where nothing fits.
+/// Multiple of the price of absence from which excess gets more expensive at a steady rate, until a
+/// schedule fits.
 const SEEK_FROM: f64 = 0.03;
 /// Baselines that orders from elsewhere start from.
 const STARTS: [&str; 2] = ["dtr", "gap-greedy"];
 
-/// An order and the best schedule in it that was found.
+/// An order and the best schedule found in it.
 #[derive(Clone, Debug)]
 pub(super) struct Judged {
     pub order: NodeOrder,
     /// Peak of the order without recomputation, in bytes.
     pub plain_bytes: u64,
-    /// Cost of the schedule; `None` where none was found that fits.
+    /// Cost of the schedule; `None` if no schedule that fits was found.
     pub cost: Option<u64>,
-    /// Bytes above the budget, summed over stages, where none fits.
+    /// Bytes above the budget, summed over stages, if no schedule fits.
     pub excess: u64,
-    /// Its retained sets, in the numbering of the order; those of the schedule that comes nearest
-    /// where none fits.
+    /// Retained sets of that schedule, in the numbering of the order. If no schedule fits, they are
+    /// the sets of the nearest one.
     pub retained: Option<BitMatrix>,
 }
 
@@ -46,8 +47,8 @@ impl Judged {
         [cost, self.excess, self.plain_bytes]
     }
 
-    /// Returns whether an order is as good as another one: its cost, or the bytes above the budget
-    /// where nothing fits.
+    /// Returns whether an order is no worse than another one in cost, or in bytes above the budget
+    /// if no schedule fits.
     pub fn is_no_worse(&self, other: &Judged) -> bool {
         self.rank()[..2] <= other.rank()[..2]
     }
@@ -56,7 +57,7 @@ impl Judged {
 /// A place to anneal from.
 #[derive(Clone, Copy)]
 pub(super) enum From<'a> {
-    /// Schedules of baselines in the order, and the best schedule of another one that is far away.
+    /// Schedules of baselines in the order, and the best schedule of a distant order.
     Scratch(&'a Judged),
     /// The best schedule of a neighbour.
     Other(&'a Judged),
@@ -64,7 +65,7 @@ pub(super) enum From<'a> {
     Sets(&'a BitMatrix),
 }
 
-/// Judges orders of an instance under a budget.
+/// Evaluates orders of an instance under a budget.
 pub(super) struct Judge<'a> {
     pub given: &'a Instance,
     pub semantics: Semantics,
@@ -75,7 +76,7 @@ pub(super) struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Judges an order. `stream` numbers the random choices; an order in which everything costs at
+    /// Evaluates an order. `stream` numbers the random choices; an order with a lower bound of at
     /// least `hopeless` is not annealed.
     pub fn judge(
         &self,
@@ -190,7 +191,7 @@ impl Judge<'_> {
             From::Other(_) | From::Sets(_) => (moves, CARRIED_HOT),
             From::Scratch(_) => (tuning.fresh_factor * moves, FRESH_HOT),
         };
-        // Of many places on large graphs, the one from which there is least to go.
+        // On large graphs with several starts, only the start with the least excess.
         let nearest = |start: &&BitMatrix| {
             let walk = landscape.walk(start);
             (walk.excess() as u64, walk.cost())
@@ -231,8 +232,8 @@ impl Judge<'_> {
         ended.min_by_key(|ended| (ended.cost.unwrap_or(u64::MAX), ended.excess))
     }
 
-    /// Judges the order in which a plan computes nodes for the first time; `near` is a judged order
-    /// that is like it. The plan has the numbering of the instance that was given.
+    /// Evaluates the order in which a plan computes nodes for the first time; `near` is a similar
+    /// order that was evaluated before. The plan has the numbering of the given instance.
     pub fn judge_plan(&self, plan: &Plan, near: &Judged, stream: u64) -> Option<Judged> {
         let order = NodeOrder::new(plan.first_computations(self.given));
         if !self.semantics.plans_determine_schedules() {

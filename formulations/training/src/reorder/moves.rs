@@ -1,4 +1,4 @@
-//! Moves in the space of orders: a node goes elsewhere, with all that has to go along.
+//! Moves in the space of orders: a node moves, together with the nodes that must move with it.
 
 use remat_instances::instance::{NodeId, Precedence};
 use remat_search::anneal::Xoshiro256;
@@ -37,7 +37,8 @@ impl NodeOrder {
         self.position[id.index()] as usize
     }
 
-    /// Puts the node at `from` to position `to` before it, with all between that comes before it.
+    /// Moves the node at `from` forward to position `to`, with all nodes between that must precede
+    /// it.
     pub fn pulled(&self, rules: &Precedence, from: usize, to: usize) -> NodeOrder {
         let mut block = vec![self.nodes[from]];
         let mut rest = Vec::new();
@@ -65,7 +66,7 @@ impl NodeOrder {
         NodeOrder::new(nodes)
     }
 
-    /// Puts the node at `from` to position `to` behind it, with all between that comes after it.
+    /// Moves the node at `from` back to position `to`, with all nodes between that must follow it.
     pub fn pushed(&self, rules: &Precedence, from: usize, to: usize) -> NodeOrder {
         let mut block = vec![self.nodes[from]];
         let mut rest = Vec::new();
@@ -94,7 +95,8 @@ impl NodeOrder {
 /// Draws neighbours of an order.
 pub(super) struct Neighbours<'a> {
     rules: &'a Precedence,
-    /// First position of each node's group, and the one behind its last: the same in every order.
+    /// First position of each node's group, and the position after its last; the same in every
+    /// order.
     part: Vec<[usize; 2]>,
 }
 
@@ -113,8 +115,8 @@ impl<'a> Neighbours<'a> {
         }
     }
 
-    /// A neighbour. `wanted` are nodes that the plan at hand computes again; `readers` gives those
-    /// that read one, in the order of the instance.
+    /// A neighbour. `wanted` are nodes that the current plan computes again; `readers` gives the
+    /// readers of a node, in the order of the instance.
     pub fn draw(
         &self,
         order: &NodeOrder,

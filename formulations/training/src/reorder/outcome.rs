@@ -5,29 +5,28 @@ use remat_instances::instance::{Instance, NodeId};
 use remat_search::{Outcome, Status};
 use std::sync::Arc;
 
-/// Schedules that a bound of a reordered instance is over: stage schedules in the order that was
-/// found.
+/// Scope of a bound of a reordered instance: stage schedules in the order that was found.
 pub const STAGE_SCHEDULES_IN_THIS_ORDER: &str = "stage-schedules-in-this-order";
-/// Scope of a bound over all plans, whatever the order of their first computations.
+/// Scope of a bound over all plans, in any order of first computations.
 pub const ALL_PLANS: &str = "all-plans";
 
 /// The order of first computations that a solve has chosen.
 #[derive(Clone, Debug)]
 pub struct OrderChoice {
-    /// The instance in that order; the schedule is one of it.
+    /// The instance in that order; the schedule belongs to it.
     pub instance: Arc<Instance>,
-    /// Node `k` of `instance` is node `order[k]` of the instance that was given.
+    /// Node `k` of `instance` is node `order[k]` of the given instance.
     pub order: Vec<NodeId>,
-    /// No plan costs less, whatever its order.
+    /// Lower bound on the cost of all plans, in any order.
     pub any_order_bound: u64,
-    /// Cost of the best schedule that was found in the order given.
+    /// Cost of the best schedule found in the given order.
     pub given_cost: Option<u64>,
-    /// Orders that were judged.
+    /// Number of orders evaluated.
     pub orders: u64,
 }
 
 impl OrderChoice {
-    /// Returns whether it is the order that was given.
+    /// Returns whether it is the given order.
     pub fn is_given(&self) -> bool {
         self.order.is_sorted()
     }
@@ -36,15 +35,15 @@ impl OrderChoice {
 /// The outcome of a solve that chose the order of first computations.
 #[derive(Clone, Debug)]
 pub struct Reordered {
-    /// The instance as the program sees it, in the order that was given.
+    /// The instance as the program sees it, in the given order.
     pub given: Arc<Instance>,
     /// The order of the answer.
     pub choice: OrderChoice,
-    /// The solve in that order; the schedule is one of its instance. Status, bound and gap are of
-    /// the plan.
+    /// The solve in that order; the schedule belongs to its instance. Status, bound and gap refer
+    /// to the plan.
     pub outcome: Outcome,
-    /// The best plan, of `given`. It may cost less than the schedule, where its steps were put in
-    /// an order that no stage schedule has.
+    /// The best plan, of `given`. It may cost less than the schedule if its steps have an order
+    /// that is not possible for stage schedules.
     pub plan: Option<Written>,
 }
 
@@ -62,7 +61,7 @@ impl Reordered {
         }
     }
 
-    /// The best plan as a `remat-plan/1` document for the instance that was given.
+    /// The best plan as a `remat-plan/1` document for the given instance.
     ///
     /// # Errors
     /// [`NoPlan`].
@@ -72,8 +71,8 @@ impl Reordered {
         Ok(plan.map_or(String::new(), |plan| plan.document.write(&self.given)))
     }
 
-    /// Finds status, bound and gap of the plan. `in_order` says whether it is a stage schedule in
-    /// the order of the answer.
+    /// Sets status, bound and gap of the plan. `in_order` is true if it is a stage schedule in the
+    /// order of the answer.
     pub(super) fn settle(&mut self, in_order: bool, gap: f64, interrupted: bool) {
         let any = self.choice.any_order_bound;
         let is_given = self.choice.is_given();

@@ -1,4 +1,4 @@
-//! Orders of least peak without recomputation: places to search from.
+//! Orders of least peak without recomputation, from which the search starts.
 
 use super::judge::Judge;
 use super::moves::NodeOrder;
@@ -8,7 +8,7 @@ use remat_instances::order::{OperatorId, Variant};
 use remat_memory::order::{OrderBaselines, OrderSearch, OrderSettings};
 use remat_search::Unheard;
 
-/// The order of least peak that is found, others of the same peak, and those of the rules of
+/// The order with the least peak found, other orders of the same peak, and the orders by rules of
 /// frameworks.
 pub(super) fn orders_of_least_peak(
     judge: &Judge<'_>,
@@ -57,8 +57,8 @@ pub(super) fn orders_of_least_peak(
     orders.into_iter().map(nodes).collect()
 }
 
-/// The order with nodes that it does not have right behind those before them in the instance:
-/// by-products that nothing reads.
+/// The order with its missing nodes, which are by-products without readers: each follows its
+/// predecessor in the instance.
 fn complete(mut nodes: Vec<NodeId>, len: usize) -> NodeOrder {
     let mut seen = vec![false; len];
     nodes.iter().for_each(|id| seen[id.index()] = true);

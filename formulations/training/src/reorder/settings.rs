@@ -1,43 +1,44 @@
-//! Numbers that tune the search for orders.
+//! Tuning of the search for orders.
 
-/// Numbers that tune the search. None changes what is proven.
+/// Tuning of the search. No value affects the validity of a bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReorderTuning {
     /// Share of the time limit for the order of the instance, which is solved first.
     pub given_share: f64,
-    /// Share of the time that is left then for the search of orders; the rest is for the proof in
-    /// the best one.
+    /// Share of the time left after that for the search of orders; the rest is for the proof in the
+    /// best order.
     pub search_share: f64,
-    /// Share of the time that is left for the order with the least peak without recomputation.
+    /// Share of the time left for finding the order with the least peak without recomputation.
     pub peak_share: f64,
-    /// Executed sets for that order.
+    /// Maximum number of executed sets in the search for that order.
     pub peak_states: u64,
-    /// Other orders of the same peak that are judged.
+    /// Number of other orders of the same peak that are evaluated.
     pub alternatives: usize,
-    /// Neighbours that are judged side by side: fixed, so that the answer does not depend on the
+    /// Number of neighbours evaluated in parallel; fixed, so that the answer does not depend on the
     /// number of threads.
     pub lanes: usize,
-    /// Rounds of neighbours at most where there is no time limit.
+    /// Maximum number of rounds of neighbours without a time limit.
     pub rounds: usize,
-    /// Rounds without a better order after which the search is shaken, and after so many shakes
-    /// without a better one it ends where there is no time limit.
+    /// Rounds without a better order after which the search is shaken.
     pub idle_rounds: usize,
     /// Shakes without a better order after which the search ends, without a time limit.
     pub idle_shakes: usize,
-    /// Moves of a shake at most.
+    /// Maximum number of moves of a shake.
     pub shake_moves: u32,
-    /// Moves of the annealing that judges an order, for each node.
+    /// Moves per node of the annealing that evaluates an order.
     pub moves_per_node: u64,
-    /// Such moves at most.
+    /// Maximum number of such moves.
     pub moves_limit: u64,
-    /// Nodes up to which neighbours are annealed from sets that retain everything, too.
+    /// Largest number of nodes for which neighbours are also annealed from sets that retain
+    /// everything.
     pub twice_node_limit: usize,
-    /// Such moves for orders that come from elsewhere, in multiples of those for neighbours.
+    /// Factor by which orders from elsewhere get more such moves than neighbours.
     pub fresh_factor: u64,
-    /// Better plans' steps are put in order once in so many rounds that found a better order.
+    /// The steps of the best plan are put in a better order once in this many rounds that found a
+    /// better order.
     pub improve_rounds: usize,
-    /// Nodes up to which orders are searched move by move; beyond, only the orders with least peak
-    /// are judged.
+    /// Largest number of nodes for which orders are searched move by move; for larger graphs only
+    /// the orders with least peak are evaluated.
     pub node_limit: usize,
 }
 

@@ -1,9 +1,9 @@
-//! One listener for solves one after the other.
+//! Listener shared by consecutive solves.
 
 use remat_search::{Listener, Progress};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Tells a listener of the best plan of all solves so far, and of the bound over all orders.
+/// Reports the best plan of all solves so far, and the bound over all orders, to a listener.
 pub(super) struct OrderListener<'a> {
     listener: &'a dyn Listener,
     bound: u64,

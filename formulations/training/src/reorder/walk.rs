@@ -1,4 +1,4 @@
-//! The walk through orders, with the best schedules in them as the judge.
+//! The walk through orders, which are evaluated by the best schedules in them.
 
 use super::judge::{From, Judge, Judged};
 use super::moves::{Neighbours, NodeOrder};
@@ -10,7 +10,7 @@ use remat_search::anneal::Xoshiro256;
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Draws for a neighbour that was not judged yet, for each lane.
+/// Draws for a neighbour that was not evaluated yet, for each lane.
 const DRAWS: usize = 8;
 
 /// A walk in progress.
@@ -19,25 +19,25 @@ pub(super) struct OrderWalk<'a> {
     rules: &'a Precedence,
     neighbours: Neighbours<'a>,
     random: Xoshiro256,
-    /// Fingerprints of orders that were judged.
+    /// Fingerprints of orders that were evaluated.
     seen: BTreeSet<u64>,
     /// The best order.
     pub best: Judged,
     current: Judged,
-    /// Nodes that the plan at hand computes again.
+    /// Nodes that the current plan computes again.
     wanted: Vec<NodeId>,
-    /// Number of orders that were judged.
+    /// Number of orders that were evaluated.
     pub judged: u64,
     found: usize,
-    /// The cheapest plan with its steps in a better order, in the numbering of the instance that
-    /// was given: no schedule may be as cheap.
+    /// The cheapest plan with its steps in a better order, in the numbering of the given instance;
+    /// possibly no schedule is as cheap.
     pub plan: Option<(u64, Plan)>,
-    /// No schedule in any order costs less.
+    /// Lower bound on the cost of schedules in any order.
     bound: u64,
 }
 
 impl<'a> OrderWalk<'a> {
-    /// A walk from an order that was judged.
+    /// A walk from an order that was evaluated.
     pub fn new(judge: &'a Judge<'a>, rules: &'a Precedence, start: Judged, bound: u64) -> Self {
         OrderWalk {
             judge,
@@ -60,7 +60,7 @@ impl<'a> OrderWalk<'a> {
         self.best.cost.is_some_and(|cost| cost <= self.bound)
     }
 
-    /// Judges orders from elsewhere, each by itself, and goes on from the best of all.
+    /// Evaluates orders from elsewhere, each by itself, and continues from the best of all.
     pub fn judge_all(&mut self, orders: Vec<NodeOrder>, is_over: &(dyn Fn() -> bool + Sync)) {
         let rules = self.rules;
         let mut new: Vec<NodeOrder> = Vec::new();
@@ -86,7 +86,7 @@ impl<'a> OrderWalk<'a> {
         self.go_to_best();
     }
 
-    /// Walks until its time or its rounds are over. `is_over` is asked between rounds.
+    /// Walks until its time or its rounds are over. `is_over` is called between rounds.
     pub fn run(&mut self, is_timed: bool, is_over: &dyn Fn() -> bool) {
         self.walk(is_timed, is_over);
         if !self.is_done() {
@@ -125,8 +125,8 @@ impl<'a> OrderWalk<'a> {
         }
     }
 
-    /// Judges neighbours side by side, and goes to the best of them if it is no worse; returns
-    /// whether there was any that was not judged before.
+    /// Evaluates neighbours in parallel, and moves to the best of them if it is no worse; returns
+    /// whether there was a neighbour that was not evaluated before.
     fn round(&mut self) -> bool {
         let lanes = self.judge.tuning.lanes;
         let mut orders: Vec<NodeOrder> = Vec::with_capacity(lanes);
@@ -144,7 +144,7 @@ impl<'a> OrderWalk<'a> {
         self.judged += orders.len() as u64;
         let any = !orders.is_empty();
         let (judge, current) = (self.judge, &self.current);
-        // What costs the same is gone to as well.
+        // An order of the same cost is accepted as well.
         let hopeless = current.cost.map_or(u64::MAX, |cost| cost + 1);
         let judged = orders
             .into_par_iter()
@@ -169,7 +169,8 @@ impl<'a> OrderWalk<'a> {
         self.neighbours.draw(order, wanted, &readers, random)
     }
 
-    /// Some moves away from the best order. Orders that were judged before may be ways to others.
+    /// Makes some moves away from the best order. Orders that were evaluated before may lead to
+    /// others, so they are allowed again.
     fn shake(&mut self) {
         self.go_to_best();
         self.seen.clear();
@@ -198,8 +199,8 @@ impl<'a> OrderWalk<'a> {
         self.wanted = self.judge.computed_again(&self.current);
     }
 
-    /// Puts the steps of the best plan in a better order, and judges the order in which that
-    /// computes nodes for the first time.
+    /// Puts the steps of the best plan in a better order, and evaluates the order in which that
+    /// plan computes nodes for the first time.
     fn improve(&mut self) {
         let judge = self.judge;
         let Some((instance, schedule)) = judge.schedule(&self.best) else {
@@ -240,7 +241,7 @@ impl<'a> OrderWalk<'a> {
     }
 }
 
-/// A number that tells orders apart.
+/// A hash by which orders are distinguished.
 fn fingerprint(order: &NodeOrder) -> u64 {
     let mut hasher = DefaultHasher::new();
     order.nodes.hash(&mut hasher);

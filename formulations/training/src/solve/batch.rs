@@ -13,25 +13,25 @@ use remat_instances::schedule::Schedule;
 use remat_search::{Listener, Patience, Progress, Settings, Solvable, SolveError, Status};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// True if a batch can be trained within budget and cost.
+/// Answer to the question whether a batch can be trained within budget and cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It can: cost and peak of a replayed schedule.
+    /// It can, with the cost and peak of a replayed schedule.
     Yes {
         /// Cost.
         cost: u64,
         /// Peak memory in bytes.
         peak_bytes: u64,
     },
-    /// Proven: it cannot. For a heuristic: it does not.
+    /// It cannot, by a proof; for a heuristic, it found no such schedule.
     No,
-    /// Nothing was found within the limits, and nothing proven.
+    /// Neither a schedule nor a proof was found within the limits.
     Unknown,
 }
 
-/// The cost that recomputation may bring the whole step to: every node once, and `overhead` further
-/// forward passes (the loss included). 1.0 is the paper's equation 7. In a graph without backward
-/// nodes all nodes count as forward.
+/// Largest cost of a step with recomputation: every node once, plus `overhead` further forward
+/// passes (the loss included). 1.0 is the paper's equation 7. In a graph without backward nodes all
+/// nodes count as forward.
 pub fn cost_cap(instance: &Instance, overhead: f64) -> u64 {
     let start = instance.backward_start();
     let forward = &instance.nodes()[..start.map_or(instance.len(), NodeId::index)];
@@ -41,7 +41,7 @@ pub fn cost_cap(instance: &Instance, overhead: f64) -> u64 {
     instance.base_cost().saturating_add(extra as u64)
 }
 
-/// Asks a heuristic; with the schedule that it answers by.
+/// Asks a heuristic; returns its answer, and the schedule of a yes.
 pub fn ask_baseline(
     formulation: &AnyFormulation,
     baseline: &Baseline,
@@ -63,7 +63,7 @@ pub fn ask_baseline(
     }
 }
 
-/// The answer of a strategy that was run at the budget; with the plan that it answers by.
+/// The answer of a strategy that was run at the budget, and the plan of a yes.
 pub fn ask_compared(compared: &Compared, budget_bytes: u64, cap: u64) -> (Answer, Option<AnyPlan>) {
     match &compared.result {
         Ok((plan, r)) if r.peak_bytes <= budget_bytes && r.makespan <= cap => {
@@ -97,8 +97,8 @@ impl Listener for Asking<'_> {
     }
 }
 
-/// The largest batch, asked of the solver: an instance for each batch size, a budget and a cap on
-/// the cost.
+/// The search for the largest batch by the solver, with an instance for each batch size, a budget
+/// and a cap on the cost.
 ///
 /// ```
 /// use remat_formulations::AnyFormulation;
@@ -121,7 +121,7 @@ pub struct MaxBatch<'a> {
 }
 
 impl<'a> MaxBatch<'a> {
-    /// For a budget in bytes.
+    /// A search for a budget in bytes.
     pub fn new(budget_bytes: u64) -> Self {
         MaxBatch {
             budget_bytes,
@@ -153,8 +153,8 @@ impl<'a> MaxBatch<'a> {
         Ok(self.answer(formulation, cap)?.0)
     }
 
-    /// The answer of [`MaxBatch::ask`] with the schedule that it rests on: for a yes without one,
-    /// the step without recomputation.
+    /// The answer of [`MaxBatch::ask`] with its schedule; a yes without a schedule rests on the
+    /// step without recomputation.
     ///
     /// # Errors
     /// [`SolveError`].
@@ -194,7 +194,7 @@ impl<'a> MaxBatch<'a> {
     /// a batch and its cap on the cost.
     ///
     /// # Errors
-    /// Those of `build`, and [`SolveError`].
+    /// The errors of `build`, and [`SolveError`].
     pub fn largest<F: Solvable, E: From<SolveError>>(
         &self,
         start: u64,
@@ -211,12 +211,12 @@ impl<'a> MaxBatch<'a> {
 /// Result of a search over batch sizes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Largest {
-    /// The largest batch with a plan, its cost and its peak in bytes; `None` where not even 1 has
-    /// one.
+    /// The largest batch with a plan, its cost and its peak in bytes; `None` if not even batch 1
+    /// has a plan.
     pub batch: Option<(u64, u64, u64)>,
-    /// The smallest batch of which it was proven that it cannot be trained.
+    /// The smallest batch that was proven to be too large.
     pub proven_too_large: Option<u64>,
-    /// Batches that were asked for, in order, with their answers.
+    /// Batches that were tried, in order, with their answers.
     pub asked: Vec<(u64, Answer)>,
 }
 
@@ -230,8 +230,7 @@ impl Largest {
 
 impl Largest {
     /// Searches for the largest batch with a plan, up to `most`: doubling from `start`, then
-    /// bisection. That what can be trained with a larger batch can be trained with a smaller one is
-    /// taken for granted.
+    /// bisection. It assumes that if a batch can be trained, every smaller batch can be trained.
     ///
     /// An unknown batch counts as too large for the search, but not as proven.
     ///
@@ -262,7 +261,7 @@ impl Largest {
             found.asked.push((next, answer));
             next = match (low, high) {
                 (0, high) => high / 2,
-                // Nothing too large is known yet.
+                // No batch is known to be too large yet.
                 (low, high) if high > most => low.saturating_mul(2).min(most),
                 (low, high) => low + (high - low) / 2,
             };

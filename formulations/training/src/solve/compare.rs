@@ -1,4 +1,4 @@
-//! The known strategies beside ours.
+//! The known strategies beside this library's search.
 
 use super::rows::{names, rows};
 use super::{AnyPlan, AnySolvable};
@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Nodes up to which strategies that solve a linear program are run for every budget of a sweep.
+/// Largest number of nodes for which strategies that solve a linear program are run in sweeps.
 const SWEEP_PROGRAM_NODE_LIMIT: usize = 100;
 
 /// Outcome of a strategy at a budget.
@@ -22,11 +22,11 @@ const SWEEP_PROGRAM_NODE_LIMIT: usize = 100;
 pub struct Compared {
     /// The strategy.
     pub name: &'static str,
-    /// The schedule or plan and its replay, or why it has none.
+    /// The schedule or plan and its replay, or the reason why it has no plan.
     pub result: Result<(AnyPlan, Replay), String>,
     /// True if the search has proven that no stage schedule fits.
     pub infeasible: bool,
-    /// True if the strategy has no plan because none of its own fits.
+    /// True if the strategy has no plan because all its plans are too large.
     pub too_large: bool,
 }
 
@@ -46,8 +46,8 @@ impl Compared {
         self.replay().map(|r| r.peak_bytes <= budget_bytes)
     }
 
-    /// Rank at a budget: those that fit by makespan, then those that do not by peak, then those
-    /// that do not apply.
+    /// Rank at a budget: strategies that fit, by makespan, then strategies that do not fit, by
+    /// peak, then strategies without a plan.
     pub fn rank(&self, budget_bytes: u64) -> (u8, u64, u64) {
         match (self.replay(), self.fits(budget_bytes)) {
             (Some(replay), Some(true)) => (0, replay.makespan, replay.peak_bytes),
@@ -57,9 +57,8 @@ impl Compared {
     }
 }
 
-/// A comparison of strategies for an instance: those that recompute, and where there is a link
-/// those that copy to the host, as plans of the chain that the graph is
-/// ([`chain_plans`](crate::offload::chain::chain_plans)).
+/// A comparison of strategies for an instance. With a link it includes strategies that copy to the
+/// host, as plans of a graph that is a chain ([`chain_plans`](crate::offload::chain::chain_plans)).
 ///
 /// ```
 /// use remat_formulations::offload::CopyPhase;
@@ -95,19 +94,19 @@ impl fmt::Debug for EachDone {
     }
 }
 
-/// The strategy that POFO's row is never above.
+/// The strategy whose cost POFO's row never exceeds.
 const ROTOR: &str = "rotor";
 
 impl Baselines {
     /// The name of this library's own search among strategies.
     pub const OURS: &'static str = "remat-bb";
 
-    /// Strategies for an instance, judged by the formulation that suits it.
+    /// Strategies for an instance, evaluated by the formulation that suits it.
     pub fn new(instance: &Instance) -> Self {
         Baselines::of(AnyFormulation::suiting(instance))
     }
 
-    /// Strategies judged by a formulation, with its link where it has one.
+    /// Strategies evaluated by a formulation, with its link if it has one.
     pub fn of(solvable: impl Into<AnySolvable>) -> Self {
         Baselines {
             solvable: solvable.into(),
@@ -125,7 +124,7 @@ impl Baselines {
         self
     }
 
-    /// Ends with what there is once the flag is set; strategies without a plan say so.
+    /// Ends once the flag is set; strategies that have no plan by then report that time ran out.
     #[must_use]
     pub fn until_set(mut self, flag: Arc<AtomicBool>) -> Self {
         self.interrupt = flag;
@@ -149,7 +148,7 @@ impl Baselines {
     /// All known strategies at a budget in bytes, in the order of their list.
     pub fn run(&self, budget_bytes: u64) -> Vec<Compared> {
         let one = |baseline: &Baseline| self.known(baseline, budget_bytes);
-        // The order of the results is that of the list, whoever finishes first.
+        // The results keep the order of the list, regardless of which finishes first.
         let mut all: Vec<Compared> = strategies::all().par_iter().map(one).collect();
         if let AnySolvable::Linked(linked) = &self.solvable {
             let rotor = all.iter().find(|one| one.name == ROTOR);
@@ -158,8 +157,8 @@ impl Baselines {
         all
     }
 
-    /// Strategies that copy to the host alone, at a budget in bytes, in the order of their list;
-    /// none without a link.
+    /// Only the strategies that copy to the host, at a budget in bytes, in the order of their list;
+    /// empty without a link.
     pub fn run_linked(&self, budget_bytes: u64) -> Vec<Compared> {
         let AnySolvable::Linked(linked) = &self.solvable else {
             return Vec::new();
@@ -208,7 +207,7 @@ impl Baselines {
         Ok((AnyPlan::Schedule(schedule), replay))
     }
 
-    /// Our own search at a budget in bytes.
+    /// This library's search at a budget in bytes.
     pub fn ours(
         &self,
         budget_bytes: u64,

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Share of a time limit that addresses have, at its end.
+/// Share of a time limit that is reserved for addresses, at its end.
 const ADDRESS_SHARE: f64 = 0.1;
 
 /// Requests beside the formulation, the budget and the settings.
@@ -32,7 +32,7 @@ pub(super) struct Extras {
     pub alignment: Option<Option<u64>>,
     /// Plans to start from, and whether each is of the graph that is solved.
     pub plans: Vec<(AnyPlan, bool)>,
-    /// The replay without recomputation, where it is known.
+    /// The replay without recomputation, if it is known.
     pub plain: Option<Replay>,
 }
 
@@ -87,13 +87,13 @@ impl Extras {
     }
 }
 
-/// Returns whether two instances are the same graph, whatever their links.
+/// Returns whether two instances are the same graph, regardless of their links.
 pub(super) fn is_same_graph(one: &Instance, other: &Instance) -> bool {
     let (one, other) = (one.data(), other.data());
     one.name == other.name && one.cost_unit == other.cost_unit && one.nodes == other.nodes
 }
 
-/// Solves, and gives the plan addresses where these were asked for.
+/// Solves, and gives the plan addresses if requested.
 pub(super) fn run(
     asked: Solve<'_>,
     plain: Replay,
@@ -119,7 +119,7 @@ pub(super) fn run(
     Ok(solution)
 }
 
-/// Solves by the program that what was asked for needs.
+/// Solves by the program that the request needs.
 fn search(
     asked: &Solve<'_>,
     settings: Settings,
@@ -177,7 +177,7 @@ fn search(
 
 impl Solution {
     /// Gives the plan addresses in the rest of the time. A plan whose addresses need more than the
-    /// budget is no answer.
+    /// budget does not count as a success.
     fn place(
         &mut self,
         alignment: Option<u64>,

@@ -1,4 +1,4 @@
-//! The front door: an instance and a budget to a solution.
+//! Front door: from an instance and a budget to a solution.
 
 use super::extras::Extras;
 use super::{AnyPlan, Solution};
@@ -11,7 +11,7 @@ use remat_instances::{Budget, Semantics};
 use remat_search::{Listener, Outcome, Settings, Solvable, SolveError};
 use std::time::Duration;
 
-/// A solve to be run: an instance or a [`Formulation`](remat_search::Formulation) of somebody's own, a
+/// A solve to be run: an instance or a user-defined [`Formulation`](remat_search::Formulation), a
 /// budget, and settings.
 ///
 /// ```
@@ -44,7 +44,7 @@ impl Solve<'_> {
     /// A solve of an instance by the formulation of given semantics.
     ///
     /// # Errors
-    /// [`SolveError::Inapplicable`] where it does not apply to the instance.
+    /// [`SolveError::Inapplicable`] if it does not apply to the instance.
     pub fn by(
         instance: &Instance,
         semantics: Semantics,
@@ -53,8 +53,8 @@ impl Solve<'_> {
         Ok(Solve::of(AnyFormulation::of(instance, semantics)?, budget))
     }
 
-    /// All that options ask for, beside the formulation and its link, which
-    /// [`SolveOptions::applied`] gives.
+    /// Applies all options except for the formulation and its link, which [`SolveOptions::applied`]
+    /// gives.
     #[must_use]
     pub fn options(mut self, options: &SolveOptions) -> Self {
         self.settings = options.settings();
@@ -77,24 +77,24 @@ impl Solve<'_> {
         self
     }
 
-    /// Chooses the order of first computations, too.
+    /// Chooses the order of first computations as well.
     #[must_use]
     pub fn reorder(mut self) -> Self {
         self.extras.reorder = true;
         self
     }
 
-    /// Gives everything that the plan takes an address in one arena, at multiples of so many bytes,
-    /// or of those that the sizes suggest.
+    /// Gives each allocation of the plan an address in one arena, at multiples of
+    /// `alignment_bytes`, or of an alignment that the sizes suggest.
     ///
-    /// The last tenth of a time limit is for addresses.
+    /// The last tenth of a time limit is reserved for addresses.
     #[must_use]
     pub fn addresses(mut self, alignment_bytes: Option<u64>) -> Self {
         self.extras.alignment = Some(alignment_bytes);
         self
     }
 
-    /// The replay without recomputation, where it is known: it is not computed again.
+    /// Sets the replay without recomputation, if it is known, so that it is not computed again.
     #[must_use]
     pub fn known_plain(mut self, plain: Replay) -> Self {
         self.extras.plain = Some(plain);
@@ -102,7 +102,7 @@ impl Solve<'_> {
     }
 
     /// A plan to start from, with the instance that it is of. A plan that does not fit the budget
-    /// is left aside.
+    /// is ignored.
     #[must_use]
     pub fn start_from(mut self, plan: AnyPlan, instance: &Instance) -> Self {
         let is_same = super::extras::is_same_graph(instance, self.formulation.instance());
@@ -113,7 +113,8 @@ impl Solve<'_> {
     /// Solves.
     ///
     /// # Errors
-    /// [`SolveError`]; a budget that nothing fits is a [`Solution`] without a plan, not an error.
+    /// [`SolveError`]. A budget that no plan fits gives a [`Solution`] without a plan, not an
+    /// error.
     pub fn run(self) -> Result<Solution, SolveError> {
         let plain = match &self.extras.plain {
             Some(plain) => plain.clone(),
@@ -188,10 +189,10 @@ impl<'a, F: Solvable> Solve<'a, F> {
         Solve { listener, ..self }
     }
 
-    /// Solves, and gives the outcome with the budget in bytes: for formulations of somebody's own.
+    /// Solves, and returns the outcome with the budget in bytes, for user-defined formulations.
     ///
     /// # Errors
-    /// [`SolveError`]; a budget that nothing fits is an outcome, not an error.
+    /// [`SolveError`]. A budget that no plan fits gives an outcome, not an error.
     pub fn outcome(&self) -> Result<(Outcome<F::Schedule>, u64), SolveError> {
         let budget_bytes = match self.budget {
             Budget::Bytes(bytes) => bytes,

@@ -1,7 +1,7 @@
 //! The frontier of time against memory: the same instance solved for one budget after another.
 //!
-//! Budgets help each other. A schedule for less memory fits into more, and a bound for more memory
-//! holds for less, so in the result costs never rise with the budget and bounds never do either.
+//! Budgets share their results. A schedule for less memory fits into more, and a bound for more
+//! memory holds for less, so neither costs nor bounds rise with the budget.
 
 use crate::any::AnyFormulation;
 use remat_instances::Budget;
@@ -17,21 +17,22 @@ use remat_search::{
 pub struct FrontierPoint<S = Schedule> {
     /// The budget in bytes.
     pub budget_bytes: u64,
-    /// Status at the end of the solve, what other budgets proved included.
+    /// Status at the end of the solve, with the results of other budgets.
     pub status: Status,
     /// The best schedule that fits, of this budget or of a smaller one.
     pub schedule: Option<S>,
     /// Its replay.
     pub replay: Option<Replay>,
-    /// No schedule within the budget costs less, by this budget's solve or by that of a larger one.
+    /// Lower bound on the cost of schedules within the budget, from the solve of this budget or of
+    /// a larger one.
     pub bound: u64,
     /// Schedules that the bound covers, as in [`Outcome`].
     pub bound_scope: &'static str,
     /// `(cost - bound) / cost`.
     pub gap: Option<f64>,
-    /// Time of its own solve; 0 where other budgets settled it.
+    /// Time of its own solve; 0 if other budgets settled it.
     pub seconds: f64,
-    /// Reason why no schedule fits, where that was proven.
+    /// Reason why no schedule fits, if that was proven.
     pub infeasible_because: Option<String>,
 }
 
@@ -51,11 +52,12 @@ impl<S> FrontierPoint<S> {
     }
 }
 
-/// A frontier to be solved: an instance or a [`Formulation`](remat_search::Formulation), and budgets.
+/// A frontier to be solved: an instance or a [`Formulation`](remat_search::Formulation), and
+/// budgets.
 ///
-/// The largest and the smallest budget come first, then the middle one, and so on: where the plan
-/// of a smaller budget is as good as the bound of a larger one, all between them are settled
-/// without a solve.
+/// The largest and the smallest budget come first, then the middle one, and so on. If the plan of a
+/// smaller budget meets the bound of a larger one, all budgets between them are settled without a
+/// solve.
 ///
 /// ```
 /// use remat_formulations::{Budget, Frontier, zoo};
@@ -75,14 +77,16 @@ pub struct Frontier<'a, F: Solvable = AnyFormulation> {
     look: Look<'a>,
 }
 
-/// Takes the number of budgets done before, and a look at the solve at hand, from another thread.
+/// Called from another thread with the number of budgets done and the progress of the current
+/// solve.
 type Look<'a> = &'a (dyn Fn(usize, &Progress) + Sync);
 
 impl Frontier<'_> {
     /// The frontier of an instance over budgets in any order, by the formulation that suits it.
     ///
     /// # Errors
-    /// [`ReplayError`] of the schedule without recomputation, which no valid instance leads to.
+    /// [`ReplayError`] of the schedule without recomputation, which does not occur for a valid
+    /// instance.
     pub fn new(instance: &Instance, budgets: &[Budget]) -> Result<Self, ReplayError> {
         Frontier::of(AnyFormulation::suiting(instance), budgets)
     }
@@ -116,9 +120,9 @@ impl<'a, F: Solvable> Frontier<'a, F> {
         self
     }
 
-    /// Sets the listener that may end it: that ends the solve at hand and leaves out the rest,
-    /// apart from what is settled. `look` is told the number of budgets done before and how the
-    /// solve at hand stands, from another thread.
+    /// Sets the listener that may end the run: the current solve ends, and the remaining budgets
+    /// are left out unless they are settled. `look` is called from another thread with the number
+    /// of budgets done and the progress of the current solve.
     #[must_use]
     pub fn listener(mut self, listener: &'a dyn Listener, look: Look<'a>) -> Self {
         (self.listener, self.look) = (listener, look);
@@ -165,7 +169,7 @@ impl<F: Solvable> FrontierWalk<'_, '_, F> {
             return Ok(());
         }
         let budget_bytes = frontier.budgets[k];
-        // The best plan that fits of those known: the points below are solved with less memory.
+        // The best known plan that fits: all points below have less memory.
         let known = self.points[..k].iter().flatten();
         let best = known
             .filter(|p| p.schedule.is_some())
@@ -197,7 +201,7 @@ impl<F: Solvable> FrontierWalk<'_, '_, F> {
         Ok(())
     }
 
-    /// Every point takes over the best plan of a smaller budget and the best bound of a larger one.
+    /// Gives every point the best plan of a smaller budget and the best bound of a larger one.
     fn share(&mut self) {
         let gap = self.frontier.settings.gap;
         let mut best: Option<FrontierPoint<F::Schedule>> = None;
@@ -228,7 +232,7 @@ impl<F: Solvable> FrontierWalk<'_, '_, F> {
         }
     }
 
-    /// Fills in all points between two where these two settle them.
+    /// Fills in all points between two points if these settle them; returns whether they do.
     fn settle_between(&mut self, low: usize, high: usize) -> bool {
         let (Some(below), Some(above)) = (&self.points[low], &self.points[high]) else {
             return false;
@@ -290,7 +294,7 @@ mod tests {
         };
         let points = frontier(&budgets);
         assert_eq!(points.len(), 10);
-        // Ends that agree settle what is between them.
+        // Ends that agree settle the points between them.
         let wide: Vec<u64> = (0..20).map(|k| peak + k).collect();
         let easy = frontier(&wide);
         assert_eq!(easy.len(), 20);
@@ -314,7 +318,7 @@ mod tests {
             if let (Some(a), Some(b)) = (pair[0].cost(), pair[1].cost()) {
                 assert!(b <= a && pair[1].bound <= pair[0].bound);
             }
-            // Once something fits, something fits into more.
+            // If a schedule fits, a schedule fits into more memory.
             assert!(pair[0].cost().is_none() || pair[1].cost().is_some());
         }
         let last = points.last().unwrap();

@@ -1,4 +1,4 @@
-//! Formulations with a link to the host and without, as one type: for those who offer both.
+//! Formulations with and without a link to the host, as one type.
 
 use crate::any::AnyFormulation;
 use crate::offload::CopyPhase;
@@ -41,7 +41,7 @@ pub enum AnySolvable {
 }
 
 impl AnySolvable {
-    /// The formulation with copies over its instance's link at a time, or without any.
+    /// The formulation with copies over its instance's link in a phase, or without copies.
     pub fn of(formulation: AnyFormulation, copies: Option<CopyPhase>) -> Self {
         match copies {
             None => AnySolvable::Formulation(formulation),
@@ -73,7 +73,7 @@ impl AnySolvable {
         matches!(self, AnySolvable::Linked(_))
     }
 
-    /// Reason why nothing fits a budget in bytes, where that is seen without a search.
+    /// Reason why no plan fits a budget in bytes, if it is known without a search.
     pub fn too_small(&self, budget_bytes: u64) -> Option<String> {
         match self {
             AnySolvable::Formulation(formulation) => formulation.too_small(budget_bytes),
@@ -139,7 +139,7 @@ pub enum AnyPlan {
 }
 
 impl AnyPlan {
-    /// The schedule, where it is one.
+    /// The schedule, if the plan is one.
     pub fn schedule(&self) -> Option<&Schedule> {
         match self {
             AnyPlan::Schedule(schedule) => Some(schedule),

@@ -1,14 +1,14 @@
-//! The front door: from an instance and a budget to a plan and a proven bound.
+//! Front door: from an instance and a budget to a plan and a proven bound.
 //!
 //! | module | concept |
 //! |---|---|
-//! | `front`, `extras` | [`Solve`]: what is asked for, and the searches that it needs |
+//! | `front`, `extras` | [`Solve`]: the request, and the searches that it needs |
 //! | `solution` | [`Solution`]: the one answer |
 //! | `frontier` | [`Frontier`]: one budget after another |
 //! | `batch` | [`MaxBatch`]: the largest batch within a budget and a bounded cost |
 //! | `least` | [`LeastBudget`]: the least budget for which a plan is known |
-//! | `compare`, `rows` | [`Baselines`]: the known strategies beside ours, and those that copy |
-//! | `linkable` | [`AnySolvable`]: formulations with a link and without, as one type |
+//! | `compare`, `rows` | [`Baselines`]: known strategies for comparison, with and without copies |
+//! | `linkable` | [`AnySolvable`]: formulations with and without a link, as one type |
 
 mod batch;
 mod compare;

@@ -5,7 +5,7 @@ use crate::offload::chain::{ChainMethod, ChainTuning, NodePlan, chain_plans_tune
 use crate::offload::nodes::{Linked, layer_fractions};
 use remat_instances::budget::format_bytes;
 
-/// Rows of chains that are shown beside the known strategies: rotor is one of those.
+/// Rows of chains shown beside the known strategies; rotor is already among these.
 const ROWS: [ChainMethod; 5] = [
     ChainMethod::Pofo,
     ChainMethod::OffloadOnly,
@@ -24,8 +24,8 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The strategies at a budget in bytes: the rows of the chain of an instance, and fractions of its
-/// layers. POFO's row is never above `rotor`, the strategy of that name. One of many budgets, of a
-/// `sweep`, is searched with less work.
+/// layers. POFO's row never costs more than `rotor`, the strategy of that name. In a `sweep` over
+/// many budgets, each is searched with less work.
 pub(super) fn rows(
     linked: &Linked,
     budget_bytes: u64,
@@ -119,7 +119,7 @@ fn plans(linked: &Linked, budget_bytes: u64, sweep: bool) -> Result<Vec<NodePlan
     plans.map_err(|e| e.to_string())
 }
 
-/// Refuses what has several implementations of a node.
+/// Refuses formulations that choose among implementations.
 fn first_implementations(linked: &Linked) -> Result<(), String> {
     match linked.formulation().semantics().chooses_implementations() {
         false => Ok(()),

@@ -1,4 +1,4 @@
-//! The answer of a solve, the same for every program and option: what doors print.
+//! The answer of a solve, of one type for every program and option.
 
 use crate::any::AnyFormulation;
 use crate::reorder::OrderChoice;
@@ -15,8 +15,8 @@ use std::sync::Arc;
 /// The answer of a solve: its [`Outcome`], and the plan as it is written, replayed and within the
 /// budget.
 ///
-/// Status, bound and gap are those of the plan. A plan whose addresses need more than the budget
-/// has the status [`Limit`](remat_search::Status::Limit).
+/// Status, bound and gap refer to the plan. A plan whose addresses need more than the budget has
+/// the status [`Limit`](remat_search::Status::Limit).
 #[derive(Clone, Debug)]
 pub struct Solution {
     pub(super) formulation: AnyFormulation,
@@ -29,10 +29,10 @@ pub struct Solution {
     pub(super) addresses: Option<Result<PlacedPlan, PlacePlanError>>,
 }
 
-/// What copies to the host are compared with.
+/// Comparison of a plan with copies with plans without copies.
 #[derive(Clone, Copy, Debug)]
 pub struct CopyChoice {
-    /// Cost of the best plan without copies, where one was found.
+    /// Cost of the best plan without copies, if one was found.
     pub without_cost: Option<u64>,
 }
 
@@ -50,13 +50,12 @@ impl Solution {
         &self.formulation
     }
 
-    /// The instance as the program sees it, in the order that was given: the plan is of it.
+    /// The instance as the program sees it, in the given order; the plan belongs to it.
     pub fn instance(&self) -> &Arc<Instance> {
         self.formulation.instance()
     }
 
-    /// The instance that the schedule and the proof are of: where the order was chosen, the
-    /// instance in that order.
+    /// The instance of the schedule and the proof: with a chosen order, the instance in that order.
     pub fn scheduled_instance(&self) -> &Instance {
         let chosen = self.order.as_ref().map(|order| &order.instance);
         chosen.unwrap_or_else(|| self.instance())
@@ -72,7 +71,7 @@ impl Solution {
         &self.plain
     }
 
-    /// The plan as it is written, with its addresses where these were asked for.
+    /// The plan as it is written, with its addresses if requested.
     pub fn document(&self) -> Option<&PlanDocument> {
         self.plan.as_ref().map(|plan| &plan.document)
     }
@@ -87,8 +86,8 @@ impl Solution {
         self.replay().map(|replay| replay.makespan)
     }
 
-    /// Cost of the [`schedule`](Outcome::schedule), which a plan in another order of steps may be
-    /// below.
+    /// Cost of the [`schedule`](Outcome::schedule), which may exceed the cost of a plan with
+    /// another order of steps.
     pub fn schedule_cost(&self) -> Option<u64> {
         self.outcome.cost()
     }
@@ -110,8 +109,7 @@ impl Solution {
         Ok(Planned::of(self.instance(), document.clone()))
     }
 
-    /// The schedule of the plan, where that is one in the order that was given: another solve may
-    /// start from it.
+    /// The schedule of the plan, if it is in the given order; another solve may start from it.
     pub fn start(&self) -> Option<&Schedule> {
         let is_of_plan = match &self.order {
             Some(order) => order.is_given() && self.outcome.cost() == self.cost(),
@@ -120,18 +118,18 @@ impl Solution {
         self.outcome.schedule.as_ref().filter(|_| is_of_plan)
     }
 
-    /// The choice of the order, where that was asked for.
+    /// The choice of the order, if requested.
     pub fn order(&self) -> Option<&OrderChoice> {
         self.order.as_ref()
     }
 
-    /// The choice of copies, where these were asked for.
+    /// The choice of copies, if requested.
     pub fn copies(&self) -> Option<&CopyChoice> {
         self.copies.as_ref()
     }
 
-    /// The plan's addresses and what is proven of them, or the reason why it has none; `None` where
-    /// they were not asked for, or there is no plan.
+    /// The plan's addresses with the bound on their arena, or the reason why it has no addresses;
+    /// `None` if they were not requested or there is no plan.
     pub fn addresses(&self) -> Option<Result<&PlacedPlan, &PlacePlanError>> {
         self.addresses.as_ref().map(Result::as_ref)
     }

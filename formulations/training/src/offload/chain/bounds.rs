@@ -1,8 +1,8 @@
-//! Time that the rest of a chain takes at least.
+//! Lower bound on the time of the rest of a chain.
 //!
-//! A sequence with copies becomes one without by keeping on the device what was offloaded: `V`
-//! bytes offloaded by the rest of a chain are worth at most `V` bytes of memory. And these bytes,
-//! with those that are still to go and to come back, take the link during the forward and the
+//! A sequence with copies becomes a sequence without copies if offloaded values stay on the device:
+//! `V` bytes offloaded by the rest of a chain are worth at most `V` bytes of memory. These bytes,
+//! and the bytes that are still to go and to come back, occupy the link during the forward and the
 //! backward phase of the rest. So the rest takes at least
 //!
 //! ```text
@@ -16,22 +16,22 @@ use super::labels::Label;
 use super::model::{Link, LinkedChain};
 use super::search::Choices;
 
-/// Values of `V` that are looked at together.
+/// Number of values of `V` that are bounded together.
 const BLOCK: usize = 16;
 
-/// Least times of the rest of a chain without a link, by what is free.
+/// Least times of the rest of a chain without a link, by free memory.
 pub(super) struct ChainBounds {
     link: Link,
     /// Bytes of a slot.
     unit: u64,
-    /// By stage, the one before saved all apart, by slots: `R`; falls with the slots.
+    /// `R` by stage, by whether the stage before saved all, and by slots; it falls as slots grow.
     rests: Vec<[Vec<f64>; 2]>,
     /// Forward and backward time from each stage on.
     times: Vec<(f64, f64)>,
 }
 
 impl ChainBounds {
-    /// The bounds of a chain, with memory up to `most_bytes` in so many slots.
+    /// The bounds of a chain, with memory up to `most_bytes` divided into `slots` slots.
     pub fn new(
         chain: &LinkedChain,
         link: Link,
@@ -65,7 +65,7 @@ impl ChainBounds {
             bounds.times[stage] = (after.0 + here.forward_time, after.1 + here.backward_time);
             for is_saved in [false, true] {
                 let rest = (0..size).map(|k| {
-                    // The most bytes that are as many slots.
+                    // The largest number of bytes that rounds to `k` slots.
                     let room = (k as u64 + 1) * unit - 1;
                     bounds.rest(chain, &fronts, (stage, is_saved), room)
                 });
@@ -75,8 +75,8 @@ impl ChainBounds {
         bounds
     }
 
-    /// Least time of a stage and those behind it without a link, where so many bytes are free, its
-    /// input among them.
+    /// Least time of a stage and all later stages without a link, if `room` bytes are free, its
+    /// input included.
     fn rest(
         &self,
         chain: &LinkedChain,
@@ -117,14 +117,15 @@ impl ChainBounds {
         best
     }
 
-    /// Time that the whole chain takes at least in some memory.
+    /// Lower bound on the time of the whole chain in `memory_bytes`.
     pub fn whole(&self, memory_bytes: u64, may_offload: bool) -> f64 {
         let limit = f64::INFINITY;
         self.least(&Label::default(), memory_bytes, may_offload, limit)
     }
 
-    /// Time that the rest from a label on takes at least, where `room` bytes are free, the input of
-    /// its stage among them; some number no less than `limit` where it takes no less than that.
+    /// Lower bound on the time of the rest from a label on, if `room` bytes are free, the input of
+    /// its stage included. If the bound reaches `limit`, the result is some number no less than
+    /// `limit`.
     pub fn least(&self, label: &Label, room: u64, may_offload: bool, limit: f64) -> f64 {
         let rests = &self.rests[label.stage][usize::from(label.is_saved)];
         let last = rests.len() - 1;

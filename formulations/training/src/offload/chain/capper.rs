@@ -1,19 +1,19 @@
-//! Capper: a sequence for more memory than there is, with inputs offloaded where it has too much
+//! Capper: a sequence for a larger memory, with inputs offloaded where it exceeds the given memory
 //! (POFO, section 5).
 //!
-//! Of rotor's sequence for a larger memory the step with the highest peak is found, and of the
-//! inputs that are there then, not read by it, the lowest one is offloaded: it is away from the
-//! step that made use of it until the first one that reads it again. That goes on until no step has
-//! too much, as if copies took no time; the clocks add the idle time.
+//! Capper takes rotor's sequence for a larger memory and finds the step with the highest peak.
+//! Among the inputs held at that step and not read by it, it offloads the input of the lowest
+//! stage. That input is away from the step that used it until the first step that reads it again.
+//! This repeats until every step fits, as if copies took no time; the clocks add the idle time.
 //!
-//! Inputs leave in the forward phase and are back for the first step of the backward phase that
-//! reads them, as everywhere here; what is recomputed does not leave.
+//! As in the whole module, inputs leave in the forward phase and are back for the first step of the
+//! backward phase that reads them. Recomputed values do not leave.
 
 use super::model::LinkedChain;
 use super::sequence::{Action, ChainWalk};
 
-/// The sequence of a larger memory with copies, such that it fits if copies take no time; `None`
-/// where nothing is left that may leave.
+/// The sequence of a larger memory, with copies added until it fits if copies take no time; `None`
+/// if no further input may leave.
 pub(super) fn capped(
     chain: &LinkedChain,
     memory_bytes: u64,
@@ -25,8 +25,8 @@ pub(super) fn capped(
         Action::SaveAll(stage) | Action::KeepInput(stage) if stage < last => Some(stage),
         _ => None,
     };
-    // All inputs of the forward phase as if they left: each with the steps between which it is
-    // away.
+    // The actions with copies of some inputs of the forward phase. With copies of all of them, the
+    // walk gives the steps between which each is away.
     let with_copies = |leaves: &dyn Fn(usize) -> bool| {
         let list = actions.iter().enumerate().flat_map(|(at, &action)| {
             let stage = kept(action).filter(|&stage| at < turn && leaves(stage));

@@ -1,11 +1,11 @@
 //! Ways to run a part of a chain backwards, from the gradient of its last stage and the input of
 //! its first.
 //!
-//! The rest of a chain asks three numbers of a way only: its peak `P` beside the input,
-//! its duration `T`, and its tail `K`, the largest of memory over bandwidth plus end of its
-//! operations. With `m` bytes free and `D` bytes that have to come back by its end it takes
-//! `max(T, K + (D - m) / back)`. For each `m` the front of `(T, K)` with `P <= m` is kept; peaks
-//! are rounded up to slots.
+//! The rest of a chain depends on three numbers of a way: its peak `P` beside the input, its
+//! duration `T`, and its tail `K`. The tail is the maximum over its operations of memory over
+//! bandwidth plus end time. With `m` bytes free and `D` bytes that must be back by its end, the way
+//! takes `max(T, K + (D - m) / back)`. For each `m` the front of `(T, K)` with `P <= m` is kept;
+//! peaks are rounded up to slots.
 
 use super::model::LinkedStage;
 use super::sequence::Action;
@@ -14,12 +14,12 @@ use rayon::prelude::*;
 /// First action of a way, with the numbers of the ways of its parts in their fronts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum First {
-    /// The only stage runs forward, and backwards at once.
+    /// The only stage runs forward, then directly backwards.
     Close,
     /// The first stage saves all; the rest follows, then the backward step.
     Save { rest: WayId },
-    /// The stages before `next` pass, so that the input of `next` is kept; the part from there on
-    /// comes next, that of the passed stages after it.
+    /// The stages before `next` pass, and the input of `next` is kept. The part from `next` on
+    /// follows, then the part of the passed stages.
     Checkpoint {
         next: u32,
         rest: WayId,
@@ -27,7 +27,7 @@ enum First {
     },
 }
 
-/// A way in the front of its part: that of the run of slots, and the place in it.
+/// A way in the front of its part: the run of slots, and the place in the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct WayId {
     run: u32,
@@ -72,7 +72,7 @@ struct Front {
 }
 
 impl Front {
-    /// Number of the run that holds for so many slots.
+    /// Number of the run that is valid for `slots` slots.
     fn run(&self, slots: usize) -> Option<usize> {
         self.runs
             .partition_point(|run| run.from <= slots)
@@ -80,7 +80,7 @@ impl Front {
     }
 }
 
-/// Takes a way into a front unless another one is no worse; returns whether it did.
+/// Inserts a way into a front unless another way dominates it; returns whether it did.
 fn insert(ways: &mut Vec<FrontWay>, way: FrontWay) -> bool {
     let at = ways.partition_point(|w| w.time <= way.time);
     if at > 0 && ways[at - 1].tail <= way.tail {
@@ -91,7 +91,7 @@ fn insert(ways: &mut Vec<FrontWay>, way: FrontWay) -> bool {
         end += 1;
     }
     let mut from = at;
-    // One of the same time and a larger tail.
+    // A way of the same time and a larger tail.
     while from > 0 && ways[from - 1].time == way.time {
         from -= 1;
     }
@@ -99,14 +99,14 @@ fn insert(ways: &mut Vec<FrontWay>, way: FrontWay) -> bool {
     true
 }
 
-/// Returns whether a way of a front is no worse.
+/// Returns whether a way of a front is no worse in time and tail.
 fn is_dominated(ways: &[FrontWay], time: f64, tail: f64) -> bool {
     let at = ways.partition_point(|way| way.time <= time);
     at > 0 && ways[at - 1].tail <= tail
 }
 
-/// Thins a front to so many ways: the fastest and the one with the least tail stay, and of the
-/// others those without which most time would be lost.
+/// Thins a front to `count` ways. The fastest way and the way with the least tail stay; of the
+/// others, the way whose removal loses the least time is removed first.
 fn thin(ways: &mut Vec<FrontWay>, count: usize) {
     while ways.len() > count.max(2) {
         let lost = |k: usize| {
@@ -130,10 +130,10 @@ pub(super) enum Rounding {
     Down,
 }
 
-/// Detail of fronts, and what they may leave out.
+/// Detail of fronts, and the ways that they may leave out.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Detail {
-    /// Slots of the memory; exact where a slot is a byte.
+    /// Slots of the memory; exact if a slot is a byte.
     pub slots: u64,
     /// Ways that are kept for each part and peak, at least 2.
     pub ways: usize,
@@ -149,12 +149,12 @@ pub(super) struct Fronts<'a> {
     memory_bytes: u64,
     /// Bytes of a slot.
     unit: u64,
-    /// Time that a byte takes back.
+    /// Time of a copy back per byte.
     per_byte: f64,
     detail: Detail,
     /// By length less one, then by first stage.
     parts: Vec<Vec<Front>>,
-    /// True where no way was thinned out.
+    /// True if no way was thinned out.
     pub is_whole: bool,
 }
 
@@ -193,7 +193,7 @@ impl<'a> Fronts<'a> {
         }
     }
 
-    /// The largest slots that may matter.
+    /// Number of slots in the whole memory.
     fn slots(&self) -> usize {
         (self.memory_bytes / self.unit) as usize
     }
@@ -322,8 +322,8 @@ impl<'a> Fronts<'a> {
         starts
     }
 
-    /// The best way to run `s ..= t` in `room` bytes beside its input and all else that stays,
-    /// where `due` bytes of other values have to be back at its end: its time, and the way.
+    /// Time and id of the best way to run `s ..= t`. It has `room` bytes beside its input and all
+    /// else that stays, and `due` bytes of other values must be back at its end.
     pub fn best(&self, s: usize, t: usize, room: u64, due: f64) -> Option<(f64, WayId)> {
         let front = self.parts.get(t - s)?.get(s)?;
         let run = front.run((room / self.unit) as usize)?;
@@ -343,7 +343,7 @@ impl<'a> Fronts<'a> {
         times.min_by(|a, b| a.0.total_cmp(&b.0))
     }
 
-    /// Least time of a part in so many bytes beside its input.
+    /// Least time of a part in `room` bytes beside its input.
     pub fn least_time(&self, s: usize, t: usize, room: u64) -> Option<f64> {
         let front = self.parts.get(t - s)?.get(s)?;
         let run = front.run((room / self.unit) as usize)?;
@@ -385,30 +385,30 @@ impl<'a> Fronts<'a> {
     }
 }
 
-/// A first action of a part, with the fronts of what follows and the runs that hold now.
+/// A first action of a part, with the fronts of the parts that follow and their current runs.
 struct Start<'f> {
-    /// The stage whose input is kept next; `None` where the first one saves all.
+    /// The stage whose input is kept next; `None` if the first stage saves all.
     next: Option<u32>,
     /// Slots from which it is possible.
     first: usize,
-    /// Slots that `rest` has less.
+    /// Slots by which the memory for `rest` is smaller.
     shift: usize,
     rest: &'f Front,
     passed: Option<&'f Front>,
     /// Time before `rest`, and after all.
     before: f64,
     after: f64,
-    /// Tail of the first action; time that a copy of what it keeps takes; the same of the peak of
-    /// the last backward step.
+    /// Tail of the first action; copy time of the bytes that it keeps; copy time of the peak of the
+    /// last backward step.
     tail: f64,
     kept: f64,
     closing: f64,
-    /// Runs of `rest` and `passed`, once both hold.
+    /// Current runs of `rest` and `passed`, once both are valid.
     place: Option<(usize, usize)>,
 }
 
 impl<'f> Start<'f> {
-    /// A start; `None` where one of its parts has no way.
+    /// A start; `None` if one of its parts has no way.
     fn new(start: Start<'f>) -> Option<Self> {
         let rest = start.rest.runs.first()?.from + start.shift;
         let passed = match start.passed {
@@ -419,7 +419,7 @@ impl<'f> Start<'f> {
         Some(Start { first, ..start })
     }
 
-    /// Appends the slots up to a number from which other runs hold.
+    /// Appends the numbers of slots, up to `slots`, at which the current runs change.
     fn changes(&self, slots: usize, changes: &mut Vec<usize>) {
         let passed = self.passed.map_or(&[][..], |front| &front.runs);
         let later = self.rest.runs.iter().map(|run| run.from + self.shift);
@@ -428,7 +428,7 @@ impl<'f> Start<'f> {
         changes.extend(all.filter(|&from| from <= slots));
     }
 
-    /// Goes on to so many slots, no fewer than before; returns whether other runs hold.
+    /// Advances to `slots`, no fewer than before; returns whether the current runs change.
     fn advance(&mut self, slots: usize) -> bool {
         if slots < self.first {
             return false;
@@ -450,14 +450,14 @@ impl<'f> Start<'f> {
         changed
     }
 
-    /// The runs of what follows.
+    /// The current runs of the parts that follow.
     fn parts(&self) -> (&'f FrontRun, Option<&'f FrontRun>) {
         let (rest, passed) = self.place.unwrap_or((0, 0));
         let passed = self.passed.map(|front| &front.runs[passed]);
         (&self.rest.runs[rest], passed)
     }
 
-    /// Time and tail of a way of two parts, each by its time and tail.
+    /// Time and tail of a way composed of two parts, from their times and tails.
     fn joined(&self, rest: (f64, f64), passed: Option<(f64, f64)>) -> (f64, f64) {
         let time = self.before + rest.0 + passed.map_or(0.0, |p| p.0) + self.after;
         let mut tail = self.tail.max(rest.1 + self.kept + self.before);
@@ -467,13 +467,13 @@ impl<'f> Start<'f> {
         (time, tail.max(self.closing + time))
     }
 
-    /// Time and tail that no way of the runs that hold goes below.
+    /// Lower bounds on time and tail of all ways of the current runs.
     fn ideal(&self) -> (f64, f64) {
         let (rest, passed) = self.parts();
         self.joined(rest.least, passed.map(|run| run.least))
     }
 
-    /// All ways of the runs that hold.
+    /// Passes each way of the current runs to `tell`.
     fn each(&self, mut tell: impl FnMut(FrontWay)) {
         let (run, other) = self.place.unwrap_or((0, 0));
         let id = |run: usize, place: usize| WayId {
@@ -501,7 +501,7 @@ impl<'f> Start<'f> {
     }
 }
 
-/// Sorts slots up to a number, each once.
+/// Sorts numbers of slots up to `slots`, and removes duplicates.
 fn sort_slots(list: &mut Vec<usize>, slots: usize) {
     if slots < list.len() {
         let mut is_there = vec![false; slots + 1];

@@ -1,10 +1,10 @@
 //! The forward pass of a chain as a search over labels.
 //!
-//! A label stands before a stage: what is decided has taken some time, with the backward steps that
-//! belong to it, and left three numbers: bytes that stay on the device, bytes that are still on
-//! their way out, and bytes that have to be back in time (POFO's appendix B, without slots). All
-//! that a step costs is known when it is taken. A label is dominated by one that keeps no more and,
-//! with its backlog sent in idle time, costs no more.
+//! A label stands before a stage. The decisions before it have taken some time, including their
+//! backward steps. They left three numbers: bytes that stay on the device, bytes still on their way
+//! out, and bytes that must be back in time (POFO's appendix B, without slots). The whole cost of a
+//! step is known when it is taken. A label is dominated by another label that keeps no more bytes
+//! and, with its excess backlog sent in idle time, costs no more.
 
 use super::bounds::ChainBounds;
 use super::fronts::{Fronts, WayId};
@@ -12,7 +12,7 @@ use super::search::{ChainSearch, Choices};
 use super::sequence::Action;
 use crate::baselines::chain::ForwardPeaks;
 
-/// Decision of a label: what is done from its parent's stage on.
+/// Decision of a label: the actions from its parent's stage on.
 #[derive(Clone, Copy, Debug, Default)]
 enum LabelDecision {
     #[default]
@@ -32,10 +32,10 @@ pub(super) struct Label {
     cost: f64,
     /// Bytes kept before the input of the stage.
     kept: u64,
-    /// Of values before that input: bytes still to go, bytes to be back.
+    /// Bytes of values before that input that are still to go, and that must be back.
     pub going: f64,
     pub due: f64,
-    /// Makespan that no sequence with these decisions goes below.
+    /// Lower bound on the makespan of sequences with these decisions.
     least: f64,
     parent: usize,
     decision: LabelDecision,
@@ -45,11 +45,11 @@ pub(super) struct Label {
 #[derive(Clone, Default)]
 struct OpenLabels {
     labels: Vec<Label>,
-    /// Labels that promise no less than this are left out, once it is known.
+    /// Labels whose lower bound reaches this value are left out, once it is known.
     ceiling: Option<f64>,
 }
 
-/// Labels of which one is kept in the end, at most, while they come in.
+/// Number of open labels held for each label that is finally kept.
 const OPEN_PER_LABEL: usize = 4;
 
 /// Outcome of a search.
@@ -68,7 +68,7 @@ pub(super) struct LabelTree<'s, 'a> {
     fronts: &'s Fronts<'s>,
     bounds: &'s ChainBounds,
     labels: Vec<Label>,
-    /// Labels before each stage, that before saved all apart.
+    /// Labels before each stage, by whether the stage before saved all.
     open: Vec<[OpenLabels; 2]>,
     /// Least makespan so far.
     best: f64,
@@ -76,7 +76,7 @@ pub(super) struct LabelTree<'s, 'a> {
 }
 
 impl<'s, 'a> LabelTree<'s, 'a> {
-    /// A search for something better than a makespan.
+    /// A search for a sequence with a makespan below `best`.
     pub fn new(
         search: &'s ChainSearch<'a>,
         fronts: &'s Fronts<'s>,
@@ -155,7 +155,7 @@ impl<'s, 'a> LabelTree<'s, 'a> {
         }
     }
 
-    /// Labels that no other dominates, and that may still be the best.
+    /// Labels that no other label dominates, and that may still improve the makespan.
     fn undominated(&mut self, mut labels: Vec<Label>) -> Vec<Label> {
         let link = self.search.link;
         let sending = |bytes: f64, rate: f64| if bytes > 0.0 { bytes / rate } else { 0.0 };
@@ -190,10 +190,10 @@ impl<'s, 'a> LabelTree<'s, 'a> {
         self.search.chain.input_bytes(label.stage, label.is_saved)
     }
 
-    /// Time that a step waits until so many bytes fit, of which some are on their way.
+    /// Time for which a step waits until `bytes` fit, some of which are on their way out.
     fn wait(&self, bytes: f64, rate: f64) -> f64 {
         let over = bytes - self.search.memory_bytes as f64;
-        // A rounding error of what is on its way is no wait for a link that is not there.
+        // Without a link, a rounding error of the bytes under way causes no wait.
         if over > 0.0 && rate > 0.0 {
             over / rate
         } else {
@@ -201,7 +201,7 @@ impl<'s, 'a> LabelTree<'s, 'a> {
         }
     }
 
-    /// The two ways for the input: it is offloaded, or stays.
+    /// The two options for the input: it is offloaded, or stays.
     fn ways(&self) -> impl Iterator<Item = bool> + use<> {
         let may = self.search.may_offload();
         [true, false]
@@ -218,7 +218,7 @@ impl<'s, 'a> LabelTree<'s, 'a> {
         }
     }
 
-    /// The stage saves all.
+    /// Opens labels in which the stage saves all.
     fn save(&mut self, number: usize, label: &Label) {
         let stage = &self.search.chain.stages[label.stage];
         let input = self.input(label);
@@ -248,13 +248,14 @@ impl<'s, 'a> LabelTree<'s, 'a> {
         }
     }
 
-    /// Some stages pass, so that the input of a later one is kept.
+    /// Opens labels in which some stages pass and the input of a later stage is kept.
     fn pass(&mut self, number: usize, label: &Label) {
         let input = self.input(label);
         let held = label.kept + input;
         let link = self.search.link;
         let room = self.search.memory_bytes;
-        // Largest peak of the first stage, of the others; of all, less what was sent before.
+        // Largest peak of the stages after the first; largest peak of all, less the bytes sent
+        // before.
         let (mut others, mut largest) = (0, f64::NEG_INFINITY);
         let mut passed = 0.0;
         for next in label.stage + 1..self.search.chain.len() {
@@ -306,7 +307,7 @@ impl<'s, 'a> LabelTree<'s, 'a> {
         }
     }
 
-    /// Makespan where the loss is next.
+    /// Makespan of a label before the loss; `None` if the loss does not fit.
     fn finish(&self, label: &Label) -> Option<f64> {
         let stage = &self.search.chain.stages[label.stage];
         let held = label.kept + self.input(label);
@@ -369,12 +370,13 @@ impl<'s, 'a> LabelTree<'s, 'a> {
     }
 }
 
-/// Labels that are kept of each group of those that keep alike.
+/// Number of labels kept of each group of labels that keep a similar number of bytes.
 const GROUP: usize = 4;
 
-/// Leaves so many labels: a third of those that promise most; of the others, grouped by what they
-/// keep on the device, those that promise most in each group; and the last third evenly over what
-/// is left. The bound alone is no judge where the link is fast (decision record 075).
+/// Thins labels to `count`. A third are the labels with the lowest bounds. The others are grouped
+/// by the bytes they keep on the device, and the labels with the lowest bounds in each group stay.
+/// The last third is spread evenly over the remaining labels. With a fast link the bound alone is a
+/// poor criterion (decision record 075).
 fn thin(labels: &mut Vec<Label>, count: usize) {
     if count >= labels.len() {
         return;

@@ -1,24 +1,24 @@
 //! Chains with a link to the host: rotor's recomputation and offloading together (POFO; Beaumont,
 //! Eyraud-Dubois, Shilova, "Efficient combination of rematerialization and offloading for training
-//! DNNs", NeurIPS 2021), exact without slots for what is under way on the link.
+//! DNNs", NeurIPS 2021). Bytes under way on the link are exact numbers in place of slots.
 //!
-//! Stages count from 0, the last one is the loss. The *input* of a stage is what the one before
-//! left: its plain output, or all that it saved. An input may leave for the host while the forward
-//! pass goes on, and come back during the backward pass; between the two is a barrier.
+//! Stages count from 0; the last stage is the loss. The *input* of a stage is the plain output of
+//! the stage before, or all its saved tensors. An input may leave for the host during the forward
+//! pass and come back during the backward pass; between the two passes is a barrier.
 //!
 //! | module | concept |
 //! |---|---|
 //! | `model` | [`LinkedChain`]: durations, peaks and sizes of the stages, the [`Link`] |
-//! | `bounds` | the least time of the rest of a chain |
-//! | `fronts` | ways to run a part backwards, summed up by peak, duration and tail |
+//! | `bounds` | lower bound on the time of the rest of a chain |
+//! | `fronts` | ways to run a part backwards, summarised by peak, duration and tail |
 //! | `labels` | the forward pass as a search over labels |
-//! | `search` | [`ChainSearch`]: searches with more and more labels |
-//! | `recompute` | rotor for any memory of a chain |
+//! | `search` | [`ChainSearch`]: searches with a growing number of labels |
+//! | `recompute` | rotor's sequences for every memory size |
 //! | `opportunist`, `capper` | the baselines of POFO's section 5 |
-//! | `rows` | [`ChainRows`]: all of them beside each other |
+//! | `rows` | [`ChainRows`]: all methods, compared |
 //! | `nodes`, `trips` | [`chain_plans`]: rows as plans of the graph, statement by statement |
 //! | `sequence` | [`Action`]s, and their walk through memory |
-//! | `play` | [`play`](play()): a sequence against the clocks, each copy at once or byte by byte |
+//! | `play` | [`play`](play()): a sequence's timing, memory freed after copies or byte by byte |
 
 mod bounds;
 mod capper;

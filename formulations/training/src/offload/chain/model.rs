@@ -2,16 +2,16 @@
 
 use crate::baselines::chain::{Chain, ForwardPeaks};
 
-/// One stage. Durations in the unit of the costs.
+/// One stage; durations in the unit of the costs.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct LinkedStage {
     /// Bytes of the output, `a`.
     pub output_bytes: u64,
-    /// Bytes of what `F_all` leaves, the output among it, `abar`.
+    /// Bytes that `F_all` saves, output included, `abar`.
     pub saved_bytes: u64,
-    /// Bytes of the gradients that are there when the backward step starts; 0 for the loss.
+    /// Bytes of the gradients in memory when the backward step starts; 0 for the loss.
     pub gradient_bytes: u64,
-    /// Duration of the first forward run, of whatever kind.
+    /// Duration of the first forward run, of any kind.
     pub forward_time: f64,
     /// Duration of the backward step.
     pub backward_time: f64,
@@ -25,10 +25,10 @@ pub struct LinkedStage {
     pub first: ForwardPeaks,
     /// Peaks of a further forward run.
     pub again: ForwardPeaks,
-    /// Peak of the forward run directly before the backward step, gradients counted; for the loss
-    /// of its first run.
+    /// Peak of the forward run directly before the backward step, gradients included; for the loss,
+    /// the peak of its first run.
     pub close_forward_bytes: u64,
-    /// Peak of the backward step, saved data and gradients counted, the input not.
+    /// Peak of the backward step, saved data and gradients included, without the input.
     pub backward_bytes: u64,
 }
 
@@ -37,12 +37,12 @@ pub struct LinkedStage {
 pub struct LinkedChain {
     /// The stages, at least one.
     pub stages: Vec<LinkedStage>,
-    /// Bytes of the input of the first stage, which may be offloaded like others; 0 where it is
-    /// part of the fixed memory.
+    /// Bytes of the input of the first stage, which may be offloaded like others; 0 if it is part
+    /// of the fixed memory.
     pub input_bytes: u64,
 }
 
-/// Bytes per unit of time that a link takes; 0 for none, infinity for copies without a duration.
+/// Bandwidth of a link in bytes per unit of time; 0 without a link, infinity for instant copies.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Link {
     /// To the host, in the forward phase.
@@ -52,15 +52,15 @@ pub struct Link {
 }
 
 impl Link {
-    /// Returns whether something can leave and come back.
+    /// Returns whether values can leave and come back.
     pub fn is_open(&self) -> bool {
         self.out > 0.0 && self.back > 0.0
     }
 }
 
 impl LinkedChain {
-    /// A chain whose input belongs to the fixed memory, and stays. Memory is counted above the
-    /// fixed one.
+    /// A chain whose input is part of the fixed memory and stays. Other sizes exclude the fixed
+    /// memory.
     ///
     /// ```
     /// use remat_formulations::baselines::chain::{Chain, StageParameters};
@@ -119,7 +119,8 @@ impl LinkedChain {
         times.sum()
     }
 
-    /// Bytes of the input of a stage: the plain output of the one before, or all that it saved.
+    /// Bytes of the input of a stage: the plain output of the stage before, or all its saved
+    /// tensors.
     pub fn input_bytes(&self, stage: usize, is_saved: bool) -> u64 {
         match stage.checked_sub(1).map(|k| &self.stages[k]) {
             None => self.input_bytes,

@@ -1,11 +1,11 @@
 //! Sequences of a chain as plans of its graph.
 //!
-//! A stage stands for a block of nodes, and its input for one tensor or for all that the block
-//! before saved. The computations are those of the schedule of the sequence
-//! ([`TrainingChain::schedule`]); each tensor of an input that is offloaded makes a trip of its
-//! own, and is back for its own first reader. The graph needs less memory than the chain's model
-//! says, and knows no barrier, so a plan may be faster than its sequence; copies with a latency may
-//! make it slower. The replay tells.
+//! A stage stands for a block of nodes, and its input for one tensor or for all tensors that the
+//! block before saved. The computations come from the schedule of the sequence
+//! ([`TrainingChain::schedule`]). Each tensor of an offloaded input makes a trip of its own, and is
+//! back for its own first reader. A plan may be faster than its sequence, because the graph needs
+//! less memory than the chain's model and has no barrier; the latency of copies may make it slower.
+//! The replay decides.
 
 use super::model::{Link, LinkedChain};
 use super::rows::{ChainMethod, ChainRows};
@@ -36,10 +36,10 @@ pub struct NodePlan {
 /// Reason why an instance has no plans of its chain.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NodePlansError {
-    /// The instance says nothing of a link.
+    /// The instance has no link.
     #[error("the instance has no host_link; give one, such as 12GB/s")]
     NoLink,
-    /// Costs are not times, so that copies have none.
+    /// Costs are not times, so the durations of copies have no unit.
     #[error("cost_unit {unit:?} is no unit of time, copies need one; give ns, us, ms or s")]
     NoTime {
         /// The unit.
@@ -67,9 +67,9 @@ pub enum NodePlansError {
     Replay(#[from] ReplayError),
 }
 
-/// Plans of a training graph by the rows of its chain, with the instance's link and copies at a
-/// time, at most `budget_bytes` on the device, fixed memory included: [`plans_of_rows`] of the
-/// default search.
+/// Plans of a training graph by the rows of its chain, with the instance's link, copies as `phase`
+/// admits, and at most `budget_bytes` on the device, fixed memory included: [`plans_of_rows`] of
+/// the default search.
 ///
 /// # Errors
 /// [`NodePlansError`].
@@ -94,7 +94,7 @@ pub fn chain_plans(
     chain_plans_tuned(instance, budget_bytes, phase, ChainTuning::of)
 }
 
-/// The same by a search with numbers for its count of stages.
+/// The same by a search with tuning for the number of stages.
 pub(crate) fn chain_plans_tuned(
     instance: &Instance,
     budget_bytes: u64,
@@ -118,12 +118,12 @@ pub(crate) fn chain_plans_tuned(
     plans_of_rows(&training, &rows, budget_bytes, phase)
 }
 
-/// Plans of a training graph by rows of its chain that were found before, with the instance's link
-/// and copies at a time, at most `budget_bytes` on the device, fixed memory included, and no more
-/// on the host than the link says.
+/// Plans of a training graph from known rows of its chain, with the instance's link and copies as
+/// `phase` admits. They use at most `budget_bytes` on the device, fixed memory included, and at
+/// most the link's memory on the host.
 ///
 /// Rows that do not fit are left out. [`ChainMethod::Pofo`] is the best of the plans of POFO, rotor
-/// and offloading alone. Every makespan is that of [`simulate::plan`].
+/// and offloading alone. Every makespan comes from [`simulate::plan`].
 ///
 /// # Errors
 /// [`NodePlansError`].
@@ -188,8 +188,8 @@ impl Link {
     }
 }
 
-/// The plans of a sequence that fit into the budget: one in which all that the sequence offloads
-/// may leave, and one without what the link's latency is most of.
+/// The plans of a sequence that fit the budget: one in which all tensors that the sequence offloads
+/// may leave, and one without tensors whose copies take less than twice the latency.
 fn node_plans(
     training: &TrainingChain<'_>,
     actions: &[Action],

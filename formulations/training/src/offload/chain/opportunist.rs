@@ -1,29 +1,30 @@
 //! Opportunist: stages are offloaded when the link is free (POFO, section 5).
 //!
-//! The first stage saves all; its input and what it saved are offloaded. While the link is busy
-//! stages are passed; the one before which it is free is the next *head*, saved and offloaded as
-//! the first was. When the rest fits beside what has not gone yet, it is saved wholly. Backwards,
-//! the passed stages behind each head are run again as rotor would. The paper leaves the memory for
-//! that open: all but the head, or all but the head and the next one that is on its way back.
+//! The first stage saves all; its input and its saved tensors are offloaded. While the link is
+//! busy, stages pass. The first stage that finds the link free is the next *head*, saved and
+//! offloaded like the first. When the remaining stages fit beside the bytes that have not left yet,
+//! all of them save. In the backward phase, the passed stages after each head are rerun by rotor.
+//! The paper does not say in how much memory: all but the head, or all but the head and the next
+//! head, which is on its way back.
 
 use super::model::{Link, LinkedChain};
 use super::recompute::Recomputation;
 use super::sequence::Action;
 
-/// Memory that the next head takes while the passed stages behind one are run again.
+/// Treatment of the next head's memory while the passed stages after a head are rerun.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NextHead {
     IsCounted,
     IsNot,
 }
 
-/// Heads, and the stage from which all is saved.
+/// Heads, and the stage from which on all stages save.
 struct Groups {
     heads: Vec<usize>,
     rest: usize,
 }
 
-/// The sequence; `None` where a step never fits.
+/// The sequence of opportunist; `None` if a step never fits.
 pub(super) fn opportunist(
     chain: &LinkedChain,
     link: Link,
@@ -75,12 +76,12 @@ pub(super) fn opportunist(
     Some(actions)
 }
 
-/// Returns whether the input of a stage is all that the one before saved.
+/// Returns whether the input of a stage is all that the stage before saved.
 fn is_input_saved(groups: &Groups, stage: usize) -> bool {
     stage > 0 && groups.heads.contains(&(stage - 1))
 }
 
-/// The forward phase up to where the rest is saved.
+/// The forward phase up to the stage from which on all stages save.
 struct Forward<'a> {
     chain: &'a LinkedChain,
     link: Link,
@@ -107,7 +108,7 @@ impl<'a> Forward<'a> {
         for stage in 0..last {
             let is_after_head = heads.last().is_some_and(|&head| head + 1 == stage);
             let input = self.chain.input_bytes(stage, is_after_head);
-            // An input behind a head is on its way, and there until it has been read.
+            // The input after a head is on its way out, and in memory until it has been read.
             let others = self.leaving.len() - usize::from(is_after_head);
             if self.rest_bytes(stage) + input + self.bytes_leaving(others) <= self.memory_bytes {
                 return Some(Groups { heads, rest: stage });
@@ -133,7 +134,7 @@ impl<'a> Forward<'a> {
         Some(Groups { heads, rest: last })
     }
 
-    /// Bytes of the first so many copies that are not complete.
+    /// Bytes of the incomplete copies among the first `copies`.
     fn bytes_leaving(&self, copies: usize) -> u64 {
         let open = self.leaving[..copies]
             .iter()
@@ -141,7 +142,7 @@ impl<'a> Forward<'a> {
         open.map(|copy| copy.0).sum()
     }
 
-    /// Waits until so many bytes fit beside the first so many copies.
+    /// Waits until `bytes` fit beside the first `copies` copies; `None` if they never fit.
     fn wait(&mut self, bytes: u64, copies: usize) -> Option<()> {
         for copy in 0..copies {
             if bytes + self.bytes_leaving(copies) <= self.memory_bytes {
@@ -164,7 +165,7 @@ impl<'a> Forward<'a> {
         self.leaving.push((bytes, self.clock.max(free) + time));
     }
 
-    /// Peak beside the input where all stages from one on are saved.
+    /// Peak beside the input if all stages from `from` on save.
     fn rest_bytes(&self, from: usize) -> u64 {
         let (mut saved, mut peak) = (0, 0);
         for (stage, here) in self.chain.stages.iter().enumerate().skip(from) {

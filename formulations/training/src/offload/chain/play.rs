@@ -1,17 +1,17 @@
-//! A sequence against the clocks.
+//! Timing of a sequence.
 //!
-//! Both phases are played alike, the backward phase in reversed time: a value that comes back is
-//! one that leaves, after its first reader. Copies go in the order in which they may, each as soon
-//! as the link is free; a step that does not fit waits until enough has left. What is on its way
-//! when a phase ends is copied at the barrier between the two.
+//! Both phases are played alike, the backward phase in reversed time, in which a value that comes
+//! back leaves after its first reader. Copies run in the order in which they become ready, each as
+//! soon as the link is free. A step that does not fit waits until enough bytes have left. Copies
+//! under way when a phase ends are completed at the barrier between the phases.
 
 use super::model::{Link, LinkedChain};
 use super::sequence::{Action, ChainStep, ChainWalk, Move, SequenceError};
 
-/// When the memory of a value that leaves is free.
+/// Time at which a leaving value frees its memory.
 #[derive(Default, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Release {
-    /// When its copy is complete: what a machine does.
+    /// When its copy is complete, as on a machine.
     #[default]
     AtOnce,
     /// Byte by byte as it is sent: POFO's assumption.
@@ -38,7 +38,7 @@ impl Played {
     }
 }
 
-/// Plays a sequence in the memory of a device; `None` where a step never fits.
+/// Plays a sequence in the memory of a device; `None` if a step never fits.
 ///
 /// # Errors
 /// [`SequenceError`] for the first action that is not possible.
@@ -83,7 +83,7 @@ pub fn play(
 #[derive(Clone, Copy, Debug)]
 struct Copy {
     bytes: u64,
-    /// The step with whose start it may begin.
+    /// The copy may begin when this step starts.
     ready: usize,
     /// The last step that reads the value.
     last: usize,
@@ -98,7 +98,7 @@ impl Copy {
         }
     }
 
-    /// The copy back in reversed time, in a sequence of so many steps: it begins after the reader.
+    /// The copy back in reversed time, in a sequence of `steps` steps: it begins after the reader.
     fn back(one: &Move, steps: usize) -> Copy {
         let reader = steps - 1 - one.back_for.min(steps - 1);
         Copy {
@@ -117,8 +117,8 @@ struct Phase<'a> {
 }
 
 impl Phase<'_> {
-    /// Idle time before its steps, and after the last until all is copied; `None` where a step
-    /// never fits.
+    /// Idle time before the steps, and after the last one until all copies are complete; `None` if
+    /// a step never fits.
     fn play(&self, steps: &[ChainStep]) -> Option<(f64, f64)> {
         let (mut clock, mut idle) = (0.0, 0.0);
         // Begin and end of each copy that may begin, in order.
@@ -150,7 +150,7 @@ impl Phase<'_> {
         };
         let mut left = over as f64;
         let mut at = clock;
-        // Values that are read no more, in the order in which they leave.
+        // Values without further reads, in the order in which they leave.
         let gone = self.copies.iter().zip(spans).filter(|(c, _)| c.last < k);
         for (copy, &(begin, end)) in gone {
             if left <= 0.0 {

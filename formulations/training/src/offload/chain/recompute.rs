@@ -1,4 +1,4 @@
-//! Recomputation alone in any memory of a chain: rotor, with the fronts of all budgets in common.
+//! Recomputation alone for every memory size: rotor, with fronts shared by all budgets.
 
 use super::bounds::ChainBounds;
 use super::fronts::{Detail, Fronts, Rounding};
@@ -7,7 +7,7 @@ use super::model::{Link, LinkedChain};
 use super::search::{ChainSearch, ChainTuning, Choices};
 use super::sequence::Action;
 
-/// Sequences without copies in memory up to some bytes.
+/// Sequences without copies, for memory sizes up to a limit.
 pub(super) struct Recomputation<'a> {
     chain: &'a LinkedChain,
     fronts: Fronts<'a>,
@@ -37,8 +37,8 @@ impl<'a> Recomputation<'a> {
         }
     }
 
-    /// The fastest sequence in so many bytes, as far as slots and labels tell; `None` where none
-    /// fits.
+    /// The fastest sequence found in `memory_bytes`, within the limits of slots and labels; `None`
+    /// if no sequence fits.
     pub fn sequence(&self, memory_bytes: u64) -> Option<Vec<Action>> {
         let search = ChainSearch::new(self.chain, Link::default(), memory_bytes)
             .choices(Choices::Recompute)
@@ -47,8 +47,8 @@ impl<'a> Recomputation<'a> {
         Some(tree.run().plan?.0)
     }
 
-    /// The fastest way to run stages again and backwards, in so many bytes beside the input of the
-    /// first; `None` where none fits.
+    /// The fastest way to rerun stages `first..=last` and run them backwards, in `room` bytes
+    /// beside the input of the first; `None` if no way fits.
     pub fn part(&self, first: usize, last: usize, room: u64) -> Option<Vec<Action>> {
         let (_, way) = self.fronts.best(first, last, room, 0.0)?;
         let mut actions = Vec::new();

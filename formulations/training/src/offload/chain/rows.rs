@@ -1,4 +1,5 @@
-//! Rows of a comparison: ways to plan a chain with a link, each played with its copies at once.
+//! Rows of a comparison: methods to plan a chain with a link, each played under
+//! [`Release::AtOnce`].
 
 use super::capper::capped;
 use super::opportunist::{NextHead, opportunist};
@@ -8,10 +9,10 @@ use super::search::{ChainPlan, ChainSearch, Choices};
 use super::sequence::{Action, SequenceError, memory_range};
 use rayon::prelude::*;
 
-/// A way to plan a chain.
+/// A method to plan a chain.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum ChainMethod {
-    /// The best of POFO's sequence, rotor's, and that of offloading alone.
+    /// The best of three sequences: POFO's, rotor's, and offloading alone.
     Pofo,
     /// Recomputation alone.
     Rotor,
@@ -23,7 +24,8 @@ pub enum ChainMethod {
     /// The best of rotor's sequences for larger memories, with inputs offloaded at the peaks (POFO,
     /// section 5).
     Autocapper,
-    /// All is saved; the lowest input at the peak is offloaded until it fits (Euro-Par 2020).
+    /// All stages save; the lowest input at the peak is offloaded until the peak fits (Euro-Par
+    /// 2020).
     Greedy,
 }
 
@@ -54,15 +56,15 @@ impl ChainMethod {
 /// A row with its sequence.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ChainRow {
-    /// The way.
+    /// The method.
     pub row: ChainMethod,
     /// The sequence.
     pub actions: Vec<Action>,
-    /// Its durations, each copy at once.
+    /// Its durations under [`Release::AtOnce`].
     pub played: Played,
 }
 
-/// Rows of a chain, and the searches behind them, continuous release.
+/// Rows of a chain, and the searches behind them under continuous release.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ChainRows {
     /// The rows that fit, in the order of [`ChainMethod::ALL`].
@@ -76,15 +78,15 @@ pub struct ChainRows {
 }
 
 impl ChainRows {
-    /// A row, where it fits.
+    /// The row of a method, if it fits.
     pub fn get(&self, row: ChainMethod) -> Option<&ChainRow> {
         self.rows.iter().find(|one| one.row == row)
     }
 }
 
 impl ChainSearch<'_> {
-    /// All rows of the chain in the search's memory, with its link and its numbers; its choices do
-    /// not matter.
+    /// All rows of the chain in the search's memory, with its link and tuning; its choices are
+    /// ignored.
     ///
     /// # Errors
     /// [`SequenceError`] for a chain without stages.
@@ -166,7 +168,7 @@ impl ChainSearch<'_> {
         })
     }
 
-    /// Capper's sequences for memories from that of the search to the most.
+    /// Capper's sequences for memories from the search's memory up to `most`.
     fn caps(&self, recomputation: &Recomputation<'_>, most: u64) -> Vec<Vec<Action>> {
         let caps = self.tuning.caps.max(2) as u64;
         let more = u128::from(most - self.memory_bytes);

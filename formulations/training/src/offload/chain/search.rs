@@ -1,4 +1,4 @@
-//! [`ChainSearch`]: searches with few labels first, that with all of them last.
+//! [`ChainSearch`]: searches with few labels first, and with all labels last.
 
 use super::bounds::ChainBounds;
 use super::fronts::{Detail, Fronts, Rounding};
@@ -12,9 +12,9 @@ pub enum Choices {
     /// Recomputation and offloading: POFO.
     #[default]
     Both,
-    /// Nothing is offloaded: rotor.
+    /// Recomputation alone: rotor.
     Recompute,
-    /// Nothing is recomputed.
+    /// Offloading alone.
     Offload,
 }
 
@@ -33,26 +33,25 @@ pub struct ChainSearch<'a> {
 pub struct ChainPlan {
     /// The actions.
     pub actions: Vec<Action>,
-    /// Least time, idle time included.
+    /// Least time found, idle time included.
     pub makespan: f64,
-    /// Time that no sequence of the choices takes less than.
+    /// Lower bound on the time of all sequences of the choices.
     pub bound: f64,
-    /// False where ways or labels were left out or peaks rounded: the makespan is then that of a
-    /// sequence, and perhaps not the least.
+    /// False if ways or labels were left out or peaks rounded; a faster sequence may then exist.
     pub is_exact: bool,
-    /// Labels that were looked at in the last search.
+    /// Number of labels expanded in the last search.
     pub labels: usize,
 }
 
-/// Numbers that a search is tuned by; evidence is in decision record 075.
+/// Tuning of a search; decision record 075 has the evidence.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ChainTuning {
     /// Slots of peaks. On four networks 60 to 1,000 slots give the same makespans.
     pub slots: u64,
     /// Ways that are kept for each part and peak, at least 2. Two to 16 give the same makespans.
     pub ways: usize,
-    /// Labels that a stage keeps. With 300 two of eight makespans of long chains are worse, with
-    /// 3,000 none is better.
+    /// Labels that a stage keeps. With 300, two of eight makespans of long chains are worse; with
+    /// 3,000, no makespan is better.
     pub labels: usize,
     /// Slots of peaks in the search for a first makespan, which need not be good.
     pub first_slots: u64,
@@ -62,8 +61,8 @@ pub struct ChainTuning {
     pub first_labels: usize,
     /// Slots of memory of the bounds. With 300 they are too loose for 38 stages.
     pub bound_slots: u64,
-    /// Slots of peaks of recomputation alone in the largest memory, of which smaller ones use a
-    /// part.
+    /// Slots of peaks of recomputation alone in the largest memory; smaller memories use a part of
+    /// them.
     pub recompute_slots: u64,
     /// Larger memories that autocapper tries: 40 in POFO, section 5.
     pub caps: usize,
@@ -85,20 +84,20 @@ impl Default for ChainTuning {
     }
 }
 
-/// Stages up to which a chain is searched with the default numbers.
+/// Largest number of stages searched with the default tuning.
 const STAGES: usize = 70;
 /// The same in sweeps: the rows of 35 stages take some 0.5 s.
 const SWEEP_STAGES: usize = 35;
 
 impl ChainTuning {
-    /// Numbers for a chain of so many stages: fewer slots and labels for long ones, such that time
-    /// is within some times that of 70 stages.
+    /// Tuning for a chain of `stages` stages: long chains have fewer slots and labels, so that the
+    /// time stays within a small multiple of the time for 70 stages.
     pub fn of(stages: usize) -> Self {
         ChainTuning::such_as(STAGES, stages)
     }
 
-    /// The same for many searches, one for each budget or batch: time is within some times that of
-    /// 35 stages.
+    /// The same for many searches, one for each budget or batch: the time stays within a small
+    /// multiple of the time for 35 stages.
     pub fn for_sweep(stages: usize) -> Self {
         ChainTuning::such_as(SWEEP_STAGES, stages)
     }
@@ -132,12 +131,12 @@ impl<'a> ChainSearch<'a> {
         }
     }
 
-    /// The same with some choices.
+    /// The same with other choices.
     pub fn choices(self, choices: Choices) -> Self {
         ChainSearch { choices, ..self }
     }
 
-    /// The same with other numbers.
+    /// The same with other tuning.
     pub fn tuning(self, tuning: ChainTuning) -> Self {
         ChainSearch { tuning, ..self }
     }
@@ -153,10 +152,10 @@ impl<'a> ChainSearch<'a> {
         ChainSearch { tuning, ..self }
     }
 
-    /// Searches; `None` where no sequence fits.
+    /// Searches; `None` if no sequence fits.
     ///
-    /// Searches with fewer labels, and without one of the choices, come first: ways and labels that
-    /// cannot be better than theirs are not kept.
+    /// Searches with fewer labels, and with one of the choices alone, come first: their makespans
+    /// prune the ways and labels of later searches.
     pub fn run(&self) -> Option<ChainPlan> {
         let (_, most) = memory_range(self.chain).ok()?;
         let most = most.max(self.memory_bytes);
@@ -219,7 +218,7 @@ impl<'a> ChainSearch<'a> {
     /// Fronts of all parts that may belong to a sequence faster than a known one.
     fn fronts(&self, makespan: f64) -> Fronts<'_> {
         let back = match self.choices {
-            // Nothing comes back.
+            // No value comes back.
             Choices::Recompute => 0.0,
             _ => self.link.back,
         };
@@ -228,7 +227,7 @@ impl<'a> ChainSearch<'a> {
             _ => &self.chain.stages[..],
         };
         let overhead = makespan - self.chain.base_time();
-        // A rounding error leaves no way out.
+        // A rounding error must not exclude a way.
         let overhead = overhead + 1e-9 * makespan;
         Fronts::new(stages, self.memory_bytes, back, self.detail(overhead))
     }
@@ -242,17 +241,17 @@ impl<'a> ChainSearch<'a> {
         }
     }
 
-    /// Fronts of the parts of the first so many stages.
+    /// Fronts of the parts of the first `stages` stages.
     fn first_fronts(&self, stages: usize) -> Fronts<'_> {
         let stages = &self.chain.stages[..stages];
         let detail = self.detail(f64::INFINITY);
         Fronts::new(stages, self.memory_bytes, self.link.back, detail)
     }
 
-    /// Least time to run the stages `part` backwards, all before the loss, from the gradient of the
-    /// last and the input of the first, with `kept_bytes` on the device, that input among them,
-    /// such that `due_bytes` of other values are back at its end (`C_Delta` of POFO, section B.3);
-    /// `None` where nothing fits, or the part is none.
+    /// Least time to run the stages `part` backwards, from the gradient of the last and the input
+    /// of the first (`C_Delta` of POFO, section B.3). `kept_bytes` stay on the device, that input
+    /// included, and `due_bytes` of other values are back at its end. `None` if no way fits, or if
+    /// the part is empty or reaches the loss.
     pub fn part_time(
         &self,
         part: std::ops::RangeInclusive<usize>,
@@ -268,8 +267,8 @@ impl<'a> ChainSearch<'a> {
         Some(best.0)
     }
 
-    /// Peaks in bytes, rounded up to slots, durations and tails of the ways to run a part backwards
-    /// of which none is better in all three; those within the memory.
+    /// Peak in bytes (rounded up to slots), duration and tail of each way to run a part backwards
+    /// within the memory that no other way dominates.
     pub fn part_ways(&self, part: std::ops::RangeInclusive<usize>) -> Vec<(u64, f64, f64)> {
         let (s, t) = part.into_inner();
         if s > t || t + 1 >= self.chain.len() {

@@ -11,11 +11,11 @@ pub enum Action {
     KeepInput(usize),
     /// `F_0`: runs a stage forward and drops its plain input.
     DropInput(usize),
-    /// `B`: the backward step; drops what the stage saved, and a plain input.
+    /// `B`: the backward step; drops the stage's saved tensors, and a plain input.
     Backward(usize),
     /// The input of a stage may leave from here on.
     Offload(usize),
-    /// The input of a stage has to be back here.
+    /// The input of a stage must be back here.
     Prefetch(usize),
 }
 
@@ -48,8 +48,8 @@ pub enum SequenceError {
     },
 }
 
-/// Memory that a chain needs at most and at least without a link, in bytes: the peak where all is
-/// saved, and where every stage is run again from the input (`M_high`, `M_low` of POFO, section 5).
+/// Least and largest memory of a chain without a link, in bytes: the peak if every stage is rerun
+/// from the input, and the peak if all is saved (`M_low` and `M_high` of POFO, section 5).
 ///
 /// # Errors
 /// [`SequenceError::Unfinished`] for a chain without stages.
@@ -82,7 +82,7 @@ pub fn memory_range(chain: &LinkedChain) -> Result<(u64, u64), SequenceError> {
 pub(super) struct ChainStep {
     /// Duration.
     pub time: f64,
-    /// Bytes while it runs, all values that were kept before counted, wherever they are.
+    /// Bytes while it runs, including all values kept before, on the device or on the host.
     pub need_bytes: u64,
     /// Stage whose input it reads.
     pub reads: usize,
@@ -98,7 +98,7 @@ pub(super) struct Move {
     pub back_for: usize,
 }
 
-/// A sequence as steps and moves; those of the forward phase come first.
+/// A sequence as steps and moves; the steps of the forward phase come first.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct ChainWalk {
     pub steps: Vec<ChainStep>,
@@ -173,7 +173,7 @@ impl ChainWalk {
             let Some(step) = kept.step(chain, action, closes).filter(|_| is_there) else {
                 return Err(impossible);
             };
-            // The phase of the backward steps begins with that of the loss.
+            // The backward phase begins with the backward step of the loss.
             if let Some(number) = leaving[l].filter(|_| kept.next_backward < stages) {
                 let first = &mut walk.moves[number].back_for;
                 *first = (*first).min(walk.steps.len());
@@ -204,7 +204,7 @@ impl Kept {
         kept + chain.input_bytes + self.gradient_bytes(chain)
     }
 
-    /// Gradients before the next backward step; there are none before the loss'.
+    /// Bytes of the gradients before the next backward step; 0 before the loss has run backwards.
     fn gradient_bytes(&self, chain: &LinkedChain) -> u64 {
         match self.next_backward {
             next if next == chain.len() || next == 0 => 0,
@@ -212,7 +212,7 @@ impl Kept {
         }
     }
 
-    /// Takes an action; `None` where it is not possible.
+    /// Applies an action; `None` if it is not possible.
     fn step(&mut self, chain: &LinkedChain, action: Action, closes: bool) -> Option<ChainStep> {
         let held = self.bytes(chain);
         let gradient = self.gradient_bytes(chain);

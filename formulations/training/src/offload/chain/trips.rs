@@ -1,14 +1,14 @@
 //! Copies placed in a sequence of computations of a graph.
 //!
-//! A *trip* takes a value to the host after a read, and back before a later one. Statements stand
-//! where they serve best for the order in which copies to the host and back are asked for, both
-//! first in, first out:
+//! A *trip* takes a value to the host after a read, and back before a later read. Copies to the
+//! host and copies back are each issued first in, first out. Within that order, the statements
+//! stand where they serve best:
 //!
-//! - a copy to the host is asked for when the value is made;
-//! - a value is freed as soon as its copy is complete, and waited for only where memory is short;
-//!   trips of which none was ever short of memory are left out;
-//! - a copy back is asked for as early as memory allows. What is read first comes first, so a value
-//!   that is there early takes nothing from one behind it.
+//! - a copy to the host is issued when the value is computed;
+//! - a value is freed as soon as its copy is complete, and computations wait for the copy only if
+//!   memory is short; trips that the memory never needs are left out;
+//! - a copy back is issued as early as memory allows. Values come back in the order of their reads,
+//!   so an early value takes no memory from a later one.
 
 use remat_instances::instance::{CopyTimes, Instance, NodeId};
 use remat_instances::plan::{HostBuffer, Plan, Register, Step};
@@ -33,7 +33,7 @@ impl ComputedValue {
 /// A value that leaves between two computations.
 #[derive(Clone, Copy)]
 struct Trip {
-    /// Number of the value: of the computation that makes it.
+    /// Number of the value, which is the number of the computation that makes it.
     value: usize,
     bytes: u64,
     /// The last computation that needs it before it leaves, the first one that reads it after.
@@ -41,17 +41,18 @@ struct Trip {
     after: usize,
 }
 
-/// Computations in order, with their values and what they take.
+/// Computations in order, with their values, durations and workspaces.
 pub(super) struct Computations<'a> {
     instance: &'a Instance,
     values: Vec<ComputedValue>,
     /// Duration of each computation.
     costs: Vec<u64>,
-    /// Bytes beside those of the values.
+    /// Bytes of the workspace of each computation.
     workspaces: Vec<u64>,
 }
 
-/// Places of the statements of a trip: before which computations it is freed, and asked for.
+/// Places of a trip's statements: the computations before which the value is freed, and before
+/// which its copy back is issued.
 #[derive(Clone, Copy)]
 struct TripPlaces {
     freed: usize,
@@ -59,8 +60,9 @@ struct TripPlaces {
 }
 
 impl<'a> Computations<'a> {
-    /// Nodes in the order of their computations; every one reads the newest values of its inputs.
-    /// `None` where an input was not computed before, or a node runs again that must not.
+    /// The computations of nodes in the given order; each reads the newest values of its inputs.
+    /// `None` if an input was not computed before, or if a node runs again that may not be
+    /// recomputed.
     pub fn new(instance: &'a Instance, nodes: impl IntoIterator<Item = NodeId>) -> Option<Self> {
         let mut newest: Vec<Option<usize>> = vec![None; instance.len()];
         let mut all = Computations {
@@ -95,11 +97,10 @@ impl<'a> Computations<'a> {
         self.values.iter().position(|value| value.node == node)
     }
 
-    /// A plan in which the values of some nodes, those of their first computations, may be on the
-    /// host while others run: after their last reads before `turn`, and before the first ones from
-    /// there on. With a `barrier` before `turn` copies to the host are complete when that
-    /// computation starts, and copies back are asked for once it has run. `None` where it does not
-    /// fit into the budget.
+    /// A plan in which the values of the first computations of `nodes` may be on the host, between
+    /// their last read before `turn` and their first read from `turn` on. With a `barrier` before
+    /// `turn`, copies to the host are complete when that computation starts, and copies back are
+    /// issued once it has run. `None` if the plan does not fit the budget.
     pub fn plan(
         &self,
         nodes: &[NodeId],
@@ -142,8 +143,8 @@ impl<'a> Computations<'a> {
         (may && trip.before + 1 < trip.after).then_some(trip)
     }
 
-    /// Bytes at each computation, with values that leave counted from where they are made to the
-    /// last read before, and from the first read after.
+    /// Bytes at each computation. A value that leaves counts from its computation to the last read
+    /// before the trip, and from the first read after it.
     fn least_bytes(&self, trips: &[Trip]) -> Vec<u64> {
         let mut bytes = self.workspaces.clone();
         let mut add = |from: usize, to: usize, size: u64| {
@@ -164,8 +165,8 @@ impl<'a> Computations<'a> {
         bytes
     }
 
-    /// The trips without which memory is short, if values leave as late as can be and come back as
-    /// late as can be.
+    /// The trips that the memory needs, if values leave and come back as late as possible; `None`
+    /// if all trips together do not suffice.
     fn needed(&self, trips: Vec<Trip>, room: u64) -> Option<Vec<Trip>> {
         let bytes = self.least_bytes(&trips);
         let mut is_gone = vec![false; trips.len()];
@@ -192,7 +193,7 @@ impl<'a> Computations<'a> {
         Some(needed.filter(|one| one.1).map(|one| one.0).collect())
     }
 
-    /// The computation before which each trip is freed.
+    /// The computation before which the value of each trip is freed.
     fn freed(
         &self,
         trips: &[Trip],
@@ -203,7 +204,7 @@ impl<'a> Computations<'a> {
         let bytes = self.least_bytes(trips);
         let (mut clock, mut lane) = (0u64, 0u64);
         let mut freed: Vec<Option<usize>> = vec![None; trips.len()];
-        // Ends of the copies that have been asked for.
+        // Ends of the copies issued so far.
         let mut ends: Vec<u64> = Vec::new();
         for (at, &least) in bytes.iter().enumerate() {
             let is_held = |k: usize, freed: &[Option<usize>]| {
@@ -234,7 +235,8 @@ impl<'a> Computations<'a> {
                 ends.push(lane);
             }
         }
-        // One that was never freed has been in the way of none: it leaves before it is read again.
+        // A value that was never freed was in no computation's way; it is freed before its next
+        // read.
         let latest = freed
             .iter()
             .zip(trips)
@@ -242,7 +244,7 @@ impl<'a> Computations<'a> {
         Some(latest.collect())
     }
 
-    /// The places of all statements: copies back are asked for as early as memory allows.
+    /// The places of all statements; copies back are issued as early as memory allows.
     fn asked(
         &self,
         trips: &[Trip],
@@ -356,7 +358,7 @@ mod tests {
     use remat_instances::instance::{CostUnit, HostLink, InstanceData, Node};
     use remat_instances::simulate;
 
-    /// A graph of forward nodes, each with the sizes, cost and inputs that a list of bits says.
+    /// A graph of forward nodes with given costs and sizes, whose inputs are given by bits.
     fn graph(nodes: &[(u64, u64, u8)]) -> Instance {
         let list = nodes.iter().enumerate().map(|(i, &(cost, bytes, bits))| {
             let before = |k: &usize| bits >> k & 1 == 1 && i > *k;
@@ -400,10 +402,12 @@ mod tests {
                 prop_assert_eq!(plan.has_copies(), plain > budget);
                 let moved = replay.transfers.to_host_bytes;
                 prop_assert_eq!(moved, replay.transfers.from_host_bytes);
-                // Copies back are slower: all of them, one after the other, are the longest wait.
+                // A copy back takes twice as long; the longest wait is all copies one after the
+                // other.
                 prop_assert!(replay.makespan <= replay.cost + 3 * moved);
             }
-            // All is there before the computation in front of the turn, and comes behind it.
+            // Copies to the host end before the computation ahead of the turn; copies back start
+            // after it.
             let at = turn - 1;
             if let Some(plan) = all.plan(&leaving, turn, Some(at), budget, &times) {
                 let replay = simulate::plan(&instance, &plan).unwrap();

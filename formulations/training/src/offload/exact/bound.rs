@@ -9,7 +9,7 @@ pub(super) struct ExactBounds<'a> {
     p: &'a ExactProblem,
     /// Time lost from each first run on.
     floors: Vec<u64>,
-    /// Nodes by the cost of a further run for each unit of time of the copy back, the least first.
+    /// Nodes by the cost of a further run per unit of time of the copy back, ascending.
     order: Vec<usize>,
 }
 
@@ -21,12 +21,12 @@ impl<'a> ExactBounds<'a> {
         ExactBounds { p, floors, order }
     }
 
-    /// Time after the state's clock that every plan through it takes at least; `None` where none
-    /// gets to the end.
+    /// Lower bound on the time after the state's clock of all plans through the state; `None` if no
+    /// plan reaches the end.
     ///
-    /// All first runs are to come. What they read up to node `w` and is not on the device is made
-    /// anew, with what that needs, or comes back from the host before `w` runs; the time that is
-    /// lost from `w` on adds to it.
+    /// The first runs from the next one on are still to come. The tensors that they read up to node
+    /// `w` and that are not on the device must be recomputed, with their missing inputs, or come
+    /// back from the host before `w` runs. The time lost from `w` on is added.
     pub fn time_left(&self, s: &MachineState) -> Option<u64> {
         let p = self.p;
         let next = usize::from(s.next);
@@ -70,8 +70,8 @@ impl<'a> ExactBounds<'a> {
         Some(left.max((begun + 1 - s.clock).saturating_add(behind)))
     }
 
-    /// Least time lost where tensors come back, or are made anew in part: so long for those that
-    /// must be made anew, and so long for the lane if all others come back.
+    /// Least time lost if tensors come back, or are recomputed in part. `again` is the time of
+    /// tensors that must be recomputed, `link` the time lost by the lane if all others come back.
     fn balance(&self, fetched: Set, again: u64, link: u64) -> u64 {
         let start = again;
         let (mut again, mut link) = (again, link);
@@ -82,7 +82,7 @@ impl<'a> ExactBounds<'a> {
         for i in self.order.iter().copied().filter(|i| has(may, *i)) {
             let (cost, time) = (self.p.cost[i][1], self.p.times[i][1]);
             if again.saturating_add(cost).saturating_add(time) > link {
-                // A share x with again + x cost = link - x time, unless all is made anew.
+                // A share x with again + x cost = link - x time, unless all are recomputed.
                 let gap = u128::from(link - again) * u128::from(cost);
                 let sum = u128::from(cost) + u128::from(time);
                 again += gap.div_ceil(sum.max(1)) as u64;
@@ -94,7 +94,8 @@ impl<'a> ExactBounds<'a> {
         link.min(self.all_anew(fetched, start))
     }
 
-    /// Cost of further runs of tensors beside others.
+    /// Cost of further runs of all tensors of a set beside other recomputations; `u64::MAX` if one
+    /// of them may not run again.
     fn all_anew(&self, set: Set, again: u64) -> u64 {
         match set & !self.p.again {
             0 => members(set)
@@ -113,7 +114,7 @@ struct Anew {
 }
 
 impl Anew {
-    /// Adds nodes with what they need and is not there.
+    /// Adds nodes with their missing inputs; `None` if one of them may not run again.
     fn make(&mut self, p: &ExactProblem, nodes: Set, there: Set) -> Option<()> {
         let mut wanted = nodes & !self.done;
         while wanted != 0 {

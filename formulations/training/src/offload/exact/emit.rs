@@ -1,4 +1,4 @@
-//! Statements of a plan from the labels on its way.
+//! Statements of a plan from the labels on its path.
 
 use super::label::{Action, Label};
 use super::problem::ExactProblem;
@@ -6,7 +6,7 @@ use super::set::{Set, has, members};
 use remat_instances::instance::{Instance, NodeId};
 use remat_instances::plan::{HostBuffer, Plan, Register, Step};
 
-/// The plan that a label ends, without copies to the host that never come back.
+/// The plan that ends with a label, without copies to the host that never come back.
 pub(super) fn plan_of(
     instance: &Instance,
     p: &ExactProblem,
@@ -37,7 +37,7 @@ pub(super) fn plan_of(
                     writer.drop(1 << k);
                 }
                 if p.loss == Some(k) && usize::from(before.state.next) == k {
-                    // All that leaves has left when the loss starts.
+                    // Copies to the host are complete when the loss starts.
                     members(before.state.host).for_each(|i| writer.wait(i));
                 }
                 writer.compute(k);
@@ -62,7 +62,7 @@ struct Writer {
     register: Vec<Option<Register>>,
     buffer: Vec<Option<HostBuffer>>,
     registers: u32,
-    /// Of each host buffer: whether something comes back from it.
+    /// For each host buffer, true if a copy back reads it.
     is_used: Vec<bool>,
     is_waited: Vec<bool>,
     steps: Vec<Step>,
@@ -131,7 +131,7 @@ impl Writer {
         }
     }
 
-    /// The statements, but for those about buffers from which nothing comes.
+    /// The statements, without those about buffers that no copy back reads.
     fn steps(self) -> Vec<Step> {
         let is_used = |step: &Step| match step {
             Step::Offload { buffer, .. } | Step::Wait { buffer } | Step::Release { buffer } => {

@@ -1,17 +1,17 @@
-//! Time that plans lose whatever they do, from the memory of first runs.
+//! Time that every plan loses, from the memory of first runs.
 //!
-//! While node `u` runs first, its inputs, output and workspace are there. Of the tensors that pass
-//! over it and are read by first runs up to `w`, those that have no room are not there, and must be
-//! made anew or fetched between the two: in the order of their readers, on a lane of one copy at a
-//! time. So computations from `u` to `w` take longer by the least over all choices of such tensors.
-//! Spans from `u` to `w` that do not overlap add up.
+//! While node `u` runs first, its inputs, output and workspace are in memory. Other tensors pass
+//! over it, to be read by first runs up to `w`. The ones that do not fit must be recomputed or
+//! fetched between `u` and `w`, in the order of their readers, on a lane of one copy at a time. So
+//! the computations from `u` to `w` take longer, at least by the minimum over all choices of absent
+//! tensors. Losses of spans from `u` to `w` that do not overlap add up.
 
 use super::ExactTuning;
 use super::problem::ExactProblem;
 use super::set::{before, has, members};
 
-/// Least time lost by plans from each first run on, by its node and one behind the last; `None`
-/// where some first run does not fit.
+/// Least time lost by plans from each first run on, by its node, with one more entry after the
+/// last; `None` if some first run does not fit.
 pub(super) fn floors(p: &ExactProblem, tuning: &ExactTuning) -> Option<Vec<u64>> {
     let room = p.room?;
     let mut choices = tuning.choices;
@@ -50,11 +50,11 @@ pub(super) fn floors(p: &ExactProblem, tuning: &ExactTuning) -> Option<Vec<u64>>
 #[derive(Clone, Copy)]
 struct PassingTensor {
     bytes: u64,
-    /// Cost of a further run, where it may run again.
+    /// Cost of a further run, if it may run again.
     again: Option<u64>,
-    /// Time of the copy back, where there is one.
+    /// Time of the copy back, if it may come back.
     back: Option<u64>,
-    /// Its first reader behind the node.
+    /// Its first reader after the node.
     reader: usize,
 }
 
@@ -71,12 +71,12 @@ impl PassingTensor {
     }
 }
 
-/// Choices for a span.
+/// Search over the choices of absent tensors for a span.
 struct Span {
     items: Vec<PassingTensor>,
     /// Bytes of the items from each on.
     left: Vec<u64>,
-    /// By node: computations that hide copies that must be there when it starts.
+    /// By node: time of the computations that can hide copies due when it starts.
     hidden: Vec<u64>,
     /// By node: time of the chosen copies with this reader.
     back: Vec<u64>,
@@ -105,7 +105,8 @@ impl Span {
         }
     }
 
-    /// Least time lost by a choice of so many bytes; `None` where there is no choice.
+    /// Least time lost by a choice of at least `over` bytes; 0 if too many choices would have to be
+    /// tried, `None` if there is no choice.
     fn least(&mut self, over: u64) -> Option<u64> {
         self.choose(0, over, 0);
         match (self.choices, self.best) {

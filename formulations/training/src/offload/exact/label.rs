@@ -2,7 +2,7 @@
 
 use super::set::Set;
 
-/// Statement about computations or copies, with what makes room for it.
+/// A computation or a copy, with the tensors or buffers freed for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     /// The begin of the plan.
@@ -25,10 +25,10 @@ pub(super) struct UnderWay {
 
 /// State of the machine between two statements.
 ///
-/// Copies that ended before the clock are not listed: all that they change is past.
+/// Copies that ended before the clock are not listed, because their effects are over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MachineState {
-    /// Time at which computations are.
+    /// Time that the computations have reached.
     pub clock: u64,
     /// Tensors on the device that can be read.
     pub ready: Set,
@@ -42,8 +42,8 @@ pub(super) struct MachineState {
     pub next: u8,
     /// The least node that may run again before it.
     pub from: u8,
-    /// True where a copy back was issued since the last computation, so that copies to the host
-    /// wait for the next one (full duplex).
+    /// True if a copy back was issued since the last computation, so that copies to the host wait
+    /// for the next one (full duplex).
     pub is_fetching: bool,
     pub under_way: Vec<UnderWay>,
 }
@@ -68,7 +68,7 @@ impl MachineState {
         self.ready | self.coming
     }
 
-    /// End of the copy of a tensor; 0 where none is under way.
+    /// End of the copy of a tensor; 0 if no such copy is under way.
     pub fn end(&self, node: usize, to_host: bool) -> u64 {
         let mut all = self.under_way.iter();
         let found = all.find(|c| usize::from(c.node) == node && c.to_host == to_host);
@@ -91,11 +91,11 @@ impl MachineState {
         out.map(|c| c.end).fold(self.clock, u64::max)
     }
 
-    /// Returns whether the other state, with the same sets but for the host's, can do nothing that
-    /// this one cannot do as early.
+    /// Returns whether this state can do all that the other one can, as early. Both have the same
+    /// sets except for the host's.
     ///
-    /// Host buffers that the other lacks are released at will once their copies have ended, so
-    /// these must have ended at the other's clock. All clocks are monotone in each other.
+    /// Host buffers that the other state lacks can be released once their copies have ended, so
+    /// these copies must have ended by the other's clock. All clocks are monotone in each other.
     pub fn dominates(&self, other: &MachineState) -> bool {
         self.clock <= other.clock
             && self.host & other.host == other.host
@@ -106,7 +106,7 @@ impl MachineState {
     }
 }
 
-/// A state with its way there.
+/// A state with its parent and the action between them.
 #[derive(Clone, Debug)]
 pub(super) struct Label {
     pub state: MachineState,

@@ -1,25 +1,25 @@
-//! Graphs with a link to the host, exactly: a search over states of the machine.
+//! Exact search for graphs with a link to the host, over states of the machine.
 //!
-//! A state is what stands on the device and on the host between two statements of a plan, with the
-//! clock of computations and the ends of the copies under way. Of two labels of one state the one
-//! with clocks no later dominates. Labels are taken by the least time at which a plan through them
-//! may end, so that the first one at the end is optimal, and the next one in the queue is a bound
-//! at any time. `docs/theory/offload.md` explains it.
+//! A state is the tensors on the device and on the host between two statements of a plan. A label
+//! adds the clock of computations and the ends of the copies under way. Of two labels of one state,
+//! the label with clocks no later dominates. Labels are expanded by the least time at which a plan
+//! through them may end. So the first label that reaches the end is optimal, and the next label in
+//! the queue gives a lower bound at any time. `docs/theory/offload.md` explains it.
 //!
-//! Plans are those in which nodes run first in the order of the instance, and nodes that run again
-//! between two of these do so in node order, each at most once (Checkmate's stages); copies at any
-//! time.
+//! The search covers plans whose first runs follow the order of the instance. Between two first
+//! runs, nodes may run again in node order, each at most once (Checkmate's stages). Copies may be
+//! made at any time.
 //!
 //! | module | concept |
 //! |---|---|
-//! | `settings`, `outcome` | what goes in and comes out |
-//! | `set`, `subsets` | sets of nodes, and smallest ones that free enough memory |
+//! | `settings`, `outcome` | input and output |
+//! | `set`, `subsets` | sets of nodes, and minimal sets that free enough memory |
 //! | `problem` | the instance as the search reads it |
-//! | `label`, `store` | states with clocks, and those that none dominates |
-//! | `moves` | what may come after a state |
+//! | `label`, `store` | states with clocks, and the undominated ones |
+//! | `moves` | the actions that may follow a state |
 //! | `bound`, `floors` | least time from a state to the end; time that memory costs in any plan |
 //! | `search` | the queue |
-//! | `emit` | a plan from the labels on its way |
+//! | `emit` | a plan from the labels on its path |
 
 mod bound;
 mod emit;

@@ -1,10 +1,10 @@
-//! Moves of the machine: what may come after a state.
+//! Moves of the machine: the actions that may follow a state.
 //!
-//! Memory is made only where it is short, by smallest sets of tensors or host buffers: one that
-//! could stay harms nobody, and can be dropped as soon as it does. A tensor that nothing can read
-//! any more goes at once. Copies that would not start before the next computation has ended are
-//! left to the pause behind it; and at full duplex copies to the host come before those back, as
-//! they can only be the earlier for it.
+//! Memory is freed only when it is short, by minimal sets of tensors or host buffers. A tensor that
+//! could stay does no harm, and can be dropped once it does. A tensor without possible readers is
+//! dropped immediately. A copy that would not start before the next computation has ended is left
+//! to the pause after that computation. At full duplex, copies to the host precede copies back,
+//! because this order can only make them earlier.
 
 use super::Unfinished;
 use super::label::{Action, MachineState, UnderWay};
@@ -13,12 +13,12 @@ use super::set::{Set, has, members, one};
 use super::subsets::smallest_sets;
 use std::ops::ControlFlow;
 
-/// Going on of a search, or its end.
+/// Continuation of a search, or its end.
 pub(super) type Flow = ControlFlow<Unfinished>;
 
 const ON: Flow = ControlFlow::Continue(());
 
-/// Calls `take` with each action that is of use and the state behind it, until it breaks.
+/// Calls `take` with each useful action and the state after it, until `take` breaks.
 pub(super) fn moves(
     p: &ExactProblem,
     s: &MachineState,
@@ -30,7 +30,7 @@ pub(super) fn moves(
     let live = p.live[next];
     for k in members(p.again & live & !s.coming & super::set::before(next)) {
         let may = k >= usize::from(s.from) && p.parent[k].is_none_or(|d| has(s.ran, d));
-        // What is there runs again only for a by-product that is not.
+        // A node whose tensor is present runs again only for a missing by-product.
         let of_use = !has(s.ready, k) || p.companions[k] & live & !s.present() != 0;
         if may && of_use {
             compute(p, s, room, k, take)?;
@@ -70,7 +70,7 @@ fn compute(
     }
     let first = k == usize::from(s.next);
     let again = usize::from(!first);
-    // A tensor that is there is dropped, and made anew in its place.
+    // A tensor that is present is dropped, and recomputed in its place.
     let with = s.present() | one(k);
     let held = p.sum(with) + p.workspace[k][again];
     let may_go = s.ready & p.sized & !needs & !one(k);
@@ -90,7 +90,7 @@ fn compute(
     let coming = s.coming & !needs;
     let mut host = s.host;
     if p.loss.is_some() {
-        // It comes once.
+        // A tensor comes back once.
         host &= !read;
     }
     if coming & !live != 0 {

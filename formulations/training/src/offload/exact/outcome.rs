@@ -14,10 +14,10 @@ pub struct ExactPlan {
     pub replay: Replay,
 }
 
-/// End of a search before its time.
+/// Reason why a search stopped early.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unfinished {
-    /// As many labels as were allowed are there.
+    /// The maximum number of labels was reached.
     Labels,
     /// The interrupt flag was set.
     Interrupted,
@@ -38,9 +38,9 @@ pub enum ExactOutcome {
         /// Labels that were kept.
         labels: usize,
     },
-    /// No plan is as fast as was asked for; none at all may fit.
+    /// No plan is as fast as requested; possibly no plan fits.
     Above {
-        /// Makespan that no plan is below.
+        /// Lower bound on the makespan of all plans.
         bound: u64,
         /// Labels that were kept.
         labels: usize,
@@ -49,9 +49,9 @@ pub enum ExactOutcome {
     Unfinished {
         /// Reason of the stop.
         why: Unfinished,
-        /// Makespan that no plan is below.
+        /// Lower bound on the makespan of all plans.
         bound: u64,
-        /// The best plan that was met, where one was.
+        /// The best plan found, if any.
         plan: Option<ExactPlan>,
         /// Labels that were kept.
         labels: usize,
@@ -59,7 +59,7 @@ pub enum ExactOutcome {
 }
 
 impl ExactOutcome {
-    /// Makespan that no plan is below; `None` where none fits.
+    /// Lower bound on the makespan of all plans; `None` if no plan fits.
     pub fn bound(&self) -> Option<u64> {
         match self {
             ExactOutcome::Optimal { plan, .. } => Some(plan.replay.makespan),
@@ -70,7 +70,7 @@ impl ExactOutcome {
         }
     }
 
-    /// The best plan that was met, where one was.
+    /// The best plan found, if any.
     pub fn plan(&self) -> Option<&ExactPlan> {
         match self {
             ExactOutcome::Optimal { plan, .. } => Some(plan),
@@ -98,19 +98,19 @@ pub enum ExactError {
         "the instance has no \"host_link\": give it one with Instance::with_host_link, with speeds of 0 for recomputation alone"
     )]
     NoLink,
-    /// Costs are no times, so that copies cannot be compared with them.
+    /// Costs are not times, so they cannot be compared with copies.
     #[error("cost unit {unit:?} is no time, but copies take time: give costs in ns, us, ms or s")]
     NoTime {
         /// The unit.
         unit: Name,
     },
-    /// The sets of the search have no room for the nodes.
+    /// The instance has more nodes than a set of the search can hold.
     #[error("the instance has {nodes} nodes, the search takes at most {NODES_LIMIT}")]
     TooManyNodes {
         /// Number of nodes.
         nodes: usize,
     },
-    /// Copies go by the loss, and there is none.
+    /// Copies must respect the loss, but the instance has no loss.
     #[error(
         "copies before the loss and behind it need a node of kind \"loss\", and there is none: let copies run at any time"
     )]
@@ -118,12 +118,12 @@ pub enum ExactError {
     /// The plan does not replay: a fault of the search.
     #[error("the plan does not replay")]
     Replay(#[from] ReplayError),
-    /// The plan replays to something else: a fault of the search.
+    /// The replay of the plan differs from the search's result: a fault of the search.
     #[error(
         "the plan takes {replayed} with {peak_bytes} bytes on the device and {host_bytes} on the host, the search says {makespan}"
     )]
     Replayed {
-        /// Makespan that the search says.
+        /// Makespan according to the search.
         makespan: u64,
         /// Makespan of the replay.
         replayed: u64,

@@ -5,7 +5,7 @@ use super::{ExactError, ExactSettings};
 use crate::offload::CopyPhase;
 use remat_instances::instance::{CopyTimes, Duplex, Instance, NodeId};
 
-/// Sizes, times and who reads whom, with nodes as numbers.
+/// Sizes, times and dependencies, with nodes as numbers.
 pub(super) struct ExactProblem {
     pub nodes: usize,
     /// Inputs of each node.
@@ -25,17 +25,18 @@ pub(super) struct ExactProblem {
     pub leaves: Set,
     /// Tensors that take memory.
     pub sized: Set,
-    /// Time of the copy of each tensor to the host and back; 0 for those that stay.
+    /// Time of the copy of each tensor to the host and back; 0 for tensors that stay.
     pub times: Vec<[u64; 2]>,
-    /// Memory of the device in bytes without the fixed part; `None` where that alone is too large.
+    /// Memory of the device in bytes without the fixed part; `None` if that part alone is too
+    /// large.
     pub room: Option<u64>,
     /// Memory of the host in bytes.
     pub host_room: u64,
-    /// True where one lane serves both directions.
+    /// True if one lane serves both directions.
     pub half: bool,
-    /// The loss, where copies go before it and come after it.
+    /// The loss, if copies must leave before it and come back after it.
     pub loss: Option<usize>,
-    /// Tensors that something may read once the nodes before `t` have run, by `t`.
+    /// Tensors that may still be read once the nodes before `t` have run, by `t`.
     pub live: Vec<Set>,
     /// Tensors of nodes before `t` that first runs from `t` on read, by `t`.
     pub future: Vec<Set>,

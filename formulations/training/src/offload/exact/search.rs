@@ -43,7 +43,8 @@ pub(super) fn run(
             let makespan = store.labels[number as usize].state.clock;
             let host_bytes = replay.transfers.host_peak_bytes;
             let fits = replay.peak_bytes <= budget_bytes && host_bytes <= problem.host_room;
-            // One that is not proven may lose copies on its way here, and time with them.
+            // A plan that is not proven optimal may be faster than its label, because unused copies
+            // are left out.
             let is_early = replay.makespan < makespan && !matches!(end, ExactEnd::Stopped(..));
             if replay.makespan > makespan || is_early || !fits {
                 return Err(ExactError::Replayed {
@@ -73,9 +74,9 @@ pub(super) fn run(
 /// Way in which a search ended.
 enum ExactEnd {
     Proven,
-    /// Every plan takes at least so long, which is more than was asked for.
+    /// Lower bound on all plans, above the requested makespan.
     Above(u64),
-    /// Every plan takes at least so long.
+    /// Reason of the stop, and lower bound on all plans.
     Stopped(Unfinished, u64),
 }
 
@@ -84,13 +85,13 @@ struct LabelSearch<'a> {
     bounds: ExactBounds<'a>,
     settings: &'a ExactSettings,
     store: Store,
-    /// Least end of the plan, labels that are further first, then the oldest.
+    /// Open labels by least end of the plan, then by least time left, then by age.
     queue: BinaryHeap<Reverse<(u64, u64, u32)>>,
-    /// The label of the least end that was met.
+    /// The label with the earliest end of a plan so far.
     best: Option<u32>,
-    /// True where a label was left out for the makespan that was asked for.
+    /// True if a label was left out because of the requested makespan.
     is_cut: bool,
-    /// States that were tried.
+    /// Number of states tried.
     tried: u64,
 }
 
@@ -115,7 +116,7 @@ impl LabelSearch<'_> {
             if !self.store.is_open(number) {
                 continue;
             }
-            // Bounds may fall along a way, what is proven does not.
+            // Bounds may fall along a path; the proven bound does not.
             least = least.max(bound);
             if left == 0 && self.is_end(number) {
                 self.best = Some(number);
@@ -141,8 +142,8 @@ impl LabelSearch<'_> {
         usize::from(state.next) == self.problem.nodes
     }
 
-    /// Takes a label unless it leads nowhere or no further than others; breaks where the search is
-    /// to stop.
+    /// Inserts a label unless it cannot reach the end, cannot improve on the best plan, or is
+    /// dominated; breaks if the search must stop.
     fn offer(&mut self, label: Label) -> Flow {
         self.look()?;
         let on = ControlFlow::Continue(());
@@ -172,7 +173,7 @@ impl LabelSearch<'_> {
         on
     }
 
-    /// Looks at the interrupt flag now and then.
+    /// Checks the interrupt flag at regular intervals.
     fn look(&mut self) -> Flow {
         let every = self.settings.tuning.states_per_look.max(1);
         let is_due = self.tried.is_multiple_of(every);

@@ -3,7 +3,7 @@
 /// A set of nodes: bit `i` for node `i`.
 pub(super) type Set = u128;
 
-/// Most nodes that a set has room for.
+/// Largest number of nodes in a set.
 pub(super) const NODES_LIMIT: usize = Set::BITS as usize;
 
 /// The set of one node.

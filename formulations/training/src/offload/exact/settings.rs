@@ -11,13 +11,13 @@ use std::sync::atomic::AtomicBool;
 pub struct ExactSettings {
     /// Time at which tensors may leave and come back.
     pub copies: CopyPhase,
-    /// True if nodes may run again. Those that the instance says run
+    /// True if nodes may run again. Nodes that are marked
     /// [once](remat_instances::instance::Node::once) never do.
     pub recompute: bool,
-    /// Makespan above which a plan is of no use, in the instance's cost unit: one that is known
-    /// already, say. Labels that cannot meet it are not kept.
+    /// Makespan above which a plan is of no use, in the instance's cost unit, such as the
+    /// incumbent's. Labels that must exceed it are not kept.
     pub most: Option<u64>,
-    /// Labels after which the search stops. One takes some 200 bytes.
+    /// Number of labels after which the search stops. A label takes some 200 bytes.
     pub labels: usize,
     /// Stops the search when it is set.
     pub interrupt: Option<Arc<AtomicBool>>,
@@ -25,15 +25,15 @@ pub struct ExactSettings {
     pub tuning: ExactTuning,
 }
 
-/// Limits of parts of the search. None changes what is proven.
+/// Limits of parts of the search. They do not affect the validity of a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExactTuning {
-    /// Choices of tensors tried for the time that memory costs from one first run to another; where
-    /// they are more it counts for nothing. Graphs of 20 nodes take some hundreds.
+    /// Maximum number of choices of tensors tried for the time that memory costs between two first
+    /// runs; with more choices, that time counts as 0. Graphs of 20 nodes need some hundreds.
     pub choices_per_span: u64,
-    /// Such choices tried in all; 10 million take about 0.1 s.
+    /// Maximum number of such choices in total; 10 million take about 0.1 s.
     pub choices: u64,
-    /// States tried between two looks at the interrupt flag; 1,000 take about 1 ms.
+    /// States tried between two checks of the interrupt flag; 1,000 take about 1 ms.
     pub states_per_look: u64,
 }
 
@@ -79,13 +79,13 @@ impl Default for ExactSettings {
 ///     host_link: Some(HostLink::new(1_000_000_000, 500_000_000)),
 ///     nodes,
 /// })?;
-/// // Without room for b, c and a, a leaves while b runs, and comes back behind c.
+/// // Without room for b, c and a, a leaves while b runs, and comes back after c.
 /// let search = ExactSearch::new(&instance, 16);
 /// let ExactOutcome::Optimal { plan, .. } = search.run()? else {
 ///     return Err("a plan fits".into());
 /// };
 /// assert_eq!((plan.replay.makespan, plan.replay.peak_bytes), (65, 16));
-/// // The copy takes 12 ns; to make a anew takes 10.
+/// // The copy takes 12 ns; recomputing a takes 10.
 /// let alone = ExactSettings { recompute: false, ..ExactSettings::default() };
 /// let ExactOutcome::Optimal { plan, .. } = search.settings(alone).run()? else {
 ///     return Err("a plan fits".into());
@@ -104,7 +104,7 @@ impl<'a> ExactSearch<'a> {
     /// A search in an instance with a [host link](Instance::host_link), within a budget in bytes,
     /// fixed memory included.
     ///
-    /// All nodes run, with their first implementations: of an instance with others it takes the
+    /// All nodes run, with their first implementations; of an instance with others, pass its
     /// [view](Instance::single_implementation_view).
     pub fn new(instance: &'a Instance, budget_bytes: u64) -> Self {
         ExactSearch {
@@ -121,13 +121,14 @@ impl<'a> ExactSearch<'a> {
 
     /// Searches.
     ///
-    /// Memory of the device and, where the link limits it, of the host is kept at all times. Time
-    /// and memory are exponential in the nodes; what may run is limited by
-    /// [`labels`](ExactSettings::labels). The same input and settings give the same plan.
+    /// A plan respects the memory of the device and, if the link limits it, of the host. Time and
+    /// memory of the search are exponential in the number of nodes;
+    /// [`labels`](ExactSettings::labels) limits them. The same input and settings give the same
+    /// plan.
     ///
     /// # Errors
-    /// [`ExactError`] for an instance without a link, with a link and a cost unit that is no time,
-    /// with more than 128 nodes, or without a loss where copies go by it.
+    /// [`ExactError`] for an instance without a link, with a link and a cost unit that is not a
+    /// time, with more than 128 nodes, or without a loss if copies must respect it.
     pub fn run(&self) -> Result<ExactOutcome, ExactError> {
         search::run(self.instance, self.budget_bytes, &self.settings)
     }

@@ -1,11 +1,11 @@
-//! Labels by state, so that one that another dominates is left out.
+//! Labels by state, so that dominated labels are left out.
 
 use super::label::{Label, MachineState};
 use super::set::Set;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Key that states have in common to be compared: all but clocks, copies and the host.
+/// Key shared by comparable states: all parts but clocks, copies and the host.
 #[derive(PartialEq, Eq, Hash)]
 struct StateKey {
     ready: Set,
@@ -25,7 +25,7 @@ impl StateKey {
     }
 }
 
-/// A multiplicative hash: keys are few words, and nobody chooses them to collide.
+/// A multiplicative hash: keys are few words, and not chosen by an adversary.
 #[derive(Default)]
 struct Mixer(u64);
 
@@ -54,13 +54,13 @@ impl Hasher for Mixer {
     }
 }
 
-/// Labels of one key and one set of host buffers, none of which dominates another, by their clocks.
+/// Undominated labels of one key and one set of host buffers, by their clocks.
 struct LabelGroup {
     host: Set,
     labels: Vec<(u64, u32)>,
 }
 
-/// All labels, and those of each key that no other dominates.
+/// All labels, and the undominated labels of each key.
 #[derive(Default)]
 pub(super) struct Store {
     pub labels: Vec<Label>,
@@ -70,10 +70,10 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// Keeps a label unless one that is there dominates it; returns its number.
+    /// Inserts a label unless a stored label dominates it; returns its number.
     ///
-    /// A label dominates only those with a later clock and no further host buffers, so that most
-    /// pairs are told apart by these alone.
+    /// A label dominates only labels with no earlier clock and no further host buffers, so these
+    /// two tests settle most pairs.
     pub fn insert(&mut self, label: Label) -> Option<u32> {
         let groups = self.kept.entry(StateKey::of(&label.state)).or_default();
         let (host, clock) = (label.state.host, label.state.clock);

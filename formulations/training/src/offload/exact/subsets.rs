@@ -1,12 +1,13 @@
-//! Smallest sets of tensors whose memory is enough.
+//! Minimal sets of tensors whose memory is enough.
 
 use super::set::{Set, one};
 use std::ops::ControlFlow;
 
-/// Calls `take` with each set of tensors that frees enough bytes and has no smaller such subset,
-/// until it breaks; with the empty one where nothing is needed.
+/// Calls `take` with each minimal set of tensors that frees `needed_bytes`, until `take` breaks;
+/// with the empty set if no bytes are needed.
 ///
-/// With the largest tensors first a set is complete as soon as its sum is, so no other is met.
+/// With the largest tensors first, a set is complete as soon as its sum is enough, so only minimal
+/// sets are found.
 pub(super) fn smallest_sets<B>(
     mut tensors: Vec<(u64, usize)>,
     needed_bytes: u64,

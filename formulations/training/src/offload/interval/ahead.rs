@@ -1,51 +1,52 @@
-//! Least prices of what is ahead of a tensor, by its state.
+//! Least prices of the rest of a tensor's life, by its state.
 
 use remat_solver::price::Number;
 
-/// Choice of a tensor on the device behind an event.
+/// Choice for a tensor on the device after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
     /// It stays.
     Stay,
-    /// It is dropped, and nothing of it is left.
+    /// It is dropped, and the host has no copy of it.
     Drop,
-    /// It is dropped, and comes back with a candidate; with its copy to the host complete by then.
+    /// It is dropped, its copy to the host complete by then, and comes back with a candidate.
     Leave { back: u32 },
     /// Its copy to the host is complete, and it stays.
     Copy,
 }
 
-/// A way on for a tensor on the host.
+/// A continuation for a tensor on the host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate<T> {
-    /// Least price ahead, less what the host charged for it when it came up.
+    /// Least price of the rest, less [`Ahead::hosted`] when the candidate was added.
     pub price: T,
-    /// The stage in which the copy back is issued, and that in which it is read.
+    /// The stages in which the copy back is issued, and in which it is read.
     pub stages: [u32; 2],
     /// True if the host keeps its copy.
     pub keeps: bool,
-    /// Mark of the event behind it.
+    /// Mark of the event after the copy back.
     pub mark: usize,
 }
 
-/// Least prices of what is ahead, by state; those on the device beyond the potential.
+/// Least prices of the rest, by state; on the device, the potential of the place is added.
 #[derive(Clone, Debug)]
 pub(super) struct Ahead<T> {
     pub absent: T,
     pub device: T,
     pub both: T,
-    /// Ways on from the host.
+    /// Continuations from the host.
     pub candidates: Vec<Candidate<T>>,
-    /// The cheapest of them.
+    /// Price and index of the cheapest candidate.
     pub host: Option<(T, u32)>,
-    /// The way on by a page that comes in the stage before: the next candidate.
+    /// The continuation by a page that comes in the stage before: the next candidate.
     pub page: Option<Candidate<T>>,
-    /// Sum of what the host charges for the stages behind.
+    /// Sum of the host's charges for the stages walked so far.
     pub hosted: T,
-    /// Sum of all payments that windows yet to come may make.
+    /// Sum of all payments that windows may still make.
     pub promised: T,
-    /// More than to be absent a way on from the host may cost: what is paid for being on the device
-    /// when a stage begins, in which the copy to the host is complete, and for that copy.
+    /// Amount by which a useful continuation from the host may cost more than absence. It is the
+    /// payment for a copy to the host, and for being on the device when the stage begins in which
+    /// that copy is complete.
     pub kept: T,
 }
 
@@ -60,7 +61,7 @@ pub(super) struct Copies<T> {
 }
 
 impl<T: Number> Ahead<T> {
-    /// Finds the cheapest way on from the host.
+    /// Finds the cheapest continuation from the host.
     pub fn update(&mut self) {
         self.host = None;
         for (k, candidate) in (0..).zip(&self.candidates) {
@@ -71,8 +72,8 @@ impl<T: Number> Ahead<T> {
         }
     }
 
-    /// Pays for copies back within windows that begin with a stage: from here on the tensor is away
-    /// then. Returns whether there are any.
+    /// Pays for copies back within windows that begin with a stage, because from here on the tensor
+    /// is away then. Returns whether there is such a window.
     pub fn pay_windows(&mut self, stage: u32, returns: &[(u32, u32, T)]) -> bool {
         let mut paid = false;
         for &(_, last, y) in returns.iter().filter(|r| r.0 == stage) {
@@ -87,7 +88,7 @@ impl<T: Number> Ahead<T> {
         paid
     }
 
-    /// Takes a way on from the host, where it is the cheapest or may become it.
+    /// Adds a continuation from the host if it is the cheapest or may become the cheapest.
     pub fn add(&mut self, candidate: Candidate<T>) {
         let price = candidate.price + self.hosted;
         let cheaper = |most: T| price < most + self.promised;
@@ -100,7 +101,8 @@ impl<T: Number> Ahead<T> {
         self.candidates.push(candidate);
     }
 
-    /// Behind an event, with the charge up to there.
+    /// Makes the choices after an event, with the charge up to there; returns the choices on the
+    /// device alone and on both.
     pub fn after(&mut self, charged: T, out: Option<T>) -> [After; 2] {
         let (mut device, mut both) = (After::Stay, After::Stay);
         let absent = charged + self.absent;
@@ -122,7 +124,8 @@ impl<T: Number> Ahead<T> {
         [device, both]
     }
 
-    /// Leaving at a place where a copy to the host is complete, with the charge up to there.
+    /// Makes the choice at a place where a copy to the host is complete, with the charge up to
+    /// there.
     pub fn leave(&mut self, charged: T, out: Option<T>) -> After {
         let mut way = After::Stay;
         let Some(out) = out else {
@@ -137,7 +140,7 @@ impl<T: Number> Ahead<T> {
         way
     }
 
-    /// A copy to the host that is complete while it stays.
+    /// Makes a copy to the host complete while the tensor stays, if this is cheaper.
     pub fn copy(&mut self, out: T) -> After {
         if self.both + out < self.device {
             self.device = self.both + out;
@@ -146,7 +149,8 @@ impl<T: Number> Ahead<T> {
         After::Stay
     }
 
-    /// A page that comes in the stage before, behind all others that a tensor has when it goes.
+    /// Notes the page that comes in the stage before. The page noted last becomes a candidate, so a
+    /// tensor comes back only after the stage in which it leaves.
     pub fn page_in(&mut self, stage: u32, price: T, mark: usize) {
         let price = price + self.both - self.hosted;
         let page = Candidate {
@@ -160,8 +164,8 @@ impl<T: Number> Ahead<T> {
         }
     }
 
-    /// Before an event that is read after a copy back, with the charge up to there. `keeps`: the
-    /// host's memory has no limit, and it keeps its copy.
+    /// Adds copies back that are read at an event, with the charge up to there. `keeps` is true if
+    /// the host's memory has no limit, so that the host always keeps its copy.
     pub fn before(&mut self, stage: u32, charged: T, copies: Copies<T>, keeps: bool, mark: usize) {
         let now = copies.back.map(|price| (price - charged, stage));
         let ways = [now, copies.earlier].into_iter().flatten();

@@ -1,8 +1,8 @@
 //! Pricing, and Lagrangian bounds in integers.
 //!
-//! Idle time may be as long as it wants, so it must not pay: duals of windows count as they are as
-//! long as those over a stage add up to no more than what idle time costs, and in proportion
-//! otherwise.
+//! Idle time is unbounded, so its reduced cost must not be negative. The duals of the windows over
+//! a stage must therefore add up to at most the cost of idle time. If they exceed it in some stage,
+//! the duals of all windows are scaled down.
 
 use super::prices::LinkPrices;
 use super::walk::Walk;
@@ -16,8 +16,8 @@ fn signed(row: &LinkRow, y: f64) -> f64 {
     clamped(row.sense(), y)
 }
 
-/// Prices all trips at duals in units of cost, per byte for memory rows: for each tensor at most
-/// `per_block`, and the one from the first computation wherever it pays.
+/// Prices all trips at duals in units of cost, per byte for memory rows. Each tensor gets at most
+/// `per_block` trips, and the trip from the first computation if its reduced cost is negative.
 pub(super) fn price(
     link: &LinkGraph,
     exclusions: &Exclusions,
@@ -56,7 +56,7 @@ pub(super) fn price(
     out.sorted()
 }
 
-/// A lower bound on the makespan of every plan that does what is permitted, from any duals whatever.
+/// A lower bound on the makespan of every plan that respects the exclusions, from any duals.
 pub(super) fn lagrangian_bound(
     link: &LinkGraph,
     exclusions: &Exclusions,
@@ -81,8 +81,8 @@ pub(super) fn lagrangian_bound(
     rounded_up(worth, one).max(link.base_cost())
 }
 
-/// Duals in fixed point with so many bits behind the point, those of windows such that idle time
-/// does not pay; `None` where numbers would overflow.
+/// Duals in fixed point, with their number of fractional bits. Duals of windows are scaled so that
+/// the reduced cost of idle time is not negative. `None` if numbers would overflow.
 pub(super) fn fixed(link: &LinkGraph, rows: &[LinkRow], duals: &[f64]) -> Option<(u32, Vec<i128>)> {
     let base = rows.iter().zip(duals).filter_map(|(row, y)| match row {
         LinkRow::Base(row) => Some((row, *y)),
@@ -92,7 +92,7 @@ pub(super) fn fixed(link: &LinkGraph, rows: &[LinkRow], duals: &[f64]) -> Option
     let load = load(link, rows, duals);
     let unit = link.unit as f64;
     let most = load.iter().copied().fold(0.0, f64::max);
-    // A little less than what is allowed: what is rounded goes down.
+    // Slightly below the limit, because of rounding errors.
     let share = match most > unit * (1.0 - 1e-12) {
         true => unit / most * (1.0 - 1e-9),
         false => 1.0,
@@ -136,14 +136,14 @@ fn load(link: &LinkGraph, rows: &[LinkRow], duals: &[f64]) -> Vec<f64> {
     load
 }
 
-/// A bound on the numbers that the link brings.
+/// An upper bound on the numbers that the link adds.
 fn size(link: &LinkGraph, rows: &[LinkRow], duals: &[f64]) -> f64 {
     let copies = link.copies.iter().flatten().flatten();
     let copies: f64 = copies.map(|time| *time as f64).sum();
     let n = link.len() as f64;
     let again: f64 = link.again.iter().map(|time| *time as f64).sum();
     let bytes: f64 = link.graph.bytes.iter().map(|b| *b as f64).sum();
-    // In every row a way counts for no more than what it has beyond the least, or once.
+    // In every row a way counts for at most its excess over the least values, or once.
     let ways = n * link.ways.size();
     let mut size = 1.0 + n * link.cost_of_all_pages() as f64;
     let freed: f64 = link

@@ -1,5 +1,5 @@
-//! Branchings: integer quantities of a plan, linear in its trips, and which of them a fractional
-//! point leaves open.
+//! Branchings: integer quantities of a plan that are linear in its trips, and the quantities that
+//! are fractional at a point.
 
 use super::{LinkGraph, TripPoint};
 use crate::checkmate::interval::{Quantity, open_quantities};
@@ -24,7 +24,7 @@ pub enum LinkQuantity {
     },
 }
 
-/// A quantity is at least, or at most, so much.
+/// A branching: a quantity is at least, or at most, a number.
 pub type LinkBranch = remat_solver::price::Branch<LinkQuantity>;
 
 /// Fractional quantities of a point, the highest scores first, at most `limit`.
@@ -38,7 +38,7 @@ pub(super) fn open(link: &LinkGraph, point: &TripPoint, limit: usize) -> Vec<Ope
     let leaves = (0u32..)
         .zip(point.leaves(link))
         .filter_map(|(node, value)| {
-            // What a copy takes of the link, idle time or a recomputation may have to make good.
+            // Idle time or a recomputation may have to make up for the link time of a copy.
             let weight = match link.copies[node as usize] {
                 Some([out, back]) => (out + back) as f64 * link.unit as f64,
                 None => link.pages[node as usize].map(|costs| (costs.out + costs.back) as f64)?,

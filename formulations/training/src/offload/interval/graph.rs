@@ -10,18 +10,18 @@ use remat_instances::schedule::{PageCosts, PoetTerms};
 use std::ops::Range;
 
 /// Checkmate's graph, and the copies of its tensors: over a link with a clock, or pages with costs.
-/// Times of copies are counted in units of time, rounded down, those of computations up.
+/// Times are in units of time; times of copies are rounded down, times of computations up.
 #[derive(Clone, Debug)]
 pub struct LinkGraph {
     /// The graph without the link.
     pub graph: CheckmateGraph,
-    /// Ways to run nodes, beyond what the graph counts.
+    /// Ways to run nodes, beyond the parts that the graph counts.
     pub ways: Ways,
-    /// Time of the copy to the host and of that back, by tensor; `None` if it may not leave.
+    /// Times of the copies to the host and back, by tensor; `None` if it may not leave.
     pub copies: Vec<Option<[i64; 2]>>,
     /// Costs of pages by tensor, in the instance's cost unit; `None` if it has no pages.
     pub pages: Vec<Option<PageCosts>>,
-    /// Readers that list an input more than once, and the bytes that they free beyond it.
+    /// Readers that list an input more than once, and the bytes that they free in excess.
     pub freed_again: Vec<(u32, u64)>,
     /// Time of a recomputation, by tensor.
     pub again: Vec<i64>,
@@ -31,15 +31,16 @@ pub struct LinkGraph {
     pub unit: u64,
     /// True if both lanes share one clock.
     pub half_duplex: bool,
-    /// Host memory in bytes, where it is limited.
+    /// Host memory in bytes, if it is limited.
     pub host_bytes: Option<u64>,
-    /// The stage of the loss, where copies to the host end before it and those back begin behind.
+    /// The stage of the loss, if copies to the host must end before it and copies back start after
+    /// it.
     pub loss: Option<u32>,
 }
 
 impl LinkGraph {
     /// The graph of an instance with a link, under a budget in bytes (fixed memory included).
-    /// `None` for an instance without a link, or whose costs are no times, and where a node does not
+    /// `None` for an instance without a link or whose costs are not times, and if a node does not
     /// fit with its inputs.
     ///
     /// ```
@@ -57,7 +58,7 @@ impl LinkGraph {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(instance: &Instance, phase: CopyPhase, budget_bytes: u64) -> Option<LinkGraph> {
-        // What is never computed again may leave, so that a node alone is all that must fit.
+        // Tensors that are never computed again may leave, so each node must fit only by itself.
         let capacity = budget_bytes.checked_sub(instance.static_bytes())?;
         if largest_working_set(instance).is_some_and(|(bytes, _)| bytes > capacity) {
             return None;
@@ -66,9 +67,9 @@ impl LinkGraph {
         LinkGraph::of(instance, phase, graph, Ways::single(instance.len()))
     }
 
-    /// The graph of an instance with a link under some semantics: MONeT's has all ways to run each
-    /// node, and by-products that need not be made; the graph then counts what all ways have.
-    /// `None` as in [`LinkGraph::new`].
+    /// The graph of an instance with a link under given semantics. MONeT's semantics add all ways
+    /// to run each node, and by-products that need not be made; the graph then counts the parts
+    /// common to all ways. `None` as in [`LinkGraph::new`].
     pub fn with_semantics(
         instance: &Instance,
         semantics: Semantics,
@@ -93,12 +94,12 @@ impl LinkGraph {
     ) -> Option<LinkGraph> {
         check_budget(instance, budget_bytes).ok()?;
         let graph = CheckmateGraph::new(instance, budget_bytes).ok()?;
-        // A page-in is of use from the third stage behind the tensor's own on.
+        // A page-in is of use from the third stage after the tensor's own on.
         let of = |(i, costs): (usize, &Option<PageCosts>)| {
             costs.filter(|_| graph.last_stage[i] as usize >= i + 3)
         };
         let pages: Vec<_> = terms.pages.iter().enumerate().map(of).collect();
-        // Where costs are energies, the cost of having all tensors again is a small part of all.
+        // If costs are energies, the cost of having all tensors again is a small part of the total.
         let again =
             graph.cost_again.iter().zip(&pages).map(|(cost, pages)| {
                 pages.map_or(*cost, |costs| (costs.out + costs.back).min(*cost))
@@ -175,28 +176,28 @@ impl LinkGraph {
         self.graph.is_empty()
     }
 
-    /// Time of the first computations of some stages, rounded up.
+    /// Time of the first computations of `stages`, rounded up.
     pub fn first_time(&self, stages: Range<u32>) -> i64 {
         let [from, to] = [stages.start, stages.end.max(stages.start)].map(|t| t as usize);
         let cost = self.before[to] - self.before[from];
         i64::try_from(cost.div_ceil(self.unit)).unwrap_or(i64::MAX)
     }
 
-    /// Time of a further run of a node in some way.
+    /// Time of a further run of a node in a way.
     pub fn time_again(&self, node: u32, way: u16) -> i64 {
         let ways = &self.ways.again[node as usize];
         let beyond = ways.get(usize::from(way)).map_or(0, |way| way.time);
         self.again[node as usize].saturating_add(beyond)
     }
 
-    /// Workspace of a further run in bytes, beyond what the graph counts.
+    /// Workspace of a further run in bytes, beyond the workspace that the graph counts.
     pub fn bytes_again(&self, node: u32, way: u16) -> i64 {
         let ways = &self.ways.again[node as usize];
         ways.get(usize::from(way)).map_or(0, |way| way.bytes)
     }
 
-    /// The first event at which a tensor takes memory of its own that is computed in a stage: a
-    /// first run is counted by itself, but for a by-product that need not be made.
+    /// The first event at which a tensor computed in a stage takes memory of its own. The working
+    /// set of a first run already counts it, except for a by-product that need not be made.
     pub fn first_event(&self, node: u32, stage: u32) -> u32 {
         let counted = stage == node && !self.ways.is_optional(node);
         stage * self.len() as u32 + node + u32::from(counted)
@@ -212,12 +213,12 @@ impl LinkGraph {
         self.loss.map_or(0, |loss| loss + 1)
     }
 
-    /// Stages from the one that a copy back of a tensor is counted in to its first reader.
+    /// Stages from the stage in which a copy back of a tensor counts to its first reader.
     pub fn delay(&self, node: u32) -> u32 {
         u32::from(self.pages[node as usize].is_some())
     }
 
-    /// Cost of so many copies of a tensor to the host, and back.
+    /// Cost of `out` page-outs and `back` page-ins of a tensor; 0 without pages.
     pub fn cost_of_pages(&self, node: usize, [out, back]: [u64; 2]) -> u64 {
         self.pages[node].map_or(0, |costs| costs.out * out + costs.back * back)
     }

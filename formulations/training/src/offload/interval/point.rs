@@ -10,9 +10,9 @@ use std::ops::Range;
 
 /// Values below count as 0.
 const ZERO: f64 = 1e-9;
-/// Violation below which a row counts as met: of counts, and of a window as a share of its time.
+/// Violation below which a row counts as satisfied; for a window, as a share of its time.
 const TOLERANCE: f64 = 1e-6;
-/// Windows of one lane in a round.
+/// Maximum number of windows per lane and round.
 const WINDOWS: usize = 8;
 /// Trips with their values, and idle time.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,7 +54,7 @@ impl TripPoint {
         out
     }
 
-    /// Recomputations, and what is on the device when each stage begins.
+    /// Recomputations, and the tensors on the device when each stage begins.
     pub(crate) fn fractional(&self, link: &LinkGraph) -> FractionalPoint {
         self.builder(link).finish()
     }
@@ -74,8 +74,8 @@ impl TripPoint {
         point
     }
 
-    /// Tensors that are on the device, on the host or between them by more than a threshold when
-    /// each stage begins, shape `n x n`: in general more than fits on the device.
+    /// Tensors whose share on the device, on the host or between them exceeds a threshold when each
+    /// stage begins, shape `n x n`. They generally exceed the memory of the device.
     pub fn kept(&self, link: &LinkGraph, threshold: f64) -> BitMatrix {
         let n = link.len();
         let mut point = PointBuilder::new(n);
@@ -104,7 +104,7 @@ impl TripPoint {
         rows
     }
 
-    /// Rows of recomputations whose inputs are not all there, or that come without their parents.
+    /// Violated rows of recomputations that lack inputs or parents.
     fn violated_inputs(&self, link: &LinkGraph, tolerance: f64) -> Vec<LinkRow> {
         let again = self
             .trips
@@ -132,7 +132,8 @@ impl TripPoint {
         rows.filter(is_missed).collect()
     }
 
-    /// Events at which the memory exceeds `limit_bytes`, worst first, at most `per_stage` in a stage.
+    /// Events at which the memory exceeds `limit_bytes`, worst first, at most `per_stage` per
+    /// stage.
     fn violated_memory(
         &self,
         link: &LinkGraph,
@@ -252,7 +253,7 @@ impl TripPoint {
         out
     }
 
-    /// Windows whose copies take more than their time: the worst of each first stage, the worst
+    /// Windows whose copies take more than their time: the worst window of each first stage, worst
     /// first.
     fn violated_windows(&self, link: &LinkGraph) -> Vec<LinkRow> {
         let n = link.len();
@@ -324,7 +325,7 @@ impl TripPoint {
         rows
     }
 
-    /// The stage in which the host lacks memory most.
+    /// The row of the stage in which the host lacks the most memory.
     fn violated_host(&self, link: &LinkGraph) -> Option<LinkRow> {
         let limit = link.host_bytes? as f64 * (1.0 + TOLERANCE);
         let load = |stage: u32| -> f64 {
@@ -350,12 +351,13 @@ impl TripPoint {
         rows
     }
 
-    /// Violated path cuts, reader by reader: what comes back up to there counts as held before.
+    /// Violated path cuts, reader by reader: tensors that come back up to a reader count as held
+    /// before.
     fn path_cuts(&self, link: &LinkGraph, settings: &SeparationSettings) -> Vec<LinkRow> {
         let n = link.len();
         let mut base = self.builder(link);
-        // Tensors that come back: the first reader to which that is of use, the stages from the
-        // last one that begins with them to the one in which they are read, and how much of them.
+        // Tensors that come back: the first reader that can use the copy, the tensor, the stages
+        // without it up to the read, and its share.
         let mut arrivals: Vec<(u32, u32, Range<usize>, f64)> = Vec::new();
         for (trip, x) in &self.trips {
             for pair in trip.stretches.windows(2) {

@@ -6,26 +6,26 @@ use crate::checkmate::interval::{Quantity, Row};
 use crate::life::AtomPrices;
 use remat_solver::price::Number;
 
-/// A copy back that is read in a stage: the stage in which it is issued, and what a unit of its time
-/// costs.
+/// A copy back that is read in a stage: the stage in which it is issued, and the charge for a unit
+/// of its time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Return<T> {
     pub issued: u32,
     pub charge: T,
 }
 
-/// Payments to all that a trip does.
+/// Payments to all parts of a trip.
 #[derive(Clone, Debug)]
 pub(super) struct LinkPrices<T> {
-    /// Payments of rows that know no link.
+    /// Payments of rows without the link.
     pub atoms: AtomPrices<T>,
     /// Windows that count copies to the host: first stage, last stage, charge for a unit of time;
     /// the last stages descend.
     pub out: Vec<(u32, u32, T)>,
-    /// Copies back, by the stage in which they are read: the first one issued there, the others
-    /// before a window that they leave so, descending.
+    /// Copies back, by the stage in which they are read: the first is issued there, each other one
+    /// ahead of a window that it thereby avoids, in descending order.
     pub back: Vec<Vec<Return<T>>>,
-    /// Payment for a unit of time in which something is computed again, or nothing, by stage.
+    /// Payment for a unit of recomputation time or idle time, by stage.
     pub load: Vec<T>,
     /// Payments for copies back by tensor: first and last stage in which they are read.
     pub returns: Vec<Vec<(u32, u32, T)>>,
@@ -40,8 +40,8 @@ pub(super) struct LinkPrices<T> {
     /// Payments for a byte of memory at further runs of a node with several ways, by stage
     /// descending.
     pub again: Vec<Vec<(u32, T)>>,
-    /// True for tensors that may come back, or stay, for turns that pay nothing: since being on the
-    /// device when a stage begins or leaving does, or being on the host costs something.
+    /// True for tensors that may come back, or stay, for turns without payments. They are paid for
+    /// leaving or for being on the device when a stage begins, or charged for being on the host.
     pub every_turn: Vec<bool>,
 }
 
@@ -125,7 +125,7 @@ impl<T: Number> LinkPrices<T> {
             }
         }
         prices.out.sort_by(|a, b| b.1.cmp(&a.1).then(b.0.cmp(&a.0)));
-        // The last one to begin comes first.
+        // The last window to begin comes first.
         windows.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.cmp(&a.1)));
         let stages = |own: &mut Vec<(u32, T)>| own.sort_by_key(|paid| std::cmp::Reverse(paid.0));
         prices.again.iter_mut().for_each(stages);
@@ -180,7 +180,7 @@ impl<T: Number> LinkPrices<T> {
         }
     }
 
-    /// The least price of a way of the first run of each node that has several, in all.
+    /// The sum, over nodes with several ways, of the least price of a first run's way.
     pub fn of_ways(&self, link: &LinkGraph) -> T {
         let ways = link.ways.first.iter().zip(&self.ways);
         let least = ways.filter_map(|(ways, paid)| {
@@ -197,7 +197,7 @@ impl<T: Number> LinkPrices<T> {
         self.atoms.one.times(cost as i64) - self.made[node as usize]
     }
 
-    /// The least price of a further run of a node in a stage, but for payments to all of its ways,
+    /// The least price of a further run of a node in a stage, without payments to all of its ways,
     /// and the way.
     pub fn of_again(&self, link: &LinkGraph, node: u32, stage: u32) -> (T, u16) {
         let i = node as usize;
@@ -223,7 +223,7 @@ impl<T: Number> LinkPrices<T> {
     }
 }
 
-/// What rows count of rows without copies, beside those that are one.
+/// Rows without copies whose terms count in other rows, with their duals.
 fn beside<'a, T: Number>(
     link: &LinkGraph,
     rows: impl Iterator<Item = (&'a LinkRow, T)>,
@@ -238,8 +238,8 @@ fn beside<'a, T: Number>(
     out
 }
 
-/// The copies back that are read in a stage and worth a look, by windows in the order of their first
-/// stages, descending.
+/// The copies back that are read in a stage and may be cheapest. `windows` descend by first stage;
+/// no copy back is issued before stage `least`.
 fn returns_of<T: Number>(windows: &[(u32, u32, T)], stage: u32, least: u32) -> Vec<Return<T>> {
     if stage < least {
         return Vec::new();

@@ -23,7 +23,7 @@ impl Columns for LinkGraph {
         column.node as usize
     }
 
-    /// Idle time, a unit in each stage, and ways of first runs.
+    /// Costs of a unit of idle time in each stage, and of ways of first runs.
     fn static_costs(&self) -> Vec<u64> {
         let mut costs = vec![self.unit; self.len()];
         costs.extend(self.ways.all().map(|(_, _, way)| way.cost));
@@ -38,7 +38,7 @@ impl Columns for LinkGraph {
         self.graph.base_cost()
     }
 
-    /// Each node, and each copy both ways, at most once in each stage, one after the other.
+    /// The cost of all nodes and all copies both ways once in each stage, one after the other.
     fn cost_upper_bound(&self) -> u64 {
         let copies = self.copies.iter().flatten().flatten();
         let copies = copies.fold(self.cost_of_all_pages(), |sum, time| {
@@ -90,7 +90,7 @@ impl Rows for LinkGraph {
 
     fn start(&self) -> (Vec<LinkRow>, Vec<Trip>) {
         let (rows, columns) = Rows::start(&self.graph);
-        // Inputs that only some ways read, and those of what need not run.
+        // Inputs that only some ways read, and inputs of by-products that need not run.
         let of = |row: Row| match row {
             Row::Need { node, reader } => {
                 let all = self.graph.needs[reader as usize].contains(&node);
@@ -239,7 +239,7 @@ impl Branching for LinkGraph {
 /// The bound of the form at the root, over all stage schedules with copies.
 ///
 /// # Errors
-/// [`ModelError`] where the LP solver refuses a change: a defect.
+/// [`ModelError`] if the LP solver refuses a change: a defect.
 pub fn root_bound(
     link: LinkGraph,
     settings: &RootSettings,

@@ -1,4 +1,4 @@
-//! Words of proofs for rows and quantities of the form with copies.
+//! Text of proofs: rows and quantities of the form with copies.
 
 use super::{Lane, LinkGraph, LinkQuantity, LinkRow, bound};
 use crate::life::proof::{self, Proven};
@@ -9,8 +9,8 @@ use remat_solver::price::{Columns, TreeProof};
 use std::fmt::Write;
 
 /// The proof of a tree's bound; `link` is the graph of the instance, which has a link, for the
-/// budget. The checker reads no rows of ways: a graph of MONeT's semantics makes a proof that it
-/// refuses.
+/// budget. The checker does not read rows of ways, so it refuses proofs of graphs under MONeT's
+/// semantics.
 ///
 /// ```
 /// use remat_formulations::offload::CopyPhase;
@@ -43,7 +43,7 @@ pub fn tree_proof(
     proof::of_tree(instance, budget_bytes, link, tree)
 }
 
-/// The proof that nothing fits, since a node does not with its inputs alone.
+/// Proof that no plan fits, because a node exceeds the budget with its inputs alone.
 pub(crate) fn too_small(
     instance: &Instance,
     by_loss: bool,
@@ -57,7 +57,7 @@ pub(crate) fn too_small(
     BoundProof::new(text, None)
 }
 
-/// The proof that needs no rows: everything is computed once, whatever is copied.
+/// Proof without rows: every node is computed at least once, with or without copies.
 pub(crate) fn cost_alone(instance: &Instance, by_loss: bool, budget_bytes: u64) -> BoundProof {
     let bound = instance.nodes().iter().map(|v| v.run_cost(false)).sum();
     let mut text = proof::head::<LinkGraph>(instance, budget_bytes, &format!("bound {bound}"));
@@ -94,7 +94,8 @@ impl Proven for LinkGraph {
         bound::fixed(self, rows, duals)
     }
 
-    /// Between two computations each tensor goes and comes at most once.
+    /// Upper bound on the cost of plans: between two computations each tensor leaves and comes back
+    /// at most once.
     fn beyond(&self) -> u64 {
         let n = self.len() as u64;
         let pauses = n.saturating_mul(n).saturating_add(1);

@@ -30,7 +30,7 @@ impl Lane {
 pub enum LinkRow {
     /// A row of the form without a link; path cuts count copies that come back within the window.
     Base(Row),
-    /// Copies within a window of stages take no more than its time.
+    /// Copies within a window of stages take at most the window's time.
     Window {
         /// The copies.
         lane: Lane,
@@ -43,7 +43,7 @@ pub enum LinkRow {
     Leaves {
         /// The tensor.
         node: u32,
-        /// At least so many, rather than at most.
+        /// True for at least `count`, false for at most.
         at_least: bool,
         /// The number of copies.
         count: u32,
@@ -72,7 +72,7 @@ pub enum LinkRow {
         node: u32,
         /// Index into [`Ways::first`](super::Ways).
         way: u32,
-        /// It is this one, rather than another.
+        /// True for this way, false for any other.
         is_this: bool,
     },
 }
@@ -87,13 +87,13 @@ pub(super) fn inside(lane: Lane, first: u32, last: u32) -> RangeInclusive<u32> {
     first + u32::from(lane == Lane::Out)..=last
 }
 
-/// Stages whose first runs are within a window: up to where the last one begins.
+/// Stages whose first runs are within a window: all stages before the last.
 pub(super) fn before(lane: Lane, first: u32, last: u32) -> Range<u32> {
     first + u32::from(lane == Lane::Out)..last
 }
 
 impl LinkRow {
-    /// Tells `note` the rows without copies whose terms count in the row, and how often.
+    /// Passes to `note` the rows without copies whose terms count in the row, with their multiples.
     pub(super) fn without_copies(&self, link: &LinkGraph, mut note: impl FnMut(&Row, i64)) {
         match *self {
             LinkRow::Base(ref row) => {
@@ -117,7 +117,8 @@ impl LinkRow {
                     note(&Row::Branch(most), bytes);
                 }
             }
-            // An input that only some ways read is there as if all did: the ways are charged.
+            // Trips count as if all ways read the input; the ways that read it have terms of their
+            // own.
             LinkRow::Reads { node, input } => {
                 let [node, reader] = [input, node];
                 note(&Row::Need { node, reader }, 1);
@@ -286,8 +287,8 @@ impl LinkRow {
     }
 }
 
-/// Bytes of a gauge that a reader frees beyond its inputs where it lists one more than once: a
-/// rounded row says nothing where that happens.
+/// Bytes of a gauge that a reader frees in excess if it lists an input more than once. For a
+/// rounded gauge these are all bytes, so that the row does not bind in that case.
 pub(super) fn freed_bytes(measure: &Gauge, gauge: u32, bytes: u64) -> i64 {
     let bytes = match gauge {
         0 => bytes,
@@ -296,15 +297,15 @@ pub(super) fn freed_bytes(measure: &Gauge, gauge: u32, bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-/// Copies back with which a tensor is on the device for the first time in a window of stages: first
-/// read in one of them, and gone before the first of them.
+/// Number of copies back that bring a tensor to the device for the first time in a window of
+/// stages: first read within it, after a stretch that ended before it.
 fn returns(trip: &Trip, first: u32, last: u32) -> i64 {
     let is_one =
         |pair: &&[Stretch]| pair[0].last_stage < first && pair[1].is_fetched_in(first..=last);
     trip.stretches.windows(2).filter(is_one).count() as i64
 }
 
-/// The coefficient of a trip in a term; first computations are no starts.
+/// The coefficient of a trip in a term; first computations do not count as starts.
 fn of_term(link: &LinkGraph, term: &Term, trip: &Trip) -> i64 {
     let of = |is: &dyn Fn(&Stretch) -> bool| {
         let count = trip.stretches.iter().filter(|s| is(s)).count();

@@ -11,13 +11,14 @@ use std::time::Duration;
 /// Limits of a proof.
 #[derive(Clone, Copy, Debug)]
 pub struct ProofLimits {
-    /// Time for the root, and for all of it. With one the bound depends on the machine.
+    /// Time for the root, and for root and tree together. With a limit, the bound depends on the
+    /// machine.
     pub time: Option<[Duration; 2]>,
-    /// Simplex iterations of the root, and of all of it.
+    /// Simplex iterations of the root, and of root and tree together.
     pub iterations: [u64; 2],
     /// Nodes of the tree.
     pub nodes: u64,
-    /// Relative gap to the best plan at which it ends.
+    /// Relative gap to the best plan at which the tree ends.
     pub gap: f64,
     /// True if a proof of the bound is collected ([`Proven::proof`]).
     pub prove: bool,
@@ -26,29 +27,30 @@ pub struct ProofLimits {
 /// The bound that is proven, and the work it took.
 #[derive(Clone, Debug)]
 pub struct Proven {
-    /// No plan in stages with copies takes less, in the instance's cost unit.
+    /// Lower bound on the makespan of plans in stages with copies, in the instance's cost unit.
     pub bound: u64,
-    /// The same of the root alone.
+    /// The lower bound of the root alone.
     pub root_bound: u64,
-    /// Fractional solution of the root, where it is solved to its end.
+    /// Fractional solution of the root, if it converged.
     pub point: Option<TripPoint>,
     /// Nodes of the tree.
     pub nodes: u64,
     /// Simplex iterations.
     pub iterations: u64,
-    /// Evidence for the bound of root and tree, where that was asked for: of a tree that began, for
-    /// the bounds of its nodes.
+    /// Evidence for the bound, if requested: for the bounds of the tree's nodes if a tree was
+    /// searched, else for the root.
     pub proof: Option<TreeProof<LinkGraph>>,
 }
 
 /// Proves a bound on the makespan of all plans, by the root and the tree of the form. `best` is the
-/// makespan of the best plan known, `is_over` ends it, and `known` is a bound already.
+/// makespan of the incumbent, `is_over` ends the work, and `known` is a bound that is already
+/// proven.
 ///
-/// Work is done in the current rayon pool; without a limit of time the answer does not depend on
-/// its size.
+/// Work is done in the current rayon pool; without a time limit the answer does not depend on its
+/// size.
 ///
 /// # Errors
-/// [`ModelError`] where the LP solver refuses a change: a defect.
+/// [`ModelError`] if the LP solver refuses a change: a defect.
 pub fn prove(
     link: LinkGraph,
     known: u64,
@@ -84,7 +86,7 @@ pub fn prove(
             proof: limits.prove.then(|| root.proof()),
         };
         let goes_on = root.is_converged() && root_bound <= upper && limits.nodes > 0;
-        // A root below what is known leaves a tree far to go.
+        // From a root below the known bound, a tree would take too long.
         if goes_on && best.is_some() && root_bound > known {
             root.limit(limits.time.map(|time| time[1]), limits.iterations[1]);
             root.learn_bound(known);
@@ -104,7 +106,7 @@ pub fn prove(
         }
         Ok(proven)
     };
-    // Without a further thread nobody ends it but its limits.
+    // Without a further thread no work is done, and the known bound stays.
     match ticking(tick, &stop, work) {
         Ok(proven) => proven,
         Err(_) => Ok(Proven {

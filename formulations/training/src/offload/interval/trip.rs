@@ -7,14 +7,14 @@ use std::ops::RangeInclusive;
 /// The way in which a stretch on the device begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Begin {
-    /// Computed in a stage; that of the tensor's own number for the first time.
+    /// Computed in a stage; the first computation is in the stage of the tensor's own number.
     Computed(u32),
-    /// Copied back: issued in a stage, and first read in another, or in the same.
+    /// Copied back: issued in a stage, and first read in the same or a later stage.
     Fetched {
         /// The stage in which the copy is issued.
         issued: u32,
-        /// The stage in which the copy is first read; of a page the same, as it takes memory, and
-        /// may be read, from the next stage on.
+        /// The stage in which the copy is first read. For a page it equals `issued`; the page takes
+        /// memory, and may be read, from the next stage on.
         read: u32,
     },
 }
@@ -24,8 +24,8 @@ pub enum Begin {
 pub struct Stretch {
     /// Its begin.
     pub begin: Begin,
-    /// First and last event with the tensor in memory; the last is before the first where there is
-    /// none that counts.
+    /// First and last event with the tensor in memory; the last is before the first if no event
+    /// counts.
     pub memory: [u32; 2],
     /// First event at which it may be read.
     pub readable: u32,
@@ -45,13 +45,13 @@ impl Stretch {
         }
     }
 
-    /// Returns whether the tensor is on the device, and not on its way, when a stage begins.
+    /// Returns whether the tensor is on the device, and not under way, when a stage begins.
     #[inline]
     pub fn crosses(&self, stage: u32) -> bool {
         self.first_stage() < stage && stage <= self.last_stage
     }
 
-    /// Returns whether it begins with a copy back that is read in one of some stages.
+    /// Returns whether it begins with a copy back that is first read in one of `stages`.
     #[inline]
     pub fn is_fetched_in(&self, stages: RangeInclusive<u32>) -> bool {
         matches!(self.begin, Begin::Fetched { read, .. } if stages.contains(&read))
@@ -75,14 +75,14 @@ impl Stretch {
 pub struct Trip {
     /// The tensor.
     pub node: u32,
-    /// Way of its computation: index into [`Ways::again`](super::Ways), 0 for first ones.
+    /// Way of its computation: index into [`Ways::again`](super::Ways), 0 for first computations.
     pub way: u16,
     /// Stretches on the device, in their order; the first one is computed, the others are copies.
     pub stretches: Vec<Stretch>,
 }
 
 impl Trip {
-    /// A trip without copies: computed in a stage, read last by a node in another one.
+    /// A trip without copies: computed in stage `start`, last read by `reader` in stage `end`.
     pub fn plain(graph: &LinkGraph, node: u32, start: u32, end: u32, reader: u32) -> Trip {
         let n = graph.len();
         let first = graph.first_event(node, start);
@@ -116,8 +116,8 @@ impl Trip {
         self.stretches.iter().filter(|s| s.leaves.is_some()).count()
     }
 
-    /// Returns whether the tensor is on the host, to be fetched, when a stage begins: behind the one
-    /// in which the copy is complete, up to the one in which the last copy back is read.
+    /// Returns whether the tensor is on the host, to be fetched, when a stage begins: after the
+    /// stage in which the copy is complete, up to the stage in which the last copy back is read.
     pub fn is_on_host(&self, stage: u32) -> bool {
         let mut since = None;
         let mut is_on = false;

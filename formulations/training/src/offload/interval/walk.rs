@@ -1,16 +1,16 @@
 //! The automaton of a tensor: its lives are the walks through it, and their price is the length.
 //!
 //! A tensor is absent, on the device, on the host, or on both. A computation brings it to the
-//! device, a copy to the host to both, and dropping it or its copy takes it away; a copy back
+//! device, a copy to the host to both, and dropping it or its copy takes it away. A copy back
 //! brings it to the device again, and the host keeps its copy or not. The walk goes from the last
-//! event to the first, with the least price of all that is ahead of each state.
+//! event to the first, with the least price of the rest of the life for each state.
 //!
-//! A copy back is paid for by windows that begin while the tensor is away, so what is ahead of a
-//! tensor on the host depends on when it left: all copies back that are ahead are candidates, and a
-//! window is added to those within it as the walk comes to its begin.
+//! Windows that begin while the tensor is away pay for a copy back, so the price of the rest for a
+//! tensor on the host depends on when it left. All later copies back are therefore candidates, and
+//! a window pays the candidates within it when the walk reaches its begin.
 //!
-//! Time on the device is charged by what is charged up to its end, less what is charged up to its
-//! begin (a potential), so that nothing happens at events that pay nothing.
+//! The charge for time on the device is the charge up to its end less the charge up to its begin (a
+//! potential), so events without payments need no work.
 
 use super::ahead::{After, Ahead, Candidate, Copies};
 use super::prices::LinkPrices;
@@ -35,11 +35,11 @@ enum Place {
 struct Mark {
     stage: u32,
     place: Place,
-    /// On the device alone, and on both.
+    /// Choices on the device alone, and on both.
     after: [After; 2],
 }
 
-/// A trip that pays.
+/// A trip with its price.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Priced<T> {
     pub price: T,
@@ -52,7 +52,7 @@ pub(super) struct Priced<T> {
 #[derive(Clone, Debug)]
 pub(super) struct Walk<T> {
     starts: StartPrices<T>,
-    /// Turns of a stage that count, descending, and what is paid for being there.
+    /// Turns of a stage that count, descending, and the payments for being there.
     events: Vec<(u32, T)>,
     marks: Vec<Mark>,
     /// Copies back of the trips.
@@ -68,12 +68,12 @@ struct Tensor<'a, T> {
     link: &'a LinkGraph,
     prices: &'a LinkPrices<T>,
     node: u32,
-    /// Windows of copies to the host that may hold its own, their last stages descending.
+    /// Windows that may contain its copies to the host, by descending last stages.
     out: Vec<(u32, T)>,
 }
 
 impl<T: Number + Default> Walk<T> {
-    /// A walk to be taken.
+    /// A new walk.
     pub fn new() -> Self {
         Walk {
             starts: StartPrices::default(),
@@ -157,7 +157,7 @@ impl<T: Number + Default> Walk<T> {
                     break;
                 };
                 let end = tensor.potential(stage, k + 1);
-                // Behind the last turn of a stage the next one has begun.
+                // After the last turn of a stage the next stage has begun.
                 let out = copies.out.filter(|_| k < stage);
                 life.after(end, out);
                 let after = trip.after(end, out);
@@ -181,7 +181,7 @@ impl<T: Number + Default> Walk<T> {
         }
     }
 
-    /// The begin of a stage.
+    /// Processes the begin of a stage.
     fn begin(
         &mut self,
         tensor: &Tensor<'_, T>,
@@ -224,8 +224,8 @@ impl<T: Number + Default> Walk<T> {
         });
     }
 
-    /// Notes the turns of a stage that pay, and those of all readers where `pays` says that coming
-    /// back or staying up to them does.
+    /// Notes the turns of a stage that pay. With `pays`, coming back for readers or staying up to
+    /// them may pay, so the turns of all readers are noted as well.
     fn note_events(
         &mut self,
         tensor: &Tensor<'_, T>,
@@ -256,14 +256,14 @@ impl<T: Number + Default> Walk<T> {
                 self.events.push((reader, T::ZERO));
             }
         }
-        // A tensor that is read by nobody is dropped at the end of the stage.
+        // A tensor without a reader is dropped at the end of the stage.
         if link.pages[node as usize].is_some() && self.events.iter().all(|e| e.0 != stage) {
             self.events.push((stage, T::ZERO));
         }
         self.events.sort_by_key(|e| std::cmp::Reverse(e.0));
     }
 
-    /// A computation in a stage.
+    /// Processes a computation in a stage.
     fn start(
         &mut self,
         tensor: &Tensor<'_, T>,
@@ -278,7 +278,7 @@ impl<T: Number + Default> Walk<T> {
         let out = copies.out.filter(|_| node < stage);
         let Tensor { link, prices, .. } = *tensor;
         let mut after = [After::Stay; 2];
-        // With pages a tensor is dropped behind readers.
+        // With pages a tensor is dropped only after readers.
         if !again || link.pages[node as usize].is_none() {
             life.after(end, out);
             after = trip.after(end, out);
@@ -328,7 +328,7 @@ impl<T: Number + Default> Walk<T> {
         }
     }
 
-    /// The trip that was priced.
+    /// Builds a priced trip.
     pub fn trip(&self, link: &LinkGraph, node: u32, priced: &Priced<T>) -> Trip {
         let event = |stage: u32, k: u32| turn(link, stage, k);
         let mut stretches: Vec<Stretch> = Vec::new();
@@ -359,7 +359,7 @@ impl<T: Number + Default> Walk<T> {
             if way == After::Copy {
                 now.leaves = Some(stage);
                 has_copy = true;
-                // On both it may be dropped at once.
+                // On both, it may be dropped immediately.
                 way = after[1];
             }
             match way {
@@ -408,7 +408,7 @@ impl<T: Number + Default> Walk<T> {
 }
 
 impl<T: Number> Tensor<'_, T> {
-    /// Charge for all events before one.
+    /// Charge for being in memory at all events before an event.
     fn potential(&self, stage: u32, k: u32) -> T {
         let gauges = &self.link.graph.gauges;
         let size = |gauge: u32| gauges[gauge as usize].bytes[self.node as usize] as i64;

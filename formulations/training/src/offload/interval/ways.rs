@@ -1,24 +1,24 @@
 //! Ways to run nodes: implementations, in place or not, and by-products that need not be made.
 //!
-//! The graph counts of each node what every way has: the inputs that all of them read, the least
-//! cost, the least workspace. Of first runs with several ways one is chosen, by a column of its
-//! own; a trip that begins with a further run has its way. By-products need not run at all.
+//! For each node, the graph counts the parts common to all ways: the inputs that all of them read,
+//! the least cost, the least workspace. A first run with several ways has a column for each; a trip
+//! that begins with a further run includes its way. By-products need not run at all.
 
 use crate::checkmate::CheckmateGraph;
 use remat_instances::instance::{Implementation, Instance, Node, NodeId, NodeKind};
 
-/// A way to run a node, by what it has beyond what the graph counts.
+/// A way to run a node, as its excess over the parts that the graph counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Way {
     /// Index into [`Node::implementations`].
     pub implementation: u16,
-    /// Into the buffer of the input that the node may overwrite.
+    /// True if the output goes into the buffer of the input that the node may overwrite.
     pub in_place: bool,
     /// Cost beyond the least, in the instance's unit.
     pub cost: u64,
     /// Time beyond the least, in units of time, rounded up.
     pub time: i64,
-    /// Workspace in bytes beyond what the graph counts; below 0 where it is less.
+    /// Workspace in bytes beyond the workspace that the graph counts; negative if it is less.
     pub bytes: i64,
     /// Inputs that not all ways read, ascending.
     pub reads: Vec<u32>,
@@ -27,18 +27,18 @@ pub struct Way {
 /// Ways of all nodes.
 #[derive(Clone, Debug, Default)]
 pub struct Ways {
-    /// Ways of first runs, by node; none where the graph counts the only one.
+    /// Ways of first runs, by node; empty if the graph counts the only way.
     pub first: Vec<Vec<Way>>,
-    /// Ways of further runs, likewise; what only some read is not asked for.
+    /// Ways of further runs, likewise; inputs that only some of them read are not required.
     pub again: Vec<Vec<Way>>,
     /// By-products that need not be made, by node.
     pub optional: Vec<Option<Optional>>,
-    /// Bytes in use at the first run of each node beyond what the graph counts, fixed memory among
-    /// them.
+    /// Bytes in use at the first run of each node beyond the bytes that the graph counts, including
+    /// fixed memory.
     pub beside_first: Vec<i64>,
     /// The same at further runs in each stage.
     pub beside_again: Vec<i64>,
-    /// Position of the first column of each node's first ways, behind those of idle time.
+    /// Position of the first column of each node's first ways, after the columns of idle time.
     pub columns: Vec<u32>,
 }
 
@@ -54,7 +54,7 @@ pub struct Optional {
 }
 
 impl Ways {
-    /// The ways where each of so many nodes has one.
+    /// The ways of `nodes` nodes with one way each.
     pub fn single(nodes: usize) -> Self {
         Ways {
             first: vec![Vec::new(); nodes],
@@ -71,7 +71,7 @@ impl Ways {
         self.optional[node as usize].is_some()
     }
 
-    /// Bytes in use at an event beyond what the graph counts.
+    /// Bytes in use at an event beyond the bytes that the graph counts.
     pub fn beside(&self, stage: u32, node: u32) -> i64 {
         match stage == node {
             true => self.beside_first[stage as usize],
@@ -84,7 +84,7 @@ impl Ways {
         self.first.iter().map(Vec::len).sum()
     }
 
-    /// Columns of first ways: node, way, and the way itself.
+    /// Columns of first ways: node, index of the way, and the way.
     pub fn all(&self) -> impl Iterator<Item = (u32, u32, &Way)> {
         let of = |(node, ways): (u32, &'_ Vec<Way>)| (node, ways.len());
         let all = (0u32..).zip(&self.first).map(of);
@@ -94,7 +94,7 @@ impl Ways {
         })
     }
 
-    /// Sum of all that ways have beyond the least, for bounds on numbers.
+    /// Sum of all excesses of ways, for bounds on numbers.
     pub(super) fn size(&self) -> f64 {
         let of = |w: &Way| w.cost as f64 + w.time as f64 + w.bytes.unsigned_abs() as f64 + 1.0;
         let ways = self.first.iter().chain(&self.again).flatten();
@@ -106,7 +106,7 @@ impl Ways {
     }
 }
 
-/// A run of a node as it is.
+/// A run of a node with its full values.
 struct Run {
     implementation: u16,
     in_place: bool,
@@ -142,7 +142,7 @@ fn runs(node: &Node, again: bool) -> Vec<Run> {
     all
 }
 
-/// Inputs of all implementations, ascending.
+/// Inputs common to all implementations, ascending.
 fn read_by_all(ways: &[Implementation]) -> Vec<u32> {
     let Some((first, others)) = ways.split_first() else {
         return Vec::new();
@@ -162,9 +162,9 @@ fn read_by_any(ways: &[Implementation]) -> Vec<u32> {
     all
 }
 
-/// Those of some runs that no other beats in cost and workspace while it reads no more, as ways
-/// beyond a least cost and a workspace that is counted; none where one is left that has nothing
-/// beyond.
+/// The undominated runs, as ways with their excess over the counted cost and workspace. A run
+/// dominates another one if it costs no more, needs no more workspace and reads no further inputs.
+/// Empty if the only way left has no excess.
 fn ways(runs: Vec<Run>, counted: (u64, i64), common: &[u32], unit: u64) -> Vec<Way> {
     let no_worse = |a: &Run, b: &Run| {
         let reads = a.reads.iter().all(|u| b.reads.contains(u));
@@ -206,8 +206,9 @@ fn least(runs: &[Run]) -> (u64, i64) {
     (cost.unwrap_or(0), bytes.unwrap_or(0))
 }
 
-/// The graph of an instance under MONeT's semantics with what every way has, and the ways; a budget
-/// in bytes, fixed memory included. `None` where the least fixed memory is beyond the budget.
+/// The graph of an instance under MONeT's semantics with the parts common to all ways, and the
+/// ways; the budget is in bytes, fixed memory included. `None` if the least fixed memory exceeds
+/// the budget.
 pub(super) fn of_monet(instance: &Instance, budget_bytes: u64) -> Option<(CheckmateGraph, Ways)> {
     let nodes = instance.nodes();
     let least_fixed = nodes.iter().map(|v| v.fixed_bytes).min().unwrap_or(0);
@@ -232,7 +233,7 @@ pub(super) fn of_monet(instance: &Instance, budget_bytes: u64) -> Option<(Checkm
         (graph.cost_again[i], graph.workspace_again[i]) = (cost, counted);
         gauge.working_again[i] = node.output_bytes + counted;
     }
-    // Its unit depends on the costs.
+    // The graph's unit depends on the costs.
     let unit = graph.cost_unit() as u64;
     let mut own = Ways::single(nodes.len());
     let fixed = fixed_around(nodes);
@@ -248,11 +249,11 @@ pub(super) fn of_monet(instance: &Instance, budget_bytes: u64) -> Option<(Checkm
                 bytes,
             });
         } else {
-            // A workspace below 0 is not counted by the graph.
+            // The graph does not count a negative workspace.
             own.beside_first[i] = (node.fixed_bytes - least_fixed) as i64 + bytes.min(0);
             own.first[i] = ways(first, (cost, bytes), &graph.needs[i], unit);
         }
-        // What only some further runs read is not asked for.
+        // Inputs that only some further runs read are not required.
         further.iter_mut().for_each(|run| run.reads.clear());
         let (cost, bytes) = least(&further);
         own.again[i] = ways(further, (cost, bytes.max(0)), &[], unit);
@@ -280,7 +281,7 @@ fn is_optional(node: &Node) -> bool {
     matches!(node.kind, NodeKind::ByProduct { .. })
 }
 
-/// Takes up who reads what: inputs of all ways as needs, readers in any way as users.
+/// Sets needs to the inputs of all ways, and users to the readers in any way.
 fn read(graph: &mut CheckmateGraph, nodes: &[Node]) {
     let n = nodes.len();
     let needs = nodes.iter().map(|v| read_by_all(&v.implementations));
@@ -303,9 +304,10 @@ fn read(graph: &mut CheckmateGraph, nodes: &[Node]) {
     }
 }
 
-/// Fixed memory in bytes at any computation of each stage but the first run of a node that is made
-/// in any case, at least: that of the last such node before and of the next one, and that of any
-/// by-product, which brings its own back where it is first made with a further run of its parent.
+/// Lower bound in bytes, by stage, on the fixed memory at any computation but the first run of a
+/// node that must be made. It is the minimum over the last such node before, the next such node,
+/// and all by-products. A by-product first made with a further run of its parent brings its own
+/// fixed memory back.
 fn fixed_around(nodes: &[Node]) -> Vec<u64> {
     let by_products = nodes.iter().filter(|v| is_optional(v));
     let late = by_products.map(|v| v.fixed_bytes).min().unwrap_or(u64::MAX);

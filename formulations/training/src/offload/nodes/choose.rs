@@ -1,4 +1,4 @@
-//! Gaps chosen: annealing over the sets of values that are away, judged by the clock.
+//! Choice of gaps: annealing over the sets of values that are away, evaluated by the clock.
 
 use super::clock::Clock;
 use super::sequence::Sequence;
@@ -9,7 +9,7 @@ use std::time::Instant;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChooseSettings {
     pub seed: u64,
-    /// Moves at most.
+    /// Maximum number of moves.
     pub moves: u64,
     /// Moment at which the search ends.
     pub deadline: Option<Instant>,
@@ -17,16 +17,16 @@ pub(super) struct ChooseSettings {
     pub host_bytes: u64,
 }
 
-/// Numbers of the search for gaps.
+/// Tuning of the search for gaps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChooseTuning {
     /// First temperature, as a share of the costs of the sequence.
     pub hot: f64,
     /// Last temperature, likewise.
     pub cold: f64,
-    /// Gaps added at most to make up for one that went.
+    /// Maximum number of gaps added in a move so that the memory fits again.
     pub repairs: usize,
-    /// Moves between two looks at the time.
+    /// Moves between two checks of the time.
     pub block: u64,
 }
 
@@ -74,7 +74,8 @@ impl<'a> Choose<'a> {
         }
     }
 
-    /// Searches from a first set, or from what covers what is too much; none where nothing does.
+    /// Searches from a given set, or from a greedy cover of the excess memory. Returns `None` if
+    /// the first set does not fit.
     pub fn run(&mut self, start: Option<&[bool]>, is_over: &dyn Fn() -> bool) -> Option<Chosen> {
         match start {
             Some(start) => self.chosen.copy_from_slice(start),
@@ -130,7 +131,7 @@ impl<'a> Choose<'a> {
         ((now as f64 - then as f64) / temperature).exp() > draw
     }
 
-    /// Makespan of the chosen gaps, where they fit.
+    /// Makespan of the chosen gaps, if they fit.
     fn makespan(&mut self) -> Option<u64> {
         let placed = self.clock.place(&self.chosen);
         let fits = placed.excess == 0 && placed.host_bytes <= self.settings.host_bytes;
@@ -146,7 +147,7 @@ impl<'a> Choose<'a> {
         (self.random.next() % count.max(1) as u64) as usize
     }
 
-    /// One gap more, one less, or one for another; what then is too much is covered.
+    /// Adds a gap, removes one, or exchanges two; then adds gaps to cover excess memory.
     fn step(&mut self) {
         self.changed.clear();
         let gap = self.below(self.chosen.len());
@@ -154,7 +155,7 @@ impl<'a> Choose<'a> {
         if self.random.next() & 1 == 0 {
             let span = self.sequence.gaps[gap];
             let kind = self.chosen[gap];
-            // A gap of the other kind in the same time.
+            // An overlapping gap that was in the opposite state.
             for _ in 0..8 {
                 let other = self.below(self.chosen.len());
                 let g = &self.sequence.gaps[other];
@@ -179,8 +180,8 @@ impl<'a> Choose<'a> {
         }
     }
 
-    /// Chooses gaps until all fits: what covers most of what is too much for the least time of the
-    /// link comes first.
+    /// Chooses gaps greedily until the memory fits: first the gap that covers the most excess bytes
+    /// per unit of link time.
     fn cover(&mut self) {
         let n = self.sequence.len();
         loop {

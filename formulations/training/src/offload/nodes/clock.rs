@@ -1,11 +1,11 @@
-//! Copies put into place: when each value leaves and comes back, and what that takes.
+//! Placement of copies: when each value leaves and comes back, and the resulting makespan.
 //!
-//! The gaps in which values are away are given. Forwards in time the lane to the host takes values
-//! as soon as they are made, those first whose gap begins first; a value stays in memory until its
-//! copy has ended, and a computation that does not fit waits for the copies under way. Backwards in
-//! time the lane from the host does the same: copies back are as late as they can be, and begin
-//! earlier where lane and memory ask for it. What is found is exact but for times in which both
-//! lanes have computations wait; the replay of the statements is the judge.
+//! The gaps in which values are away are given. Forwards in time, the lane to the host takes values
+//! as soon as they are computed, in the order in which their gaps begin. A value stays in memory
+//! until its copy has ended, and a computation that does not fit waits for copies under way.
+//! Backwards in time, the lane from the host does the same: copies back are as late as possible,
+//! and begin earlier if the lane or the memory requires it. The makespan is exact except for times
+//! in which both lanes make computations wait; the replay of the statements decides.
 
 use super::sequence::Sequence;
 use std::cmp::Reverse;
@@ -14,17 +14,18 @@ use std::collections::BinaryHeap;
 /// Copies of a set of gaps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PlacedCopies {
-    /// Bytes above the budget, summed over computations; nothing else is known where there are any.
+    /// Bytes above the budget, summed over computations; if positive, the other fields are not
+    /// valid.
     pub excess: u64,
-    /// Costs and waiting times together.
+    /// Sum of costs and waiting times.
     pub makespan: u64,
     /// Largest sum of bytes on the host.
     pub host_bytes: u64,
     /// Copies to the host: the computation before which each is issued, and its gap; in the order
     /// of the lane.
     pub sent: Vec<(u32, u32)>,
-    /// For each gap, the computation before which its value is freed: for the first chosen one of
-    /// each value, which waits for the copy.
+    /// For each gap, the computation before which its value is freed; valid for the first chosen
+    /// gap of each value, which waits for the copy.
     pub freed: Vec<u32>,
     /// For each gap, the computation before which its copy back is issued.
     pub issued: Vec<u32>,
@@ -40,7 +41,7 @@ pub(super) struct Clock<'a> {
     held: Vec<u64>,
     change: Vec<i64>,
     ready: BinaryHeap<Reverse<(u32, u32)>>,
-    /// Values or gaps whose copies are under way: end and gap.
+    /// Copies under way: the time of their end, and their gap.
     under_way: Vec<(u64, u32)>,
     placed: PlacedCopies,
 }
@@ -104,7 +105,7 @@ impl<'a> Clock<'a> {
         !chosen[first..gap].contains(&true)
     }
 
-    /// Puts the copies of the chosen gaps into place.
+    /// Places the copies of the chosen gaps.
     pub fn place(&mut self, chosen: &[bool]) -> &PlacedCopies {
         self.base(chosen);
         if self.placed.excess == 0 {
@@ -117,7 +118,7 @@ impl<'a> Clock<'a> {
         &self.placed
     }
 
-    /// The computation that is most above the budget with the chosen values away, where one is.
+    /// The computation that is furthest above the budget with the chosen values away, if any is.
     pub fn most_above(&mut self, chosen: &[bool]) -> Option<usize> {
         self.base(chosen);
         if self.placed.excess == 0 {
@@ -126,12 +127,12 @@ impl<'a> Clock<'a> {
         (0..self.held.len()).max_by_key(|k| self.held[*k])
     }
 
-    /// Memory while each computation runs, as it was worked out last.
+    /// Memory while each computation runs, as last computed.
     pub fn held(&self) -> &[u64] {
         &self.held
     }
 
-    /// Memory with all chosen values away in their gaps.
+    /// Computes the memory with all chosen values away in their gaps.
     fn base(&mut self, chosen: &[bool]) {
         self.change.fill(0);
         for (gap, _) in self.sequence.gaps.iter().zip(chosen).filter(|(_, c)| **c) {
@@ -147,8 +148,8 @@ impl<'a> Clock<'a> {
         self.placed.excess = excess;
     }
 
-    /// Largest sum of what the host holds: from the copy's statement to the last read of what came
-    /// back.
+    /// Largest number of bytes on the host, which holds a value from the statement of its copy to
+    /// the read after its last gap.
     fn host_peak(&mut self, chosen: &[bool]) -> u64 {
         self.change.fill(0);
         for &(k, gap) in &self.placed.sent {
@@ -166,7 +167,7 @@ impl<'a> Clock<'a> {
         most as u64
     }
 
-    /// Copies to the host; returns the time in which computations wait.
+    /// Places copies to the host; returns the time for which computations wait.
     fn forwards(&mut self, chosen: &[bool]) -> u64 {
         let sequence = self.sequence;
         let n = sequence.len();
@@ -174,7 +175,7 @@ impl<'a> Clock<'a> {
         self.under_way.clear();
         self.placed.sent.clear();
         let (mut clock, mut lane, mut idle) = (0u64, 0u64, 0u64);
-        // Copies that have been given to the lane, by gap; those that memory does not wait for yet.
+        // Bytes of values whose gap has begun and that are still on the device.
         let mut leaving = 0u64;
         for k in 0..n {
             let busy_until = clock.saturating_add(sequence.costs[k]);
@@ -183,7 +184,7 @@ impl<'a> Clock<'a> {
             {
                 lane = self.send(k, gap, clock, lane);
             }
-            // Values whose gap has begun and that are still here.
+            // Values whose gap begins here.
             if k > 0 {
                 for &gap in self.begin.at(k - 1) {
                     if chosen[gap as usize] && self.is_first(chosen, gap as usize) {
@@ -193,7 +194,7 @@ impl<'a> Clock<'a> {
             }
             let room = self.budget_bytes - self.held[k];
             loop {
-                // Whatever has gone is freed.
+                // Values whose copies have ended are freed.
                 let placed = &mut self.placed;
                 self.under_way.retain(|&(end, gap)| {
                     let begun = (sequence.gaps[gap as usize].after as usize) < k;
@@ -204,7 +205,7 @@ impl<'a> Clock<'a> {
                     }
                     !gone
                 });
-                // What is read here must have gone before it can come back.
+                // A value read here must have left before it can come back.
                 let placed = &self.placed;
                 let late =
                     |gap: &&u32| chosen[**gap as usize] && placed.freed[**gap as usize] == NEVER;
@@ -237,7 +238,7 @@ impl<'a> Clock<'a> {
                     break;
                 }
             }
-            // Room that copies on their way out take.
+            // Values that have not left yet still take memory.
             self.held[k] += leaving;
             clock = clock.saturating_add(sequence.costs[k]);
             self.make_ready(chosen, k);
@@ -245,7 +246,7 @@ impl<'a> Clock<'a> {
         idle
     }
 
-    /// Gives a copy to the lane; returns when the lane is free again.
+    /// Gives a copy to the lane; returns the time at which the lane is free again.
     fn send(&mut self, k: usize, gap: u32, clock: u64, lane: u64) -> u64 {
         let end = lane
             .max(clock)
@@ -255,7 +256,7 @@ impl<'a> Clock<'a> {
         end
     }
 
-    /// The value of a computation may go from here on.
+    /// Queues the copy of a computation's value, if one of its gaps is chosen.
     fn make_ready(&mut self, chosen: &[bool], k: usize) {
         let gaps = &self.sequence.gaps;
         let first = gaps.partition_point(|g| (g.value as usize) < k);
@@ -266,7 +267,8 @@ impl<'a> Clock<'a> {
         }
     }
 
-    /// Copies back, beside what is on its way out; returns the time in which computations wait.
+    /// Places copies back, given the copies to the host; returns the time for which computations
+    /// wait.
     fn backwards(&mut self, chosen: &[bool]) -> u64 {
         let sequence = self.sequence;
         self.under_way.clear();
@@ -285,7 +287,7 @@ impl<'a> Clock<'a> {
                     }
                     !there
                 });
-                // A copy cannot come before it has gone.
+                // A value cannot come back before it has left.
                 let placed = &self.placed;
                 let barrier = sequence.barrier == Some(k as u32);
                 let must = |gap: u32| {

@@ -4,10 +4,11 @@ use super::clock::{NEVER, PlacedCopies};
 use super::sequence::Sequence;
 use remat_instances::plan::{HostBuffer, Plan, Register, Step};
 
-/// The plan of a sequence whose values are away in the chosen gaps, as `placed` has the copies.
+/// The plan of a sequence whose values are away in the chosen gaps, with the copies of `placed`.
 pub(super) fn emit(sequence: &Sequence, chosen: &[bool], placed: &PlacedCopies) -> Plan {
     let n = sequence.len();
-    // For each computation the gaps whose values are freed, and whose copies come, before it.
+    // For each computation the gaps whose values are freed before it, and whose copies back are
+    // issued before it.
     let (mut freed, mut issued) = (vec![Vec::new(); n], vec![Vec::new(); n]);
     let mut sent = vec![Vec::new(); n];
     let mut away = vec![Vec::new(); n];
@@ -18,7 +19,7 @@ pub(super) fn emit(sequence: &Sequence, chosen: &[bool], placed: &PlacedCopies) 
         sent[k as usize].push(gap);
         let at = placed.freed[gap as usize];
         waits[gap as usize] = at != NEVER;
-        // Before the loss, where all copies end there.
+        // No later than the loss, if all copies must end before it.
         let at = sequence.barrier.map_or(at, |barrier| at.min(barrier));
         waited[at as usize].push(gap);
     }
@@ -99,7 +100,7 @@ impl Writer {
         self.steps.push(Step::Deallocate { register });
     }
 
-    /// A computation, and what it is the last to read.
+    /// Writes a computation, and frees the values that it is the last to read.
     fn compute(&mut self, sequence: &Sequence, k: usize) {
         let over = sequence.of.overwrites[k];
         let register = match over {

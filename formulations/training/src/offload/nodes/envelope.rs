@@ -1,15 +1,16 @@
-//! Bytes that may be on the host alone at a moment, and the same instance without a link.
+//! Bytes that only the host may hold at a moment, built into an instance without a link.
 //!
-//! Bytes that only the host has at a moment went there before and come back after it. In time `T`
-//! a link of bandwidth `b` carries `b T` bytes, so they are no more than `b_out T(0, h)` and
-//! `b_in T(h, end)`, where the time before and after moment `h` is that of the first computations
-//! and what the makespan is above them; and both times together are the makespan. Whoever keeps these bytes on the device instead has a plan
-//! without copies that computes the same, under a budget that is larger by this *envelope*. So no
-//! plan with a link costs less than the best one without a link under the budget and the envelope:
-//! a bound, and a schedule from which copies only have to be chosen.
+//! Bytes that only the host holds at moment `h` went there before `h` and come back after it. In
+//! time `T` a link of bandwidth `b` carries `b T` bytes, so they are at most `b_out T(0, h)` and at
+//! most `b_in T(h, end)`. Each of the two times is at most the cost of the first computations on
+//! its side of `h`, plus the makespan's excess over all first computations; both together are the
+//! makespan. A plan that keeps these bytes on the device instead computes the same without copies,
+//! under a budget that is larger by this *envelope*. So no plan with a link costs less than the
+//! best plan without a link under the budget plus the envelope. This gives a bound, and a schedule
+//! for which only copies remain to be chosen.
 //!
 //! An envelope is built into an instance: the budget is enlarged by its peak, and nodes without
-//! cost hold what it lacks elsewhere (rounded down, so that the bound stays one).
+//! cost hold the difference to the peak elsewhere (rounded down, so that the bound stays valid).
 
 use crate::checkmate::CheckmateGraph;
 use crate::offload::CopyPhase;
@@ -55,7 +56,7 @@ impl Envelope {
         let loss = instance.loss().filter(|_| phase == CopyPhase::Loss);
         let mut before = 0u64;
         let mut bytes = Vec::with_capacity(costs.len());
-        // Before and after together it is the whole makespan.
+        // The times before and after add up to the makespan.
         let whole = all.saturating_add(extra);
         let (out, back) = (times.to_host_within(whole), times.from_host_within(whole));
         let both = match u128::from(out) + u128::from(back) {
@@ -63,7 +64,7 @@ impl Envelope {
             sum => (u128::from(out) * u128::from(back) / sum) as u64 + 1,
         };
         let most = both.min(host_memory_bytes.unwrap_or(u64::MAX));
-        // Copies to the host end when the loss starts, copies back start when it has run.
+        // Copies to the host end when the loss starts; copies back start when it has run.
         let (mut until_loss, mut from_loss) = (u64::MAX, u64::MAX);
         if let Some(loss) = loss {
             until_loss = costs[..loss.index()].iter().sum();
@@ -85,7 +86,7 @@ impl Envelope {
         instance.nodes().iter().filter(made).map(first_cost).sum()
     }
 
-    /// The same with a share of each.
+    /// The same with each stage's bytes scaled by a share.
     pub fn scaled(&self, share: f64) -> Self {
         let part = |b: &u64| (*b as f64 * share) as u64;
         Envelope {
@@ -101,9 +102,10 @@ fn first_cost(node: &Node) -> u64 {
     least.unwrap_or(0).saturating_add_signed(in_place)
 }
 
-/// Bytes beyond which memory is of no use while each stage runs, fixed memory included: of all
-/// tensors that may be read then or later, and the largest workspace and output of what runs.
-/// (Without recomputation less may do; but who has more may compute a node beside more.)
+/// Bytes beyond which memory is of no use while each stage runs, fixed memory included. They are
+/// all tensors that may be read then or later, plus the largest workspace and output of a node that
+/// may run. (Without recomputation less may suffice, but more memory lets a node be recomputed
+/// beside more tensors.)
 pub(crate) fn useful_bytes(instance: &Instance, semantics: Semantics) -> Vec<u64> {
     let nodes = instance.nodes();
     let n = nodes.len();
@@ -138,9 +140,9 @@ pub(crate) fn useful_bytes(instance: &Instance, semantics: Semantics) -> Vec<u64
 pub(crate) struct Enveloped {
     /// The instance, with nodes that hold memory.
     pub instance: Instance,
-    /// Peak of the envelope: what the budget grows by, in bytes.
+    /// Peak of the envelope, by which the budget grows, in bytes.
     pub most_bytes: u64,
-    /// Node of the instance that was given for each node; none for those that hold memory.
+    /// Node of the given instance for each node; `None` for nodes that hold memory.
     of: Vec<Option<NodeId>>,
     /// Nodes that hold memory, in their order.
     holders: Vec<Holder>,
@@ -150,21 +152,20 @@ pub(crate) struct Enveloped {
 struct Holder {
     id: NodeId,
     bytes: u64,
-    /// Stage of the node behind it.
+    /// Stage of the node after it.
     from: usize,
-    /// Stage of the node behind which it is read; none for one that the last node reads.
+    /// Stage of the node after which it is read; `None` if the last node reads it.
     until: Option<usize>,
 }
 
-/// Steps in which the envelope rises, and as many in which it falls.
+/// Number of steps in which the envelope rises, and in which it falls.
 const STEPS: u64 = 12;
 
 impl Enveloped {
-    /// Builds an envelope into an instance, of which in each stage so many bytes at most are of
-    /// use.
+    /// Builds an envelope into an instance; in each stage at most `useful_bytes` of it are of use.
     ///
     /// # Errors
-    /// [`StructureError`] where the sizes add up to too much.
+    /// [`StructureError`] if the sizes add up to too much.
     pub fn of(
         instance: &Instance,
         envelope: &Envelope,
@@ -175,7 +176,7 @@ impl Enveloped {
         let most_bytes = bytes.iter().copied().max().unwrap_or(0);
         let peak = bytes.iter().position(|b| *b == most_bytes).unwrap_or(0);
         let step = most_bytes.div_ceil(STEPS).max(1);
-        // What lacks, as a number of steps: falling up to the peak, then rising.
+        // Difference to the peak, as a number of steps: falling up to the peak, then rising.
         let lacks = |stage: usize| (most_bytes - bytes[stage]) / step;
         let n = instance.len();
         let mut made = Made::new(instance, step);
@@ -189,7 +190,8 @@ impl Enveloped {
             held = then;
         }
         let mut risen: Vec<NodeId> = Vec::new();
-        // Past the peak the lack can only be rounded down to what stays until the end.
+        // Holders added after the peak stay until the end, so the difference is rounded down to its
+        // minimum over the later stages.
         let mut least = u64::MAX;
         let mut rises = vec![0u64; n];
         for stage in (peak..n).rev() {
@@ -214,8 +216,9 @@ impl Enveloped {
         made.finish(instance, &risen, most_bytes)
     }
 
-    /// The proof of a bound for plans with copies that take at most `horizon`, from one for plans
-    /// without of the enveloped instance; `given` has the link.
+    /// Proof of a bound for plans with copies of `given`, which has the link, from a proof for
+    /// plans without copies of the enveloped instance. The bound is at most `horizon`, up to which
+    /// the envelope covers all plans.
     pub fn proof(
         &self,
         given: &Instance,
@@ -225,7 +228,7 @@ impl Enveloped {
         within: &BoundProof,
     ) -> BoundProof {
         let bound = within.bound().unwrap_or(u64::MAX).min(horizon);
-        // No plan takes longer than any number.
+        // A bound of `u64::MAX` means that no plan fits.
         let bound = (bound < u64::MAX).then_some(bound);
         let claim = bound.map_or("infeasible".into(), |b| format!("bound {b}"));
         let mut text = format!(
@@ -246,7 +249,7 @@ impl Enveloped {
         BoundProof::new(text, bound)
     }
 
-    /// A plan of the enveloped instance as one of the instance that was given.
+    /// Converts a plan of the enveloped instance into a plan of the given instance.
     pub fn strip(&self, given: &Instance, plan: &Plan) -> Plan {
         let mut held = std::collections::BTreeSet::new();
         let of = |node: NodeId| self.of.get(node.index()).copied().flatten();
@@ -284,15 +287,15 @@ impl Enveloped {
     }
 }
 
-/// Nodes of the enveloped instance on their way.
+/// Nodes of the enveloped instance under construction.
 struct Made {
     nodes: Vec<Node>,
     of: Vec<Option<NodeId>>,
-    /// New ids of the nodes that were given.
+    /// New ids of the given nodes.
     ids: Vec<NodeId>,
     step: u64,
     holders: Vec<Holder>,
-    /// First node behind the forward pass.
+    /// First node after the forward pass.
     behind: usize,
     names: usize,
     stem: String,
@@ -343,7 +346,7 @@ impl Made {
         NodeId::from(self.nodes.len() - 1)
     }
 
-    /// A node that holds a step of memory, before the node of a stage.
+    /// Adds a node that holds a step of memory, before the node of a stage.
     fn holder(&mut self, stage: usize) -> NodeId {
         let id = self.add(stage, Vec::new(), self.step);
         self.holders.push(Holder {
@@ -355,14 +358,14 @@ impl Made {
         id
     }
 
-    /// A node that reads a holder, and so ends it, behind the node of a stage.
+    /// Adds a node that reads a holder, and so ends it, after the node of a stage.
     fn reader(&mut self, stage: usize, holder: NodeId) {
         let held = self.holders.iter_mut().filter(|held| held.id == holder);
         held.for_each(|held| held.until = Some(stage));
         self.add(stage + 1, vec![holder], 0);
     }
 
-    /// A node that was given.
+    /// Adds a node of the given instance.
     fn node(&mut self, instance: &Instance, stage: usize) {
         let mut node = instance.nodes()[stage].clone();
         let new = |id: &mut NodeId| *id = self.ids[id.index()];
@@ -391,7 +394,7 @@ impl Made {
         risen: &[NodeId],
         most_bytes: u64,
     ) -> Result<Enveloped, StructureError> {
-        // What rose stays until the last node that can read it.
+        // Holders added after the peak stay until the last node, which reads them.
         let proper = |v: &Node| v.parent().is_none();
         if let Some(last) = self.nodes.iter().rposition(proper) {
             for implementation in &mut self.nodes[last].implementations {

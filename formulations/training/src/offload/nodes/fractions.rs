@@ -1,21 +1,24 @@
-//! Fractions of layers: the strategy of torchtitan's memory planner, on the blocks of a chain.
+//! Layer fractions: the strategy of torchtitan's memory planner, on the blocks of a chain.
 //!
-//! A linear program splits what each layer saves into shares that stay, go to the host, and are
-//! computed again; a knapsack for each layer then picks the tensors (torchtitan, `auto_perf_maxing`,
-//! pull request 4636). With `A` the bytes of a layer's output and `D` of what else it saves, `F` and `B`
-//! the times of its forward and backward runs, `k`, `o` the shares of `D` kept and offloaded, `w` that
-//! of `A` offloaded:
+//! A linear program splits the saved tensors of each layer into shares that stay, go to the host,
+//! or are recomputed; a knapsack for each layer then picks the tensors (torchtitan,
+//! `auto_perf_maxing`, pull request 4636). `A` is the bytes of a layer's output and `D` the bytes
+//! of its other saved tensors; `F` and `B` are the times of its forward and backward runs. `k` and
+//! `o` are the shares of `D` kept and offloaded, and `w` is the share of `A` offloaded:
 //!
 //! ```text
 //! minimise  sum_l (1 - k_l - o_l) F_l
-//! peak      sum_{j<l} ((1 - w_j) A_j + k_j D_j) + w_{l-1} A_{l-1} + o_{l-1} D_{l-1} + peak_l <= capacity    for every layer l
-//! link      o_l D_l + w_l A_l <= F_l out,  o_l D_l + w_l A_l <= B_l back         copies hide in the layer itself
+//! peak      sum_{j<l} ((1 - w_j) A_j + k_j D_j) + w_{l-1} A_{l-1} + o_{l-1} D_{l-1} + peak_l
+//!           <= capacity                                for every layer l
+//! link      o_l D_l + w_l A_l <= F_l out,  o_l D_l + w_l A_l <= B_l back
+//!           (copies hide in the layer itself)
 //! host      sum_l (o_l D_l + w_l A_l) <= host memory
 //! ```
 //!
-//! No output of a layer is computed again. The plan recomputes what is not saved when the backward pass first needs
-//! it, and its copies are put into place by the clock of [`Offload`](super::Offload). Where the plan
-//! does not fit, the capacity of the linear program is lowered step by step.
+//! A layer's output is never recomputed. The plan recomputes unsaved tensors when the backward pass
+//! first needs them, and the clock of [`Offload`](super::Offload) places its copies. The linear
+//! program is solved for several capacities, from the budget downwards, because its plan may exceed
+//! its capacity; the best plan that fits is returned.
 
 use super::clock::Clock;
 use super::emit::emit;
@@ -31,19 +34,19 @@ use remat_instances::plan::Plan;
 use remat_instances::simulate::{self, Replay, ReplayError};
 use remat_lp::{ColId, LpOutcome, ModelBuilder, ModelError, Sense, Settings, Solver};
 
-/// Capacities that are tried, each lower than the one before by a like share of the budget.
+/// Number of capacities tried, each lower than the one before by the same share of the budget.
 const CAPACITIES: u64 = 20;
 
 /// Reason why the strategy has no plan.
 #[derive(Debug, thiserror::Error)]
 pub enum FractionsError {
-    /// The instance has no link, or its costs are no times.
+    /// The instance has no link, or its costs are not times.
     #[error("the instance has no host_link in a unit of time; give one, such as 12GB/s")]
     NoLink,
     /// The graph is not a chain of layers.
     #[error(transparent)]
     NoChain(#[from] NoChain),
-    /// The graph is no training graph that strategies of recomputation take.
+    /// The graph is not a training graph that recomputation strategies accept.
     #[error(transparent)]
     NotApplicable(#[from] NotApplicable),
     /// The linear program cannot be stated; this would be a defect.
@@ -54,8 +57,8 @@ pub enum FractionsError {
     Replay(#[from] ReplayError),
 }
 
-/// The best plan of fractions of layers within a budget in bytes, fixed memory included, and its
-/// replay; `None` where none fits.
+/// The best plan of layer fractions within a budget in bytes, fixed memory included, with its
+/// replay; `None` if no plan fits.
 ///
 /// ```
 /// use remat_formulations::offload::CopyPhase;
@@ -73,8 +76,8 @@ pub enum FractionsError {
 /// ```
 ///
 /// # Errors
-/// [`FractionsError`] for an instance without a link, whose costs are no times, or that is no chain of
-/// layers.
+/// [`FractionsError`] for an instance without a link, whose costs are not times, or that is not a
+/// chain of layers.
 pub fn layer_fractions(
     instance: &Instance,
     budget_bytes: u64,
@@ -121,7 +124,7 @@ pub fn layer_fractions(
     Ok(best)
 }
 
-/// A layer as the linear program sees it. Bytes and the instance's unit of cost.
+/// A layer as the linear program sees it; sizes in bytes, costs in the instance's unit.
 struct Layer {
     /// The tensor that later layers read.
     output: Option<NodeId>,
@@ -131,7 +134,7 @@ struct Layer {
     saved_bytes: u64,
     forward_cost: u64,
     backward_cost: u64,
-    /// Peak of its backward run, what it saves and its output included.
+    /// Peak of its backward run, including its saved tensors and its output.
     peak_bytes: u64,
 }
 
@@ -157,15 +160,15 @@ fn layers(training: &TrainingChain<'_>) -> Vec<Layer> {
 
 /// Shares of each layer.
 struct Shares {
-    /// Of what it saves beside its output, kept.
+    /// Kept share of the tensors saved beside its output.
     kept: f64,
-    /// And offloaded.
+    /// Offloaded share of the same tensors.
     away: f64,
-    /// Of its output, offloaded.
+    /// Offloaded share of its output.
     output_away: f64,
 }
 
-/// Shares of each layer; `None` where the program is infeasible.
+/// Shares of each layer; `None` if the program is infeasible.
 fn shares(
     layers: &[Layer],
     capacity: u64,
@@ -201,7 +204,7 @@ fn shares(
         for (j, (c, before)) in columns[..l].iter().zip(layers).enumerate() {
             row.push((c[0], size(before.saved_bytes)));
             match j + 1 == l {
-                // On its way, or kept.
+                // The offloaded share is still on the device while its copy is under way.
                 true => row.push((c[1], size(before.saved_bytes))),
                 false => row.push((c[2], -size(before.output_bytes))),
             }
@@ -237,7 +240,7 @@ fn without_zeros(
     entries.into_iter().filter(|(_, value)| *value != 0.0)
 }
 
-/// Tensors that are saved, and those of them that leave.
+/// Tensors that are saved, and the saved tensors that leave.
 fn chosen(
     instance: &Instance,
     graph: &TrainingGraph<'_>,
@@ -257,7 +260,7 @@ fn chosen(
         let costs = layer.saved.iter();
         let costs: Vec<u64> = costs.map(|id| instance.node(*id).run_cost(true)).collect();
         let taken = QuantisedKnapsack::solve(&parts, &costs).chosen(shares.kept + shares.away);
-        // The largest leave, as long as they hide.
+        // The largest tensors leave, up to the share whose copies are hidden.
         let mut by_size: Vec<usize> = (0..parts.len()).filter(|k| taken[*k]).collect();
         by_size.sort_by(|a, b| parts[*b].total_cmp(&parts[*a]).then(a.cmp(b)));
         let mut left = shares.away;

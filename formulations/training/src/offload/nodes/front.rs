@@ -1,4 +1,5 @@
-//! The front door: an instance with a link and a budget to a plan that copies, and a bound.
+//! Front door: a solve of an instance with a link under a budget, to a plan with copies and a
+//! bound.
 
 mod certify;
 mod choosing;
@@ -33,8 +34,8 @@ use std::time::{Duration, Instant};
 /// A solve that may copy tensors to the host and back.
 ///
 /// The objective is the makespan. Schedules come from solves without a link under budgets enlarged
-/// by a share of the [`Envelope`]; from each, copies are chosen by annealing that the clock judges.
-/// The whole envelope gives the bound.
+/// by a share of the [`Envelope`]; for each, annealing chooses copies, evaluated by the clock. The
+/// whole envelope gives the bound.
 ///
 /// Without a time limit the answer depends on instance, budget, settings and seed alone.
 ///
@@ -81,7 +82,7 @@ impl<'a> Offload<'a> {
         }
     }
 
-    /// The same with settings; the time limit is for all of it.
+    /// The same with settings; the time limit covers the whole solve.
     pub fn settings(self, settings: Settings) -> Self {
         Offload { settings, ..self }
     }
@@ -91,24 +92,25 @@ impl<'a> Offload<'a> {
         Offload { phase, ..self }
     }
 
-    /// The same with a bound under another assumption on the memory of copies; plans are those of a
-    /// machine, which frees it at once. What is continuous is bounded by the envelope alone.
+    /// The same with a bound under another assumption on the memory of copies. Plans still free
+    /// memory when a copy is complete, as a machine does. Under continuous copies the bound comes
+    /// from the envelope alone.
     pub fn release(self, release: Release) -> Self {
         Offload { release, ..self }
     }
 
-    /// The same with plans to start from; those that do not fit are left aside.
+    /// The same with plans to start from; plans that do not fit are ignored.
     pub fn starts(self, starts: &'a [Plan]) -> Self {
         Offload { starts, ..self }
     }
 
-    /// The same with other numbers that tune.
+    /// The same with other tuning.
     pub fn tuning(self, tuning: OffloadTuning) -> Self {
         Offload { tuning, ..self }
     }
 
-    /// The same without the best plan without copies where copies alone cost nothing:
-    /// [`Offloaded::without_cost`] is then not known.
+    /// The same without a search for the best plan without copies if copies alone close the gap:
+    /// [`Offloaded::without_cost`] is then unknown.
     pub fn uncompared(self) -> Self {
         Offload {
             compared: false,
@@ -116,7 +118,7 @@ impl<'a> Offload<'a> {
         }
     }
 
-    /// The same without a bound of trips, or of the whole envelope at the end.
+    /// The same without the bound of trips and the final bound of the whole envelope.
     fn unproven(self) -> Self {
         Offload {
             proven: false,
@@ -124,7 +126,7 @@ impl<'a> Offload<'a> {
         }
     }
 
-    /// The same with a listener, who follows it and may end it.
+    /// The same with a listener that follows the solve and may end it.
     pub fn listener(self, listener: &'a dyn Listener) -> Self {
         Offload { listener, ..self }
     }
@@ -132,9 +134,9 @@ impl<'a> Offload<'a> {
     /// Solves.
     ///
     /// # Errors
-    /// [`SolveError::Inapplicable`] for an instance without a link, or whose costs are no times, and
-    /// for copies around the loss where there is none;
-    /// a budget that nothing fits is an outcome without a plan, not an error.
+    /// [`SolveError::Inapplicable`] for an instance without a link, whose costs are not times, or
+    /// without a loss if copies are made around it. A budget that no plan fits is an outcome
+    /// without a plan, not an error.
     pub fn run(&self) -> Result<Offloaded, SolveError> {
         let instance = self.formulation.instance().clone();
         let refused = |because: String| SolveError::Inapplicable {
@@ -204,7 +206,7 @@ impl<'a> Offload<'a> {
     }
 }
 
-/// A search on its way.
+/// State of a running search.
 struct Searching<'a> {
     asked: &'a Offload<'a>,
     instance: &'a Arc<Instance>,
@@ -213,7 +215,7 @@ struct Searching<'a> {
     base: u64,
     /// Memory that the step without recomputation needs beyond the budget, in bytes.
     room: u64,
-    /// Bytes beyond the budget that are of any use in each stage.
+    /// Bytes beyond the budget that can be of use in each stage.
     useful: Vec<u64>,
     stages: StageListener<'a>,
     settings: &'a Settings,
@@ -222,11 +224,11 @@ struct Searching<'a> {
     answer: Offloaded,
     /// Sequences in which computations wait: the best first.
     sequences: Vec<CopyCandidate>,
-    /// Best schedule without copies, and what none within the budget costs less than.
+    /// Best schedule without copies, and the lower bound on the cost of such schedules.
     without: Option<(Schedule, u64)>,
-    /// Time after which the gap was met.
+    /// Time at which the gap was first met.
     met: Option<Duration>,
-    /// The proof that shows most.
+    /// Proof with the highest bound.
     proof: Option<BoundProof>,
     /// True if trips have been tried.
     has_trips: bool,
@@ -238,8 +240,7 @@ impl Searching<'_> {
         self.answer.outcome.cost()
     }
 
-    /// Returns whether the gap is met, and overtime, if there is any, has come to its end; or the
-    /// time has.
+    /// Returns whether the time is over, or the gap is met and any overtime is over.
     fn is_done(&mut self) -> bool {
         let bound = self.answer.outcome.bound;
         let open = self.cost().map(|cost| relative_gap(cost, bound));
@@ -251,13 +252,13 @@ impl Searching<'_> {
         open == Some(0.0) || now >= met + self.settings.overtime_after(met) || self.watch.is_over()
     }
 
-    /// Returns whether bounds by trips, and the exact search, are over what was asked for: their
-    /// memory is free when a copy is complete.
+    /// Returns whether bounds by trips and by the exact search apply: both assume that memory is
+    /// free when a copy is complete.
     fn is_at_once(&self) -> bool {
         self.asked.release == Release::AtOnce
     }
 
-    /// Returns whether bounds of solves without a link are over all plans in stages.
+    /// Returns whether bounds of solves without a link are valid for all plans in stages.
     fn is_stage_bound(&self) -> bool {
         !self.asked.formulation.semantics().charges_more_than_plans()
     }
@@ -280,7 +281,8 @@ impl Searching<'_> {
         }
         self.without_link(self.part(tuning.without_share, 2))?;
         let chains = self.chains();
-        // The whole envelope is all that a link can do; where it needs no waiting it is the answer.
+        // The whole envelope is the most that a link can carry; if no computation waits, its plan
+        // is the answer.
         self.probe(1.0, self.extra(), tuning.probe_share)?;
         let extra = self.extra();
         let (mut low, mut high) = (0.0, 1.0);
@@ -294,7 +296,8 @@ impl Searching<'_> {
                 Probe::Smooth | Probe::Nothing => low = share,
             }
         }
-        // Shares are of the envelope of what the search itself has found.
+        // Chain plans are offered only now, so that the envelope above depends on the search's own
+        // plans.
         chains.into_iter().for_each(|plan| self.offer(plan));
         if self.room == 0 && self.is_stage_bound() {
             return Ok(());
@@ -308,7 +311,7 @@ impl Searching<'_> {
         if !self.is_done() {
             self.first_ways(tuning.first_ways_share)?;
         }
-        // A slow link may do no better than what there is to gain without.
+        // With a slow link, a better plan without copies may beat the best plan with copies.
         let beaten = |(_, bound): &(Schedule, u64)| self.cost().is_none_or(|cost| *bound < cost);
         if self.without.as_ref().is_some_and(beaten) && !self.is_done() {
             let settings = Settings {
@@ -326,7 +329,7 @@ impl Searching<'_> {
         if !self.is_done() && self.watch.left().is_some() {
             self.polish(tuning.bound_share);
         }
-        // What is left of a time limit goes to finer shares of the smaller envelope.
+        // The rest of a time limit goes to finer shares of the smaller envelope.
         for _ in 0..tuning.further_rounds {
             if self.is_done() || self.watch.left().is_none() {
                 break;
@@ -350,7 +353,7 @@ impl Searching<'_> {
         Ok(())
     }
 
-    /// Settings of a part with a share of the time left.
+    /// Settings of a partial solve with a share of the time left.
     fn part(&self, share: f64, parts: u32) -> Settings {
         let left = self.watch.left();
         let settings = self.settings.clone().without_overtime();
@@ -369,7 +372,7 @@ impl Searching<'_> {
         self.answer.outcome.moves += outcome.moves;
     }
 
-    /// The plan without copies.
+    /// Searches for the best plan without copies.
     fn without_link(&mut self, settings: Settings) -> Result<(), SolveError> {
         let asked = self.asked;
         let start = self.without.take().map(|(schedule, _)| schedule);
@@ -388,15 +391,15 @@ impl Searching<'_> {
         Ok(())
     }
 
-    /// Time above all first computations that the best plan takes; all of it again where there is
-    /// none.
+    /// Time of the best plan above the cost of all first computations; that cost itself if there is
+    /// no plan.
     fn extra(&self) -> u64 {
         self.cost()
             .map_or(self.base, |cost| cost.saturating_sub(self.base))
     }
 
-    /// Solves without a link under the budget and a share of the envelope; returns the outcome with
-    /// its instance.
+    /// Solves without a link under the budget plus a share of the envelope; returns the outcome
+    /// with its instance, or `None` if the envelope cannot be built in.
     fn enveloped(
         &mut self,
         share: f64,
@@ -419,7 +422,7 @@ impl Searching<'_> {
         let outcome = formulation.solve(budget, &[], &settings, &self.stages)?;
         self.count(&outcome);
         if share == 1.0 && self.is_stage_bound() {
-            // Plans beyond what the envelope was made for cost more than that.
+            // Plans that the envelope does not cover cost more than `beyond`.
             let beyond = self.base.saturating_add(extra);
             if let Some(within) = &outcome.proof {
                 self.certify_by_envelope(&made, beyond, within);
@@ -442,7 +445,7 @@ impl Searching<'_> {
         self.stages.learn(outcome.bound);
     }
 
-    /// One share of the envelope: a schedule, and copies for it.
+    /// Tries a share of the envelope: finds a schedule, and copies for it.
     fn probe(&mut self, share: f64, extra: u64, time: f64) -> Result<Probe, SolveError> {
         let settings = self.part(time, 4);
         let Some((outcome, made, formulation)) = self.enveloped(share, extra, &settings)? else {
@@ -459,7 +462,7 @@ impl Searching<'_> {
         self.choose_for(&plan, time)
     }
 
-    /// The bound from the whole envelope of the best plan.
+    /// Improves the bound by the whole envelope of the best plan.
     fn prove(&mut self, share: f64) -> Result<(), SolveError> {
         if !self.asked.proven || !self.is_stage_bound() {
             return Ok(());
@@ -471,7 +474,7 @@ impl Searching<'_> {
         self.enveloped(1.0, self.extra(), &settings).map(|_| ())
     }
 
-    /// Offers a plan: the judge says what it takes.
+    /// Replays a plan, and keeps it if it fits and beats the incumbent.
     fn offer(&mut self, plan: Plan) {
         let Ok(replay) = simulate::plan(self.instance, &plan) else {
             return;
@@ -519,7 +522,7 @@ impl Searching<'_> {
 
 /// Outcome of a share of the envelope.
 enum Probe {
-    /// Copies for which nothing waits.
+    /// Copies for which no computation waits.
     Smooth,
     /// Computations wait, or no copies fit.
     Waits,

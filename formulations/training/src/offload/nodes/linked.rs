@@ -42,7 +42,7 @@ impl Linked {
         }
     }
 
-    /// The same with other numbers that tune.
+    /// The same with other tuning.
     #[must_use]
     pub fn tuning(self, tuning: OffloadTuning) -> Self {
         Linked {
@@ -61,8 +61,8 @@ impl Linked {
         self.phase
     }
 
-    /// Reason why nothing fits a budget in bytes, where that is seen without a search: with a link
-    /// that is one computation that is too large by itself.
+    /// Reason why no plan fits a budget in bytes, if it is known without a search: one computation
+    /// alone is too large.
     pub fn too_small(&self, budget_bytes: u64) -> Option<String> {
         too_small(&self.formulation, budget_bytes)
     }

@@ -1,19 +1,20 @@
 //! Plans that copy to the host, on the nodes of any graph.
 //!
-//! A plan with copies is a plan without them under a larger budget, some of whose values are away
-//! in the gaps between their readers. So three things are found one after the other: a schedule for
-//! the budget and a share of what a link can carry ([`Envelope`]), the gaps in which its values are
-//! away (annealing), and the place of every copy (a clock, forwards for copies to the host and
-//! backwards for those back). The whole envelope gives a bound on the makespan of every plan.
+//! A plan with copies is a plan without copies under a larger budget, in which some values are away
+//! in the gaps between their readers. The search therefore finds three things in turn. A solve
+//! without copies finds a schedule for the budget plus a share of the bytes that a link can carry
+//! ([`Envelope`]). Annealing chooses the gaps in which values are away. A clock places every copy,
+//! forwards in time for copies to the host and backwards for copies back. The whole envelope gives
+//! a lower bound on the makespan of every plan.
 //!
 //! | module | concept |
 //! |---|---|
-//! | `envelope` | what only the host may have at each moment, built into an instance: the bound |
+//! | `envelope` | bytes that only the host may hold, built into an instance: the bound |
 //! | `sequence` | computations in their order, and gaps between readers |
-//! | `clock` | copies put into place for a choice of gaps |
+//! | `clock` | placement of the copies for chosen gaps |
 //! | `choose` | the choice of gaps |
 //! | `emit` | the statements |
-//! | `fractions` | the known strategy of shares of layers |
+//! | `fractions` | the published strategy that splits layers into shares |
 //! | `front`, `linked` | the front door, and the same as a formulation |
 
 mod choose;

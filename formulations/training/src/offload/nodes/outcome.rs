@@ -6,12 +6,12 @@ use remat_instances::plan::PlanDocument;
 use remat_search::Outcome;
 use std::sync::Arc;
 
-/// Plans that bounds of a solve with a link are over: stage schedules, with copies to the host and
-/// back at any time.
+/// Scope of the bounds of a solve with a link: stage schedules with copies to the host and back at
+/// any time.
 pub const STAGE_SCHEDULES_WITH_COPIES: &str = "stage-schedules-with-copies";
 
-/// The same, with the memory of what leaves free byte by byte as it is sent, and that of what comes
-/// back in use byte by byte as it comes.
+/// The same scope with continuous copies. A leaving tensor frees its memory byte by byte as it is
+/// sent, and a returning tensor takes memory byte by byte as it arrives.
 pub const STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES: &str = "stage-schedules-with-continuous-copies";
 
 /// The outcome of a solve with a link.
@@ -19,11 +19,11 @@ pub const STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES: &str = "stage-schedules-with-c
 pub struct Offloaded {
     /// The instance as the program sees it, with the link.
     pub instance: Arc<Instance>,
-    /// Status, bound and gap of the plan, with its replay; there is no schedule.
+    /// Status, bound and gap of the plan, with its replay; its `schedule` is `None`.
     pub outcome: Outcome,
     /// The best plan; its objective is the makespan.
     pub plan: Option<PlanDocument>,
-    /// Cost of the best plan without copies, where one was found.
+    /// Cost of the best plan without copies, if one was found.
     pub without_cost: Option<u64>,
 }
 

@@ -1,19 +1,18 @@
-//! Computations in their order, and the stretches of time in which their values could be away.
+//! Computations in execution order, and the stretches of time in which their values could be away.
 
 use crate::offload::CopyPhase;
 use remat_instances::instance::{CopyTimes, Instance, NodeId};
 use remat_instances::plan::{Computations, Plan};
 use remat_instances::simulate::{self, ReplayError};
 
-/// A stretch of the life of a value in which nothing reads it: between two computations that touch
-/// it.
+/// A stretch of a value's life between two consecutive computations that touch it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Gap {
-    /// The value: position of the computation that makes it.
+    /// The value, as the position of the computation that produces it.
     pub value: u32,
     /// Last computation before the stretch that touches it.
     pub after: u32,
-    /// First one behind it.
+    /// First computation after the stretch that touches it.
     pub before: u32,
     /// Size of the value in bytes.
     pub bytes: u64,
@@ -31,19 +30,20 @@ pub(super) struct Sequence {
     pub of: Computations,
     /// Cost of each computation.
     pub costs: Vec<u64>,
-    /// Memory while each runs in bytes, everything in it that is read later.
+    /// Memory in bytes while each computation runs, with all values that are read later.
     pub bytes: Vec<u64>,
     /// Last computation that touches each value.
     pub last: Vec<u32>,
     /// The gaps, by value and time.
     pub gaps: Vec<Gap>,
-    /// Computation that copies to the host end before, and copies back start behind.
+    /// Computation before which copies to the host end, and after which copies back start.
     pub barrier: Option<u32>,
 }
 
 impl Sequence {
-    /// The sequence of a plan without copies. Copies that cannot be made leave no gap; where all
-    /// must go before the loss and come behind it, only first values have gaps, one each.
+    /// The sequence of a plan without copies. Values that cannot be copied have no gaps. If all
+    /// values must leave before the loss and come back after it, only values of first computations
+    /// have gaps, one each.
     ///
     /// # Errors
     /// The [`ReplayError`] of a plan that cannot be executed.

@@ -1,15 +1,16 @@
-//! Numbers that tune a solve with a link.
+//! Tuning of a solve with a link.
 
-/// Numbers that tune the search. None changes what is proven.
+/// Tuning of the search. No value affects the validity of a bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OffloadTuning {
     /// Share of the time limit for the plan without copies.
     pub without_share: f64,
-    /// Share of the time left for a better one, where that may beat the best with copies.
+    /// Share of the time left for a better plan without copies, if it may beat the best with
+    /// copies.
     pub again_share: f64,
     /// Share of the time left for each share of the envelope.
     pub probe_share: f64,
-    /// Shares of the envelope that are tried by halving, beside the whole.
+    /// Number of shares of the envelope tried by bisection, beside the whole.
     pub probes: usize,
     /// Relative gap at which the solve of a probe ends.
     pub probe_gap: f64,
@@ -26,21 +27,22 @@ pub struct OffloadTuning {
     pub way_rooms: [f64; 3],
     /// Share of the time left for each of these choices.
     pub way_share: f64,
-    /// Share of the time left for plans of first implementations alone, where others are offered.
+    /// Share of the time left for plans of first implementations alone, if nodes have several.
     pub first_ways_share: f64,
-    /// Shares of the time left for the bound of the interval form with copies: its root, and all.
+    /// Shares of the time left for the bound of the interval form with copies: for the root, and
+    /// for the root with the tree.
     pub trip_shares: [f64; 2],
     /// Shares above which a tensor of its relaxation counts as kept, on the device or the host.
     pub trip_thresholds: [f64; 3],
     /// Share of the time left for the bound of the envelope.
     pub bound_share: f64,
-    /// Nodes up to which a graph is searched exactly as well, and labels of that search.
+    /// Largest number of nodes at which a graph is also searched exactly.
     pub exact_nodes: usize,
-    /// Labels of the exact search; one takes some 200 bytes.
+    /// Maximum number of labels of the exact search; a label takes some 200 bytes.
     pub exact_labels: usize,
-    /// Rounds of further shares in what is left of a time limit.
+    /// Rounds of further shares of the envelope in the rest of a time limit.
     pub further_rounds: usize,
-    /// Share of the time left for each of them.
+    /// Share of the time left for each further share, and for polishing after them.
     pub further_share: f64,
     /// Lanes that choose copies side by side: fixed, so that the answer does not depend on the
     /// number of threads.

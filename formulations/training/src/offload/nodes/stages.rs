@@ -1,9 +1,9 @@
-//! One listener for the solves that a solve with a link is made of.
+//! Listener shared by the partial solves of a solve with a link.
 
 use remat_search::{Listener, Progress};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Tells a listener of the best plan with copies so far, and of the bound.
+/// Reports the best plan with copies so far, and the bound, to a listener.
 pub(super) struct StageListener<'a> {
     listener: &'a dyn Listener,
     bound: AtomicU64,
@@ -19,13 +19,13 @@ impl<'a> StageListener<'a> {
         }
     }
 
-    /// Takes a plan.
+    /// Reports a plan.
     pub fn found(&self, cost: u64, plan: &dyn Fn() -> Option<String>) {
         self.best.fetch_min(cost, Ordering::Relaxed);
         self.listener.best(cost, plan);
     }
 
-    /// Takes a bound.
+    /// Stores a bound.
     pub fn learn(&self, bound: u64) {
         self.bound.store(bound, Ordering::Relaxed);
     }
@@ -36,7 +36,7 @@ impl Listener for StageListener<'_> {
         self.listener.is_interrupted()
     }
 
-    /// The parts' own objectives are those of other budgets.
+    /// Replaces objective and bound: a partial solve has a budget of its own.
     fn progress(&self, progress: &Progress) {
         let best = self.best.load(Ordering::Relaxed);
         self.listener.progress(&Progress {

@@ -1,4 +1,4 @@
-//! Proofs of the bound, where they are asked for.
+//! Proofs of the bound, if requested.
 
 use super::super::envelope::{Envelope, Enveloped};
 use super::Searching;
@@ -16,13 +16,13 @@ impl Searching<'_> {
         self.asked.phase == CopyPhase::Loss
     }
 
-    /// Bound that is certified; the largest number where it is that nothing fits.
+    /// Certified bound; `u64::MAX` if the proof shows that no plan fits.
     fn certified(&self) -> Option<u64> {
         let proof = self.proof.as_ref()?;
         Some(proof.bound().unwrap_or(u64::MAX))
     }
 
-    /// Takes a proof, if it shows more than the one at hand.
+    /// Keeps a proof if it shows a higher bound than the current proof.
     pub(super) fn certify_by(&mut self, proof: BoundProof) {
         let shown = proof.bound().unwrap_or(u64::MAX);
         if self.certified().is_none_or(|known| shown > known) {
@@ -30,8 +30,8 @@ impl Searching<'_> {
         }
     }
 
-    /// Takes a proof for plans without copies of an enveloped instance, that holds with copies up to
-    /// a horizon.
+    /// Keeps a proof for plans without copies of an enveloped instance, which is valid for plans
+    /// with copies up to a horizon.
     pub(super) fn certify_by_envelope(
         &mut self,
         made: &Enveloped,
@@ -43,7 +43,8 @@ impl Searching<'_> {
         self.certify_by(proof);
     }
 
-    /// Takes a proof for plans without copies, where nothing can be copied up to a horizon.
+    /// Keeps a proof for plans without copies, given that no plan up to a horizon can copy a
+    /// tensor.
     pub(super) fn certify_without_copies(&mut self, horizon: u64, within: &BoundProof) {
         let nothing = vec![0; self.instance.len()];
         let envelope = Envelope {
@@ -54,8 +55,8 @@ impl Searching<'_> {
         }
     }
 
-    /// Looks for a proof of the bound that is told, where there is none: other searches than those
-    /// with proofs may have found it.
+    /// Looks for a proof of the reported bound if it lacks one, as a search without proofs may have
+    /// found it.
     ///
     /// # Errors
     /// As [`Offload::run`](super::Offload::run).
@@ -81,7 +82,7 @@ impl Searching<'_> {
         Ok(())
     }
 
-    /// Returns whether what is told is more than what is certified.
+    /// Returns whether the reported bound exceeds the certified bound.
     fn lacks_proof(&self) -> bool {
         let outcome = &self.answer.outcome;
         let told = match outcome.infeasible_because {

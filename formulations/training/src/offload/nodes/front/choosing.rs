@@ -1,4 +1,4 @@
-//! Copies for computations: chosen in lanes, taken into the answer, polished.
+//! Copies for computations: choice in parallel lanes, offer to the answer, polishing.
 
 use super::super::choose::{Choose, ChooseSettings, Chosen};
 use super::super::clock::Clock;
@@ -66,7 +66,7 @@ impl Searching<'_> {
             .min_by_key(|chosen| chosen.makespan)
     }
 
-    /// Takes a sequence with its copies: into the answer, and among those to be polished.
+    /// Offers the plan of a sequence with its copies, and keeps the sequence for polishing.
     pub(super) fn take(&mut self, sequence: Sequence, chosen: Chosen) {
         let (sequence, chosen) = self.with_faster_ways(sequence, chosen);
         let budget = self.asked.budget_bytes;
@@ -75,7 +75,7 @@ impl Searching<'_> {
         let plan = emit(&sequence, &chosen.gaps, placed);
         self.offer(plan);
         let costs: u64 = sequence.costs.iter().sum();
-        // Where implementations are offered, faster ones may be worth waiting.
+        // If nodes have several implementations, faster ones may be worth the waiting time.
         if chosen.makespan > costs || !self.is_stage_bound() {
             self.sequences.push(CopyCandidate { sequence, chosen });
             self.sequences.sort_by_key(|c| c.chosen.makespan);
@@ -83,7 +83,7 @@ impl Searching<'_> {
         }
     }
 
-    /// Goes on choosing copies for the sequences in which computations wait.
+    /// Continues the choice of copies for the sequences in which computations wait.
     pub(super) fn polish(&mut self, share: f64) {
         let candidates = std::mem::take(&mut self.sequences);
         let parts = candidates.len().max(1) as f64;

@@ -1,4 +1,4 @@
-//! Faster implementations of computations, where memory is left for their workspaces.
+//! Faster implementations of computations, if memory is left for their workspaces.
 
 use super::Searching;
 use crate::offload::nodes::choose::Chosen;
@@ -48,8 +48,8 @@ impl Searching<'_> {
         (fits && better.makespan < chosen.makespan).then_some((faster, better))
     }
 
-    /// The computations of a sequence with the fastest implementations that fit into the budget and
-    /// some bytes more while the chosen values are away; none where that changes nothing.
+    /// The computations of a sequence with the fastest implementations that fit the budget plus
+    /// `more_bytes` while the chosen values are away; `None` if no implementation changes.
     fn plan_with_faster_ways(
         &self,
         sequence: &Sequence,
@@ -71,7 +71,7 @@ impl Searching<'_> {
             let room = i128::from(budget) + i128::from(more_bytes) - i128::from(point.bytes);
             let workspace = |way: &Implementation| i128::from(way.run_workspace_bytes(again));
             let fits = |way: &usize| {
-                // In place the workspace is that of the option.
+                // In place, the option sets the workspace.
                 let more = match run.in_place {
                     true => 0,
                     false => workspace(&ways[*way]) - workspace(own),
@@ -91,8 +91,8 @@ impl Searching<'_> {
         }
     }
 
-    /// Chooses copies anew for the best sequences with faster implementations, for which more values
-    /// have to be away.
+    /// Chooses copies again for the best sequences with faster implementations, which need more
+    /// values away.
     pub(super) fn widen(&mut self) -> Result<(), SolveError> {
         if !self.chooses_implementations() {
             return Ok(());

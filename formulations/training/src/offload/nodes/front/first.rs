@@ -12,7 +12,7 @@ use remat_instances::plan::Plan;
 use remat_search::{Settings, Solvable, SolveError};
 
 impl Searching<'_> {
-    /// Searches a small graph exactly; returns whether that settles it.
+    /// Searches a small graph exactly; returns whether this settles the solve.
     pub(super) fn exactly(&mut self) -> bool {
         let (asked, tuning) = (self.asked, &self.asked.tuning);
         if self.chooses_implementations() || self.instance.len() > tuning.exact_nodes {
@@ -42,8 +42,8 @@ impl Searching<'_> {
         matches!(outcome, ExactOutcome::Optimal { .. })
     }
 
-    /// Solves without a link where no tensor can go and come in twice the time of the step; returns
-    /// whether that settles it.
+    /// Solves without a link if no tensor can leave and come back within twice the time of the
+    /// step; returns whether this settles the solve.
     pub(super) fn uncopied(&mut self) -> Result<bool, SolveError> {
         let Some(extra) = self.longest_without_copies() else {
             return Ok(false);
@@ -57,7 +57,7 @@ impl Searching<'_> {
             asked.budget_bytes,
             &[],
             &settings,
-            // Its plans and bounds are those of the whole.
+            // Its plans and bounds are valid for the whole solve.
             asked.listener,
         )?;
         self.count(&outcome);
@@ -70,7 +70,7 @@ impl Searching<'_> {
             self.prove_by_trips(asked.tuning.trip_shares)?;
             return Ok(true);
         }
-        // A plan with copies takes longer than that.
+        // A plan with copies takes longer than `beyond`.
         let beyond = self.base.saturating_add(extra);
         if let Some(within) = &outcome.proof {
             self.certify_without_copies(beyond, within);
@@ -90,8 +90,8 @@ impl Searching<'_> {
         Ok(true)
     }
 
-    /// A time above all first computations within which no tensor can go and come, endless where
-    /// none ever can; none where it is shorter than they are.
+    /// Longest time tried, above the cost of all first computations, within which no tensor can
+    /// leave and come back: `u64::MAX` if no tensor ever can, `None` if it is below that cost.
     fn longest_without_copies(&self) -> Option<u64> {
         let instance = self.instance;
         let host = instance.host_link().and_then(|link| link.host_memory_bytes);
@@ -114,7 +114,7 @@ impl Searching<'_> {
         last
     }
 
-    /// Plans of the chain that the graph may be, POFO's among them: no answer is worse.
+    /// Plans of a graph that is a chain, POFO's among them: the answer is never worse.
     pub(super) fn chains(&self) -> Vec<Plan> {
         let asked = self.asked;
         if self.chooses_implementations() {
@@ -122,13 +122,13 @@ impl Searching<'_> {
         }
         let (budget, phase) = (asked.budget_bytes, asked.phase);
         let plans = chain_plans_tuned(self.instance, budget, phase, ChainTuning::for_sweep);
-        // A graph that is no chain has none.
+        // A graph that is not a chain has no such plans.
         let plans = plans.into_iter().flatten();
         plans.map(|found| found.plan).collect()
     }
 
-    /// Copies for the step without recomputation, where the link can carry what is too much in
-    /// little more than its time.
+    /// Chooses copies for the step without recomputation, if the link can carry the excess memory
+    /// within the step's time plus the relative gap.
     pub(super) fn copies_alone(&mut self) -> Result<(), SolveError> {
         let asked = self.asked;
         let instance = self.instance;
@@ -153,7 +153,7 @@ impl Searching<'_> {
 }
 
 /// Reason why no plan fits a budget in bytes, with a link or without: one computation alone is too
-/// large, whatever way it is run.
+/// large with every implementation.
 pub fn too_small(formulation: &AnyFormulation, budget_bytes: u64) -> Option<String> {
     let instance = formulation.instance();
     let (bytes, id, what) = match formulation.semantics().chooses_implementations() {
@@ -180,7 +180,7 @@ pub fn too_small(formulation: &AnyFormulation, budget_bytes: u64) -> Option<Stri
     })
 }
 
-/// Bytes in use at least while a node runs first, by any of its implementations, in place or not.
+/// Fewest bytes in use during a node's first run, over its implementations, in place or not.
 fn least_working_set(instance: &Instance, id: NodeId) -> u64 {
     let node = instance.node(id);
     let option = node.in_place.as_ref().map(|option| option.workspace_bytes);

@@ -8,8 +8,8 @@ use remat_instances::plan::{Plan, Step};
 use remat_search::SolveError;
 
 impl Searching<'_> {
-    /// Searches among plans that run the first implementation of each node, where these may be
-    /// better than the best that is known: they recompute in the forward pass as well.
+    /// Searches among plans that run the first implementation of each node, if they may beat the
+    /// incumbent: they recompute in the forward pass as well.
     pub(super) fn first_ways(&mut self, share: f64) -> Result<(), SolveError> {
         let asked = self.asked;
         let Some((graph, ids)) = asked.formulation.single_implementation() else {
@@ -37,8 +37,8 @@ impl Searching<'_> {
     }
 }
 
-/// A plan of a view, with the view's nodes in an instance, as one of that instance under given
-/// semantics.
+/// Converts a plan of a view into a plan of the instance under given semantics; `ids` maps the
+/// view's nodes to the instance's.
 fn of_view(plan: Plan, ids: &[NodeId], semantics: Semantics) -> Plan {
     let of = |node: NodeId| ids.get(node.index()).copied().unwrap_or(node);
     let step = |step: Step| match step {

@@ -8,7 +8,8 @@ use remat_instances::schedule::{BitMatrix, CheckmateSchedule, MonetSchedule, Sch
 use remat_search::SolveError;
 
 impl Searching<'_> {
-    /// Proves by the interval form: shares of the time left for the root, and with the tree.
+    /// Proves a bound by the interval form; `shares` of the time left are for the root alone and
+    /// for the root with the tree.
     pub(super) fn prove_by_trips(&mut self, shares: [f64; 2]) -> Result<(), SolveError> {
         let (asked, instance) = (self.asked, self.instance);
         if !asked.proven || !self.is_at_once() {
@@ -32,7 +33,7 @@ impl Searching<'_> {
         let (bound, cost) = (self.answer.outcome.bound, self.cost());
         let is_over = || self.watch.is_over();
         let work = || interval::prove(link.clone(), bound, cost, &limits, &is_over);
-        // What it cannot do leaves the bound that is known.
+        // After an error the known bound stays.
         let Ok(proven) = self.pool.install(work) else {
             return Ok(());
         };
@@ -54,13 +55,15 @@ impl Searching<'_> {
         Ok(())
     }
 
-    /// Plans without copies that keep what a relaxation keeps: in general beyond the budget.
+    /// Plans without copies that keep the same tensors as a relaxation; they generally exceed the
+    /// budget.
     fn plans_of(&self, kept: BitMatrix) -> Result<Vec<Plan>, SolveError> {
         let instance = self.instance;
         let schedules = match self.chooses_implementations() {
             false => vec![CheckmateSchedule::tightest(&**instance, kept).into()],
             true => self.stored_of(kept).map_or(Vec::new(), |stored| {
-                // The ways that fit with all that is kept, and those that fit with all the memory.
+                // Implementations that fit the budget, and implementations that fit the memory of
+                // the step without recomputation.
                 let budget = self.asked.budget_bytes;
                 let budgets = [budget, budget.saturating_add(self.room)];
                 let whole = budgets.map(|budget| monet::complete(instance, budget, &stored));
@@ -71,7 +74,8 @@ impl Searching<'_> {
         schedules.into_iter().map(plan).collect()
     }
 
-    /// Tensors that MONeT's schedules store at the begins of their stages, where nodes keep it.
+    /// Tensors stored at the start of each stage of a MONeT schedule, given the tensors kept at
+    /// each node; `None` if the graph has no such stages.
     fn stored_of(&self, kept: BitMatrix) -> Option<BitMatrix> {
         let instance = self.instance;
         let (stages, columns) = MonetSchedule::shape(instance)?;
@@ -80,7 +84,7 @@ impl Searching<'_> {
             let node = &instance.nodes()[columns - 1 + stage];
             for i in kept.ones(columns - 1 + stage).filter(|i| *i < columns) {
                 stored.set(stage, i, true);
-                // A backward node reads what is stored beyond it.
+                // A tensor that a backward node reads is also stored after it.
                 let mut ways = node.implementations.iter();
                 let is_read = ways.any(|way| way.needs.iter().any(|u| u.index() == i));
                 if is_read {
