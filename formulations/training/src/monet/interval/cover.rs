@@ -236,9 +236,9 @@ impl Row {
     /// value is
     ///
     /// ```text
-    /// due = sum_{ways} M[b,p] - sum_{stored} S[a,i] - sum_{t=a..since-1} R[t,j]
-    /// ```
-    ///
+    /// The cover of a path memory cut, and its violation. Its items are the tensors that stay,
+    /// `D_k = S[b',k] - sum_{t=since..b'-1} R[t,k]`, and the computation of `j` in the window,
+    /// whose value is
     /// All values are integers and at most 1. Items with value 1 fit together in the largest room
     /// of the window's stages, and smaller values only lower the left side. `stays` returns `D_k`
     /// at a point.
