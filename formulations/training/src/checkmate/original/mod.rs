@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `R[t,i]`, binary | node `i` is computed in stage `t` |
 //! | `S[t,i]`, binary | tensor `i` is in memory when stage `t` starts |
-//! | `F[t,i,k]`, binary, for `i -> k` | published `FREE`: `i` is freed in stage `t` right after `k` ran |
+//! | `F[t,i,k]`, binary, for `i -> k` | published `FREE`: `i` is freed in stage `t` right after `k` |
 //! | `U[t,k]`, continuous | memory while `k` runs in stage `t`, at most the capacity |
 //!
 //! `FREE` on the diagonal (`i = k`) is left out: it would be 1 only for a computation without a use
