@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `peaks` | peaks of all stages, in blocks |
 //! | `stage` | evaluation of one stage |
-//! | `state` | retained sets as runs, and what follows from them |
+//! | `state` | retained sets as runs, with costs and peaks of stages |
 //! | `seek` | first sets that fit |
 //! | `stretch` | tensors that are annealed while all others stay |
 //! | `rounds` | rounds of runs over stretches side by side |
