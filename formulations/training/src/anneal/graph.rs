@@ -8,7 +8,7 @@ pub const NO_PARENT: u32 = u32::MAX;
 
 /// View of an instance for the search: inputs, users, sizes and costs, one array each.
 ///
-/// Sizes and costs are `f64`: every value and every sum is an integer below 2^53 (the instance
+/// Sizes and costs are `f64`. Every value and every sum is an integer below 2^53 (the instance
 /// promises it), so the arithmetic is exact, and sums of excess vectorise.
 pub struct CheckmateLandscape {
     /// Number of nodes, and of stages.

@@ -34,8 +34,8 @@ impl CheckmateStageScratch {
         }
     }
 
-    /// Tensors that the stage evaluated last, `t`, computes or reads, as words of bits up to that
-    /// of `t`.
+    /// Tensors that the stage evaluated last, `t`, computes or reads, as words of bits up to the
+    /// word of `t`.
     pub fn touched(&mut self, t: usize) -> &[u64] {
         let touched = &mut self.touched[..=t / 64];
         touched.copy_from_slice(&self.read[..=t / 64]);
@@ -49,12 +49,16 @@ impl CheckmateStageScratch {
 /// Evaluates stage `t` for the retained sets at its start (`now`, of total size `held_bytes`) and
 /// at its end (`next`).
 ///
-/// The computations are the cheapest possible: the stage's node, all tensors that `next` retains
-/// and `now` does not, all their inputs that are not held, and the parents of by-products that are
-/// recomputed (min-R). One descending scan finds them and each tensor's last reader; one ascending
-/// pass follows the memory. The result equals [`remat_instances::simulate::checkmate`] on the same
-/// stage. If the simulator refuses the stage because it recomputes a node that is never recomputed,
-/// the peak here exceeds the capacity.
+/// The computations are the cheapest possible (min-R):
+/// - the stage's node;
+/// - all tensors that `next` retains and `now` does not;
+/// - all their inputs that are not held;
+/// - the parents of by-products that are recomputed.
+///
+/// One descending scan finds them and each tensor's last reader; one ascending pass follows the
+/// memory. The result equals [`remat_instances::simulate::checkmate`] on the same stage. If the
+/// simulator refuses the stage because it recomputes a node that is never recomputed, the peak here
+/// exceeds the capacity.
 ///
 /// `stored` has the tensors in secondary storage as words of bits, or is empty. Such a tensor is
 /// paged in if `next` retains it and it is neither held nor computed for a reader.

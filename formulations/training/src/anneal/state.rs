@@ -9,9 +9,9 @@ use remat_search::anneal::{Delta, Flip, Undo, press};
 
 /// Retained sets with costs, peaks and touches of stages.
 ///
-/// A flip requires a full evaluation of few stages: the one before the range (the tensor must be
-/// made, or no longer has to be), the last one, and those in between that compute or read the
-/// tensor. In all others the peak moves by the tensor's size.
+/// A flip requires a full evaluation of few stages: the one before the range, the last one, and
+/// those in between that compute or read the tensor. (Before the range the tensor must be made, or
+/// no longer has to be.) In all others the peak moves by the tensor's size.
 #[derive(Clone)]
 pub struct CheckmateState<'g> {
     graph: &'g CheckmateLandscape,

@@ -49,7 +49,7 @@ impl CheckmateFormulation {
         }
     }
 
-    /// The stacks of equal layers of the instance, where it has any and no more than 65,535 nodes.
+    /// The stacks of equal layers of the instance, if it has any and at most 65,535 nodes.
     pub fn layers(&self) -> Option<&Arc<Layout>> {
         let (instance, semantics) = (&self.instance, CheckmateGraph::SEMANTICS);
         self.layout.of(instance, semantics, LAYERED_NODE_LIMIT)

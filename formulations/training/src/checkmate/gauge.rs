@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Sizes in a network are few and often multiples of each other. If the capacity is 97.49 times the
-//! smallest of them, a relaxation uses the 0.49, and no schedule can: on ResNet-50 at 7 GiB this
+//! smallest of them, a relaxation uses the 0.49, and no schedule can. On ResNet-50 at 7 GiB this
 //! makes up the gap below the best plan. (Nemhauser & Wolsey 1990; Marchand & Wolsey 2001.)
 
 /// Sizes and a capacity that every schedule within the budget respects at every event.

@@ -143,7 +143,7 @@ impl CheckmateGraph {
     }
 
     /// The unit in which programs count memory, in bytes: a power of two near a thousandth of the
-    /// capacity, so that coefficients are moderate and the conversion of any size to it is exact.
+    /// capacity. So coefficients are moderate, and the conversion of any size to it is exact.
     pub fn memory_unit(&self) -> f64 {
         let thousandth = (self.capacity / 1000).max(1);
         thousandth.next_power_of_two() as f64

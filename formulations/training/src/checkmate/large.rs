@@ -1,5 +1,5 @@
-//! Graphs that are too large for a relaxation and for retained sets of each stage: a plan by
-//! heuristics, improved stretch by stretch, beside a bound by a few of the equal layers.
+//! Graphs that are too large for a relaxation and for retained sets of each stage. Heuristics find
+//! a plan and improve it stretch by stretch, beside a bound by a few of the equal layers.
 
 use super::CheckmateGraph;
 use super::interval::Interval;

@@ -30,8 +30,8 @@ const QUICK: [&str; 8] = [
 const FOR_LARGE: usize = 2;
 /// Nodes from which on annealing from the full sets takes long to get down to the budget.
 const SOUGHT_FROM: usize = 1_500;
-/// Cost of a known schedule, in costs of computing every node once, up to which a search from a
-/// schedule that does not fit is not worth it.
+/// Cost of a known schedule, as a multiple of computing every node once, up to which no search from
+/// a schedule that does not fit is started.
 const DECENT: f64 = 1.25;
 /// Share of the remaining time that baselines get at most: the rest is for the search.
 const TIME_SHARE: f64 = 0.3;

@@ -1,9 +1,9 @@
 //! Atoms of lives, and terms of rows: a row of an interval form is a linear form in atoms.
 //!
-//! An atom is true or false in a schedule: a tensor is made in a stage, is on the device when a
-//! stage begins, is there at a moment; a stage makes a choice. A moment is a number that a program
-//! gives to each of the times at which it counts memory. Every dual is a payment to atoms, so
-//! pricing and bounds do not see rows ([`AtomPrices`](super::AtomPrices)).
+//! An atom is true or false in a schedule. Of a tensor: it is made in a stage, is on the device
+//! when a stage begins, is there at a moment. Of a stage: it makes a choice. A moment is a number
+//! that a program gives to each of the times at which it counts memory. Every dual is a payment to
+//! atoms, so pricing and bounds do not see rows ([`AtomPrices`](super::AtomPrices)).
 
 /// Starts that count in a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -194,9 +194,11 @@ impl<T: Number> Walk<T> {
         }
     }
 
-    /// After the walk, passes to `note` for every stage: the least price of the lives with a start
-    /// in it, without the price of the start itself; the least price of the lives that are on the
-    /// device when it begins; and the starts on offer. A price is `None` if there is no such life.
+    /// After the walk, passes three results for every stage to `note`, with `None` if there is no
+    /// such life:
+    /// - the least price of the lives with a start in it, without the price of the start itself;
+    /// - the least price of the lives that are on the device when it begins;
+    /// - the starts on offer.
     pub fn totals(
         &self,
         mut note: impl FnMut(u32, Option<T>, Option<T>, &mut dyn Iterator<Item = &Offer<T>>),

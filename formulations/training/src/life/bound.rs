@@ -69,11 +69,11 @@ pub(crate) fn price<P: Lives>(
 /// A lower bound on the cost of every schedule that satisfies the rows and respects the exclusions,
 /// from any duals (per byte for memory rows).
 ///
-/// Duals are rounded to fixed point, and everything after that is integer arithmetic: the priced
-/// right sides, the cheapest life of each tensor, the cheapest choice of each stage. The lives and
-/// choices of a schedule are among those minimised over, and its rows hold, so the sum is at most
-/// its cost. Costs are integers, so the sum is rounded up. Equations that hold for every life or
-/// choice (first starts, one choice) may have any multiplier, which cancels.
+/// Duals are rounded to fixed point, and everything after that is integer arithmetic. The sum has
+/// the priced right sides, the cheapest life of each tensor and the cheapest choice of each stage.
+/// The lives and choices of a schedule are among those minimised over, and its rows hold, so the
+/// sum is at most its cost. Costs are integers, so the sum is rounded up. Equations that hold for
+/// every life or choice (first starts, one choice) may have any multiplier, which cancels.
 pub(crate) fn lagrangian_bound<P: Lives>(
     program: &P,
     exclusions: &Exclusions,
@@ -88,9 +88,9 @@ pub(crate) fn lagrangian_bound<P: Lives>(
 }
 
 /// Excludes the starts, by their ways, the retentions and the choices that no schedule below
-/// `target` has, by the duals of some rows. If the least price of a life with one of them replaces
-/// the price of the cheapest life, the Lagrangian bound is valid for the schedules that have it.
-/// Recomputations whose inputs cannot be there are excluded as well.
+/// `target` has, by the duals of some rows. For each of them, the least price of a life with it
+/// replaces the price of the cheapest life. The Lagrangian bound is then valid for the schedules
+/// that have it. Recomputations whose inputs cannot be there are excluded as well.
 pub(crate) fn exclude<P: Lives>(
     program: &P,
     exclusions: &mut Exclusions,

@@ -24,8 +24,8 @@ pub struct TooSmall {
     pub budget_bytes: u64,
 }
 
-/// A lower bound on the cost of every schedule within the graph's budget: rows (17) of stage 0 and
-/// (18) of the written-out program with empty stored sets, and rows (1) and (3).
+/// A lower bound on the cost of every schedule within the graph's budget. It follows from rows (17)
+/// of stage 0 and (18) of the written-out program with empty stored sets, and rows (1) and (3).
 ///
 /// # Errors
 /// [`TooSmall`] if a node cannot run within the budget at all.

@@ -77,7 +77,7 @@ impl MonetFormulation {
         }
     }
 
-    /// The stacks of equal layers of the instance, where it has any and no more than 5,000 nodes.
+    /// The stacks of equal layers of the instance, if it has any and at most 5,000 nodes.
     pub fn layers(&self) -> Option<&Arc<Layout>> {
         let (instance, semantics) = (&self.instance, MonetGraph::SEMANTICS);
         self.layout.of(instance, semantics, LAYERED_NODE_LIMIT)

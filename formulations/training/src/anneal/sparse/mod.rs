@@ -1,4 +1,4 @@
-//! Annealing of large graphs, stretch by stretch: memory is linear in the graph, and a move costs
+//! Annealing of large graphs, stretch by stretch. Memory is linear in the graph, and a move costs
 //! no more on a large graph than on a small one.
 //!
 //! | file | concept |

@@ -4,7 +4,7 @@ use remat_search::anneal::press;
 use std::ops::Range;
 
 /// Stages of a block. A shift or a query over a range visits its blocks, but single stages of at
-/// most two of them, as long as no block has stages on both sides of the capacity.
+/// most two of them. Only blocks with stages on both sides of the capacity need more.
 const BLOCK: usize = 128;
 
 /// Peaks of stages in blocks that know their least and largest peaks.

@@ -10,7 +10,7 @@ use remat_search::anneal::{ChainSettings, Landscape, Observer, StretchSettings, 
 use std::time::Instant;
 
 /// Runs in a round if the work is fixed, so that the answer does not depend on the number of
-/// threads; with a time limit there is one for each thread, if these are more.
+/// threads. With a time limit there is one for each thread, if these are more.
 const LANES: usize = 8;
 /// First temperatures in mean costs of the stretch's tensors, and the last one.
 const HOT: [f64; 4] = [0.01, 0.1, 0.03, 0.3];

@@ -12,7 +12,7 @@ use remat_search::anneal::{
 use std::time::Duration;
 
 /// Runs side by side if the work is fixed, so that the answer does not depend on the number of
-/// threads; with a time limit at most one for each thread.
+/// threads. With a time limit there is at most one for each thread.
 const LANES: usize = 2;
 /// Moves of a run for each node; with a time limit, the run lasts until that ends.
 const MOVES_PER_NODE: u64 = 640;
@@ -22,9 +22,9 @@ const COLD: f64 = 0.01;
 /// Random streams of these runs begin here.
 const FIRST_STREAM: u64 = 1 << 52;
 
-/// The cheapest sets found that fit, from sets that nearly do, by runs over the whole graph in
-/// which the weight of excess rises at a steady rate. With `time` they take that long, and the
-/// answer depends on the speed of the machine. `None` if no sets that fit were found.
+/// The cheapest sets found that fit, from sets that nearly do. Runs over the whole graph raise the
+/// weight of excess at a steady rate. With `time` they take that long, and the answer depends on
+/// the speed of the machine. `None` if no sets that fit were found.
 pub fn seek(
     graph: &CheckmateLandscape,
     retained: &StageRuns,

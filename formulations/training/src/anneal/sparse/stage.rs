@@ -7,7 +7,7 @@ use remat_search::anneal::Flip;
 use std::collections::BinaryHeap;
 
 /// Computations of a stage beyond which a flip is not evaluated: it costs more than any flip that
-/// pays, and the time of a move must not grow with the graph.
+/// pays. The time of a move must not grow with the graph.
 const COMPUTATIONS_LIMIT: usize = 512;
 
 /// A stage, and the sets that it starts and ends with.
@@ -86,7 +86,7 @@ impl SparseScratch {
 }
 
 /// Cost and peak of a stage that starts with so many bytes, equal to the values of
-/// [`evaluate`](super::super::evaluate); infinite if a flip makes the stage compute hundreds of
+/// [`evaluate`](super::super::evaluate). Infinite if a flip makes the stage compute hundreds of
 /// nodes.
 pub(super) fn evaluate(
     asked: &Asked<'_>,

@@ -1,5 +1,5 @@
-//! The automaton of a tensor: an interval costs the charge up to its end less the charge up to its
-//! start, and no two intervals of a tensor are in the same stage.
+//! The automaton of a tensor. An interval costs the charge up to its end less the charge up to its
+//! start. No two intervals of a tensor are in the same stage.
 //!
 //! Most stages are like the one behind them: no atom has a price there, no node reads the tensor
 //! for the first time, and the exclusions are the same. Such stages form one span.
@@ -123,7 +123,7 @@ impl Lives for CheckmateGraph {
 }
 
 /// Notes the stages of a tensor's life that differ from the next one in prices, readers or
-/// exclusions, from the last stage down to the first one; both of these are always among them.
+/// exclusions, from the last stage down to the first one. Both of these are always among them.
 fn note_changes<T: Number>(
     graph: &CheckmateGraph,
     prices: &AtomPrices<T>,

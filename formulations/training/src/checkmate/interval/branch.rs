@@ -40,9 +40,12 @@ impl Quantity {
 pub type Branch = remat_solver::price::Branch<Quantity>;
 
 /// Fractional quantities of a point, the highest scores first, at most `limit`. For each tensor and
-/// each class these are the number of recomputations, up to the last stage and up to the stage
-/// where it is most fractional, and the number of held tensors in the most doubtful stage. Empty
-/// only if `R` and `S` are integral.
+/// each class these are:
+/// - the number of recomputations up to the last stage, and up to the stage where it is most
+///   fractional;
+/// - the number of held tensors in the most doubtful stage.
+///
+/// Empty only if `R` and `S` are integral.
 pub(crate) fn open_quantities(
     graph: &CheckmateGraph,
     point: &FractionalPoint,
@@ -103,9 +106,9 @@ fn sum_by_stage<'a>(nodes: &[u32], stages: usize, of: impl Fn(usize) -> Steps<'a
     sum
 }
 
-/// The stage at whose start the number of held tensors, out of so many, is most doubtful: the
+/// The stage at whose start the number of held tensors, out of so many, is most doubtful. It is the
 /// middle of the longest run of stages with the most fractional value. In a graph with a backward
-/// pass, its first stage if that is fractional enough.
+/// pass, it is the first stage of that pass if this is fractional enough.
 fn most_doubtful_stage(
     graph: &CheckmateGraph,
     held: &[f64],

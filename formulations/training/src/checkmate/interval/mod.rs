@@ -2,9 +2,9 @@
 //! spends in memory.
 //!
 //! An *event* `(t,k)` is node `k`'s turn in stage `t`. A column is an interval of tensor `i`. It
-//! starts when `i` is first computed, or when `i` is recomputed in some stage `a` (at the node's
-//! recomputation cost `c_i`), and it ends at the event that reads it last. In a schedule without
-//! useless retention ([`CheckmateGraph::cleaned`]) every tensor's time in memory is such a set of
+//! starts when `i` is first computed, or when `i` is recomputed in some stage `a` at the node's
+//! recomputation cost `c_i`. It ends at the event that reads it last. In a schedule without useless
+//! retention ([`CheckmateGraph::cleaned`]) every tensor's time in memory is such a set of
 //! intervals, no two of one tensor in the same stage. So the form has the integer optima of the
 //! whole program. Rows:
 //!

@@ -41,9 +41,9 @@ impl IntervalPoint {
         point.finish()
     }
 
-    /// Tensors that the point retains by more than a threshold and to some use, shape `n x n`: in
-    /// general not a schedule that fits, but one if the point is integral. (An interval may end at
-    /// a reader that does not run there: that end is useless.)
+    /// Tensors that the point retains by more than a threshold and to some use, shape `n x n`. In
+    /// general this is not a schedule that fits, but it is one if the point is integral. (An
+    /// interval may end at a reader that does not run there: that end is useless.)
     pub fn rounded(&self, graph: &CheckmateGraph, threshold: f64) -> BitMatrix {
         kept(graph, &self.fractional(graph), threshold)
     }

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `R[t,i]`, binary | node `i` is computed in stage `t` |
 //! | `S[t,i]`, binary | tensor `i` is in memory when stage `t` starts |
-//! | `F[t,i,k]`, binary, for `i -> k` | published `FREE`: `i` is freed in stage `t` right after `k` |
+//! | `F[t,i,k]`, binary, `i -> k` | published `FREE`: `i` is freed in stage `t` right after `k` |
 //! | `U[t,k]`, continuous | memory while `k` runs in stage `t`, at most the capacity |
 //!
 //! `FREE` on the diagonal (`i = k`) is left out: it would be 1 only for a computation without a use
@@ -32,8 +32,8 @@
 //! `sum_{t>i} R[t,i] = 0`. The published program has one cost, and no by-products.
 //!
 //! Rows (4) are the linear form of `F = (hazards == 0)`. The published program has no workspaces.
-//! Without them there is no row (7), and the rows are exactly the rows of the published runs, which
-//! also had the bounds of `U` as rows ([`Original::published_rows`]).
+//! Without them there is no row (7), and the rows are exactly the rows of the published runs. These
+//! runs also had the bounds of `U` as rows ([`Original::published_rows`]).
 //!
 //! [`Stages::Unpartitioned`] is the form that the paper compares with. In place of (1), memory is
 //! empty at first, and every node without readers is computed in some stage. Its stages need not
@@ -238,7 +238,7 @@ pub enum Decision {
 }
 
 impl Original {
-    /// Builds the program. Memory is counted in units of `unit_bytes`; a power of two keeps every
+    /// Builds the program. Memory is counted in units of `unit_bytes`. A power of two keeps every
     /// coefficient exact, and one near a thousandth of the capacity keeps solvers out of numerical
     /// trouble ([`Original::unit_for`]).
     ///
@@ -345,7 +345,7 @@ impl Original {
         }
     }
 
-    /// The column of a decision, or `None` if the program has no such column: the stage or node is
+    /// The column of a decision. `None` if the program has no such column: the stage or node is
     /// beyond its size, or the edge does not exist.
     pub fn column(&self, decision: Decision) -> Option<ColId> {
         let n = self.parts.len();

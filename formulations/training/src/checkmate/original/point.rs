@@ -72,8 +72,8 @@ impl Original {
         }
     }
 
-    /// The plan of an integer point (Algorithm 1), for either kind of stages: the computations of
-    /// the stages in order, and every tensor freed right after its last use.
+    /// The plan of an integer point (Algorithm 1), for either kind of stages. It has the
+    /// computations of the stages in order, and frees every tensor right after its last use.
     /// [`remat_instances::simulate::plan`] replays it; its peak is at most the largest `U` of the
     /// point.
     ///

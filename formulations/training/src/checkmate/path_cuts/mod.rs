@@ -10,11 +10,11 @@
 //! path cut:         sum_l S[a,p_l] + sum_{t=a..b} R[t,j]  >=  1
 //! ```
 //!
-//! Moreover `j` is computed *whole* at one moment of the window, with its inputs, its output and
-//! its workspace in memory (`need_j` bytes together), beside all tensors that stay in memory
+//! Moreover `j` is computed *whole* at one moment of the window. Its inputs, its output and its
+//! workspace are in memory then (`need_j` bytes together), beside all tensors that stay in memory
 //! throughout. `D_k = S[b+1,k] - sum_{t=a..b} R[t,k]` is at most 1 for `k < a`, and 1 only if `k`
-//! stays throughout. Let `J` be any set of such tensors, apart from `j` and its inputs, and `g` the
-//! bytes of other tensors that are there in every stage of the window. Then
+//! stays throughout. Let `J` be any set of such tensors, apart from `j` and its inputs. Let `g` be
+//! the bytes of other tensors that are there in every stage of the window. Then
 //!
 //! ```text
 //! path memory cut:  sum_{k in J} m_k D_k + need_j (1 - sum_l S[a,p_l])  <=  capacity - g
@@ -25,9 +25,9 @@
 //!
 //! The tensors in memory beside them change from stage to stage (one gradient gives way to the
 //! next). For each stage of the window, let `G_t` be any tensors except `j`, its inputs and the
-//! tensors of `J`, and `g` the least of their total sizes. At the moment `(t,j)` in which `j` is
-//! computed, at least `g - sum of m_k (1 - covers_k(t,j)) over G_t` bytes of them are there, and so
-//! at least `g` less that sum over the whole window. With this `g`, the left side gets
+//! tensors of `J`. Let `g` be the least of their total sizes. At the moment `(t,j)` in which `j` is
+//! computed, at least `g - sum of m_k (1 - covers_k(t,j)) over G_t` bytes of them are there. So at
+//! least `g` less that sum over the whole window is there. With this `g`, the left side gets
 //! `- sum_t sum_{k in G_t} m_k (1 - covers_k(t,j))`. It needs `covers`, which only the interval
 //! form has. The compact form takes the gradients that its space keeps, for which it is constant.
 //!
@@ -105,7 +105,7 @@ pub struct PathMemoryCut {
     /// `J`: tensors numbered below `path.from`, neither `j` nor its inputs, ascending.
     pub staying: Vec<u32>,
     /// `g`: bytes that are in memory in every stage of the window apart from the tensors of `J`,
-    /// `j` and its inputs; if `companions` are given, the least of their bytes in any stage.
+    /// `j` and its inputs. With `companions`, the least of their bytes in any stage.
     pub other_bytes: u64,
     /// `G_t` as (stage `t`, tensor), ascending: tensors that are expected in memory at event
     /// `(t,j)`, neither in `J` nor `j` nor its inputs. For the interval form only.

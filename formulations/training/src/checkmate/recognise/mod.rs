@@ -5,7 +5,7 @@
 //! of frontier-advancing stages may be sums, bounds, or missing columns. The remaining rows reveal
 //! the structure:
 //!
-//! - Rows over binaries with a right side of at least 1 are the upper sides of the hazards; the
+//! - Rows over binaries with a right side of at least 1 are the upper sides of the hazards. The
 //!   column with the large coefficient is a `FREE`, the one with -1 an `R`.
 //! - The other rows have the forms `x <= y + z` and `1 <= y + z`, and `{y, z}` is always
 //!   `{R[t,i], S[t,i]}`: a cell. `x` is `S[t+1,i]`, or `R[t,k]` of a reader.

@@ -58,7 +58,7 @@ impl Cutting<'_> {
     }
 
     /// The node of the small network in the place of one of the large network, as a node of a layer
-    /// refers to it: by the distance between their layers if that is small.
+    /// refers to it. A small distance between their layers is kept.
     fn reference(&self, from: Option<(u32, u32)>, to: u32) -> Option<u32> {
         let place = self.large.place(to);
         let Some((stack, layer)) = self.large.layer(place) else {

@@ -61,7 +61,7 @@ impl FoundStack {
 }
 
 /// Runs of the forward pass with the runs of the backward pass that read them, as far as their
-/// layers belong together; the backward pass has them in reverse order.
+/// layers belong together. The backward pass has them in reverse order.
 fn paired(instance: &Instance, forward: &[Repeat], backward: &[Repeat]) -> Vec<FoundStack> {
     // The turn of a backward layer plus the forward layer that it reads is constant. Numbers of
     // reads by forward run, backward run and this sum:

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// A program for an instance and a budget, whose rows and columns are carried over from a network
 /// of few layers (`small`) to one of many (`self`).
 ///
-/// Any row or column may be left out, but carried rows must be valid: a Lagrangian bound takes any
+/// Any row or column may be left out, but carried rows must be valid. A Lagrangian bound takes any
 /// duals, but only of rows that every schedule of the large network satisfies.
 pub trait Layered: Program {
     /// Semantics by which nodes are alike, and which gives the peak without recomputation.

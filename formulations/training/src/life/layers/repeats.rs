@@ -1,11 +1,11 @@
 //! Stretches of a sequence that repeat themselves, found in time `O(n log n)` for a length of `n`.
 //!
-//! A stretch of period `p` that repeats twelve times contains, for the power of two `b` with
-//! `b <= p < 2 b`, a multiple of `4 b` from which on the next `2 b` elements come again `p` further
-//! on. So at every scale `b` only multiples of `4 b` are compared with the places `b` to `2 b`
-//! further on, by hashes of `2 b` elements. Matches are extended to either side, element by
-//! element. (Two stretches of one scale have less than `4 b` in common, or both have a period below
-//! `b`.)
+//! Take a stretch of period `p` that repeats twelve times, and the power of two `b` with
+//! `b <= p < 2 b`. It contains a multiple of `4 b` from which on the next `2 b` elements come again
+//! `p` further on. So at every scale `b` only multiples of `4 b` are compared with the places `b`
+//! to `2 b` further on, by hashes of `2 b` elements. Matches are extended to either side, element
+//! by element. (Two stretches of one scale have less than `4 b` in common, or both have a period
+//! below `b`.)
 
 use std::cmp::Reverse;
 use std::ops::Range;

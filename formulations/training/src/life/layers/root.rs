@@ -26,8 +26,8 @@ const SMALL_ROOT_PIVOTS: u64 = 30_000;
 const FACTOR_STEP: f64 = 0.03;
 const FACTOR_BOUNDS: usize = 5;
 
-/// A start for the root of a program; `None` if the root of fewer layers gives none. Bounds are
-/// reported on the way.
+/// A start for the root of a program; `None` if the root of fewer layers has no usable state.
+/// Bounds are reported on the way.
 pub fn root_start<P: Layered>(
     instance: &Instance,
     layout: &Layout,

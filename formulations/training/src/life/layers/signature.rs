@@ -10,8 +10,8 @@ use std::collections::HashMap;
 /// Costs of the first run and of later ones, workspaces of both, and the number of inputs.
 type RunSignature = ([u64; 2], [i64; 2], usize);
 
-/// Further data for MONeT's program: the change in cost and the workspace of the in-place option,
-/// the number of passing tensors, and the bytes by which the fixed memory grows.
+/// Further data for MONeT's program: change in cost and workspace of the in-place option, number of
+/// passing tensors, growth of the fixed memory in bytes.
 type MonetSignature = (Option<(i64, i64)>, usize, i64);
 
 #[derive(PartialEq, Eq, Hash)]

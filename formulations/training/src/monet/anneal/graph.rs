@@ -212,8 +212,8 @@ impl MonetLandscape {
         has(&self.once, j)
     }
 
-    /// Penalty in bytes of a stage that recomputes a node that is never recomputed: more than the
-    /// budget, and small enough for a sum over all stages.
+    /// Penalty in bytes of a stage that recomputes a node which must not be recomputed: more than
+    /// the budget, and small enough for a sum over all stages.
     #[inline]
     pub fn never_bytes(&self) -> i64 {
         (self.capacity.max(0) + 1).min(i64::MAX / 8 / (self.stages as i64 + 1))

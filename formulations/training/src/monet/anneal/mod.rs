@@ -2,8 +2,8 @@
 //! Checkmate's.
 //!
 //! The retained sets `S` are the whole state. For given sets each stage can be completed optimally
-//! by itself: with the fewest computations, and with the cheapest variant of the backward node,
-//! implementations and in-place steps that fit ([`evaluate`]). So a move keeps or drops one tensor
+//! by itself ([`evaluate`]). It has the fewest computations, and the cheapest variant of the
+//! backward node, implementations and in-place steps that fit. So a move keeps or drops one tensor
 //! over a range of stages, and its effect on each stage is computed exactly.
 
 mod graph;

@@ -15,7 +15,7 @@ const BEYOND: u32 = 32;
 /// by gaps, whole or in part.
 ///
 /// A backward node reads only tensors that its stage computes or that are stored beyond the stage
-/// (row 6 of the written-out program), so a flip for a backward node covers one more stage.
+/// (row 6 of the written-out program). So a flip for a backward node covers one more stage.
 pub struct MonetProposer<'g> {
     graph: &'g MonetLandscape,
 }

@@ -8,12 +8,12 @@ use super::stage::{
 use remat_instances::schedule::{BitMatrix, Choices, MonetSchedule};
 use remat_search::anneal::{Delta, Flip, Undo, press};
 
-/// Retained sets with everything that follows from them.
+/// Retained sets with costs, peaks and dependencies of stages.
 ///
-/// A flip requires a full evaluation of few stages: the one before the range (the tensor must be
-/// made, or no longer has to be), the last one, and those in between that depend on the tensor. In
-/// all others the memory shifts by the tensor's size. The rest of the stage stays the same unless
-/// the shift changes which ways fit there.
+/// A flip requires a full evaluation of few stages: the one before the range, the last one, and
+/// those in between that depend on the tensor. (Before the range the tensor must be made, or no
+/// longer has to be.) In all others the memory shifts by the tensor's size. The rest of the stage
+/// stays the same unless the shift changes which ways fit there.
 #[derive(Clone)]
 pub struct MonetState<'g> {
     graph: &'g MonetLandscape,

@@ -1,7 +1,7 @@
 //! Rows and intervals of MONeT's program, carried over from a few equal layers to many.
 //!
 //! A row is rebuilt with the nodes and stages of the large network, from the origin that its terms
-//! reveal: the turn of any node between the same tensors is the same origin. A stage follows its
+//! reveal. The turn of any node between the same tensors is the same origin. A stage follows its
 //! backward node.
 //!
 //! | module | concept |

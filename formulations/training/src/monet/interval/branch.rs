@@ -85,9 +85,10 @@ impl Row {
 
 /// Fractional quantities of a point, the highest scores first, at most `limit`:
 /// - choices of backward nodes;
-/// - for each tensor and each class: the number of recomputations, up to the last use and up to the
-///   stage where it is most fractional; and the number of stored tensors in the stage where it is
-///   most fractional;
+/// - for each tensor and each class: the number of recomputations up to the last use, and up to the
+///   stage where it is most fractional;
+/// - for each tensor and each class: the number of stored tensors, in the stage where it is most
+///   fractional;
 /// - the way in which each node is computed.
 ///
 /// Empty only if the point is a schedule.

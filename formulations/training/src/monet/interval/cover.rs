@@ -188,7 +188,7 @@ impl Point {
 
 impl Row {
     /// A cover of the items of a moment. Tensors are named by their numbers, and so is the run of a
-    /// node; the choices with so large a workspace are named by the number of tensors. The run of a
+    /// node. Choices with so large a workspace are named by the number of tensors. The run of a
     /// node is charged for its passing list, (17).
     ///
     /// A tensor is there, once, if it is stored or held ([`Row::memory`]).

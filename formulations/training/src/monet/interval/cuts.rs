@@ -1,11 +1,11 @@
 //! Separation of path cuts and path memory cuts: shortest paths backwards from the tensors that a
 //! backward node reads.
 //!
-//! For fixed `q`, walk backwards from `q` through the inputs with `d_i(a)` the least storage at the
-//! start of stage `a` along a path from `i` to `q`, for all `a` at once. The step from a by-product
-//! to its parent is free. If a backward node chooses between implementations that read different
-//! tensors, one cut takes a path for each of them. Common nodes of the paths count once, and so
-//! does the node `j` at their head. No sum of cuts for the single tensors achieves this.
+//! For fixed `q`, walk backwards from `q` through the inputs, for all stages `a` at once. `d_i(a)`
+//! is the least storage at the start of stage `a` along a path from `i` to `q`. The step from a
+//! by-product to its parent is free. If a backward node chooses between implementations that read
+//! different tensors, one cut takes a path for each of them. Common nodes of the paths count once,
+//! and so does the node `j` at their head. No sum of cuts for the single tensors achieves this.
 
 use super::windows::{Form, StageWindows, StoredByStage, memory_cuts};
 use super::{MonetGraph, PathCut, Point, Row};

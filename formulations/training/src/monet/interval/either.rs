@@ -1,11 +1,11 @@
 //! Path memory cuts that charge both ways: the computation of the source, and storage in its place.
 //!
-//! In the situation of a path cut, either `j` is computed whole in some stage of `[a,b]`, or a
-//! tensor of the paths is stored when stage `a` begins. Each way takes memory beside the tensors
-//! `J` that stay throughout. A relaxation that mixes the two ways has room for more than either
-//! leaves. Let `D_k` be as for path memory cuts (`since = a`), `G` some tensors outside `J` and the
-//! paths, `room'_a` the room for tensors that are stored when `a` begins, and `r` any of the rooms
-//! of `[a,b]`:
+//! In the situation of a path cut there are two ways. Either `j` is computed whole in some stage of
+//! `[a,b]`, or a tensor of the paths is stored when stage `a` begins. Each way takes memory beside
+//! the tensors `J` that stay throughout. A relaxation that mixes the two ways has room for more
+//! than either leaves. Let `D_k` be as for path memory cuts (`since = a`), and `G` some tensors
+//! outside `J` and the paths. Let `room'_a` be the room for tensors that are stored when `a`
+//! begins, and `r` any of the rooms of `[a,b]`:
 //!
 //! ```text
 //! sum_J m_k D_k + need_j (sum_ways M[b,p] - sum_stored S[a,p]) + sum_stored (m_p + more) S[a,p]
@@ -13,9 +13,9 @@
 //! more = r - room'_a + sum_G m_k
 //! ```
 //!
-//! `room'_a` is the room at the first turn of stage `a`; or the room at the backward node before,
-//! less the workspace and the reads of its smallest way. In any way, the tensors that this node
-//! reads are stored then or held.
+//! `room'_a` is the room at the first turn of stage `a`. Or it is the room at the backward node
+//! before, less the workspace and the reads of its smallest way. In any way, the tensors that this
+//! node reads are stored then or held.
 //!
 //! Suppose that no tensor of the paths is stored. If one of the ways is chosen, `j` is computed in
 //! some `t`, and the staying tensors fit beside it in `room_t`. If no way is chosen, the staying

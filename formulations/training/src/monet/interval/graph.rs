@@ -230,10 +230,10 @@ impl MonetGraph {
     }
 
     /// Notes the starts that exceed the budget by themselves. They are charged the output, the
-    /// passing list and the workspace, (17), and the tensors that every choice of the backward node
-    /// reads, which are stored beyond the stage or held from their turn on, (6). Choices that
-    /// exceed the budget by themselves, (18), are removed for good. If no choice is left, all of
-    /// them stay, and the relaxation will be infeasible.
+    /// passing list and the workspace, (17). They are also charged the tensors that every choice of
+    /// the backward node reads: these are stored beyond the stage or held from their turn on, (6).
+    /// Choices that exceed the budget by themselves, (18), are removed for good. If no choice is
+    /// left, all of them stay, and the relaxation will be infeasible.
     fn leave_out_what_never_fits(&mut self) {
         for t in 0..self.stages {
             let room = self.backward_room[t];
@@ -282,7 +282,7 @@ impl MonetGraph {
     }
 
     /// Returns whether a node may be computed in a stage in a way at all: the way fits, and the
-    /// node is not recomputed unless it may be.
+    /// node may be recomputed if the stage is not the first.
     #[inline]
     pub fn fits(&self, node: u32, stage: u32, way: usize) -> bool {
         if stage > 0 && !self.recomputable[node as usize] {
@@ -414,9 +414,9 @@ fn read_by_all(ways: &[Implementation]) -> Vec<NodeId> {
     first.needs.iter().filter(in_all).copied().collect()
 }
 
-/// Ways to compute a forward node. A way that costs no less and has no smaller workspace than
-/// another way of the same kind (in place or not) is left out: it only raises costs and memory
-/// rows, and no other row sees which way is used.
+/// Ways to compute a forward node. Dominated ways are left out: they cost no less and have no
+/// smaller workspace than another way of the same kind (in place or not). They only raise costs and
+/// memory rows, and no other row sees which way is used.
 fn starts_of(node: &remat_instances::instance::Node, again: bool) -> (Vec<StartWay>, Vec<u16>) {
     let several = node.implementations.len() > 1;
     let mut all = Vec::new();

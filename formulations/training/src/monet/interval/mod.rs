@@ -17,11 +17,10 @@
 //!
 //! So rows are linear forms in *atoms*: a start, being stored at the start of a stage, being held,
 //! or a choice. A column's price is a sum of prices of atoms. The best interval from each start is
-//! a suffix minimum, and the cheapest life of a tensor is a shortest path with two states a stage
+//! a suffix minimum. The cheapest life of a tensor is a shortest path with two states a stage
 //! (`arcs`). These lives, and the cheapest choice of each stage, give the Lagrangian bound in
 //! integers ([`crate::life`]). Module `rows` has all rows ([`Row`]) and the reason why every
-//! schedule satisfies them; `docs/theory/monet.md` has the correspondence to the published rows (1)
-//! to (18).
+//! schedule satisfies them. `docs/theory/monet.md` maps them to the published rows (1) to (18).
 
 mod arcs;
 mod branch;

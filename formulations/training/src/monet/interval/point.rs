@@ -270,8 +270,8 @@ impl Point {
         row.terms.iter().map(value).sum()
     }
 
-    /// Bytes that the run of `j` in stage `t` adds to the stored tensors at its turn, where each
-    /// tensor is charged by storage or by the run, whichever is larger; at least 0.
+    /// Bytes that the run of `j` in stage `t` adds to the stored tensors at its turn, at least 0.
+    /// Each tensor is charged by storage or by the run, whichever is larger.
     fn gain_of_run(&self, graph: &MonetGraph, t: usize, j: usize) -> f64 {
         let run = self.made(t, j);
         if run <= ZERO {

@@ -216,14 +216,14 @@ impl Row {
     }
 
     /// Requires that the tensor which `node` overwrites in a stage from 1 on is there before and
-    /// gone afterwards: an interval of it ends in the stage, and is not held,
+    /// gone afterwards. So an interval of it ends in the stage, and is not held:
     ///
     /// ```text
     /// S[t,over] + R[t,over] - S[t+1,over] - held  >=  IP[t,node]
     /// ```
     ///
-    /// If the node is computed in place, (5) makes one of the first two 1 and [`Row::overwritten`]
-    /// makes the other two 0; if not, the left side counts intervals. If only a part of a tensor is
+    /// If the node is computed in place, (5) makes one of the first two 1, and [`Row::overwritten`]
+    /// makes the other two 0. If not, the left side counts intervals. If only a part of a tensor is
     /// there, the row lets no more than that part be overwritten. So the same whole tensor cannot
     /// be overwritten a little in each of many stages.
     pub fn ended(graph: &MonetGraph, stage: u32, node: u32, over: u32) -> Row {
@@ -308,10 +308,11 @@ impl Row {
     }
 
     /// The row of a path cut. Each named choice `p` has a path from `j` to a tensor that `p` reads,
-    /// and all nodes of the path are in `stored` (by-products' parents apart: a by-product is only
-    /// made while its parent is computed). Suppose that one of these choices is made and no tensor
-    /// of its path is stored when stage `a` begins. Then the tensor that it reads is computed in
-    /// `[a,b]`, hence the node before it on the path, as it is not stored at `a`, and so on to `j`:
+    /// and all nodes of the path are in `stored`. By-products' parents are excepted: a by-product
+    /// is only made while its parent is computed. Suppose that one of these choices is made and no
+    /// tensor of its path is stored when stage `a` begins. Then the tensor that it reads is
+    /// computed in `[a,b]`. Hence the node before it on the path is computed too, as it is not
+    /// stored at `a`, and so on to `j`:
     ///
     /// ```text
     /// sum_{stored} S[a,i] + sum_{t=a..b} R[t,j]  >=  sum_{ways} M[b,p]
@@ -358,8 +359,9 @@ impl Row {
     ///     <=  the largest room of a stage in [since,b],       b' = b + 1 for k < j, b otherwise
     /// ```
     ///
-    /// If no named choice is made, a tensor of the paths is stored, or `j` was computed before, the
-    /// row says that the tensors that stay fit at the turn of `j` in stage `b`. They do, by (16).
+    /// Otherwise no named choice is made, a tensor of the paths is stored, or `j` was computed
+    /// before. Then the row says that the tensors that stay fit at the turn of `j` in stage `b`.
+    /// They do, by (16).
     pub fn path_memory(graph: &MonetGraph, cut: &PathCut, since: u32, staying: &[u32]) -> Row {
         let (a, b, j) = (cut.from, cut.reader, cut.source);
         let need = graph.need_bytes(j).max(0);

@@ -16,7 +16,7 @@ const BY_ROUNDING: f64 = 0.3;
 /// Least gain in violation of a rounded cut over the cut itself, as a share of `need_j`.
 const ROUNDING_GAIN: f64 = 0.01;
 /// Estimated violation above which a cut that charges both ways is tried, as a share of `need_j`
-/// (below 0: it may look satisfied); and the number of windows in which it is tried at most.
+/// (below 0: it may look satisfied). It is tried in so many windows at most.
 const TRIAL_SHARE_FLOOR: f64 = -0.2;
 const TRIES: usize = 3;
 

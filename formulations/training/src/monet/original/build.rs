@@ -125,8 +125,8 @@ fn merge(entries: &mut Vec<(u32, f64)>) {
     entries.retain(|e| e.1 != 0.0);
 }
 
-/// Columns that are fixed, by (1), (2), (10), (13), (15), each as often as the published runs have
-/// a row for it; and by the tighter local bound.
+/// Columns that are fixed, by (1), (2), (10), (13), (15) and by the tighter local bound. Each is
+/// reported as often as the published runs have a row for it.
 pub(super) fn fixings(p: &MonetParts, fix: &mut impl FnMut(u32, f64)) {
     let l = &p.layout;
     for i in 0..l.columns {

@@ -11,9 +11,8 @@
 //!   to 0. This costs no optimum, since leaving out a useless run only lowers left sides. So a
 //!   schedule of the plain program, without its useless computations, is a schedule of this
 //!   program, and the optimum can only be lower. The opposite does not hold. If a skip connection
-//!   passes over `j` and ends behind `k(t)`, the plain bound charges its tensor and this one does
-//!   not; nor does a plan that frees tensors after their last use.
-//!   nor does a plan that frees tensors after their last use.
+//!   passes over `j` and ends behind `k(t)`, only the plain bound charges its tensor. A plan that
+//!   frees tensors after their last use does not charge it either.
 
 use super::MonetParts;
 use remat_instances::instance::{Instance, NodeId};

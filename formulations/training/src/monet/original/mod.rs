@@ -2,7 +2,7 @@
 //! whose row numbers stand in brackets here and in the code.
 //!
 //! With the loss at position `l` of `n` nodes there are `V = l + 1` forward columns (by-products
-//! and the loss among them) and `T = n - l` stages: stage 0 runs the forward pass, stage `t > 0`
+//! and the loss among them) and `T = n - l` stages. Stage 0 runs the forward pass, stage `t > 0`
 //! recomputes forward nodes and then runs backward node `b(t) = l + t`. All columns are binary:
 //!
 //! | column | meaning |
@@ -16,8 +16,8 @@
 //! | `IP[t,i]` | `i` is computed in place in stage `t`, in modes that offer it |
 //!
 //! Slots are the nodes whose implementations are convolution algorithms (named `algo` and a number,
-//! which is `c`), and forward nodes with several implementations of any name (then `c` counts
-//! them).
+//! which is `c`). Forward nodes with several implementations of any name are slots too (then `c`
+//! counts them).
 //!
 //! Row (17) is an upper bound on memory, for which the paper has a plain and a tighter form:
 //! [`LocalBound`].

@@ -254,8 +254,8 @@ impl Builder<'_> {
         needs.map(|u| u.index()).collect()
     }
 
-    /// Workspace of the first run of the node at a place: the slack of its row of stage 0 if that
-    /// row can be told from the other rows, else the workspace of later runs.
+    /// Workspace of the first run of the node at a place: the slack of its row of stage 0. If that
+    /// row cannot be told from the other rows, the workspace of later runs.
     fn first_scratch(
         &self,
         node: usize,

@@ -1,5 +1,5 @@
 //! Check that every row of the published program of an instance is a row of the model, or follows
-//! from one: then no schedule's cost is above the model's optimum by more than the gap.
+//! from one. Then no schedule's cost is above the model's optimum by more than the gap.
 
 use super::light::{Light, UpperRow};
 use crate::monet::original::MonetParts;

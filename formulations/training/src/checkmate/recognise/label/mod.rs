@@ -64,7 +64,7 @@ pub(super) fn read(p: &Reduced, retained: &[u32]) -> Option<Reading> {
 struct LabelReader<'a> {
     p: &'a Reduced,
     class: Vec<Option<Class>>,
-    /// Stage and node of `R` and `S`; for a `FREE` the stage and the reader, with the input as the
+    /// Stage and node of `R` and `S`. For a `FREE`, the stage and the reader; its input is the
     /// second column of a cell of `covers`.
     place: Vec<Option<(u32, u32)>>,
     covers: Vec<CoverRow>,
@@ -91,9 +91,9 @@ fn near(a: f64, b: f64) -> bool {
 }
 
 impl LabelReader<'_> {
-    /// `FREE`: the one large coefficient of a row with a right side of 1 or more; or a column that
-    /// equals another one (in the last stage, where no tensor is retained and no later node reads)
-    /// and is in no other row over binaries.
+    /// `FREE`: the one large coefficient of a row with a right side of 1 or more. Otherwise, a
+    /// column that equals another one and is in no other row over binaries: in the last stage, no
+    /// tensor is retained and no later node reads.
     fn find_freed(&mut self) {
         let mut only_pairs = vec![true; self.class.len()];
         for row in &self.p.binaries {
