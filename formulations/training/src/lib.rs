@@ -37,7 +37,7 @@
 //! | [`improve`] | the steps of a plan in a better order |
 //! | [`bound`] | combinatorial dual bounds that need no linear program |
 //!
-//! [`remat_memory`] finds execution orders and addresses; `remat_models` reads raw programs.
+//! [`remat_memory`] finds execution orders and addresses; `remat_models` solves raw programs.
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
