@@ -1,10 +1,10 @@
-//! A program of one's own, solved by the front door: each tensor of the forward pass stays on the
-//! device, waits on the host, or is computed once more.
+//! A custom program, solved by [`Solve`]: each tensor of the forward pass stays on the device,
+//! waits on the host, or is computed once more.
 //!
-//! Kept tensors share the room that the budget leaves. Tensors on the host share the bytes that
-//! the link carries to it while the forward pass runs. Whatever is computed once more takes its
-//! cost. So the program has two rows and two columns for each tensor: a knapsack in two
-//! dimensions. It is a start for another program; `tests/outside` is one with proofs.
+//! Kept tensors share the room that the budget leaves. Tensors on the host share the bytes that the
+//! link carries to it while the forward pass runs. A tensor that is computed once more takes its
+//! cost. So the program has two rows and two columns for each tensor: a knapsack in two dimensions.
+//! It is a start for another program; `tests/outside` is one with proofs.
 //!
 //! `cargo run --release -p remat-formulations --example three_ways [MODEL] [BUDGET] [GB/S]`
 
@@ -67,7 +67,7 @@ impl ThreeWays {
         })
     }
 
-    /// Sets in which each tensor goes the way that `way` says: [`DEVICE`], [`HOST`] or none.
+    /// Sets in which each tensor goes the way that `way` returns: [`DEVICE`], [`HOST`] or `None`.
     fn sets(&self, way: impl Fn(usize) -> Option<usize>) -> BitMatrix {
         let mut sets = BitMatrix::new(2, self.tensors.len());
         for tensor in 0..self.tensors.len() {
@@ -94,7 +94,7 @@ impl ThreeWays {
         totals.0 <= self.room_bytes && totals.1 <= self.link_bytes
     }
 
-    /// The judge: memory and cost of a set.
+    /// The simulator: memory and cost of a set.
     fn replay(&self, sets: &BitMatrix) -> Replay {
         let (device, _, cost) = self.totals(sets);
         Replay {
@@ -402,7 +402,7 @@ impl Branching for ThreeWays {
     }
 }
 
-// ---- The landscape that is annealed: one bit of one set at a time.
+// ---- The landscape for annealing: one bit of one set at a time.
 
 impl Landscape for ThreeWays {
     type Sets = BitMatrix;
@@ -541,7 +541,7 @@ mod tests {
     use super::*;
     use remat_search::{Settings, Status};
 
-    /// Every way for every tensor: the least cost that fits.
+    /// Tries every way for every tensor: the least cost that fits.
     fn least(program: &ThreeWays) -> u64 {
         let n = program.tensors.len() as u32;
         let way = |code: u32, k: usize| {

@@ -17,13 +17,13 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 /// One of the formulations of this crate, with an instance: Checkmate's with one implementation of
-/// each node, or MONeT's, which chooses implementations, masks and in-place operators too.
+/// each node, or MONeT's, which also chooses implementations, masks and in-place operators.
 #[derive(Clone, Debug)]
 pub struct AnyFormulation(Arc<dyn StageFormulation>);
 
 impl AnyFormulation {
-    /// The formulation that suits an instance: MONeT's where there are choices that only it knows,
-    /// and a loss; else Checkmate's.
+    /// The formulation that suits an instance: MONeT's if the instance has a loss and choices that
+    /// only MONeT's program knows, else Checkmate's.
     pub fn suiting(instance: &Instance) -> Self {
         match instance.has_choices() {
             true => Self::monet(instance).unwrap_or_else(|_| Self::checkmate(instance)),
@@ -34,7 +34,7 @@ impl AnyFormulation {
     /// The formulation of given semantics for an instance.
     ///
     /// # Errors
-    /// [`SolveError::Inapplicable`] where it does not apply.
+    /// [`SolveError::Inapplicable`] if the formulation does not apply to the instance.
     pub fn of(instance: &Instance, semantics: Semantics) -> Result<Self, SolveError> {
         match semantics {
             Semantics::Checkmate => Ok(Self::checkmate(instance)),
@@ -42,8 +42,8 @@ impl AnyFormulation {
         }
     }
 
-    /// Checkmate's formulation, which applies to every instance: the first implementation of each
-    /// node counts.
+    /// Checkmate's formulation, which applies to every instance. Only the first implementation of
+    /// each node counts.
     pub fn checkmate(instance: &Instance) -> Self {
         let view = instance.single_implementation_view();
         AnyFormulation(Arc::new(CheckmateFormulation::new(view)))
@@ -61,24 +61,23 @@ impl AnyFormulation {
         self.0.instance()
     }
 
-    /// Whose memory and cost semantics hold.
+    /// The semantics of memory and cost.
     pub fn semantics(&self) -> Semantics {
         self.0.semantics()
     }
 
-    /// Stacks of equal layers that the instance was found to have, in the order of the forward
-    /// pass.
+    /// Stacks of equal layers that were found in the instance, in the order of the forward pass.
     pub fn layers(&self) -> &[Stack] {
         self.0.layout().map_or(&[], |layout| layout.stacks())
     }
 
-    /// Reason why nothing fits a budget in bytes, where that is seen without a search.
+    /// Reason why no schedule fits a budget in bytes, if that is seen without a search.
     pub fn too_small(&self, budget_bytes: u64) -> Option<String> {
         self.0.too_small(budget_bytes)
     }
 
-    /// The view with the first implementation of each node and the ids of its nodes, of a program
-    /// that chooses among several.
+    /// The view with the first implementation of each node and the ids of its nodes, if the program
+    /// chooses among implementations.
     pub(crate) fn single_implementation(&self) -> Option<&(Instance, Vec<NodeId>)> {
         self.0.single_implementation()
     }
@@ -89,11 +88,11 @@ impl AnyFormulation {
     }
 
     /// The schedule of a baseline, and its replay. For MONeT's program the baseline sees the first
-    /// implementation of each node; what it stores is completed with the best implementations that
-    /// fit.
+    /// implementation of each node. The best implementations that fit then complete the stored
+    /// sets.
     ///
     /// # Errors
-    /// Why it has none, in words.
+    /// Reason in words why the baseline has no schedule.
     pub fn baseline(
         &self,
         baseline: &Baseline,
@@ -111,7 +110,7 @@ impl AnyFormulation {
         Ok((schedule, replay))
     }
 
-    /// Finds a schedule, and its plan as it is written: replayed, and within the budget.
+    /// Finds a schedule, and its plan as it is written: replayed and within the budget.
     ///
     /// # Errors
     /// As [`Solvable::solve`].
@@ -156,7 +155,7 @@ trait StageFormulation: Debug + Send + Sync {
     fn layout(&self) -> Option<&Arc<Layout>>;
     fn single_implementation(&self) -> Option<&(Instance, Vec<NodeId>)>;
     fn too_small(&self, budget_bytes: u64) -> Option<String>;
-    /// The schedule of the program that stores what one of first implementations does.
+    /// The program's schedule with the stored sets of a schedule of first implementations.
     fn completed(&self, schedule: CheckmateSchedule, budget_bytes: u64) -> Option<Schedule>;
     fn solve(
         &self,
@@ -233,7 +232,7 @@ where
 #[derive(Debug)]
 struct MonetAndView {
     formulation: MonetFormulation,
-    /// The view with the first implementation of each node, and its nodes' ids.
+    /// The view with the first implementation of each node, and the ids of its nodes.
     view: (Instance, Vec<NodeId>),
 }
 

@@ -1,7 +1,7 @@
 //! Rematerialization: from a training graph and a memory budget to a plan and a proof of how good
 //! it is.
 //!
-//! Instances, schedules and plans are those of [`remat_instances`]; the engine is
+//! [`remat_instances`] defines instances, schedules and plans; the engine is
 //! [`remat_solver::price`].
 //!
 //! ```
@@ -28,16 +28,16 @@
 //! | [`checkmate`] | Checkmate's integer program: the forms that are solved, and their cuts |
 //! | [`anneal`] | annealing of its schedules |
 //! | [`monet`] | MONeT's integer program: as it was published, its interval form, its annealing |
-//! | [`life`] | lives of tensors: what interval forms share |
+//! | [`life`] | lives of tensors: the common part of all interval forms |
 //! | [`baselines`], [`strategies`] | the known ways to get a schedule; all of them in one table |
 //! | [`offload`] | recomputation and offloading together |
-//! | [`options`] | options of a solve, each declared once for all doors |
+//! | [`options`] | options of a solve, each declared once for all interfaces |
 //! | [`poet`] | POET's integer program: recomputation and pages, costs added up |
 //! | [`reorder`] | the order of first computations, searched for a budget |
 //! | [`improve`] | the steps of a plan in a better order |
 //! | [`bound`] | combinatorial dual bounds that need no linear program |
 //!
-//! Orders and addresses are those of [`remat_memory`], raw programs those of `remat_models`.
+//! [`remat_memory`] finds execution orders and addresses; `remat_models` solves raw programs.
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Plans as they are written, and the replay of what is written.
+//! Plans as they are written, and their replay.
 
 use remat_instances::instance::Instance;
 use remat_instances::plan::{Plan, PlanDocument};
@@ -28,7 +28,7 @@ impl Written {
         Ok(Written { document, replay })
     }
 
-    /// Replays the statements that are written of a schedule.
+    /// Optimises the plan of a schedule and replays its statements.
     pub(crate) fn of_schedule(
         instance: &Instance,
         schedule: &Schedule,
@@ -38,10 +38,10 @@ impl Written {
         Written::of(instance, plan, budget_bytes)
     }
 
-    /// The same, where its peak is within its budget.
+    /// Returns the plan if its peak is within its budget.
     ///
     /// # Errors
-    /// [`SolveError::OverBudget`]: a defect of the search, never shown as an answer.
+    /// [`SolveError::OverBudget`] otherwise: a defect of the search, never shown as an answer.
     pub(crate) fn within_budget(self) -> Result<Self, SolveError> {
         let peak_bytes = self.replay.peak_bytes;
         match self.document.budget_bytes {
@@ -54,11 +54,11 @@ impl Written {
     }
 }
 
-/// No plan was found, or none exists.
+/// A solve without a plan: no plan exists, or the search found no plan within its limits.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no plan: {}", because.as_deref().unwrap_or("none was found within the limits"))]
 pub struct NoPlan {
-    /// Reason why none exists, where that was proven.
+    /// Reason why no plan exists, if that was proven.
     pub because: Option<String>,
 }
 
@@ -96,7 +96,7 @@ impl<'a> Planned<'a> {
     /// Writes the plan as a `remat-plan/1` file.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     pub fn write(&self, path: impl AsRef<Path>) -> std::io::Result<()> {
         std::fs::write(path, self.text())
     }

@@ -3,12 +3,12 @@
 use remat_instances::instance::{Instance, NodeId};
 use remat_search::anneal::Flip;
 
-/// Stands for the parent of a node that is no by-product.
+/// Parent of a node that is no by-product.
 pub const NO_PARENT: u32 = u32::MAX;
 
 /// View of an instance for the search: inputs, users, sizes and costs, one array each.
 ///
-/// Sizes and costs are `f64`: every value and every sum is an integer below 2^53 (the instance
+/// Sizes and costs are `f64`. Every value and every sum is an integer below 2^53 (the instance
 /// promises it), so the arithmetic is exact, and sums of excess vectorise.
 pub struct CheckmateLandscape {
     /// Number of nodes, and of stages.
@@ -23,7 +23,7 @@ pub struct CheckmateLandscape {
     users: Vec<u32>,
     /// The parent of a by-product, or [`NO_PARENT`].
     pub parent: Vec<u32>,
-    /// Nodes that are never recomputed, as words of bits; empty where there is no such node.
+    /// Nodes that are never recomputed, as words of bits; empty if there is no such node.
     once: Vec<u64>,
     /// Output size in bytes.
     pub bytes: Vec<f64>,
@@ -35,11 +35,11 @@ pub struct CheckmateLandscape {
     pub cost: Vec<f64>,
     /// Cost of a recomputation.
     pub cost_again: Vec<f64>,
-    /// Least cost of having a tensor again: of a recomputation, or of pages.
+    /// Least cost of having a tensor again: by a recomputation or by pages.
     pub again: Vec<f64>,
     /// Cost of a page-in by tensor; empty in a program without pages.
     pub page_in: Vec<f64>,
-    /// Memory for activations: the budget less the fixed memory, in bytes. Negative where nothing
+    /// Memory for activations: the budget less the fixed memory, in bytes. Negative if no schedule
     /// fits.
     pub capacity: f64,
     /// True if there is no backward pass.
@@ -47,7 +47,7 @@ pub struct CheckmateLandscape {
 }
 
 impl CheckmateLandscape {
-    /// Bytes by which the stages of a flip change.
+    /// Bytes by which a flip changes the memory of its stages.
     #[inline]
     pub(super) fn shift(&self, flip: Flip) -> f64 {
         let bytes = self.bytes[flip.tensor as usize];
@@ -105,7 +105,8 @@ impl CheckmateLandscape {
         }
     }
 
-    /// Bytes that the recomputations of what is never recomputed count for, among some.
+    /// Bytes charged for the recomputations `again` if one of them is of a node that is never
+    /// recomputed: more than the capacity.
     #[inline]
     pub fn never_bytes(&self, mut again: impl Iterator<Item = usize>) -> f64 {
         match !self.once.is_empty() && again.any(|i| self.is_once(i)) {
@@ -136,7 +137,7 @@ impl CheckmateLandscape {
         self.needs[range].iter().copied().zip(frees.copied())
     }
 
-    /// An input frees more bytes than its own behind a reader.
+    /// Makes an input free more bytes than its own behind a reader.
     pub(crate) fn free_again(&mut self, input: u32, reader: usize, bytes: u64) {
         for at in self.need_start[reader] as usize..self.need_start[reader + 1] as usize {
             if self.needs[at] == input {
@@ -151,13 +152,13 @@ impl CheckmateLandscape {
         &self.users[self.user_start[k] as usize..self.user_start[k + 1] as usize]
     }
 
-    /// Median cost of having a tensor again per byte, of those that have both: a byte's worth.
+    /// Median cost of having a tensor again per byte, over tensors that have both: a byte's worth.
     pub fn byte_price(&self) -> f64 {
         self.median_price(|_| 1.0)
     }
 
     /// Median cost of having a tensor again per byte and stage from first computation to last use:
-    /// what it costs to be without a byte for a stage.
+    /// the price of a byte's absence for a stage.
     pub fn absence_price(&self) -> f64 {
         self.median_price(|i| {
             let last = self.users(i).last().map_or(i, |&q| q as usize);

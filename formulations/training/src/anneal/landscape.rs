@@ -27,7 +27,7 @@ impl Landscape for CheckmateLandscape {
         self.byte_price()
     }
 
-    /// Of graphs without a backward pass alone: with one, relaxations lead to better plans
+    /// Only for graphs without a backward pass: with one, relaxations lead to better plans
     /// (docs/inside/decisions/094).
     fn long_run_hot(&self) -> Option<f64> {
         self.is_general.then_some(1.0)

@@ -4,7 +4,7 @@ use super::graph::CheckmateLandscape;
 use remat_lp::random::Xoshiro256;
 use remat_search::anneal::Flip;
 
-/// Retained sets as proposals see them.
+/// Interface of retained sets for proposals.
 pub(crate) trait RetainedSets {
     /// Returns whether a tensor is retained at the start of a stage.
     fn is_kept(&self, tensor: usize, stage: usize) -> bool;
@@ -22,14 +22,14 @@ pub(crate) trait RetainedSets {
     fn first_free(&self, tensor: usize, stage: usize) -> usize;
 }
 
-/// Draws flips. The stages between two touches of a tensor (computations or reads) form a gap;
-/// inside a gap a tensor is either held throughout or useless, so flips go by gaps, whole or in
+/// Draws flips. The stages between two touches of a tensor (computations or reads) form a gap.
+/// Inside a gap a tensor is useful only if it is held throughout, so flips go by gaps, whole or in
 /// part.
 pub struct CheckmateProposer<'g> {
     graph: &'g CheckmateLandscape,
-    /// Stages in which a retention can matter: those after the first node.
+    /// Stages in which a retention can matter: all after the first node's.
     stages: u32,
-    /// Stages above capacity, as of the last look.
+    /// Stages above capacity at the last call of [`CheckmateProposer::look`].
     tight: Vec<u32>,
 }
 
@@ -43,17 +43,17 @@ impl<'g> CheckmateProposer<'g> {
         }
     }
 
-    /// Takes note of the stages above capacity.
+    /// Notes the stages above capacity.
     pub fn look(&mut self, state: &impl RetainedSets) {
         let above = |t: &u32| state.peak(*t as usize) > self.graph.capacity;
         self.tight.clear();
         self.tight.extend((1..self.graph.n as u32).filter(above));
     }
 
-    /// A flip anywhere; half of the draws at a stage above capacity, where there is one.
+    /// A flip anywhere; half of the draws at a stage above capacity, if there is one.
     ///
-    /// Half of the draws choose a moment and a tensor that a stage touches there, which finds the
-    /// short gaps; the others choose a moment and any tensor, which finds the long ones.
+    /// Half of the draws choose a stage and a tensor that the stage touches, which finds the short
+    /// gaps. The others choose a stage and any tensor, which finds the long ones.
     pub fn anywhere(&self, state: &impl RetainedSets, random: &mut Xoshiro256) -> Option<Flip> {
         let stage = match self.tight.len() {
             0 => 1 + random.below(self.stages),
@@ -104,8 +104,8 @@ impl<'g> CheckmateProposer<'g> {
         self.at(state, tensor as usize, stage as usize, random)
     }
 
-    /// Flip of `tensor` in response to one of a tensor that has it as an input in `stage`: it is
-    /// let go where it is held for nothing (`release`), or held where it is computed.
+    /// Flip of `tensor` in response to a flip of one of its readers in `stage`: `tensor` is dropped
+    /// where it has no other use (`release`), or held where the reader is computed.
     pub fn following(
         &self,
         state: &impl RetainedSets,
@@ -117,7 +117,7 @@ impl<'g> CheckmateProposer<'g> {
             return None;
         }
         if !release {
-            // It may be held for nothing for a while.
+            // Part of the gap may be held already, without a use.
             let from = state.first_free(tensor, state.previous_touch(tensor, stage - 1) + 1);
             return Some(Flip {
                 tensor: tensor as u32,
@@ -140,7 +140,7 @@ impl<'g> CheckmateProposer<'g> {
         })
     }
 
-    /// A flip of `tensor` in the gap that holds `stage`, or `None` where there is nothing to flip.
+    /// A flip of `tensor` in the gap that holds `stage`, or `None` if no flip is possible there.
     pub fn at(
         &self,
         state: &impl RetainedSets,
@@ -161,8 +161,8 @@ impl<'g> CheckmateProposer<'g> {
             (before + 1, state.last_kept(tensor, end))
         };
         if to > from && random.one_in(3) {
-            // Part of the gap: a later end of a drop is an earlier recomputation, a later start of
-            // a keep likewise.
+            // Part of the gap: a drop that ends later is an earlier recomputation. A keep that
+            // starts later is one, too.
             let span = (to - from) as u32;
             let near = if random.one_in(2) { span.min(4) } else { span };
             let mut cut = random.below(near) as usize;

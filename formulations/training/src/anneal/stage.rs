@@ -1,5 +1,4 @@
-//! Evaluation of one stage: what must be computed for given retained sets, its cost and its peak
-//! memory.
+//! Evaluation of one stage: its computations for given retained sets, its cost and its peak memory.
 
 use super::graph::{CheckmateLandscape, NO_PARENT};
 
@@ -35,8 +34,8 @@ impl CheckmateStageScratch {
         }
     }
 
-    /// Tensors that the stage evaluated last, `t`, computes or reads, as words of bits up to that
-    /// of `t`.
+    /// Tensors that the stage evaluated last, `t`, computes or reads, as words of bits up to the
+    /// word of `t`.
     pub fn touched(&mut self, t: usize) -> &[u64] {
         let touched = &mut self.touched[..=t / 64];
         touched.copy_from_slice(&self.read[..=t / 64]);
@@ -50,15 +49,19 @@ impl CheckmateStageScratch {
 /// Evaluates stage `t` for the retained sets at its start (`now`, of total size `held_bytes`) and
 /// at its end (`next`).
 ///
-/// The computations are the cheapest possible: the stage's node, whatever `next` retains and `now`
-/// does not, all their inputs that are not held, and the parents of by-products that are
-/// recomputed (min-R). One descending scan finds them and
-/// each tensor's last reader; one ascending pass follows the memory. The result equals
-/// [`remat_instances::simulate::checkmate`] on the same stage; where that refuses it, since it
-/// recomputes what is never recomputed, the peak exceeds the capacity.
+/// The computations are the cheapest possible (min-R):
+/// - the stage's node;
+/// - all tensors that `next` retains and `now` does not;
+/// - all their inputs that are not held;
+/// - the parents of by-products that are recomputed.
 ///
-/// Tensors of `stored`, words of bits, or nothing at all, is in secondary storage: where `next`
-/// retains it and it is neither held nor computed for a reader, it is paged in.
+/// One descending scan finds them and each tensor's last reader; one ascending pass follows the
+/// memory. The result equals [`remat_instances::simulate::checkmate`] on the same stage. If the
+/// simulator refuses the stage because it recomputes a node that is never recomputed, the peak here
+/// exceeds the capacity.
+///
+/// `stored` has the tensors in secondary storage as words of bits, or is empty. Such a tensor is
+/// paged in if `next` retains it and it is neither held nor computed for a reader.
 #[inline]
 pub fn evaluate(
     graph: &CheckmateLandscape,
@@ -112,10 +115,10 @@ pub fn evaluate(
         cost: 0.0,
         peak: held_bytes,
     };
-    // What is never recomputed counts as memory that is not there.
+    // A recomputation of a node that is never recomputed is charged memory beyond the capacity.
     let again = scratch.computed[1..].iter().map(|c| c.0 as usize);
     let never = graph.never_bytes(again);
-    // The stage's own node comes last, and for the first time.
+    // The stage's own node comes last: its first computation.
     for &(k, freed) in scratch.computed[1..].iter().rev() {
         let k = k as usize;
         bytes += graph.bytes[k];

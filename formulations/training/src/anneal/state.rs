@@ -7,11 +7,11 @@ use super::stage::{CheckmateStageScratch, CheckmateStageValue, evaluate};
 use remat_instances::schedule::BitMatrix;
 use remat_search::anneal::{Delta, Flip, Undo, press};
 
-/// Retained sets with everything that follows from them.
+/// Retained sets with costs, peaks and touches of stages.
 ///
-/// A flip touches few stages in full: the one before the range (the tensor must be made, or is not
-/// made any more), the last one, and those in between that compute or read the tensor. In all
-/// others the peak moves by the tensor's size.
+/// A flip requires a full evaluation of few stages: the one before the range, the last one, and
+/// those in between that compute or read the tensor. (Before the range the tensor must be made, or
+/// no longer has to be.) In all others the peak moves by the tensor's size.
 #[derive(Clone)]
 pub struct CheckmateState<'g> {
     graph: &'g CheckmateLandscape,
@@ -28,8 +28,8 @@ pub struct CheckmateState<'g> {
     total_excess: f64,
     /// Weight of a byte of excess in each stage, at least 1.
     weight: Vec<f64>,
-    /// In a program with pages, `n x words` bits: tensor in secondary storage in a stage; paged out
-    /// in the first one that starts with it.
+    /// In a program with pages, `n x words` bits: tensor in secondary storage in a stage. It is
+    /// paged out in the first stage that starts with it.
     stored: Vec<u64>,
     scratch: CheckmateStageScratch,
     /// Cost and peak of stages, total cost and excess, touched tensors.
@@ -43,7 +43,7 @@ impl<'g> CheckmateState<'g> {
     }
 
     /// The state for given retained sets, of a program with pages if `stored` has tensors in
-    /// secondary storage. Those that are never held are left out.
+    /// secondary storage. Tensors of `stored` that are never held are left out.
     pub(crate) fn with_stored(
         graph: &'g CheckmateLandscape,
         retained: &BitMatrix,
@@ -154,7 +154,7 @@ impl<'g> CheckmateState<'g> {
         word.is_some_and(|word| word >> (tensor % 64) & 1 != 0)
     }
 
-    /// The first stage that starts with a tensor, where there is one.
+    /// The first stage that starts with a tensor, if there is one.
     pub(crate) fn first_held(&self, tensor: usize) -> Option<usize> {
         (tensor + 1..self.graph.n).find(|t| self.is_kept(tensor, *t))
     }
@@ -177,8 +177,8 @@ impl<'g> CheckmateState<'g> {
             .collect()
     }
 
-    /// Computes the change by a tensor that goes to secondary storage, or does not any more,
-    /// without the cost of the page-out.
+    /// Computes the change if a tensor begins or ceases to go to secondary storage, without the
+    /// cost of the page-out.
     pub(crate) fn evaluate_storing(&mut self, tensor: usize) -> Delta {
         let mut delta = Delta::default();
         let capacity = self.graph.capacity;
@@ -193,8 +193,8 @@ impl<'g> CheckmateState<'g> {
         delta
     }
 
-    /// Puts a tensor that is held somewhere into secondary storage, or does not page it out any
-    /// more. The first stage that starts with it must not change while it is there.
+    /// Puts a held tensor into secondary storage, or stops its page-out. The first stage that
+    /// starts with it must not change while it is there.
     pub(crate) fn store(&mut self, tensor: usize) {
         self.turn_stored(tensor);
         for t in self.begins(tensor) {
@@ -223,7 +223,7 @@ impl<'g> CheckmateState<'g> {
         delta
     }
 
-    /// Adds what the flip changes in one stage that must be evaluated in full.
+    /// Adds the change by the flip in one stage that must be evaluated in full.
     #[inline]
     fn evaluate_stage(&mut self, flip: Flip, t: usize, shift: f64, delta: &mut Delta) {
         let words = self.graph.words;
@@ -279,12 +279,12 @@ impl<'g> CheckmateState<'g> {
         }
     }
 
-    /// Flips that were tried stay.
+    /// Makes all tried flips final.
     pub fn settle(&mut self) {
         self.undo.settle();
     }
 
-    /// Holds a tensor where a flip says so, or not; returns by how many bytes its stages change.
+    /// Holds or drops a flip's tensor in the flip's stages; returns the change of their bytes.
     fn hold(&mut self, flip: Flip) -> f64 {
         let (i, words) = (flip.tensor as usize, self.graph.words);
         let shift = self.graph.shift(flip);
@@ -315,8 +315,8 @@ impl<'g> CheckmateState<'g> {
         self.refresh::<TRY>(to);
     }
 
-    /// Makes excess weigh more in the stages that have some, and less in the others, after a share
-    /// of a run.
+    /// Raises the weight of excess in the stages that have some, and lowers it in the others, after
+    /// a share of a run.
     pub fn press(&mut self, share: f64) {
         let above = self.peak.iter().map(|peak| *peak > self.graph.capacity);
         press(&mut self.weight, above, share);
@@ -360,8 +360,8 @@ impl<'g> CheckmateState<'g> {
         self.refresh_touches::<TRY>(t);
     }
 
-    /// Takes over the touched tensors of the stage evaluated last, which is `t`; where they may
-    /// come back, notes those before.
+    /// Takes over the touched tensors of `t`, the stage evaluated last. If `TRY` is set, keeps
+    /// those before for a possible return.
     fn refresh_touches<const TRY: bool>(&mut self, t: usize) {
         let before = self.undo.list(t, TRY);
         let list = &mut self.touched[t];
@@ -378,7 +378,7 @@ impl<'g> CheckmateState<'g> {
     }
 }
 
-/// Puts the tensors of a stage in the place of those before, as bits.
+/// Replaces the tensors of a stage, as bits, given the old and the new ones.
 #[inline]
 fn relist(touch: &mut [u64], words: usize, t: usize, before: &[u32], now: &[u32]) {
     if before == now {

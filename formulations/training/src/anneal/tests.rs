@@ -63,8 +63,7 @@ fn long_runs_follow_rounds_that_are_cut_short_as_long_as_the_bound_is_far() {
         assert!(!long.is_due(&graph), "done before its time");
         long.note_round(1, Some(second), second);
         assert_eq!(long.is_due(&graph), far);
-        // First afresh, then from what that found. Everything is kept, which fits, and nothing is
-        // cheaper.
+        // First a fresh run, then one from its result. The full sets fit, and no sets are cheaper.
         let cost = graph.walk(&start).cost();
         let mut population = Population::default();
         for _ in 0..2 {
@@ -104,7 +103,7 @@ fn runs_whose_time_is_over_end_with_what_fits() {
         let moves = Moves(AtomicU64::new(0));
         let starts = [all.retained.to_bits()];
         let found = polish(&graph, &starts, &settings, &moves);
-        // Everything is kept, which fits, and nothing is cheaper.
+        // The full sets fit, and no sets are cheaper.
         let cost = graph.walk(&starts[0]).cost();
         assert!(found.iter().all(|f| f.cost == cost));
         assert_eq!(found.len(), POLISH_RUNS);

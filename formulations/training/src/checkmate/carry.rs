@@ -19,7 +19,7 @@ impl Layered for CheckmateGraph {
         CheckmateGraph::new(instance, budget_bytes).ok()
     }
 
-    /// Without rounded rows.
+    /// The program without rounded rows.
     fn of_few(instance: &Instance, budget_bytes: u64) -> Option<Self> {
         let mut graph = Self::of(instance, budget_bytes)?;
         graph.gauges.truncate(1);
@@ -106,7 +106,8 @@ impl CheckmateGraph {
         path.is_valid(self).then_some(path)
     }
 
-    /// The same path, with tensors that are like those that stay, and like the companions.
+    /// The same path in the large program, with tensors like the staying ones, and like the
+    /// companions.
     fn path_memory_beside(
         &self,
         cut: &PathMemoryCut,
@@ -179,7 +180,7 @@ impl CheckmateGraph {
                 let stage = node(stage)?;
                 Row::Memory {
                     stage,
-                    // A turn in a far middle layer stands for that of any.
+                    // A turn in a distant middle layer is replaced by the like turn of any layer.
                     node: beside.node_or_like(*turn)?.min(stage),
                     gauge: 0,
                 }
@@ -190,8 +191,8 @@ impl CheckmateGraph {
         })
     }
 
-    /// Returns whether a carried row is one of the large program: what it names may have shifted
-    /// apart.
+    /// Returns whether the large program has a carried row: the nodes that it names may no longer
+    /// be neighbours.
     fn has_row(&self, row: &Row) -> bool {
         let reads = |node: u32, input: u32| self.needs[node as usize].contains(&input);
         match row {

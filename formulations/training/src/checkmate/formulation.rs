@@ -1,4 +1,4 @@
-//! Checkmate's program as the search sees it.
+//! The interface of Checkmate's program to the search.
 
 use super::CheckmateGraph;
 use super::interval::{Interval, IntervalPoint, tree_proof};
@@ -24,8 +24,8 @@ use std::sync::atomic::AtomicBool;
 /// Nodes up to which a graph is searched: runs have some bits for each tensor and stage, and a
 /// relaxation rows of memory over all tensors.
 const SEARCH_NODE_LIMIT: usize = 20_000;
-/// Nodes up to which equal layers are looked for, which give relaxations a place to start from, and
-/// larger graphs a bound: moments have numbers of 32 bits, the square of the nodes.
+/// Nodes up to which equal layers are searched for: they give relaxations a start, and larger
+/// graphs a bound. Moments have numbers of 32 bits, the square of the nodes.
 const LAYERED_NODE_LIMIT: usize = 65_535;
 /// Layers of a stack up to which roots and plans are carried over: cuts name tensors of all layers,
 /// and 5,000 layers take 2 GB.
@@ -36,12 +36,12 @@ const CARRIED_LAYERS_LIMIT: u32 = 3_000;
 #[derive(Clone, Debug)]
 pub struct CheckmateFormulation {
     instance: Arc<Instance>,
-    /// Its equal layers, once they were looked for.
+    /// Its equal layers, once they have been searched for.
     layout: LazyLayout,
 }
 
 impl CheckmateFormulation {
-    /// The program of an instance; of several implementations of a node the first counts.
+    /// The program of an instance; only the first implementation of a node counts.
     pub fn new(instance: impl Into<Arc<Instance>>) -> Self {
         CheckmateFormulation {
             instance: instance.into(),
@@ -49,13 +49,13 @@ impl CheckmateFormulation {
         }
     }
 
-    /// The stacks of equal layers of the instance, where it has any and no more than 65,535 nodes.
+    /// The stacks of equal layers of the instance, if it has any and at most 65,535 nodes.
     pub fn layers(&self) -> Option<&Arc<Layout>> {
         let (instance, semantics) = (&self.instance, CheckmateGraph::SEMANTICS);
         self.layout.of(instance, semantics, LAYERED_NODE_LIMIT)
     }
 
-    /// The same, where there are not too many for anything to be carried over to them.
+    /// The stacks of equal layers, if they are small enough for roots and plans to be carried over.
     fn carried_layers(&self) -> Option<&Arc<Layout>> {
         let has_few = |layout: &&Arc<Layout>| {
             let stacks = layout.stacks().iter();
@@ -150,7 +150,7 @@ pub struct CheckmateProblem<'a> {
     budget_bytes: u64,
     starts: &'a [CheckmateSchedule],
     layout: Option<Arc<Layout>>,
-    /// The sets of the schedule that keeps everything.
+    /// The sets of the schedule that keeps every tensor.
     everything: BitMatrix,
     landscape: CheckmateLandscape,
 }

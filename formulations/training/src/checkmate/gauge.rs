@@ -1,19 +1,19 @@
 //! Memory, measured in ways that no schedule exceeds.
 //!
-//! A memory row says that sizes of what is there add up to at most the capacity. Tensors are there
-//! or not, so any superadditive function of sizes and capacity makes a valid row as well;
-//! mixed-integer rounding with a divisor `u` is one:
+//! By a memory row, the sizes of the tensors that are there add up to at most the capacity. Each
+//! tensor is there or not, so any superadditive function of sizes and capacity makes a valid row as
+//! well. Mixed-integer rounding with a divisor `u` is one:
 //!
 //! ```text
-//! G(a) = floor(a/u) + max(0, frac(a/u) - f) / (1 - f),   f = frac(capacity/u);     sum G(m_i) x_i <= floor(capacity/u)
+//! G(a) = floor(a/u) + max(0, frac(a/u) - f) / (1 - f),   f = frac(capacity/u)
+//! sum G(m_i) x_i <= floor(capacity/u)
 //! ```
 //!
-//! Sizes in a network are few and often multiples of each other. Where the capacity is 97.49 times
-//! the smallest of them, a relaxation uses the 0.49, and no schedule can: on ResNet-50 at 7 GiB
-//! that is what the gap below the best plan consists of. (Nemhauser & Wolsey 1990; Marchand &
-//! Wolsey 2001.)
+//! Sizes in a network are few and often multiples of each other. If the capacity is 97.49 times the
+//! smallest of them, a relaxation uses the 0.49, and no schedule can. On ResNet-50 at 7 GiB this
+//! makes up the gap below the best plan. (Nemhauser & Wolsey 1990; Marchand & Wolsey 2001.)
 
-/// Sizes and a capacity that every schedule that fits respects at every event.
+/// Sizes and a capacity that every schedule within the budget respects at every event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gauge {
     /// Bytes counted for each tensor while it is held.
@@ -24,20 +24,20 @@ pub struct Gauge {
     pub working_again: Vec<u64>,
     /// Bytes available for all together.
     pub capacity: u64,
-    /// The size by which it rounds; 0 for sizes as they are.
+    /// The size by which it rounds; 0 for exact sizes.
     pub unit: u64,
 }
 
-/// Gauges at most, the one without rounding included.
+/// Gauges at most, including the one without rounding.
 const GAUGE_LIMIT: usize = 17;
-/// Divisors are at least this share of the capacity, and so is what rounding gains.
+/// The least divisor and the least gain of rounding, as parts of the capacity: one in so many.
 const LEAST_UNIT: u64 = 500;
 const LEAST_GAIN: u64 = 1000;
 
 impl Gauge {
-    /// Sizes as they are, and as they are when rounded by the sizes that most tensors have.
+    /// The exact gauge, and gauges that round by the sizes that most tensors have.
     ///
-    /// Workspaces are those of first computations and of recomputations.
+    /// `workspace` lists the workspaces of first computations and of recomputations.
     pub(super) fn all(bytes: &[u64], workspace: [&[u64]; 2], capacity: u64) -> Vec<Gauge> {
         let [working, working_again] = workspace.map(|workspace| {
             let working = bytes.iter().zip(workspace).map(|(b, w)| b + w);

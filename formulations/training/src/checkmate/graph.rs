@@ -26,21 +26,21 @@ pub struct CheckmateGraph {
     pub needs: Vec<Vec<u32>>,
     /// Distinct readers, ascending.
     pub users: Vec<Vec<u32>>,
-    /// The parent of a by-product, which is recomputed in each stage in which that is.
+    /// The parent of a by-product; it is recomputed in each stage in which the by-product is.
     pub parent: Vec<Option<u32>>,
     /// True if the node may be computed again.
     pub recomputable: Vec<bool>,
-    /// The last stage in which the tensor can be of use: the last stage in which a reader runs,
-    /// directly or because something that is of use then is recomputed from it.
+    /// The last stage in which the tensor can be of use: a reader runs then, directly or for a
+    /// recomputation that is of use then.
     pub last_stage: Vec<u32>,
-    /// The first backward node, where there is one.
+    /// The first backward node, if there is one.
     pub first_backward: Option<u32>,
     /// Bytes for outputs and workspaces: the budget without the fixed memory.
     pub capacity: u64,
-    /// Sizes and capacity as they are, and rounded.
+    /// Exact and rounded sizes and capacities.
     pub gauges: Vec<Gauge>,
-    /// Those that can be recomputed and are of the same size, or of the same size and cost of a
-    /// recomputation: at least two in each class.
+    /// Classes of recomputable tensors of the same size, or of the same size and recomputation
+    /// cost: at least two in each class.
     pub classes: Vec<Vec<u32>>,
 }
 
@@ -48,15 +48,15 @@ impl CheckmateGraph {
     /// The graph of an instance under a budget in bytes (fixed memory included).
     ///
     /// # Errors
-    /// [`TooSmall`] where a node cannot run within the budget at all.
+    /// [`TooSmall`] if a node cannot run within the budget at all.
     pub fn new(instance: &Instance, budget_bytes: u64) -> Result<CheckmateGraph, TooSmall> {
         check_budget(instance, budget_bytes)?;
         let capacity = budget_bytes - instance.static_bytes();
         Ok(CheckmateGraph::with_capacity(instance, capacity))
     }
 
-    /// The graph of an instance with so many bytes for outputs and workspaces, in which each node
-    /// runs alone with its inputs.
+    /// The graph of an instance with so many bytes for outputs and workspaces. Each node must fit
+    /// beside its inputs.
     pub(crate) fn with_capacity(instance: &Instance, capacity: u64) -> CheckmateGraph {
         let n = instance.len();
         let list = |ids: &[NodeId]| ids.iter().map(|d| d.0).collect::<Vec<u32>>();
@@ -124,7 +124,7 @@ impl CheckmateGraph {
         self.cost.iter().sum()
     }
 
-    /// Bytes without which a node cannot be recomputed: its inputs, its output, its workspace.
+    /// Least bytes for a recomputation of a node: its inputs, its output, its workspace.
     pub fn need_bytes(&self, node: usize) -> u64 {
         let inputs: u64 = self.needs[node]
             .iter()
@@ -133,7 +133,7 @@ impl CheckmateGraph {
         inputs + self.bytes[node] + self.workspace_again[node]
     }
 
-    /// Stages in which a node may be computed again to some use.
+    /// Stages in which it can be useful to compute a node again.
     pub fn stages_again(&self, node: usize) -> std::ops::RangeInclusive<u32> {
         let first = node as u32 + 1;
         match self.recomputable[node] {
@@ -143,7 +143,7 @@ impl CheckmateGraph {
     }
 
     /// The unit in which programs count memory, in bytes: a power of two near a thousandth of the
-    /// capacity, so that coefficients are moderate and the conversion of any size to it is exact.
+    /// capacity. So coefficients are moderate, and the conversion of any size to it is exact.
     pub fn memory_unit(&self) -> f64 {
         let thousandth = (self.capacity / 1000).max(1);
         thousandth.next_power_of_two() as f64
@@ -156,13 +156,13 @@ impl CheckmateGraph {
         millionth.next_power_of_two() as f64
     }
 
-    /// The schedule without what is of no use: a tensor is retained only if it is read or retained
-    /// for a later reading before it is computed again, and recomputed only if it is not there or a
-    /// by-product is recomputed with it, which makes a retained copy useless: all who read it come
-    /// later. Cost and memory do not rise. What is never recomputed is retained wherever it is
-    /// wanted.
+    /// The schedule without useless retentions and recomputations. A tensor is retained only if it
+    /// is read, or retained for a later reading, before it is computed again. It is recomputed only
+    /// if it is not there, or if a by-product is recomputed with it. The latter makes a retained
+    /// copy useless, because all readers come later. Cost and memory do not rise. A tensor that is
+    /// never recomputed is retained wherever it is wanted.
     ///
-    /// Only what is retained counts, what is computed follows from it; shapes are `len x len`.
+    /// Only the retained sets count; the computations follow from them. Shapes are `len x len`.
     pub fn cleaned(&self, schedule: &CheckmateSchedule) -> CheckmateSchedule {
         CheckmateSchedule::tightest(self, schedule.retained.clone())
     }
@@ -193,7 +193,7 @@ mod tests {
     use proptest::prelude::*;
     use remat_instances::schedule::{BitMatrix, StageRuns};
 
-    /// The schedule without what is of no use, by its definition.
+    /// The schedule without useless parts, by the definition.
     fn plainly_cleaned(graph: &CheckmateGraph, given: &BitMatrix) -> CheckmateSchedule {
         let n = graph.len();
         let mut computed = BitMatrix::new(n, n);

@@ -1,5 +1,5 @@
-//! Graphs that are too large for a relaxation and for sets stage by stage: a plan by heuristics,
-//! improved stretch by stretch, beside the bound that equal layers have from a few of them.
+//! Graphs that are too large for a relaxation and for retained sets of each stage. Heuristics find
+//! a plan and improve it stretch by stretch, beside a bound by a few of the equal layers.
 
 use super::CheckmateGraph;
 use super::interval::Interval;
@@ -17,10 +17,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-/// Rounds over stretches for each round of annealing, where the work is fixed.
+/// Rounds over stretches for each round of annealing, if the work is fixed.
 const STRETCHES_PER_ROUND: u64 = 8;
 
-/// A graph that is not searched, and its budget.
+/// A graph that is too large for the search, and its budget.
 pub(super) struct LargeGraph<'a> {
     pub instance: &'a Instance,
     pub budget_bytes: u64,
@@ -29,11 +29,11 @@ pub(super) struct LargeGraph<'a> {
 }
 
 impl LargeGraph<'_> {
-    /// The best plan that is found within the limits, and the best bound; the one known so far is
-    /// `bound`.
+    /// The best plan and the best bound that are found within the limits; `bound` is the best bound
+    /// so far.
     ///
     /// # Errors
-    /// [`SolveError`] where there are no threads.
+    /// [`SolveError`] if threads cannot be started.
     pub fn solve(
         &self,
         bound: u64,
@@ -70,7 +70,7 @@ impl LargeGraph<'_> {
         })
     }
 
-    /// Tells the bounds that equal layers have from a few of them.
+    /// Reports the bounds that a few of the equal layers give.
     fn bound(&self, layout: &Layout, shared: &Shared<'_>) {
         let _stop = StopOnPanic(&shared.stop);
         let budget = self.budget_bytes;
@@ -117,7 +117,7 @@ impl LargeGraph<'_> {
     }
 }
 
-/// State that plan and bound have in common.
+/// State that plan and bound share.
 struct Shared<'a> {
     incumbents: Incumbents<CheckmateGraph>,
     stop: Arc<AtomicBool>,
@@ -147,7 +147,7 @@ impl Observer for Shared<'_> {
 }
 
 impl Shared<'_> {
-    /// Ends what is to end, and shows where the solve stands.
+    /// Stops the work if the solve is over, and reports progress.
     fn tick(&self) {
         if self.is_over() {
             self.stop.store(true, Ordering::Relaxed);
@@ -170,7 +170,7 @@ mod tests {
     use remat_instances::simulate;
     use remat_search::Listener;
 
-    /// A graph, and four fifths of what it takes when nothing is recomputed.
+    /// A graph, and four fifths of its peak without recomputation.
     fn graph() -> (Instance, u64) {
         let instance = residual(60);
         let everything = CheckmateSchedule::checkpoint_all(&instance);
@@ -219,7 +219,7 @@ mod tests {
         }
     }
 
-    /// It would go on for a very long time.
+    /// Without an interrupt it would go on for a very long time.
     #[test]
     fn an_interrupt_ends_with_the_best_plan_so_far() {
         let (instance, budget_bytes) = graph();

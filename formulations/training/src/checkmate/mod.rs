@@ -3,14 +3,14 @@
 //!
 //! | module | concept |
 //! |---|---|
-//! | [`graph`] | what the program sees of an instance: costs, sizes, readers, lifetimes, capacity |
-//! | [`CheckmateFormulation`] | what the search must know of it |
-//! | [`Gauge`] | memory as it is, and rounded so that relaxations cannot use what no schedule can |
+//! | [`graph`] | the program's view of an instance: costs, sizes, readers, lifetimes, capacity |
+//! | [`CheckmateFormulation`] | the program's interface to the search |
+//! | [`Gauge`] | memory: exact, or rounded so that relaxations gain no unusable bytes |
 //! | [`original`] | the program as it was published, for comparison with other solvers |
-//! | [`recognise`](recognise()) | the published program in a model from any file, by its structure |
-//! | [`interval`] | the interval form: columns priced over the whole space, rows and cuts lazily, safe bounds |
+//! | [`recognise`](recognise()) | finds the published program in a model file, by its structure |
+//! | [`interval`] | the interval form: columns by pricing, lazy rows and cuts, safe bounds |
 //! | [`rounding`] | the relaxation, rounded |
-//! | `large` | plans and bounds of graphs that are too large to be searched |
+//! | `large` | plans and bounds of graphs that are too large for a search |
 //! | `carry` | rows and columns carried over from a few equal layers to many |
 //! | [`path_cuts`] | path cuts and path memory cuts, and their separation |
 //!

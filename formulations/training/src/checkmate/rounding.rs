@@ -2,9 +2,9 @@
 //! round the retentions, then solve for the computations.
 //!
 //! Rounding R and S apart breaks dependencies almost surely. Rounding only S and taking the
-//! cheapest R for it ([`CheckmateSchedule::cheapest`]) always gives a schedule that can be
-//! executed; whether it fits the budget is left to chance, so a linear program is usually solved
-//! for a little less memory, and several roundings are tried.
+//! cheapest R for it ([`CheckmateSchedule::cheapest`]) always gives an executable schedule, but it
+//! may exceed the budget. So the linear program is solved for a smaller budget too, and several
+//! roundings are tried.
 
 use super::{CheckmateGraph, interval};
 use crate::baselines::{Baseline, NotApplicable, best};
@@ -17,8 +17,8 @@ use remat_solver::price::RootSettings;
 
 /// Nodes up to which the relaxation is solved; it takes seconds there.
 pub const MOST_NODES: usize = 500;
-/// Shares of the budget, in percent, for which the relaxation is solved: what is rounded may need
-/// more than was allowed.
+/// Shares of the budget, in percent, for which the relaxation is solved: a rounded schedule may
+/// need more than its share.
 const ALLOWANCES: [u64; 2] = [100, 90];
 /// Random roundings of each relaxation.
 const SAMPLES: u64 = 100;
@@ -27,7 +27,7 @@ const SEED: u64 = 1;
 
 const SOURCE: &str = "Jain et al., Checkmate, MLSys 2020, section 5";
 
-/// The strategies that round, as tables have them.
+/// The strategies that round, as entries of the strategy table.
 pub(crate) static STRATEGIES: [Baseline; 2] = [
     Baseline {
         name: "lp-rounding",
@@ -60,7 +60,7 @@ fn relaxation(
         });
     }
     let failed = |e: &dyn std::fmt::Display| NotApplicable::Relaxation(e.to_string());
-    // Below what some node needs there is no relaxation; the least one stands in.
+    // Below the need of some node there is no relaxation; the smallest possible budget stands in.
     let budget_bytes = budget_bytes.max(smallest_budget(instance).needed_bytes);
     let settings = RootSettings {
         cut_rounds: 0,
@@ -88,7 +88,7 @@ pub(super) fn two_phase(
     from_relaxations(instance, budget_bytes, 0, patience)
 }
 
-/// The same with 100 random roundings of each relaxation besides.
+/// The same, with 100 random roundings of each relaxation in addition.
 pub(super) fn randomised_two_phase(
     instance: &Instance,
     budget_bytes: u64,
@@ -138,13 +138,13 @@ pub enum RoundingError {
     },
 }
 
-/// Deterministic two-phase rounding: retained is what is held to more than `threshold` (0.5 in the
-/// paper).
+/// Deterministic two-phase rounding: a tensor is retained if its value is above `threshold` (0.5 in
+/// the paper).
 ///
 /// `fractional[t * n + i]` is `S[t, i]`; entries with `i >= t` are ignored.
 ///
 /// # Errors
-/// [`RoundingError`] where the matrix has the wrong shape or an entry that is not a number.
+/// [`RoundingError`] if the matrix has the wrong shape or an entry that is not a number.
 pub fn deterministic(
     instance: &Instance,
     fractional: &[f64],

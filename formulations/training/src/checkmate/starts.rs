@@ -11,10 +11,10 @@ use remat_search::{Patience, Watch};
 
 /// Nodes up to which all quick baselines take well under a second.
 const ALL_QUICK_UP_TO: usize = 2_000;
-/// Nodes up to which those take seconds that hold a bit for each tensor and stage.
+/// Nodes up to which baselines that hold a bit for each tensor and stage take seconds.
 const BITS_UP_TO: usize = 20_000;
-/// Baselines that are quick and may fit: what a short time limit falls back to, and where some
-/// annealing runs start.
+/// Quick baselines that may fit: the fallback of short time limits, and the start of some annealing
+/// runs.
 const QUICK: [&str; 8] = [
     "gap-greedy",
     "ap-greedy",
@@ -25,17 +25,17 @@ const QUICK: [&str; 8] = [
     "pytorch-min-cut",
     "pytorch-budget",
 ];
-/// The first of them, for large graphs, where annealing alone takes long to come down to the
-/// budget.
+/// Number of them, the first ones, that run on large graphs, where annealing alone takes long to
+/// get down to the budget.
 const FOR_LARGE: usize = 2;
-/// Nodes from which on annealing from everything takes long to come down to the budget.
+/// Nodes from which on annealing from the full sets takes long to get down to the budget.
 const SOUGHT_FROM: usize = 1_500;
-/// Cost of a schedule that leaves little to a search from one that does not fit, in that of
-/// computing every node once.
+/// Cost of a known schedule, as a multiple of computing every node once, up to which no search from
+/// a schedule that does not fit is started.
 const DECENT: f64 = 1.25;
-/// Share of the time left that baselines get at most: the rest is the search's.
+/// Share of the remaining time that baselines get at most: the rest is for the search.
 const TIME_SHARE: f64 = 0.3;
-/// The same for a search from a schedule that does not fit, and the seed of that.
+/// The same for a search from a schedule that does not fit, and its seed.
 const SEEK_SHARE: f64 = 0.5;
 const SEED: u64 = 0;
 
@@ -68,8 +68,8 @@ pub(super) fn known(
     known
 }
 
-/// The schedules of quick baselines that fit; on large graphs where none does at a decent cost,
-/// what a search from the one with the least peak finds.
+/// The schedules of quick baselines that fit. On large graphs, if no baseline fits at a decent
+/// cost, the results of a search from the one with the least peak are added.
 pub(crate) fn fitting_baselines(
     instance: &Instance,
     budget_bytes: u64,
@@ -97,7 +97,7 @@ pub(crate) fn fitting_baselines(
     if n >= SOUGHT_FROM && known.iter().all(|k| k.replay.cost as f64 > decent) {
         let nearest = others.iter().min_by_key(|k| k.replay.peak_bytes);
         let (sought, evicted) = watch.within(SEEK_SHARE, |patience| {
-            // Among the quick ones up to there.
+            // On smaller graphs it is among the quick ones.
             let has_turn = n > ALL_QUICK_UP_TO && n <= BITS_UP_TO;
             let evicted = || {
                 let found = has_turn.then(|| run("dtr", patience)).flatten();
@@ -127,7 +127,7 @@ fn sought(
     fitting(instance, budget_bytes, schedule)
 }
 
-/// Somebody who waits.
+/// An observer with a time limit.
 struct Waiter<'a>(Patience<'a>);
 
 impl Observer for Waiter<'_> {
@@ -147,13 +147,13 @@ pub(super) fn fitting(
     fits.then_some(KnownSchedule { schedule, replay })
 }
 
-/// A schedule with the cheapest computations for what it retains, if it executes and fits.
+/// A schedule with the cheapest computations for its retained sets, if it executes and fits.
 fn replayed(
     instance: &Instance,
     budget_bytes: u64,
     schedule: CheckmateSchedule,
 ) -> Option<KnownSchedule> {
-    // What shape it has is checked by a replay, before its rows are used.
+    // The replay checks the shape of the schedule before its rows are used.
     simulate::checkmate(instance, &schedule).ok()?;
     let schedule = CheckmateSchedule::cheapest(instance, schedule.retained);
     fitting(instance, budget_bytes, schedule)

@@ -1,22 +1,22 @@
 //! Atoms of lives, and terms of rows: a row of an interval form is a linear form in atoms.
 //!
-//! An atom is something that a schedule does or not: a tensor is made in a stage, is on the device
-//! when a stage begins, is there at a moment; a stage makes a choice. A moment is a number that a
-//! program gives to each of the times at which it counts what is there. Every dual is a payment to
-//! atoms, so pricing and bounds know nothing of rows ([`AtomPrices`](super::AtomPrices)).
+//! An atom is true or false in a schedule. Of a tensor: it is made in a stage, is on the device
+//! when a stage begins, is there at a moment. Of a stage: it makes a choice. A moment is a number
+//! that a program gives to each of the times at which it counts memory. Every dual is a payment to
+//! atoms, so pricing and bounds do not see rows ([`AtomPrices`](super::AtomPrices)).
 
 /// Starts that count in a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Which {
     /// All, with the coefficient.
     All,
-    /// Those in place.
+    /// Starts in place.
     InPlace,
-    /// Those that are not.
+    /// Starts that are not in place.
     Plain,
     /// All, with the coefficient plus their workspace in bytes; for one stage.
     WithWorkspace,
-    /// Those whose workspace is at least so many bytes; for one stage.
+    /// Starts whose workspace is at least so many bytes; for one stage.
     AtLeast(i64),
 }
 
@@ -31,7 +31,7 @@ pub enum Atom {
         first: u32,
         /// Last stage.
         last: u32,
-        /// Those of the starts that count.
+        /// The starts that count.
         which: Which,
     },
     /// `node` is on the device when `stage` begins.
@@ -52,7 +52,7 @@ pub enum Atom {
     Choice {
         /// The stage.
         stage: u32,
-        /// Index of the choice among those of the stage.
+        /// Index of the choice in its stage.
         way: u32,
     },
     /// Bytes of all tensors that are there at a moment.
@@ -132,7 +132,7 @@ impl Term {
         Term { atom, coefficient }
     }
 
-    /// The tensor whose columns it counts, where it is one.
+    /// The tensor whose columns it counts, if it is a single one.
     pub fn node(&self) -> Option<u32> {
         match self.atom {
             Atom::Start { node, .. } | Atom::Crosses { node, .. } | Atom::At { node, .. } => {

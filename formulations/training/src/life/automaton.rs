@@ -1,30 +1,30 @@
 //! The automaton of a tensor: its lives are the walks through it, and their price is the length.
 //!
-//! When a stage begins the tensor is *absent* or *on the device*. A start in the stage begins a
-//! stretch, which ends there or stays for the next stage, as does one that was kept from before.
+//! When a stage begins, the tensor is *absent* or *on the device*. A start in the stage begins a
+//! stretch. A stretch, old or new, ends in the stage or stays for the next one.
 //!
 //! Prices of arcs are numbers of any kind ([`Number`]): floating point finds columns, integers
-//! prove bounds. What an end is called is the program's affair (who reads last, what it is held
-//! for). A third state, on the host, would be one more value ahead, with a start and an end of its
-//! own: [`Walk`] has one for each state.
+//! prove bounds. The program names the ends (by the last reader, or by the purpose of holding the
+//! tensor). A third state, on the host, would be one more value ahead, with a start and an end of
+//! its own: [`Walk`] has one value for each state.
 //!
-//! Most stages are like the one behind them. They come in spans, and once a stage leaves what is
-//! ahead as it found it, so do all earlier ones of its span.
+//! Most stages are like the one behind them. They come in spans. If a stage leaves the values ahead
+//! unchanged, all earlier stages of its span do, too.
 
 use remat_solver::price::Number;
 
-/// Stages that are alike: prices of the arcs, `None` where there is none.
+/// Stages that are alike: prices of the arcs, `None` if there is no such arc.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span<T> {
     /// First stage.
     pub first: u32,
     /// Last stage.
     pub last: u32,
-    /// The cheapest start, and which it is.
+    /// The cheapest start, and its way.
     pub start: Option<(T, u16)>,
     /// The cheapest end of a stretch that began in the stage, and its name.
     pub end_of_made: Option<(T, u32)>,
-    /// The same of one that began before.
+    /// The cheapest end of a stretch that began before, and its name.
     pub end_of_kept: Option<(T, u32)>,
     /// On the device when the next stage begins.
     pub stay: Option<T>,
@@ -35,7 +35,7 @@ pub(crate) struct Span<T> {
 pub(crate) struct Found {
     /// The stage of its start.
     pub start: u32,
-    /// Which start it is.
+    /// The way of its start.
     pub way: u16,
     /// The stage of its end.
     pub end: u32,
@@ -43,7 +43,7 @@ pub(crate) struct Found {
     pub name: u32,
 }
 
-/// A tensor on the device: least prices of all that is ahead, and of the end of its stretch alone.
+/// A tensor on the device: least price of its remaining life, and of the rest of its stretch.
 #[derive(Clone, Copy, Debug)]
 struct OnDevice<T> {
     ahead: T,
@@ -53,7 +53,7 @@ struct OnDevice<T> {
     name: u32,
 }
 
-/// Stages `first..=last` of a span in which a walk found the same.
+/// Stages `first..=last` of a span in which a walk found the same values.
 #[derive(Clone, Copy, Debug)]
 struct Swept<T> {
     first: u32,
@@ -61,7 +61,7 @@ struct Swept<T> {
     span: Span<T>,
     /// Least price ahead of a tensor that is on the device when the stage begins.
     device: Option<T>,
-    /// And of one that was made in the stage, without its start.
+    /// Least price ahead of a tensor that was made in the stage, without its start.
     made: Option<T>,
 }
 
@@ -71,29 +71,29 @@ pub(crate) struct Offer<T> {
     pub first: u32,
     pub last: u32,
     pub price: T,
-    /// Which start it is.
+    /// The way of the start.
     pub way: u16,
 }
 
 /// The walk through the automaton of a tensor, from the last stage to the first.
 #[derive(Clone, Debug)]
 pub(crate) struct Walk<T> {
-    /// Least price of all that is ahead of a tensor that is absent.
+    /// Least price ahead of a tensor that is absent.
     absent: T,
     device: Option<OnDevice<T>>,
-    /// The stage in which every life has a start, where there is one.
+    /// The stage in which every life has a start, if there is one.
     forced: Option<u32>,
     /// True if a stretch may begin in the stage in which one that was kept has ended.
     renews: bool,
-    /// True if what [`Walk::totals`] needs is noted.
+    /// True if the data for [`Walk::totals`] are noted.
     is_noted: bool,
     swept: Vec<Swept<T>>,
-    /// Starts that may be excluded, if it is noted.
+    /// Starts that may be excluded, if they are noted.
     offered: Vec<Offer<T>>,
 }
 
 impl<T: Number> Walk<T> {
-    /// A walk that notes all of itself, or nothing.
+    /// A walk; `is_noted` keeps the data for [`Walk::totals`].
     pub fn new(is_noted: bool) -> Self {
         Walk {
             absent: T::ZERO,
@@ -114,12 +114,12 @@ impl<T: Number> Walk<T> {
         self.offered.clear();
     }
 
-    /// The least price of a life, of the stages walked through.
+    /// The least price of a life over the stages of the walk.
     pub fn least(&self) -> T {
         self.absent
     }
 
-    /// Notes a start of the next span, where it may be excluded.
+    /// Notes a start of the next span that may be excluded.
     #[inline]
     pub fn offer(&mut self, start: Offer<T>) {
         if self.is_noted {
@@ -127,7 +127,7 @@ impl<T: Number> Walk<T> {
         }
     }
 
-    /// Goes on to the span before. `found` is told the cheapest stretch from every stage, where its
+    /// Goes on to the span before. `found` receives the cheapest stretch from every stage if its
     /// price is below 0.
     #[inline]
     pub fn go(&mut self, span: Span<T>, found: &mut impl FnMut(T, Found)) {
@@ -194,14 +194,16 @@ impl<T: Number> Walk<T> {
         }
     }
 
-    /// After the walk: tells `note` of every stage the least price of the lives with a start in it,
-    /// without the price of the start itself, and that of the lives on the device when it begins,
-    /// with the starts on offer; `None` where there is no such life.
+    /// After the walk, passes three results for every stage to `note`, with `None` if there is no
+    /// such life:
+    /// - the least price of the lives with a start in it, without the price of the start itself;
+    /// - the least price of the lives that are on the device when it begins;
+    /// - the starts on offer.
     pub fn totals(
         &self,
         mut note: impl FnMut(u32, Option<T>, Option<T>, &mut dyn Iterator<Item = &Offer<T>>),
     ) {
-        // Least prices of what is behind when a stage begins.
+        // Least prices of all earlier stages when a stage begins.
         let (mut absent, mut device) = (Some(T::ZERO), None);
         let mut offered = self.offered.as_slice();
         for swept in self.swept.iter().rev() {
@@ -234,14 +236,14 @@ impl<T: Number> Walk<T> {
         }
     }
 
-    /// The first stage walked through.
+    /// The first stage of the walk.
     pub fn first(&self) -> Option<u32> {
         self.swept.last().map(|swept| swept.first)
     }
 }
 
 impl<T: Number> OnDevice<T> {
-    /// It stays for a stage, at a price.
+    /// The tensor stays for a stage, at a price.
     #[inline]
     fn stays(self, price: T) -> Option<Self> {
         Some(OnDevice {
@@ -252,8 +254,8 @@ impl<T: Number> OnDevice<T> {
     }
 }
 
-/// A tensor on the device in a stage, which may end its stretch there, with so much ahead of it
-/// then, or go on; of equals the nearest end.
+/// A tensor on the device in a stage. Its stretch ends there, with the price `absent` ahead of it,
+/// or goes on; of equals the nearest end.
 #[inline]
 fn end_or_stay<T: Number>(
     stage: u32,
@@ -316,7 +318,7 @@ mod tests {
     }
 
     impl Case {
-        /// All lives that go on like one up to a stage.
+        /// All lives that continue a given one up to a stage.
         fn lives(&self, stage: usize, on_device: bool, life: Life, out: &mut Vec<Life>) {
             let Some(span) = self.at.get(stage) else {
                 out.extend((!on_device).then_some(life));
@@ -412,7 +414,7 @@ mod tests {
                 assert_eq!(held, with(&|life| life.2 >> stage & 1 != 0));
                 none += usize::from(held.is_none());
             });
-            // No life of a single stretch is cheaper than what was told.
+            // No life of a single stretch is cheaper than the reported one.
             let single = |stage: usize| with(&|life| life.1 == 1 << stage);
             let dearer = |stage: usize| single(stage).is_some_and(|life| life < stretches[stage]);
             assert!(!(0..first as usize).any(dearer), "round {round}");

@@ -1,17 +1,17 @@
-//! Pricing, Lagrangian bounds in integers, and what they exclude: sums of right sides, of the
-//! cheapest lives of tensors and of the cheapest choices of stages.
+//! Pricing, Lagrangian bounds in integers, and exclusions by these bounds. A bound is the sum of
+//! the right sides, of the cheapest lives of tensors and of the cheapest choices of stages.
 
 use super::{Atom, AtomPrices, Exclusions, Lives, Scratch, Term, Walk, Which};
 use remat_solver::price::{Candidate, Number, Priced, Sense, most_below, rounded_up};
 
-/// Passes of exclusion: what is excluded makes lives dearer, which excludes more.
+/// Passes of exclusion: exclusions raise the cost of lives, which allows further exclusions.
 const EXCLUSION_PASSES: usize = 3;
 /// Bits that every number of a bound stays below: fixed point does not overflow.
 const NUMBER_BITS: f64 = 118.0;
-/// Bits behind the point at most, and those below which there is no bound.
+/// The most bits behind the point, and the fewest with which there is a bound.
 const FIXED_BITS: [f64; 2] = [60.0, 8.0];
 
-/// A dual with the sign that the sense of its row allows, 0 in place of a wrong one.
+/// A dual with the sign that the sense of its row allows; a wrong sign gives 0.
 pub(crate) fn clamped(sense: Sense, y: f64) -> f64 {
     match sense {
         Sense::AtLeast => y.max(0.0),
@@ -20,8 +20,8 @@ pub(crate) fn clamped(sense: Sense, y: f64) -> f64 {
     }
 }
 
-/// Prices all stretches at duals in units of cost, per byte for memory rows. For each tensor at
-/// most `per_block` columns, and those that are never left out ([`Lives::is_free`]).
+/// Prices all stretches at duals in units of cost, per byte for memory rows. Returns at most
+/// `per_block` columns for each tensor, and those that are never left out ([`Lives::is_free`]).
 pub(crate) fn price<P: Lives>(
     program: &P,
     exclusions: &Exclusions,
@@ -66,14 +66,14 @@ pub(crate) fn price<P: Lives>(
     out.sorted()
 }
 
-/// A lower bound on the cost of every schedule that meets the rows and does nothing but what is
-/// permitted, from any duals whatever (per byte for memory rows).
+/// A lower bound on the cost of every schedule that satisfies the rows and respects the exclusions,
+/// from any duals (per byte for memory rows).
 ///
-/// Duals are rounded to fixed point, and everything after that is integer arithmetic: the right
-/// sides priced, for each tensor the cheapest life, for each stage the cheapest choice. The lives
-/// and choices of a schedule are among those minimised over, and its rows hold, so the sum is at
-/// most its cost; costs are integers, so it is rounded up. Equations that say nothing but that
-/// (first starts, one choice) may have any multiplier, which cancels.
+/// Duals are rounded to fixed point, and everything after that is integer arithmetic. The sum has
+/// the priced right sides, the cheapest life of each tensor and the cheapest choice of each stage.
+/// The lives and choices of a schedule are among those minimised over, and its rows hold, so the
+/// sum is at most its cost. Costs are integers, so the sum is rounded up. Equations that hold for
+/// every life or choice (first starts, one choice) may have any multiplier, which cancels.
 pub(crate) fn lagrangian_bound<P: Lives>(
     program: &P,
     exclusions: &Exclusions,
@@ -88,9 +88,9 @@ pub(crate) fn lagrangian_bound<P: Lives>(
 }
 
 /// Excludes the starts, by their ways, the retentions and the choices that no schedule below
-/// `target` has, by the duals of some rows: the least price of a life with one of them, in place of
-/// that of the cheapest life, makes the Lagrangian bound one of the schedules that have it. A
-/// recomputation without a permitted way to have its inputs is excluded as well.
+/// `target` has, by the duals of some rows. For each of them, the least price of a life with it
+/// replaces the price of the cheapest life. The Lagrangian bound is then valid for the schedules
+/// that have it. Recomputations whose inputs cannot be there are excluded as well.
 pub(crate) fn exclude<P: Lives>(
     program: &P,
     exclusions: &mut Exclusions,
@@ -149,10 +149,10 @@ pub(crate) fn exclude<P: Lives>(
 }
 
 /// Excludes recomputations whose inputs can neither be on the device nor computed in the stage, or
-/// without the one they are made with.
+/// without the tensor that they are made with.
 fn exclude_without_inputs<P: Lives>(program: &P, exclusions: &mut Exclusions) {
     for node in 0..program.blocks() as u32 {
-        // Inputs come before: what they lose is known here.
+        // Inputs come before, so their exclusions are known here.
         for stage in program.stages_again(node) {
             let may_start = |input: u32| {
                 let mut ways = 0..program.ways(input, stage);
@@ -185,7 +185,7 @@ fn choices<T: Number, P: Lives>(
     })
 }
 
-/// The least price of a choice in a stage with several; `None` in one with a single choice.
+/// The least price of a choice in a stage with several; `None` in a stage with a single choice.
 fn cheapest_choice<T: Number, P: Lives>(
     program: &P,
     prices: &AtomPrices<T>,
@@ -219,7 +219,7 @@ struct FixedPrices {
 }
 
 impl FixedPrices {
-    /// `None` where numbers would overflow.
+    /// `None` if numbers would overflow.
     fn new<P: Lives>(program: &P, rows: &[P::Row], duals: &[f64]) -> Option<Self> {
         let (bits, fixed) = multipliers(program, rows, duals)?;
         let one = 1i128 << bits;
@@ -253,7 +253,7 @@ impl FixedPrices {
     }
 }
 
-/// Duals in fixed point with so many bits behind the point, wrong signs as 0; `None` where numbers
+/// Duals in fixed point with so many bits behind the point; wrong signs become 0. `None` if numbers
 /// would overflow.
 pub(crate) fn multipliers<P: Lives>(
     program: &P,
@@ -269,8 +269,8 @@ pub(crate) fn multipliers<P: Lives>(
     Some((bits, fixed.collect()))
 }
 
-/// Bits behind the point with which no number of some rows and their duals overflows, nor one of
-/// `beside` that is added up with them; `None` where there are too few.
+/// Bits behind the point with which no number of some rows and their duals overflows, nor a sum of
+/// these and `beside`; `None` if there are too few.
 pub(crate) fn fixed_bits<'a, P: Lives>(
     program: &P,
     rows: impl Iterator<Item = (&'a P::Row, f64)>,

@@ -1,9 +1,10 @@
-//! Like tensors, counted together: networks repeat themselves, and where it does not matter which
-//! of some like tensors is dropped, it matters how many are.
+//! Like tensors, counted together. Networks repeat themselves: if it does not matter which of some
+//! like tensors is dropped, it still matters how many are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Weight of a count over a class in branching, in those of a count over a single one.
+/// Branching weight of a count over a class, as a multiple of the weight of a count over one
+/// member.
 pub(crate) const CLASS_WEIGHT: f64 = 1.5;
 
 /// Tensors or backward nodes that are counted together.
@@ -11,12 +12,12 @@ pub(crate) const CLASS_WEIGHT: f64 = 1.5;
 pub enum Group {
     /// One tensor, or the backward node of a stage.
     One(u32),
-    /// A class of like ones, by its place among the classes.
+    /// A class of like members, by its index.
     Class(u32),
 }
 
 impl Group {
-    /// They, ascending.
+    /// The members, ascending.
     pub fn list<'a>(&'a self, classes: &'a [Vec<u32>]) -> &'a [u32] {
         match self {
             Group::One(node) => std::slice::from_ref(node),
@@ -26,19 +27,19 @@ impl Group {
 }
 
 /// Classes of like elements, at least two in each, from all elements in ascending order with their
-/// likeness.
+/// keys.
 pub(crate) fn classes<K: Ord>(all: impl Iterator<Item = (u32, K)>) -> Vec<Vec<u32>> {
     let mut like: BTreeMap<K, Vec<u32>> = BTreeMap::new();
     for (one, key) in all {
         like.entry(key).or_default().push(one);
     }
-    // The same may be alike in several ways.
+    // The same elements may be alike by several keys.
     let classes: BTreeSet<Vec<u32>> = like.into_values().filter(|c| c.len() > 1).collect();
     classes.into_iter().collect()
 }
 
 /// Tensors of the same size, and of the same size and cost of recomputation, from (tensor, size,
-/// cost); those without size are left out.
+/// cost). Tensors without size are left out.
 pub(crate) fn classes_of_tensors(all: impl Iterator<Item = (u32, u64, u64)>) -> Vec<Vec<u32>> {
     let sized = all.filter(|t| t.1 > 0);
     classes(sized.flat_map(|(i, bytes, cost)| [(i, (bytes, None)), (i, (bytes, Some(cost)))]))

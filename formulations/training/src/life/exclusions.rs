@@ -1,15 +1,16 @@
-//! Exclusions: what no schedule that is better than the best known does.
+//! Exclusions: starts, retentions and choices that no improving schedule has.
 //!
 //! A Lagrangian bound is a sum over tensors of the cheapest set of intervals. The cheapest set that
-//! starts in a certain stage costs more by the reduced cost of that start; where the bound with
-//! this on top reaches the target, no schedule below the target starts there. The same goes for
-//! being held when a stage begins. What is excluded so is neither priced nor kept in the restricted
-//! program, and no reader counts where it cannot run. (Fixing of arcs by reduced cost, as in column
-//! generation for vehicle routing: Irnich, Desaulniers, Desrosiers, Hadjar 2010.)
+//! starts in a certain stage costs more by the reduced cost of that start. If the bound plus this
+//! reduced cost reaches the target, no schedule below the target starts there. The same holds for
+//! being held when a stage begins. Excluded starts and retentions are neither priced nor kept in
+//! the restricted master, and no reader counts where it cannot run. (Fixing of arcs by reduced
+//! cost, as in column generation for vehicle routing: Irnich, Desaulniers, Desrosiers, Hadjar
+//! 2010.)
 
 use super::lazy_bits::LazyBits;
 
-/// The size of a program: the subject of [`Exclusions`].
+/// The size of a program, for [`Exclusions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Number of tensors.
@@ -32,7 +33,7 @@ pub struct Exclusions {
 }
 
 impl Exclusions {
-    /// Nothing is excluded.
+    /// Permits all starts, retentions and choices.
     pub fn none(extent: Extent) -> Self {
         let Extent {
             tensors,
@@ -73,13 +74,13 @@ impl Exclusions {
         !self.no_choice.get(stage, way)
     }
 
-    /// Stages in which other ways to compute a tensor are permitted than in the next one.
+    /// Stages whose permitted ways to compute a tensor differ from the next stage's.
     pub(crate) fn changes_of_starts(&self, tensor: u32) -> impl Iterator<Item = u32> + '_ {
         let changes = self.no_start.changes(tensor as usize, self.ways);
         changes.map(|column| (column / self.ways) as u32)
     }
 
-    /// Stages at whose beginning a tensor may be in memory, unlike at that of the next one, or the
+    /// Stages at whose beginning a tensor may be in memory and at the next one's may not, or the
     /// other way round.
     pub(crate) fn changes_of_holds(&self, tensor: u32) -> impl Iterator<Item = u32> + '_ {
         let changes = self.no_hold.changes(tensor as usize, 1);
@@ -99,7 +100,7 @@ impl Exclusions {
         self.no_choice.set(stage, way);
     }
 
-    /// Excludes what another excludes, too.
+    /// Adds the exclusions of another set.
     pub(crate) fn exclude_all_of(&mut self, other: &Exclusions) {
         self.no_start.unite(&other.no_start);
         self.no_hold.unite(&other.no_hold);

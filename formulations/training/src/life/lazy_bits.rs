@@ -1,4 +1,4 @@
-//! Ones in a 0-1 matrix whose rows take memory only once they have any.
+//! A 0-1 matrix whose rows take memory only once they have a one.
 
 use remat_instances::schedule::BitMatrix;
 
@@ -6,7 +6,7 @@ use remat_instances::schedule::BitMatrix;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LazyBits {
     columns: usize,
-    /// Each row as a matrix of its own: of one row, or of none as long as all is 0.
+    /// Each row as a matrix of its own: with one row, or with 0 rows as long as all entries are 0.
     rows: Vec<BitMatrix>,
 }
 

@@ -1,9 +1,10 @@
-//! Lives of tensors: what all interval forms share. A life is a set of stretches of time
+//! Lives of tensors: the common part of all interval forms. A life is a set of stretches of time
 //! (intervals) that a tensor spends on the device.
 //!
-//! A row is a linear form in *atoms*, a dual a payment to these, and the cheapest life of a tensor
-//! a shortest path in its *automaton*. A program says which starts it offers, what they need and
-//! which moments they occupy (`Lives`); pricing, Lagrangian bounds and exclusions follow.
+//! A row is a linear form in *atoms*, and a dual value is a payment to these atoms. The cheapest
+//! life of a tensor is a shortest path in its *automaton*. A program defines its starts, their
+//! inputs and the moments that they occupy (`Lives`); pricing, Lagrangian bounds and exclusions
+//! follow.
 //!
 //! | module | concept |
 //! |---|---|
@@ -11,11 +12,11 @@
 //! | `prices`, `byte_prices` | payments of duals to atoms |
 //! | `automaton` | the lives of a tensor, and the cheapest |
 //! | `lives` | traits of a program |
-//! | `bound` | pricing, bounds, and what they exclude |
-//! | `exclusions`, `lazy_bits` | what no schedule that is better than the best known does |
+//! | `bound` | pricing, bounds, and exclusions by reduced cost |
+//! | `exclusions`, `lazy_bits` | starts, retentions and choices that no improving schedule has |
 //! | `classes` | like tensors, counted together |
 //! | `proof` | proofs of bounds, as text |
-//! | [`layers`] | equal layers: where they are, and roots and plans of many from those of a few |
+//! | [`layers`] | equal layers: their places, and roots and plans of many layers from a few |
 
 mod atoms;
 mod automaton;

@@ -1,4 +1,4 @@
-//! Payments of rows to atoms, from duals: what pricing and bounds know of rows.
+//! Payments of rows to atoms, from duals: all that pricing and bounds see of rows.
 
 use super::byte_prices::BytePrices;
 use super::{Atom, Lives, Which};
@@ -13,7 +13,7 @@ pub(crate) struct StartPayment<T> {
     pub last: u32,
     pub which: Which,
     pub paid: T,
-    /// For each byte of the workspace, beside it.
+    /// In addition, for each byte of the workspace.
     pub for_workspace: T,
 }
 
@@ -48,12 +48,12 @@ impl<E: Copy> ByTensor<E> {
         self.first[node] as usize..self.first[node + 1] as usize
     }
 
-    /// Those of a tensor.
+    /// The entries of a tensor.
     pub fn of(&self, node: u32) -> &[E] {
         &self.entries[self.range(node)]
     }
 
-    /// Sorts those of each tensor.
+    /// Sorts the entries of each tensor.
     pub fn sort_by_key<K: Ord>(&mut self, key: impl Fn(&E) -> K) {
         for node in 0..self.first.len() - 1 {
             let range = self.range(node as u32);
@@ -161,16 +161,16 @@ pub(crate) struct Scratch<T> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StartPrices<T> {
     first: u32,
-    /// To all, to those that are not in place, to those in place.
+    /// To all starts, to starts that are not in place, to starts in place.
     by_kind: [Vec<T>; 3],
     /// For a byte of workspace.
     workspace: Vec<T>,
-    /// In a stage to those with at least so much workspace.
+    /// In a stage, to starts with at least so much workspace.
     at_least: Vec<(u32, i64, T)>,
 }
 
 impl<T: Number> StartPrices<T> {
-    /// Takes up the payments of a tensor for stages `first..=last`.
+    /// Sets the payments to a tensor's starts in stages `first..=last`.
     pub fn fill(&mut self, own: &[StartPayment<T>], first: u32, last: u32) {
         self.first = first;
         let width = (last + 2 - first) as usize;
@@ -238,7 +238,7 @@ impl<T: Number> StartPrices<T> {
     }
 }
 
-/// An entry of a list that is empty where nothing is paid.
+/// An entry of a list; a missing entry is a payment of 0.
 fn of<T: Number>(list: &[T], slot: usize) -> T {
     list.get(slot).copied().unwrap_or(T::ZERO)
 }

@@ -6,42 +6,43 @@ use remat_search::BoundProof;
 use remat_solver::price::{Branch, Program, TreeProof};
 use std::fmt::Write;
 
-/// A program that is known to the checker of proofs: its rows and quantities have words.
+/// A program that the proof checker knows: its rows and quantities have words.
 pub(crate) trait Proven: Program {
     /// Name of the program.
     const NAME: &'static str;
 
     /// Duals in fixed point with so many bits behind the point, as for
-    /// [`Pricing::lagrangian_bound`](remat_solver::price::Pricing::lagrangian_bound); `None` where
-    /// they prove nothing.
+    /// [`Pricing::lagrangian_bound`](remat_solver::price::Pricing::lagrangian_bound); `None` if
+    /// they prove no bound.
     fn multipliers(&self, rows: &[Self::Row], duals: &[f64]) -> Option<(u32, Vec<i128>)>;
-    /// A cost above which a bound says that nothing fits.
+    /// A cost above which a bound means that the program is infeasible.
     fn beyond(&self) -> u64 {
         self.cost_upper_bound()
     }
-    /// Writes what the program is about beside instance and budget, in lines.
+    /// Writes further data of the program, beside instance and budget, in lines.
     fn write_terms(&self, _: &Instance, _: &mut String) {}
 
-    /// Returns whether a proof has no need of a row: an equation that every life, or every choice,
-    /// meets, so that its multiplier cancels.
+    /// Returns whether a proof can leave out a row: an equation that every life, or every choice,
+    /// satisfies, so that its multiplier cancels.
     fn is_left_out(&self, _: &Self::Row) -> bool {
         false
     }
     /// Writes a row.
     fn write_row(&self, row: &Self::Row, text: &mut String);
-    /// Writes what a branching counts.
+    /// Writes the quantity of a branching.
     fn write_quantity(&self, quantity: &Self::Quantity, text: &mut String);
 }
 
-/// The proof of a bound that needs no rows: of what happens in every schedule, as cheap as it fits
-/// by itself.
+/// The proof of a bound that needs no rows: the cost of the runs that every schedule has, each in
+/// the cheapest way that fits by itself.
 pub(crate) fn trivial<P: Proven>(instance: &Instance, budget_bytes: u64, bound: u64) -> BoundProof {
     let mut text = head::<P>(instance, budget_bytes, &format!("bound {bound}"));
     text.push_str("rows 0\nnodes 1\nroot 0 0\n");
     BoundProof::new(text, Some(bound))
 }
 
-/// The proof that nothing fits, since a node does not beside what is there with it in any case.
+/// The proof that no schedule fits: a node does not fit beside the memory that it has in every
+/// schedule.
 pub(crate) fn too_small<P: Proven>(
     instance: &Instance,
     budget_bytes: u64,
@@ -51,7 +52,7 @@ pub(crate) fn too_small<P: Proven>(
     BoundProof::new(head::<P>(instance, budget_bytes, &claim), None)
 }
 
-/// The proof of a tree's bound; `program` is the instance's for the budget.
+/// The proof of a tree's bound; `program` is the program of the instance for the budget.
 pub(crate) fn of_tree<P: Proven>(
     instance: &Instance,
     budget_bytes: u64,
@@ -100,7 +101,7 @@ pub(crate) fn of_tree<P: Proven>(
         let used: Vec<(u32, i128)> = used.filter(|d| d.1 != 0).collect();
         let _ = writeln!(text, " {bits} {}", used.len());
         for (row, multiplier) in used {
-            // Those of memory rows are written as prices of a byte.
+            // Multipliers of memory rows are written as prices of a byte.
             let _ = writeln!(text, "{row} {}", multiplier.abs());
         }
     }
@@ -116,7 +117,7 @@ pub(crate) fn head<P: Proven>(instance: &Instance, budget_bytes: u64, claim: &st
     )
 }
 
-/// Writes a list behind a word: how many there are, and they.
+/// Writes a list behind a word: its length, then its items.
 pub(crate) fn write_list<T: std::fmt::Display>(
     list: impl ExactSizeIterator<Item = T>,
     text: &mut String,

@@ -1,12 +1,12 @@
-//! A lower bound that needs no linear program: every node once, in the cheapest way that fits at
-//! its own event.
+//! A lower bound that needs no linear program: every node runs once, in the cheapest way that fits
+//! at its own event.
 
 use super::anneal::{EventWay, MonetLandscape};
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::{Instance, NodeId};
 use remat_instances::name::Name;
 
-/// Proof that no schedule fits: a node that cannot run even alone.
+/// Proof that no schedule fits: a node that cannot run even by itself.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "node {node} ({name}) needs {} to run by its smallest implementation, the budget is {}",
@@ -17,18 +17,18 @@ pub struct TooSmall {
     pub node: NodeId,
     /// Its name.
     pub name: Name,
-    /// Bytes without which it cannot run: fixed memory, its passing list, its output, what the
-    /// backward node reads, and the smallest workspace.
+    /// Bytes without which it cannot run: fixed memory, its passing list, its output, the tensors
+    /// that a backward node reads, and the smallest workspace.
     pub needed_bytes: u64,
     /// The budget.
     pub budget_bytes: u64,
 }
 
-/// No schedule within the graph's budget costs less: rows (17) of stage 0 and (18) of the
-/// written-out program with nothing stored, and rows (1) and (3).
+/// A lower bound on the cost of every schedule within the graph's budget. It follows from rows (17)
+/// of stage 0 and (18) of the written-out program with empty stored sets, and rows (1) and (3).
 ///
 /// # Errors
-/// [`TooSmall`] where a node cannot run within the budget at all.
+/// [`TooSmall`] if a node cannot run within the budget at all.
 pub fn event_bound(instance: &Instance, graph: &MonetLandscape) -> Result<u64, TooSmall> {
     let mut total = 0;
     let too_small = |i: usize, bytes: i64| TooSmall {

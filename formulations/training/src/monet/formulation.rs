@@ -1,4 +1,4 @@
-//! MONeT's program as the search sees it.
+//! The interface of MONeT's program to the search.
 
 use super::anneal::{MonetLandscape, MonetState};
 use super::bound::event_bound;
@@ -29,22 +29,22 @@ const START_BASELINES: [&str; 5] = [
     "dtr",
     LARGE_START_BASELINE,
 ];
-/// Nodes up to which these take well under a second.
+/// Nodes up to which the start baselines take well under a second.
 const START_BASELINE_NODE_LIMIT: usize = 2_000;
 /// The baseline for larger graphs.
 const LARGE_START_BASELINE: &str = "gap-greedy";
-/// Its attempts: each with as much less memory as the one before was over the budget under MONeT.
+/// Runs of that baseline, at most. Each run gets less memory than the one before, by the bytes that
+/// its peak under MONeT's semantics was over the budget.
 const ATTEMPTS: usize = 5;
-/// Share of the time left that baselines of larger graphs get at most.
+/// Share of the remaining time that the baseline may take on larger graphs.
 const TIME_SHARE: f64 = 0.3;
 /// Nodes up to which relaxations are solved: a point has entries for each tensor and stage.
 const PROGRAM_NODE_LIMIT: usize = 3_000;
-/// Nodes up to which equal layers are looked for, which give relaxations a place to start from.
+/// Nodes up to which equal layers are searched for: they give a start to relaxations.
 const LAYERED_NODE_LIMIT: usize = 5_000;
-/// Nodes up to which the sets of schedules are annealed: a run has some bits for each tensor and
-/// stage.
+/// Nodes up to which retained sets are annealed: a run has some bits for each tensor and stage.
 const SEARCH_NODE_LIMIT: usize = 20_000;
-/// Nodes up to which there are schedules at all: those of MONeT's program have bits for each tensor
+/// Nodes up to which schedules are built: a schedule of MONeT's program has bits for each tensor
 /// and stage.
 const NODE_LIMIT: usize = 60_000;
 
@@ -53,7 +53,7 @@ const NODE_LIMIT: usize = 60_000;
 #[derive(Clone, Debug)]
 pub struct MonetFormulation {
     instance: Arc<Instance>,
-    /// Its equal layers, once they were looked for.
+    /// Its equal layers, once they have been searched for.
     layout: LazyLayout,
 }
 
@@ -77,7 +77,7 @@ impl MonetFormulation {
         }
     }
 
-    /// The stacks of equal layers of the instance, where it has any and no more than 5,000 nodes.
+    /// The stacks of equal layers of the instance, if it has any and at most 5,000 nodes.
     pub fn layers(&self) -> Option<&Arc<Layout>> {
         let (instance, semantics) = (&self.instance, MonetGraph::SEMANTICS);
         self.layout.of(instance, semantics, LAYERED_NODE_LIMIT)
@@ -184,7 +184,7 @@ pub struct MonetProblem<'a> {
     layout: Option<Arc<Layout>>,
     /// The schedule without recomputation.
     plain: MonetSchedule,
-    /// The schedule that stores what first implementations read.
+    /// The schedule that stores all tensors that first implementations read.
     everything: MonetSchedule,
     landscape: MonetLandscape,
 }
@@ -224,8 +224,8 @@ impl Problem for MonetProblem<'_> {
         &self.everything.retained
     }
 
-    /// Schedules that fit, among the given ones, those without recomputation, and Checkmate's
-    /// baselines.
+    /// Schedules that fit: among the given ones, those without recomputation, and those with stored
+    /// sets of Checkmate's baselines.
     fn known(&self, watch: &Watch<'_>) -> Vec<Found> {
         let executes = |s: &&MonetSchedule| simulate::monet(self.instance, s).is_ok();
         let given = self
@@ -284,7 +284,7 @@ impl Problem for MonetProblem<'_> {
         true
     }
 
-    /// Proofs that need no relaxation may prove more than the tree.
+    /// The proof of the tree's bound, or of the event bound if that is higher.
     fn proof(&self, program: &MonetGraph, tree: &TreeProof<MonetGraph>) -> Option<BoundProof> {
         let (instance, budget) = (self.instance, self.budget_bytes);
         let of_tree = tree_proof(instance, budget, program, tree);
@@ -334,8 +334,8 @@ fn stored_by_baselines(
     })
 }
 
-/// The schedule that makes the best of what another one stores: the fewest computations, and the
-/// cheapest ways that fit the budget; where nothing fits, the smallest. `None` without a loss.
+/// The best schedule with given stored sets: the fewest computations, and the cheapest ways that
+/// fit the budget, or the smallest ways if no way fits. `None` without a loss.
 pub fn complete(
     instance: &Instance,
     budget_bytes: u64,
@@ -349,12 +349,12 @@ pub fn complete(
     })
 }
 
-/// Stored sets with what is never recomputed stored as long as it is wanted.
+/// Extends stored sets so that tensors that are never recomputed stay stored up to their last use.
 fn holding_once(graph: &MonetLandscape, mut stored: BitMatrix) -> BitMatrix {
     if graph.once.iter().all(|word| *word == 0) {
         return stored;
     }
-    // What is stored longer may fit by other ways, which read other tensors: over and over.
+    // A larger set may select other ways, which read other tensors, so the step is repeated.
     loop {
         let schedule = MonetState::new(graph, &stored).schedule();
         let mut wanted = Vec::new();
@@ -366,7 +366,8 @@ fn holding_once(graph: &MonetLandscape, mut stored: BitMatrix) -> BitMatrix {
             return stored;
         }
         for (t, i) in wanted {
-            // What is there when the stage begins is wanted by its backward node: beyond it.
+            // A tensor that is already stored at the start of the stage is wanted by the backward
+            // node, which reads it beyond the stage.
             let last = t + usize::from(stored.get(t, i));
             (1..=last).for_each(|stage| stored.set(stage, i, true));
         }

@@ -6,10 +6,10 @@
 //! | [`anneal`] | the primal heuristic: annealing over the retained sets |
 //! | [`bound`] | a lower bound that needs no linear program |
 //! | [`original`] | the program as it was published, for comparison with other solvers |
-//! | [`interval`] | the interval form: columns priced over the whole space, rows and cuts lazily, safe bounds |
+//! | [`interval`] | the interval form: columns by pricing, lazy rows and cuts, safe bounds |
 //! | `carry` | rows and intervals carried over from a few equal layers to many |
-//! | [`recognise`](recognise()) | the published program in a model from any file, by its structure |
-//! | [`MonetFormulation`] | what the search must know of it |
+//! | [`recognise`](recognise()) | finds the published program in a model file, by its structure |
+//! | [`MonetFormulation`] | the program's interface to the search |
 
 pub mod anneal;
 pub mod bound;

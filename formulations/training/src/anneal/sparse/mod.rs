@@ -1,11 +1,11 @@
-//! Annealing of large graphs, stretch by stretch: memory is linear in the graph, and a move costs
+//! Annealing of large graphs, stretch by stretch. Memory is linear in the graph, and a move costs
 //! no more on a large graph than on a small one.
 //!
 //! | file | concept |
 //! |---|---|
 //! | `peaks` | peaks of all stages, in blocks |
 //! | `stage` | evaluation of one stage |
-//! | `state` | retained sets as runs, and what follows from them |
+//! | `state` | retained sets as runs, with costs and peaks of stages |
 //! | `seek` | first sets that fit |
 //! | `stretch` | tensors that are annealed while all others stay |
 //! | `rounds` | rounds of runs over stretches side by side |

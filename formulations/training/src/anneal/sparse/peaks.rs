@@ -1,19 +1,19 @@
-//! Peak memory of all stages, shifted over ranges and asked for what exceeds the capacity.
+//! Peak memory of all stages, with shifts over ranges and sums of excess over the capacity.
 
 use remat_search::anneal::press;
 use std::ops::Range;
 
-/// Stages of a block: a shift or a question over a range looks at blocks, and at the stages of no
-/// more than two of them, as long as it changes nothing on which side of the capacity they are.
+/// Stages of a block. A shift or a query over a range visits its blocks, but single stages of at
+/// most two of them. Only blocks with stages on both sides of the capacity need more.
 const BLOCK: usize = 128;
 
-/// Peaks of stages in blocks that know their least and their largest.
+/// Peaks of stages in blocks that know their least and largest peaks.
 #[derive(Clone, Debug)]
 pub(super) struct Peaks {
     /// Peaks, without the shift of the block.
     own: Vec<f64>,
     blocks: Vec<Block>,
-    /// What excess weighs in each stage; empty as long as it weighs the same in all.
+    /// Weight of excess in each stage; empty as long as all weights are 1.
     weights: Vec<f64>,
     capacity: f64,
 }
@@ -53,7 +53,7 @@ impl Peaks {
         self.over(self.at(stage))
     }
 
-    /// Bytes above the capacity that a stage with such a peak has.
+    /// Bytes above the capacity of a stage with such a peak.
     #[inline]
     pub fn over(&self, peak: f64) -> f64 {
         (peak - self.capacity).max(0.0)
@@ -65,8 +65,8 @@ impl Peaks {
         self.weights.get(stage).copied().unwrap_or(1.0)
     }
 
-    /// Makes excess weigh more in the stages that have some, and less in the others, after a share
-    /// of a run.
+    /// Raises the weight of excess in the stages that have some, and lowers it in the others, after
+    /// a share of a run.
     pub fn press(&mut self, share: f64) {
         let mut weights = std::mem::take(&mut self.weights);
         weights.resize(self.own.len(), 1.0);
@@ -87,7 +87,7 @@ impl Peaks {
         stages.filter(|t| self.at(*t) > self.capacity)
     }
 
-    /// Change of the excess where the peaks of a range shift.
+    /// Change of the excess if the peaks of a range shift.
     pub fn excess_change(&self, stages: Range<usize>, shift: f64) -> f64 {
         let mut change = 0.0;
         for (b, part) in blocks(stages) {

@@ -9,8 +9,8 @@ use remat_lp::random::Xoshiro256;
 use remat_search::anneal::{ChainSettings, Landscape, Observer, StretchSettings, Until};
 use std::time::Instant;
 
-/// Runs in a round where the work is fixed, so that the answer does not depend on the number of
-/// threads; with a time limit there is one for each thread, if these are more.
+/// Runs in a round if the work is fixed, so that the answer does not depend on the number of
+/// threads. With a time limit there is one for each thread, if these are more.
 const LANES: usize = 8;
 /// First temperatures in mean costs of the stretch's tensors, and the last one.
 const HOT: [f64; 4] = [0.01, 0.1, 0.03, 0.3];
@@ -33,10 +33,10 @@ pub struct Stretched {
     pub rounds: u64,
 }
 
-/// Improves retained sets that fit, stretch by stretch: each run of a round anneals a few windows
-/// of the graph at low temperatures, all others as they are; what the runs of a round found is put
-/// together in the order of the runs, as far as it fits and costs less. `None` for sets that do not
-/// fit.
+/// Improves retained sets that fit, stretch by stretch. Each run of a round anneals a few windows
+/// of the graph at low temperatures and leaves all others as they are. The results of a round are
+/// merged in the order of the runs, as far as the sets fit and cost less. `None` if the given sets
+/// do not fit.
 pub fn improve(
     graph: &CheckmateLandscape,
     retained: &StageRuns,
@@ -94,7 +94,7 @@ pub fn improve(
     })
 }
 
-/// Takes over changes, if with them the sets fit and cost less.
+/// Takes over changes if the sets then fit and cost less.
 fn take(state: &mut SparseState<'_>, changes: &Changes) {
     let cost = state.cost();
     let old = |(tensor, _): &(u32, _)| (*tensor, state.runs(*tensor as usize).to_vec());
@@ -142,7 +142,7 @@ mod tests {
             let mut sparse = SparseState::new(&graph, &StageRuns::from(&bits));
             let proposer = CheckmateProposer::new(&graph);
             let mut random = [seed; 2].map(|seed| Xoshiro256::new(seed, 0));
-            // From the sixtieth on, excess has weights.
+            // Excess has weights from the sixtieth flip on.
             for k in 0..80 {
                 let flip = proposer.anywhere(&dense, &mut random[0]);
                 prop_assert_eq!(flip, proposer.anywhere(&sparse, &mut random[1]));
@@ -175,7 +175,7 @@ mod tests {
                 }
                 prop_assert_eq!(&StageRuns::from(dense.retained()), &sparse.retained());
             }
-            // And back at once.
+            // All runs at once, back to the first sets.
             (0..n as u32).for_each(|i| sparse.set_runs(i, StageRuns::from(&bits).runs(i as usize)));
             prop_assert_eq!(StageRuns::from(&bits), sparse.retained());
             let anew = CheckmateState::new(&graph, &bits);
@@ -183,7 +183,7 @@ mod tests {
         }
     }
 
-    /// A plan for less memory than there is: what it drops is kept again.
+    /// A plan for less memory than the budget: dropped tensors can be kept again.
     #[test]
     fn stretches_make_plans_better_on_any_number_of_threads() {
         let instance = residual(30);

@@ -11,20 +11,20 @@ use remat_search::anneal::{
 };
 use std::time::Duration;
 
-/// Runs side by side where the work is fixed, so that the answer does not depend on the number of
-/// threads; with a time limit at most one for each thread.
+/// Runs side by side if the work is fixed, so that the answer does not depend on the number of
+/// threads. With a time limit there is at most one for each thread.
 const LANES: usize = 2;
-/// Moves of a run for each node; with a time limit it goes on as long as that.
+/// Moves of a run for each node; with a time limit, the run lasts until that ends.
 const MOVES_PER_NODE: u64 = 640;
-/// First and last temperature, in mean node costs: low, so that what is good about the sets stays.
+/// First and last temperature, in mean node costs: low, so that good parts of the sets stay.
 const HOT: f64 = 0.05;
 const COLD: f64 = 0.01;
 /// Random streams of these runs begin here.
 const FIRST_STREAM: u64 = 1 << 52;
 
-/// The cheapest sets found that fit, from sets that nearly do: runs over all of the graph in which
-/// excess gets dearer at a steady rate. With `time` they take that long, and the answer is as good
-/// as the machine is fast. `None` where nothing was found.
+/// The cheapest sets found that fit, from sets that nearly do. Runs over the whole graph raise the
+/// weight of excess at a steady rate. With `time` they take that long, and the answer depends on
+/// the speed of the machine. `None` if no sets that fit were found.
 pub fn seek(
     graph: &CheckmateLandscape,
     retained: &StageRuns,

@@ -1,19 +1,20 @@
-//! Evaluation of one stage from runs, in time of what it computes and reads.
+//! Evaluation of one stage from runs, in time linear in its computations and reads up to
+//! logarithms.
 
 use super::super::graph::{CheckmateLandscape, NO_PARENT};
 use super::state::{StageRange, holds};
 use remat_search::anneal::Flip;
 use std::collections::BinaryHeap;
 
-/// Computations of a stage beyond which a flip is not judged: it costs more than any that pays, and
-/// a move must not take time that grows with the graph.
+/// Computations of a stage beyond which a flip is not evaluated: it costs more than any flip that
+/// pays. The time of a move must not grow with the graph.
 const COMPUTATIONS_LIMIT: usize = 512;
 
 /// A stage, and the sets that it starts and ends with.
 pub(super) struct Asked<'a> {
     pub graph: &'a CheckmateLandscape,
     pub kept: &'a [Vec<StageRange>],
-    /// Tensors held at the start of the next stage, but not at that of this one.
+    /// Tensors held at the start of the next stage, but not at the start of this one.
     pub begins: &'a [u32],
     pub stage: usize,
     /// A flip to be carried out before.
@@ -84,9 +85,9 @@ impl SparseScratch {
     }
 }
 
-/// Cost and peak of a stage that starts with so many bytes: those that
-/// [`evaluate`](super::super::evaluate) finds from bits, or infinity with a flip that has hundreds
-/// of nodes computed there.
+/// Cost and peak of a stage that starts with so many bytes, equal to the values of
+/// [`evaluate`](super::super::evaluate). Infinite if a flip makes the stage compute hundreds of
+/// nodes.
 pub(super) fn evaluate(
     asked: &Asked<'_>,
     held_bytes: f64,

@@ -1,5 +1,5 @@
-//! Retained sets as runs of stages, with what follows from them, in memory linear in the runs and
-//! touches.
+//! Retained sets as runs of stages, with costs and peaks of stages, in memory linear in the runs
+//! and touches.
 
 use super::super::graph::CheckmateLandscape;
 use super::super::moves::RetainedSets;
@@ -11,18 +11,18 @@ use remat_search::anneal::{Delta, Flip};
 /// First and last stage of a run.
 pub(super) type StageRange = [u32; 2];
 
-/// Retained sets with everything that follows from them, as
-/// [`CheckmateState`](super::super::CheckmateState) has it, for graphs whose sets are too large to
-/// be written down stage by stage.
+/// Retained sets with costs, peaks and touches of stages, like
+/// [`CheckmateState`](super::super::CheckmateState), for graphs whose sets are too large for a row
+/// of bits in each stage.
 ///
-/// A flip evaluates the same stages; in all others the peak moves by the tensor's size, block by
+/// A flip evaluates the same stages. In all others the peak moves by the tensor's size, block by
 /// block.
 #[derive(Clone)]
 pub(crate) struct SparseState<'g> {
     graph: &'g CheckmateLandscape,
     /// For each tensor the runs of stages at whose start it is held.
     kept: Vec<Vec<StageRange>>,
-    /// For each stage the tensors held at its start, but not at that of the one before.
+    /// For each stage, the tensors held at its start, but not at the start of the stage before.
     begins: Vec<Vec<u32>>,
     /// For each tensor the stages that compute or read it, ascending.
     touches: Vec<Vec<u32>>,
@@ -38,7 +38,8 @@ pub(crate) struct SparseState<'g> {
 }
 
 impl<'g> SparseState<'g> {
-    /// The state for given retained sets (shape `n x n`), none of them before its tensor is there.
+    /// The state for given retained sets (shape `n x n`), which hold no tensor before it is
+    /// computed.
     pub fn new(graph: &'g CheckmateLandscape, retained: &StageRuns) -> Self {
         let n = graph.n;
         let mut state = SparseState {
@@ -120,7 +121,7 @@ impl<'g> SparseState<'g> {
     /// Holds a tensor in other runs.
     pub fn set_runs(&mut self, tensor: u32, runs: &[StageRange]) {
         let wanted = |t: u32| holds(runs, t);
-        // Stages from which on one of the two, or both, are another.
+        // Stages at which the old or the new runs begin, or have ended.
         let old = self.kept[tensor as usize].iter().chain(runs);
         let mut steps: Vec<u32> = old.flat_map(|[first, last]| [*first, last + 1]).collect();
         steps.sort_unstable();
@@ -139,14 +140,14 @@ impl<'g> SparseState<'g> {
         }
     }
 
-    /// Makes excess weigh more in the stages that have some, and less in the others, after a share
-    /// of a run.
+    /// Raises the weight of excess in the stages that have some, and lowers it in the others, after
+    /// a share of a run.
     pub fn press(&mut self, share: f64) {
         self.peaks.press(share);
     }
 
-    /// Computes the change by a flip, excess by weight; infinite where a stage would compute
-    /// hundreds of nodes.
+    /// Computes the change by a flip, excess by weight; infinite if a stage would compute hundreds
+    /// of nodes.
     pub fn evaluate(&mut self, flip: Flip) -> Delta {
         let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
         let shift = self.graph.shift(flip);
@@ -182,7 +183,7 @@ impl<'g> SparseState<'g> {
         let shift = self.graph.shift(flip);
         self.hold(flip);
         self.held.shift(from..to + 1, shift);
-        // What is touched there may change.
+        // Stages that touch the tensor may change.
         let inside = self.touches[i].iter().map(|t| *t as usize);
         let inside: Vec<usize> = inside.filter(|t| (from..to).contains(t)).collect();
         self.refresh(from - 1);

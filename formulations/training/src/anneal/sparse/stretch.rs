@@ -1,4 +1,4 @@
-//! A stretch: tensors that are annealed while all others stay, but for those they bring along.
+//! A stretch: tensors that are annealed while all others stay, except those they bring along.
 
 use super::super::graph::CheckmateLandscape;
 use super::super::moves::CheckmateProposer;
@@ -20,8 +20,8 @@ pub(super) struct TensorStretch<'a> {
 }
 
 impl<'a> TensorStretch<'a> {
-    /// Windows of so many nodes each, with what is read together with their tensors, where a byte
-    /// is worth so much; `None` where no tensor there matters.
+    /// Windows of so many nodes each, with the tensors that are read together with theirs, at a
+    /// given price of a byte. `None` if no tensor there matters.
     pub fn new(
         graph: &'a CheckmateLandscape,
         base: &'a SparseState<'a>,
@@ -84,7 +84,7 @@ impl Landscape for TensorStretch<'_> {
         self.byte_price
     }
 
-    /// Runs over stretches begin within the budget: none seeks.
+    /// Unused: runs over stretches begin within the budget, so they do not seek.
     fn absence_price(&self) -> f64 {
         self.byte_price
     }
@@ -109,9 +109,9 @@ pub(super) struct StretchWalk<'g> {
     stretch: &'g TensorStretch<'g>,
     state: SparseState<'g>,
     proposer: CheckmateProposer<'g>,
-    /// Tensors that are not held as at first, or have been held otherwise since, ascending.
+    /// Tensors that are, or have been since, held otherwise than at first, ascending.
     changed: Vec<u32>,
-    /// Stages above capacity, as of the last look.
+    /// Stages above capacity at the last look.
     tight: Vec<u32>,
 }
 
@@ -148,8 +148,8 @@ impl Walk for StretchWalk<'_> {
         self.tight.extend(self.state.above().map(|t| t as u32));
     }
 
-    /// A flip of a tensor behind one of its touches, or, where some stage is above capacity, in
-    /// such a stage.
+    /// A flip of a tensor behind one of its touches; if some stage is above capacity, half of the
+    /// flips are in such a stage.
     fn anywhere(&self, random: &mut Xoshiro256) -> Option<Flip> {
         let tensors = &self.stretch.tensors;
         let tensor = tensors[random.below(tensors.len() as u32) as usize] as usize;

@@ -1,8 +1,8 @@
-//! The automaton of a tensor: an interval costs what is charged up to its end less what is charged
-//! up to its start, and no two of one tensor are in the same stage.
+//! The automaton of a tensor. An interval costs the charge up to its end less the charge up to its
+//! start. No two intervals of a tensor are in the same stage.
 //!
-//! Most stages are like the one behind them: nothing has a price there, nobody reads the tensor for
-//! the first time, and nothing is excluded that was not. They are one span.
+//! Most stages are like the one behind them: no atom has a price there, no node reads the tensor
+//! for the first time, and the exclusions are the same. Such stages form one span.
 
 use super::{CheckmateGraph, Interval, event};
 use crate::life::{
@@ -122,8 +122,8 @@ impl Lives for CheckmateGraph {
     }
 }
 
-/// Notes the stages of a tensor's life that differ from the next one in prices, readers or what is
-/// excluded, descending; the last stage is the first of them, the first one the last.
+/// Notes the stages of a tensor's life that differ from the next one in prices, readers or
+/// exclusions, from the last stage down to the first one. Both of these are always among them.
 fn note_changes<T: Number>(
     graph: &CheckmateGraph,
     prices: &AtomPrices<T>,
@@ -158,7 +158,7 @@ fn note_changes<T: Number>(
     }
     let holds = exclusions.changes_of_holds(node);
     out.extend(holds.map(|stage| stage.saturating_sub(1)));
-    // Nothing stays beyond the last stage.
+    // The tensor cannot stay beyond the last stage.
     out.extend([node, last, last.saturating_sub(1)]);
     out.retain(|stage| (node..=last).contains(stage));
     out.sort_unstable_by(|a, b| b.cmp(a));
@@ -172,7 +172,7 @@ struct Stand<'a, T> {
     prices: &'a AtomPrices<T>,
     starts: &'a StartPrices<T>,
     node: u32,
-    /// Payments for events and crossings up to here, and their sums: of all, less those behind.
+    /// Payments for events and crossings up to here, and the sums of these.
     covers: &'a [(u32, T)],
     covered: T,
     crosses: &'a [(u32, T)],
@@ -186,7 +186,7 @@ impl<T: Number> Stand<'_, T> {
         self.prices.bytes_before(stage, node, bytes)
     }
 
-    /// Leaves behind the events from one on.
+    /// Removes the payments for events from one on.
     fn go_before(&mut self, event: u32) {
         while let Some((paid, before)) = self.covers.split_last().filter(|c| c.0.0 >= event) {
             self.covers = before;
@@ -194,7 +194,7 @@ impl<T: Number> Stand<'_, T> {
         }
     }
 
-    /// Least charge up to an end in a stage, and the reader there: the first of equals.
+    /// Least charge up to an end in a stage, and the reader there; of equals the first reader.
     fn end(&mut self, stage: u32) -> Option<(T, u32)> {
         while let Some((paid, before)) = self.crosses.split_last().filter(|c| c.0.0 > stage) {
             self.crosses = before;

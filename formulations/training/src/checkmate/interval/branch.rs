@@ -1,5 +1,5 @@
-//! Branchings: integer quantities of a schedule, linear in its intervals, and which of them a
-//! fractional point leaves open.
+//! Branchings: integer quantities of a schedule, linear in its intervals, and the ones that are
+//! fractional at a point.
 
 use super::CheckmateGraph;
 use crate::checkmate::path_cuts::{FractionalPoint, Steps};
@@ -36,13 +36,16 @@ impl Quantity {
     }
 }
 
-/// A quantity is at least, or at most, so much.
+/// A lower or upper bound on a quantity.
 pub type Branch = remat_solver::price::Branch<Quantity>;
 
-/// Fractional quantities of a point: for each tensor, and each class, the count of recomputations,
-/// the stage in which it is most in doubt how many are held, and the window up to which its
-/// recomputations are; the highest scores first, at most `limit`. Empty only where `R` and `S` are
-/// integral.
+/// Fractional quantities of a point, the highest scores first, at most `limit`. For each tensor and
+/// each class these are:
+/// - the number of recomputations up to the last stage, and up to the stage where it is most
+///   fractional;
+/// - the number of held tensors in the most doubtful stage.
+///
+/// Empty only if `R` and `S` are integral.
 pub(crate) fn open_quantities(
     graph: &CheckmateGraph,
     point: &FractionalPoint,
@@ -58,7 +61,7 @@ pub(crate) fn open_quantities(
             .iter()
             .map(|&i| graph.cost_again[i as usize])
             .sum::<u64>() as f64;
-        // Group that cost nothing matter by what they hold.
+        // Groups without cost matter by the memory that they hold.
         let mut weight = costs / nodes.len() as f64 + 1e-3 * mean;
         if nodes.len() > 1 {
             weight *= CLASS_WEIGHT;
@@ -103,9 +106,9 @@ fn sum_by_stage<'a>(nodes: &[u32], stages: usize, of: impl Fn(usize) -> Steps<'a
     sum
 }
 
-/// The stage at whose start it is most doubtful how many of so many tensors are held: the middle of
-/// the longest run of stages with the most fractional value. Where there is a backward pass, its
-/// first stage if that is fractional enough.
+/// The stage at whose start the number of held tensors, out of so many, is most doubtful. It is the
+/// middle of the longest run of stages with the most fractional value. In a graph with a backward
+/// pass, it is the first stage of that pass if this is fractional enough.
 fn most_doubtful_stage(
     graph: &CheckmateGraph,
     held: &[f64],
@@ -113,7 +116,8 @@ fn most_doubtful_stage(
     last: u32,
     most: usize,
 ) -> Option<(u32, f64)> {
-    // Held twice over, which costs nothing where memory is not tight, is held.
+    // Holding a tensor twice is free while memory is not tight, so the sum is capped at the number
+    // of tensors.
     let held = |t: u32| held[t as usize].min(most as f64);
     if let Some(f) = graph.first_backward
         && (first..=last).contains(&f)

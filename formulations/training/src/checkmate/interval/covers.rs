@@ -1,32 +1,33 @@
 //! Lifted covers at events that are full, and at recomputations.
 //!
-//! At event `(t,k)` each tensor is there or not, apart from the inputs of `t` up to `k`, which are
-//! there in every schedule: they are computed at no later event of the stage. A cover of what may
-//! be there is a row ([`remat_solver::price::cover`]).
+//! At event `(t,k)` each tensor is there or not, apart from the inputs of `t` up to `k`. These are
+//! there in every schedule: they are computed at no later event of the stage. A cover of the other
+//! tensors is a row ([`remat_solver::price::cover`]).
 //!
-//! A relaxation recomputes `k` by a third, and has its inputs there by a third. A schedule has them
-//! whole: so the recomputation of `k` is one item, of the size of all that `k` needs, and its
-//! inputs are none. Where `k` is not recomputed the row only says that the others fit, so it holds
-//! at every schedule.
+//! A relaxation recomputes a third of `k`, with a third of its inputs. A schedule has them whole.
+//! So the recomputation of `k` is one item with the size of all that `k` needs, and its inputs are
+//! no items. If `k` is not recomputed, the row only says that the others fit, so it holds at every
+//! schedule.
 
 use super::{CheckmateGraph, IntervalPoint, Row};
 use remat_solver::price::cover::{Cover, CoverItem, VIOLATION, separate};
 
-/// Covers are looked for at events with at least this share of the capacity in use.
+/// Covers are sought at events with at least this share of the capacity in use.
 const FULL: f64 = 0.95;
-/// At so many events of a stage.
+/// Full events of a stage, at most.
 const EVENTS: usize = 2;
-/// And at recomputations that a point has by at least so much.
+/// Covers are also sought at recomputations with at least this value at the point.
 const MADE: f64 = 0.02;
-/// Events that are full, and recomputations, in a round: least and most of each.
+/// Full events, and recomputations, that are examined in a round: least and most of each.
 const MOMENTS: [usize; 2] = [50, 500];
-/// Tensors that are looked at in all of these: large programs have thousands of moments, with
+/// Tensors that are examined in all of these: large programs have thousands of moments, with
 /// thousands of tensors in each.
 const ITEMS: usize = 500_000;
 /// Rows in a round.
 const LIMIT: usize = 100;
 
-/// Cover of an event, a row of the form: what fits there, as integers see it.
+/// Cover of an event, a row of the form: a limit on the tensors that fit there together, each as a
+/// whole.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventCover {
     /// The stage.
@@ -35,12 +36,12 @@ pub struct EventCover {
     pub node: u32,
     /// Cover of the tensors that count when they are there.
     pub cover: Cover,
-    /// Weight that counts besides if the node is recomputed: it has its inputs then, which count
-    /// for nothing themselves.
+    /// Additional weight if the node is recomputed: it has its inputs then, which do not count
+    /// themselves.
     pub made: u32,
 }
 
-/// An event, and how much of its node's recomputation a point has where that is one of the items.
+/// An event, and the value of its node's recomputation at a point, if that is one of the items.
 #[derive(Clone, Copy)]
 struct CoverMoment {
     stage: u32,

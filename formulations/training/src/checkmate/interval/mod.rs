@@ -1,36 +1,39 @@
 //! The interval form of Checkmate's program: one column for each stretch of time that a tensor
 //! spends in memory.
 //!
-//! An *event* `(t,k)` is node `k`'s turn in stage `t`. A column is an interval of tensor `i`: it
-//! starts when `i` is first computed, or when it is recomputed in some stage `a` (which costs the
-//! node's recomputation `c_i`), and it ends at the event that reads it last. In a schedule without
-//! useless retention ([`CheckmateGraph::cleaned`]) every tensor's time in memory is such a set of
-//! intervals, no two of one tensor in the same stage, so the form has the integer optima of the
+//! An *event* `(t,k)` is node `k`'s turn in stage `t`. A column is an interval of tensor `i`. It
+//! starts when `i` is first computed, or when `i` is recomputed in some stage `a` at the node's
+//! recomputation cost `c_i`. It ends at the event that reads it last. In a schedule without useless
+//! retention ([`CheckmateGraph::cleaned`]) every tensor's time in memory is such a set of
+//! intervals, no two of one tensor in the same stage. So the form has the integer optima of the
 //! whole program. Rows:
 //!
 //! ```text
-//! need (i,b)      intervals of i that cover event (b,b)                                         >=  1
-//! input (t,u,j)   intervals of j that cover (t,u)  -  intervals of u that start in stage t      >=  0      lazily
-//! parent (t,u)    starts of u's parent in stage t  -  starts of u in stage t                    >=  0      lazily
-//! memory (t,k)    sum m_i over intervals that cover (t,k)  +  workspace of a start there        <=  capacity - constants, lazily
-//! rounded (t,k)   the same with sizes and capacity rounded (`Gauge`)                                         lazily
-//! cover (t,k)     sum w_i over intervals that cover (t,k)  +  w over recomputations of k in t   <=  W           lazily
-//! path cuts       intervals crossing the start of a, of tensors of the path,
-//!                 + intervals of j that start in [a, b]                                         >=  1      lazily
-//! path memory     sum over J of m_k (covers (b,j) - starts behind (a,j), up to (b,j))
-//!                 - need_j (intervals of path tensors crossing the start of a)                  <=  capacity - need_j - g, lazily
+//! need (i,b)     intervals of i that cover event (b,b)  >=  1
+//! input (t,u,j)  intervals of j that cover (t,u) - intervals of u that start in stage t  >=  0
+//! parent (t,u)   starts of u's parent in stage t - starts of u in stage t  >=  0
+//! memory (t,k)   sum m_i over intervals that cover (t,k) + workspace of a start there
+//!                <=  capacity - constants
+//! rounded (t,k)  the same with sizes and capacity rounded (`Gauge`)
+//! cover (t,k)    sum w_i over intervals that cover (t,k) + w over recomputations of k in t  <=  W
+//! path cuts      intervals crossing the start of a, of tensors of the path,
+//!                + intervals of j that start in [a, b]  >=  1
+//! path memory    sum over J of m_k (covers (b,j) - starts behind (a,j), up to (b,j))
+//!                - need_j (intervals of path tensors crossing the start of a)
+//!                <=  capacity - need_j - g
 //! ```
 //!
-//! The last is stronger than in the compact form: what is read last in stage `b` itself behind the
-//! turn of `j` counts as staying. Rows are linear forms in atoms (`rows`): starts, being there at
-//! an event, crossing the start of a stage. So the best interval of a tensor is found in one sweep
-//! over its stages and readers (`arcs`, and the automaton of [`life`](crate::life)), over *all*
-//! intervals, those whose rows are not in the program yet too. The cheapest set of disjoint
-//! intervals of each tensor gives the Lagrangian bound, in integers and safe before convergence.
+//! All rows except needs are added lazily. The last one is stronger than in the compact form: a
+//! tensor that is read last in stage `b` itself, behind the turn of `j`, counts as staying. Rows
+//! are linear forms in atoms (`rows`): starts, being there at an event, crossing the start of a
+//! stage. So one sweep over its stages and readers finds the best interval of a tensor (`arcs`, and
+//! the automaton of [`life`](crate::life)). The sweep covers *all* intervals, including those whose
+//! rows are not in the program yet. The cheapest set of disjoint intervals of each tensor gives the
+//! Lagrangian bound, in integers and safe before convergence.
 //!
-//! What a tree branches on is linear in the intervals as well (`branch`), and one more row of the
-//! same kind. Relaxations, root and tree are those of every interval form
-//! ([`remat_solver::price`]), to which `program` makes this one known.
+//! Quantities for branching are linear in the intervals as well (`branch`), so a branching is one
+//! more row of the same kind. Relaxations, root and tree are common to all interval forms
+//! ([`remat_solver::price`]); `program` connects this form to them.
 
 mod arcs;
 mod branch;
@@ -87,8 +90,8 @@ impl Interval {
                 let held = clean.retained.runs(i);
                 let at = held.binary_search_by_key(&(start as u32 + 1), |run| run[0]);
                 let end = at.map_or(start, |at| held[at][1] as usize);
-                // Cleaned: in the last stage it is there somebody reads it, unless nobody ever
-                // does.
+                // In a clean schedule, a tensor with readers is read in the last stage in which it
+                // is there.
                 let readers = graph.users[i].iter().rev();
                 let reader = readers
                     .copied()
@@ -122,8 +125,8 @@ impl Interval {
         self.start > self.node
     }
 
-    /// The first event at which its memory is charged to it. A first computation's own event is
-    /// not: it happens in every schedule.
+    /// The first event at which its memory is charged to it. A first computation's own event is not
+    /// charged: it happens in every schedule.
     #[inline]
     pub(crate) fn first_event(&self, len: usize) -> u32 {
         event(len, self.start, self.node) + u32::from(!self.is_recomputed())

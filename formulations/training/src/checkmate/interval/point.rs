@@ -15,8 +15,8 @@ pub struct IntervalPoint {
     pub intervals: Vec<(Interval, f64)>,
 }
 
-/// Path memory cuts that are computed for each that is wanted, the most promising first: a point
-/// far from its end has tens of thousands of windows.
+/// Path memory cuts that are computed for each wanted one, the most promising first: a point far
+/// from convergence has tens of thousands of windows.
 const CANDIDATES: usize = 5;
 /// Values below count as 0.
 const ZERO: f64 = 1e-9;
@@ -41,9 +41,9 @@ impl IntervalPoint {
         point.finish()
     }
 
-    /// Tensors that the point retains by more than a threshold and to some use, shape `n x n`: in
-    /// general not a schedule that fits, but one if the point is integral. (An interval may end at
-    /// a reader that does not run there: that end is useless.)
+    /// Tensors that the point retains by more than a threshold and to some use, shape `n x n`. In
+    /// general this is not a schedule that fits, but it is one if the point is integral. (An
+    /// interval may end at a reader that does not run there: that end is useless.)
     pub fn rounded(&self, graph: &CheckmateGraph, threshold: f64) -> BitMatrix {
         kept(graph, &self.fractional(graph), threshold)
     }
@@ -97,7 +97,7 @@ impl IntervalPoint {
     }
 
     /// Events at which the memory, measured by a gauge, exceeds `limit_bytes`, worst first, at most
-    /// `per_stage` in a stage, apart from those that are `known`.
+    /// `per_stage` in a stage, without `known` rows.
     pub fn violated_memory(
         &self,
         graph: &CheckmateGraph,

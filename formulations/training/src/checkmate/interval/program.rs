@@ -1,4 +1,4 @@
-//! Checkmate's program as branch, price and cut sees it, and its root.
+//! Checkmate's program in the form for branch, price and cut, and its root.
 
 use super::{Branch, CheckmateGraph, Interval, IntervalPoint, Quantity, Row, open_quantities};
 use crate::bound::TooSmall;
@@ -83,8 +83,8 @@ impl Rows for CheckmateGraph {
     type Row = Row;
     type Part = ();
 
-    /// A row for every need, and for every need the interval from the first computation and the one
-    /// that is recomputed for it alone.
+    /// A row for every need; and for every need, the interval from the first computation and the
+    /// one that is recomputed only for this need.
     fn start(&self) -> (Vec<Row>, Vec<Interval>) {
         let needs = || {
             (0..self.len() as u32).flat_map(|node| {
@@ -155,7 +155,7 @@ impl Rows for CheckmateGraph {
 impl Pricing for CheckmateGraph {
     type Exclusions = Exclusions;
 
-    /// Nothing is excluded but what is never recomputed.
+    /// Excludes only recomputations of nodes that are never recomputed.
     fn no_exclusions(&self) -> Exclusions {
         let mut exclusions = Exclusions::none(self.extent());
         for node in (0..self.len() as u32).filter(|i| !self.recomputable[*i as usize]) {
@@ -261,10 +261,10 @@ impl Branching for CheckmateGraph {
     }
 }
 
-/// Reason why there is no root bound.
+/// Reason why a root bound is missing.
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
-    /// A node does not fit alone.
+    /// A node does not fit by itself.
     #[error(transparent)]
     TooSmall(#[from] TooSmall),
     /// The LP solver refused a change: a defect.
@@ -275,8 +275,8 @@ pub enum RootError {
 /// The bound of the interval form at the root, over the whole space of schedules.
 ///
 /// # Errors
-/// [`RootError::TooSmall`] where a node cannot run within the budget (in bytes, fixed memory
-/// included) at all.
+/// [`RootError::TooSmall`] if a node cannot run within the budget (in bytes, fixed memory included)
+/// at all.
 pub fn root_bound(
     instance: &Instance,
     budget_bytes: u64,

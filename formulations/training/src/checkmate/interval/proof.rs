@@ -1,4 +1,4 @@
-//! Words of proofs for Checkmate's rows and quantities.
+//! The proof format of Checkmate's rows and quantities.
 
 use super::{CheckmateGraph, Quantity, Row};
 use crate::life::multipliers;
@@ -8,7 +8,7 @@ use remat_search::BoundProof;
 use remat_solver::price::TreeProof;
 use std::fmt::Write;
 
-/// The proof of a tree's bound; `graph` is the instance's for the budget.
+/// The proof of a tree's bound; `graph` is the program of the instance for the budget.
 pub fn tree_proof(
     instance: &Instance,
     budget_bytes: u64,

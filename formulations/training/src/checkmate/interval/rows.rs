@@ -23,7 +23,7 @@ pub enum Row {
         /// The node that is recomputed.
         node: u32,
     },
-    /// The parent of a by-product is recomputed where that is.
+    /// The parent of a by-product is recomputed in each stage in which the by-product is.
     Parent {
         /// The stage.
         stage: u32,
@@ -32,29 +32,28 @@ pub enum Row {
     },
     /// Memory at an event.
     Memory {
-        /// Gauge by which it is measured: index into [`CheckmateGraph::gauges`], 0 for sizes as
-        /// they are.
+        /// Gauge by which it is measured: index into [`CheckmateGraph::gauges`], 0 for exact sizes.
         gauge: u32,
         /// The stage.
         stage: u32,
         /// The node whose turn it is.
         node: u32,
     },
-    /// Cover of an event: what fits there, as integers see it.
+    /// Cover of an event: a limit on the tensors that fit there together, each as a whole.
     Cover(EventCover),
     /// A path cut.
     Path(PathCut),
     /// A path memory cut, with companions.
     PathMemory(PathMemoryCut),
-    /// A branching: not a row of every schedule, but of those below one node of the tree.
+    /// A branching: not a row of every schedule, only of the schedules below one node of the tree.
     Branch(Branch),
 }
 
 impl Row {
-    /// Tells `note` the terms of the row; of those of a list of tensors only the ones of tensor
-    /// `of`, where that is given. Moments are events.
+    /// Passes the terms of the row to `note`. If `of` is given, lists of tensors contribute only
+    /// the terms of this tensor. Moments are events.
     ///
-    /// No first computation is among the starts: it happens in every schedule.
+    /// First computations are not among the starts: they happen in every schedule.
     pub(crate) fn terms(
         &self,
         graph: &CheckmateGraph,
@@ -192,7 +191,8 @@ pub(super) fn starts_between(k: u32, j: u32, a: u32, b: u32) -> std::ops::RangeI
     }
 }
 
-/// The entries of a tensor in a list that is ascending by tensor; the whole where none is given.
+/// The entries of a tensor in a list that is ascending by tensor; the whole list if no tensor is
+/// given.
 fn part<T>(list: &[T], of: Option<u32>, tensor: impl Fn(&T) -> u32) -> &[T] {
     let Some(of) = of else {
         return list;

@@ -70,7 +70,8 @@ fn runs(graph: &CheckmateGraph, node: u32, stage: u32) -> bool {
     node == stage || graph.stages_again(node as usize).contains(&stage)
 }
 
-/// Needs, and for every recomputation that may be its inputs, its parent and the memory there.
+/// Rows of needs; and for every possible recomputation, the rows of its inputs, its parent and the
+/// memory there.
 fn all_rows(graph: &CheckmateGraph) -> Vec<Row> {
     let mut rows = Vec::new();
     for stage in 0..graph.len() as u32 {

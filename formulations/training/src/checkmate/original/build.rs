@@ -65,7 +65,7 @@ fn frontier(lp: &mut ModelBuilder, p: &CheckmateParts) {
     }
 }
 
-/// In place of rows (1): nothing is there at first, and every node without readers runs.
+/// In place of rows (1): memory is empty at first, and every node without readers runs.
 fn every_output(lp: &mut ModelBuilder, p: &CheckmateParts) {
     let n = p.len();
     lp.add_row(0.0, (0..n).map(|i| (p.s(0, i), 1.0)));
@@ -91,7 +91,8 @@ fn dependencies(lp: &mut ModelBuilder, p: &CheckmateParts) {
         for t in 0..n {
             let (i, k) = (i as usize, k as usize);
             let entries = [(p.r(t, k), 1.0), (p.r(t, i), -1.0), (p.s(t, i), -1.0)];
-            // What comes only with a run of its parent does not come with a copy that is kept.
+            // A retained copy of the parent does not make its by-product; only a run of the parent
+            // does.
             let kept = t <= k || p.parent[k] != Some(i as u32);
             lp.add_row(..=0.0, entries[..2 + usize::from(kept)].iter().copied());
         }

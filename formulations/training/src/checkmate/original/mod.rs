@@ -8,35 +8,36 @@
 //! |---|---|
 //! | `R[t,i]`, binary | node `i` is computed in stage `t` |
 //! | `S[t,i]`, binary | tensor `i` is in memory when stage `t` starts |
-//! | `F[t,i,k]`, binary, for edges `i -> k` | the published `FREE`: `i` is freed in stage `t` right after `k` ran |
+//! | `F[t,i,k]`, binary, `i -> k` | published `FREE`: `i` is freed in stage `t` right after `k` |
 //! | `U[t,k]`, continuous | memory while `k` runs in stage `t`, at most the capacity |
 //!
-//! `FREE` on the diagonal (`i = k`) is left out: it would be 1 only for a computation that nobody
-//! uses (section 4.6). Minimise `sum cost[t,i] R[t,i]` subject to
+//! `FREE` on the diagonal (`i = k`) is left out: it would be 1 only for a computation without a use
+//! (section 4.6). Minimise `sum cost[t,i] R[t,i]` subject to
 //!
 //! ```text
-//! (1) sum_{t<i} R[t,i] = 0,  sum_{t<=i} S[t,i] = 0,  sum_t R[t,t] = n       frontier-advancing stages
+//! (1) sum_{t<i} R[t,i] = 0,  sum_{t<=i} S[t,i] = 0,  sum_t R[t,t] = n  frontier-advancing stages
 //! (2) S[t+1,i] <= S[t,i] + R[t,i]
-//! (3) R[t,k] <= R[t,i] + S[t,i]                                             for each edge i -> k
-//!     R[t,k] <= R[t,i]                                                      in its place for t > k where i is the parent of k
-//! (4) 1 - F <= hazards <= most * (1 - F)                                    for each edge i -> k and stage
-//!     hazards = (1 - R[t,k]) + S[t+1,i] + sum of R[t,j] over readers j > k of i,  most: how many terms it has
+//! (3) R[t,k] <= R[t,i] + S[t,i]                 for each edge i -> k
+//!     R[t,k] <= R[t,i]                          in its place for t > k where i is the parent of k
+//! (4) 1 - F <= hazards <= most * (1 - F)        for each edge i -> k and stage
+//!     hazards = (1 - R[t,k]) + S[t+1,i] + sum of R[t,j] over readers j > k of i
+//!     most: the number of its terms
 //! (5) U[t,0] = m_0 R[t,0] + sum_i m_i S[t,i]
 //! (6) U[t,k+1] = U[t,k] + m_{k+1} R[t,k+1] - sum of m_i F[t,i,k] over edges i -> k
-//! (7) U[t,k] + w[t,k] R[t,k] <= capacity                                    only for nodes with a workspace
+//! (7) U[t,k] + w[t,k] R[t,k] <= capacity        only for nodes with a workspace
 //! ```
 //!
-//! Cost and workspace in the node's own stage are those of its first computation, in later stages
-//! those of a recomputation; a node that is never recomputed has a row `sum_{t>i} R[t,i] = 0`. The
-//! published program has one cost, and no by-products.
+//! In a node's own stage, its cost and workspace are the values of the first computation, in later
+//! stages the values of a recomputation. A node that is never recomputed has a row
+//! `sum_{t>i} R[t,i] = 0`. The published program has one cost, and no by-products.
 //!
-//! Rows (4) are the linear cast of `F = (hazards == 0)`. The published program has no workspaces;
-//! without them there is no row (7), and the rows are exactly those of the published runs (which
-//! carried the bounds of `U` as rows too: [`Original::published_rows`]).
+//! Rows (4) are the linear form of `F = (hazards == 0)`. The published program has no workspaces.
+//! Without them there is no row (7), and the rows are exactly the rows of the published runs. These
+//! runs also had the bounds of `U` as rows ([`Original::published_rows`]).
 //!
-//! [`Stages::Unpartitioned`] is the form that the paper compares with: in place of (1), nothing is
-//! in memory at first, and every node without readers is computed in some stage. Its stages need
-//! not advance the frontier, so its optimum can be lower.
+//! [`Stages::Unpartitioned`] is the form that the paper compares with. In place of (1), memory is
+//! empty at first, and every node without readers is computed in some stage. Its stages need not
+//! advance the frontier, so its optimum can be lower.
 
 mod build;
 mod point;
@@ -46,7 +47,7 @@ use remat_instances::instance::{Instance, Node, NodeId};
 use remat_instances::name::Name;
 use remat_lp::{ColId, Model};
 
-/// True if stages advance the frontier.
+/// The kind of stages: with or without an advancing frontier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stages {
     /// Stage `t` computes node `t` for the first time.
@@ -159,14 +160,14 @@ impl CheckmateParts {
     }
 }
 
-/// Reason why there is no program.
+/// Reason why the program cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OriginalError {
-    /// The budget does not even hold the fixed memory.
+    /// The budget is below the fixed memory.
     #[error(transparent)]
     TooSmall(#[from] TooSmall),
-    /// A node's first run differs from its other ones, which only stages that advance the frontier
-    /// tell apart.
+    /// A node's first run differs from its other ones. Only stages that advance the frontier can
+    /// tell them apart.
     #[error(
         "node {node} ({name}) has {what}: without stages that advance the frontier no run is known to be its first"
     )]
@@ -237,15 +238,15 @@ pub enum Decision {
 }
 
 impl Original {
-    /// Builds the program. Memory is counted in units of `unit_bytes`; a power of two keeps every
+    /// Builds the program. Memory is counted in units of `unit_bytes`. A power of two keeps every
     /// coefficient exact, and one near a thousandth of the capacity keeps solvers out of numerical
     /// trouble ([`Original::unit_for`]).
     ///
-    /// A budget below what some node needs makes an infeasible program, not an error.
+    /// A budget that is too small for some node makes an infeasible program, not an error.
     ///
     /// # Errors
-    /// [`OriginalError`] where the budget does not even hold the fixed memory, or unpartitioned
-    /// stages do not tell which run of a node is its first and that makes a difference.
+    /// [`OriginalError`] if the budget is below the fixed memory, or if stages are unpartitioned
+    /// and a node's first run differs from its other ones.
     pub fn new(
         instance: &Instance,
         budget_bytes: u64,
@@ -274,8 +275,8 @@ impl Original {
         })
     }
 
-    /// The unit that suits a budget: a power of two near a thousandth of what it leaves beside the
-    /// fixed memory.
+    /// The unit that suits a budget: a power of two near a thousandth of the budget less the fixed
+    /// memory.
     pub fn unit_for(instance: &Instance, budget_bytes: u64) -> f64 {
         let capacity = budget_bytes.saturating_sub(instance.static_bytes());
         (capacity / 1000).max(1).next_power_of_two() as f64
@@ -344,8 +345,8 @@ impl Original {
         }
     }
 
-    /// The column of a decision, or `None` where the program has none: a stage or node beyond its
-    /// size, no such edge.
+    /// The column of a decision. `None` if the program has no such column: the stage or node is
+    /// beyond its size, or the edge does not exist.
     pub fn column(&self, decision: Decision) -> Option<ColId> {
         let n = self.parts.len();
         let inside = |stage: u32, node: u32| (stage as usize) < n && (node as usize) < n;

@@ -37,7 +37,7 @@ impl Original {
                 }
             }
             let held = (0..n).filter(|&i| kept(t, i)).map(|i| p.bytes[i]);
-            // Signed: a schedule that cannot be executed may free what it never held.
+            // Signed: a schedule that cannot be executed may free tensors that it never held.
             let mut load = held.sum::<u64>() as i128;
             for (k, freed) in freed_bytes.iter().enumerate() {
                 if run(t, k) {
@@ -50,8 +50,8 @@ impl Original {
         x
     }
 
-    /// `R` and `S` of an integer point: entries above one half are ones. Of a frontier-advancing
-    /// program it is a schedule; of an unpartitioned one [`Original::plan`] makes use of it.
+    /// `R` and `S` of an integer point: entries above one half are ones. For a frontier-advancing
+    /// program they form a schedule; for an unpartitioned one, see [`Original::plan`].
     ///
     /// # Panics
     /// If the point has not one number for each column.
@@ -72,13 +72,13 @@ impl Original {
         }
     }
 
-    /// The plan of an integer point (Algorithm 1), for either kind of stages: the computations of
-    /// the stages in order, and every tensor freed right after its last use.
+    /// The plan of an integer point (Algorithm 1), for either kind of stages. It has the
+    /// computations of the stages in order, and frees every tensor right after its last use.
     /// [`remat_instances::simulate::plan`] replays it; its peak is at most the largest `U` of the
     /// point.
     ///
     /// # Errors
-    /// [`ReplayError`] where a node runs without one of its inputs: the point violates a row (3).
+    /// [`ReplayError`] if a node runs without one of its inputs: the point violates a row (3).
     pub fn plan(&self, instance: &Instance, x: &[f64]) -> Result<Plan, ReplayError> {
         let computed = self.schedule(x).computed.by_row();
         let nodes = |t: usize| computed.row(t).iter().map(move |i| (t, *i as usize));

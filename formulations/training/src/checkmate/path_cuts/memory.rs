@@ -1,4 +1,4 @@
-//! Windows and paths that may carry a violated path memory cut, whatever form it is stated in.
+//! Windows and paths that may carry a violated path memory cut, in any of its forms.
 
 use super::walk::PathDistances;
 use super::{FractionalPoint, PathCut, SeparationSettings};
@@ -12,13 +12,14 @@ pub struct MemoryCandidate {
     pub path: PathCut,
     /// Amount of the path that is held at the start of the window.
     pub held: f64,
-    /// By how much memory looks exceeded, as a share of what the first node of the path needs.
+    /// Estimated excess of memory, as a share of the need of the path's first node.
     pub share: f64,
 }
 
-/// For every need and every node on its walk the window in which memory looks tightest. What stays
-/// is estimated from `S[b,k]` less the recomputations in the window, an overestimate for tensors
-/// that are read for the last time early in stage `b`; the caller computes the cut itself.
+/// For every need and every node on its walk, the window in which memory looks tightest. The bytes
+/// that stay are estimated from `S[b,k]` less the recomputations in the window. This is an
+/// overestimate for tensors that are read for the last time early in stage `b`; the caller computes
+/// the cut itself.
 pub fn walk_memory(
     graph: &CheckmateGraph,
     point: &FractionalPoint,
@@ -103,8 +104,8 @@ struct WindowStart {
 }
 
 /// Notes the windows that end with a stage and may be the tightest for a node on a walk, the latest
-/// first; the most bytes that any of the nodes needs. The earlier a window begins, the less stays
-/// throughout: of those that begin in a run of equal distances it is the shortest.
+/// first. Returns the most bytes that any of the nodes needs. The earlier a window begins, the less
+/// stays throughout, so the window begins at the last stage of a run of equal distances.
 fn note_starts(
     graph: &CheckmateGraph,
     walk: &PathDistances,
@@ -146,8 +147,7 @@ fn bytes_kept(graph: &CheckmateGraph, point: &FractionalPoint, backward: usize) 
     changes.into_iter().map(at).collect()
 }
 
-/// By stage, the bytes of gradients as the plain order has them; they are not counted among what
-/// stays.
+/// By stage, the bytes of gradients in plain order; they do not count as staying tensors.
 fn gradients_alive(graph: &CheckmateGraph, backward: usize) -> Vec<f64> {
     let alive_at = |t: usize| {
         let alive = |g: &usize| graph.users[*g].last().is_some_and(|&q| q as usize >= t);
@@ -157,16 +157,16 @@ fn gradients_alive(graph: &CheckmateGraph, backward: usize) -> Vec<f64> {
     (0..graph.len()).map(alive_at).collect()
 }
 
-/// Tensors that stay in memory throughout a window, for one window after the other that begins a
-/// stage earlier.
+/// Tensors that stay in memory throughout a window. Each window begins a stage earlier than the one
+/// before.
 struct Stays<'a> {
     graph: &'a CheckmateGraph,
     point: &'a FractionalPoint,
     backward: usize,
     /// By stage, which nodes are recomputed there and how often.
     made: Vec<Vec<(u32, f64)>>,
-    /// Share of each tensor that stays: below 0 where it is recomputed more often than it is there
-    /// in the end.
+    /// Share of each tensor that stays; negative if it is recomputed more often than it is there in
+    /// the end.
     share: Vec<f64>,
     /// Bytes of each tensor that stay, and of all together.
     bytes: Vec<f64>,
@@ -193,8 +193,7 @@ impl<'a> Stays<'a> {
         }
     }
 
-    /// The window ends with stage `b`; its first stage is the next one that [`Stays::begin_at`] is
-    /// told.
+    /// Ends the window with stage `b`. Its first stage is the next argument of [`Stays::begin_at`].
     fn end_at(&mut self, b: usize) {
         self.share.fill(0.0);
         self.bytes.fill(0.0);
@@ -207,7 +206,7 @@ impl<'a> Stays<'a> {
         }
     }
 
-    /// The window begins with stage `a`, the one before the last.
+    /// Begins the window with stage `a`, the stage before its previous beginning.
     fn begin_at(&mut self, a: usize) {
         self.sum -= std::mem::take(&mut self.bytes[a]);
         for &(k, times) in &self.made[a] {

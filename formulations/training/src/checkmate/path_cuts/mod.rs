@@ -1,40 +1,40 @@
-//! Path cuts and path memory cuts: what a schedule must pay for making a tensor anew, whole.
+//! Path cuts and path memory cuts: the price of making a whole tensor anew.
 //!
 //! A node `q` is read in stage `b` (by the node of stage `b`). Take any stage `a <= b` behind the
-//! first computation of `q`, and any path `j = p_0 -> p_1 -> .. -> p_k = q` of the graph. If none
-//! of the `p_l` is held when stage `a` starts, `q` is recomputed in some stage of `[a, b]`; its
-//! input `p_{k-1}` is there then, and as it was not held at `a` it was recomputed in the window as
-//! well; and so on to `j`. Hence for every schedule, whatever else it does,
+//! first computation of `q`, and any path `j = p_0 -> p_1 -> .. -> p_k = q` of the graph. If no
+//! `p_l` is held when stage `a` starts, `q` is recomputed in some stage of `[a, b]`. Its input
+//! `p_{k-1}` is there then, and as it was not held at `a`, it was recomputed in the window as well;
+//! and so on to `j`. Hence for every schedule
 //!
 //! ```text
 //! path cut:         sum_l S[a,p_l] + sum_{t=a..b} R[t,j]  >=  1
 //! ```
 //!
-//! Moreover `j` is computed *whole* at one moment of the window, with its inputs, its output and
-//! its workspace in memory (`need_j` bytes together), beside everything that stays in memory
+//! Moreover `j` is computed *whole* at one moment of the window. Its inputs, its output and its
+//! workspace are in memory then (`need_j` bytes together), beside all tensors that stay in memory
 //! throughout. `D_k = S[b+1,k] - sum_{t=a..b} R[t,k]` is at most 1 for `k < a`, and 1 only if `k`
-//! stays throughout; so for any set `J` of such tensors, apart from `j` and its inputs, with `g`
-//! bytes of other tensors that are there in every stage of the window,
+//! stays throughout. Let `J` be any set of such tensors, apart from `j` and its inputs. Let `g` be
+//! the bytes of other tensors that are there in every stage of the window. Then
 //!
 //! ```text
 //! path memory cut:  sum_{k in J} m_k D_k + need_j (1 - sum_l S[a,p_l])  <=  capacity - g
 //! ```
 //!
-//! (If some `p_l` is held, the second term is at most 0 and the row says that the tensors of `J`
-//! that stay fit, which they do.)
+//! (If some `p_l` is held, the second term is at most 0, and the row says that the staying tensors
+//! of `J` fit, which they do.)
 //!
-//! What is in memory beside them changes from stage to stage (one gradient gives way to the next).
-//! Let `G_t` be any tensors for each stage of the window, not in `J`, not `j`, not its inputs, and
-//! `g` the least of their total sizes. At the moment `(t,j)` in which `j` is computed, at least
-//! `g - sum of m_k (1 - covers_k(t,j)) over G_t` bytes of them are there, and so at least `g` less
-//! that sum over the whole window: with `g` made so, the left side gets
+//! The tensors in memory beside them change from stage to stage (one gradient gives way to the
+//! next). For each stage of the window, let `G_t` be any tensors except `j`, its inputs and the
+//! tensors of `J`. Let `g` be the least of their total sizes. At the moment `(t,j)` in which `j` is
+//! computed, at least `g - sum of m_k (1 - covers_k(t,j)) over G_t` bytes of them are there. So at
+//! least `g` less that sum over the whole window is there. With this `g`, the left side gets
 //! `- sum_t sum_{k in G_t} m_k (1 - covers_k(t,j))`. It needs `covers`, which only the interval
-//! form has; the compact form takes the gradients that its space keeps, for which it is constant.
+//! form has. The compact form takes the gradients that its space keeps, for which it is constant.
 //!
 //! Separation is a shortest path: for fixed `q`, walk backwards from `q` through the inputs with
-//! `d_i(a) = S[a,i] + min over users of i on the way`, for all `a` at once; stop where `d` is near 1.
-//! Prefix sums of `R` give the rest. `d` does not depend on `b`, so one walk serves all readers of
-//! `q`.
+//! `d_i(a) = S[a,i] + min over users of i on the way`, for all `a` at once; stop where `d` is near
+//! 1. Prefix sums of `R` give the rest. `d` does not depend on `b`, so one walk serves all readers
+//! of `q`.
 
 mod memory;
 mod point;
@@ -55,7 +55,7 @@ use remat_instances::schedule::CheckmateSchedule;
 pub struct PathCut {
     /// The stage `b` whose node reads the end of the path.
     pub reader: u32,
-    /// The stage `a` at whose start something of the path is held, or else its first node is
+    /// The stage `a` at whose start a tensor of the path is held; otherwise its first node is
     /// recomputed from there on.
     pub from: u32,
     /// The path, `j` first, `q` last; at least one node, all numbered below `from`.
@@ -68,8 +68,8 @@ impl PathCut {
         self.path[0]
     }
 
-    /// Returns whether the cut is one: an edge between neighbours of the path, a reader, and stages
-    /// in order.
+    /// Returns whether the cut is valid: an edge between neighbours of the path, a reader, and
+    /// stages in order.
     pub fn is_valid(&self, graph: &CheckmateGraph) -> bool {
         let edge = |u: u32, v: u32| graph.needs[v as usize].contains(&u);
         let Some(&needed) = self.path.last() else {
@@ -105,7 +105,7 @@ pub struct PathMemoryCut {
     /// `J`: tensors numbered below `path.from`, neither `j` nor its inputs, ascending.
     pub staying: Vec<u32>,
     /// `g`: bytes that are in memory in every stage of the window apart from the tensors of `J`,
-    /// `j` and its inputs; where `companions` are named, the least of their bytes in any stage.
+    /// `j` and its inputs. With `companions`, the least of their bytes in any stage.
     pub other_bytes: u64,
     /// `G_t` as (stage `t`, tensor), ascending: tensors that are expected in memory at event
     /// `(t,j)`, neither in `J` nor `j` nor its inputs. For the interval form only.
@@ -135,7 +135,7 @@ impl PathMemoryCut {
     }
 }
 
-/// A violated cut, how much it is violated, and how much it promises.
+/// A violated cut, its violation and its score.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ViolatedCut<C> {
     /// The cut.
@@ -143,6 +143,6 @@ pub struct ViolatedCut<C> {
     /// Violation: 1 less the activity for path cuts, the excess as a share of `need_j` for path
     /// memory cuts.
     pub violation: f64,
-    /// Violation weighted by the cost of what must be recomputed.
+    /// Violation weighted by the cost of the recomputation.
     pub score: f64,
 }

@@ -58,7 +58,7 @@ impl StepTable {
         }
     }
 
-    /// Begins with the next tensor: nothing in all stages.
+    /// Begins the next tensor, with value 0 in all stages.
     fn open(&mut self) {
         self.first.push(self.begins.len() as u32);
         self.begins.push(0);
@@ -92,7 +92,7 @@ pub struct PointBuilder {
 }
 
 impl PointBuilder {
-    /// A point of `len` nodes with nothing retained and nothing recomputed.
+    /// A point of `len` nodes without retentions and recomputations.
     pub fn new(len: usize) -> Self {
         PointBuilder {
             len,
@@ -168,7 +168,7 @@ fn split_while<'a, T>(rest: &mut &'a [T], has: impl Fn(&T) -> bool) -> &'a [T] {
     own
 }
 
-/// A fractional schedule: what separation looks at.
+/// A fractional schedule, the input of separation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FractionalPoint {
     len: usize,

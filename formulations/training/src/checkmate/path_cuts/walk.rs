@@ -5,16 +5,16 @@ use crate::checkmate::CheckmateGraph;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-/// Not on any path yet.
+/// Distance of a node that is not on any path yet.
 const UNREACHED: f64 = 2.0;
 const NONE: u32 = u32::MAX;
 
-/// Distances of a node over some stages, up to those of the next run.
+/// Distance of a node over a run of stages, up to the next run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RunDistances {
     /// First stage.
     pub begin: u32,
-    /// `UNREACHED` where no path with less than 1 reaches the node.
+    /// `UNREACHED` if no path shorter than 1 reaches the node.
     pub distance: f64,
     /// The next node on the way to the needed one.
     parent: u32,
@@ -29,7 +29,7 @@ pub(super) struct PathDistances {
     /// `d_i` of the k-th node, in runs that follow one another; there may be more lists than nodes.
     runs: Vec<Vec<RunDistances>>,
     slot: Vec<u32>,
-    /// Distances that are being handed on, and what comes of them.
+    /// Distances that are being handed on, and the runs that result.
     from: Vec<(Range<u32>, f64)>,
     lowered: Vec<RunDistances>,
     heap: BinaryHeap<u32>,
@@ -108,7 +108,7 @@ impl PathDistances {
         }
     }
 
-    /// Takes up a node that no path has reached yet; its place on the walk.
+    /// Adds a node that no path has reached yet; returns its place on the walk.
     fn reach(&mut self, node: u32) -> usize {
         let k = self.nodes.len();
         self.slot[node as usize] = k as u32;
@@ -160,8 +160,8 @@ fn ranges(
     with_end.map(|(run, end)| (run.begin..end, run))
 }
 
-/// Runs up to an end, with `new` distances, whose stages ascend, where these are lower; they come
-/// from a parent.
+/// Replaces distances of runs up to an end by `new` ones from a parent where these are lower. The
+/// stages of `new` ascend.
 fn lower(
     old: &[RunDistances],
     end: u32,
@@ -179,7 +179,7 @@ fn lower(
     };
     let mut old = ranges(old, end).peekable();
     let mut at = old.peek().map_or(end, |(stages, _)| stages.start);
-    // Goes on to a stage, with what is made of each old run on the way.
+    // Advances to a stage; `make` turns each old run on the way into a new one.
     let mut advance = |to: u32, make: &dyn Fn(RunDistances) -> RunDistances| {
         while at < to {
             let Some((stages, run)) = old.peek() else {
@@ -239,7 +239,7 @@ pub fn separate(
     found
 }
 
-/// Violated path cuts of what one node reads, in no order.
+/// Violated path cuts for the inputs of one node, in no order.
 pub(crate) fn separate_for(
     graph: &CheckmateGraph,
     point: &FractionalPoint,
@@ -285,7 +285,8 @@ impl PathDistances {
         settings: &SeparationSettings,
         found: &mut Vec<ViolatedCut<PathCut>>,
     ) {
-        // A cheap source is worth a little, so that chains of free operators are not forgotten.
+        // A source without cost has a little weight, so that chains of free operators are not
+        // forgotten.
         let least_cost = 1e-3 * graph.base_cost() as f64 / graph.len().max(1) as f64;
         let mut best: Vec<(f64, f64, usize, usize)> = Vec::new();
         for k in 1..self.nodes.len() {
@@ -297,8 +298,8 @@ impl PathDistances {
                 let window = stages.start..stages.end.min(reader + 1);
                 for (stages, before) in made.over(window) {
                     let violation = 1.0 - distance - (upto - before);
-                    // The latest of equals: before memory is tight a tensor is held a stage longer
-                    // for nothing, so that cuts with earlier windows are met without effect, one
+                    // The latest of equals: before memory is tight, a tensor is held a stage longer
+                    // at no cost. So cuts with earlier windows are satisfied without effect, one
                     // after the other (measured: ResNet-50 6 GiB stalls at 110701 with the earliest
                     // and goes beyond 112900 with the latest).
                     if violation >= worst - 1e-9 {

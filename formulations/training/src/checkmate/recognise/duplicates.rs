@@ -1,16 +1,16 @@
-//! Columns that are like others: those of inputs that are listed more than once.
+//! Duplicate columns, of inputs that are listed more than once.
 
 use super::{Duplicate, Reduced};
 use std::collections::BTreeMap;
 
 const TOLERANCE: f64 = 1e-7;
 
-/// The columns of each `FREE`, by stage, input and reader: several where an input is listed twice.
+/// The columns of each `FREE`, by stage, input and reader: several if an input is listed twice.
 #[derive(Default)]
 pub(super) struct FreedColumns {
     /// Columns by stage, input and reader; the first one stands for all.
     pub columns: BTreeMap<(u32, u32, u32), Vec<u32>>,
-    /// Number of times that each input of a reader is listed, where more than once.
+    /// Number of times that each input of a reader is listed, if more than once.
     times: BTreeMap<(u32, u32), usize>,
 }
 
@@ -20,7 +20,7 @@ impl FreedColumns {
         self.times.get(&(input, reader)).copied().unwrap_or(1)
     }
 
-    /// Takes up a column.
+    /// Adds a column.
     pub fn add(&mut self, column: u32, (t, input, reader): (u32, u32, u32)) {
         let list = self.columns.entry((t, input, reader)).or_default();
         list.push(column);
@@ -57,9 +57,9 @@ impl FreedColumns {
 /// the right side.
 type Sides = Vec<(Vec<(u32, f64)>, f64, f64)>;
 
-/// The program without some columns; `None` where one of them differs from the column that it is
-/// said to be like. Both have the same rows over binary columns, and the same coefficients in the
-/// equalities, so that they are equal at every point.
+/// The program without some columns; `None` if one of them differs from its original. Both have the
+/// same rows over binary columns, and the same coefficients in the equalities, so that they are
+/// equal at every point.
 pub(super) fn without(p: &Reduced, duplicates: &[Duplicate]) -> Option<Reduced> {
     let mut out = p.clone();
     if duplicates.is_empty() {

@@ -1,21 +1,21 @@
-//! Checkmate's published program recognised in a model of unknown origin: by its structure, not by
-//! its names or the order of its rows and columns.
+//! Recognition of Checkmate's published program in a model of unknown origin: by its structure, not
+//! by its names or the order of its rows and columns.
 //!
-//! What single rows over binary columns force is fixed first ([`reduce`]), so that it does not
-//! matter whether the fixings of frontier-advancing stages are sums, bounds, or columns that are
-//! not there. What is left speaks for itself:
+//! First, columns that single rows over binary columns force are fixed ([`reduce`]). So the fixings
+//! of frontier-advancing stages may be sums, bounds, or missing columns. The remaining rows reveal
+//! the structure:
 //!
-//! - Rows over binaries with a right side of at least 1 are the upper sides of the hazards; the
+//! - Rows over binaries with a right side of at least 1 are the upper sides of the hazards. The
 //!   column with the large coefficient is a `FREE`, the one with -1 an `R`.
 //! - The other rows have the forms `x <= y + z` and `1 <= y + z`, and `{y, z}` is always
 //!   `{R[t,i], S[t,i]}`: a cell. `x` is `S[t+1,i]`, or `R[t,k]` of a reader.
 //! - Following `S[t,i]`, `S[t+1,i]`, .. a tensor's cells make a chain up to the last stage, so the
-//!   chain of node `i` has `n - 1 - i` links: lengths tell nodes and stages.
+//!   chain of node `i` has `n - 1 - i` links: lengths identify nodes and stages.
 //! - `1 <= R[t,i] + S[t,i]` says that node `t` reads `i`. Equalities chain the `U` of a stage in
 //!   the order of nodes, and their coefficients are the sizes.
 //!
-//! Then the program of the instance so read is built anew, reduced in the same way, and compared
-//! row by row. Only what is equal is recognised.
+//! Then the program of the resulting instance is built anew, reduced in the same way, and compared
+//! row by row. The model is recognised only if it has all rows of this program.
 
 mod duplicates;
 mod label;
@@ -76,7 +76,7 @@ impl Recognised for RecognisedCheckmate {
         self.columns.iter().map(value).collect()
     }
 
-    /// The schedule that retains what a point of the model retains, with the cheapest computations.
+    /// The schedule with the retained sets of a point of the model, and the cheapest computations.
     fn schedule(&self, point: &[f64]) -> Option<CheckmateSchedule> {
         if point.len() != self.columns.len() {
             return None;
@@ -100,23 +100,24 @@ impl Recognised for RecognisedCheckmate {
 }
 
 /// Recognises Checkmate's published program (frontier-advancing, see [`super::original`]) in a
-/// model, however it is named, ordered and scaled. `None` where it is something else, or the
-/// program with rows added or left out.
+/// model, in any naming, order and scale; further rows are allowed. `None` if the model is
+/// something else, or the program with rows left out.
 pub fn recognise(model: &Model) -> Option<RecognisedCheckmate> {
     let found = recognise_beside(model, &[], &[])?;
     found.freed_again.is_empty().then_some(found.program)
 }
 
-/// Checkmate's program in a model, but for inputs that are listed more than once.
+/// Checkmate's program in a model, except for inputs that are listed more than once.
 pub(crate) struct RecognisedBeside {
-    /// The program with each of them once.
+    /// The program with each of these inputs once.
     pub program: RecognisedCheckmate,
     /// Input and reader for each further time: its size is freed once more.
     pub freed_again: Vec<(u32, u32)>,
 }
 
-/// Recognises the program as [`recognise`] does, with a unit of cost in which other prices are
-/// integers, too, or rounded down like those of the model, and columns that are known to be `S`.
+/// Recognises the program as [`recognise`] does. The unit of cost also makes the prices of `others`
+/// integers, or rounds them down like the model's own. The columns of `retained` are known to be
+/// `S`.
 pub(crate) fn recognise_beside(
     model: &Model,
     others: &[f64],
@@ -201,7 +202,7 @@ pub(crate) fn recognise_beside(
         original,
         columns,
     };
-    // The same in each stage: the last one tells.
+    // The duplicates are the same in each stage: the last one shows them.
     let last = (n - 1) as u32;
     let is_last = |d: &&Duplicate| match program.decision(d.column) {
         Some(Decision::Freed { stage, .. }) => stage == last,
@@ -215,7 +216,7 @@ pub(crate) fn recognise_beside(
 }
 
 impl RecognisedCheckmate {
-    /// Decision of a column of the model; `None` for one whose value is known.
+    /// Decision of a column of the model; `None` if its value is known.
     pub(crate) fn decision(&self, column: u32) -> Option<Decision> {
         match self.columns.get(column as usize)? {
             RecognisedColumn::Same(column) => Some(self.original.decision(*column)),
@@ -236,7 +237,7 @@ impl RecognisedCheckmate {
 
 /// Structure as read from a model.
 struct Reading {
-    /// Decision of each column of the model; `None` for fixed ones.
+    /// Decision of each column of the model; `None` for fixed columns.
     decisions: Vec<Option<Decision>>,
     /// Inputs of each node, ascending.
     needs: Vec<Vec<u32>>,
@@ -250,11 +251,11 @@ struct Reading {
     cost: Vec<f64>,
     /// Capacity, in the model's unit.
     capacity: f64,
-    /// Columns that are like others, as an input that is listed twice brings.
+    /// Duplicate columns, of inputs that are listed twice.
     duplicates: Vec<Duplicate>,
 }
 
-/// A `FREE` that is like another one: the reader lists the input more than once.
+/// A `FREE` that equals another one: the reader lists the input more than once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Duplicate {
     column: u32,

@@ -1,4 +1,4 @@
-//! A program without what its own rows fix: the same for every way to write the fixings down.
+//! A program without the columns that its own rows fix, independent of how the fixings are written.
 
 use remat_lp::{ColId, Model, RowId, Sense};
 
@@ -41,9 +41,9 @@ pub(crate) struct Reduced {
 
 const TOLERANCE: f64 = 1e-7;
 
-/// Fixes binary columns as far as single rows over binary columns force them, and drops what is
-/// settled. `None` for a program that is no minimisation over binary and bounded continuous columns
-/// with such rows, or whose rows contradict.
+/// Fixes binary columns as far as single rows over binary columns force them, and drops fixed
+/// columns and idle rows. `None` for a program with other columns than binary and bounded
+/// continuous ones or with other rows, or whose rows contradict each other.
 pub(crate) fn reduce(model: &Model) -> Option<Reduced> {
     let n = model.num_cols();
     let sign = match model.sense() {
@@ -87,9 +87,9 @@ pub(crate) fn reduce(model: &Model) -> Option<Reduced> {
     Some(out)
 }
 
-/// Returns whether a row limits a sum of binary columns, and is no part of the program: all
-/// coefficients are positive, and alike or more than one of them above the least. It would fix what
-/// is beyond the limit alone, and hide the structure.
+/// Returns whether a row limits a sum of binary columns and is no part of the program. Its
+/// coefficients are all positive, and alike or several of them above the least. By itself it would
+/// fix the columns that exceed the limit, and hide the structure.
 fn is_limit(model: &Model, row: RowId) -> bool {
     let bounds = model.row_bounds(row);
     let (sign, side) = match (bounds.lower.is_finite(), bounds.upper.is_finite()) {
@@ -108,7 +108,7 @@ fn is_limit(model: &Model, row: RowId) -> bool {
     entries.len() > 1 && side >= least && above != 1
 }
 
-/// Rows over binary columns alone, to the fixpoint.
+/// Fixes columns by rows over binary columns only, to the fixpoint.
 fn propagate(model: &Model, out: &mut Reduced) -> Option<()> {
     let mut waiting: Vec<u32> = (0..model.num_rows() as u32)
         .filter(|&r| model.row(RowId(r)).all(|(c, _)| out.binary[c.index()]))
@@ -140,7 +140,7 @@ fn propagate(model: &Model, out: &mut Reduced) -> Option<()> {
             if out.fixed[c.index()].is_some() {
                 continue;
             }
-            // What the row says when the column is at the value that it does not like.
+            // Activities of the row with the column at its unfavourable value.
             let over = least + v.abs() > bounds.upper + TOLERANCE;
             let under = most - v.abs() < bounds.lower - TOLERANCE;
             let value = match (over, under) {

@@ -17,17 +17,16 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= TOLERANCE * a.abs().max(b.abs()).max(1.0)
 }
 
-/// `Some` if every row of the published program is a row of the model, which may have others.
-/// Columns that the model lacks may be `FREE`
-/// and `U` of nodes beyond the stage, which are of no use; then rows with them are left out of the
-/// comparison.
+/// `Some` if every row of the published program is a row of the model, which may have others. The
+/// model may lack the `FREE` and `U` columns of nodes beyond the stage, which are of no use. Rows
+/// with these columns are left out of the comparison.
 pub(super) fn same(
     model: &Reduced,
     original: &Original,
     decisions: &[Option<Decision>],
 ) -> Option<()> {
     let published = reduce(original.model())?;
-    // Columns of the model by those of the published program.
+    // For each column of the model, its column in the published program.
     let mut name = vec![None; decisions.len()];
     let mut there = vec![false; published.cost.len()];
     for (j, decision) in decisions.iter().enumerate() {
@@ -129,8 +128,8 @@ fn rows(
     Some(out)
 }
 
-/// `k F + h <= k + g` says: `h <= g` where `F` is 1. Any `k` that leaves `h` alone otherwise is as
-/// good; the least one is taken. Other rows stay as they are.
+/// `k F + h <= k + g` says that `h <= g` if `F` is 1. Any `k` that does not restrict `h` otherwise
+/// is equivalent; the least one is taken. Other rows stay as they are.
 fn tightest(p: &Reduced, entries: &[(u32, f64)], upper: f64) -> (Vec<(u32, f64)>, f64) {
     let mut large = entries.iter().filter(|e| e.1 > 1.5);
     let (Some((f, k)), None) = (large.next(), large.next()) else {

@@ -1,15 +1,15 @@
 //! Rows and columns of a few layers, carried over to many.
 //!
-//! A row or a column is *anchored* at a layer. What is anchored in one of the first or last layers
-//! goes to that layer; what is anchored in the middle goes to every middle layer, and the nodes
-//! that it names shift along where they are near, or stay where they are at the ends.
+//! A row or a column is *anchored* at a layer. An anchor in one of the first or last layers goes to
+//! that layer; an anchor in the middle goes to every middle layer. Nodes of the row or column near
+//! the anchor shift along with it; nodes at the ends stay where they are.
 
 use super::map::{Anchor, LayerMap};
 use super::program::Layered;
 use remat_solver::price::{RootStart, Sense};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// From the program of a small network to that of a large one.
+/// Carries rows and columns from the program of a small network to the program of a large one.
 pub(super) struct Carrier<'a, P> {
     pub map: LayerMap<'a>,
     pub small: &'a P,
@@ -17,7 +17,7 @@ pub(super) struct Carrier<'a, P> {
 }
 
 impl<P: Layered> Carrier<'_, P> {
-    /// Rows with duals, those of middle layers taken from one of them.
+    /// Rows with duals; rows of middle layers are taken from one of these layers.
     pub fn rows(&self, proof: &[(P::Row, f64)], middle: u32) -> Vec<(P::Row, f64)> {
         let mut carried: BTreeMap<P::Row, f64> = BTreeMap::new();
         for (row, dual) in proof {
@@ -32,7 +32,7 @@ impl<P: Layered> Carrier<'_, P> {
         carried.into_iter().collect()
     }
 
-    /// Columns, those of middle layers taken from one of them, or from all.
+    /// Columns; columns of middle layers are taken from one of these layers, or from all.
     fn columns(&self, list: &[P::Column], middle: Option<u32>) -> Vec<P::Column> {
         let mut carried = Vec::new();
         for c in list {
@@ -69,7 +69,7 @@ impl<P: Layered> Carrier<'_, P> {
         self.large.carried_column(self.small, c, &beside)
     }
 
-    /// The place where a root of the small network ended, with the rows and duals that were carried
+    /// The final state of a root of the small network, with the rows and duals that were carried
     /// from one of its middle layers.
     pub fn start(
         &self,
@@ -77,7 +77,7 @@ impl<P: Layered> Carrier<'_, P> {
         proof: Vec<(P::Row, f64)>,
         middle: u32,
     ) -> RootStart<P> {
-        // A network of many layers has as many rows of memory that are tight by chance.
+        // In a network of many layers, as many memory rows would be tight by chance.
         let priced: BTreeSet<&P::Row> = found.proof.iter().map(|p| &p.0).collect();
         let is_memory = |row: &P::Row| self.small.row_traits(row).sense == Sense::AtMost;
         let tight = found.tight.iter();
@@ -85,7 +85,8 @@ impl<P: Layered> Carrier<'_, P> {
         let tight: Vec<(P::Row, f64)> = tight.map(|row| (row.clone(), 1.0)).collect();
         let tight = self.rows(&tight, middle).into_iter().map(|row| row.0);
         let basic = self.columns(&found.basic, Some(middle));
-        // Those of all middle layers: of one alone the large root does not converge.
+        // Columns of all middle layers: with columns of a single one the large root does not
+        // converge.
         let mut columns = self.columns(&found.columns, None);
         columns.extend(basic.iter().cloned());
         RootStart {

@@ -5,9 +5,9 @@ use super::{ENDS, Layout};
 use remat_instances::Semantics;
 use remat_instances::instance::{Instance, InstanceData, Node, NodeId, NodeKind};
 
-/// The network with the layers of a smaller layout of the same stacks, as a program of some
-/// semantics sees it: the middle ones go, and so does what they add to the fixed memory. `None`
-/// where what is left does not fit together.
+/// The network with the layers of a smaller layout of the same stacks, for a program of some
+/// semantics. Middle layers are removed, and so are their parts of the fixed memory. `None` if the
+/// remaining nodes do not fit together.
 pub fn cut(
     instance: &Instance,
     large: &Layout,
@@ -39,14 +39,14 @@ struct Cutting<'a> {
 }
 
 impl Cutting<'_> {
-    /// Layers that a stack has more in the large network, and the first layer of the small one that
-    /// comes from behind those.
+    /// Number of layers that a stack loses, and the first layer of the small network that comes
+    /// from behind these.
     fn gap(&self, stack: u32) -> (u32, u32) {
         let [large, small] = [self.large, self.small].map(|l| l.stacks()[stack as usize].layers);
         (large - small, small / 2)
     }
 
-    /// The node of the large network that a node of the small one is.
+    /// The node of the large network that becomes a node of the small one.
     fn origin(&self, i: u32) -> Option<u32> {
         let place = self.small.place(i);
         let Some((stack, layer)) = self.small.layer(place) else {
@@ -58,7 +58,7 @@ impl Cutting<'_> {
     }
 
     /// The node of the small network in the place of one of the large network, as a node of a layer
-    /// refers to it: by the distance between their layers where that is small.
+    /// refers to it. A small distance between their layers is kept.
     fn reference(&self, from: Option<(u32, u32)>, to: u32) -> Option<u32> {
         let place = self.large.place(to);
         let Some((stack, layer)) = self.large.layer(place) else {
@@ -75,7 +75,7 @@ impl Cutting<'_> {
         self.small.node_in(place, layer)
     }
 
-    /// Returns true for a node of a layer that is gone, far from the layer that reads it.
+    /// Returns whether a node is in a removed layer, far from the layer that reads it.
     fn is_gone(&self, from: Option<(u32, u32)>, to: u32) -> bool {
         self.large
             .layer(self.large.place(to))
@@ -86,7 +86,7 @@ impl Cutting<'_> {
             })
     }
 
-    /// Takes what layers that are gone add from the fixed memory of the nodes behind them.
+    /// Subtracts the parts of removed layers from the fixed memory of the nodes behind them.
     fn shrink_fixed(&self, instance: &Instance, nodes: &mut [Node]) -> Option<()> {
         let mut fixed = 0;
         for (i, node) in (0..).zip(nodes) {
@@ -103,7 +103,7 @@ impl Cutting<'_> {
         let origin = self.origin(i)?;
         let from = self.large.layer(self.large.place(origin));
         let refer = |j: NodeId| self.reference(from, j.0).map(NodeId);
-        // What reads a tensor of all middle layers reads that of those that stay.
+        // A reader of a tensor of all middle layers reads this tensor of all remaining ones.
         let stays = |j: &&NodeId| !self.is_gone(from, j.0);
         let mut node = instance.node(NodeId(origin)).clone();
         node.name = format!("{} {i}", node.name.as_str()).into();

@@ -5,10 +5,10 @@ use remat_instances::instance::{Instance, NodeId};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Layers of a stack in the small network: with eight, bounds are up to 0.2% lower where memory is
-/// tight, and with four or five no good.
+/// Layers of a stack in the small network. With eight, bounds are up to 0.2% lower where memory is
+/// tight; with four or five they are useless.
 const FEW: u32 = 12;
-/// The same where there are several stacks, so that the small network stays small.
+/// The same if there are several stacks, so that the small network stays small.
 const FEW_OF_SEVERAL: u32 = 8;
 
 /// The network with fewer layers.
@@ -31,7 +31,7 @@ impl<P: Layered> Few<P> {
         Few::new(instance, layout, few)
     }
 
-    /// The network with so many layers in each stack at most; `None` where none has more.
+    /// The network with so many layers in each stack at most; `None` if no stack has more.
     pub fn new(instance: &Instance, layout: &Layout, most: u32) -> Option<Self> {
         let few: Vec<u32> = layout.stacks().iter().map(|s| s.layers.min(most)).collect();
         if layout.stacks().iter().all(|s| s.layers <= most) {
@@ -49,12 +49,12 @@ impl<P: Layered> Few<P> {
     }
 }
 
-/// Budgets of smaller networks: what is dropped is so much for each layer as in the large one.
+/// Budgets of smaller networks: the reduction of the peak is proportional to the bytes in layers.
 pub(super) struct Budgets {
     /// Bytes of forward tensors in all layers of the large network, and in one, on average.
     layers: f64,
     layer: f64,
-    /// Bytes by which the large network is to be below its peak.
+    /// Bytes by which the budget of the large network is below its peak.
     drop: u64,
 }
 
@@ -73,8 +73,8 @@ impl Budgets {
         })
     }
 
-    /// The budget of a smaller network, where either counts as so many layers larger; `None` where
-    /// nothing fits it.
+    /// The budget of a smaller network, with both networks counted as so many layers larger; `None`
+    /// if no schedule fits it.
     pub fn of<P: Layered>(&self, few: &Few<P>, extra_layers: f64) -> Option<u64> {
         let extra = extra_layers * self.layer;
         let share = (few.layers + extra) / (self.layers + extra);

@@ -8,11 +8,12 @@ use remat_instances::instance::{Instance, NodeId};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-/// Stacks that may turn out not to hold, one after the other: each time all nodes are checked.
+/// Stacks, at most, that are removed one after the other because they do not hold; each time all
+/// nodes are checked.
 const ATTEMPTS: usize = 100;
 
 /// The stacks of a graph, whose nodes are alike under some semantics, checked node by node; `None`
-/// where there is none.
+/// if there is no stack.
 pub fn find(instance: &Instance, semantics: Semantics) -> Option<Layout> {
     let n = instance.len();
     let kinds = kinds(instance, semantics);
@@ -22,7 +23,7 @@ pub fn find(instance: &Instance, semantics: Semantics) -> Option<Layout> {
         true => forward.iter().map(FoundStack::alone).collect(),
         false => paired(instance, &forward, &runs(&kinds, split..n)),
     };
-    // One that does not hold is fixed nodes, which may save the others.
+    // A stack that does not hold becomes fixed nodes, which may save the others.
     for _ in 0..ATTEMPTS {
         if stacks.is_empty() {
             break;
@@ -60,10 +61,10 @@ impl FoundStack {
 }
 
 /// Runs of the forward pass with the runs of the backward pass that read them, as far as their
-/// layers belong together; the backward pass has them in reverse order.
+/// layers belong together. The backward pass has them in reverse order.
 fn paired(instance: &Instance, forward: &[Repeat], backward: &[Repeat]) -> Vec<FoundStack> {
-    // The turn of the backward layer and the forward layer that it reads come to one sum: reads by
-    // forward run, backward run and sum.
+    // The turn of a backward layer plus the forward layer that it reads is constant. Numbers of
+    // reads by forward run, backward run and this sum:
     let mut reads: BTreeMap<(usize, usize, usize), usize> = BTreeMap::new();
     for (b, back) in backward.iter().enumerate() {
         for i in back.begin..back.begin + back.layers * back.period {
@@ -143,7 +144,7 @@ fn layout(found: &[FoundStack], n: usize) -> Layout {
     Layout::new(found.iter().map(|one| one.stack).collect(), blocks)
 }
 
-/// A stack whose layers are not as they should be.
+/// A stack whose layers are not alike, if there is one.
 fn wrong(instance: &Instance, semantics: Semantics, layout: &Layout) -> Option<u32> {
     for i in 0..layout.nodes() {
         let lists = references(instance, NodeId(i), semantics);
@@ -175,9 +176,9 @@ fn wrong(instance: &Instance, semantics: Semantics, layout: &Layout) -> Option<u
     None
 }
 
-/// A stack of whose middle layers, far from a node's own layer, a node reads some and others not.
+/// A stack of which a node reads some middle layers, far from the node's own layer, and others not.
 ///
-/// A node that reads the same tensor of each is no fault: the end of a step needs all gradients.
+/// A node may read the same tensor of each of them: the end of a step needs all gradients.
 fn picked(layout: &Layout, own: Option<(u32, u32)>, reads: &[u32]) -> Option<u32> {
     // Middle layers whose tensor is read, by block and position.
     let mut counts: HashMap<(u32, u32), (u32, u32)> = HashMap::new();
@@ -215,7 +216,7 @@ mod tests {
         found.map_or(Vec::new(), |layout| layout.stacks().to_vec())
     }
 
-    /// The one stack of a model, as layers, forward nodes and backward nodes.
+    /// The single stack of a model, as layers, forward nodes and backward nodes.
     fn stack(spec: &str) -> [u32; 3] {
         match stacks(spec)[..] {
             [stack] => [stack.layers, stack.forward, stack.backward],
@@ -230,7 +231,7 @@ mod tests {
         assert_eq!(stack("zoo:bert?layers=96")[1..], [20, 21]);
     }
 
-    /// Mixtures of experts; dense and mixture layers by turns are layers of two each.
+    /// Mixtures of experts. If dense and mixture layers alternate, a pair of them is a layer.
     #[test]
     fn mixtures_are_stacks_of_layers() {
         let [layers, _, _] = stack("zoo:mixtral?layers=24");

@@ -1,17 +1,17 @@
-//! The layout of an instance, looked for when it is first asked for.
+//! The layout of an instance, searched for on the first request.
 
 use super::{Layout, find};
 use remat_instances::Semantics;
 use remat_instances::instance::Instance;
 use std::sync::{Arc, OnceLock};
 
-/// A layout, once it was looked for.
+/// A layout, once it has been searched for.
 #[derive(Clone, Debug, Default)]
 pub struct LazyLayout(OnceLock<Option<Arc<Layout>>>);
 
 impl LazyLayout {
-    /// The layout of an instance, which is the same each time; `None` where it has no equal layers,
-    /// or more than `most_nodes`.
+    /// The layout of an instance, which is the same each time; `None` if the instance has no equal
+    /// layers, or more than `most_nodes` nodes.
     pub fn of(
         &self,
         instance: &Instance,

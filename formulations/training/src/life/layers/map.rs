@@ -1,4 +1,4 @@
-//! From the layers of a small network to those of a large one.
+//! The map from the layers of a small network to the layers of a large one.
 
 use super::{ENDS, Layout};
 use std::ops::Range;
@@ -56,7 +56,7 @@ impl<'a> LayerMap<'a> {
         [self.small, self.large].map(|l| l.stacks()[stack as usize].layers)
     }
 
-    /// Middle layers of a stack in the small network; none where it is whole there.
+    /// Middle layers of a stack in the small network; empty if the stack is whole there.
     pub fn middle_layers(&self, stack: u32) -> Range<u32> {
         match self.layers(stack) {
             [few, many] if few == many => 0..0,
@@ -64,7 +64,7 @@ impl<'a> LayerMap<'a> {
         }
     }
 
-    /// Middle layers of a stack in the large network; none where it is whole in the small one.
+    /// Middle layers of a stack in the large network; empty if the stack is whole in the small one.
     pub fn many_middle_layers(&self, stack: u32) -> Range<u32> {
         match self.layers(stack) {
             [few, many] if few == many => 0..0,
@@ -72,8 +72,8 @@ impl<'a> LayerMap<'a> {
         }
     }
 
-    /// The places that something anchored at a layer goes to; of the middle layers only the one
-    /// given counts, if one is given.
+    /// The places in the large network that an anchor goes to. If a middle layer is given, only
+    /// this one of the middle layers counts.
     pub fn copies(&self, anchor: Option<(u32, u32)>, middle: Option<u32>) -> Vec<Option<Anchor>> {
         let Some((stack, from)) = anchor else {
             return vec![None];
@@ -92,7 +92,7 @@ impl<'a> LayerMap<'a> {
         }
     }
 
-    /// The nodes of the large network seen from an anchor, far middle layers being like one of the
+    /// The nodes of the large network seen from an anchor. Far middle layers are like one of the
     /// small network's.
     pub fn beside(&'a self, at: Option<Anchor>, middle: u32) -> Beside<'a> {
         Beside {
@@ -112,7 +112,7 @@ pub struct Beside<'a> {
 }
 
 impl Beside<'_> {
-    /// The node of the large network that one of the small network becomes.
+    /// The node of the large network that a node of the small network becomes.
     pub fn node(&self, i: u32) -> Option<u32> {
         let LayerMap { small, large } = self.map;
         let place = small.place(i);
@@ -132,13 +132,13 @@ impl Beside<'_> {
         large.node_in(place, to)
     }
 
-    /// The nodes that some of the small network become; `None` where one of them becomes none.
+    /// The nodes that some nodes of the small network become; `None` if one of them has no place.
     pub fn nodes(&self, list: &[u32]) -> Option<Vec<u32>> {
         list.iter().map(|i| self.node(*i)).collect()
     }
 
-    /// The nodes of the large network that are like one of the small network: far middle layers are
-    /// all like one of the small network's.
+    /// The nodes of the large network that are like a node of the small network. Far middle layers
+    /// are all like one of the small network's.
     pub fn images(&self, i: u32) -> Vec<u32> {
         let LayerMap { small, large } = self.map;
         let place = small.place(i);
@@ -167,7 +167,7 @@ impl Beside<'_> {
         layers.filter_map(node).collect()
     }
 
-    /// The node that one of the small network becomes, or one of those that are like it.
+    /// The node that a node of the small network becomes, or one of the nodes that are like it.
     pub fn node_or_like(&self, i: u32) -> Option<u32> {
         let any = || {
             let like = self.images(i);

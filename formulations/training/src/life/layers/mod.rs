@@ -1,25 +1,25 @@
-//! Networks of equal layers: where they stand in a graph, the same network with fewer of them, and
-//! the root and plans of many from those of a few.
+//! Networks of equal layers: their places in a graph, the same network with fewer layers, and the
+//! root and plans of many layers from a few.
 //!
 //! A *stack* is a run of equal layers in the forward pass, one after the other, with their equal
 //! backward layers in reverse order. One layer up is `forward` nodes further in the forward pass
-//! and `backward` nodes back in the backward pass; in the middle of a stack that shift takes every
-//! node to one with the same costs and sizes, and its inputs to that one's inputs. What is between,
-//! before and behind the stacks is *fixed*. It may read a tensor of a middle layer if it reads that
-//! of all of them, as the end of a step reads gradients.
+//! and `backward` nodes back in the backward pass. In the middle of a stack this shift takes every
+//! node to a node with the same costs and sizes, and its inputs to the inputs of that node. Nodes
+//! between, before and behind the stacks are *fixed*. A fixed node may read a tensor of a middle
+//! layer if it reads this tensor of all middle layers, as the end of a step reads gradients.
 //!
 //! | module | concept |
 //! |---|---|
 //! | `find` | the stacks of a graph, by costs, sizes and inputs alone |
 //! | `repeats` | stretches of a sequence that repeat themselves |
-//! | `signature` | all that a program sees of a node: nodes that have it in common are alike |
-//! | `lazy` | the layout of an instance, looked for when it is first asked for |
+//! | `signature` | the data of a node that a program sees: nodes with equal signatures are alike |
+//! | `lazy` | the layout of an instance, searched for on the first request |
 //! | `cut` | the same network with fewer layers |
-//! | `few` | that network, and the budgets at which it is like the large one |
-//! | `map` | nodes of a few layers, and those of many that are like them |
+//! | `few` | this smaller network, and the budgets at which it is like the large one |
+//! | `map` | nodes of a few layers, and the like nodes of many |
 //! | `program` | interface of a program whose rows and columns carry over |
 //! | `carry` | rows and columns of a few layers, carried over to many |
-//! | `root` | the root of many layers from that of a few |
+//! | `root` | the root of many layers from the root of a few |
 //! | `plans` | plans of many layers from plans of a few |
 
 mod carry;
@@ -44,7 +44,7 @@ pub use root::root_start;
 
 use std::fmt;
 
-/// Layers at either end of a stack that may differ from those in the middle in what they read.
+/// Layers at either end of a stack that may read other tensors than the middle layers do.
 pub const ENDS: u32 = 2;
 
 /// A run of equal layers.
@@ -230,15 +230,16 @@ impl Layout {
         })
     }
 
-    /// Returns true for a middle layer (stack, layer) that is in another stack than some node's, or
-    /// more than [`ENDS`] layers from its own.
+    /// Returns whether a middle layer (stack, layer) is in another stack than a node's own layer,
+    /// or more than [`ENDS`] layers from it.
     fn is_far_middle(&self, own: Option<(u32, u32)>, (stack, layer): (u32, u32)) -> bool {
         let is_near = |own: (u32, u32)| own.0 == stack && own.1.abs_diff(layer) <= ENDS;
         let middle = ENDS..self.stacks[stack as usize].layers - ENDS;
         middle.contains(&layer) && !own.is_some_and(is_near)
     }
 
-    /// The node so many layers further up in a stack; a node outside of it is where it is.
+    /// The node so many layers further up in a stack; a node outside of the stack stays where it
+    /// is.
     fn shifted(&self, node: u32, stack: u32, by: i64) -> Option<u32> {
         let place = self.place(node);
         match self.layer(place) {

@@ -1,9 +1,10 @@
 //! Plans of many layers from plans of a few.
 //!
-//! A *pattern* is what a middle layer of a good plan of a few layers keeps and drops: so many bytes
-//! that are held when the backward pass begins, and so much that is paid again. Of all patterns
-//! those on the lower convex hull are used. Many layers begin with the one of fewest bytes each,
-//! and go on to the next one, layer by layer, where a byte saves most, as long as the plan fits.
+//! A *pattern* is the set of tensors that a middle layer of a good plan of a few layers keeps and
+//! drops. It holds so many bytes when the backward pass begins, and pays so much for
+//! recomputations. Only patterns on the lower convex hull are used. Each of the many layers begins
+//! with the pattern of fewest bytes. Layer by layer, the step to the next pattern that saves most
+//! for a byte is taken, as long as the plan fits.
 
 use super::carry::Carrier;
 use super::few::{Budgets, Few};
@@ -15,20 +16,20 @@ use remat_search::{Effort, Patience, Settings, Solvable, Unheard, Watch};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Layers by which the small network counts as larger where its budget is measured: the more, the
-/// more is dropped in each.
+/// Layers by which the small network counts as larger for its budget: the more, the larger the
+/// reduction in each layer.
 const EXTRA_LAYERS: [f64; 4] = [0.0, -1.0, 0.5, -2.5];
-/// Steps that are tried one by one where the next one does not fit.
+/// Steps that are tried one by one after the first one that does not fit.
 const FURTHER_STEPS: usize = 8;
-/// Share of the time limit that a small plan gets, and that time at most.
+/// Share of the time limit that a small plan gets, and its most seconds.
 const TIME_SHARE: f64 = 0.05;
 const MOST_SECONDS: f64 = 3.0;
-/// Share of the time that is left then for plans of many layers, at most.
+/// Share of the remaining time for plans of many layers, at most.
 const BUILD_SHARE: f64 = 0.2;
 
-/// Plans of a network of equal layers, made of those that are found for fewer: what `fitting` makes
-/// of columns, where that fits. None without a time limit and for the full work: the small plans
-/// would take longer than what they are for.
+/// Plans of a network of equal layers, made of plans for fewer layers. `fitting` turns columns into
+/// a plan if that fits. Empty without a time limit at full effort: the small plans would take
+/// longer than the solve that they are for.
 pub fn plans<P: Layered, S: Send>(
     instance: &Instance,
     layout: &Layout,
@@ -40,7 +41,7 @@ pub fn plans<P: Layered, S: Send>(
         let few = Few::<P>::small(instance, layout)?;
         let budgets = Budgets::new::<P>(instance, layout, budget_bytes)?;
         let large = P::of(instance, budget_bytes)?;
-        // What a column costs and holds no budget tells.
+        // Costs and sizes of columns do not depend on the budget.
         let program = P::of(&few.instance, budget_bytes)?;
         let carrier = Carrier {
             map: LayerMap {
@@ -106,7 +107,7 @@ struct Pattern<C> {
     columns: Vec<C>,
 }
 
-/// For each stack the patterns on the lower convex hull, by rising bytes; none for stacks that are
+/// For each stack the patterns on the lower convex hull, by rising bytes; empty for stacks that are
 /// whole in the small network.
 struct Patterns<C>(Vec<Vec<Pattern<C>>>);
 
@@ -170,7 +171,7 @@ fn saved<C>(from: &Pattern<C>, to: &Pattern<C>) -> i128 {
     i128::from(from.cost) - i128::from(to.cost)
 }
 
-/// A layer of a stack that goes on to its next pattern.
+/// A step of a layer of a stack to its next pattern.
 #[derive(Clone, Copy, Debug)]
 struct PatternStep {
     stack: usize,
@@ -196,7 +197,7 @@ impl<P: Layered, S, F: Fn(&[P::Column]) -> Option<S>> Builder<'_, P, F> {
             (self.fitting)(&self.columns(&ends, taken))
         };
         let mut best = fitting(&[])?;
-        // As many of the best steps as fit, then any that fits besides.
+        // As many of the best steps as fit, then any further step that fits.
         let (mut fits, mut not) = (0, steps.len() + 1);
         while not - fits > 1 {
             let middle = (fits + not) / 2;
@@ -218,7 +219,7 @@ impl<P: Layered, S, F: Fn(&[P::Column]) -> Option<S>> Builder<'_, P, F> {
         Some(best)
     }
 
-    /// All steps, those first with which a byte saves most; of equal ones those of later layers.
+    /// All steps, the largest saving for a byte first; of equal ones later layers first.
     fn steps(&self) -> Vec<PatternStep> {
         let mut steps = Vec::new();
         for (stack, hull) in self.patterns.0.iter().enumerate() {

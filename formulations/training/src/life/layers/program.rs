@@ -1,4 +1,4 @@
-//! Interface of a program whose root of many layers starts from that of a few.
+//! Interface of a program whose root of many layers starts from the root of a few.
 
 use super::map::Beside;
 use remat_instances::Semantics;
@@ -7,11 +7,11 @@ use remat_search::Formulation;
 use remat_solver::price::Program;
 use std::sync::Arc;
 
-/// A program for an instance and a budget, as its rows and columns are carried over from a network
+/// A program for an instance and a budget, whose rows and columns are carried over from a network
 /// of few layers (`small`) to one of many (`self`).
 ///
-/// Nothing needs to be carried; what is must be right: a Lagrangian bound takes any duals, but of
-/// rows that every schedule of the large network meets.
+/// Any row or column may be left out, but carried rows must be valid. A Lagrangian bound takes any
+/// duals, but only of rows that every schedule of the large network satisfies.
 pub trait Layered: Program {
     /// Semantics by which nodes are alike, and which gives the peak without recomputation.
     const SEMANTICS: Semantics;
@@ -27,16 +27,16 @@ pub trait Layered: Program {
     }
     /// The formulation for an instance.
     fn formulation(instance: Arc<Instance>) -> Option<Self::Formulation>;
-    /// Returns whether nothing fits a budget, as far as that is seen at once.
+    /// Returns whether no schedule fits a budget, if that is seen at once.
     fn is_too_small(instance: &Instance, budget_bytes: u64) -> bool;
 
-    /// Nodes of a row by which it is anchored: at the layer of the first that is in one.
+    /// Nodes of a row that anchor it, at the layer of the first node that is in one.
     fn anchors_of_row(&self, row: &Self::Row) -> Vec<u32>;
-    /// Nodes of a column by which it is anchored.
+    /// Nodes of a column that anchor it.
     fn anchors_of_column(&self, column: &Self::Column) -> Vec<u32>;
-    /// The row that one of a small network becomes, checked to be one of this program.
+    /// The row that a row of a small network becomes, checked to be one of this program.
     fn carried_row(&self, small: &Self, row: &Self::Row, beside: &Beside<'_>) -> Option<Self::Row>;
-    /// The column that one of a small network becomes, checked to be one of this program.
+    /// The column that a column of a small network becomes, checked to be one of this program.
     fn carried_column(
         &self,
         small: &Self,
@@ -53,6 +53,6 @@ pub trait Layered: Program {
     ) -> Vec<Self::Column>;
     /// Returns whether a column's tensor is held when the stage of a node begins.
     fn is_held(&self, column: &Self::Column, stage_of: u32) -> bool;
-    /// Cost of a column that is paid again.
+    /// Recomputation cost of a column.
     fn cost_again(&self, column: &Self::Column) -> u64;
 }

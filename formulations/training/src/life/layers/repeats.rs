@@ -1,19 +1,18 @@
-//! Stretches of a sequence that repeat themselves, found in time of the order of its length times a
-//! logarithm.
+//! Stretches of a sequence that repeat themselves, found in time `O(n log n)` for a length of `n`.
 //!
-//! A stretch of period `p` that repeats twelve times has, for the power of two `b` with
-//! `b <= p < 2 b`, a multiple of `4 b` in it behind which so much of it follows that the next `2 b`
-//! elements come again `p` further on. So of every scale `b` only multiples of `4 b` are compared
-//! with the places `b` to `2 b` further on, by hashes of `2 b` elements; what matches is extended
-//! to either side, element by element. (Two stretches of one scale have less than `4 b` in common,
-//! or both have a period below `b`.)
+//! Take a stretch of period `p` that repeats twelve times, and the power of two `b` with
+//! `b <= p < 2 b`. It contains a multiple of `4 b` from which on the next `2 b` elements come again
+//! `p` further on. So at every scale `b` only multiples of `4 b` are compared with the places `b`
+//! to `2 b` further on, by hashes of `2 b` elements. Matches are extended to either side, element
+//! by element. (Two stretches of one scale have less than `4 b` in common, or both have a period
+//! below `b`.)
 
 use std::cmp::Reverse;
 use std::ops::Range;
 
 /// Repetitions that a stretch has at least.
 pub(super) const LEAST_LAYERS: usize = 12;
-/// Elements between two places that are compared, in the least period of their scale.
+/// Elements between two compared places, as a multiple of the least period of their scale.
 const STRIDE: usize = 4;
 /// Modulus of the hashes, a Mersenne prime, and their base.
 const MODULUS: u64 = (1 << 61) - 1;
@@ -27,7 +26,8 @@ pub(super) struct Repeat {
     pub layers: usize,
 }
 
-/// The runs of a range of a sequence, ascending: the longest, then those before and behind it.
+/// The runs of a range of a sequence, ascending: the longest run, and the runs before and behind
+/// it.
 pub(super) fn runs(kinds: &[u32], range: Range<usize>) -> Vec<Repeat> {
     let own = &kinds[range.clone()];
     let mut out = Vec::new();
@@ -35,7 +35,7 @@ pub(super) fn runs(kinds: &[u32], range: Range<usize>) -> Vec<Repeat> {
     while let Some((left, stretches)) = open.pop() {
         let clipped: Vec<PeriodicRange> =
             stretches.iter().filter_map(|s| s.within(&left)).collect();
-        // Of equal ones that of the least period, then the first.
+        // Of equal lengths the least period, then the first place.
         let rank = |s: &&PeriodicRange| (s.len(), Reverse(s.period), Reverse(s.begin));
         let Some(best) = clipped.iter().max_by_key(rank) else {
             continue;
@@ -54,7 +54,7 @@ pub(super) fn runs(kinds: &[u32], range: Range<usize>) -> Vec<Repeat> {
     out
 }
 
-/// Elements `begin..end`, each equal to the one a period further on, where that is one of them.
+/// Elements `begin..end`, each equal to the one a period further on, if that is in the range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PeriodicRange {
     begin: usize,
@@ -80,14 +80,14 @@ impl PeriodicRange {
 }
 
 /// The stretches of a sequence that repeat themselves often enough and can be extended to neither
-/// side. Of one whose least period is of a smaller scale a multiple may be there as well.
+/// side. If the least period of a stretch is of a smaller scale, a multiple may be listed as well.
 fn stretches(kinds: &[u32]) -> Vec<PeriodicRange> {
     let hashes = Hashes::new(kinds);
     let mut found: Vec<PeriodicRange> = Vec::new();
     let mut least = 1;
     while LEAST_LAYERS * least <= kinds.len() {
         let window = 2 * least;
-        // Where the last stretch of this scale ends.
+        // End of the last stretch of this scale.
         let mut end = 0;
         for at in (0..kinds.len()).step_by(STRIDE * least) {
             if at + window <= end {

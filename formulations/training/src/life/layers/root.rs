@@ -1,7 +1,7 @@
-//! The root of many layers from that of a few.
+//! The root of many layers from the root of a few.
 //!
-//! A Lagrangian bound takes any duals, so those of a few layers, carried over, bound the cost of
-//! many; and the rows, columns and basis of a few start the root of many next to its optimum.
+//! A Lagrangian bound takes any duals, so the duals of a few layers, carried over, bound the cost
+//! of many. The rows, columns and basis of a few layers start the root of many next to its optimum.
 
 use super::carry::Carrier;
 use super::few::{Budgets, Few};
@@ -12,21 +12,22 @@ use remat_solver::price::{Incumbents, Root, RootSettings, RootStart, Sense};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Layers of a stack in the network that judges which middle layer's duals are best: a bound of it
-/// takes little time.
+/// Layers of a stack in the network that judges which middle layer has the best duals: its bounds
+/// take little time.
 const JUDGE: u32 = 20;
-/// Layers by which either network counts as larger where the budget of the small one is measured:
-/// what is dropped besides the layers' own share is not known. With one more, small networks are so
-/// tight that their relaxations take minutes.
+/// Layers by which both networks count as larger for the budget of the small one: the reduction
+/// outside of layers is not known. With one more layer, small networks are so tight that their
+/// relaxations take minutes.
 const EXTRA_LAYERS: [f64; 2] = [0.0, -1.0];
 /// Pivots of the root of a small network, at most: near the least budget it may take minutes.
 const SMALL_ROOT_PIVOTS: u64 = 30_000;
-/// First step of the search for a factor on the duals of memory, and bounds that it takes at most.
+/// First step of the search for a factor on the duals of memory, and the number of bounds that it
+/// takes at most.
 const FACTOR_STEP: f64 = 0.03;
 const FACTOR_BOUNDS: usize = 5;
 
-/// A place to start the root of a program from; `None` where that of fewer layers gives none.
-/// Bounds are told on the way.
+/// A start for the root of a program; `None` if the root of fewer layers has no usable state.
+/// Bounds are reported on the way.
 pub fn root_start<P: Layered>(
     instance: &Instance,
     layout: &Layout,
@@ -37,7 +38,7 @@ pub fn root_start<P: Layered>(
 ) -> Option<RootStart<P>> {
     let few = Few::<P>::small(instance, layout)?;
     let budgets = Budgets::new::<P>(instance, layout, budget_bytes)?;
-    // Where no stack is longer than the judge's, the network judges itself.
+    // If no stack is longer than the judge's, the network judges itself.
     let judge = Few::<P>::new(instance, layout, JUDGE).and_then(|judge| {
         let budget = budgets.of(&judge, 0.0)?;
         let program = P::of(&judge.instance, budget)?;
@@ -67,7 +68,7 @@ pub fn root_start<P: Layered>(
             small: &*small,
             large,
         };
-        // The layer whose duals are best for one budget is for another, too.
+        // The best layer for one budget is used for the others, too.
         let middle = *known.get_or_insert_with(|| {
             let (layout, program) = judge.as_ref().map_or((layout, program), |j| (&j.0, &j.1));
             let carrier = carrier(layout, program);
@@ -87,7 +88,7 @@ pub fn root_start<P: Layered>(
     Some(start)
 }
 
-/// The end of the root of the small network, without covers, whose duals cannot be carried.
+/// The final state of the root of the small network, without covers, whose duals cannot be carried.
 fn small_root<P: Layered>(small: &Arc<P>, stop: &Arc<AtomicBool>) -> Option<RootStart<P>> {
     let settings = RootSettings {
         dense_cuts: false,
@@ -105,8 +106,8 @@ fn bound<P: Layered>(program: &P, proof: &[(P::Row, f64)]) -> u64 {
     program.lagrangian_bound(&program.no_exclusions(), &rows, &duals)
 }
 
-/// Rows and duals with a better factor on those of memory, by steps in the better direction that
-/// are halved where there is none.
+/// Rows and duals with a better factor on the duals of memory. A step without gain is turned round;
+/// if the opposite step has no gain either, it is halved.
 fn with_best_factor<P: Layered>(
     program: &P,
     proof: Vec<(P::Row, f64)>,
@@ -133,7 +134,7 @@ fn with_best_factor<P: Layered>(
     best
 }
 
-/// Rows with the duals of memory so many times as large.
+/// Rows with the duals of memory multiplied by a factor.
 fn scaled<P: Layered>(program: &P, proof: &[(P::Row, f64)], factor: f64) -> Vec<(P::Row, f64)> {
     let scale = |(row, dual): &(P::Row, f64)| match program.row_traits(row).sense {
         Sense::AtMost => (row.clone(), dual * factor),

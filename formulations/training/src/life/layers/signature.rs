@@ -1,17 +1,17 @@
-//! Signatures of nodes: all that a program sees of them but their names and numbers.
+//! Signatures of nodes: all that a program sees of them except their names and numbers.
 //!
-//! Checkmate's program sees the first implementation alone; MONeT's sees all of them, the option to
-//! run in place, the tensors that pass, and what a node adds to the fixed memory.
+//! Checkmate's program sees only the first implementation. MONeT's program sees all of them, the
+//! in-place option, the passing tensors, and the bytes that a node adds to the fixed memory.
 
 use remat_instances::Semantics;
 use remat_instances::instance::{Instance, Node, NodeId, NodeKind};
 use std::collections::HashMap;
 
-/// Costs of the first run and of another, workspaces of both, and the number of inputs.
+/// Costs of the first run and of later ones, workspaces of both, and the number of inputs.
 type RunSignature = ([u64; 2], [i64; 2], usize);
 
-/// All that MONeT's program sees besides: the option to run in place as the change in cost and the
-/// workspace, the number of tensors that pass, and the bytes by which the fixed memory grows.
+/// Further data for MONeT's program: change in cost and workspace of the in-place option, number of
+/// passing tensors, growth of the fixed memory in bytes.
 type MonetSignature = (Option<(i64, i64)>, usize, i64);
 
 #[derive(PartialEq, Eq, Hash)]

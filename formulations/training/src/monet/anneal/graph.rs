@@ -8,7 +8,7 @@ use remat_instances::schedule::MonetSchedule;
 pub struct EventWay {
     /// Cost in the instance's unit.
     pub cost: i64,
-    /// Workspace in bytes; negative where memory is released.
+    /// Workspace in bytes; negative if memory is released.
     pub workspace: i64,
     /// Index into the node's implementations.
     pub implementation: u16,
@@ -35,7 +35,7 @@ pub struct InPlaceWay {
 pub struct Variant {
     /// Forward tensors that are read, as words of bits.
     pub reads: Vec<u64>,
-    /// Range of its ways: see [`MonetLandscape::ways_of`].
+    /// Range of its ways, for [`MonetLandscape::ways_of`].
     pub ways: Ways,
 }
 
@@ -53,16 +53,16 @@ pub struct Ways {
     to: u32,
 }
 
-/// A stage: what is fixed in it, and its backward node.
+/// A stage: its fixed memory and its backward node.
 #[derive(Clone, Debug)]
 pub struct MonetStage {
     /// Charged throughout the forward part, in bytes.
     pub always: i64,
-    /// Charged at the backward node, apart from workspace and stored tensors, in bytes. Stage 0 has
-    /// none.
+    /// Charged at the backward node, apart from workspace and stored tensors, in bytes. Unused in
+    /// stage 0, which has no backward node.
     pub backward: i64,
-    /// Distinct sets of forward tensors that the backward node may read; stage 0 has what the loss
-    /// reads, without ways.
+    /// Distinct sets of forward tensors that the backward node may read. Stage 0 has one variant,
+    /// without ways: the tensors that the loss reads.
     pub variants: Vec<Variant>,
     /// Tensors that some variant reads, as words of bits.
     pub read_by_any: Vec<u64>,
@@ -72,10 +72,10 @@ pub struct MonetStage {
 ///
 /// All sizes and costs are `i64`: the instance promises that sums over all nodes fit.
 ///
-/// A forward node is taken to read what its first implementation reads; implementations that read
-/// more are left aside. Implementations that are neither cheaper nor smaller than another with the
-/// same reads are dropped: they can be exchanged for it in any schedule at no loss, since a
-/// workspace counts at its own event only.
+/// A forward node is assumed to read the inputs of its first implementation; implementations that
+/// read more are left aside. Implementations that are neither cheaper nor smaller than another one
+/// with the same reads are dropped. Any schedule can exchange them for the other one at no loss,
+/// since a workspace counts only at its own event.
 pub struct MonetLandscape {
     /// Number of stages, `n - l` with the loss at `l`.
     pub stages: usize,
@@ -106,7 +106,7 @@ pub struct MonetLandscape {
     /// Stages whose backward node has several variants, ascending.
     pub choices: Vec<u32>,
     /// Tensors that matter together with a tensor: inputs, readers, by-products and their parents,
-    /// and whatever a backward node may read instead.
+    /// and tensors that a backward node may read instead.
     pub partners: Vec<Vec<u32>>,
     /// Budget in bytes.
     pub capacity: i64,
@@ -141,7 +141,7 @@ impl NodeLists {
 }
 
 impl MonetLandscape {
-    /// Flattens `instance` for a budget in bytes; `None` for an instance without a loss, to which
+    /// Flattens `instance` for a budget in bytes. `None` for an instance without a loss, to which
     /// the program does not apply.
     pub fn new(instance: &Instance, budget_bytes: u64) -> Option<Self> {
         let instance = &*instance.charged_by_monet();
@@ -212,8 +212,8 @@ impl MonetLandscape {
         has(&self.once, j)
     }
 
-    /// Bytes that a stage counts for which recomputes what is never recomputed: more than the
-    /// budget, and little enough to be added up over all stages.
+    /// Penalty in bytes of a stage that recomputes a node which must not be recomputed: more than
+    /// the budget, and small enough for a sum over all stages.
     #[inline]
     pub fn never_bytes(&self) -> i64 {
         (self.capacity.max(0) + 1).min(i64::MAX / 8 / (self.stages as i64 + 1))

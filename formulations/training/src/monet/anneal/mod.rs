@@ -1,10 +1,10 @@
 //! The primal heuristic of MONeT's program: simulated annealing over the retained sets, as for
 //! Checkmate's.
 //!
-//! The retained sets `S` are the whole state. For given sets each stage can be completed on its
-//! own, and at its best: the computations are the fewest, the variant of the backward node, the
-//! implementations and the in-place steps are the cheapest that fit ([`evaluate`]). So a move keeps
-//! or drops one tensor over a range of stages, and what it changes in each stage is found exactly.
+//! The retained sets `S` are the whole state. For given sets each stage can be completed optimally
+//! by itself ([`evaluate`]). It has the fewest computations, and the cheapest variant of the
+//! backward node, implementations and in-place steps that fit. So a move keeps or drops one tensor
+//! over a range of stages, and its effect on each stage is computed exactly.
 
 mod graph;
 mod moves;

@@ -5,17 +5,17 @@ use super::state::MonetState;
 use remat_lp::random::Xoshiro256;
 use remat_search::anneal::Flip;
 
-/// One in so many flips that keep a tensor does so for one stage, for the backward node before:
-/// otherwise nothing but a switch of that node's variant ends there, and the gap may have no other
-/// use.
+/// One in so many flips that keep a tensor covers one stage only, for the backward node of the
+/// stage before. Without such flips, only a switch of that node's variant would end a stretch
+/// there, and the gap may have no other use.
 const BEYOND: u32 = 32;
 
 /// Draws flips. The stages between two uses of a tensor (computations, or backward nodes that may
-/// read it) form a gap; inside a gap a tensor is either held throughout or useless, so flips go by
-/// gaps, whole or in part.
+/// read it) form a gap. Inside a gap a tensor is useful only if it is held throughout, so flips go
+/// by gaps, whole or in part.
 ///
-/// A backward node reads only what its stage computes or what is stored beyond it (row 6 of the
-/// written-out program), so a flip for the sake of a backward node goes one stage further.
+/// A backward node reads only tensors that its stage computes or that are stored beyond the stage
+/// (row 6 of the written-out program). So a flip for a backward node covers one more stage.
 pub struct MonetProposer<'g> {
     graph: &'g MonetLandscape,
 }
@@ -28,8 +28,8 @@ impl<'g> MonetProposer<'g> {
 
     /// A flip anywhere.
     ///
-    /// Half of the draws choose a moment and a tensor that a stage uses there, which finds the
-    /// short gaps; the others choose a moment and any tensor, which finds the long ones.
+    /// Half of the draws choose a stage and a tensor that the stage uses, which finds the short
+    /// gaps. The others choose a stage and any tensor, which finds the long ones.
     pub fn anywhere(&self, state: &MonetState<'_>, random: &mut Xoshiro256) -> Option<Flip> {
         let stage = random.below(self.graph.stages as u32) as usize;
         let used = state.used(stage);
@@ -42,8 +42,9 @@ impl<'g> MonetProposer<'g> {
         self.at(state, tensor, stage, random)
     }
 
-    /// A flip of a partner of a flip's tensor: an input, a reader, a by-product, or what a backward
-    /// node may read in its place; near one of its ends, or over the same stages the other way.
+    /// A flip of a partner of a flip's tensor: an input, a reader, a by-product, or an alternative
+    /// that a backward node may read. It lies near one of the flip's ends, or over the same stages
+    /// in the opposite direction.
     pub fn beside(
         &self,
         state: &MonetState<'_>,
@@ -72,8 +73,9 @@ impl<'g> MonetProposer<'g> {
         self.at(state, tensor as usize, stage as usize, random)
     }
 
-    /// Flip of `tensor` in response to one of a tensor that has it as an input: it is let go where
-    /// it is stored for nothing, if the other is kept, or stored where it is computed.
+    /// A flip of `tensor` in response to a flip of one of its readers. If the reader is kept,
+    /// `tensor` is dropped where it has no other use. If the reader is dropped, `tensor` is stored
+    /// up to the stage that computes the reader.
     pub fn following(&self, state: &MonetState<'_>, tensor: usize, first: Flip) -> Option<Flip> {
         let (release, stage) = (first.keep, first.to as usize);
         if stage == 0 || state.is_kept(tensor, stage) != release {
@@ -81,7 +83,7 @@ impl<'g> MonetProposer<'g> {
         }
         if !release {
             let mut from = state.previous_use(tensor, stage - 1).unwrap_or(0) + 1;
-            // It may be stored for nothing for a while.
+            // Part of the gap may be stored already, without a use.
             while state.is_kept(tensor, from) {
                 from += 1;
             }
@@ -92,7 +94,8 @@ impl<'g> MonetProposer<'g> {
                 keep: true,
             });
         }
-        // What a stage uses at its end is stored beyond it.
+        // A backward node reads the tensor beyond its stage, so the stored stretch is followed to
+        // its end.
         let before = state.previous_use(tensor, stage - 1).unwrap_or(0);
         let mut to = stage;
         while to < self.graph.stages && state.is_kept(tensor, to + 1) {
@@ -107,18 +110,18 @@ impl<'g> MonetProposer<'g> {
         })
     }
 
-    /// A stage whose backward node has several variants, or `None` where none has.
+    /// A stage whose backward node has several variants, or `None` if no stage has such a node.
     pub fn choice(&self, random: &mut Xoshiro256) -> Option<usize> {
         let choices = &self.graph.choices;
         let pick = random.below(choices.len() as u32) as usize;
         choices.get(pick).map(|t| *t as usize)
     }
 
-    /// The flip that makes `tensor` stored, or not stored, for the backward node of `stage`, where
-    /// it is not so already.
+    /// The flip that makes `tensor` stored, or not stored, for the backward node of `stage`. `None`
+    /// if that is already so.
     ///
-    /// It goes back to where the stored stretch began, or to the tensor's last use before; what is
-    /// to be stored otherwise begins there, or, half of the time, in stage 0.
+    /// The flip goes back to the nearest stage that needs no change, but not beyond the tensor's
+    /// last use; half of the flips may cross that use.
     pub fn for_backward(
         &self,
         state: &MonetState<'_>,
@@ -128,7 +131,8 @@ impl<'g> MonetProposer<'g> {
         random: &mut Xoshiro256,
     ) -> Option<Flip> {
         let mut end = (stage + 1).min(self.graph.stages);
-        // What ends with the stage before is of no use to its backward node.
+        // A tensor that is stored at the start of `stage`, but not beyond it, is of no use to the
+        // backward node.
         if !keep && !state.is_kept(tensor, end) {
             end -= 1;
         }
@@ -151,8 +155,8 @@ impl<'g> MonetProposer<'g> {
         })
     }
 
-    /// Keeps `tensor` where the flip drops its own, or the other way round, as far as it was the
-    /// opposite there.
+    /// Keeps `tensor` where the flip drops its own, or the other way round, over the last stretch
+    /// of the flip's stages where the tensor is in the opposite state.
     fn instead(&self, state: &MonetState<'_>, flip: Flip, tensor: usize) -> Option<Flip> {
         let keep = !flip.keep;
         let (from, to) = (flip.from as usize, flip.to as usize);
@@ -175,8 +179,8 @@ impl<'g> MonetProposer<'g> {
         })
     }
 
-    /// A flip of `tensor` in the gap that holds the start of `stage`, or `None` where there is
-    /// nothing to flip.
+    /// A flip of `tensor` in the gap that holds the start of `stage`, or `None` if no flip is
+    /// possible there.
     fn at(
         &self,
         state: &MonetState<'_>,
@@ -188,7 +192,7 @@ impl<'g> MonetProposer<'g> {
         if stage == 0 || stage > stages {
             return None;
         }
-        // Before any use of a by-product, it could be made in the first stage.
+        // A by-product without an earlier use could be made in the first stage.
         let before = state.previous_use(tensor, stage - 1).unwrap_or(0);
         let after = state.next_use(tensor, stage);
         let keep = !state.is_kept(tensor, before + 1);
@@ -200,12 +204,12 @@ impl<'g> MonetProposer<'g> {
                 .is_ok()
         };
         if keep && read(before) && random.one_in(BEYOND) {
-            // For the backward node of the stage before alone.
+            // Only for the backward node of the stage before.
             to = from;
         } else if keep {
             to = after?;
             let beyond = to < stages && !state.is_kept(tensor, to + 1) && read(to);
-            // Without the stage beyond, only forward nodes have use for it.
+            // Without the stage beyond, only forward nodes can use the tensor.
             if beyond && !random.one_in(8) {
                 to += 1;
             }
@@ -222,8 +226,8 @@ impl<'g> MonetProposer<'g> {
             }
         }
         if to > from && random.one_in(3) {
-            // Part of the gap: a later end of a drop is an earlier recomputation, a later start of
-            // a keep likewise.
+            // Part of the gap: a drop that ends later is an earlier recomputation. A keep that
+            // starts later is one, too.
             let span = (to - from) as u32;
             let near = if random.one_in(2) { span.min(4) } else { span };
             let cut = random.below(near) as usize;

@@ -1,5 +1,5 @@
-//! Evaluation of one stage: what must be computed for given retained sets, in which ways, its cost
-//! and its peak memory.
+//! Evaluation of one stage: its computations for given retained sets, their ways, its cost and its
+//! peak memory.
 
 use super::graph::{EventWay, MonetLandscape, Variant, has, ones};
 
@@ -11,16 +11,17 @@ pub struct MonetStageValue {
     pub cost: i64,
     /// Largest memory in the stage in bytes.
     pub peak: i64,
-    /// Largest number of bytes by which all its moments may grow together: the cost stays then, and
-    /// the peak grows alike.
+    /// Largest number of bytes by which memory may grow throughout the stage: up to it the cost
+    /// stays and the peak grows by as much.
     pub up: i64,
-    /// Number of bytes below which all its moments may shrink together: the cost stays then, and
-    /// the peak shrinks alike.
+    /// Number of bytes below which memory may shrink throughout the stage: the cost stays and the
+    /// peak shrinks by as much.
     pub down: i64,
 }
 
 impl MonetStageValue {
-    /// Returns whether everything may shift by so many bytes without a change of any choice.
+    /// Returns whether memory may shift by so many bytes throughout the stage without a change of
+    /// any choice.
     #[inline]
     pub fn is_linear(&self, shift: i64) -> bool {
         shift <= self.up && -shift < self.down
@@ -33,7 +34,7 @@ impl MonetStageValue {
     }
 }
 
-/// Record of all that a stage does, for a schedule.
+/// Record of all computations of a stage, for a schedule.
 #[derive(Clone, Debug, Default)]
 pub struct StageRecord {
     /// Computed columns, each with its implementation and whether it runs in place.
@@ -76,7 +77,7 @@ impl MonetStageScratch {
     }
 
     /// Tensors that the stage noted last computes, or that it or its backward node may read, and
-    /// by-products of what it computes.
+    /// by-products of its computations.
     pub fn used(&self) -> &[u64] {
         &self.used
     }
@@ -85,15 +86,19 @@ impl MonetStageScratch {
 /// Evaluates stage `t` for the retained sets at its start (`now`, of total size `held_bytes`) and
 /// at its end (`next`).
 ///
-/// Everything else follows. Of the variants of the backward node the one with the least excess,
-/// then the least cost, is taken. For it the computations are the cheapest possible: in stage 0 all
-/// proper nodes; what `next` retains and `now` does not; what the backward node reads and `next`
-/// does not retain (row 6 of the written-out program); all inputs that are not held, and the
-/// parents of by-products. A node overwrites its in-place input where nobody needs that any more
-/// and it is no loss; of several ways the cheapest that fits at the node's own event is taken,
-/// which is optimal since neither has an effect on any other event. Cost and memory equal those of
-/// [`remat_instances::simulate::monet`]; where that refuses the stage, since it recomputes what is
-/// never recomputed, the peak exceeds the capacity.
+/// The sets determine everything else. The variant of the backward node is the one with the least
+/// excess, then the least cost. For each variant the computations are the cheapest possible:
+/// - in stage 0 all proper nodes;
+/// - tensors that `next` retains and `now` does not;
+/// - tensors that the backward node reads and `next` does not retain (row 6 of the written-out
+///   program);
+/// - all inputs that are not held, and the parents of by-products.
+///
+/// A node overwrites its in-place input if that has no further reader and it is no loss. Among
+/// several ways it takes the cheapest one that fits at the node's own event. This is optimal, since
+/// neither choice affects any other event. Cost and memory equal the result of
+/// [`remat_instances::simulate::monet`]. If the simulator refuses the stage because it recomputes a
+/// node that is never recomputed, the peak here exceeds the capacity.
 pub fn evaluate(
     graph: &MonetLandscape,
     t: usize,
@@ -105,7 +110,7 @@ pub fn evaluate(
     evaluate_with::<false>(graph, t, now, next, held_bytes, scratch)
 }
 
-/// Evaluates as [`evaluate`] does, and afterwards the scratch knows what the stage touches and
+/// Evaluates as [`evaluate`] does, and notes in the scratch the tensors that the stage touches and
 /// uses.
 pub fn evaluate_and_note(
     graph: &MonetLandscape,
@@ -187,7 +192,7 @@ fn evaluate_with<const NOTE: bool>(
     best
 }
 
-/// Evaluates as [`evaluate`] does, and records what exactly the stage does.
+/// Evaluates as [`evaluate`] does, and records the computations and choices of the stage.
 pub fn record(
     graph: &MonetLandscape,
     t: usize,
@@ -213,7 +218,7 @@ pub fn record(
     })
 }
 
-/// Listens to what a pass decides.
+/// Receives the decisions of a pass.
 trait Recorder {
     fn forward(&mut self, j: usize, implementation: u16, in_place: bool);
     fn backward(&mut self, implementation: u16);
@@ -237,7 +242,7 @@ impl Recorder for StageRecord {
     }
 }
 
-/// Adds what the pass just done computed and read.
+/// Adds the tensors that the last pass computed and read.
 fn note_touches(graph: &MonetLandscape, scratch: &mut MonetStageScratch) {
     for w in 0..graph.words {
         scratch.touched[w] |= scratch.done[w] | scratch.read[w];
@@ -275,8 +280,8 @@ impl Tally {
         self.glance((bytes + way.workspace).max(0));
     }
 
-    /// The cheapest way that fits, or the smallest; notes how far the memory may shift until
-    /// another one is chosen.
+    /// The cheapest way that fits, or the smallest. Notes how far the memory may shift until
+    /// another way is chosen.
     #[inline]
     fn choose(&mut self, bytes: i64, ways: &[EventWay]) -> EventWay {
         let room = self.capacity - bytes;
@@ -376,7 +381,7 @@ fn pass<R: Recorder>(
         let way = tally.choose(here, graph.ways_of(variant.ways));
         tally.take(here, way);
         recorder.backward(way.implementation);
-        // What is never recomputed counts as memory that is not there.
+        // A recomputation of a node that is never recomputed is charged memory beyond the budget.
         if done
             .iter()
             .zip(&graph.once)
@@ -388,7 +393,7 @@ fn pass<R: Recorder>(
     tally.value
 }
 
-/// The way of a node that may overwrite its input, and whether it does.
+/// The way of a node that may overwrite its input, and whether it overwrites the input.
 fn choose_in_place(
     graph: &MonetLandscape,
     j: usize,
@@ -437,7 +442,8 @@ fn choose_in_place(
     (if in_place { inside } else { outside }, in_place)
 }
 
-/// A by-product whose parent overwrites its input; whether its own option is taken.
+/// The way of a by-product whose parent overwrites its input, and whether it is the in-place
+/// option.
 fn in_place_by_product(graph: &MonetLandscape, j: usize, again: bool) -> (EventWay, bool) {
     let cheapest = graph.forward_ways(again, j)[0];
     match graph.by_product_in_place[j] {
@@ -453,8 +459,8 @@ fn in_place_by_product(graph: &MonetLandscape, j: usize, again: bool) -> (EventW
     }
 }
 
-/// Finds what must be computed (`done`), what that reads (`read`), and which nodes may overwrite
-/// their input (`legal`).
+/// Finds the required computations (`done`), the tensors that they read (`read`), and the nodes
+/// that may overwrite their input (`legal`).
 fn find_computations(
     graph: &MonetLandscape,
     t: usize,
@@ -490,7 +496,7 @@ fn find_computations(
         let k = (w - 1) * 64 + bit;
         if let Some(option) = &graph.in_place[k] {
             let on = option.on as usize;
-            // What the loss reads need not outlive it: row (6) is for later stages.
+            // Tensors that the loss reads need not outlive it: row (6) is for later stages.
             let wanted = t > 0 && has(reads, on);
             let free = !has(next, on) && !wanted && !has(read, on);
             if free && may_overwrite(graph, k, on, now, need) {
@@ -509,7 +515,7 @@ fn find_computations(
     }
 }
 
-/// Returns whether the input is there to be overwritten.
+/// Returns whether the input is present, so that it can be overwritten.
 fn may_overwrite(graph: &MonetLandscape, k: usize, on: usize, now: &[u64], need: &[u64]) -> bool {
     graph.needs(k).contains(&(on as u32)) || has(now, on) || has(need, on)
 }

@@ -8,16 +8,17 @@ use super::stage::{
 use remat_instances::schedule::{BitMatrix, Choices, MonetSchedule};
 use remat_search::anneal::{Delta, Flip, Undo, press};
 
-/// Retained sets with everything that follows from them.
+/// Retained sets with costs, peaks and dependencies of stages.
 ///
-/// A flip touches few stages in full: the one before the range (the tensor must be made, or is not
-/// made any more), the last one, and those in between that depend on the tensor. In all others the
-/// memory moves by the tensor's size, and unless that changes what fits there, nothing else does.
+/// A flip requires a full evaluation of few stages: the one before the range, the last one, and
+/// those in between that depend on the tensor. (Before the range the tensor must be made, or no
+/// longer has to be.) In all others the memory shifts by the tensor's size. The rest of the stage
+/// stays the same unless the shift changes which ways fit there.
 #[derive(Clone)]
 pub struct MonetState<'g> {
     graph: &'g MonetLandscape,
-    /// `(T + 1) x words` bits: tensor retained at the start of a stage; row `T` is what is there
-    /// after the last one.
+    /// `(T + 1) x words` bits: tensor retained at the start of a stage. Row `T` is the set after
+    /// the last stage.
     kept: Vec<u64>,
     held_bytes: Vec<i64>,
     value: Vec<MonetStageValue>,
@@ -88,7 +89,7 @@ impl StageBits {
         Some(w * 64 + 63 - word.leading_zeros() as usize)
     }
 
-    /// Puts the tensors of a stage in the place of those before.
+    /// Replaces the tensors of a stage, given the old and the new ones.
     #[inline]
     fn relist(&mut self, stage: usize, before: &[u32], now: &[u32]) {
         if before == now {
@@ -101,8 +102,8 @@ impl StageBits {
 }
 
 impl<'g> MonetState<'g> {
-    /// The state for given retained sets (shape `(T + 1) x columns`); what is said to be there at
-    /// the very start is not.
+    /// The state for given retained sets (shape `(T + 1) x columns`). Row 0 is ignored: the first
+    /// stage starts with an empty set.
     pub fn new(graph: &'g MonetLandscape, retained: &BitMatrix) -> Self {
         let (stages, words) = (graph.stages, graph.words);
         let mut state = MonetState {
@@ -138,7 +139,7 @@ impl<'g> MonetState<'g> {
         self.total_cost
     }
 
-    /// Bytes above capacity, summed over stages; 0 for a schedule that fits.
+    /// Bytes above capacity, summed over stages; 0 if the schedule fits.
     pub fn excess(&self) -> i64 {
         self.total_excess
     }
@@ -155,7 +156,7 @@ impl<'g> MonetState<'g> {
         matrix
     }
 
-    /// The schedule: the retained sets with everything that follows from them.
+    /// The schedule: the retained sets, completed.
     pub fn schedule(&mut self) -> MonetSchedule {
         let (stages, columns, words) = (self.graph.stages, self.graph.columns, self.graph.words);
         let mut schedule = MonetSchedule {
@@ -215,8 +216,8 @@ impl<'g> MonetState<'g> {
         if flip.keep { bytes } else { -bytes }
     }
 
-    /// Makes excess weigh more in the stages that have some, and less in the others, after a share
-    /// of a run.
+    /// Raises the weight of excess in the stages that have some, and lowers it in the others, after
+    /// a share of a run.
     pub fn press(&mut self, share: f64) {
         let capacity = self.graph.capacity;
         let above = self.value.iter().map(|value| value.excess(capacity) > 0);
@@ -312,7 +313,7 @@ impl<'g> MonetState<'g> {
         }
     }
 
-    /// Flips that were tried stay.
+    /// Makes all tried flips final.
     pub fn settle(&mut self) {
         self.undo.settle();
     }
@@ -323,7 +324,7 @@ impl<'g> MonetState<'g> {
         flip.from as usize - 1..end
     }
 
-    /// Holds a tensor where a flip says so, or not; returns by how many bytes its stages change.
+    /// Holds or drops a flip's tensor in the flip's stages; returns the change of their bytes.
     fn hold(&mut self, flip: Flip) -> i64 {
         let (i, words) = (flip.tensor as usize, self.graph.words);
         let shift = self.shift(flip);
@@ -388,8 +389,8 @@ impl<'g> MonetState<'g> {
         self.refresh_touches::<TRY>(t);
     }
 
-    /// Takes over what the stage noted last, which is `t`, depends on; where they may come back,
-    /// notes the lists before.
+    /// Takes over the dependencies of `t`, the stage noted last. If `TRY` is set, keeps the lists
+    /// before for a possible return.
     fn refresh_touches<const TRY: bool>(&mut self, t: usize) {
         let before = self.undo.list(t, TRY);
         let lists = &mut self.lists[t];

@@ -26,7 +26,7 @@ impl Landscape for MonetLandscape {
         self.mean_cost
     }
 
-    /// Median cost per byte of the forward nodes that have both: what a byte is worth.
+    /// Median cost per byte of the forward nodes that have both: the worth of a byte.
     fn byte_price(&self) -> f64 {
         let mut ratio: Vec<f64> = (0..self.columns)
             .filter_map(|j| {
@@ -39,7 +39,8 @@ impl Landscape for MonetLandscape {
         ratio.get(ratio.len() / 2).copied().unwrap_or(1.0)
     }
 
-    /// The same by half of the stages, for which a forward node's tensor is stored about.
+    /// The price of a byte divided by half the number of stages: for about so many a forward node's
+    /// tensor is stored.
     fn absence_price(&self) -> f64 {
         2.0 * self.byte_price() / self.stages.max(2) as f64
     }
@@ -121,9 +122,9 @@ impl Walk for MonetWalk<'_> {
         self.graph.needs(tensor)
     }
 
-    /// Has a backward node read other tensors: what its new variant reads is stored for it; what
-    /// only others read is not, half of the time. Neighbouring nodes, whose tensors depend on each
-    /// other, may follow suit.
+    /// Makes a backward node read other tensors. The tensors of its new variant become stored for
+    /// it. Half of the time, tensors that only other variants read are dropped. Neighbouring nodes,
+    /// whose tensors depend on each other, may follow suit.
     fn leap(
         &mut self,
         price: f64,
@@ -139,7 +140,7 @@ impl Walk for MonetWalk<'_> {
         for _ in 0..SWITCHES {
             let variants = &graph.stage[stage].variants;
             let chosen = &variants[random.below(variants.len() as u32) as usize];
-            // What only other variants read may have other uses.
+            // Tensors that only other variants read may have other uses.
             let release = random.one_in(2);
             for i in ones(&graph.stage[stage].read_by_any) {
                 let keep = has(&chosen.reads, i);

@@ -1,14 +1,14 @@
 //! Rows and intervals of MONeT's program, carried over from a few equal layers to many.
 //!
-//! A row is made again with the nodes and stages of the large network, from what its terms say: the
-//! turn of any node between the same tensors is the same origin. A stage goes where its backward
-//! node goes.
+//! A row is rebuilt with the nodes and stages of the large network, from the origin that its terms
+//! reveal. The turn of any node between the same tensors is the same origin. A stage follows its
+//! backward node.
 //!
 //! | module | concept |
 //! |---|---|
-//! | `origin` | what a row was made from |
+//! | `origin` | the parameters that a row was made from |
 //! | `read` | origins, read off the terms of rows |
-//! | `valid` | origins that are those of a row of a program |
+//! | `valid` | the check that an origin belongs to a row of a program |
 
 mod origin;
 mod read;
@@ -33,7 +33,7 @@ impl Layered for MonetGraph {
         MonetGraph::new(instance, budget_bytes).ok()
     }
 
-    /// Without rounded rows and path memory cuts that charge both ways.
+    /// The program without rounded rows and without path memory cuts that charge both ways.
     fn of_few(instance: &Instance, budget_bytes: u64) -> Option<Self> {
         let mut graph = Self::of(instance, budget_bytes)?;
         graph.plain_cuts = true;
@@ -79,7 +79,8 @@ impl Layered for MonetGraph {
             node: beside.node(c.node)?,
             start,
             end: match c.end > c.start {
-                // What is stored when a stage begins is there for the backward node before.
+                // A tensor that is stored when a stage begins is there for the backward node of the
+                // stage before.
                 true => places.stage(c.end - 1)? + 1,
                 false => start,
             },
@@ -109,7 +110,7 @@ impl Layered for MonetGraph {
     }
 }
 
-/// Places in a large network of what is in a small one.
+/// Maps places of a small network to a large one.
 struct CarriedPlaces<'a> {
     small: &'a MonetGraph,
     large: &'a MonetGraph,
@@ -138,17 +139,17 @@ impl CarriedPlaces<'_> {
 }
 
 impl MonetGraph {
-    /// The node that a stage is named by: its backward node, or the loss.
+    /// The node that names a stage: its backward node, or the loss.
     fn node_of(&self, stage: u32) -> u32 {
         self.columns as u32 - 1 + stage
     }
 
-    /// The stage that is named by a node.
+    /// The stage that a node names.
     fn stage_of(&self, node: u32) -> Option<u32> {
         (node + 1).checked_sub(self.columns as u32)
     }
 
-    /// Returns whether an interval is one of the program.
+    /// Returns whether the program has an interval.
     fn has_interval(&self, c: &Interval) -> bool {
         let last = self.last_stored(c.node);
         let is_held = !c.held || (c.start == c.end && self.is_read(c.node, c.start));
@@ -162,7 +163,7 @@ impl MonetGraph {
     }
 }
 
-/// The sets that intervals retain.
+/// The retained sets of a list of intervals.
 pub(super) fn retained(graph: &MonetLandscape, list: &[Interval]) -> BitMatrix {
     let mut retained = BitMatrix::new(graph.stages + 1, graph.columns);
     for c in list {

@@ -1,10 +1,10 @@
-//! Origins of rows: what they were made from.
+//! Origins of rows: the parameters of their constructors.
 
 use super::CarriedPlaces;
 use crate::life::Which;
 use crate::monet::interval::{MonetGraph, PathCut, Row};
 
-/// Origin of a row: what it was made from, as in the constructors of [`Row`].
+/// Origin of a row: the parameters of a constructor of [`Row`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     First {
@@ -38,7 +38,7 @@ pub(super) enum Origin {
         node: u32,
         over: u32,
     },
-    /// Memory behind the turn of a node where nothing runs; before all turns where none is given.
+    /// Memory behind the turn of a node if no node runs; before all turns if no node is given.
     Turn {
         stage: u32,
         behind: Option<u32>,
@@ -64,14 +64,13 @@ pub(super) enum Origin {
 }
 
 impl Origin {
-    /// The origin of a row of a program, if that is seen from its terms: made again, the row is the
-    /// same.
+    /// The origin of a row of a program, if its terms reveal one that makes the same row again.
     pub fn of(graph: &MonetGraph, row: &Row) -> Option<Origin> {
         let mut candidates = super::read::candidates(graph, row).into_iter();
         candidates.find(|origin| origin.is_valid(graph) && origin.row(graph) == *row)
     }
 
-    /// The row; the origin is valid.
+    /// The row of a valid origin.
     pub fn row(&self, graph: &MonetGraph) -> Row {
         match self {
             Origin::First { node } => Row::first(*node),
@@ -137,7 +136,7 @@ impl Origin {
         }
     }
 
-    /// The origin in a large network; `None` where something of it has no place there.
+    /// The origin in a large network; `None` if a part of it has no place there.
     pub fn carried(&self, places: &CarriedPlaces<'_>) -> Option<Origin> {
         let node = |i: &u32| {
             let node = places.beside.node(*i)?;
@@ -189,7 +188,7 @@ impl Origin {
                 node: node(i)?,
                 over: node(over)?,
             },
-            // A turn in a far middle layer stands for that of any.
+            // A turn in a distant middle layer is replaced by the like turn of any layer.
             Origin::Turn { stage: t, behind } => Origin::Turn {
                 stage: stage(t)?,
                 behind: match behind {

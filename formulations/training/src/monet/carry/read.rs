@@ -4,7 +4,7 @@ use super::origin::Origin;
 use crate::life::{Atom, Term, Which};
 use crate::monet::interval::{MonetGraph, PathCut, Row, RowKind};
 
-/// Origins that a row may have; of those, the one it has makes the same row again.
+/// Candidates for the origin of a row; the true one makes the same row again.
 pub(super) fn candidates(graph: &MonetGraph, row: &Row) -> Vec<Origin> {
     match row.kind {
         RowKind::First | RowKind::Choose | RowKind::Need => of_one(row).into_iter().collect(),
@@ -39,7 +39,7 @@ fn of_one(row: &Row) -> Option<Origin> {
         })
 }
 
-/// A row of something made, which counts against, and something that it is made of.
+/// A row of a tensor, whose start counts negative, and of another tensor that it needs.
 fn of_two(row: &Row) -> Option<Origin> {
     let start = |sign: i64| {
         row.terms.iter().find_map(|term| match term.atom {
@@ -88,7 +88,7 @@ fn overwriting(row: &Row) -> Vec<Origin> {
     ]
 }
 
-/// The stage for which something is held.
+/// The stage for which a tensor is held.
 fn held_stage(row: &Row) -> Option<u32> {
     row.terms.iter().find_map(|term| match term.atom {
         Atom::At { moment: stage, .. } => Some(stage),
@@ -104,7 +104,7 @@ fn stored(row: &Row) -> impl Iterator<Item = (u32, u32, i64)> {
     })
 }
 
-/// The first and the last stage for which something counts where it is stored.
+/// The first and the last stage of the tensors that count where they are stored.
 fn stored_stages(row: &Row) -> Option<[u32; 2]> {
     let first = stored(row).map(|s| s.1).min()?;
     Some([first, stored(row).map(|s| s.1).max()?])
@@ -179,8 +179,8 @@ fn path(graph: &MonetGraph, row: &Row) -> Option<Origin> {
     }))
 }
 
-/// A path memory cut counts what stays, less the starts since it begins to stay; and, negative, the
-/// paths, and the starts of the source before that.
+/// A path memory cut counts tensors that stay, less their starts since they begin to stay. With
+/// negative sign it counts the paths, and the earlier starts of the source.
 fn path_memory(graph: &MonetGraph, row: &Row) -> Vec<Origin> {
     let staying: Vec<u32> = stored(row).filter(|s| s.2 > 0).map(|s| s.0).collect();
     let paths: Vec<(u32, u32)> = stored(row)
@@ -213,7 +213,7 @@ fn path_memory(graph: &MonetGraph, row: &Row) -> Vec<Origin> {
     });
     let mut found = Vec::new();
     for source in sources {
-        // What stays is stored when the stage of the reader begins, or the one behind it.
+        // A tensor that stays is stored when the reader's stage begins, or the stage behind it.
         let ends = stored(row).filter(|s| s.2 > 0);
         let mut readers = ends.map(|(k, upto, _)| upto - u32::from(k < source));
         let Some(reader) = chosen.or_else(|| readers.next()) else {

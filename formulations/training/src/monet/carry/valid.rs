@@ -1,11 +1,11 @@
-//! Origins that are those of a row of a program: that every schedule meets it.
+//! Validity of origins: every schedule satisfies the row that an origin makes.
 
 use super::origin::Origin;
 use crate::life::Which;
 use crate::monet::interval::{MonetGraph, PathCut};
 
 impl Origin {
-    /// Returns whether its row is one of a program.
+    /// Returns whether the row belongs to a program.
     pub fn is_valid(&self, graph: &MonetGraph) -> bool {
         let is_node = |i: &u32| (*i as usize) < graph.columns;
         let is_stage = |t: &u32| (*t as usize) < graph.stages;
@@ -65,15 +65,15 @@ impl Origin {
 }
 
 impl MonetGraph {
-    /// Returns whether a cut's stages are in order, and there is a path for each of its choices
-    /// from the source to a tensor that it reads, whose nodes count as stored, by-products' parents
-    /// apart.
+    /// Returns whether a cut's stages are in order, and each of its choices has a path from the
+    /// source to a tensor that the choice reads. The nodes of a path count as stored, by-products'
+    /// parents apart.
     fn has_paths(&self, cut: &PathCut) -> bool {
         let reader = cut.reader as usize;
         if cut.from == 0 || cut.from > cut.reader || reader >= self.stages {
             return false;
         }
-        // What cannot be stored is not.
+        // A tensor that cannot be stored is never stored.
         let counts =
             |i: u32| cut.stored.binary_search(&i).is_ok() || self.last_stored(i) < cut.from;
         let mut reached = vec![false; self.columns];

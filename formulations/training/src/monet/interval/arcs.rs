@@ -1,12 +1,12 @@
-//! The automaton of a tensor: an interval is charged stage by stage, and what ends in a stage may
-//! be made again there.
+//! The automaton of a tensor: an interval is charged stage by stage, and a tensor whose interval
+//! ends in a stage may be made again there.
 
 use super::{Interval, MonetGraph};
 use crate::life::{AtomPrices, Exclusions, Found, Lives, Offer, Scratch, Sizes, Span, Term, Walk};
 use remat_solver::price::Number;
 use std::ops::Range;
 
-/// Names of ends: nobody needs it any more, or it is held for the backward node of the stage.
+/// Names of ends: the tensor is dropped, or held for the backward node of the stage.
 const DROPPED: u32 = 0;
 const HELD: u32 = 1;
 
@@ -27,7 +27,7 @@ impl Lives for MonetGraph {
         }
     }
 
-    /// As it is: wrong signs are within the tolerance of the LP solver.
+    /// Returns the dual value itself: wrong signs are within the tolerance of the LP solver.
     fn pricing_dual(&self, _: &Self::Row, y: f64) -> f64 {
         y
     }
@@ -119,8 +119,8 @@ impl Lives for MonetGraph {
 }
 
 impl MonetGraph {
-    /// Ways to compute a node in a stage that fit and are permitted. A first start is forced: where
-    /// none fits, all count.
+    /// Ways to compute a node in a stage that fit and are permitted. A first start is forced: if no
+    /// way fits, all ways count.
     fn open_starts(
         &self,
         exclusions: &Exclusions,

@@ -1,5 +1,5 @@
-//! Branchings: integer quantities of a schedule, linear in its columns, and which of them a
-//! fractional point leaves open.
+//! Branchings: integer quantities of a schedule, linear in its columns, and the ones that are
+//! fractional at a point.
 
 use super::rows::{Row, RowKind};
 use super::{Derivation, MonetGraph, Point};
@@ -50,7 +50,7 @@ pub enum Quantity {
     },
 }
 
-/// A quantity is at least, or at most, so much.
+/// A lower or upper bound on a quantity.
 pub type Branch = remat_solver::price::Branch<Quantity>;
 
 impl Row {
@@ -83,10 +83,15 @@ impl Row {
     }
 }
 
-/// Fractional quantities of a point, the highest scores first, at most `limit`: implementations;
-/// for each tensor, and each class, the count of recomputations, the stage in which it is most in
-/// doubt how many are stored, and the window up to which they are recomputed; and how each is
-/// computed. Empty only where the point is a schedule.
+/// Fractional quantities of a point, the highest scores first, at most `limit`:
+/// - choices of backward nodes;
+/// - for each tensor and each class: the number of recomputations up to the last use, and up to the
+///   stage where it is most fractional;
+/// - for each tensor and each class: the number of stored tensors, in the stage where it is most
+///   fractional;
+/// - the way in which each node is computed.
+///
+/// Empty only if the point is a schedule.
 pub(super) fn open_quantities(
     graph: &MonetGraph,
     point: &Point,
@@ -128,13 +133,13 @@ pub(super) fn open_quantities(
     most_promising(found, limit)
 }
 
-/// So many single ones, and all classes.
+/// The first so many single members, and all classes.
 fn groups(single: usize, classes: &[Vec<u32>]) -> impl Iterator<Item = Group> + use<> {
     let single = (0..single as u32).map(Group::One);
     single.chain((0..classes.len() as u32).map(Group::Class))
 }
 
-/// Weight of a count over some like ones in branching, from that of a count over one.
+/// Branching weight of a count over a class, given the weight of a count over one member.
 fn weight(one: f64, like: &[u32]) -> f64 {
     match like.len() {
         1 => one,
@@ -142,7 +147,7 @@ fn weight(one: f64, like: &[u32]) -> f64 {
     }
 }
 
-/// Adds quantities to branch on: how often some tensors are recomputed, and how many are stored.
+/// Adds quantities to branch on: numbers of recomputations and of stored tensors.
 fn open_counts(
     graph: &MonetGraph,
     point: &Point,
@@ -174,7 +179,8 @@ fn open_counts(
             add(Quantity::Starts { of, first, last }, value, 0.5 * cost);
         }
     }
-    // Stored twice over, which costs nothing where memory is not tight, is stored.
+    // Storing a tensor twice is free while memory is not tight, so the sum is capped at the number
+    // of tensors.
     let stored = |t: u32| -> f64 {
         let stored = nodes.iter().map(|&i| point.stored(t as usize, i as usize));
         stored.sum::<f64>().min(nodes.len() as f64)

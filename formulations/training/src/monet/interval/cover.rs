@@ -1,8 +1,8 @@
-//! Lifted covers of memory rows: what does not fit together is not there together.
+//! Lifted covers of memory rows: tensors that do not fit together are not there together.
 //!
-//! At a moment, tensors are there or not, and so is a run with a certain workspace: a knapsack
-//! ([`remat_solver::price::cover`]). What every choice of a stage reads is there in every schedule
-//! from its own turn on, and no item.
+//! At a moment, each tensor is there or not, and so is a run with a certain workspace: a knapsack
+//! ([`remat_solver::price::cover`]). Tensors that every choice of a stage reads are there in every
+//! schedule from their own turn on, so they are no items.
 
 use super::rows::RowKind;
 use super::{Derivation, MonetGraph, PathCut, Point, Row};
@@ -12,14 +12,14 @@ use std::collections::BTreeSet;
 
 /// Covers for each stage in a round.
 const PER_STAGE: usize = 3;
-/// They are looked for where at least this share of the memory is in use.
+/// Covers are sought where more than this share of the memory is in use.
 const FULL: f64 = 0.7;
-/// And beside runs of which a point has at least so much.
+/// Covers beside a run are sought if the run's value at the point is above this one.
 const RUN: f64 = 0.03;
 
-/// Turn of a node in a stage, or of the stage's backward node where none is given, at which tensors
-/// may be there; beside a run or a choice with a workspace of at least so many bytes, if there is
-/// one.
+/// The turn of a node in a stage, or of the stage's backward node if no node is given, at which
+/// tensors may be there. If `scratch` is given, a run or a choice with a workspace of at least so
+/// many bytes is an item too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// The stage.
@@ -33,7 +33,7 @@ pub struct Moment {
 /// Items of a moment, and their room.
 struct MomentKnapsack<'a> {
     graph: &'a MonetGraph,
-    /// By stage, what every choice reads.
+    /// By stage, the tensors that every choice reads.
     read: Vec<BTreeSet<u32>>,
     items: Vec<CoverItem>,
 }
@@ -52,8 +52,8 @@ impl<'a> MomentKnapsack<'a> {
         }
     }
 
-    /// Fills it; returns the room. `there` tells how much of each tensor is there, `run` how much
-    /// of the run or choice.
+    /// Fills the knapsack; returns the room. `there` returns the part of each tensor that is there;
+    /// `run` is the value of the run or choice.
     fn fill(&mut self, moment: Moment, run: f64, there: impl Fn(usize) -> f64) -> Option<u64> {
         let MomentKnapsack { graph, read, items } = self;
         let Moment {
@@ -89,7 +89,7 @@ impl<'a> MomentKnapsack<'a> {
             (None, _) => 0,
             (Some(scratch), Some(j)) => bytes(j) + graph.passing_bytes(j) + scratch,
             (Some(scratch), None) => {
-                // Less than 0 where the choice makes room.
+                // Negative if the choice releases memory.
                 let least = graph.choices[t].iter().map(|c| c.workspace).min();
                 let least = least.unwrap_or(0);
                 room -= least;
@@ -106,7 +106,7 @@ impl<'a> MomentKnapsack<'a> {
         u64::try_from(room).ok()
     }
 
-    /// The row of a cover that is violated by enough, and by how much.
+    /// The row of a sufficiently violated cover, and its violation.
     fn separate(
         &mut self,
         moment: Moment,
@@ -120,8 +120,8 @@ impl<'a> MomentKnapsack<'a> {
 }
 
 impl Point {
-    /// Violated covers of memory rows, by how much: at every event of forward nodes that is nearly
-    /// full, beside every run, and at every backward node.
+    /// Violated covers of memory rows, with their violations: at every event of forward nodes that
+    /// is nearly full, beside every run, and at every backward node.
     pub fn violated_covers(&self, graph: &MonetGraph) -> Vec<(f64, Row)> {
         let mut found = Vec::new();
         let mut knapsack = MomentKnapsack::new(graph);
@@ -187,9 +187,9 @@ impl Point {
 }
 
 impl Row {
-    /// A cover of what is there at a moment: tensors, named by their numbers, and the run of the
-    /// node, named so as well, or the choices with so large a workspace, named by the number of
-    /// tensors. Where a node runs its passing list is charged by the run, (17).
+    /// A cover of the items of a moment. Tensors are named by their numbers, and so is the run of a
+    /// node. Choices with so large a workspace are named by the number of tensors. The run of a
+    /// node is charged for its passing list, (17).
     ///
     /// A tensor is there, once, if it is stored or held ([`Row::memory`]).
     fn cover(graph: &MonetGraph, moment: Moment, mut cover: Cover) -> Row {
@@ -231,16 +231,17 @@ impl Row {
         Row::new(RowKind::Cover, right, terms, derivation)
     }
 
-    /// The cover of a path memory cut, by how much it is violated: what stays,
-    /// `D_k = S[b',k] - sum_{t=since..b'-1} R[t,k]`, and the computation of `j` in the window,
-    /// which is due as far as
+    /// The cover of a path memory cut, and its violation. Its items are the tensors that stay, `D_k
+    /// = S[b',k] - sum_{t=since..b'-1} R[t,k]`, and the computation of `j` in the window, whose
+    /// value is
     ///
     /// ```text
-    /// due = sum_{ways} M[b,p] - sum_{stored} S[a,i] - sum_{t=a..since-1} R[t,j]
-    /// ```
-    ///
-    /// Both are integers and at most 1; they fit together in the largest room of the window's
-    /// stages where they are 1, and less is less. `stays` tells `D_k` at a point.
+    /// The cover of a path memory cut, and its violation. Its items are the tensors that stay,
+    /// `D_k = S[b',k] - sum_{t=since..b'-1} R[t,k]`, and the computation of `j` in the window,
+    /// whose value is
+    /// All values are integers and at most 1. Items with value 1 fit together in the largest room
+    /// of the window's stages, and smaller values only lower the left side. `stays` returns `D_k`
+    /// at a point.
     pub(super) fn path_cover(
         graph: &MonetGraph,
         cut: &PathCut,

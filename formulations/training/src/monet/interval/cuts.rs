@@ -1,18 +1,18 @@
-//! Separation of path cuts and path memory cuts: shortest paths backwards from what a backward node
-//! reads.
+//! Separation of path cuts and path memory cuts: shortest paths backwards from the tensors that a
+//! backward node reads.
 //!
-//! For fixed `q`, walk backwards from `q` through the inputs with `d_i(a)` the least storage at the
-//! start of stage `a` along a path from `i` to `q`, for all `a` at once. The step from a by-product
-//! to its parent is free. Where a backward node chooses between implementations that read different
-//! tensors, one cut takes a path for each: their common part counts once, and the node `j` at their
-//! head too, which no sum of cuts for the single tensors gives.
+//! For fixed `q`, walk backwards from `q` through the inputs, for all stages `a` at once. `d_i(a)`
+//! is the least storage at the start of stage `a` along a path from `i` to `q`. The step from a
+//! by-product to its parent is free. If a backward node chooses between implementations that read
+//! different tensors, one cut takes a path for each of them. Common nodes of the paths count once,
+//! and so does the node `j` at their head. No sum of cuts for the single tensors achieves this.
 
 use super::windows::{Form, StageWindows, StoredByStage, memory_cuts};
 use super::{MonetGraph, PathCut, Point, Row};
 use remat_solver::price::SeparationSettings;
 use std::collections::{BTreeSet, BinaryHeap};
 
-/// Not on any path.
+/// Distance of a node that is on no path.
 const UNREACHED: f64 = 2.0;
 const NONE: u32 = u32::MAX;
 
@@ -106,7 +106,7 @@ impl StageDistances {
     }
 }
 
-/// Choices of a backward node and the tensors with which each may be content.
+/// Choices of a backward node, and for each the tensors from any of which its path may start.
 pub(super) struct Target<'a> {
     ways: Vec<u32>,
     /// Sum of the values of the choices.
@@ -115,7 +115,7 @@ pub(super) struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// At most what a cut from `j` and `a` charges for storage; exact for a single tensor.
+    /// Lower bound on the storage that a cut from `j` and `a` charges; exact for a single tensor.
     pub fn least(&self, j: u32, a: usize) -> f64 {
         let of =
             |g: &Vec<&StageDistances>| g.iter().map(|w| w.distance(j, a)).fold(UNREACHED, f64::min);
@@ -134,7 +134,7 @@ impl Target<'_> {
             .collect()
     }
 
-    /// The cut, and what it charges for storage.
+    /// The cut, and the storage that it charges.
     pub fn cut(
         &self,
         graph: &MonetGraph,
@@ -257,8 +257,8 @@ pub fn separate_cuts(graph: &MonetGraph, point: &Point, settings: &SeparationSet
             for j in target.sources() {
                 let made = point.made_before(j as usize);
                 let upto = made[b + 1];
-                // The latest of equals: before memory is tight a tensor is stored a stage longer
-                // for nothing.
+                // The latest of equals: before memory is tight, a tensor is stored a stage longer
+                // at no cost.
                 let mut tops: [(f64, usize); 2] = [(settings.violation, 0); 2];
                 for (a, before) in made.iter().enumerate().take(b + 1).skip(1) {
                     let violation = target.need - target.least(j, a) - (upto - before);
@@ -299,8 +299,8 @@ pub fn separate_cuts(graph: &MonetGraph, point: &Point, settings: &SeparationSet
             .total_cmp(&x.violation)
             .then_with(|| x.row.cmp(&y.row))
     });
-    // Where a cut charges both ways, the plain one of the same reader and source is nearly the same
-    // row.
+    // A plain cut is nearly the same row as the cut of the same reader and source that charges both
+    // ways.
     let of_both = loads.iter().filter(|l| l.form == Form::BothWays);
     let of_both: BTreeSet<(u32, u32)> = of_both.map(|l| (l.reader, l.source)).collect();
     loads.retain(|l| l.form != Form::Plain || !of_both.contains(&(l.reader, l.source)));

@@ -1,4 +1,4 @@
-//! Derivations of rows: what each was made from, for who has to derive it again.
+//! Derivations of rows: the parameters of each row, from which a proof checker derives it again.
 
 use super::branch::Branch;
 use super::cover::Moment;
@@ -14,7 +14,7 @@ pub enum Derivation {
     First,
     /// A backward node runs in one way.
     Choose,
-    /// A tensor is there where a backward node reads it.
+    /// A tensor is there for a backward node that reads it.
     Need {
         /// The stage.
         stage: u32,
@@ -59,7 +59,7 @@ pub enum Derivation {
         stage: u32,
         /// The node.
         node: u32,
-        /// Tensors that are charged by the run of the node; none where that does not count.
+        /// Tensors that are charged by the run of the node; `None` if the run does not count.
         by_run: Option<Vec<u32>>,
     },
     /// Memory at the backward node.
@@ -84,7 +84,7 @@ pub enum Derivation {
         cut: PathCut,
         /// The room.
         room: i64,
-        /// Bytes beyond its own of what is stored of the paths.
+        /// Bytes that a stored tensor of the paths counts beyond its own size.
         more: i64,
         /// Tensors that stay.
         staying: Vec<u32>,

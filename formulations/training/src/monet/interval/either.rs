@@ -1,10 +1,11 @@
-//! Path memory cuts that charge both ways: what is computed, and what is stored instead.
+//! Path memory cuts that charge both ways: the computation of the source, and storage in its place.
 //!
-//! In the situation of a path cut either `j` is computed whole in some stage of `[a,b]`, or
-//! something of the paths is stored when stage `a` begins. Each way takes memory, beside what stays
-//! throughout, and a relaxation that mixes the two has room for more than either leaves. With `D_k`
-//! as for path memory cuts (`since = a`), tensors `G` that are none of `J` and the paths, `room'_a`
-//! for what is stored when `a` begins, and any `r` among the rooms of `[a,b]`:
+//! In the situation of a path cut there are two ways. Either `j` is computed whole in some stage of
+//! `[a,b]`, or a tensor of the paths is stored when stage `a` begins. Each way takes memory beside
+//! the tensors `J` that stay throughout. A relaxation that mixes the two ways has room for more
+//! than either leaves. Let `D_k` be as for path memory cuts (`since = a`), and `G` some tensors
+//! outside `J` and the paths. Let `room'_a` be the room for tensors that are stored when `a`
+//! begins, and `r` any of the rooms of `[a,b]`:
 //!
 //! ```text
 //! sum_J m_k D_k + need_j (sum_ways M[b,p] - sum_stored S[a,p]) + sum_stored (m_p + more) S[a,p]
@@ -12,39 +13,39 @@
 //! more = r - room'_a + sum_G m_k
 //! ```
 //!
-//! `room'_a` is that of the first turn of stage `a`, or of the backward node before, less its
-//! workspace and what it reads in the way that takes least: whichever way it runs, what it reads is
-//! stored then or held.
+//! `room'_a` is the room at the first turn of stage `a`. Or it is the room at the backward node
+//! before, less the workspace and the reads of its smallest way. In any way, the tensors that this
+//! node reads are stored then or held.
 //!
-//! Where nothing of the paths is stored, `j` is computed in some `t` if one of the ways is chosen,
-//! and what stays fits beside it in `room_t`; if none is chosen, what stays fits in every room of
-//! the window. Where `s >= 1` tensors of the paths are stored, they, what stays and `G`, less what
-//! is missing of it, are there when `a` begins, so the left side is at most
-//! `r + (s - 1) (more - need_j)`: `more` is at most `need_j` where `s` may be 2. Any part of the
-//! bytes of a tensor of `G` may count.
+//! Suppose that no tensor of the paths is stored. If one of the ways is chosen, `j` is computed in
+//! some `t`, and the staying tensors fit beside it in `room_t`. If no way is chosen, the staying
+//! tensors fit in every room of the window. Now suppose that `s >= 1` tensors of the paths are
+//! stored. These, the staying tensors and all tensors of `G` that are not missing are there when
+//! `a` begins. So the left side is at most `r + (s - 1) (more - need_j)`: `more` is at most
+//! `need_j` where `s` may be 2. Any part of the bytes of a tensor of `G` may count.
 
 use super::rows::RowKind;
 use super::{Derivation, MonetGraph, PathCut, Point, Row};
 use crate::life::{Term, Which};
 
-/// Tensors that are there by less than this are taken as absent.
+/// Tensors with a smaller value count as absent.
 const ABSENT: f64 = 1e-6;
-/// Steps in which it is estimated how much of the paths is stored.
+/// Steps into which estimates divide the stored amount of the paths.
 const LEVELS: usize = 8;
 
-/// Charge at the beginning of a stage: at the turn of its first node or, if that has less room, at
-/// the backward node before.
+/// Charge at the beginning of a stage: at the turn of its first node, or at the backward node
+/// before if that has less room.
 pub(super) struct Beginning {
     stage: usize,
-    /// Bytes for all that is there.
+    /// Bytes for all tensors that are there.
     room: i64,
-    /// Tensors that the backward node before reads in some way, where what is held for it is
-    /// charged too.
+    /// Tensors that some choice of the backward node before reads, if tensors held for that node
+    /// are charged too.
     reads: Option<Vec<u32>>,
 }
 
 impl Beginning {
-    /// That of a stage from 1 on.
+    /// The beginning of a stage from 1 on.
     pub fn of(graph: &MonetGraph, stage: usize) -> Beginning {
         let first = graph.room[stage];
         let before = graph.backward_room[stage - 1];
@@ -68,8 +69,8 @@ impl Beginning {
         }
     }
 
-    /// Bytes for what is there beside the backward node: its workspace and what it reads are there,
-    /// whichever way it runs, as far as `counts` does not leave that to others.
+    /// Bytes for tensors beside the backward node. In any way, its workspace and the tensors that
+    /// it reads are there; tensors for which `counts` is false are charged elsewhere.
     fn room(&self, graph: &MonetGraph, counts: impl Fn(u32) -> bool) -> i64 {
         if self.reads.is_none() {
             return self.room;
@@ -86,15 +87,16 @@ impl Beginning {
         self.room - taken.min().unwrap_or(0)
     }
 
-    /// Returns whether the backward node reads it.
+    /// Returns whether the backward node reads a tensor.
     fn is_read(&self, k: u32) -> bool {
         let reads = self.reads.as_deref().unwrap_or_default();
         reads.binary_search(&k).is_ok()
     }
 
-    /// By how much of the paths is stored, in steps, the bytes that others fill beyond those for
-    /// which there is `room`: each stays or is there when the stage begins, whichever is more.
-    /// `staying` are the tensors of which something does either, with the bytes that stay.
+    /// Estimates the bytes that other tensors fill beyond `room`, for each step of the stored
+    /// amount of the paths. A tensor counts by its bytes that stay or by its bytes that are there
+    /// when the stage begins, whichever are more. `staying` lists the tensors that have such bytes,
+    /// with the bytes that stay.
     pub fn fill(
         &self,
         graph: &MonetGraph,
@@ -124,7 +126,7 @@ impl Beginning {
 pub(super) struct Fill([f64; LEVELS + 1]);
 
 impl Fill {
-    /// Estimate in bytes where so much of the paths is stored.
+    /// Estimate in bytes for a stored amount of the paths.
     pub fn at(&self, stored: f64) -> f64 {
         self.0[((stored * LEVELS as f64) as usize).min(LEVELS)]
     }
@@ -138,20 +140,20 @@ struct Either<'a> {
     begin: Beginning,
     /// `need_j`.
     needed: i64,
-    /// Bytes for what is there when the window begins.
+    /// Bytes for tensors that are there when the window begins.
     room: i64,
     /// Amount of the paths that is stored.
     stored: f64,
-    /// Bytes of what stays and of what is stored of the paths.
+    /// Bytes of the staying tensors and of the stored tensors of the paths.
     taken: f64,
     /// `J`, and how much of each stays.
     staying: Vec<(u32, f64)>,
-    /// Tensors that may be in `G`, each with what it promises for each byte beyond what it does by
-    /// staying; the best first.
+    /// Candidates for `G`, the best first. Each has its gain in violation for each byte over its
+    /// gain as a staying tensor.
     there: Vec<(u32, f64)>,
 }
 
-/// A right side, and what counts with it.
+/// A right side, and the terms that go with it.
 struct Alternative {
     right: i64,
     more: i64,
@@ -178,8 +180,8 @@ impl<'a> Either<'a> {
         };
         let bytes = |k: u32| graph.bytes[k as usize];
         let is_other = |k: &u32| bytes(*k) > 0 && !cut.stored.contains(k);
-        // What the backward node reads is there in one way or the other, and need not be in G; nor
-        // in J where little of it stays.
+        // Tensors that the backward node reads are there in one way or the other. They need not be
+        // in G, nor in J if little of them stays.
         let mut left = Vec::new();
         for k in (0..graph.columns as u32).filter(is_other) {
             let stays = either.stays(k);
@@ -210,7 +212,7 @@ impl<'a> Either<'a> {
         self.cut.reader + u32::from(k < self.cut.source)
     }
 
-    /// Part of a tensor that stays; 0 for one that the computation of `j` charges.
+    /// Part of a tensor that stays; 0 if the computation of `j` charges the tensor.
     fn stays(&self, k: u32) -> f64 {
         let j = self.cut.source;
         if k == j || self.graph.passing[j as usize].binary_search(&k).is_ok() {
@@ -220,16 +222,15 @@ impl<'a> Either<'a> {
         self.point.stays(k as usize, from, upto).max(0.0)
     }
 
-    /// The stages of the window with more room than `right`, and how much of the computation of `j`
-    /// that relieves.
+    /// The stages of the window with more room than `right`, and the bytes by which this relieves a
+    /// computation of `j`.
     fn roomy(&self, right: i64) -> impl Iterator<Item = (u32, i64)> {
         let stages = self.cut.from..=self.cut.reader;
         let more = move |t: u32| (self.graph.room[t as usize] - right).clamp(0, self.needed);
         stages.map(move |t| (t, more(t))).filter(|t| t.1 > 0)
     }
 
-    /// Alternative with a right side: what counts with it. `need` tells how much of the ways is
-    /// chosen.
+    /// The alternative for a right side. `need` is the sum of the values of the cut's choices.
     fn way(&self, right: i64, need: f64) -> Alternative {
         let most = match self.cut.stored.len() {
             1 => i64::MAX,
@@ -247,7 +248,7 @@ impl<'a> Either<'a> {
         let mut there = Vec::new();
         for &(k, promise) in &self.there {
             let part = bytes(k).min(most.saturating_sub(more));
-            // A part of what stays is no more than all of it.
+            // A tensor that stays moves to G only with all its bytes.
             if part == bytes(k) || (part > 0 && self.stays(k) <= ABSENT) {
                 more += part;
                 violation += promise * part as f64;
@@ -303,15 +304,15 @@ impl<'a> Either<'a> {
     }
 }
 
-/// The cut of some paths that is violated most, by how much as a share of what `j` needs. `need`
-/// tells how much of the ways is chosen.
+/// The most violated cut of some paths, and its violation as a share of `need_j`. `need` is the sum
+/// of the values of the cut's choices.
 pub(super) fn either_way(
     graph: &MonetGraph,
     point: &Point,
     cut: &PathCut,
     need: f64,
 ) -> Option<(f64, Row)> {
-    // A source that needs nothing fits beside anything.
+    // A source that needs no memory fits beside any tensors.
     if graph.need_bytes(cut.source) < 1 {
         return None;
     }

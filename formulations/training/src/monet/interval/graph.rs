@@ -1,4 +1,4 @@
-//! View of an instance for MONeT's program, in arrays, without what is dominated.
+//! View of an instance for MONeT's program, in arrays, without dominated ways.
 
 use crate::life::{classes, classes_of_tensors};
 use crate::monet::original::MonetError;
@@ -9,7 +9,7 @@ use remat_instances::instance::{Implementation, Instance, NodeId, NodeKind};
 pub struct StartWay {
     /// Index into [`remat_instances::instance::Node::implementations`].
     pub implementation: u16,
-    /// Into the buffer of the in-place input.
+    /// True if the output goes into the buffer of the in-place input.
     pub in_place: bool,
     /// Cost, in the instance's unit.
     pub cost: u64,
@@ -55,19 +55,19 @@ pub struct MonetGraph {
     pub by_products: Vec<Vec<u32>>,
     /// The input that a node may overwrite; not for by-products, which follow their parent.
     pub over: Vec<Option<u32>>,
-    /// Ways to compute each node in stage 0, none dominated.
+    /// Undominated ways to compute each node in stage 0.
     pub first: Vec<Vec<StartWay>>,
-    /// Ways to compute it again, none dominated.
+    /// Undominated ways to compute each node again.
     pub again: Vec<Vec<StartWay>>,
-    /// Ways to run the backward node of each stage, none dominated; one for stage 0, which reads
-    /// what the loss reads.
+    /// Undominated ways to run the backward node of each stage. Stage 0 has one, with the inputs
+    /// that all implementations of the loss read.
     pub choices: Vec<Vec<Choice>>,
-    /// Bytes left beside what is charged throughout a stage, while forward nodes run.
+    /// Bytes left for forward nodes beside the memory that is charged throughout a stage.
     pub room: Vec<i64>,
     /// Bytes left beside the backward node of a stage; entry 0 has no meaning.
     pub backward_room: Vec<i64>,
-    /// The last stage in which it can be of use to have the tensor, directly or for a
-    /// recomputation; `None` where that is stage 0 alone.
+    /// The last stage in which the tensor can be of use, directly or for a recomputation; `None` if
+    /// that is stage 0.
     pub last_use: Vec<Option<u32>>,
     /// Tensors of the same size, or of the same size and cost, that may be stored: at least two in
     /// each class.
@@ -75,10 +75,11 @@ pub struct MonetGraph {
     /// Stages whose backward nodes have the same choices, but for the tensors that they read: at
     /// least two in each class.
     pub choice_classes: Vec<Vec<u32>>,
-    /// True if cuts are separated in their plain forms alone, neither rounded nor charging both
+    /// True if cuts are separated only in their plain forms, neither rounded nor charging both
     /// ways.
     pub plain_cuts: bool,
-    /// The last stage at whose start each tensor may be stored to some use; 0 if none.
+    /// The last stage at whose start it is useful to store each tensor; 0 if there is no such
+    /// stage.
     last_stored: Vec<u32>,
     /// Ways with which a node fits at all, as a bit mask by node and stage (ways from the 64th on
     /// count as fitting).
@@ -91,8 +92,9 @@ pub struct MonetGraph {
     choice_stands: Vec<Vec<u16>>,
 }
 
-/// Keeps what no other entry beats in cost and workspace among those that it may replace; the first
-/// of equals. Returns, beside it, which of the kept ones stands for each entry.
+/// Keeps the entries that no other entry beats in cost and workspace, and of equal entries the
+/// first. An entry can only be beaten by one that may replace it. Also returns, for each entry, the
+/// kept entry that stands for it.
 fn undominated<T>(
     all: Vec<T>,
     key: impl Fn(&T) -> (u64, i64),
@@ -155,7 +157,7 @@ impl MonetGraph {
                 users[u as usize].push(v as u32);
             }
         }
-        // What is no input of every implementation may not be there for them.
+        // An input that not every implementation reads may be absent for some of them.
         let over = |i: usize| {
             let on = node(i).in_place.as_ref()?.on.0;
             (parent[i].is_none() && needs[i].contains(&on)).then_some(on)
@@ -227,11 +229,11 @@ impl MonetGraph {
         Ok(graph)
     }
 
-    /// Notes the starts that exceed the budget alone: with the output, the passing list and the
-    /// workspace, (17), and the tensors that the backward node reads whatever it chooses, which are
-    /// stored beyond the stage or held from their turn on, (6). Likewise choices, (18), which are
-    /// left out for good. Where nothing is left, all of them stay: the relaxation will say that
-    /// nothing fits.
+    /// Notes the starts that exceed the budget by themselves. They are charged the output, the
+    /// passing list and the workspace, (17). They are also charged the tensors that every choice of
+    /// the backward node reads: these are stored beyond the stage or held from their turn on, (6).
+    /// Choices that exceed the budget by themselves, (18), are removed for good. If no choice is
+    /// left, all of them stay, and the relaxation will be infeasible.
     fn leave_out_what_never_fits(&mut self) {
         for t in 0..self.stages {
             let room = self.backward_room[t];
@@ -242,7 +244,7 @@ impl MonetGraph {
             let fits: Vec<bool> = self.choices[t].iter().map(|c| load(c) <= room).collect();
             if t > 0 && fits.contains(&true) && fits.contains(&false) {
                 let kept = fits.iter().filter(|f| **f).count();
-                // What was left out has no place; any will do, as no schedule that fits uses it.
+                // A removed choice has no place; any will do, as no schedule that fits uses it.
                 let place =
                     |k: usize| fits[..k].iter().filter(|f| **f).count().min(kept - 1) as u16;
                 for stands in &mut self.choice_stands[t] {
@@ -279,8 +281,8 @@ impl MonetGraph {
         }
     }
 
-    /// Returns whether a node may be computed in a stage in a way at all: it fits, and is not one
-    /// that is never recomputed.
+    /// Returns whether a node may be computed in a stage in a way at all: the way fits, and the
+    /// node may be recomputed if the stage is not the first.
     #[inline]
     pub fn fits(&self, node: u32, stage: u32, way: usize) -> bool {
         if stage > 0 && !self.recomputable[node as usize] {
@@ -295,7 +297,7 @@ impl MonetGraph {
         (0..self.starts(node, stage).len()).any(|k| self.fits(node, stage, k))
     }
 
-    /// Notes what is alike.
+    /// Finds the classes of like tensors and of stages with like choices.
     fn find_classes(&mut self) {
         let stored = (0..self.columns).filter(|&i| self.last_use[i].is_some());
         let tensor = |i: usize| (i as u32, self.bytes[i].max(0) as u64, self.recomputation(i));
@@ -323,7 +325,7 @@ impl MonetGraph {
         }
     }
 
-    /// Returns whether a node runs in stage 0 in any case: all but by-products do.
+    /// Returns whether a node runs in stage 0 in every schedule: all but by-products do.
     pub fn is_forced(&self, node: u32) -> bool {
         self.parent[node as usize].is_none()
     }
@@ -333,15 +335,14 @@ impl MonetGraph {
         self.offers_in_place[node as usize]
     }
 
-    /// The last stage at whose start a tensor may be stored to some use: a backward node reads what
-    /// is stored beyond it; and what the loss reads is held in stage 0 if it is not stored, which
-    /// the passing lists of other nodes do not cover.
+    /// The last stage at whose start it is useful to store a tensor. A backward node reads tensors
+    /// that are stored beyond its stage. An input of the loss is held in stage 0 if it is not
+    /// stored, and the passing lists of other nodes do not cover it.
     pub fn last_stored(&self, node: u32) -> u32 {
         self.last_stored[node as usize]
     }
 
-    /// Returns whether it may be of use to have a tensor: a by-product that nothing reads need not
-    /// be computed.
+    /// Returns whether a tensor can be of use: a by-product without readers need not be computed.
     pub fn is_of_use(&self, node: u32) -> bool {
         let is_read = self.last_stored(node) > 0 || !self.users[node as usize].is_empty();
         is_read || self.is_forced(node)
@@ -353,21 +354,21 @@ impl MonetGraph {
         list.iter().map(|&u| self.bytes[u as usize]).sum()
     }
 
-    /// Bytes charged at least while a node is computed again: its output, its passing list, its
-    /// least workspace.
+    /// Least bytes that are charged while a node is computed again: its output, its passing list,
+    /// its least workspace.
     pub fn need_bytes(&self, node: u32) -> i64 {
         let scratch = self.again[node as usize].iter().map(|s| s.workspace).min();
         self.bytes[node as usize] + self.passing_bytes(node) + scratch.unwrap_or(0)
     }
 
-    /// Cost that every schedule pays for the choices that are no choices.
+    /// Cost of the backward nodes with a single choice, which every schedule pays.
     pub fn fixed_cost(&self) -> u64 {
         let single = self.choices.iter().skip(1).filter(|c| c.len() == 1);
         single.map(|c| c[0].cost).sum()
     }
 
-    /// A cost that every schedule reaches: each forward node and each backward node once, at its
-    /// cheapest.
+    /// Lower bound on the cost of every schedule: each forward node and each backward node once, in
+    /// its cheapest way.
     pub fn base_cost(&self) -> u64 {
         let least = |list: &[StartWay]| list.iter().map(|s| s.cost).min().unwrap_or(0);
         let forced = (0..self.columns).filter(|&i| self.parent[i].is_none());
@@ -376,8 +377,8 @@ impl MonetGraph {
         forward + self.choices.iter().skip(1).map(cheapest).sum::<u64>()
     }
 
-    /// No schedule without useless recomputations costs more: each node once in each stage of its
-    /// life, at its dearest.
+    /// Upper bound on the cost of a schedule without useless recomputations: each node once in each
+    /// stage of its life, in its most expensive way.
     pub fn costliest(&self) -> u64 {
         let most = |list: &[StartWay]| list.iter().map(|s| s.cost).max().unwrap_or(0);
         let forward = (0..self.columns).map(|i| {
@@ -404,7 +405,7 @@ impl MonetGraph {
     }
 }
 
-/// Inputs of all implementations, ascending.
+/// Inputs that all implementations read, ascending.
 fn read_by_all(ways: &[Implementation]) -> Vec<NodeId> {
     let (first, others) = ways
         .split_first()
@@ -413,9 +414,9 @@ fn read_by_all(ways: &[Implementation]) -> Vec<NodeId> {
     first.needs.iter().filter(in_all).copied().collect()
 }
 
-/// Ways to compute a forward node. One that costs no less and has no smaller workspace than another
-/// of the same kind (in place or not) is left out: costs and memory rows only rise with it, and no
-/// other row sees which one it is.
+/// Ways to compute a forward node. Dominated ways are left out: they cost no less and have no
+/// smaller workspace than another way of the same kind (in place or not). They only raise costs and
+/// memory rows, and no other row sees which way is used.
 fn starts_of(node: &remat_instances::instance::Node, again: bool) -> (Vec<StartWay>, Vec<u16>) {
     let several = node.implementations.len() > 1;
     let mut all = Vec::new();
@@ -429,8 +430,8 @@ fn starts_of(node: &remat_instances::instance::Node, again: bool) -> (Vec<StartW
         };
         all.push(plain);
         if let Some(option) = &node.in_place {
-            // The published program keeps the workspace of a chosen algorithm, the replay takes
-            // that of the option: the smaller one is safe for both.
+            // The published program keeps the workspace of the chosen algorithm, the replay takes
+            // the option's: the smaller one is safe for both.
             let scratch = match several {
                 true => option.workspace_bytes.min(workspace),
                 false => option.workspace_bytes,
@@ -450,8 +451,8 @@ fn starts_of(node: &remat_instances::instance::Node, again: bool) -> (Vec<StartW
     )
 }
 
-/// Ways to run the backward node of a stage. One that costs no less, has no smaller workspace and
-/// reads no less than another is left out: every row is monotone in all three.
+/// Ways to run the backward node of a stage. A way that costs no less, has no smaller workspace and
+/// reads no less than another way is left out: every row is monotone in all three.
 fn choices_of(instance: &Instance, loss: usize, t: usize) -> (Vec<Choice>, Vec<u16>) {
     let node = instance.node(NodeId::from(loss + t));
     let reads = |list: &[NodeId]| -> Vec<u32> {
@@ -463,7 +464,7 @@ fn choices_of(instance: &Instance, loss: usize, t: usize) -> (Vec<Choice>, Vec<u
             implementation: 0,
             cost: 0,
             workspace: 0,
-            // Whichever way the loss is computed.
+            // Read by every implementation of the loss.
             reads: reads(&read_by_all(&node.implementations)),
         };
         return (vec![only], vec![0]);

@@ -1,25 +1,26 @@
 //! The interval form of MONeT's program: one column for each stretch of stages over which a tensor
 //! is stored.
 //!
-//! A column is an interval of a forward tensor `i`: it starts in the stage `a` in which `i` is
-//! computed, by one of its ways (algorithm, in place or not: [`StartWay`]), and ends in the last
-//! stage `e` at whose start `i` is still stored; `e = a` where it is never stored, and then it may
-//! be *held* for the backward node of stage `a`. Beside them there is a column for every way to run
-//! every backward node. Every quantity of the published program is a sum of columns:
+//! A column is an interval of a forward tensor `i`. It starts in the stage `a` in which `i` is
+//! computed, by one of its ways (algorithm, in place or not: [`StartWay`]). It ends in the last
+//! stage `e` at whose start `i` is still stored. `e = a` if it is never stored, and then it may be
+//! *held* for the backward node of stage `a`. Every way to run a backward node has a column too.
+//! Every quantity of the published program is a sum of columns:
 //!
 //! ```text
-//! R[t,i]  intervals of i that start in t         P[t,i] + S[t+1,i] >= 1   intervals stored at t + 1 or held in t
-//! S[t,i]  intervals of i with a < t <= e         F, IP                    the way of the start
-//! Z[t,i,p] is not needed: what (16) to (18) charge for it is what is held
+//! R[t,i]                   intervals of i that start in t
+//! S[t,i]                   intervals of i with a < t <= e
+//! P[t,i] + S[t+1,i] >= 1   intervals stored at t + 1 or held in t
+//! F, IP                    the way of the start
+//! Z[t,i,p] is not needed: (16) to (18) charge tensors that are held instead
 //! ```
 //!
-//! so rows are linear forms in *atoms* (a start, being stored at the start of a stage, being held,
-//! a choice), [`Row`] lists them, and a column's price is a sum of prices of atoms: the best
-//! interval from each start is a suffix minimum, the cheapest life of a tensor a shortest path with
-//! two states a stage (`price`). Those lives, and the cheapest choice of each stage, give the
-//! Lagrangian bound in integers (`bound`). Which rows there are, and why each schedule meets them,
-//! is told in `rows`; `docs/theory/monet.md` has the correspondence to the published rows (1) to
-//! (18).
+//! So rows are linear forms in *atoms*: a start, being stored at the start of a stage, being held,
+//! or a choice. A column's price is a sum of prices of atoms. The best interval from each start is
+//! a suffix minimum. The cheapest life of a tensor is a shortest path with two states a stage
+//! (`arcs`). These lives, and the cheapest choice of each stage, give the Lagrangian bound in
+//! integers ([`crate::life`]). Module `rows` has all rows ([`Row`]) and the reason why every
+//! schedule satisfies them. `docs/theory/monet.md` maps them to the published rows (1) to (18).
 
 mod arcs;
 mod branch;
@@ -55,7 +56,7 @@ pub struct Interval {
     pub node: u32,
     /// The stage in which it is computed.
     pub start: u32,
-    /// The last stage at whose start it is stored; `start` if none.
+    /// The last stage at whose start it is stored; `start` if it is never stored.
     pub end: u32,
     /// Way of its computation: index into [`MonetGraph::starts`].
     pub way: u16,
@@ -69,9 +70,9 @@ impl Interval {
         &graph.starts(self.node, self.start)[usize::from(self.way)]
     }
 
-    /// The intervals of a schedule that executes, by tensor and start. What is stored beyond any
-    /// use ([`MonetGraph::last_stored`]) is left out. Ways that are dominated are replaced by one
-    /// that dominates them.
+    /// The intervals of a schedule that executes, by tensor and start. Storage beyond any use
+    /// ([`MonetGraph::last_stored`]) is left out. Dominated ways are replaced by ways that dominate
+    /// them.
     pub fn of_schedule(graph: &MonetGraph, schedule: &MonetSchedule) -> Vec<Interval> {
         let mut out = Vec::new();
         for i in 0..graph.columns {

@@ -8,7 +8,7 @@ use remat_instances::schedule::{BitMatrix, Choices, MonetSchedule};
 /// Values below count as 0.
 const ZERO: f64 = 1e-9;
 
-/// Intervals and choices with their values, and what they add up to by tensor and stage.
+/// Intervals and choices with their values, and the sums of the values by tensor and stage.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Point {
     /// Intervals with positive values, by tensor.
@@ -124,15 +124,15 @@ impl Point {
         &self.made_before[node * self.width..(node + 1) * self.width]
     }
 
-    /// Part of a tensor that is stored when stage `upto` begins and was not computed in stages
-    /// `from..upto`: it stays, or less than that does. It may be negative.
+    /// Lower bound on the part of a tensor that stays: it is stored when stage `upto` begins and
+    /// was not computed in stages `from..upto`. It may be negative.
     #[inline]
     pub(super) fn stays(&self, node: usize, from: usize, upto: usize) -> f64 {
         let made = self.made_before(node);
         self.stored(upto, node) - (made[upto] - made[from])
     }
 
-    /// Rows (5), (8), (11), (12), and those of what ends, that are violated by more than
+    /// Rows (5), (8), (11) and (12), and rows of [`Row::ended`], that are violated by more than
     /// `tolerance`.
     pub fn violated_links(&self, graph: &MonetGraph, tolerance: f64) -> Vec<Row> {
         let mut found = Vec::new();
@@ -147,7 +147,7 @@ impl Point {
                 }
                 let stage = t as u32;
                 for &u in &graph.needs[v] {
-                    // What runs in stage 0 in any case is there.
+                    // A node that every schedule runs in stage 0 is there.
                     if graph.parent[v] == Some(u) || t == 0 && graph.is_forced(u) {
                         continue;
                     }
@@ -190,9 +190,9 @@ impl Point {
         found
     }
 
-    /// Memory rows that are exceeded by more than `overflow_bytes`, each charged by whichever of
-    /// storage and runs is larger, worst first, at most `per_stage` in a stage, apart from those
-    /// that are `known`.
+    /// Memory rows that are exceeded by more than `overflow_bytes`, worst first, at most
+    /// `per_stage` in a stage, without `known` rows. Each tensor is charged by storage or by the
+    /// run, whichever is larger.
     pub fn violated_memory(
         &self,
         graph: &MonetGraph,
@@ -236,7 +236,7 @@ impl Point {
         found.into_iter().map(|f| f.1).collect()
     }
 
-    /// The left side of a row whose starts are each of one stage, or of any kind.
+    /// The left side of a row whose starts are of one stage each, or of all ways.
     pub(super) fn activity(&self, graph: &MonetGraph, row: &Row) -> f64 {
         let value = |term: &Term| {
             let coefficient = term.coefficient as f64;
@@ -270,8 +270,8 @@ impl Point {
         row.terms.iter().map(value).sum()
     }
 
-    /// Bytes that the run of `j` in stage `t` adds to what is stored at its turn, charged by
-    /// whichever is larger; at least 0.
+    /// Bytes that the run of `j` in stage `t` adds to the stored tensors at its turn, at least 0.
+    /// Each tensor is charged by storage or by the run, whichever is larger.
     fn gain_of_run(&self, graph: &MonetGraph, t: usize, j: usize) -> f64 {
         let run = self.made(t, j);
         if run <= ZERO {
@@ -286,7 +286,7 @@ impl Point {
         gain.max(0.0)
     }
 
-    /// The memory row of an event, `None` for the backward node, as strong as it gets at this
+    /// The memory row of an event, `None` for the backward node, in its strongest form at this
     /// point.
     fn memory_row(&self, graph: &MonetGraph, t: usize, event: Option<usize>) -> Row {
         let Some(j) = event else {
@@ -308,7 +308,8 @@ impl Point {
         Row::memory(graph, t as u32, node, &by_run, true)
     }
 
-    /// A point that is a schedule, as one, and its cost. What is stored twice over is stored.
+    /// The schedule of an integer point, and its cost. A tensor that is stored twice counts as
+    /// stored.
     pub fn rounded(&self, graph: &MonetGraph) -> (MonetSchedule, u64) {
         let (stages, columns) = (graph.stages, graph.columns);
         let mut s = blank(stages, columns);
@@ -344,9 +345,10 @@ impl Point {
         best
     }
 
-    /// A schedule near the point that executes, in general not within the budget: what is stored by
-    /// more than `threshold`, the choices with the largest values, what must be computed for these,
-    /// in place where the point does so and nothing stands in the way.
+    /// A schedule near the point that executes, in general not within the budget. It stores tensors
+    /// with values above `threshold`, takes the choices with the largest values, and computes all
+    /// nodes that these need. Nodes run in place if they do so at the point and no later use of the
+    /// input forbids it.
     pub fn proposal(
         &self,
         instance: &Instance,
@@ -396,7 +398,8 @@ impl Point {
         s
     }
 
-    /// The way in which a node is computed most in a stage; where it is not, its cheapest.
+    /// The way in which a node is computed most in a stage, or its cheapest way if it is not
+    /// computed there.
     fn way(&self, graph: &MonetGraph, t: usize, i: usize) -> super::StartWay {
         let ways = graph.starts(i as u32, t as u32);
         let mut values = vec![0.0; ways.len()];
@@ -440,7 +443,7 @@ impl Point {
     }
 }
 
-/// A schedule that does nothing.
+/// An empty schedule.
 fn blank(stages: usize, columns: usize) -> MonetSchedule {
     MonetSchedule {
         computed: BitMatrix::new(stages, columns),

@@ -1,4 +1,4 @@
-//! MONeT's program as branch, price and cut sees it, and its root.
+//! MONeT's program in the form for branch, price and cut, and its root.
 
 use super::{Branch, Interval, MonetGraph, Point, Quantity, Row, RowKind, separate_cuts};
 use crate::life::{self, Atom, Exclusions, Extent, Group, Term};
@@ -71,7 +71,7 @@ impl Rows for MonetGraph {
     type Part = Term;
 
     /// The rows for first starts, choices and needs, and the intervals from stage 0 on, so that
-    /// whatever is read was kept.
+    /// every tensor that is read can be kept.
     fn start(&self) -> (Vec<Row>, Vec<Interval>) {
         let mut rows = Vec::new();
         let mut intervals = Vec::new();
@@ -102,8 +102,8 @@ impl Rows for MonetGraph {
                     if t + 1 < last {
                         intervals.push(interval(t + 1, false));
                     }
-                    // Made for this reader alone: without these the program starts far from
-                    // fitting.
+                    // Computed only for this reader: without these columns the initial program
+                    // exceeds the budget by far.
                     if t > 0 && self.fits_somehow(node, t) {
                         intervals.push(Interval {
                             start: t,
@@ -279,7 +279,8 @@ impl Branching for MonetGraph {
 }
 
 impl MonetGraph {
-    /// Number of the first choice of a stage that has several, among those of all stages.
+    /// Number of the first choice of a stage, counted over all stages with several choices; `None`
+    /// if the stage has a single one.
     fn choice_column(&self, stage: u32) -> Option<u32> {
         let several = |c: &&Vec<super::Choice>| c.len() > 1;
         let (before, from) = self.choices.split_at(stage as usize);
@@ -289,10 +290,10 @@ impl MonetGraph {
     }
 }
 
-/// Reason why there is no root bound.
+/// Reason why a root bound is missing.
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
-    /// The instance has no such program.
+    /// The program does not exist for the instance.
     #[error(transparent)]
     Instance(#[from] MonetError),
     /// The LP solver refused a change: a defect.
@@ -300,11 +301,11 @@ pub enum RootError {
     Model(#[from] ModelError),
 }
 
-/// The bound of the interval form at the root, over the whole space of schedules. `incumbents` are
-/// shown relaxations on the way.
+/// The bound of the interval form at the root, over the whole space of schedules. `incumbents`
+/// receives relaxations on the way.
 ///
 /// # Errors
-/// [`RootError::Instance`] where the instance has no loss.
+/// [`RootError::Instance`] if the instance has no loss.
 pub fn root_bound(
     instance: &Instance,
     budget_bytes: u64,

@@ -1,4 +1,4 @@
-//! Words of proofs for MONeT's rows and quantities.
+//! The proof format of MONeT's rows and quantities.
 
 use super::{Derivation, MonetGraph, PathCut, Quantity, Row, RowKind};
 use crate::life::proof::{self, Proven, write_branch, write_list, write_pairs};
@@ -8,7 +8,7 @@ use remat_search::BoundProof;
 use remat_solver::price::TreeProof;
 use std::fmt::Write;
 
-/// The proof of a tree's bound; `graph` is the instance's for the budget.
+/// The proof of a tree's bound; `graph` is the program of the instance for the budget.
 pub fn tree_proof(
     instance: &Instance,
     budget_bytes: u64,
@@ -66,7 +66,7 @@ impl MonetGraph {
         self.choices[stage as usize][way as usize].implementation
     }
 
-    /// Writes a row that is rounded by a unit, or by none if that is 0.
+    /// Writes a row that is rounded by a unit; 0 if it is not rounded.
     fn write_derivation(&self, derivation: &Derivation, unit: i64, text: &mut String) {
         let _ = match derivation {
             // Left out.

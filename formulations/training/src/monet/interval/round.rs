@@ -1,16 +1,16 @@
-//! Memory rows rounded: what a relaxation could use of the room and no schedule can.
+//! Rounded memory rows: they remove room that a relaxation could use and no schedule can.
 //!
 //! Mixed-integer rounding, as in [`Gauge`](crate::checkmate::Gauge). Its function of sizes is
-//! superadditive and rises, negative ones included, so it may be applied to each term of a row:
-//! where several terms count a column, their rounded sum is at most what the sum would be rounded
-//! to.
+//! superadditive and increasing, negative sizes included, so it may be applied to each term of a
+//! row. If several terms count a column, the sum of their rounded values is at most the rounded
+//! sum.
 
 use super::{Derivation, MonetGraph, Point, Row, RowKind};
 use crate::life::{Atom, Term, Which};
 
 /// Divisors that are tried: the sizes that most tensors have.
 const UNITS: usize = 16;
-/// Divisors are at least this share of the room, and so is what rounding gains.
+/// The least divisor and the least gain of rounding, as parts of the room: one in so many.
 const LEAST_UNIT: i64 = 500;
 const LEAST_GAIN: i64 = 1000;
 /// Violation below which a row is left alone, as a share of the room.
@@ -19,8 +19,7 @@ const VIOLATION: f64 = 5e-4;
 const FULL: f64 = 0.97;
 
 impl Row {
-    /// The row rounded by a unit; `None` where that gains next to nothing, or if it is no memory
-    /// row.
+    /// The row rounded by a unit; `None` if the gain is negligible or the row is no memory row.
     pub fn rounded(&self, graph: &MonetGraph, unit: i64) -> Option<Row> {
         if !self.is_memory() || unit <= 0 || self.right < unit {
             return None;
@@ -49,7 +48,7 @@ impl Row {
                 which: Which::WithWorkspace,
             } = term.atom
             {
-                // One size after the other: what the next larger workspace adds.
+                // One size after the other: the increase by the next larger workspace.
                 let starts = graph.starts(node, first).iter();
                 let mut sizes: Vec<i64> = starts.map(|s| s.workspace).collect();
                 sizes.sort_unstable();
@@ -97,8 +96,8 @@ pub(super) fn units(graph: &MonetGraph) -> Vec<i64> {
     units.into_iter().map(|u| u.1).collect()
 }
 
-/// Memory rows rounded by some units that are violated, by how much of the room: of the fullest
-/// moments of each stage.
+/// Violated memory rows, rounded by one of some units, with their violations as shares of the room.
+/// Only the fullest moments of each stage are tried.
 pub(super) fn separate(graph: &MonetGraph, point: &Point, units: &[i64]) -> Vec<(f64, Row)> {
     if units.is_empty() {
         return Vec::new();

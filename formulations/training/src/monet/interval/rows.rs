@@ -1,4 +1,5 @@
-//! Rows of the interval form, as linear forms in atoms, and why every schedule meets them.
+//! Rows of the interval form, as linear forms in atoms, and the reason why every schedule satisfies
+//! them.
 
 use super::{Derivation, Interval, MonetGraph};
 use crate::life::{Atom, Term, Which};
@@ -38,7 +39,7 @@ pub enum RowKind {
 }
 
 /// A row: the sum of its terms is at least (at most for memory, equal to for equations) its right
-/// side. Rows that say the same are equal, whatever they were made from.
+/// side. Rows of the same kind, right side and terms are equal; derivations do not count.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// Purpose of the row.
@@ -90,11 +91,11 @@ pub struct PathCut {
     pub reader: u32,
     /// The stage `a` in which the window begins.
     pub from: u32,
-    /// `j`, made in the window unless something of the paths is stored when it begins.
+    /// `j`, made in the window unless a tensor of the paths is stored when it begins.
     pub source: u32,
     /// The nodes of the paths whose storage counts, ascending.
     pub stored: Vec<u32>,
-    /// Choices of the backward node for which the paths stand, ascending: indices into
+    /// Choices of the backward node that the paths stand for, ascending: indices into
     /// [`MonetGraph::choices`].
     pub ways: Vec<u32>,
 }
@@ -137,7 +138,7 @@ impl Row {
         stored + chosen.sum::<i64>()
     }
 
-    /// Returns whether a schedule meets it.
+    /// Returns whether a schedule satisfies it.
     pub fn holds(&self, graph: &MonetGraph, intervals: &[Interval], choices: &[usize]) -> bool {
         let left = self.activity(graph, intervals, choices);
         match (self.is_equation(), self.is_memory()) {
@@ -161,7 +162,7 @@ impl Row {
     }
 
     /// Requires that a tensor which the backward node of a stage reads is stored for the next stage
-    /// or held: (6), and for stage 0 what (16) and (17) charge for the inputs of the loss.
+    /// or held, (6). For stage 0 this is the charge of (16) and (17) for the inputs of the loss.
     pub fn need(graph: &MonetGraph, stage: u32, node: u32) -> Row {
         let mut terms = Vec::new();
         graph.stored(&mut terms, node, stage + 1, 1);
@@ -171,7 +172,7 @@ impl Row {
         row
     }
 
-    /// Makes the right side 1 for the choices named: a constant if they are all.
+    /// Makes the right side 1 for the named choices: a constant if all are named.
     fn require(&mut self, graph: &MonetGraph, stage: u32, named: impl Fn(&super::Choice) -> bool) {
         let choices = graph.choices[stage as usize].iter().zip(0..);
         let ways: Vec<u32> = choices.filter(|c| named(c.0)).map(|c| c.1).collect();
@@ -188,9 +189,9 @@ impl Row {
         Row::new(RowKind::Input, 0, terms, derivation)
     }
 
-    /// A by-product is made in the stages in which its parent is computed, (8), and in place if and
-    /// only if it is, (12): one row for each of the two, or one for both where the parent has no
-    /// such option, or the by-product is the same either way.
+    /// A by-product is made only in the stages in which its parent is computed, (8), and in place
+    /// if and only if its parent is, (12). There is one row for each of the two kinds. One row
+    /// serves both if the parent has no in-place option or the by-product is the same either way.
     pub fn parent(stage: u32, by_product: u32, parent: u32, which: Which) -> Row {
         let terms = vec![
             Term::start(parent, stage, stage, which, 1),
@@ -201,9 +202,9 @@ impl Row {
         Row::new(RowKind::Parent, 0, terms, derivation)
     }
 
-    /// If `node` is computed in place, the tensor it overwrites is not stored for the next stage,
-    /// (11), and not held for the backward node, (6); of the intervals of a tensor at most one is
-    /// either. (Stage 0 is charged for the inputs of the loss, overwritten or not.)
+    /// If `node` is computed in place, the tensor that it overwrites is not stored for the next
+    /// stage, (11), and not held for the backward node, (6). At most one interval of a tensor is
+    /// stored or held. (Stage 0 is charged for the inputs of the loss, overwritten or not.)
     pub fn overwritten(graph: &MonetGraph, stage: u32, node: u32, over: u32) -> Row {
         let mut terms = vec![Term::start(node, stage, stage, Which::InPlace, -1)];
         graph.stored(&mut terms, over, stage + 1, -1);
@@ -215,16 +216,16 @@ impl Row {
     }
 
     /// Requires that the tensor which `node` overwrites in a stage from 1 on is there before and
-    /// gone afterwards: an interval of it ends in the stage, and is not held,
+    /// gone afterwards. So an interval of it ends in the stage, and is not held:
     ///
     /// ```text
     /// S[t,over] + R[t,over] - S[t+1,over] - held  >=  IP[t,node]
     /// ```
     ///
-    /// If the node is computed in place, (5) gives one of the first two and [`Row::overwritten`]
-    /// takes the other two; if not, the left side counts intervals. Where a part of a tensor is
-    /// there, this row lets no more than that part be overwritten, so that the same whole tensor
-    /// cannot be overwritten a little in each of many stages.
+    /// If the node is computed in place, (5) makes one of the first two 1, and [`Row::overwritten`]
+    /// makes the other two 0. If not, the left side counts intervals. If only a part of a tensor is
+    /// there, the row lets no more than that part be overwritten. So the same whole tensor cannot
+    /// be overwritten a little in each of many stages.
     pub fn ended(graph: &MonetGraph, stage: u32, node: u32, over: u32) -> Row {
         let mut row = Row::overwritten(graph, stage, node, over);
         graph.stored(&mut row.terms, over, stage, 1);
@@ -238,11 +239,11 @@ impl Row {
     /// Memory at the turn of `node` in a stage, (16) and (17) in one.
     ///
     /// `by_run` names tensors of the passing list of `node`, and perhaps `node` itself, that are
-    /// charged where `node` runs; the others are charged where they are stored. Where `node` does
-    /// not run the row is at most (16), where it runs at most (17), because there every tensor of
-    /// the list is charged by the run alone. With an empty list and `runs` false it is (16), with
-    /// the whole list (17); any list makes a valid row, and the best one at a point charges each
-    /// tensor by whichever is larger.
+    /// charged if `node` runs; the others are charged where they are stored. If `node` does not
+    /// run, the row is at most (16). If it runs, the row is at most (17), because then every tensor
+    /// of the list is charged only by the run. With an empty list and `runs` false the row is (16),
+    /// with the whole list (17). Any list makes a valid row, and the best one at a point charges
+    /// each tensor by whichever is larger.
     pub fn memory(graph: &MonetGraph, stage: u32, node: u32, by_run: &[u32], runs: bool) -> Row {
         let mut terms = Vec::new();
         let mut own = 0;
@@ -278,7 +279,8 @@ impl Row {
         )
     }
 
-    /// Memory while the backward node of a stage runs, (18): what it reads is stored or held.
+    /// Memory while the backward node of a stage runs, (18): the tensors that it reads are stored
+    /// or held.
     pub fn backward(graph: &MonetGraph, stage: u32) -> Row {
         let mut terms = Vec::new();
         let mut right = graph.backward_room[stage as usize];
@@ -305,11 +307,12 @@ impl Row {
         )
     }
 
-    /// The row of a path cut. For each choice `p` named there is a path from `j` to a tensor that
-    /// `p` reads, and all their nodes are in `stored` (by-products' parents apart: a by-product is
-    /// only made while its parent is computed). If one of these choices is made and nothing of its
-    /// path is stored when stage `a` begins, the tensor it reads is computed in `[a,b]`, hence the
-    /// node before it on the path, as it is not stored at `a`, and so on to `j`:
+    /// The row of a path cut. Each named choice `p` has a path from `j` to a tensor that `p` reads,
+    /// and all nodes of the path are in `stored`. By-products' parents are excepted: a by-product
+    /// is only made while its parent is computed. Suppose that one of these choices is made and no
+    /// tensor of its path is stored when stage `a` begins. Then the tensor that it reads is
+    /// computed in `[a,b]`. Hence the node before it on the path is computed too, as it is not
+    /// stored at `a`, and so on to `j`:
     ///
     /// ```text
     /// sum_{stored} S[a,i] + sum_{t=a..b} R[t,j]  >=  sum_{ways} M[b,p]
@@ -325,7 +328,7 @@ impl Row {
         row
     }
 
-    /// Makes the right side larger by a weight where one of some choices is made.
+    /// Makes the right side larger by a weight if one of some choices is made.
     pub(super) fn require_ways(
         &mut self,
         graph: &MonetGraph,
@@ -342,13 +345,13 @@ impl Row {
         }
     }
 
-    /// The row of a path memory cut: in the situation of the path cut, if besides `j` is not
-    /// computed from `a` to before `since` (`a` or later), it is computed whole in some stage `t`
-    /// of `[since,b]`, where its output, its passing list and its least workspace are charged
-    /// (`need_j`), beside everything of `staying`, none of which is on that list. `k > j` is
-    /// charged there if it is stored when `t` starts, `k < j` if it is stored when `t + 1` starts;
-    /// so it is there if it is stored at the start of `b` (of `b + 1`) and was not computed in
-    /// between:
+    /// The row of a path memory cut. In the situation of the path cut, suppose that `j` is not
+    /// computed from `a` to before `since` (`a` or later). Then it is computed whole in some stage
+    /// `t` of `[since,b]`. Its output, its passing list and its least workspace (`need_j`) are
+    /// charged there beside all tensors of `staying`, which are not on that list. A tensor `k > j`
+    /// is charged there if it is stored when `t` starts, `k < j` if it is stored when `t + 1`
+    /// starts. So it is there if it is stored at the start of `b` (of `b + 1`) and was not computed
+    /// in between:
     ///
     /// ```text
     /// sum_{k staying} m_k (S[b',k] - sum_{t=since..b'-1} R[t,k])
@@ -356,9 +359,9 @@ impl Row {
     ///     <=  the largest room of a stage in [since,b],       b' = b + 1 for k < j, b otherwise
     /// ```
     ///
-    /// If no choice named is made, something of the paths is stored, or `j` was computed before,
-    /// the row says that the tensors that stay fit at the turn of `j` in stage `b`, which they do,
-    /// (16).
+    /// Otherwise no named choice is made, a tensor of the paths is stored, or `j` was computed
+    /// before. Then the row says that the tensors that stay fit at the turn of `j` in stage `b`.
+    /// They do, by (16).
     pub fn path_memory(graph: &MonetGraph, cut: &PathCut, since: u32, staying: &[u32]) -> Row {
         let (a, b, j) = (cut.from, cut.reader, cut.source);
         let need = graph.need_bytes(j).max(0);
@@ -388,7 +391,7 @@ impl Row {
 }
 
 impl MonetGraph {
-    /// Adds a term for `S[stage, node]`, where that is not 0 by definition.
+    /// Adds a term for `S[stage, node]`, unless that is 0 by definition.
     pub(super) fn stored(&self, terms: &mut Vec<Term>, node: u32, stage: u32, coefficient: i64) {
         if (1..=self.last_stored(node)).contains(&stage) {
             terms.push(Term::crosses(node, stage, coefficient));
@@ -396,7 +399,7 @@ impl MonetGraph {
     }
 
     /// Adds terms for `S[upto, node]` less the starts of `node` in stages from `since` to before
-    /// `upto`: whether it stays.
+    /// `upto`: 1 if the tensor stays.
     pub(super) fn stays(
         &self,
         terms: &mut Vec<Term>,
@@ -411,7 +414,7 @@ impl MonetGraph {
         }
     }
 
-    /// Adds a term for `node` being held in `stage`, where some choice of the stage reads it.
+    /// Adds a term for `node` being held in `stage`, if some choice of the stage reads it.
     pub(super) fn held(&self, terms: &mut Vec<Term>, node: u32, stage: u32, coefficient: i64) {
         if self.is_read(node, stage) {
             terms.push(Term::at(node, stage, coefficient));

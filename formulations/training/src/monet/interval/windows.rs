@@ -1,9 +1,9 @@
-//! Path memory cuts: for every node on the way to a backward node the window of stages in which
+//! Path memory cuts: for every node on the way to a backward node, the window of stages in which
 //! memory looks tightest.
 //!
-//! What stays through a window is summed once for all sources. A plain cut (and its cover, and what
-//! rounding makes of it) has the window `[since,b]` for the memory and begins its paths in any `a`
-//! up to `since`, whichever leaves most to compute; one that charges both ways has `a = since`.
+//! Tensors that stay through a window are summed once for all sources. A plain cut (and its cover,
+//! and its rounded form) has the window `[since,b]` for the memory. Its paths begin in the `a` up
+//! to `since` that leaves most to compute. A cut that charges both ways has `a = since`.
 
 use super::cuts::Target;
 use super::either::{Beginning, Fill, either_way};
@@ -11,14 +11,12 @@ use super::{MonetGraph, Point, Row};
 use remat_solver::price::SeparationSettings;
 use std::cell::OnceCell;
 
-/// Distance from violation up to which a path memory cut may be rounded, as a share of what its
-/// source needs.
+/// Distance from violation up to which a path memory cut may be rounded, as a share of `need_j`.
 const BY_ROUNDING: f64 = 0.3;
-/// Gain in violation over the cut as it is that makes its rounding worth it, as a share of what its
-/// source needs.
+/// Least gain in violation of a rounded cut over the cut itself, as a share of `need_j`.
 const ROUNDING_GAIN: f64 = 0.01;
-/// Violation above which a cut that charges both ways is tried, as a share of what its source needs
-/// (below 0: it may look satisfied), and the number of windows in which it is tried at most.
+/// Estimated violation above which a cut that charges both ways is tried, as a share of `need_j`
+/// (below 0: it may look satisfied). It is tried in so many windows at most.
 const TRIAL_SHARE_FLOOR: f64 = -0.2;
 const TRIES: usize = 3;
 
@@ -33,7 +31,7 @@ pub(super) enum Form {
 
 /// A violated cut.
 pub(super) struct ViolatedPathCut {
-    /// Violation, as a share of what the source needs.
+    /// Violation, as a share of `need_j`.
     pub violation: f64,
     pub row: Row,
     pub reader: u32,
@@ -41,19 +39,18 @@ pub(super) struct ViolatedPathCut {
     pub form: Form,
 }
 
-/// A node on the way to the target, and the windows that look best.
+/// A node on the way to the target, and its most promising windows.
 struct WindowSource {
     node: u32,
     /// `need_j`.
     needed: f64,
-    /// By stages from 1 on: how much must be made from there on, and the stage from which the paths
-    /// are free of storage for that.
+    /// By stages from 1 on: how much must be made from there on, and the stage in which the paths
+    /// of that cut begin.
     due: Vec<(f64, usize)>,
-    /// Violation of a plain cut, and the stage where its memory begins. A cover may be violated
-    /// where the sum is not.
+    /// Violation of a plain cut, and the stage where its memory begins. Its cover may be violated
+    /// although the sum is not.
     since: (f64, usize),
-    /// Violations that cuts which charge both ways seem to have, and the stages where these may
-    /// begin.
+    /// Estimated violations of cuts that charge both ways, and the stages in which these may begin.
     either: Vec<(f64, usize)>,
 }
 
@@ -119,15 +116,15 @@ fn merged(mut a: &[u32], mut b: &[u32]) -> Vec<u32> {
 
 /// Memory in use throughout a window, at a point.
 struct WindowLoad {
-    /// Bytes that stay up to the turn of a node behind `k`: those of `0..k`.
+    /// Entry `k`: bytes of tensors `0..k` that stay up to the turn of a later node.
     left: Vec<f64>,
-    /// Bytes that stay up to the turn of a node before `k`: those of `k..`.
+    /// Entry `k`: bytes of tensors `k..` that stay up to the turn of an earlier node.
     right: Vec<f64>,
-    /// Estimate of what is there when the window begins; none where cuts are plain.
+    /// Estimate of the bytes that are there when the window begins; `None` if cuts are plain.
     fill: Option<Fill>,
 }
 
-/// The windows that end with a stage, at a point: what all sources and targets share.
+/// The windows that end with a stage, at a point: the part that all sources and targets share.
 pub(super) struct StageWindows<'a> {
     graph: &'a MonetGraph,
     point: &'a Point,
@@ -136,9 +133,9 @@ pub(super) struct StageWindows<'a> {
     /// The largest room of a stage in `[a,b]`, by `a`.
     room: Vec<i64>,
     stored: &'a StoredByStage,
-    /// Tensors of which something may stay.
+    /// Tensors that may stay in part.
     staying: Vec<u32>,
-    /// By `a`, once it was asked for.
+    /// By `a`, computed on the first request.
     loads: Vec<OnceCell<WindowLoad>>,
 }
 
@@ -210,7 +207,7 @@ struct Windows<'a> {
 }
 
 impl Windows<'_> {
-    /// Estimates the violation in each window, and notes the best of each source.
+    /// Estimates the violation in each window, and notes the best windows of each source.
     fn look(&self, sources: &mut [WindowSource], stage: &StageWindows<'_>) {
         let (graph, b) = (self.graph, self.reader);
         for a in (1..=b).rev() {
@@ -310,8 +307,8 @@ impl Windows<'_> {
     }
 }
 
-/// The violated cuts of a target, which the backward node of the windows' stage reads. `units` are sizes to
-/// round by.
+/// The violated cuts of a target, which the backward node of the windows' stage reads. `units` are
+/// sizes to round by.
 pub(super) fn memory_cuts(
     stage: &StageWindows<'_>,
     target: &Target<'_>,

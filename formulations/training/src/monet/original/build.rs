@@ -1,5 +1,4 @@
-//! Rows, bounds and costs of the published program. Row numbers are those of the benchmark
-//! description.
+//! Rows, bounds and costs of the published program. Row numbers refer to the benchmark description.
 
 use super::MonetParts;
 use remat_instances::instance::{Implementation, NodeKind};
@@ -32,7 +31,7 @@ impl Sink for Counter {
 /// Receiver of a row: its bounds, and its entries by column.
 pub(in crate::monet) type TellRow<'a> = dyn FnMut(f64, f64, &[(u32, f64)]) + 'a;
 
-/// Tells of rows as they are made.
+/// Reports rows as they are made.
 pub(super) struct Teller<'a, 'b> {
     pub tell: &'a mut TellRow<'b>,
 }
@@ -53,7 +52,7 @@ pub(super) struct Evaluator<'a> {
 }
 
 impl Evaluator<'_> {
-    /// Takes note of a value and its bounds.
+    /// Notes a value and its bounds.
     pub fn value(&mut self, lower: f64, upper: f64, value: f64) {
         self.violation = self.violation.max(lower - value).max(value - upper);
     }
@@ -95,8 +94,8 @@ impl Modeller {
         let mut count = 0;
         fixings(p, &mut |column, value| {
             count += 1;
-            // Where both values are demanded the bounds cross in the published program; an empty
-            // row says so here.
+            // If both values are demanded, the bounds cross in the published program; here an empty
+            // row that cannot hold says so.
             let fixed = lp.col_bounds(ColId(column));
             if fixed.lower <= value && value <= fixed.upper {
                 lp.set_col_bounds(ColId(column), value..=value);
@@ -116,8 +115,8 @@ impl Modeller {
     }
 }
 
-/// Adds up entries of one column, drops zeros. Rows are made in the order of the columns wherever
-/// they are long, so that there is nothing to sort.
+/// Adds up entries of one column and drops zeros. Long rows are made in the order of the columns,
+/// so they need no sorting.
 fn merge(entries: &mut Vec<(u32, f64)>) {
     if !entries.is_sorted_by_key(|e| e.0) {
         entries.sort_by_key(|e| e.0);
@@ -126,8 +125,8 @@ fn merge(entries: &mut Vec<(u32, f64)>) {
     entries.retain(|e| e.1 != 0.0);
 }
 
-/// Columns that are fixed, by (1), (2), (10), (13), (15), each as often as the published runs have
-/// a row for it; and by the tighter local bound.
+/// Columns that are fixed, by (1), (2), (10), (13), (15) and by the tighter local bound. Each is
+/// reported as often as the published runs have a row for it.
 pub(super) fn fixings(p: &MonetParts, fix: &mut impl FnMut(u32, f64)) {
     let l = &p.layout;
     for i in 0..l.columns {
@@ -444,7 +443,7 @@ impl<S: Sink> RowWriter<'_, S> {
         }
     }
 
-    /// (17); where a node cannot run, (16) says more.
+    /// (17), for nodes that may run; for other nodes (16) is stronger.
     fn recomputations(&mut self) {
         let p = self.p;
         let l = &p.layout;

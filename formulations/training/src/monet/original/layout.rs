@@ -1,6 +1,6 @@
 //! Layout of the columns of the published program, and their names.
 
-/// Decision of a column; the letters are those of the module page.
+/// Decision of a column, with the letters of the module page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Decision {
     /// `R[stage, node]`.
@@ -58,7 +58,8 @@ pub enum Decision {
     },
 }
 
-/// Numbers of things, and the position of each column: all `R`, then `P`, `S`, `M`, `Z`, `F`, `IP`.
+/// Dimensions of the program, and the position of each column: all `R`, then `P`, `S`, `M`, `Z`,
+/// `F`, `IP`.
 #[derive(Clone, Debug)]
 pub(super) struct ColumnLayout {
     /// Forward nodes, by-products and the loss included (V).

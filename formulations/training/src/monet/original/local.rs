@@ -1,18 +1,18 @@
 //! Tensors that row (17) takes to be in local memory while a node is recomputed: the two upper
 //! bounds of the paper (appendix B).
 //!
-//! What is in local memory around node `j` of stage `t` depends on which later nodes the stage
+//! The content of local memory around node `j` of stage `t` depends on which later nodes the stage
 //! recomputes, which would make the row quadratic. Both bounds are constant lists:
 //!
-//! - [`LocalBound::Plain`]: what any later forward node reads, as if all of them were recomputed.
-//!   These are the `local` lists of the benchmark, and what the published runs used.
-//! - [`LocalBound::Tight`]: what forward nodes up to `k(t)` read, the last forward node that
-//!   backward nodes from `b(t)` on read. Nodes behind it need no recomputation: they are fixed to
-//!   none, which costs no optimum since leaving out a useless run only lowers left sides. So a
-//!   schedule of the plain program, without what it computes for nothing, is one of this program,
-//!   and the optimum can only be lower. The opposite does not hold: where a skip connection passes
-//!   over `j` and ends behind `k(t)`, the plain bound charges its tensor and this one does not, and
-//!   nor does a plan that frees tensors after their last use.
+//! - [`LocalBound::Plain`]: tensors that any later forward node reads, as if all of them were
+//!   recomputed. These are the `local` lists of the benchmark, which the published runs used.
+//! - [`LocalBound::Tight`]: tensors that forward nodes up to `k(t)` read, the last forward node
+//!   that backward nodes from `b(t)` on read. Nodes behind it need no recomputation and are fixed
+//!   to 0. This costs no optimum, since leaving out a useless run only lowers left sides. So a
+//!   schedule of the plain program, without its useless computations, is a schedule of this
+//!   program, and the optimum can only be lower. The opposite does not hold. If a skip connection
+//!   passes over `j` and ends behind `k(t)`, only the plain bound charges its tensor. A plan that
+//!   frees tensors after their last use does not charge it either.
 
 use super::MonetParts;
 use remat_instances::instance::{Instance, NodeId};
@@ -23,14 +23,14 @@ pub enum LocalBound {
     /// All later forward nodes count as recomputed: the published program.
     #[default]
     Plain,
-    /// Those forward nodes count as recomputed that backward nodes still to come can use.
+    /// Only forward nodes that later backward nodes can use count as recomputed.
     Tight,
 }
 
 /// Data of an instance for the tighter bound.
 #[derive(Clone, Debug)]
 pub(super) struct Horizon {
-    /// For each stage, one more than the last forward node that is of use (`k(t) + 1`).
+    /// For each stage, one more than the last useful forward node (`k(t) + 1`).
     end: Vec<usize>,
     /// For each forward node, the forward nodes that read it, ascending.
     readers: Vec<Vec<usize>>,
@@ -67,7 +67,7 @@ impl MonetParts {
         again && horizon.is_none_or(|h| i < h.end[t])
     }
 
-    /// Tensors that are taken to be there while node `j` runs in stage `t`, its output aside;
+    /// Tensors that are assumed to be there while node `j` runs in stage `t`, its output aside;
     /// ascending.
     pub fn passing(&self, t: usize, j: usize) -> impl Iterator<Item = usize> {
         let horizon = self.horizon.as_ref().filter(|_| j <= self.loss);
@@ -75,7 +75,7 @@ impl MonetParts {
         list.filter(move |&u| {
             let Some(h) = horizon else { return true };
             let readers = &h.readers[u];
-            // A list that was given may hold tensors for other reasons than a reader.
+            // A given list may hold tensors for other reasons than a reader.
             let next = readers.get(readers.partition_point(|&v| v < j));
             next.is_none_or(|&v| v < h.end[t])
         })

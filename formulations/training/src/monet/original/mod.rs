@@ -2,7 +2,7 @@
 //! whose row numbers stand in brackets here and in the code.
 //!
 //! With the loss at position `l` of `n` nodes there are `V = l + 1` forward columns (by-products
-//! and the loss among them) and `T = n - l` stages: stage 0 runs the forward pass, stage `t > 0`
+//! and the loss among them) and `T = n - l` stages. Stage 0 runs the forward pass, stage `t > 0`
 //! recomputes forward nodes and then runs backward node `b(t) = l + t`. All columns are binary:
 //!
 //! | column | meaning |
@@ -16,17 +16,17 @@
 //! | `IP[t,i]` | `i` is computed in place in stage `t`, in modes that offer it |
 //!
 //! Slots are the nodes whose implementations are convolution algorithms (named `algo` and a number,
-//! which is `c`), and forward nodes with several implementations of any name (then `c` counts
-//! them).
+//! which is `c`). Forward nodes with several implementations of any name are slots too (then `c`
+//! counts them).
 //!
 //! Row (17) is an upper bound on memory, for which the paper has a plain and a tighter form:
 //! [`LocalBound`].
 //!
-//! Where an instance says more than the published ones do, the rows follow its meaning: inputs that
-//! only some implementations of a forward node read bind their `F` in rows (5), and a recomputation
-//! with a cost of its own is charged it in `F` too. A cost of the loss is charged once, in
-//! `R[0,l]`. One demand of an executable schedule is not in the published program: that nothing is
-//! computed from a buffer after it was overwritten.
+//! The rows also cover features that the published instances lack. Inputs that only some
+//! implementations of a forward node read bind their `F` in rows (5). A recomputation with a cost
+//! of its own is charged it in `F` too. A cost of the loss is charged once, in `R[0,l]`. The
+//! published program lacks one demand of an executable schedule: no node is computed from a buffer
+//! after it was overwritten.
 
 mod build;
 mod layout;
@@ -43,10 +43,10 @@ use remat_instances::instance::{Implementation, Instance, NodeId, NodeKind};
 use remat_instances::schedule::{MonetSchedule, algorithm_number};
 use remat_lp::{ColId, Model};
 
-/// Reason why there is no program for an instance.
+/// Reason why an instance has no program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MonetError {
-    /// MONeT's stages are those of the backward pass.
+    /// The instance has no loss, so there is no backward pass to take the stages from.
     #[error(
         "the graph has no loss node: MONeT's program needs a forward pass, a loss and a backward pass"
     )]
@@ -197,17 +197,17 @@ impl MonetParts {
         nodes.filter(|n| n.1.is_some()).map(|n| n.0).collect()
     }
 
-    /// Tells of every row.
+    /// Reports every row.
     pub fn each_row(&self, tell: &mut TellRow<'_>) {
         build::rows(self, &mut Teller { tell });
     }
 
-    /// Tells of every fixed column, and its value.
+    /// Reports every fixed column, and its value.
     pub fn each_fixing(&self, tell: &mut dyn FnMut(u32, f64)) {
         build::fixings(self, &mut |column, value| tell(column, value));
     }
 
-    /// Tells of costs of columns.
+    /// Reports the costs of columns.
     pub fn each_cost(&self, tell: &mut dyn FnMut(u32, f64)) {
         build::costs(self, &mut |column, cost| tell(column, cost));
     }
@@ -229,7 +229,7 @@ impl MonetParts {
         self.node(i).output_bytes as i64
     }
 
-    /// Implementations of the backward node of stage `t`, by slot `p`: none behind the last one.
+    /// Implementations of the backward node of stage `t`, by slot `p`; later slots are empty.
     /// Algorithms of a slot share implementation 0.
     fn backward_ways(&self, t: usize) -> &[Implementation] {
         let node = self.node(self.loss + t);
@@ -328,8 +328,8 @@ impl Original {
         })
     }
 
-    /// Evaluates the point of a schedule row by row, without building the program: for those too
-    /// large to build. The schedule's matrices must have the shapes of [`MonetSchedule::shape`].
+    /// Evaluates the point of a schedule row by row, without building the program, which may be too
+    /// large for that. The schedule's matrices must have the shapes of [`MonetSchedule::shape`].
     ///
     /// # Errors
     /// As [`Original::new`].

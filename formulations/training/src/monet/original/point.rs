@@ -10,8 +10,8 @@ impl Original {
         self.parts.point(schedule)
     }
 
-    /// The schedule of an integer point. Where a point takes more than one implementation of a
-    /// node, the cheapest of them is chosen: that needs no more than the point does.
+    /// The schedule of an integer point. If a point takes several implementations of a node, the
+    /// cheapest of them is chosen: it needs no more than the point does.
     ///
     /// # Panics
     /// If the point has not one number for each column.

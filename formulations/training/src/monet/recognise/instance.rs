@@ -11,8 +11,8 @@ use remat_instances::number::LARGEST_VALUE;
 use remat_instances::schedule::ALGORITHM_PREFIX;
 use remat_search::recognise::integers;
 
-/// Units of memory: integers where there is a scale that makes sizes whole, fixed point otherwise,
-/// sizes rounded down and rooms up.
+/// Units of memory: integers if a scale makes all sizes whole; fixed point otherwise, with sizes
+/// rounded down and rooms up.
 pub(super) struct Units {
     scale: f64,
     whole: bool,
@@ -79,8 +79,8 @@ impl Builder<'_> {
         (self.p.cost[column as usize] * self.cost_scale + 1e-6).floor() as i64
     }
 
-    /// The instance and the budget, in the unit of its sizes; `None` for numbers that no instance
-    /// has.
+    /// The instance and the budget, in the unit of its sizes; `None` if no instance has such
+    /// numbers.
     pub fn instance(&self, name: &str) -> Option<(Instance, u64)> {
         let mut nodes = self.forward()?;
         let rooms: Vec<i64> = self
@@ -108,15 +108,15 @@ impl Builder<'_> {
         if !(0..=LARGEST_VALUE as i64).contains(&budget) {
             return None;
         }
-        // Fixed memory before stage t is what its room leaves of the budget.
+        // Fixed memory before stage t is the budget less the room of the stage.
         let fixed = |t: usize| (budget - rooms[t]) as u64;
         let loss = nodes.len() - 1;
         nodes
             .iter_mut()
             .for_each(|node| node.fixed_bytes = fixed(0));
         nodes[loss].fixed_bytes = fixed(1);
-        // The first run of a loss is charged with its own fixed memory, which the program has from
-        // stage 1 on.
+        // The first run of a loss is charged the fixed memory of the loss, which the program has
+        // from stage 1 on.
         let growth = fixed(1).saturating_sub(fixed(0)) as i64;
         nodes[loss].add_first_workspace(-growth);
         for (t, side) in sides.iter().enumerate().skip(1) {
@@ -254,8 +254,8 @@ impl Builder<'_> {
         needs.map(|u| u.index()).collect()
     }
 
-    /// Workspace of the first run of the node at a place: what its row of stage 0 leaves, where
-    /// that is told from the other rows; that of later runs otherwise.
+    /// Workspace of the first run of the node at a place: the slack of its row of stage 0. If that
+    /// row cannot be told from the other rows, the workspace of later runs.
     fn first_scratch(
         &self,
         node: usize,
@@ -297,7 +297,7 @@ impl Builder<'_> {
         told.copied().unwrap_or(again)
     }
 
-    /// `F` columns of a node, where it has a choice.
+    /// `F` columns of a node, if it has a choice.
     fn ways<'a>(&self, role: &'a ForwardRoles) -> Option<&'a [u32]> {
         let last = role.ways.last()?;
         (!last.is_empty()).then_some(last)
@@ -313,7 +313,7 @@ impl Builder<'_> {
             ids.sort_unstable();
             ids
         };
-        // What the row has room for more than the output is no output: it is released.
+        // A row with more room than the fixed memory leaves has no output; its run releases memory.
         let released = bytes.min(0);
         let scratch = |way: usize| {
             self.units

@@ -1,13 +1,13 @@
-//! A program over binary columns without what short rows fix or identify.
+//! A program over binary columns, without the columns that short rows fix or identify.
 //!
-//! Only rows of whole numbers fix anything here: what memory rows forbid stays, so that every
-//! column that has a meaning is still there to be read.
+//! Only rows of whole numbers fix columns. Fixings by memory rows are left out, so that every
+//! column with a meaning can still be read.
 
 use remat_lp::{ColId, Model, RowId};
 use std::collections::HashSet;
 
 const TOLERANCE: f64 = 1e-7;
-/// Entries of a row up to which it is tried for what it fixes: alternatives of one decision.
+/// Entries up to which a row is examined for fixings: alternatives of one decision.
 const ENTRY_LIMIT: usize = 24;
 
 /// Entries by column, ascending, at most `upper`.
@@ -42,7 +42,7 @@ impl UpperRow {
         most <= self.upper + TOLERANCE * largest
     }
 
-    /// Returns whether coefficients are larger than 0, two at least.
+    /// Returns whether all coefficients are positive, with at least two of them.
     fn is_sum(&self) -> bool {
         self.entries.len() >= 2 && self.entries.iter().all(|e| e.1 > 0.0)
     }
@@ -68,11 +68,12 @@ pub(super) struct Light {
     pub cost: Vec<f64>,
     /// Cost of the known columns and of the offset.
     pub constant: f64,
-    /// All rows that say something, and sums that do not, by columns that stand for their class.
+    /// All rows that are not idle, and sums even if they are, by columns that stand for their
+    /// class.
     pub rows: Vec<UpperRow>,
 }
 
-/// Reads a model; `None` where a column is not binary, or short rows contradict.
+/// Reads a model; `None` if a column is not binary, or short rows contradict each other.
 pub(super) fn read(model: &Model) -> Option<Light> {
     let n = model.num_cols();
     let sign = model.sense().sign();
@@ -111,7 +112,7 @@ pub(super) fn read(model: &Model) -> Option<Light> {
     Some(out)
 }
 
-/// Values by bounds of columns, those written as rows among them.
+/// Values by bounds of columns, including bounds that are written as rows.
 fn bounds(model: &Model) -> Option<Vec<Option<bool>>> {
     let (mut lower, mut upper) = (model.col_lower().to_vec(), model.col_upper().to_vec());
     for row in (0..model.num_rows() as u32).map(RowId) {
@@ -167,7 +168,7 @@ fn sides(model: &Model) -> Vec<UpperRow> {
     out
 }
 
-/// Coefficients are 1 and 2 times the smallest.
+/// Returns whether a row is short and all coefficients are 1 or 2 times the smallest.
 fn is_of_whole_numbers(row: &UpperRow) -> bool {
     let sizes = || row.entries.iter().map(|e| e.1.abs());
     let least = sizes().fold(f64::INFINITY, f64::min);
@@ -235,7 +236,7 @@ fn without(rows: Vec<UpperRow>, value: &[Option<bool>]) -> Option<Vec<UpperRow>>
     Some(out)
 }
 
-/// Columns that are at most each other.
+/// For each column, the column that stands for its class: columns that are at most each other.
 fn classes(rows: &[UpperRow], n: usize) -> Vec<u32> {
     let pairs = rows.iter().filter_map(at_most);
     let below: HashSet<(u32, u32)> = pairs.collect();

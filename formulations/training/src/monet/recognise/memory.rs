@@ -1,4 +1,4 @@
-//! Sizes, the order of nodes, workspaces and rooms: what the memory rows say.
+//! Sizes, the order of nodes, workspaces and rooms, read from the memory rows.
 
 use super::light::{Light, UpperRow};
 use super::roles::Roles;
@@ -10,11 +10,11 @@ enum BesideStored {
     Nothing,
     /// A computation of a forward node: `R`, `F` or `IP` of it.
     Run(usize),
-    /// `M` or `Z` alone: what a backward node reads in several ways.
+    /// Only `M` or `Z`: the reads of a backward node with several ways.
     Choice,
     /// `F` of a choice whose place is not known yet.
     Cover(usize),
-    /// Runs of several nodes: somebody else's row.
+    /// Runs of several nodes: not a row of the program.
     Several,
 }
 
@@ -24,14 +24,13 @@ pub(super) struct Memory {
     pub order: Vec<usize>,
     /// Size of each forward node.
     pub bytes: Vec<f64>,
-    /// Coefficient of `R` of each forward node, which has its output and what passes, from stage 1
-    /// on.
+    /// Coefficient of `R` of each forward node from stage 1 on: its output and its passing list.
     pub own: Vec<f64>,
     /// The same in stage 0, where `R` is a column.
     pub first_own: BTreeMap<usize, f64>,
     /// Coefficients of `F` in stage 0.
     pub first_ways: BTreeMap<usize, Vec<f64>>,
-    /// Rows of stage 0 where `R` is none.
+    /// Rows of stage 0 in which `R` is not a column.
     pub first_rows: Vec<FirstRow>,
     /// Coefficient of `IP`.
     pub inside: Vec<f64>,
@@ -70,12 +69,12 @@ struct Seen<'a> {
     choice_stage: Option<usize>,
 }
 
-/// Reads memory; `None` where rows do not fit together.
+/// Reads memory; `None` if rows do not fit together.
 pub(super) fn read(p: &Light, roles: &Roles) -> Option<Memory> {
     let names = MemoryColumns::new(roles);
     let bytes = sizes(p, roles)?;
     let rows = roles.memory.iter().map(|r| &p.rows[*r]);
-    // Rows with other columns are somebody else's.
+    // Rows with other columns are not part of the program.
     let seen: Vec<Seen<'_>> = rows
         .filter_map(|row| names.see(row, roles, &bytes))
         .collect();
@@ -114,7 +113,7 @@ pub(super) fn read(p: &Light, roles: &Roles) -> Option<Memory> {
     })
 }
 
-/// Columns by what they are beside stored tensors.
+/// Columns by their roles beside stored tensors.
 struct MemoryColumns {
     run: HashMap<u32, (usize, usize)>,
     choice: HashMap<u32, usize>,
@@ -169,7 +168,8 @@ impl MemoryColumns {
         let mut scale = None;
         for (c, v) in &row.entries {
             let beside = if let Some((t, i)) = roles.stored_at.get(c) {
-                // What the backward node reads and the run counts is taken off once.
+                // A negative entry corrects for a tensor that the backward node reads and the run
+                // counts.
                 if *v > 0.0 {
                     out.stored.entry(*t).or_default().push(*i);
                 }
@@ -208,8 +208,8 @@ impl MemoryColumns {
     }
 }
 
-/// Sizes from a row with all stored tensors of one stage and nothing else. Tensors in no such row
-/// take no memory.
+/// Sizes from a row with all stored tensors of one stage and no other columns. Tensors in no such
+/// row take no memory.
 fn sizes(p: &Light, roles: &Roles) -> Option<Vec<f64>> {
     let mut best: Option<(usize, &UpperRow)> = None;
     for r in &roles.memory {
@@ -253,7 +253,7 @@ fn order(roles: &Roles, bytes: &[f64], seen: &[Seen<'_>]) -> Option<Vec<usize>> 
     if sized.windows(2).any(|w| count[w[0]] == count[w[1]]) {
         return None;
     }
-    // Nodes without size: before as many tensors as their row counts, or behind their inputs.
+    // Nodes without size go before as many tensors as their row counts, or behind their inputs.
     let total = sized.len();
     let mut slots: Vec<Vec<usize>> = vec![Vec::new(); total + 1];
     let mut slot_of: HashMap<usize, usize> = HashMap::new();
@@ -313,7 +313,7 @@ impl MemoryReader<'_> {
                 let Some((t, _)) = self.names.run.get(c) else {
                     continue;
                 };
-                // Stage 0 is apart.
+                // Stage 0 is read separately.
                 if *t == 0 {
                     continue;
                 }
@@ -379,7 +379,7 @@ impl MemoryReader<'_> {
         choices.iter().map(one).collect()
     }
 
-    /// Rows with tensors of stage 0 alone, and at most an in-place step.
+    /// Rows with stored tensors of stage 0 only, and at most an in-place step.
     fn first_rows(&self) -> Vec<FirstRow> {
         let mut out = Vec::new();
         for seen in self.seen {
@@ -411,8 +411,8 @@ impl MemoryReader<'_> {
         out
     }
 
-    /// Places of choices: of a backward node where memory of a later stage stands beside them, of
-    /// stage 0 otherwise.
+    /// Places of choices: a backward node if memory of a later stage is in the same row, stage 0
+    /// otherwise.
     #[allow(clippy::type_complexity)]
     fn covers(&self, p: &Light) -> Option<(BTreeMap<usize, usize>, BTreeMap<usize, usize>)> {
         let (mut first, mut backward) = (BTreeMap::new(), BTreeMap::new());
@@ -447,8 +447,8 @@ impl MemoryReader<'_> {
         Some((first, backward))
     }
 
-    /// Returns whether a row of stage 0 may be that of a run of node `i`: nothing behind it is
-    /// stored, and its own tensor is not.
+    /// Returns whether a row of stage 0 may be the row of a run of node `i`: neither its own tensor
+    /// nor a later one is stored.
     fn fits_first(&self, seen: &Seen<'_>, i: usize) -> bool {
         let stored = seen.stored.get(&0);
         stored.is_none_or(|list| list.iter().all(|u| self.place[*u] < self.place[i]))
@@ -473,7 +473,8 @@ impl MemoryReader<'_> {
         list.map(|u| self.bytes[u]).sum()
     }
 
-    /// Right sides of rows without a run, plus what the stage's backward node holds by then.
+    /// Right sides of rows without a run, plus the bytes that the stage's backward node holds by
+    /// then.
     fn rooms(&self) -> Option<Vec<f64>> {
         let stages = self.roles.backward.len();
         let sized = self.bytes.iter().filter(|b| **b > 0.0).count();
@@ -492,7 +493,7 @@ impl MemoryReader<'_> {
                     let turn = earlier.iter().map(|i| self.place[*i]).min()?;
                     room[t] = room[t].or(Some(side + self.read_bytes(t, turn)));
                 }
-                // Stage 0 stores nothing at its start.
+                // The stored set is empty at the start of stage 0.
                 [(0, list)] if list.len() < sized => {
                     let turn = list.iter().map(|i| self.place[*i] + 1).max()?;
                     let reads = self.reads(0);
@@ -513,7 +514,7 @@ impl MemoryReader<'_> {
         }
         let all = room.into_iter().zip(pure);
         let mut list: Vec<Option<f64>> = all.map(|(r, pure)| r.or(pure)).collect();
-        // A first stage that has room for anything has the most.
+        // A first stage without such a row has room for all tensors.
         let most = list.iter().flatten().copied().fold(0.0, f64::max);
         list[0].get_or_insert(most.max(self.bytes.iter().sum()));
         list.into_iter().collect()

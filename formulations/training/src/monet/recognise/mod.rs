@@ -1,22 +1,22 @@
-//! MONeT's published program recognised in a model of unknown origin: by its structure, not by its
-//! names or the order of its rows and columns.
+//! Recognition of MONeT's published program in a model of unknown origin: by its structure, not by
+//! its names or the order of its rows and columns.
 //!
-//! What short rows fix or identify goes first ([`light`]). What is left speaks for itself
-//! ([`roles`]):
+//! First, short rows fix or identify columns ([`light`]). The forms of the remaining rows reveal
+//! the roles of columns ([`roles`]):
 //!
 //! - Products `z = a b` with a factor from a row `1 <= a + a'` are `Z[t,i,p] = M[t,p] S[t+1,i]`:
 //!   they group the columns of a stage.
-//! - Columns without a cost in many memory rows are `S`. `S[t+1,i] <= S[t,i] + P[t,i]` chains
-//!   those of a tensor; places in the chain are stages.
+//! - Columns without a cost in many memory rows are `S`. `S[t+1,i] <= S[t,i] + P[t,i]` chains the
+//!   `S` columns of a tensor; places in the chain are stages.
 //! - `P[t,i] <= R[t,i]`, or they are equal; `x <= R[t,u] + S[t,u]` says that `x` reads `u`, and
 //!   `M[t,p] <= P[t,u] + S[t+1,u]` that the backward node of stage `t` does.
 //!
-//! Memory rows tell sizes, workspaces and what is left for each stage ([`memory`]): a stored
-//! tensor is charged as `S[t,i]` up to its turn and as `S[t+1,i]` from then on, which orders the
-//! nodes.
+//! Memory rows contain sizes, workspaces and the room of each stage ([`memory`]). A stored tensor
+//! is charged as `S[t,i]` up to its turn and as `S[t+1,i]` from then on, which orders the nodes.
 //!
-//! Then the program of the instance so read is written anew, and every row of it looked up in the
-//! model ([`verify`]). So the model may have further rows: answers are checked against them.
+//! Finally, the program of the resulting instance is written anew, and each of its rows is looked
+//! up in the model ([`verify`]). So the model may have further rows: answers are checked against
+//! them.
 
 mod instance;
 mod light;
@@ -37,7 +37,7 @@ use remat_search::recognise::{Objective, Recognised, integers_below};
 use roles::Roles;
 use verify::ColumnPlace;
 
-/// Tensors and stages up to which a model is looked at: rows are that many times each other.
+/// Columns up to which a model is examined.
 const COLUMN_LIMIT: usize = 1 << 24;
 
 /// A model that is MONeT's program.
@@ -49,9 +49,9 @@ pub struct RecognisedMonet {
     /// The budget in the unit of the instance's sizes.
     pub budget_bytes: u64,
     parts: MonetParts,
-    /// Of each published column.
+    /// For each published column.
     places: Vec<ColumnPlace>,
-    /// Of each column of the model: a value, or a published column.
+    /// For each column of the model: a value, or a published column.
     columns: Vec<ModelColumn>,
     objective: Objective,
 }
@@ -104,8 +104,8 @@ impl Recognised for RecognisedMonet {
 }
 
 /// Recognises MONeT's published program ([`super::original`], with the plain bound on local memory)
-/// in a model, however it is named, ordered and scaled; rows that are no part of it are left aside.
-/// `None` where it is something else, where rows are left out, or where nodes are computed once.
+/// in a model, in any naming, order and scale; additional rows are left aside. `None` if the model
+/// is another program, lacks rows, or has nodes that are never recomputed.
 pub fn recognise(model: &Model) -> Option<RecognisedMonet> {
     if model.num_cols() > COLUMN_LIMIT {
         return None;

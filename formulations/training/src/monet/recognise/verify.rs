@@ -1,5 +1,5 @@
 //! Check that every row of the published program of an instance is a row of the model, or follows
-//! from one: then no schedule's cost is above the model's optimum by more than the gap.
+//! from one. Then no schedule's cost is above the model's optimum by more than the gap.
 
 use super::light::{Light, UpperRow};
 use crate::monet::original::MonetParts;
@@ -66,7 +66,7 @@ fn is_there(
             ColumnPlace::Known(true) => upper -= sign * v,
             ColumnPlace::Known(false) => {}
             ColumnPlace::Column(c) => named.push((c, sign * v)),
-            // As if it were one more column: only a row that says nothing may have it.
+            // It counts as one more column, which only idle rows may have.
             ColumnPlace::Nowhere => {
                 nowhere = true;
                 named.push((u32::MAX, sign * v));
@@ -84,8 +84,8 @@ fn is_there(
     same.map(|r| &p.rows[*r as usize]).any(|r| implies(r, &row))
 }
 
-/// Returns whether a row of the model says what a published one does, or more. Coefficients of
-/// published rows are integers, so that right sides may be cut to the integer below.
+/// Returns whether a row of the model implies a published row. Coefficients of published rows are
+/// integers, so right sides may be rounded down.
 fn implies(model: &UpperRow, published: &UpperRow) -> bool {
     let (a, b) = (model.entries[0].1, published.entries[0].1);
     if model.entries.len() != published.entries.len() || a * b < 0.0 {
@@ -102,8 +102,8 @@ fn implies(model: &UpperRow, published: &UpperRow) -> bool {
             <= published.upper + TOLERANCE * size.max(published.upper.abs())
 }
 
-/// Compares costs of all columns, the published ones `scale` times the model's; the constant by which the model's
-/// objective is above.
+/// Compares costs of all columns; the published ones are `scale` times the model's. Returns the
+/// constant by which the model's objective is above.
 pub(super) fn costs(
     p: &Light,
     parts: &MonetParts,

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 type HazardColumns = BTreeMap<u32, (Option<u32>, Vec<u32>)>;
 
 impl LabelReader<'_> {
-    /// Stage and reader of each `FREE`; its input is in `inputs_of`. Returns what an input that is
-    /// listed twice brings: the columns that are like others, with these.
+    /// Notes stage and reader of each `FREE` as its place, and its input in `covers`. Returns the
+    /// duplicate columns of inputs that are listed twice.
     pub(super) fn freed(
         &mut self,
         needs: &[Vec<u32>],
@@ -38,7 +38,7 @@ impl LabelReader<'_> {
                 None => last.push((f, rest, (t, k))),
             }
         }
-        // The last stage: any input of k with the same later readers and size does.
+        // The last stage: any input of k with the same later readers and size will do.
         for (f, rest, (t, k)) in last {
             let size = -memory.linked.get(&f).copied().unwrap_or(0.0);
             let mut later: Vec<u32> = rest

@@ -19,7 +19,7 @@ struct CoverRow {
     cell: (u32, u32),
 }
 
-/// Reads the structure, of which some columns are known to be `S`.
+/// Reads the structure; the columns of `retained` are known to be `S`.
 pub(super) fn read(p: &Reduced, retained: &[u32]) -> Option<Reading> {
     let mut reader = LabelReader {
         p,
@@ -64,8 +64,8 @@ pub(super) fn read(p: &Reduced, retained: &[u32]) -> Option<Reading> {
 struct LabelReader<'a> {
     p: &'a Reduced,
     class: Vec<Option<Class>>,
-    /// Stage and node of `R` and `S`; of a `FREE` the stage and the reader, with the input in
-    /// `input_of`.
+    /// Stage and node of `R` and `S`. For a `FREE`, the stage and the reader; its input is the
+    /// second column of a cell of `covers`.
     place: Vec<Option<(u32, u32)>>,
     covers: Vec<CoverRow>,
     /// Rows with a `FREE`, as indices of `binaries`.
@@ -91,9 +91,9 @@ fn near(a: f64, b: f64) -> bool {
 }
 
 impl LabelReader<'_> {
-    /// `FREE`: the one large coefficient of a row with a right side of 1 or more; or a column that
-    /// is equal to another one (the last stage, where nothing is retained and nobody reads later)
-    /// and is in no other row over binaries.
+    /// `FREE`: the one large coefficient of a row with a right side of 1 or more. Otherwise, a
+    /// column that equals another one and is in no other row over binaries: in the last stage, no
+    /// tensor is retained and no later node reads.
     fn find_freed(&mut self) {
         let mut only_pairs = vec![true; self.class.len()];
         for row in &self.p.binaries {
@@ -145,7 +145,7 @@ impl LabelReader<'_> {
         }
     }
 
-    /// `R` or `S`. Costs and the -1 in a hazard tell `R`; the other one of a cell is `S`.
+    /// `R` or `S`. Costs and the -1 in a hazard identify `R`; the other column of a cell is `S`.
     fn classify(&mut self) -> Option<()> {
         let mut in_hazard = vec![false; self.class.len()];
         for &r in &self.hazards {
@@ -169,7 +169,7 @@ impl LabelReader<'_> {
                 self.class[c] = Some(Class::Computed);
             }
         }
-        // Between the U of two nodes there are R and FREE alone.
+        // Between the U of two nodes there are only R and FREE.
         for row in &self.p.equalities {
             let levels = row.entries.iter().filter(|e| !self.p.binary[e.0 as usize]);
             if levels.count() == 2 {
@@ -189,9 +189,10 @@ impl LabelReader<'_> {
                 (true, true) => return None,
                 _ if retained(a) => (b, a),
                 _ if retained(b) => (a, b),
-                // A node without inputs and cost: only its `S` is in hazards, those of its readers.
+                // A node without inputs and cost: only its `S` is in hazards, in the rows of its
+                // readers.
                 _ if in_hazard[a] && !in_hazard[b] => (b, a),
-                // Where nothing tells, there may be no difference; the comparison at the end
+                // Without further evidence there may be no difference; the comparison at the end
                 // decides.
                 _ => (a, b),
             };
@@ -253,7 +254,7 @@ impl LabelReader<'_> {
         chains.sort_by_key(|c| std::cmp::Reverse(c.len()));
         self.n = chains.first()?.len() + 1;
         if chains.len() + 2 == self.n {
-            // Nobody reads the last node but one: its only `S` is in no row over binaries.
+            // The last node but one has no reader: its only `S` is in no row over binaries.
             let mut lonely = vec![true; self.class.len()];
             for row in &self.p.binaries {
                 row.entries
@@ -416,7 +417,8 @@ impl LabelReader<'_> {
         Some(())
     }
 
-    /// `R` in the last stage of nodes without readers is in no cell: told by inputs, cost and size.
+    /// `R` in the last stage of nodes without readers is in no cell: identified by inputs, cost and
+    /// size.
     fn last_leaves(&mut self, needs: &[Vec<u32>], memory: &MemoryChains) {
         let last = self.n as u32 - 1;
         let mut inputs: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
@@ -429,7 +431,7 @@ impl LabelReader<'_> {
                 inputs.entry(c).or_default().push(i);
             }
         }
-        // Without inputs: only a cost, or a place among the U, tells that there is such a column.
+        // Without inputs, only a cost or a place among the U reveals that there is such a column.
         for c in 0..self.class.len() as u32 {
             if self.class[c as usize] == Some(Class::Computed) && self.place[c as usize].is_none() {
                 inputs.entry(c).or_default();

@@ -60,7 +60,7 @@ impl RoleReader<'_> {
         Some(())
     }
 
-    /// Reads of one way of a node alone.
+    /// Reads of a single way of a node.
     fn way_needs(&mut self, n: usize, t: usize, way: usize, column: u32) {
         let ways = self.roles.forward[n].ways[t].len();
         self.roles.forward[n].way_needs.resize(ways, Vec::new());
@@ -116,7 +116,7 @@ impl RoleReader<'_> {
                 }
             }
         }
-        // In stage 0 everything runs, so that only what is overwritten tells.
+        // All nodes run in stage 0, so that only the overwritten tensor identifies the step.
         for (i, (_, u)) in ordered_by_column(&over).filter(|(_, (t, _))| *t == 0) {
             let mut nodes = self.roles.forward.iter_mut();
             let node = nodes.find(|n| n.over == Some(u) && n.inside[0].is_none())?;

@@ -40,7 +40,7 @@ pub(super) struct BackwardRoles {
     pub products: BTreeMap<(usize, usize), u32>,
 }
 
-/// Columns by what they decide.
+/// Columns by their decisions.
 pub(super) struct Roles {
     /// Forward nodes, not in their order.
     pub forward: Vec<ForwardRoles>,
@@ -52,11 +52,12 @@ pub(super) struct Roles {
     pub stored_at: HashMap<u32, (usize, usize)>,
     /// Rows that are not of whole numbers, as indices of the rows.
     pub memory: Vec<usize>,
-    /// Choices of stage 0 or of a backward node: `F` columns whose place their memory tells.
+    /// Choices of stage 0 or of a backward node: `F` columns whose place is found from their
+    /// memory.
     pub covers: Vec<Vec<u32>>,
 }
 
-/// Reads the roles; `None` where the forms of the rows do not fit together.
+/// Reads the roles; `None` if the forms of the rows do not fit together.
 pub(super) fn read(p: &Light) -> Option<Roles> {
     let shapes: Vec<Shape> = p.rows.iter().map(Shape::of).collect();
     let mut reader = RoleReader::new(p, &shapes)?;
@@ -203,7 +204,7 @@ impl<'a> RoleReader<'a> {
                 ([], [p]) => {
                     first.insert(*x, Some(*p));
                 }
-                // In a single memory row, and told by its cost.
+                // In a single memory row, and identified by its cost.
                 ([], [a, b]) => {
                     let free = |c: u32| self.p.cost[c as usize] == 0.0;
                     let (s, p) = match (free(*a), free(*b)) {
@@ -280,7 +281,7 @@ impl<'a> RoleReader<'a> {
         }
     }
 
-    /// Takes note of a node's columns.
+    /// Notes a node's columns.
     fn place(&mut self, i: usize) -> Option<()> {
         let node = &self.roles.forward[i];
         for (t, s) in node.stored.iter().enumerate() {
@@ -300,7 +301,7 @@ impl<'a> RoleReader<'a> {
         Some(())
     }
 
-    /// `R`, from `P <= R`; the same columns where no `P` is at most another column.
+    /// `R`, from `P <= R`; the same columns if no `P` is at most another column.
     fn computations(&mut self) -> Option<()> {
         // A by-product's R is at most its parent's.
         let is_run = |y: &u32| !self.intact_at.contains_key(y);
@@ -457,8 +458,8 @@ impl<'a> RoleReader<'a> {
         Some(())
     }
 
-    /// Nodes whose outputs take no memory: what reads a known node and is not known. True if there
-    /// are some.
+    /// Finds nodes whose outputs take no memory: unknown columns that read a known node. Returns
+    /// whether there are any.
     fn nodes_without_size(&mut self) -> Option<bool> {
         let mut stage: BTreeMap<u32, usize> = BTreeMap::new();
         let mut options: HashSet<u32> = HashSet::new();
@@ -528,7 +529,7 @@ impl<'a> RoleReader<'a> {
             if node.stored.len() != self.stages {
                 continue;
             }
-            // P[0], where there are such columns.
+            // `P[0]`, if there are such columns.
             let first = self.above.get(s).map(|list| &list[..]);
             node.intact[0] = match first {
                 Some([p]) => Some(*p),
