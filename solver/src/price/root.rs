@@ -141,9 +141,9 @@ pub struct RootStart<P: Program> {
     pub proof: Vec<(P::Row, f64)>,
     /// Columns for the restricted master.
     pub columns: Vec<P::Column>,
-    /// Rows that are tight at the basis.
+    /// Rows that are tight in the basis.
     pub tight: Vec<P::Row>,
-    /// Columns that are basic there.
+    /// Columns that are basic.
     pub basic: Vec<P::Column>,
 }
 
