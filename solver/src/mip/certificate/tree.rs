@@ -448,7 +448,7 @@ impl<'a> CertifiedTree<'a> {
             number(&self.upper[j], f64::INFINITY),
         );
         if bounds.lower > bounds.upper {
-            // The value is representable, since branching stays within the bounds.
+            // Rounding crossed the bounds, which `crossed` handles; branching stays within them.
             return Ok(());
         }
         self.lp.set_col_bounds(ColId(j as u32), bounds)
