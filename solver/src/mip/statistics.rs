@@ -44,8 +44,8 @@ pub struct ComponentTally {
     pub ticks: u64,
     /// Simplex iterations.
     pub lp_iterations: u64,
-    /// Change of the bound that followed, in units of the objective: of the root's relaxation for
-    /// separators together, of nodes' relaxations from their parents' for branchings.
+    /// Change of the bound afterwards, in units of the objective. For separators together, it is
+    /// the gain of the root's relaxation; for branchings, the gain of nodes over their parents.
     pub bound_change: f64,
     /// Time of all threads together, in seconds.
     pub seconds: f64,

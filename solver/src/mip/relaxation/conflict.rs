@@ -18,7 +18,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Conflict {
     pub row: Arc<ExtraRow>,
-    /// Rounds since it last tightened anything.
+    /// Rounds since it last tightened a bound.
     pub age: u32,
 }
 

@@ -180,7 +180,7 @@ impl TreeSearch {
         file::write(path, &s.original, &state)
     }
 
-    /// A search that goes on from a state file.
+    /// Resumes a search from a state file.
     pub fn resume(
         solver: &Solver,
         path: &Path,
