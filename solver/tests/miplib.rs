@@ -94,8 +94,8 @@ fn reference_objectives_of_miplib3() {
 }
 
 /// Big-M rows with coefficients of some thousands are hard for the linear programs. Seeds 1 and 2
-/// of `helix_dist_llama30b_t4` once ended as proven at three fifths of the best known value: a
-/// linear program was reported as optimal in the middle of its clean-up.
+/// of `helix_dist_llama30b_t4` once ended as proven at three fifths of the best known value. A
+/// linear program had been reported as optimal in the middle of its clean-up.
 #[test]
 fn no_bound_excludes_the_best_value_known_of_ml_systems() {
     let Some(dir) = directory("mlsys") else {

@@ -1,5 +1,4 @@
-//! Presolve with extensions that declare their needs: the answers equal those of the complete
-//! model.
+//! Presolve with extensions that declare their needs: the answers equal the complete model's.
 
 use remat_lp::random::SplitMix64;
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, Sense};

@@ -129,7 +129,7 @@ impl Pricing for Colouring {
         priced.add_below(-tolerance, all);
         priced.sorted()
     }
-    /// No more colours than vertices.
+    /// The bound of the duals with at most as many colours as vertices.
     fn lagrangian_bound(&self, _: &(), rows: &[Row], duals: &[f64]) -> u64 {
         let (duals, worth) = fixed_duals(self, rows, duals);
         let all = self.reduced(rows, &duals, FIXED_ONE).into_iter();

@@ -1,8 +1,8 @@
 //! Check of a point against the original model, independent of the search.
 //!
 //! Rows over integer columns are summed exactly if their numbers are integers or decimals with up
-//! to nine places (in 128 bits, after scaling by a power of ten). Other rows are tested with the
-//! given tolerance, by compensated sums (Ogita, Rump & Oishi 2005).
+//! to nine places. The sum has 128 bits, after scaling by a power of ten. Other rows are tested
+//! with the given tolerance, by compensated sums (Ogita, Rump & Oishi 2005).
 
 use crate::mip::exact::{decimal_scale, scaled};
 use remat_lp::{ColId, Model, RowId};

@@ -102,7 +102,7 @@ pub struct Control {
     /// A folder for node files: the search creates a subfolder in it when open nodes need more
     /// memory than allowed.
     pub node_files: Option<PathBuf>,
-    /// Destination of an independently checkable proof (VIPR 1.1). Restricts the search to
-    /// reductions that the proof can express.
+    /// Destination of an independently checkable proof (VIPR 1.1). Restricts the search to features
+    /// that the proof supports.
     pub certificate: Option<PathBuf>,
 }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Limits of a solve; by default there are none. Only `seconds` and `interrupt` depend on the
-/// clock: with the other limits, the same input gives the same tree.
+/// Limits of a solve, all disabled by default. Only `seconds` and `interrupt` depend on the clock:
+/// with the other limits, the same input gives the same tree.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {

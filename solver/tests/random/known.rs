@@ -19,7 +19,7 @@ fn programs_that_once_went_wrong() {
             defaults(),
         ),
         (
-            // Rows of 98 cancelled to 4e-9, and a cut of that remainder was wrong by 2e-8 of it.
+            // Entries of 98 cancelled to 4e-9, and a cut of that remainder was wrong by 2e-8 of it.
             "Minimize\n c: 0 x0 + 0 x1 + 0 x2 + 0 x3 + 0 x4 + 0 x5 + 3 x6 + 0 x7 + 0 x8 + 0 x9 + 0 x10 + 0 x11 + 0 x12 \
          + 0 x13\nSubject To\n r0: x0 + x1 = 1\n r1: x2 + x3 = 1\n r2: x4 + x5 = 1\n r3: x6 - x7 >= 0\n \
          r4: x6 - x8 >= 0\n r5: x6 - x9 >= 0\n r6: - 5 x0 - 6 x2 - x4 - x10 + x11 = 0\n r7: - 73 x0 + x7 - x11 >= -73\n \

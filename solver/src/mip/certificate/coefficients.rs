@@ -1,5 +1,5 @@
-//! Coefficient tightening before the tree of a proof (Savelsbergh 1994). If a row can be violated
-//! only with an integer column at its bound, the column's coefficient and the side are reduced
+//! Coefficient tightening before the tree of a proof (Savelsbergh 1994). Some rows can be violated
+//! only with an integer column at its bound. The column's coefficient and the side are then reduced
 //! until the row is tight otherwise. Each change is proven by a split on the column: at the bound
 //! the row itself implies the new row, elsewhere the bounds of all columns do.
 
@@ -53,8 +53,8 @@ impl CertifiedTree<'_> {
         (up, bound.as_ref())
     }
 
-    /// The amount by which a row's side exceeds the row's reach while a column is off its bound, if
-    /// it is positive and the row can be violated.
+    /// The amount by which a row's side exceeds the row's reach while a column is off its bound.
+    /// `None` unless it is positive and the row can be violated.
     fn excess(&self, i: usize, k: usize) -> Option<Rational> {
         let row = &self.rows[i];
         let sign = Rational::from(self.direction(i));

@@ -3,7 +3,7 @@
 //!
 //! A sum of rows is an identity `sum a_k t_k = b` over distances `t_k >= 0` to bounds and sides.
 //! Let `pi` be its coefficients of integer columns, rounded. The rounded cut holds on both sides of
-//! the split `pi t <= floor(b)`, `pi t >= ceil(b)` (Cook, Kannan & Schrijver 1990): on either side
+//! the split `pi t <= floor(b)`, `pi t >= ceil(b)` (Cook, Kannan & Schrijver 1990). On either side
 //! it is the sum of that inequality and multiples of `t_k >= 0`. Its coefficients may be rounded up
 //! further, because the sums absorb the difference. Numbers therefore stay short, however many cuts
 //! build on one another.

@@ -1,5 +1,5 @@
-//! Leaves of a proof by duals in rational numbers, used if duals in doubles fail: the duals of the
-//! simplex method's last basis, or of the linear program solved again.
+//! Leaves of a proof by duals in rational numbers, used if duals in doubles fail. They are the
+//! duals of the simplex method's last basis, or of the linear program solved again.
 
 use super::tree::{ActiveBound, CertifiedTree};
 use crate::mip::exact::{Rational, solve_square};

@@ -20,10 +20,10 @@ pub(crate) struct Implication {
 /// Limit on implications: more of them bring no gain.
 const IMPLICATION_LIMIT: usize = 200_000;
 
-/// Smallest useful improvement of a bound, relative to the column's range.
+/// Smallest useful improvement of a bound, relative to the old bound.
 const LEAST_GAIN: f64 = 1e-3;
 
-/// Limit on a column's range: wider ones give numerically poor cuts.
+/// Largest improvement of a bound: larger ones give numerically poor cuts.
 const WIDEST: f64 = 1e6;
 
 /// Fixes every binary both ways, columns in the most rows first, within a limit of ticks.

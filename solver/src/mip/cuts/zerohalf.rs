@@ -1,6 +1,6 @@
-//! Zero-half cuts: sums of integral rows with multipliers of one half, found by pairing odd rows
-//! that share odd columns (Caprara & Fischetti 1996; the row elimination of Koster, Zymolka &
-//! Kutschka 2009 with a small limit).
+//! Zero-half cuts: sums of integral rows with multipliers of one half (Caprara & Fischetti 1996).
+//! They are found by pairing odd rows that share odd columns (the row elimination of Koster,
+//! Zymolka & Kutschka 2009 with a small limit).
 
 use super::mir;
 use super::shift::{Base, BoundSubstitution};

@@ -166,7 +166,7 @@ impl Domain {
         at
     }
 
-    /// Value of a bound just before a position.
+    /// Value of a bound immediately before a position.
     pub fn value_before(&self, j: usize, upper: bool, time: u32) -> f64 {
         let mut at = self.last[usize::from(upper)][j];
         let mut value = if upper { self.upper[j] } else { self.lower[j] };

@@ -1,7 +1,7 @@
 //! Fix and propagate: integer columns are fixed one after another at the value with the fewest
-//! locks, and rows propagate. Of each row that chooses one column, that column is fixed first
-//! (after Achterberg, Berthold & Hendel 2012, *Rounding and propagation heuristics*). It needs no
-//! relaxation.
+//! locks, and rows propagate. Rows that choose one of their columns come first, each decided as a
+//! whole (after Achterberg, Berthold & Hendel 2012, *Rounding and propagation heuristics*). It
+//! needs no relaxation.
 
 use crate::mip::problem::Problem;
 use crate::mip::worker::{Attempt, RoundShared, Worker};

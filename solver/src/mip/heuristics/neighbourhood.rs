@@ -105,7 +105,7 @@ const NESTING_LIMIT: u32 = 3;
 #[derive(Clone)]
 pub(crate) struct Around {
     pub root: Arc<RootData>,
-    /// Relaxation of a recent node; empty if there is none.
+    /// Relaxation of a recent node; empty before the first one.
     pub relaxed: Vec<f64>,
     /// Good solutions, the best first.
     pub best: Vec<Incumbent>,

@@ -80,9 +80,9 @@ fn merge(w: &mut WorkingProblem, columns: &[Entries], gone: &mut [bool]) {
 
 /// Fixes dominated columns at their lower bounds.
 ///
-/// `j` dominates `k` if moving a unit from `k` to `j` costs nothing and violates no row. `k` is
-/// unnecessary if `j` has no upper bound, or if rows imply that bound. It is also unnecessary if
-/// `j` at its upper bound satisfies every row that `k` helps.
+/// `j` dominates `k` if moving a unit from `k` to `j` violates no row and does not raise the cost.
+/// `k` is unnecessary if `j` has no upper bound, or if rows imply that bound. It is also
+/// unnecessary if `j` at its upper bound satisfies every row that `k` helps.
 pub(super) fn fix_dominated(w: &mut WorkingProblem) {
     w.with_columns(fix);
 }

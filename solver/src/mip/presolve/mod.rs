@@ -1,6 +1,6 @@
 //! Reductions before the search, and the maps back to the original model.
 //!
-//! Rounds over working lists of rows until nothing changes: bound propagation, redundant and
+//! Rounds over working lists of rows, until they change little: bound propagation, redundant and
 //! singleton rows, coefficient tightening (Savelsbergh 1994), dual fixing, slack columns, doubleton
 //! equations, implied free columns, implied integers, parallel rows and columns, dominated columns
 //! (Achterberg et al. 2020, *Presolve reductions in mixed integer programming*), probing; then

@@ -45,7 +45,7 @@ impl TreeSearch {
         self.end_alone();
         let report = std::mem::replace(&mut worker.report, WorkerReport::new());
         self.workers.insert(0, worker);
-        // Whether a run resumed from a state must repeat the root.
+        // True if a run resumed from a state must repeat the root.
         let again = match end {
             RootEnd::Stopped => self.shared.stopped(),
             RootEnd::Unbounded => true,

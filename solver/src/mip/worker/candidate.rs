@@ -201,7 +201,8 @@ impl Worker {
 
     /// Rounds the integer columns of a point that is integral within tolerances, and checks it. If
     /// it is refused and there are continuous columns, the linear program over these is solved for
-    /// the integer values: always if only these are left in the domain.
+    /// the integer values. The original model's linear program is the last resort: always if all
+    /// integer columns are fixed, else for a limited number of points.
     pub fn try_integral(
         &mut self,
         shared: &RoundShared,

@@ -385,8 +385,8 @@ impl Worker {
         }
     }
 
-    /// Passes bounds to the linear program: those of integer columns from the domain, those of
-    /// continuous columns from the problem.
+    /// Passes bounds to the linear program: bounds of integer columns from the domain, and bounds
+    /// of continuous columns from the problem.
     pub fn sync_bounds(&mut self, shared: &RoundShared) -> Result<(), ModelError> {
         let p = &shared.problem;
         for j in 0..p.num_cols() {

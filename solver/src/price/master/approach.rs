@@ -89,7 +89,7 @@ impl<P: Program> Master<P> {
         self.solver.set_basis(&basis)
     }
 
-    /// Drops rows that have long been slack with a dual of 0, and columns that have long been 0
+    /// Drops rows that have long been slack with a dual of 0. Drops columns that have long been 0
     /// with a reduced cost above `dear`, in units of the LP solver. The point follows.
     ///
     /// # Errors

@@ -23,8 +23,8 @@ pub(in crate::price) struct CutEffort {
     pub tail: Tail,
 }
 
-/// Test for the tail of cutting: over a number of rounds the value has changed by at most a share
-/// of itself, or of its gain over the bound before cutting.
+/// Test for the tail of cutting: the value changes little over a number of rounds. The limit is a
+/// share of the value, or of its gain over the bound before cutting.
 #[derive(Clone, Copy, Debug)]
 pub struct Tail {
     /// Rounds.

@@ -82,8 +82,8 @@ fn every_way_to_search_finds_the_optimum_of_brute_force() {
     assert!(infeasible > 10, "{infeasible} infeasible");
 }
 
-/// The bound that a proof proves, from the program alone: from the duals and branchings of each
-/// node, and from the exclusions of the nodes above it below the cutoff.
+/// The bound that a proof proves, from the program alone. It uses the duals and branchings of each
+/// node, and the exclusions of the nodes above it below the cutoff.
 fn checked(program: &Tenants, proof: &TreeProof<Tenants>, cutoff: u64) -> u64 {
     let mut known: Vec<(u64, Vec<Vec<bool>>, BTreeSet<usize>)> = Vec::new();
     let mut leaf = vec![true; proof.nodes.len()];

@@ -3,7 +3,7 @@
 //! The duals of a node prove a Lagrangian lower bound for its subtree
 //! ([`Pricing::lagrangian_bound`](crate::price::Pricing::lagrangian_bound)). The duals of an inner
 //! node (of the root above all) also prove exclusions for better solutions in its subtree
-//! ([`Pricing::exclude`](crate::price::Pricing::exclude)), and the bounds further down use these
+//! ([`Pricing::exclude`](crate::price::Pricing::exclude)). The bounds further down use these
 //! exclusions. The branchings and duals are all a checker of the tree needs.
 
 use crate::price::relaxation::Proof;

@@ -45,8 +45,8 @@ impl ImplicationCut<'_> {
     }
 }
 
-/// Finds the positions that determine a row's least activity (if `least`) or largest activity just
-/// before `time`, without one column.
+/// Finds the positions that determine a row's least activity (if `least`) or largest activity
+/// immediately before `time`, without one column.
 fn row_positions(
     p: &Problem,
     d: &Domain,
@@ -88,7 +88,7 @@ fn clause_positions(d: &Domain, id: u32, without: Option<(u32, bool)>, time: u32
     out
 }
 
-/// Returns whether a literal held just before a time.
+/// Returns whether a literal held immediately before a time.
 fn held(d: &Domain, l: &Literal, time: u32) -> bool {
     let v = d.value_before(l.col as usize, l.upper, time);
     if l.upper { v <= l.value } else { v >= l.value }
