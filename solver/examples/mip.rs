@@ -8,8 +8,8 @@ use remat_solver::mip::{Control, Settings, Solver, Statistics};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Processor time of the main thread so far (Linux), in seconds: the machine may be busy with other
-/// things.
+/// Processor time of the main thread so far (Linux), in seconds, since other processes may delay
+/// the wall clock.
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     stat.split(' ')
@@ -23,9 +23,9 @@ fn main() {
     let mut settings = Settings::default();
     let mut files = Vec::new();
     let mut reference = String::new();
-    // A solution that builds with debug assertions carry along.
+    // A solution for builds with debug assertions to carry along.
     let mut known_solution = None;
-    // Parts to show, those that took longest.
+    // Number of components to show, the slowest first.
     let mut parts = 0;
     for arg in std::env::args().skip(1) {
         let (name, value) = arg.split_once('=').unwrap_or((&arg, ""));

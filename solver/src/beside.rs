@@ -1,11 +1,11 @@
-//! A thread beside a piece of work: a clock, a watcher.
+//! A thread that runs beside a piece of work: a clock, a watcher.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle, Thread};
 use std::time::Duration;
 
-/// Ends the ticking when dropped, by a panic of the work too.
+/// Stops the ticking when dropped, also by a panic of the work.
 struct EndOnDrop<'a> {
     over: &'a AtomicBool,
     ticker: Thread,
@@ -18,12 +18,12 @@ impl Drop for EndOnDrop<'_> {
     }
 }
 
-/// Does the work while another thread calls `tick`: at once, after `naps[0]`, and after naps that
-/// double up to `naps[1]`. That thread ends with the work, even where the work panics; a panic of
-/// either goes on from here, that of `tick` once the work has ended.
+/// Runs `work` while another thread calls `tick`: at once, after `naps[0]`, and after naps that
+/// double up to `naps[1]`. That thread ends with the work, even if the work panics. Panics of both
+/// are propagated; a panic of `tick` only after the work has ended.
 ///
 /// # Errors
-/// The system's, where it has no further thread: then nothing was done.
+/// The error of the system if it cannot start a thread; the work is then not started.
 ///
 /// ```
 /// use remat_solver::beside::beside;
@@ -67,7 +67,7 @@ pub fn beside<R>(
     })
 }
 
-/// The result of a thread; its panic goes on from here.
+/// The result of a thread; propagates its panic.
 pub fn joined<R>(thread: ScopedJoinHandle<'_, R>) -> R {
     thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }

@@ -1,9 +1,9 @@
 //! The solver behind models of the crate `good_lp` (feature `good_lp`).
 //!
-//! `good_lp` keeps the fields of its problems to itself, so that a solver outside of it cannot be
-//! one of its own; what it opens to others is `lp_solvers`, meant for programs that read LP files.
-//! Here the text of such a file goes from memory to memory. That interface hands values back in
-//! single precision: whole numbers are exact up to 16 million.
+//! The fields of `good_lp` problems are private, so an external crate cannot be a native solver of
+//! it. `good_lp` offers external solvers the interface `lp_solvers`, meant for programs that read
+//! LP files. Here the text of such a file stays in memory. The interface returns values in single
+//! precision: integers are exact up to 16 million.
 //!
 //! ```
 //! use good_lp::{Solution, SolverModel, constraint, variable, variables};
@@ -25,19 +25,19 @@ use good_lp::solvers::lp_solvers::{LpSolver, Solution, SolverTrait, Status, With
 use lp_solvers::lp_format::LpProblem;
 use remat_lp::ColId;
 
-/// A solver with settings of its own.
+/// A solver with its own settings.
 #[derive(Clone, Debug, Default)]
 pub struct Remat {
     /// Tolerances, switches and limits.
     pub settings: Settings,
 }
 
-/// To be handed to `using` of a `good_lp` problem.
+/// A solver for `using` of a `good_lp` problem.
 pub fn remat() -> LpSolver<Remat> {
     LpSolver(Remat::default())
 }
 
-/// The same with settings.
+/// A solver with other settings.
 pub fn remat_with(settings: Settings) -> LpSolver<Remat> {
     LpSolver(Remat { settings })
 }

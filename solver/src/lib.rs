@@ -1,5 +1,5 @@
-//! Integer programming: branch and cut for models, and branch, price and cut for programs with more
-//! columns than can be written down.
+//! Integer programming: branch and cut for models, and branch, price and cut for programs with too
+//! many columns to list.
 //!
 //! | module | for |
 //! |---|---|

@@ -4,15 +4,15 @@ use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use std::thread;
 use std::time::Duration;
 
-/// Time in which threads of a pool that could not be completed end.
+/// Time in which the threads of an incomplete pool end.
 const END_OF_THREADS: Duration = Duration::from_millis(10);
 
-/// A pool of so many threads (0: one per core), or of fewer where the system has no more.
+/// A pool of `threads` threads (0: one per core), or of fewer if the system has no more.
 ///
-/// Threads that the work needs beside the pool are to be started before it.
+/// Other threads for the same work must be started before the pool.
 ///
 /// # Errors
-/// The pool's, where the system has no thread at all.
+/// The error of the pool, if the system has no thread at all.
 ///
 /// ```
 /// let pool = remat_solver::threads::pool(2)?;
@@ -25,7 +25,7 @@ pub fn pool(threads: usize) -> Result<ThreadPool, ThreadPoolBuildError> {
     })
 }
 
-/// The first success of a build with so many threads, half of them, a quarter, ..., one.
+/// Builds with `threads` threads, then half of them, a quarter, ..., one, until a build succeeds.
 fn most_of<P, E>(threads: usize, build: impl Fn(usize) -> Result<P, E>) -> Result<P, E> {
     let mut built = build(threads);
     let mut threads = match threads {
@@ -52,7 +52,7 @@ mod tests {
         assert_eq!(most_of(3, system(1)), Ok(1));
         assert_eq!(most_of(16, system(0)), Err(1));
         assert_eq!(most_of(1, system(0)), Err(1));
-        // None asked for is one per core, which `build` knows.
+        // 0 means one per core, which `build` resolves.
         assert_eq!(most_of(0, system(0)), Ok(0));
     }
 }

@@ -1,5 +1,5 @@
-//! Ends of searches: bounds that hold whatever the gaps are, closed trees whose bound is the
-//! objective, and programs over integers without bounds, which need not have an end.
+//! Ends of searches: bounds that hold with any gaps, closed trees whose bound is the objective, and
+//! programs over integers without bounds, which may not end.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
@@ -14,7 +14,7 @@ fn read(text: &str) -> Model {
     lp_format::parse(text, "test").unwrap()
 }
 
-/// Costs in hundredths, and rows "not more" over columns from 0 to 3.
+/// Costs in hundredths, and rows of the form `<=` over columns from 0 to 3.
 #[derive(Debug)]
 struct Case {
     costs: Vec<i64>,
@@ -143,12 +143,12 @@ fn a_closed_search_has_no_gap() {
 
 #[test]
 fn equations_with_continuous_columns_have_no_integer_point() {
-    // Once s and t are gone, 18 x + 81 y = -42: a multiple of 9 on the left.
+    // Without s and t, 18 x + 81 y = -42, but the left side is a multiple of 9.
     let text = "Minimize\n goal: x + 5 y\nSubject To\n a: 6 x + 9 s = 1\n b: s - 3 y - t = 0\n c: 3 t = 5\nBounds\n \
                 x free\n y free\n s <= 40\n t free\nGeneral\n x y\nEnd\n";
     let result = solved(&read(text), Settings::default());
     assert_eq!(result.status, SolveStatus::Infeasible);
-    // With 13 in the place of 1 there is one, far down.
+    // With 15 instead of 1, integer points exist.
     let text = text.replace("= 1\n", "= 15\n");
     let result = solved(&read(&text), Settings::default());
     assert!(matches!(
@@ -159,7 +159,7 @@ fn equations_with_continuous_columns_have_no_integer_point() {
 
 #[test]
 fn a_program_without_end_is_infeasible_or_unbounded() {
-    // A strip so thin that its integer points are far out, if there are any.
+    // A strip so thin that its integer points are far out, if they exist.
     let text = "Minimize\n goal: x\nSubject To\n strip: 0.3 <= 1.4142135623 x - y + 0 s <= 0.30000000001\n up: x + s >= 1\n\
                 Bounds\n x free\n y free\n s free\nGeneral\n x y\nEnd\n";
     let result = solved(&read(text), Settings::default());

@@ -1,5 +1,5 @@
-//! The events of a search: the whole story, from the thread of the caller, without those of
-//! searches inside the search.
+//! The events of a search: complete, from the caller's thread, and without events of searches
+//! inside the search.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
@@ -61,7 +61,7 @@ impl Subscriber for Recorder {
 }
 
 /// Fewest points that meet every line of the affine space of 3 dimensions over 3 elements: 18
-/// (`stein27`). It needs a tree and restricted programs.
+/// (`stein27`). The search needs a tree and restricted programs.
 fn points_on_every_line() -> Model {
     let mut b = ModelBuilder::new(Sense::Minimise);
     let points: Vec<ColId> = (0..27).map(|_| b.add_col(1.0, 0.0..=1.0)).collect();
@@ -82,7 +82,8 @@ fn points_on_every_line() -> Model {
     b.build().unwrap()
 }
 
-/// A subscriber for the whole process sees events of every thread: these come from one.
+/// A subscriber for the whole process sees events of every thread: all of these come from one
+/// thread.
 #[test]
 fn events_tell_the_whole_story_from_the_callers_thread() {
     let seen = Seen::default();
@@ -91,7 +92,7 @@ fn events_tell_the_whole_story_from_the_callers_thread() {
         let settings = Settings {
             threads,
             opportunistic,
-            // With it some 30 nodes are the whole tree.
+            // With symmetry, the whole tree has only some 30 nodes.
             symmetry: false,
             limits: Limits {
                 nodes: Some(300),
@@ -158,11 +159,12 @@ fn solutions_of_a_root_under_way_are_told_of_at_once() {
         assert!(fields.0.contains_key("found_by"), "{fields:?}");
         assert!(fields.number("objective") >= 18.0);
         assert_eq!(fields.number("nodes"), 0.0);
-        // The relaxation was not solved: its iterations are unknown, the bound is the columns'.
+        // The relaxation was not solved: its iterations are unknown, and the bound is from the
+        // columns.
         assert!(!fields.0.contains_key("lp_iterations"));
         assert_eq!(fields.number("bound"), 0.0);
         assert!(first("progress") < first("cuts"));
-        // Each solution is told of once, each better than the one before.
+        // Each solution is reported once, and each is better than the one before.
         let found: Vec<f64> = (seen.iter())
             .filter(|(.., fields)| fields.0.contains_key("found_by"))
             .map(|(.., fields)| fields.number("objective"))
@@ -171,7 +173,8 @@ fn solutions_of_a_root_under_way_are_told_of_at_once() {
     }
 }
 
-/// A covering program with dear and cheap columns, of which the root fixes many: a restart is due.
+/// A covering program with expensive and cheap columns, many of which the root fixes: a restart is
+/// due.
 fn dear_and_cheap(
     sense: Sense,
     cost: fn(f64) -> f64,
@@ -204,7 +207,7 @@ fn bounds_are_right_and_never_fall() {
     for (size, sense) in sizes.iter().flat_map(|z| senses.map(|s| (*z, s))) {
         for cost in costs {
             let model = dear_and_cheap(sense, cost, size);
-            // Everything at once is a solution, which is told of before the root is solved.
+            // The point of all ones is a solution, which is reported before the root is solved.
             let settings = Settings {
                 starts: vec![vec![1.0; model.num_cols()]],
                 relative_gap: 0.0,
@@ -218,15 +221,15 @@ fn bounds_are_right_and_never_fall() {
             let best = result.solution.unwrap().objective;
             let seen = seen.lock().unwrap();
             let told = seen.iter().filter(|(name, ..)| *name == "progress");
-            // Upwards, as where the sense is to minimise.
+            // Bounds must rise in minimised form.
             let told: Vec<f64> = told
                 .map(|(_, _, fields)| sense.sign() * fields.number("bound"))
                 .collect();
             assert!(told.is_sorted(), "{size:?}: {told:?}");
-            // Before the root the bounds of the columns say little.
+            // Before the root, the column bounds give a weak bound.
             assert!(told.first() < told.last(), "{told:?}");
             assert_eq!(told.last(), Some(&(sense.sign() * best)));
-            // Nothing is open, and no gap was asked for.
+            // No node is open, and the gaps are 0.
             assert_eq!(result.status, SolveStatus::Optimal);
             assert_eq!(result.dual_bound, best);
             restarts += result.info.restarts;

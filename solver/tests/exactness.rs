@@ -1,5 +1,5 @@
-//! Feasible or not, to the last digit: decimals over integer columns are decided without tolerance,
-//! other rows within 1e-7, with presolve and without (docs/reference/tolerances.md).
+//! Exact feasibility: rows of decimals over integer columns are decided without tolerance, other
+//! rows within 1e-7, with presolve and without (docs/reference/tolerances.md).
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
@@ -14,7 +14,7 @@ impl Dice {
     }
 }
 
-/// Decimals with eight places are whole numbers of this.
+/// Unit of which decimals with eight places are integer multiples.
 const UNIT: i64 = 100_000_000;
 
 fn decimal(v: i64) -> f64 {
@@ -29,7 +29,7 @@ struct Program {
 }
 
 impl Program {
-    /// Numbers that are whole but for at most a few millionths, on either side.
+    /// A random program whose numbers differ from integers by at most a few millionths.
     fn random(dice: &mut Dice) -> Program {
         let near = |dice: &mut Dice, low: i64, high: i64| {
             let off = match dice.range(0, 3) {
@@ -71,7 +71,7 @@ impl Program {
         b.build().unwrap()
     }
 
-    /// Tries every point. A bound may be missed by a billionth, its own rounding.
+    /// Tries every point. A bound may be exceeded by a billionth, its rounding.
     fn optimum(&self) -> Option<i64> {
         let ranges: Vec<Vec<i64>> = self
             .bounds
@@ -108,7 +108,7 @@ fn solve(model: &Model, presolve: bool, seed: u64) -> SolveResult {
     Solver::new(model.clone(), settings).run().unwrap()
 }
 
-/// Gaps of 0, settled in rational numbers.
+/// Solves with gaps of 0 and confirmation in rational numbers.
 fn solve_exactly(model: &Model, seed: u64) -> (SolveStatus, ExactClaim) {
     let settings = Settings {
         exact: true,
@@ -150,7 +150,7 @@ fn nearly_whole_numbers_are_what_is_written() {
     assert!((500..2900).contains(&feasible), "{feasible}");
 }
 
-/// `a x = side` over integer columns from `-reach` to `reach`.
+/// A model of `a x = side` over integer columns from `-reach` to `reach`.
 fn equations(rows: &[(Vec<i64>, i64)], cost: &[i64], reach: f64) -> Model {
     let mut b = ModelBuilder::new(Sense::Minimise);
     let columns: Vec<ColId> = cost
@@ -210,8 +210,7 @@ fn equations_over_wide_columns_match_enumeration() {
     assert!((40..390).contains(&feasible), "{feasible}");
 }
 
-/// Coefficients of Aardal, Hurkens & Lenstra's kind: the side is beyond the reach of halving
-/// bounds.
+/// Coefficients as in Aardal, Hurkens & Lenstra: halving bounds does not reach the side.
 #[test]
 fn equations_that_branching_on_columns_never_closes_end_at_once() {
     let a = vec![12_223, 12_224, 36_674, 61_119, 85_569];
@@ -258,7 +257,7 @@ fn continuous_rows_contradict_each_other_beyond_the_tolerance_only() {
                 let status = solve(&model, presolve, 0).status;
                 assert_eq!(status, expected, "{apart:e}, shape {shape}, {presolve}");
             }
-            // To the last digit they contradict each other.
+            // Exactly, they contradict each other.
             let (status, claim) = solve_exactly(&model, 1);
             assert_eq!(
                 (status, claim),
@@ -314,8 +313,8 @@ fn what_cannot_be_settled_is_said() {
 
 #[test]
 fn a_small_part_of_an_integer_column_may_be_much_of_its_row() {
-    // x >= 0.9999952e-6, which is nothing beside the tolerance of a column; at x = 0 the row is
-    // short by 10.
+    // x >= 0.9999952e-6, which is small compared with the tolerance of a column; at x = 0 the row
+    // is violated by 10.
     let mut b = ModelBuilder::new(Sense::Minimise);
     let x = b.add_col(1.0, 0.0..=1.0);
     b.set_integer(x, true);

@@ -1,5 +1,5 @@
-//! The extension traits do what they say: lazy rows, branching on expressions, heuristics,
-//! propagators, selectors.
+//! Tests of the extension traits: lazy rows, branching on expressions, heuristics, propagators,
+//! selectors.
 
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, Sense};
 use remat_solver::mip::{
@@ -36,7 +36,7 @@ impl Tour {
         Tour { n, edges, length }
     }
 
-    /// Degree rows only: the subtour rows are left to the separator.
+    /// A model with degree rows only: the subtour rows are left to the separator.
     fn model(&self) -> Model {
         let mut b = ModelBuilder::new(Sense::Minimise);
         for &d in &self.length {
@@ -150,7 +150,7 @@ fn lazy_subtour_rows_give_shortest_tours() {
     }
 }
 
-/// A knapsack in which all profits and weights are odd multiples: needs branching.
+/// A knapsack whose profits and weights are odd multiples, so that it needs branching.
 fn knapsack(n: u64) -> Model {
     let mut b = ModelBuilder::new(Sense::Maximise);
     let mut entries = Vec::new();
@@ -198,14 +198,14 @@ impl Heuristic for Greedy {
 
     fn run(&self, node: &NodeView<'_>, _budget: u64, sink: &mut SolutionSink) -> u64 {
         self.0.fetch_add(1, Ordering::Relaxed);
-        // A feasible point, and one that is not: the second must be refused.
+        // A feasible point and an infeasible one, which must be refused.
         sink.add(vec![0.0; node.x.len()]);
         sink.add(vec![1.0; node.x.len()]);
         node.x.len() as u64
     }
 }
 
-/// Item 0 is never taken.
+/// Fixes item 0 at 0.
 struct Without;
 
 impl Propagator for Without {
@@ -258,15 +258,15 @@ fn a_propagator_excludes_and_a_heuristic_is_not_believed() {
     let s = r.solution.unwrap();
     assert_eq!(s.x[0], 0.0);
     assert!(heuristic.0.load(Ordering::Relaxed) > 0 && r.info.refused > 0);
-    // The same program with the column fixed by hand.
+    // The same program with the column fixed in the model.
     let mut lp = remat_lp::Solver::new(model, Default::default());
     lp.set_col_bounds(ColId(0), 0.0).unwrap();
     let fixed = Solver::new(lp.model().clone(), plain()).run().unwrap();
     assert_eq!(fixed.solution.unwrap().objective, s.objective);
 }
 
-/// Jobs that start in one of several slots each, with a capacity in every slot: `x[job][slot]`,
-/// column by column.
+/// Jobs that start in one of several slots, with a capacity in every slot: `x[job][slot]`, by
+/// columns.
 fn slots(jobs: usize, slots: usize, continuous_load: bool) -> (Model, Vec<Vec<(ColId, f64)>>) {
     let mut b = ModelBuilder::new(Sense::Minimise);
     let mut groups = Vec::new();
@@ -316,7 +316,7 @@ fn ordered_groups_and_expressions_reach_the_optimum_of_columns() {
             OrderedGroups::new(groups.clone()),
             AtomicU64::new(0),
         ));
-        // The position of a job, and how many jobs come early.
+        // The position of a job, and the number of early jobs.
         let mut expressions = groups.clone();
         let early = |g: &Vec<(ColId, f64)>| (g[0].0, 1.0);
         expressions.push(groups.iter().map(early).collect());
@@ -352,7 +352,7 @@ fn groups_of_continuous_columns_are_split_by_rows() {
     assert_eq!(children[1].rows, [(vec![(ColId(1), 1.0)], zero)]);
 }
 
-/// Objectives that an observer was told, and how many they were at every branching.
+/// Objectives reported to an observer, and their number at every branching.
 #[derive(Default)]
 struct Told {
     objectives: Mutex<Vec<f64>>,
@@ -387,7 +387,7 @@ fn a_solution_is_told_of_once_and_as_soon_as_it_is_found_at_the_root() {
             })
             .run()
             .unwrap();
-        // The point of the heuristic, before the root is split.
+        // The heuristic's point must come before the root is split.
         assert!(told.at_branchings.lock().unwrap()[0] >= 1, "{threads}");
         let objectives = told.objectives.lock().unwrap();
         assert_eq!(objectives[0], 0.0);

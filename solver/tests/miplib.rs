@@ -1,6 +1,6 @@
-//! Problems of MIPLIB 3 against reference objectives. The small ones always; with
-//! `REMAT_MIPLIB=<seconds>` every file, where a time limit is no failure but a wrong objective or
-//! bound is. Programs of ML systems against the best values known, after a little work.
+//! Problems of MIPLIB 3 against reference objectives. The small ones always run. With
+//! `REMAT_MIPLIB=<seconds>` all files run; a time limit is then no failure, but a wrong objective
+//! or bound is. Programs of ML systems run for a little work against the best known values.
 
 use remat_solver::mip::{Settings, SolveStatus, Solver, check_point};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ const SMALL: [&str; 14] = [
     "enigma", "gesa2", "pp08a", "misc06",
 ];
 
-/// A folder of files to be tested against, if this checkout has it beside it; otherwise says so.
+/// A folder of test files, if it lies beside this checkout; otherwise prints that it is missing.
 fn directory(name: &str) -> Option<PathBuf> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
     let path = path.join(name);
@@ -20,7 +20,7 @@ fn directory(name: &str) -> Option<PathBuf> {
     path.is_dir().then_some(path)
 }
 
-/// The best objective known of every file: the catalogue's optimum, else the reference run's if
+/// The best known objective of every file: the catalogue's optimum, else the reference run's if
 /// that was proven.
 fn references(text: &str) -> Vec<(String, Option<f64>)> {
     text.lines()
@@ -67,7 +67,7 @@ fn reference_objectives_of_miplib3() {
         if let Some(s) = &r.solution {
             assert_eq!(check_point(&model, &s.x, 1e-6), Ok(s.objective), "{name}");
         }
-        // All of them are minimised.
+        // All of them are minimisation problems.
         if let Some(best) = reference {
             let tol = 1e-6 * best.abs().max(1.0);
             assert!(
@@ -93,9 +93,9 @@ fn reference_objectives_of_miplib3() {
     assert!(solved >= if seconds.is_none() { SMALL.len() } else { 1 });
 }
 
-/// Big-M rows with coefficients of some thousands ask much of the linear programs. Seeds 1 and 2
-/// of `helix_dist_llama30b_t4` once ended as proven at three fifths of the best value known: a
-/// linear program had been called optimal in the middle of its clean-up.
+/// Big-M rows with coefficients of some thousands are hard for the linear programs. Seeds 1 and 2
+/// of `helix_dist_llama30b_t4` once ended as proven at three fifths of the best known value. A
+/// linear program had been reported as optimal in the middle of its clean-up.
 #[test]
 fn no_bound_excludes_the_best_value_known_of_ml_systems() {
     let Some(dir) = directory("mlsys") else {

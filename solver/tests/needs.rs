@@ -1,5 +1,4 @@
-//! Presolve beside extensions that say what they need: answers are those of the model with
-//! everything written down.
+//! Presolve with extensions that declare their needs: the answers equal the complete model's.
 
 use remat_lp::random::SplitMix64;
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, Sense};
@@ -14,8 +13,8 @@ use std::sync::{Arc, Mutex};
 
 type Entries = Vec<(ColId, f64)>;
 
-/// A program with what presolve likes: slacks, doubletons, parallel and dominated columns, columns
-/// that no row minds.
+/// A program full of opportunities for presolve: slacks, doubletons, parallel and dominated
+/// columns, columns without locks.
 fn program(random: &mut SplitMix64) -> ModelBuilder {
     let senses = [Sense::Minimise, Sense::Maximise];
     let mut b = ModelBuilder::new(senses[random.below(2)]);
@@ -23,9 +22,9 @@ fn program(random: &mut SplitMix64) -> ModelBuilder {
     let rows = 2 + random.below(3);
     for _ in 0..5 + random.below(6) {
         let one = match random.below(4) {
-            // Parallel to another one.
+            // Parallel to another column.
             0 if !columns.is_empty() => columns[random.below(columns.len())].clone(),
-            // In one row, or none.
+            // In one row, or in no row.
             1 => {
                 let mut column = vec![0.0; rows];
                 column[random.below(rows)] = random.below(3) as f64 - 1.0;
@@ -65,13 +64,13 @@ fn program(random: &mut SplitMix64) -> ModelBuilder {
     b
 }
 
-/// Columns of a model, each with a chance of one in two.
+/// Columns of a model, each with a probability of one half.
 fn some(random: &mut SplitMix64, cols: usize) -> Vec<ColId> {
     let all = (0..cols as u32).map(ColId);
     all.filter(|_| random.below(2) == 0).collect()
 }
 
-/// A row that nobody else knows.
+/// A row that only this separator knows.
 struct Hidden(Entries, f64, AtomicU64);
 
 impl Hidden {
@@ -97,7 +96,7 @@ impl Separator for Hidden {
     }
 }
 
-/// The same by propagation of upper bounds of its columns.
+/// The same row, by propagation of its columns' upper bounds.
 struct HiddenBounds(Entries, f64);
 
 impl Propagator for HiddenBounds {
@@ -145,7 +144,7 @@ impl BranchingRule for Middle {
     }
 }
 
-/// Hands in a point that it knows, and the relaxation's.
+/// Offers a known point, and the relaxation's point.
 struct Known(Vec<f64>);
 
 impl Heuristic for Known {
@@ -255,7 +254,7 @@ fn a_column_that_was_not_named_ends_the_search() {
     assert!(text.contains("column 0 is not among those"), "{text}");
 }
 
-/// Puts `x_j = 2 - y` in the place of the first column, and counts down the rest.
+/// Replaces the first column by `x_j = 2 - y`, and counts its calls.
 struct Mirror(AtomicU64);
 
 impl PresolveStep for Mirror {
@@ -296,7 +295,7 @@ impl PresolveStep for Mirror {
     }
 }
 
-/// Keeps what it is told.
+/// Records the reported solutions.
 #[derive(Default)]
 struct Told(Mutex<Vec<Vec<f64>>>);
 
@@ -339,7 +338,7 @@ fn presolve_steps_come_first_and_their_answers_are_checked() {
             assert_eq!(told.last(), Some(&a.x));
             solved += 1;
         }
-        // Left out where columns are needed, and with presolve off.
+        // Skipped if columns are needed, and if presolve is off.
         let off = Settings {
             presolve: false,
             ..Settings::default()

@@ -1,5 +1,5 @@
-//! A panic anywhere in a search ends the call with that panic, soon: in every callback, on the
-//! thread of the caller and on those of workers, with and without a clock's thread.
+//! A panic anywhere in a search ends the call with that panic, soon. Tested in every callback, on
+//! the caller's thread and on workers' threads, with and without a clock's thread.
 
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, Sense};
 use remat_solver::mip::{
@@ -12,8 +12,8 @@ use std::sync::{Arc, OnceLock, mpsc};
 use std::thread::ThreadId;
 use std::time::Duration;
 
-/// Longest wait for an end. A hang has none; a loaded machine may need more than the second that
-/// is promised.
+/// Longest wait for an end. A hang never ends, and a loaded machine may need more than the promised
+/// second.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A small generator (Knuth's constants).
@@ -24,7 +24,8 @@ fn below(state: &mut u64, n: u64) -> u64 {
     (*state >> 33) % n
 }
 
-/// A knapsack of three rows whose profits follow the weights: thousands of nodes without cuts.
+/// A knapsack of three rows whose profits are correlated with the weights: thousands of nodes
+/// without cuts.
 fn knapsack() -> Model {
     let mut state = 7;
     let mut b = ModelBuilder::new(Sense::Maximise);
@@ -50,7 +51,7 @@ fn knapsack() -> Model {
     b.build().unwrap()
 }
 
-/// Where a panic is wanted.
+/// Callback that panics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Incumbent,
@@ -65,7 +66,7 @@ enum Place {
     BestBoundPeriod,
 }
 
-/// All of them, and whether workers call them in a tree on several threads.
+/// All callbacks, and whether workers call them in a tree on several threads.
 const PLACES: [(Place, bool); 10] = [
     (Place::Incumbent, false),
     (Place::Progress, false),
@@ -83,13 +84,13 @@ const PLACES: [(Place, bool); 10] = [
 #[derive(Debug, PartialEq)]
 struct Injected(Place);
 
-/// Every callback there is. One of them panics at its call of a number, or at the first one after
-/// that on another thread than the caller's.
+/// All callbacks. One of them panics at the call with a given number, or at the first later call on
+/// a thread other than the caller's.
 struct Bomb {
     place: Place,
     calls: AtomicU64,
     at: u64,
-    /// Where the panic must not be.
+    /// Thread on which the panic must not happen.
     spared: Option<ThreadId>,
 }
 
@@ -142,7 +143,7 @@ impl Heuristic for Bomb {
 
     fn run(&self, node: &NodeView<'_>, _: u64, sink: &mut SolutionSink) -> u64 {
         self.tick(Place::HeuristicRun);
-        // A point has to come for the name to be asked.
+        // The name is requested only if a point is found.
         sink.add(node.x.iter().map(|v| v.floor()).collect());
         1
     }
@@ -167,7 +168,7 @@ impl NodeSelector for Bomb {
     }
 }
 
-/// How a search runs.
+/// Mode of a search.
 #[derive(Clone, Copy, Debug)]
 struct Mode {
     threads: usize,
@@ -192,7 +193,7 @@ fn modes() -> Vec<Mode> {
     modes
 }
 
-/// Runs a search with a panic in it on a thread of its own, and sees that it comes out.
+/// Runs a search with a panic on a separate thread, and checks that the panic is propagated.
 fn explode(place: Place, at: u64, on_worker: bool, mode: Mode) {
     let (tell, told) = mpsc::channel();
     std::thread::spawn(move || {
@@ -254,7 +255,7 @@ fn a_panic_at_the_first_call_ends_the_solve() {
 fn a_panic_deep_in_the_tree_ends_the_solve() {
     for mode in modes() {
         for (place, _) in PLACES {
-            // There are not many solutions to be told of.
+            // Few solutions are reported.
             let at = if place == Place::Incumbent { 3 } else { 60 };
             explode(place, at, false, mode);
         }
@@ -273,11 +274,11 @@ fn a_panic_on_a_workers_thread_ends_the_solve() {
     }
 }
 
-/// After a panic every propagation takes so long that the rest of a plunge outlasts the patience.
+/// After a panic every propagation is so slow that the rest of a plunge exceeds the patience.
 const SLOW: Duration = Duration::from_secs(1);
 const PATIENCE_WITH_SLOW: Duration = Duration::from_secs(8);
 
-/// Panics once two workers are at work: on the second one, or where the caller is told of it.
+/// Panics once two workers are busy: on the second one, or in the caller's next progress report.
 struct Late {
     caller: ThreadId,
     first: OnceLock<ThreadId>,
@@ -313,7 +314,7 @@ impl Observer for Late {
     }
 }
 
-/// Workers that go on beside a panic do not hold its way up: neither the caller's nor a worker's.
+/// Busy workers do not delay a panic of the caller or of another worker.
 #[test]
 fn nobody_waits_for_plunges_beside_a_panic() {
     for (opportunistic, on_caller) in [(false, false), (true, false), (true, true)] {

@@ -1,4 +1,4 @@
-//! Searches of trees that are worth the name: threads, limits, memory, files, starts.
+//! Searches with large trees: threads, limits, memory, files, starts.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
@@ -17,7 +17,7 @@ impl Dice {
     }
 }
 
-/// A knapsack of several rows that needs a real tree.
+/// A knapsack of several rows that needs a large tree.
 fn hard_model(seed: u64) -> Model {
     let mut dice = Dice(Xoshiro256PlusPlus::seed_from_u64(seed));
     let mut b = ModelBuilder::new(Sense::Maximise);
@@ -26,7 +26,7 @@ fn hard_model(seed: u64) -> Model {
         .collect();
     let cols: Vec<ColId> = (0..30)
         .map(|k| {
-            // Profits that follow the weights make the bounds weak.
+            // Profits correlated with the weights make the bounds weak.
             let profit = weights.iter().map(|w| w[k]).sum::<f64>() + dice.range(0, 20) as f64;
             let c = b.add_col(profit, 0.0..=1.0);
             b.set_integer(c, true);
@@ -40,7 +40,7 @@ fn hard_model(seed: u64) -> Model {
     b.build().unwrap()
 }
 
-/// All of a result that the number of threads must not change.
+/// The parts of a result that the number of threads must not change.
 #[derive(Debug, PartialEq)]
 struct End {
     status: SolveStatus,
@@ -169,7 +169,7 @@ fn opportunistic_searches_in_many_runs_lose_no_node() {
     }
 }
 
-/// Settings without cuts, so that there is a tree, in rounds or on threads of their own.
+/// Settings without cuts, so that there is a tree, in rounds or opportunistic.
 fn with_a_tree(opportunistic: bool) -> Settings {
     Settings {
         cuts: false,
@@ -352,8 +352,8 @@ fn a_start_is_used_and_a_cutoff_at_the_optimum_leaves_nothing() {
     assert_eq!(r.solution.map(|s| s.objective), Some(best.objective));
 }
 
-/// Tasks on machines, of which the first holds them all: the longest load counts, and every move
-/// from one machine to another.
+/// Tasks on machines. The first machine holds all of them; the cost is the longest load plus every
+/// move from one machine to another.
 fn tasks_on_machines(tasks: usize, machines: usize) -> Model {
     let mut b = ModelBuilder::new(Sense::Minimise);
     let binary = |b: &mut ModelBuilder| {
@@ -386,7 +386,7 @@ fn tasks_on_machines(tasks: usize, machines: usize) -> Model {
     b.build().unwrap()
 }
 
-/// Finders and objectives of the solutions that an observer was told of.
+/// Finders and objectives of the solutions reported to an observer.
 #[derive(Default)]
 struct Told(Mutex<Vec<(&'static str, f64)>>);
 
@@ -421,7 +421,7 @@ fn programs_have_a_solution_before_the_first_relaxation() {
         let r = Solver::new(model, settings).with_control(control);
         let r = r.run().unwrap();
         assert_eq!(r.status, SolveStatus::TickLimit);
-        // The walk betters what it begins with.
+        // The walk improves on its start.
         let told = told.0.lock().unwrap();
         let found: Vec<_> = told.iter().map(|t| t.0).collect();
         assert_eq!(found, finders, "{told:?}");

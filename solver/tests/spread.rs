@@ -1,5 +1,5 @@
 //! Small programs whose entries spread over fifteen orders of magnitude within a row, against
-//! enumeration in fractions, with presolve and without; no claim is looked at again.
+//! enumeration in fractions, with presolve and without. Claims are not confirmed.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
@@ -10,7 +10,7 @@ use remat_solver::mip::{Confirmation, Limits, Settings, SolveResult, SolveStatus
 /// Environment variable with the number of programs.
 const COUNT: &str = "REMAT_SPREAD_PROGRAMS";
 
-/// Work after which a search of such a program has no end.
+/// Ticks after which a search of such a program is considered endless.
 const TICKS_LIMIT: u64 = 50_000_000;
 
 fn q(v: f64) -> Rational {
@@ -36,7 +36,7 @@ impl Dice {
         self.range(1, n) == 1
     }
 
-    /// A decimal with some digits and an exponent from -6 to 8.
+    /// A decimal with a random number of digits and an exponent from -6 to 8.
     fn entry(&mut self) -> f64 {
         let digits = match self.range(0, 2) {
             0 => format!("{}", self.range(1, 9)),
@@ -50,7 +50,7 @@ impl Dice {
     }
 }
 
-/// A program around a point: integer columns of a few values, and now and then a continuous one.
+/// A program around a point: integer columns with few values, and sometimes a continuous one.
 fn program(dice: &mut Dice) -> Model {
     let mut b = ModelBuilder::new(match dice.once_in(2) {
         true => Sense::Minimise,
@@ -99,7 +99,7 @@ fn program(dice: &mut Dice) -> Model {
     b.build().unwrap()
 }
 
-/// Best objectives (minimised) of the points that meet all rows but for a tolerance.
+/// Best objectives (minimised) of the points that satisfy all rows within a tolerance.
 fn best(model: &Model, tolerance: &dyn Fn(f64, &Rational) -> Rational) -> Option<Rational> {
     let n = model.num_cols();
     let is_integer = |j: usize| model.is_integer(ColId(j as u32));
@@ -108,7 +108,7 @@ fn best(model: &Model, tolerance: &dyn Fn(f64, &Rational) -> Rational) -> Option
     let mut x: Vec<Rational> = model.col_lower().iter().map(|&v| q(v)).collect();
     let mut best: Option<Rational> = None;
     loop {
-        // Ends of the continuous column, or nothing to choose.
+        // Ends of the continuous column, if there is one.
         let mut ends = free.map(|j| (q(model.col_lower()[j]), q(model.col_upper()[j])));
         let mut is_met = true;
         for i in 0..model.num_rows() {
@@ -165,7 +165,7 @@ fn best(model: &Model, tolerance: &dyn Fn(f64, &Rational) -> Rational) -> Option
                 best = Some(value);
             }
         }
-        // The next point, as an odometer.
+        // Advances to the next point, as an odometer does.
         let turning = (0..n).filter(|&j| is_integer(j)).find(|&j| {
             x[j] += Rational::ONE;
             let is_within = x[j] <= q(model.col_upper()[j]);
@@ -181,7 +181,7 @@ fn best(model: &Model, tolerance: &dyn Fn(f64, &Rational) -> Rational) -> Option
 }
 
 fn judged(model: &Model, result: &SolveResult) -> Result<(), String> {
-    // To the last digit, with the rounding of the sides, and within what counts as met.
+    // Exactly, with the rounding of the sides, and within the accepted tolerance.
     let strict = best(model, &|_, _| Rational::ZERO);
     let met = best(model, &|side, terms| q(2e-16) * (q(side.abs()) + terms));
     let accepted = best(model, &|side, _| q(1.1 * 1e-6f64.max(1e-9 * side.abs())));
@@ -205,7 +205,7 @@ fn judged(model: &Model, result: &SolveResult) -> Result<(), String> {
     }
 }
 
-/// Solves programs; the number of answers that name numerical trouble, and the wrong ones.
+/// Solves programs, and counts the answers that report numerical trouble and the wrong ones.
 fn run(seeds: std::ops::Range<u64>) {
     let (mut numeric, mut wrong) = (0, Vec::new());
     let count = seeds.end - seeds.start;
@@ -245,7 +245,8 @@ fn spread_programs_end_as_fractions_say() {
     run(0..count.unwrap_or(600));
 }
 
-/// The optimum of a program in LP format, with presolve and without, no claim looked at again.
+/// Checks the optimum of a program in LP format, with presolve and without. Claims are not
+/// confirmed.
 fn assert_optimum(text: &str, optimum: f64) {
     let model = remat_lp::lp_format::parse(text, "case").unwrap();
     for presolve in [true, false] {
@@ -282,7 +283,7 @@ fn large_sides_are_met_to_the_unit() {
 
 #[test]
 fn rows_beyond_whole_numbers_keep_their_small_terms() {
-    // x = 17, y = 210000000; made whole, the side passes 1e15.
+    // x = 17, y = 210000000; scaled to integers, the side exceeds 1e15.
     assert_optimum(
         "Minimize\n c: y\nSubject To\n r: 0.000731 x + 5.171913 y = 1086101730.012427\nBounds\n x <= 20\n y <= 1e9\n\
          General\n x y\nEnd\n",
@@ -292,7 +293,7 @@ fn rows_beyond_whole_numbers_keep_their_small_terms() {
 
 #[test]
 fn a_small_entry_misses_by_the_tolerance_of_its_row() {
-    // n is 0.999995, by 1e-11 in the units of the row.
+    // n is 0.999995: the row misses n = 1 by 1e-11 in its units.
     let row = "Minimize\n c: n\nSubject To\n r: 0.000002 n = 1.99999e-06\nGeneral\n n\nEnd\n";
     assert_optimum(row, 1.0);
     let pair = "Minimize\n c: n + m\nSubject To\n r: 0.000002 n - 0.000002 m = 1.99999e-06\n s: m >= 3\nBounds\n n <= 9\n\
@@ -312,7 +313,7 @@ fn a_bound_at_infinity_leaves_no_value() {
 
 #[test]
 fn a_small_wide_model_has_the_optimum_of_its_decimals() {
-    // In doubles both x are off by some 2e-7, on one side and on the other.
+    // In doubles both values of x are wrong by some 2e-7, in opposite directions.
     for (side, optimum) in [("-2999.999994", 6.0), ("-2999.999996", 4.0)] {
         for sense in ["Maximize", "Minimize"] {
             let text = format!(

@@ -36,7 +36,7 @@ fn switched(k: u64) -> SolveSettings {
     settings
 }
 
-/// Solves; the answer must be the reference, and the program must accept the solution.
+/// Solves. The answer must equal the reference, and the program must accept the solution.
 fn verify<P: Rounding>(
     program: &P,
     settings: &SolveSettings,
@@ -61,7 +61,7 @@ fn verify<P: Rounding>(
     solved
 }
 
-/// Optimum of a compact form through the general search, `None` if infeasible.
+/// Optimum of a compact form by the general search; `None` if it is infeasible.
 fn compact_optimum(model: Model) -> Option<u64> {
     let result = Solver::new(model, Settings::default()).run().unwrap();
     match result.status {
@@ -128,7 +128,7 @@ fn compact_assignment(a: &Assignment) -> Model {
     b.build().unwrap()
 }
 
-/// A colour for each vertex; colours are used in order.
+/// A model with a colour for each vertex; colours are used in order.
 fn compact_colouring(graph: &Colouring) -> Model {
     let n = graph.adjacent.len();
     let mut b = ModelBuilder::new(Sense::Minimise);
@@ -152,7 +152,7 @@ fn compact_colouring(graph: &Colouring) -> Model {
     b.build().unwrap()
 }
 
-/// Cheapest assignment by trying all of them.
+/// Cheapest assignment, by enumeration.
 fn enumerate_assignment(a: &Assignment) -> Option<u64> {
     fn go(a: &Assignment, job: usize, left: &mut [u32]) -> Option<u64> {
         if job == a.jobs() {
@@ -174,7 +174,7 @@ fn enumerate_assignment(a: &Assignment) -> Option<u64> {
     go(a, 0, &mut a.capacity.clone())
 }
 
-/// An assignment with capacities from comfortable to too small.
+/// A random assignment problem with capacities from ample to too small.
 fn random_assignment(seed: u64, agents: usize, jobs: usize) -> Assignment {
     let mut random = SplitMix64::new(seed);
     let mut table = |least: usize, most: usize| -> Vec<Vec<u32>> {
@@ -195,7 +195,7 @@ fn random_assignment(seed: u64, agents: usize, jobs: usize) -> Assignment {
     }
 }
 
-/// Mycielski's graph of a graph: one colour more, no larger clique.
+/// Mycielski's construction on a graph: one more colour, but no larger clique.
 fn mycielski(adjacent: &[u32]) -> Vec<u32> {
     let n = adjacent.len();
     let mut next = vec![0u32; 2 * n + 1];
@@ -222,7 +222,8 @@ fn cutting_stock_agrees_with_the_arc_flow_model() {
         let solved = verify(&stock, &switched(seed), optimum, &format!("seed {seed}"));
         branched += u32::from(solved.tree.nodes > 1);
     }
-    // Rolls cut into three without waste: as many are needed, and hard to find.
+    // Rolls cut into three items without waste: solutions need exactly this many, and are hard to
+    // find.
     for seed in 0..12 {
         let rolls = 8 + seed;
         let stock = random::triplets(seed, rolls, 300);
@@ -239,7 +240,7 @@ fn cutting_stock_agrees_with_the_arc_flow_model() {
 
 #[test]
 fn cutting_stock_finds_the_known_optima() {
-    // The paper mill of the literature (Wikipedia, "Cutting stock problem"): 73 rolls.
+    // The paper mill from the literature (Wikipedia, "Cutting stock problem"): 73 rolls.
     let widths = [
         1380, 1520, 1560, 1710, 1820, 1880, 1930, 2000, 2050, 2100, 2140, 2150, 2200,
     ];
@@ -247,7 +248,7 @@ fn cutting_stock_finds_the_known_optima() {
     let items: Vec<(usize, u32)> = widths.into_iter().zip(demands).collect();
     let mill = CuttingStock::new(5600, &items);
     verify(&mill, &SolveSettings::default(), Some(73), "the paper mill");
-    // Three of a kind fill a roll.
+    // Three equal items fill a roll.
     let thirds = CuttingStock::new(30, &[(10, 7)]);
     verify(&thirds, &SolveSettings::default(), Some(3), "thirds");
 }

@@ -1,7 +1,8 @@
-//! Generalised assignment: every job to one agent, each agent with a capacity; least cost.
+//! Generalised assignment: every job is assigned to one agent, each agent has a capacity; least
+//! cost.
 //!
-//! A column is a set of jobs for one agent (Savelsbergh 1997), branching is on "this agent does
-//! this job", pricing is a knapsack for each agent.
+//! A column is a set of jobs for one agent (Savelsbergh 1997). Branching is on "this agent does
+//! this job". Pricing is a knapsack for each agent.
 
 use remat_solver::price::*;
 use std::collections::BTreeMap;
@@ -45,7 +46,7 @@ impl Assignment {
         self.cost[0].len()
     }
 
-    /// For each agent the set of least reduced cost, with a unit of cost being `one`.
+    /// For each agent the set of least reduced cost, where `one` is a unit of cost.
     fn knapsacks<N: Number>(&self, rows: &[Row], duals: &[N], one: N) -> Vec<(N, JobSet)> {
         let negative = |costs: &Vec<u64>| costs.iter().map(|c| -one.times(*c as i64)).collect();
         let mut worth: Vec<Vec<N>> = self.cost.iter().map(negative).collect();

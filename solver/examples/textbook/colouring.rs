@@ -1,9 +1,9 @@
 //! Vertex colouring of a small graph: fewest independent sets that contain every vertex once.
 //!
 //! Columns are independent sets (Mehrotra & Trick 1996). Branching is Ryan and Foster's: the number
-//! of sets that have two vertices is 0 (they differ in colour) or 1 (they share one). Cuts are
-//! subset rows of three vertices (Jepsen et al. 2008): at most one set has two of them. The graphs
-//! are small enough to list all independent sets.
+//! of sets that contain two vertices is 0 (they differ in colour) or 1 (they share one). Cuts are
+//! subset rows of three vertices (Jepsen et al. 2008): at most one set contains two of them. The
+//! graphs are small enough to list all independent sets.
 
 use remat_solver::price::*;
 
@@ -14,7 +14,7 @@ pub struct Colouring {
     pub adjacent: Vec<u32>,
     /// Independent sets, as bits.
     sets: Vec<u32>,
-    /// True if vertex rows come in only where they are violated.
+    /// True if only violated vertex rows are added.
     pub lazy: bool,
 }
 
@@ -23,9 +23,9 @@ pub struct Colouring {
 pub enum Row {
     /// The vertex is in one set.
     Vertex(usize),
-    /// Branching: sets that have both vertices (bits).
+    /// Branching: sets that contain both vertices (bits).
     Pair(Branch<u32>),
-    /// Cut: at most one set has two or more of three vertices (bits).
+    /// Cut: at most one set contains two or more of three vertices (bits).
     Subset(u32),
 }
 
@@ -55,12 +55,12 @@ impl Colouring {
         0..self.adjacent.len()
     }
 
-    /// Subsets of so many vertices.
+    /// Subsets of `size` vertices.
     fn subsets(&self, size: u32) -> impl Iterator<Item = u32> {
         (0..1u32 << self.adjacent.len()).filter(move |s| s.count_ones() == size)
     }
 
-    /// Every set with its reduced cost, where a unit of cost is `one`.
+    /// Every set with its reduced cost, where `one` is a unit of cost.
     fn reduced<N: Number>(&self, rows: &[Row], duals: &[N], one: N) -> Vec<(N, u32)> {
         let of = |set: u32| {
             let priced = rows.iter().zip(duals);
@@ -129,7 +129,7 @@ impl Pricing for Colouring {
         priced.add_below(-tolerance, all);
         priced.sorted()
     }
-    /// No more colours than vertices.
+    /// The bound of the duals with at most as many colours as vertices.
     fn lagrangian_bound(&self, _: &(), rows: &[Row], duals: &[f64]) -> u64 {
         let (duals, worth) = fixed_duals(self, rows, duals);
         let all = self.reduced(rows, &duals, FIXED_ONE).into_iter();

@@ -1,9 +1,9 @@
-//! Cutting stock: rolls of one width, items of some widths, each with a demand; fewest rolls.
+//! Cutting stock: rolls of one width, items of several widths, each with a demand; fewest rolls.
 //!
-//! A column is a pattern (Gilmore & Gomory 1961): how many of each item are cut from a roll. Items
-//! lie from the left by decreasing width, so a pattern is a path over positions, and branching is
-//! on the number of rolls with an item at a position (the flow through an arc, Valério de Carvalho
-//! 1999). Pricing is a longest path.
+//! A column is a pattern (Gilmore & Gomory 1961): the number of copies of each item cut from a
+//! roll. Items lie from the left by decreasing width, so a pattern is a path over positions.
+//! Branching is on the number of rolls with an item at a position (the flow through an arc, Valério
+//! de Carvalho 1999). Pricing is a longest path.
 
 #[path = "rolls.rs"]
 mod rolls;
@@ -22,8 +22,8 @@ pub enum Row {
 }
 
 impl CuttingStock {
-    /// Values of longest paths to each position, best first, and how many of item `i` lie behind
-    /// position `p` on the path that ends there: `taken[i][p]`.
+    /// Values of longest paths to each position, best first, and the number of copies of item `i`
+    /// on the path that ends at position `p`: `taken[i][p]`.
     fn longest_paths<N: Number>(
         &self,
         rows: &[Row],
@@ -133,8 +133,8 @@ impl Pricing for CuttingStock {
         priced.add_below(-tolerance, best);
         priced
     }
-    /// No more than enough rolls, each with the best pattern; or, where that is more, the duals
-    /// scaled down until no pattern pays (Farley 1990).
+    /// The bound of the duals with no more rolls than enough, each with the best pattern. If it is
+    /// better, the bound of the duals scaled down until no pattern pays (Farley 1990).
     fn lagrangian_bound(&self, _: &(), rows: &[Row], duals: &[f64]) -> u64 {
         let (duals, worth) = fixed_duals(self, rows, duals);
         let best = self.longest_paths(rows, &duals).0[0].0.max(FIXED_ONE);

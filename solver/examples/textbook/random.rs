@@ -5,13 +5,13 @@ use crate::colouring::Colouring;
 use crate::cutting_stock::CuttingStock;
 use remat_lp::random::SplitMix64;
 
-/// Numbers from `least` to `most`.
+/// A generator of numbers from `least` to `most`.
 fn dice(seed: u64) -> impl FnMut(u64, u64) -> u64 {
     let mut random = SplitMix64::new(seed);
     move |least, most| least + random.next_bits() % (most - least + 1)
 }
 
-/// Items between a twentieth and seven tenths of the roll.
+/// Items with widths between a twentieth and seven tenths of the roll.
 pub fn stock(seed: u64, items: u64, roll: u64) -> CuttingStock {
     let mut dice = dice(seed);
     let mut item = |_| {
@@ -22,7 +22,7 @@ pub fn stock(seed: u64, items: u64, roll: u64) -> CuttingStock {
     CuttingStock::new(roll as usize, &items)
 }
 
-/// Items that fill so many rolls, three to a roll and without waste (Falkenauer 1996).
+/// Items that fill `rolls` rolls, three to a roll and without waste (Falkenauer 1996).
 pub fn triplets(seed: u64, rolls: u64, roll: u64) -> CuttingStock {
     let mut dice = dice(seed);
     let mut items = Vec::new();

@@ -15,7 +15,7 @@ pub struct CuttingStock {
 
 /// Number of each item.
 pub type Pattern = Vec<u32>;
-/// A position, and an item that begins there.
+/// A position, and an item that starts there.
 pub type Arc = (usize, usize);
 
 impl CuttingStock {
@@ -33,12 +33,12 @@ impl CuttingStock {
         }
     }
 
-    /// Most copies of an item in a pattern.
+    /// Limit on the copies of an item in a pattern.
     pub fn most(&self, item: usize) -> u32 {
         ((self.roll / self.widths[item]) as u32).min(self.demands[item])
     }
 
-    /// As many rolls suffice if each is cut into one kind of item; no optimal solution needs more.
+    /// Number of rolls if each is cut into one kind of item; no optimal solution needs more.
     pub fn enough_rolls(&self) -> u32 {
         let rolls = |i: usize| self.demands[i].div_ceil(self.most(i).max(1));
         (0..self.widths.len()).map(rolls).sum()
@@ -65,7 +65,7 @@ impl CuttingStock {
         flows
     }
 
-    /// Takes rolls with an integral flow apart into patterns.
+    /// Decomposes an integral flow of rolls into patterns.
     pub fn decomposed(&self, mut rolls: BTreeMap<Arc, f64>) -> Vec<Pattern> {
         let mut patterns = Vec::new();
         loop {
@@ -84,7 +84,7 @@ impl CuttingStock {
         }
     }
 
-    /// Rounds down, and fills rolls with what is still missing, widest items first.
+    /// Rounds down, and fills rolls with the missing items, widest first.
     pub fn filled(&self, point: &[(Pattern, f64)]) -> Vec<Pattern> {
         let mut missing = self.demands.clone();
         let whole = |(p, v): &(Pattern, f64)| vec![p.clone(); (v + 1e-6) as usize];

@@ -1,16 +1,16 @@
-//! Accepts or refuses a point, against the model as it was given. Shares nothing with the search.
+//! Check of a point against the original model, independent of the search.
 //!
-//! A row of integers over integer columns, or of decimals with up to nine places, is summed exactly
-//! (in 128 bits, after scaling by a power of ten); other rows with compensated sums (Ogita, Rump &
-//! Oishi 2005) and the tolerance given.
+//! Rows over integer columns are summed exactly if their numbers are integers or decimals with up
+//! to nine places. The sum has 128 bits, after scaling by a power of ten. Other rows are tested
+//! with the given tolerance, by compensated sums (Ogita, Rump & Oishi 2005).
 
 use crate::mip::exact::{decimal_scale, scaled};
 use remat_lp::{ColId, Model, RowId};
 
-/// Reason why a point is refused.
+/// Reason to refuse a point.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
-    /// The point has the wrong number of values, or one that is not a number.
+    /// The point has the wrong number of values, or a value that is not finite.
     #[error("the point does not fit the model")]
     Shape,
     /// An integer column has a fractional value.
@@ -39,8 +39,8 @@ pub enum Refusal {
     },
 }
 
-/// Activity of a row and whether it is outside its bounds, both exactly; `None` for a row that is
-/// not of decimals over integer columns.
+/// Exact activity of a row, and whether it is outside its bounds. `None` unless the row consists of
+/// decimals over integer columns.
 fn exact_row(model: &Model, id: RowId, x: &[f64]) -> Option<(f64, bool)> {
     let b = model.row_bounds(id);
     if !model.row(id).all(|(j, _)| model.is_integer(j)) {
@@ -70,7 +70,7 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
     (s, (a - (s - p)) + (b - p))
 }
 
-/// A sum of products with the rounding errors carried along.
+/// A compensated sum of products.
 pub(crate) fn dot(terms: impl Iterator<Item = (f64, f64)>) -> f64 {
     let (mut high, mut low) = (0.0, 0.0);
     for (a, b) in terms {
@@ -85,7 +85,7 @@ pub(crate) fn dot(terms: impl Iterator<Item = (f64, f64)>) -> f64 {
 
 /// Checks a point and returns its objective in the model's sense.
 ///
-/// `tolerance` is absolute (a billionth of the side where that is more) and does not apply to
+/// `tolerance` is absolute (a billionth of the side if that is more). It does not apply to
 /// integrality, which must be exact, nor to rows of integers or decimals over integer columns.
 ///
 /// # Errors
@@ -106,12 +106,12 @@ pub fn check_point(model: &Model, x: &[f64], tolerance: f64) -> Result<f64, Refu
         return Err(Refusal::Shape);
     }
     let outside = |v: f64, l: f64, u: f64, tol: f64| {
-        // Relative to large sides only as far as their own precision asks for it: what is 1e-6 of a
-        // big-M is a cheat.
+        // Large sides extend the tolerance only by their own precision: 1e-6 of a big-M would hide
+        // violations.
         let slack = |side: f64| tol.max(1e-9 * side.abs());
         v < l - slack(l) || v > u + slack(u)
     };
-    // An integer against an integral side is exact; a fractional side may carry its own rounding.
+    // An integer is compared exactly with an integral side; a fractional side may contain rounding.
     let outside_exactly = |v: f64, l: f64, u: f64| {
         let slack = |side: f64| {
             if side.fract() == 0.0 {
@@ -173,7 +173,7 @@ mod tests {
         };
         // In doubles 0.1 + 0.2 is more than 0.3.
         assert!(check_point(&row(0.3, 0.1), &[1.0, 1.0], 0.0).is_ok());
-        // Less than any tolerance, but too much.
+        // A violation below any tolerance that must still be refused.
         let over = check_point(&row(0.3, 0.1000001), &[1.0, 1.0], 1e-6);
         assert!(matches!(over, Err(Refusal::Row { row: 0, .. })));
     }

@@ -1,6 +1,6 @@
-//! Binaries that exclude each other: cliques of literals, read off the rows.
+//! Cliques of literals: binaries that exclude each other, derived from rows.
 //!
-//! A row whose two lightest of some items do not fit together is a clique of these items (Johnson &
+//! Some items of a row form a clique if its two lightest ones do not fit together (Johnson &
 //! Padberg 1982; Achterberg 2007, section 8.5).
 
 use crate::mip::problem::Problem;
@@ -38,14 +38,14 @@ pub(crate) struct CliqueTable {
 }
 
 impl CliqueTable {
-    /// The cliques of the rows, under the bounds given, and other pairs of literals that exclude
+    /// The cliques of the rows under the given bounds, and other pairs of literals that exclude
     /// each other.
     pub fn new(p: &Problem, lower: &[f64], upper: &[f64], pairs: &[[Literal; 2]]) -> CliqueTable {
         let mut t = CliqueTable {
             start: vec![0],
             ..Default::default()
         };
-        // Enough for every set-partitioning row of a large model; beyond that only memory grows.
+        // Enough for every set-partitioning row of a large model; more would only use memory.
         let most = 4 * p.rows.index.len() + 100_000;
         let mut items: Vec<(f64, Literal)> = Vec::new();
         for i in 0..p.num_rows() {
@@ -94,7 +94,7 @@ impl CliqueTable {
         }
         self.members.extend(items[..k].iter().map(|e| e.1));
         self.start.push(self.members.len());
-        // Each lighter item with the heavy ones that exclude it.
+        // Each lighter item with the heavy items that exclude it.
         let mut heavy = k - 1;
         for e in items[k..].iter().take(50) {
             while heavy > 0 && !excluded(items[heavy - 1].0, e.0) {
@@ -138,7 +138,7 @@ impl CliqueTable {
         &self.members[self.start[c]..self.start[c + 1]]
     }
 
-    /// The cliques a literal is in.
+    /// The cliques that contain a literal.
     pub fn of(&self, l: Literal) -> &[u32] {
         &self.of[self.of_start[l as usize]..self.of_start[l as usize + 1]]
     }

@@ -1,5 +1,5 @@
-//! Time limits, interrupts and panics reach all threads of a search through one flag, which keeps
-//! the reason of the first who raised it.
+//! One flag passes time limits, interrupts and panics to all threads of a search, and keeps the
+//! first reason.
 
 use crate::beside::beside;
 use crate::mip::outcome::SolveStatus;
@@ -8,18 +8,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Sleeps between two looks at the clock: the first one, doubled up to the longest.
+/// Sleeps between two checks of the clock: the first one, doubled up to the longest.
 const FIRST_NAP: Duration = Duration::from_micros(200);
 const LONGEST_NAP: Duration = Duration::from_millis(10);
 
-/// Reason for which a search is told to stop.
+/// Reason to stop a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StopReason {
     /// The time limit.
     TimeLimit,
     /// An interrupt from outside, or an observer that ends the search.
     Interrupt,
-    /// An error or a panic: the caller gets that in place of a result.
+    /// An error or a panic, which the caller receives instead of a result.
     Abandoned,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// Raises the flag; the first reason counts.
+    /// Raises the flag; only the first reason counts.
     pub fn raise(&self, reason: StopReason) {
         let _ = self.reason.set(reason);
         self.flag.store(true, Ordering::Release);
@@ -51,7 +51,7 @@ impl Stop {
         self.flag.load(Ordering::Relaxed)
     }
 
-    /// Status for which it was raised, if it was.
+    /// Status for the reason, if the flag is raised.
     pub fn status(&self) -> Option<SolveStatus> {
         self.flag.load(Ordering::Acquire).then(|| {
             let reason = self.reason.get().copied();
@@ -59,15 +59,15 @@ impl Stop {
         })
     }
 
-    /// The flag alone, for those who only look at it.
+    /// The flag alone, for read access.
     pub fn flag(&self) -> &Arc<AtomicBool> {
         &self.flag
     }
 }
 
-/// Runs `work`; meanwhile a thread raises `stop` when the seconds since `start` are over or an
-/// interrupt comes. That thread ends with `work`, even where `work` panics. It is an error where it
-/// cannot be had.
+/// Runs `work`. Meanwhile a thread raises `stop` when the time limit since `start` is over or an
+/// interrupt comes. That thread ends with `work`, even if `work` panics. Fails if the thread cannot
+/// be started.
 pub(crate) fn watched<T>(
     limits: &Limits,
     start: Instant,
@@ -91,8 +91,8 @@ pub(crate) fn watched<T>(
     beside([FIRST_NAP, LONGEST_NAP], watch, work)
 }
 
-/// Raises a flag when dropped, unless called off: threads that work for a caller who will not hear
-/// them stop at their next look at it.
+/// Raises a flag when dropped, unless called off: threads whose caller no longer waits then stop at
+/// their next check.
 pub(crate) struct StopOnDrop<'a>(Option<&'a Stop>);
 
 impl<'a> StopOnDrop<'a> {

@@ -1,6 +1,6 @@
-//! A known solution carried along in debug builds: a cut, a reduction or a pruned node that loses
-//! it, although it is better than what is known, is a defect that shows at once (the idea of
-//! HiGHS's `HighsDebugSol`).
+//! A known solution that debug builds carry along. A cut, a reduction or a pruned node that loses
+//! it, although it is better than the incumbent, reveals a defect at once (the idea of HiGHS's
+//! `HighsDebugSol`).
 
 use crate::mip::domain::Domain;
 use crate::mip::domain::clauses::Literal;
@@ -11,19 +11,19 @@ use crate::mip::tree::TreeNode;
 use remat_lp::Model;
 use std::sync::Arc;
 
-/// Relative difference of two objectives that rows met within 1e-6 can make.
+/// Relative difference of two objectives that row violations within 1e-6 can cause.
 const MARGIN: f64 = 1e-5;
 
 #[derive(Clone, Debug)]
 pub(crate) struct DebugSolution {
     x: Vec<f64>,
-    /// Minimised form.
+    /// In minimised form.
     objective: f64,
 }
 
 impl DebugSolution {
-    /// The solution in the columns of the problem; `None` if presolve chose others that are as
-    /// good: then its image violates the problem, or has another objective.
+    /// The solution in the columns of the problem. `None` if presolve kept other solutions that are
+    /// as good: its image then violates the problem or has another objective.
     pub fn new(
         model: &Model,
         p: &Problem,
@@ -49,8 +49,8 @@ impl DebugSolution {
         (columns && rows && same).then_some(DebugSolution { x, objective })
     }
 
-    /// Returns whether the solution is better than a cutoff by more than tolerances of the rows can
-    /// make it: costs may be several times the coefficients there.
+    /// Returns whether the solution beats a cutoff by more than the tolerances of rows can account
+    /// for: costs may be several times the coefficients there.
     fn is_better(&self, cutoff: f64) -> bool {
         self.objective < cutoff - MARGIN * cutoff.abs().max(1.0)
     }
@@ -69,15 +69,16 @@ impl DebugSolution {
         );
     }
 
-    /// Panics if a row that holds for every solution better than the cutoff cuts this one off
-    /// although it is better.
+    /// Panics if the solution is better than the cutoff but violates a row that holds for all such
+    /// solutions.
     pub fn check_conflict(&self, entries: &[(u32, f64)], rhs: f64, cutoff: f64) {
         if self.is_better(cutoff) {
             self.check_cut(entries, rhs, "conflict");
         }
     }
 
-    /// Panics if a cut of a node excludes the solution although the node's bounds and rows hold it.
+    /// Panics if a cut of a node excludes the solution although it satisfies the node's bounds and
+    /// rows.
     pub fn check_local_cut(
         &self,
         domain: &Domain,
@@ -100,8 +101,8 @@ impl DebugSolution {
         }
     }
 
-    /// Panics if a clause that holds for every solution better than the cutoff excludes this one
-    /// although it is better.
+    /// Panics if the solution is better than the cutoff but violates a clause that holds for all
+    /// such solutions.
     pub fn check_clause(&self, literals: &[Literal], cutoff: f64) {
         if !self.is_better(cutoff) {
             return;

@@ -1,29 +1,29 @@
 //! Branch and cut for any mixed-integer model, with extension traits for domain knowledge.
 //!
 //! A model is a [`remat_lp::Model`] with integer markers; [`Solver`] solves it. The tree search,
-//! presolve, cuts, branching and heuristics know nothing of tensors: what makes them fast on a
-//! domain comes in through the traits [`BranchingRule`], [`Separator`], [`Heuristic`],
-//! [`Propagator`], [`PresolveStep`] and [`NodeSelector`].
+//! presolve, cuts, branching and heuristics are independent of any domain. Domain knowledge is
+//! added through the traits [`BranchingRule`], [`Separator`], [`Heuristic`], [`Propagator`],
+//! [`PresolveStep`] and [`NodeSelector`].
 //!
-//! A result can be trusted: solutions are checked against the model given ([`check_point`]), leaves
+//! Results are reliable: solutions are checked against the original model ([`check_point`]). Leaves
 //! are pruned by bounds that hold in spite of rounding, and by verified Farkas proofs.
 //!
 //! # Events
 //!
-//! Nothing is printed. A search emits `tracing` events with the target `remat_solver::mip`, all of
-//! them from the thread that called [`Solver::run`]: a subscriber set for that thread alone sees
-//! them. Restricted programs and other searches inside the search are told of by one event each,
-//! not by their own.
+//! The library never prints. A search emits `tracing` events with the target `remat_solver::mip`,
+//! all from the thread that called [`Solver::run`], so that a subscriber of that thread sees them.
+//! Restricted programs and other searches inside the search emit no events themselves; the search
+//! emits one event for each.
 //!
 //! | name | level | when | fields |
 //! |---|---|---|---|
-//! | `progress` | `INFO` | before the tree, at a new best solution, after five seconds of silence, at the end | those of [`Progress`]: `seconds`, `nodes`, `open`, `lp_iterations`, `bound`, `objective` if there is one; relative `gap` if there are both; `found_by` at a new solution. One found while a single worker is at work, as at the root, is told of at once: the rest is as it was before that work, without `lp_iterations` |
-//! | `file problem` | `WARN` | when a state or node file cannot be written or read, for the first time in a row | `problem`, and its `consequence` for the search |
+//! | `progress` | `INFO` | before the tree, at a new incumbent, after five seconds of silence, at the end | the fields of [`Progress`]: `seconds`, `nodes`, `open`, `lp_iterations`, `bound`, `objective` if there is one; relative `gap` if there are both; `found_by` at a new solution. A solution of a single worker, as at the root, is reported at once: the other fields are from before that work, without `lp_iterations` |
+//! | `file problem` | `WARN` | when a state or node file cannot be written or read, for the first time in succession | `problem`, and its `consequence` for the search |
 //! | `cuts` | `DEBUG` | after each round of cuts at the root | `round`, `new` rows, rows `kept` with them, `objective` (minimised form) |
-//! | `symmetry` | `DEBUG` | once the root is behind and a tree is ahead | `generators` found, `orbits` of integer columns, `ticks` used |
+//! | `symmetry` | `DEBUG` | after the root, if there is a tree | `generators` found, `orbits` of integer columns, `ticks` used |
 //! | `restricted` | `DEBUG` | after each restricted program, unless the search is opportunistic | `kind`, `verdict`, `ticks` used, `ticks_limit`, largest `share` fixed |
 //! | `worker` | `DEBUG` | at the end, for each | `slot`, `lp_iterations` in all, `node_iterations` in `node_solves`, `strong_iterations`, `dive_iterations` |
-// Columns and rows index many parallel arrays; iterating over one of them would hide that.
+// Columns and rows index many parallel arrays; iterating over one array would hide that.
 #![allow(clippy::needless_range_loop)]
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 

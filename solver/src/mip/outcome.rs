@@ -1,22 +1,21 @@
-//! Outcome of a solve, and what was counted on the way.
+//! Outcome of a solve, and its counters.
 
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Reason why a solve ended.
+/// Reason for the end of a solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SolveStatus {
     /// The solution is optimal within the gaps of the settings.
     Optimal,
     /// No feasible point exists.
     Infeasible,
-    /// No feasible point is better than the cutoff of the settings; whether there is any at all is
-    /// not known.
+    /// No feasible point is better than the cutoff of the settings; there may be worse ones.
     Cutoff,
-    /// The objective has no limit over the feasible points; the solution is one of them.
+    /// The objective is unbounded over the feasible points; the solution is one of them.
     Unbounded,
-    /// The objective has no limit over the relaxation, and no feasible point was found: there is
-    /// none, or the objective has no limit.
+    /// The relaxation is unbounded, and no feasible point was found: the program is infeasible or
+    /// unbounded.
     InfeasibleOrUnbounded,
     /// The time limit.
     TimeLimit,
@@ -26,19 +25,19 @@ pub enum SolveStatus {
     MemoryLimit,
     /// The tick limit.
     TickLimit,
-    /// Interrupted from outside.
+    /// An interrupt from outside.
     Interrupted,
-    /// The tree is done, but leaves remained whose linear programs could not be settled
-    /// numerically; the dual bound takes them into account.
+    /// The tree is finished, but the linear programs of some leaves could not be resolved
+    /// numerically. The dual bound accounts for them.
     Unresolved,
 }
 
 /// A feasible point of the original model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solution {
-    /// Objective in the model's sense, offset included.
+    /// Objective in the model's sense, with the offset.
     pub objective: f64,
-    /// One value per column; those of integer columns are integers.
+    /// One value per column; values of integer columns are integers.
     pub x: Vec<f64>,
     /// Name of its finder.
     pub found_by: &'static str,
@@ -47,22 +46,22 @@ pub struct Solution {
 /// Counters of a solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Info {
-    /// Nodes whose linear program was solved or which propagation closed.
+    /// Nodes with a solved linear program, or closed by propagation.
     pub nodes: u64,
-    /// Simplex iterations, all of them.
+    /// Simplex iterations in total.
     pub lp_iterations: u64,
     /// Deterministic work units.
     pub ticks: u64,
     /// Cuts in the linear program after the root.
     pub cuts: u64,
-    /// Strong branching linear programs.
+    /// Linear programs of strong branching.
     pub strong_branchings: u64,
     /// Objective of the root's relaxation before cuts, in the model's sense.
     pub root_lp: f64,
     /// Dual bound after the root, in the model's sense.
     pub root_bound: f64,
-    /// Bounds in which reduced costs within the tolerance were overlooked on columns without
-    /// bounds, because no safe bound of use could be computed.
+    /// Bounds that ignored reduced costs within the tolerance on columns without bounds, because no
+    /// useful safe bound was available.
     pub unproven_bounds: u64,
     /// Candidates refused by the check against the original model.
     pub refused: u64,
@@ -72,42 +71,42 @@ pub struct Info {
     pub presolved_cols: u64,
     /// Nodes that went through node files.
     pub spilled_nodes: u64,
-    /// Times that presolve and root were done again.
+    /// Repetitions of presolve and root.
     pub restarts: u64,
-    /// Wall-clock seconds, those before a resume included.
+    /// Wall-clock seconds, including the time before a resume.
     pub seconds: f64,
 }
 
 /// The result of a solve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SolveResult {
-    /// Reason why it ended.
+    /// Reason for the end.
     pub status: SolveStatus,
     /// The best solution found.
     pub solution: Option<Solution>,
-    /// The best solutions found, the best first; at most as many as the settings ask for.
+    /// The best solutions found, in order; at most the number in the settings.
     pub pool: Vec<Solution>,
-    /// Reason why there is no proof to write, where a certificate was wanted.
+    /// Reason for a missing certificate, if one was requested.
     pub certificate_problem: Option<String>,
     /// Problems with the files of the search.
     pub file_problems: FileProblems,
-    /// The claim in rational numbers, where it was asked for.
+    /// The claim in rational numbers, if requested.
     pub exact: Option<ExactClaim>,
-    /// No solution is better than this, in the model's sense.
+    /// Bound on the objective of every solution, in the model's sense.
     pub dual_bound: f64,
     /// Counters.
     pub info: Info,
 }
 
-/// Problems with the files of a search, in words that name the file. They cost no solution.
+/// Problems with the files of a search, in words that name the file. No solution is lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileProblems {
-    /// The proof was there, and could not be written.
+    /// A complete proof could not be written.
     pub certificate: Option<String>,
-    /// The state at the end of the search could not be written.
+    /// The final state of the search could not be written.
     pub checkpoint: Option<String>,
-    /// A node file could not be written, so that its nodes stayed in memory, or could not be read,
-    /// which ended the search as the memory limit does.
+    /// A node file could not be written or read. Unwritten nodes stay in memory; a read error ends
+    /// the search as the memory limit does.
     pub node_files: Option<String>,
 }
 
@@ -122,19 +121,20 @@ impl SolveResult {
     }
 }
 
-/// A claim of a search in rational numbers, where the settings ask for it
-/// ([`Settings::exact`](crate::mip::Settings::exact)). Fractions are written `p/q`, whole numbers
-/// without the line; the numbers of the model are the decimals that they print as.
+/// A claim of a search in rational numbers, if the settings request it
+/// ([`Settings::exact`](crate::mip::Settings::exact)). Fractions are written `p/q`, integers
+/// without the slash. Numbers of the model are read as their printed decimals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExactClaim {
-    /// Objective of the solution, in the model's sense, offset included. `None` where there is no
-    /// point that is feasible without a tolerance, or none was found.
+    /// Objective of the solution, in the model's sense, with the offset. `None` if no point that is
+    /// feasible without tolerance was found.
     pub objective: Option<String>,
-    /// No feasible point is better than this. `None` where nothing is proven, or nothing feasible.
+    /// Bound on the objective of every feasible point. `None` without a proof, or without a
+    /// feasible point.
     pub bound: Option<String>,
-    /// One value per column: the solution without rounding. Empty where there is none.
+    /// One value per column: the solution without rounding. Empty without a solution.
     pub values: Vec<String>,
-    /// Reason why the claim could not be settled.
+    /// Reason why the claim could not be confirmed.
     pub problem: Option<String>,
 }
 
@@ -149,31 +149,31 @@ pub enum SolveError {
     File {
         /// The file.
         path: PathBuf,
-        /// Description of what is wrong with it.
+        /// Description of the problem.
         problem: String,
     },
-    /// The system has no further thread.
+    /// The system cannot start a thread.
     #[error("no thread can be started: {problem}")]
     Thread {
         /// Error reported by the system.
         problem: String,
     },
-    /// A presolve step of a domain gives points that are no solutions.
+    /// A presolve step of an extension restores points that are no solutions.
     #[error("presolve steps ({steps}) restore no solution: {problem}")]
     PresolveStep {
         /// Names of the steps.
         steps: String,
-        /// Description of what is wrong.
+        /// Description of the problem.
         problem: String,
     },
-    /// A setting makes no sense.
+    /// A setting is invalid.
     #[error("setting `{name}` is {value}: {expected} is needed")]
     Setting {
         /// Name of the setting.
         name: &'static str,
         /// Its value.
         value: String,
-        /// Description of the right values.
+        /// Description of the valid values.
         expected: &'static str,
     },
 }

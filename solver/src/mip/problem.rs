@@ -1,12 +1,12 @@
-//! The working form of a program: minimised, bounds of integer columns integral, both orientations
-//! of the matrix.
+//! The working form of a program: minimised, with integral bounds of integer columns, and the
+//! matrix by rows and by columns.
 
 use crate::mip::exact::decimal_scale;
 pub(crate) use remat_lp::Compressed as Sparse;
 use remat_lp::{Bounds, CONTRADICTION, ColId, Model, ModelBuilder, ModelError, Sense};
 use serde::{Deserialize, Serialize};
 
-/// Values at or beyond this count as infinite, as in MPS files.
+/// Absolute value from which on a number is infinite, as in MPS files.
 pub(crate) const INFINITE: f64 = 1e20;
 
 /// A mixed-integer program in minimised form.
@@ -21,10 +21,10 @@ pub(crate) struct Problem {
     pub row_upper: Vec<f64>,
     pub rows: Sparse,
     pub cols: Sparse,
-    /// Rows of decimals over integer columns: whether a point meets them is decided without
-    /// tolerance.
+    /// Marks rows of decimals over integer columns: the test whether a point satisfies them needs
+    /// no tolerance.
     pub exact: Vec<bool>,
-    /// If positive: in every feasible point, `cost . x` (without the offset) is a multiple of this.
+    /// If positive, `cost . x` (without the offset) is a multiple of this in every feasible point.
     pub objective_step: f64,
 }
 
@@ -38,7 +38,7 @@ fn clip(v: f64) -> f64 {
     }
 }
 
-/// Distance from an integer that is rounding in a bound of an integer column.
+/// Distance from an integer that counts as rounding in a bound of an integer column.
 pub(crate) const INTEGER_TOLERANCE: f64 = 1e-6;
 
 /// The largest integer not above `v`, where `v` may be short of an integer by rounding.
@@ -51,8 +51,8 @@ pub(crate) fn ceil_tol(v: f64) -> f64 {
     (v - INTEGER_TOLERANCE).ceil()
 }
 
-/// Bounds of an integer column from sides that were stated for it: a fractional side may carry its
-/// own rounding, a billionth of it, and no more.
+/// Bounds of an integer column from its stated sides. A fractional side is trusted up to its own
+/// rounding, a billionth of it.
 pub(crate) fn within_sides(lower: f64, upper: f64) -> (f64, f64) {
     let own = |side: f64| {
         if side.fract() == 0.0 || side.is_infinite() {
@@ -64,18 +64,18 @@ pub(crate) fn within_sides(lower: f64, upper: f64) -> (f64, f64) {
     ((lower - own(lower)).ceil(), (upper + own(upper)).floor())
 }
 
-/// Amount by which a side of a continuous column, or of a row that is not exact, has to be missed
-/// for a contradiction (docs/reference/tolerances.md).
+/// Violation of a side of a continuous column, or of an inexact row, that counts as a contradiction
+/// (docs/reference/tolerances.md).
 pub(crate) fn contradiction(side: f64) -> f64 {
     CONTRADICTION.max(1e-9 * side.abs())
 }
 
-/// Rounding that a reduction may leave in a side of a row that is not exact, in units of the row: a
-/// tenth of a contradiction.
+/// Rounding that a reduction may leave in a side of an inexact row, in units of the row: a tenth of
+/// a contradiction.
 pub(crate) const SIDE_ROUNDING: f64 = 0.1 * CONTRADICTION;
 
-/// The power of ten that makes whole numbers of a row of decimals over integer columns: such a row
-/// is exact. `None` for other rows.
+/// The power of ten that makes a row of decimals over integer columns integral: such a row is
+/// exact. `None` for other rows.
 pub(crate) fn exact_scale(row: &[(u32, f64)], sides: [f64; 2], integer: &[bool]) -> Option<f64> {
     if !row.iter().all(|e| integer[e.0 as usize]) {
         return None;
@@ -85,11 +85,11 @@ pub(crate) fn exact_scale(row: &[(u32, f64)], sides: [f64; 2], integer: &[bool])
     decimal_scale(&values)
 }
 
-/// Decimals are made whole numbers as long as these are no larger.
+/// Limit on the integers to which decimals are scaled.
 pub(crate) const MOST_SCALED: f64 = 1e7;
 
-/// Factor that makes whole numbers of a row of decimals over integer columns, if they remain small:
-/// cuts, propagation and the check of solutions then mean the same row.
+/// Factor that makes a row of decimals over integer columns integral, if the integers remain small.
+/// Cuts, propagation and the check of solutions then use the same row.
 fn whole_scale(model: &Model, row: remat_lp::RowId) -> f64 {
     if !model.row(row).all(|(j, _)| model.is_integer(j)) {
         return 1.0;
@@ -106,13 +106,13 @@ fn whole_scale(model: &Model, row: remat_lp::RowId) -> f64 {
 }
 
 impl Problem {
-    /// The working form of a model. Rows of decimals over integer columns are scaled to whole
-    /// numbers. Bounds of integer columns are rounded inwards and may cross then.
+    /// The working form of a model. Rows of decimals over integer columns are scaled to integers.
+    /// Bounds of integer columns are rounded inwards and may cross.
     pub fn from_model(model: &Model) -> Problem {
         Problem::with_scales(model, |row| whole_scale(model, row))
     }
 
-    /// The same with every row as it is.
+    /// The working form of a model without scaling of rows.
     pub fn as_given(model: &Model) -> Problem {
         Problem::with_scales(model, |_| 1.0)
     }
@@ -128,7 +128,7 @@ impl Problem {
         for i in 0..model.num_rows() {
             let id = remat_lp::RowId(i as u32);
             let scale = scale_of(id);
-            // A whole number each: the scale makes it so.
+            // The scale makes each of them an integer.
             let times = |v: f64| if scale == 1.0 { v } else { (v * scale).round() };
             for side in [&mut row_lower[i], &mut row_upper[i]] {
                 *side = times(*side);
@@ -170,8 +170,8 @@ impl Problem {
         self.row_lower.len()
     }
 
-    /// The columns that are binary under the bounds given, those in the most rows first: the order
-    /// of probing.
+    /// The columns that are binary under the given bounds, in order of probing: columns in the most
+    /// rows come first.
     pub fn binaries_by_rows(&self, lower: &[f64], upper: &[f64]) -> Vec<usize> {
         let mut binaries: Vec<usize> = (0..self.num_cols())
             .filter(|&j| self.integer[j] && lower[j] == 0.0 && upper[j] == 1.0)
@@ -201,8 +201,8 @@ impl Problem {
         self.offset + self.cost.iter().zip(x).map(|(c, v)| c * v).sum::<f64>()
     }
 
-    /// Numbers of rows that would be violated at most by a small increase (`.1`) or decrease (`.0`)
-    /// of a column.
+    /// Upper limits on the number of rows violated by a small decrease (`.0`) or increase (`.1`) of
+    /// a column.
     pub fn locks(&self, j: usize) -> (usize, usize) {
         let (mut down, mut up) = (0, 0);
         for (i, a) in self.cols.iter(j) {
@@ -217,7 +217,7 @@ impl Problem {
         (down, up)
     }
 
-    /// Rounds a lower bound on the objective up to the next value the objective can take.
+    /// Rounds a lower bound on the objective up to the next possible objective.
     pub fn round_bound(&self, bound: f64) -> f64 {
         let s = self.objective_step;
         if s > 0.0 && bound.is_finite() {
@@ -230,8 +230,8 @@ impl Problem {
     }
 }
 
-/// The largest step of which every integer combination of the costs is a multiple, or 0 if there is
-/// none (continuous columns with a cost, or costs with too many digits).
+/// The largest step that divides every integer combination of the costs. 0 if there is no such step
+/// (continuous columns with a cost, or costs with too many digits).
 pub(crate) fn objective_step(cost: &[f64], integer: &[bool]) -> f64 {
     let mut scale_found = 0.0;
     let used: Vec<f64> = cost

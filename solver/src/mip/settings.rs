@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Limits of a solve; the default has none. Only `seconds` and `interrupt` depend on the clock:
-/// with the others the same input gives the same tree.
+/// Limits of a solve, all disabled by default. Only `seconds` and `interrupt` depend on the clock:
+/// with the other limits, the same input gives the same tree.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
@@ -18,37 +18,40 @@ pub struct Limits {
     /// Deterministic work units (about one per matrix entry touched).
     pub ticks: Option<u64>,
     /// Bytes of open nodes in memory. With a folder for node files
-    /// ([`crate::mip::Control::node_files`]) the least promising ones go there; without, the search
-    /// ends.
+    /// ([`crate::mip::Control::node_files`]) the least promising nodes are moved there; without it,
+    /// the search ends.
     pub memory_bytes: Option<u64>,
-    /// Stop at the next node after another thread sets this.
+    /// Flag by which another thread stops the search at the next node.
     #[serde(skip)]
     pub interrupt: Option<Arc<AtomicBool>>,
 }
 
-/// Second looks at claims: a model whose numbers lie far apart is settled in rational numbers if it
-/// is small, and its "infeasible" is searched for again without presolve.
+/// Confirmation of claims about models whose numbers lie far apart. A small model is solved in
+/// rational numbers. A claim of infeasibility is tested by a second search without presolve.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Confirmation {
-    /// A row is wide if its largest number is so many times its smallest coefficient. Infinite: no
-    /// row is. Below 1e9 a double with a tolerance of 1e-7 tells the terms apart.
+    /// Ratio of a row's largest number to its smallest coefficient from which on the row is wide.
+    /// Infinite disables the test. Below 1e9, doubles with a tolerance of 1e-7 can distinguish the
+    /// terms.
     pub row_ratio: f64,
-    /// Sides and bounds of this size are large. Infinite: none are. From 1e12 on a tolerance of
-    /// 1e-12 of them is a whole unit.
+    /// Size from which on sides and bounds are large. Infinite disables the test. From 1e12 on, a
+    /// tolerance of 1e-12 of them is a whole unit.
     pub side_size: f64,
-    /// Entries of the largest model that is settled in rational numbers: a node takes milliseconds.
+    /// Limit on the entries of a model that is solved in rational numbers: a node takes
+    /// milliseconds.
     pub entries: usize,
-    /// Columns of the largest model that is settled.
+    /// Limit on the columns of such a model.
     pub columns: usize,
-    /// Nodes of the tree in rational numbers: some seconds.
+    /// Limit on the nodes of the tree in rational numbers: some seconds.
     pub nodes: u64,
-    /// Ticks of the relaxations of that tree: some 0.7 s. Numbers far apart may have them cycle.
+    /// Limit on the ticks of that tree's relaxations: about 0.7 s. Numbers far apart may make them
+    /// cycle.
     pub ticks: u64,
 }
 
 impl Confirmation {
-    /// No claim is looked at again.
+    /// Limits that disable the confirmation of claims.
     pub fn none() -> Confirmation {
         Confirmation {
             row_ratio: f64::INFINITY,
@@ -71,13 +74,13 @@ impl Default for Confirmation {
     }
 }
 
-/// Order in which open nodes are taken up.
+/// Order in which open nodes are processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodeSelection {
     /// Smallest bound first.
     BestBound,
-    /// Smallest estimate of the best solution below first, now and then the best bound.
+    /// Smallest estimate of the best solution below first, periodically the best bound.
     #[default]
     BestEstimate,
     /// Deepest first.
@@ -91,8 +94,8 @@ pub enum NodeSelection {
 /// assert_eq!(s.integrality_tolerance, 1e-6);
 /// ```
 ///
-/// They can be read from any format that `serde` knows; what is not said keeps its default, and a
-/// name that does not exist is an error.
+/// Any format of `serde` can supply them. Missing settings keep their defaults; an unknown name is
+/// an error.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
@@ -102,25 +105,24 @@ pub struct Settings {
     pub relative_gap: f64,
     /// Stop when `primal - dual <= absolute_gap`.
     pub absolute_gap: f64,
-    /// Largest violation of a row or bound in a solution (or a billionth of the side, where that is
+    /// Largest violation of a row or bound in a solution (or a billionth of the side, if that is
     /// more).
     pub feasibility_tolerance: f64,
-    /// Largest distance from an integer that counts as none in the linear relaxation. Solutions are
-    /// rounded exactly.
+    /// Largest distance from an integer that counts as integral in the linear relaxation. Solutions
+    /// are rounded exactly.
     pub integrality_tolerance: f64,
-    /// Only solutions better than this (in the model's sense) are wanted.
+    /// Objective (in the model's sense) that solutions must improve on.
     pub cutoff: Option<f64>,
-    /// Prune only by bounds computed with every rounding error accounted for, and by verified
-    /// Farkas proofs.
+    /// Prune only by verified Farkas proofs and by bounds that cover all rounding errors.
     pub safe_bounds: bool,
-    /// Settle what the search claims in rational numbers: [`crate::mip::SolveResult::exact`]. With
-    /// gaps of 0 the answer is the optimum of the file's decimals, to the last digit.
+    /// Confirm the claim of the search in rational numbers: [`crate::mip::SolveResult::exact`].
+    /// With gaps of 0 the answer is the exact optimum of the file's decimals.
     pub exact: bool,
-    /// Second looks at claims of models whose numbers lie far apart.
+    /// Confirmation of claims about models whose numbers lie far apart.
     pub confirmation: Confirmation,
     /// Reduce the model first.
     pub presolve: bool,
-    /// Presolve and solve the root again when much got fixed there.
+    /// Repeat presolve and the root if the root fixes many columns.
     pub restarts: bool,
     /// Probe binaries in presolve.
     pub probing: bool,
@@ -132,42 +134,41 @@ pub struct Settings {
     pub conflicts: bool,
     /// Learn clauses over bounds from closed nodes, at the first unique implication point.
     pub clauses: bool,
-    /// Bounds at nodes that follow from symmetry of the program. Off where extensions branch,
-    /// separate or propagate: they may tell apart what the rows do not.
+    /// Tighten bounds at nodes by symmetry of the program. Disabled if extensions branch, separate
+    /// or propagate, because they may break the symmetry of the rows.
     pub symmetry: bool,
     /// Cutting planes at the root.
     pub cuts: bool,
     /// Cutting planes at nodes of the tree, valid below them.
     pub local_cuts: bool,
-    /// Most separation rounds at the root.
+    /// Limit on separation rounds at the root.
     pub cut_rounds: usize,
     /// Primal heuristics.
     pub heuristics: bool,
     /// Heuristics that solve restricted programs (RINS, RENS).
     pub sub_mips: bool,
-    /// Strong branching until a column has this many observations in each direction; 0 turns it
-    /// off.
+    /// Strong branching until a column has this many observations in each direction; 0 disables it.
     pub reliability: u32,
     /// Order of nodes.
     pub node_selection: NodeSelection,
-    /// Worker threads. The tree does not depend on it, unless `opportunistic` is set.
+    /// Worker threads. The tree does not depend on their number, unless `opportunistic` is set.
     pub threads: usize,
-    /// Workers take up nodes as they come instead of in rounds: faster on several threads, but the
-    /// tree and which of several optimal solutions is found depend on the moment.
+    /// Workers take nodes as soon as they are idle instead of in rounds. This is faster on several
+    /// threads, but the tree and the choice among optimal solutions depend on timing.
     pub opportunistic: bool,
-    /// Number of the best solutions found that are kept for [`crate::mip::SolveResult::pool`].
+    /// Number of best solutions to keep for [`crate::mip::SolveResult::pool`].
     pub pool_size: usize,
-    /// Most lanes of a parallel round. The tree does depend on it.
+    /// Limit on the lanes of a parallel round. The tree depends on it.
     pub round_width: usize,
-    /// Points to start from, one number per column of the model; unusable ones are ignored.
+    /// Points to start from, one number per column of the model; infeasible ones are ignored.
     #[serde(skip)]
     pub starts: Vec<Vec<f64>>,
-    /// A point known to be feasible: debug builds stop where a cut, a reduction or a pruned node
-    /// loses it although it is better than the best solution. Ignored in release builds.
+    /// A point known to be feasible. Debug builds stop if a cut, a reduction or a pruned node loses
+    /// it although it is better than the incumbent. Ignored in release builds.
     #[serde(skip)]
     pub debug_solution: Option<Vec<f64>>,
-    /// Searches this one is nested in: restricted programs have restricted programs of their own,
-    /// to a depth.
+    /// Number of enclosing searches: restricted programs have restricted programs themselves, up to
+    /// a depth.
     #[doc(hidden)]
     #[serde(skip)]
     pub nesting: u32,
@@ -214,17 +215,17 @@ impl Default for Settings {
     }
 }
 
-/// Largest number of threads, in every command.
+/// Limit on threads, for every command.
 pub const MOST_THREADS: usize = 1024;
 
 impl Settings {
-    /// Ticks at which a restricted program ends wherever it is; other searches end between plunges.
+    /// Ticks at which a restricted program ends immediately; other searches end between plunges.
     pub(crate) fn hard_ticks(&self) -> Option<u64> {
         self.limits.ticks.filter(|_| self.nesting > 0)
     }
 
-    /// Checks every value, wherever it comes from: [`Solver::run`](crate::mip::Solver::run) does
-    /// it, programs that read settings may do it sooner.
+    /// Checks every value. [`Solver::run`](crate::mip::Solver::run) calls it; programs that read
+    /// settings may call it earlier.
     ///
     /// ```
     /// let s = remat_solver::mip::Settings { cutoff: Some(f64::NAN), ..Default::default() };
@@ -233,7 +234,7 @@ impl Settings {
     /// ```
     ///
     /// # Errors
-    /// [`SolveError::Setting`] for the first value that makes no sense, with what would be right.
+    /// [`SolveError::Setting`] for the first invalid value, with a description of valid ones.
     pub fn validate(&self) -> Result<(), SolveError> {
         let from = |low: f64, high: f64| move |v: f64| (low..high).contains(&v);
         let tolerance = |v: f64| (1e-10..=1e-3).contains(&v);
@@ -327,10 +328,10 @@ impl Settings {
     }
 }
 
-/// A time that no clock overflows on.
+/// Limit on a time, below the overflow of clocks.
 const MOST_SECONDS: f64 = 1e12;
 
-/// Threads for the rounds of a search; none where one is enough, or more cannot be had.
+/// Threads for the rounds of a search; `None` if one is enough, or if the system has no more.
 pub(crate) fn thread_pool(threads: usize) -> Option<Arc<rayon::ThreadPool>> {
     (threads > 1).then(|| pool(threads))?.ok().map(Arc::new)
 }

@@ -30,12 +30,12 @@ pub struct Solver {
     pub(crate) settings: Settings,
     pub(crate) extensions: Extensions,
     pub(crate) control: Control,
-    /// Off in a search inside a search, which is told of by that one.
+    /// False in a search inside another search, which reports it.
     pub(crate) emits_events: bool,
 }
 
 impl Solver {
-    /// A solver for a model; integer columns are those marked as such.
+    /// A solver for a model with marked integer columns.
     pub fn new(model: impl Into<Arc<Model>>, settings: Settings) -> Solver {
         Solver {
             model: model.into(),
@@ -51,44 +51,45 @@ impl Solver {
         self
     }
 
-    /// Asks this rule before the built-in branching; earlier ones first.
+    /// Adds a branching rule. Rules precede the built-in branching, in the order of these calls.
     pub fn with_branching(mut self, rule: Arc<dyn BranchingRule>) -> Self {
         self.extensions.branching.push(rule);
         self
     }
 
-    /// Separates at every node.
+    /// Adds a separator, run at every node.
     pub fn with_separator(mut self, separator: Arc<dyn Separator>) -> Self {
         self.extensions.separators.push(separator);
         self
     }
 
-    /// Runs at every node.
+    /// Adds a heuristic, run at every node.
     pub fn with_heuristic(mut self, heuristic: Arc<dyn Heuristic>) -> Self {
         self.extensions.heuristics.push(heuristic);
         self
     }
 
-    /// Propagates at every node.
+    /// Adds a propagator, run at every node.
     pub fn with_propagator(mut self, propagator: Arc<dyn Propagator>) -> Self {
         self.extensions.propagators.push(propagator);
         self
     }
 
-    /// Orders the open nodes, in place of the selection of the settings.
+    /// Orders the open nodes by this selector instead of the settings' selection.
     pub fn with_selector(mut self, selector: Arc<dyn NodeSelector>) -> Self {
         self.extensions.selector = Some(selector);
         self
     }
 
-    /// Takes this step before presolve, earlier ones first. They are left out where presolve is off,
-    /// where an extension needs columns of the model given, and where a proof is wanted.
+    /// Adds a step before presolve; steps run in the order of these calls. They are skipped if
+    /// presolve is off, if an extension needs columns of the original model, and if a proof is
+    /// wanted.
     pub fn with_presolve_step(mut self, step: Arc<dyn PresolveStep>) -> Self {
         self.extensions.steps.push(step);
         self
     }
 
-    /// Observers and files of the search.
+    /// Sets the observers and files of the search.
     pub fn with_control(mut self, control: Control) -> Self {
         self.control = control;
         self

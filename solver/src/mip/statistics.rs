@@ -1,26 +1,27 @@
-//! Statistics of the parts of a search: how often each was asked, what came of it, what it took.
+//! Statistics of the components of a search: calls, successes and work.
 //!
-//! They are gathered where [`Control::statistics`](crate::mip::Control) asks for them, and cost
-//! next to nothing. Counts, ticks and iterations are the same on any number of threads, times are
-//! not. Searches inside the search count as one call of the heuristic that makes them.
+//! They are collected if [`Control::statistics`](crate::mip::Control) is set, at almost no cost.
+//! Counts, ticks and iterations do not depend on the number of threads, but times do. A search
+//! inside the search counts as one call of the heuristic that runs it.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// A kind of parts.
+/// A type of component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Component {
-    /// Steps of presolve. A success changes something; found are changes.
+    /// Steps of presolve. A success changes the problem; `found` counts changes.
     Presolve,
-    /// Separators at the root, all rounds of them together, and extensions. A success finds a cut;
-    /// kept are the cuts that went into the relaxation.
+    /// Separators at the root (all rounds together) and of extensions. A success finds a cut;
+    /// `kept` counts the cuts added to the relaxation.
     Separator,
-    /// Heuristics. A success finds a solution that is better than the best one before.
+    /// Heuristics. A success finds a better solution than the incumbent.
     Heuristic,
-    /// Choices of a branching. A success closes the node or tightens it; found are the children.
+    /// Choices of a branching. A success closes the node or tightens it; `found` counts the
+    /// children.
     Branching,
     /// Propagation at nodes, and by extensions. A success closes the node.
     Propagation,
@@ -28,41 +29,41 @@ pub enum Component {
     Relaxation,
 }
 
-/// Counts of one part.
+/// Counts of one component.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ComponentTally {
-    /// Times that it was asked.
+    /// Number of calls.
     pub calls: u64,
-    /// Times that something came of it.
+    /// Number of calls with a success.
     pub successes: u64,
-    /// Things that it found.
+    /// Number of results.
     pub found: u64,
-    /// Those of them that were taken.
+    /// Number of results that were kept.
     pub kept: u64,
     /// Deterministic work, in ticks.
     pub ticks: u64,
     /// Simplex iterations.
     pub lp_iterations: u64,
-    /// Change of the bound that followed, in units of the objective: of the root's relaxation for
-    /// separators together, of nodes' relaxations from their parents' for branchings.
+    /// Change of the bound afterwards, in units of the objective. For separators together, it is
+    /// the gain of the root's relaxation; for branchings, the gain of nodes over their parents.
     pub bound_change: f64,
-    /// Time, in seconds, of all threads together.
+    /// Time of all threads together, in seconds.
     pub seconds: f64,
 }
 
-/// Counts of a part, with its name.
+/// Counts of a component, with its name.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ComponentRow {
-    /// Kind of the part.
+    /// Type of the component.
     pub component: Component,
-    /// Name of the part.
+    /// Name of the component.
     pub name: &'static str,
     /// Its counts.
     #[serde(flatten)]
     pub tally: ComponentTally,
 }
 
-/// Counts of all parts of a search.
+/// Counts of all components of a search.
 ///
 /// ```
 /// use remat_lp::{ModelBuilder, Sense};
@@ -83,7 +84,7 @@ pub struct ComponentRow {
 pub struct Statistics(Mutex<BTreeMap<(Component, &'static str), ComponentTally>>);
 
 impl Statistics {
-    /// All parts that were asked at least once, by kind, then by name.
+    /// All components with at least one call, by type, then by name.
     pub fn rows(&self) -> Vec<ComponentRow> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let rows = all.iter().map(|(&(component, name), &tally)| ComponentRow {
@@ -94,7 +95,7 @@ impl Statistics {
         rows.collect()
     }
 
-    /// Adds to the counts of a part.
+    /// Adds to the counts of a component.
     pub(crate) fn add(
         &self,
         component: Component,
@@ -105,7 +106,7 @@ impl Statistics {
         add(all.entry((component, name)).or_default());
     }
 
-    /// Adds a call that began at a moment.
+    /// Adds a call that started at `begun`.
     pub(crate) fn call(
         &self,
         component: Component,

@@ -1,19 +1,19 @@
-//! Branchings: integer quantities of a solution, linear in its columns, and how open a point leaves
-//! them.
+//! Branchings: integer quantities that are linear in the columns, and their fractional values.
 
-/// A quantity is at least, or at most, so much.
+/// A lower or upper bound on a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Branch<Q> {
     /// The quantity that is bounded.
     pub quantity: Q,
-    /// Bounded below rather than above.
+    /// True for a lower bound, false for an upper bound.
     pub at_least: bool,
     /// The bound.
     pub count: u32,
 }
 
 impl<Q> Branch<Q> {
-    /// 1 for at least, -1 for at most: as a row it reads `sign * quantity >= sign * count`.
+    /// 1 for a lower bound, -1 for an upper bound: as a row it reads
+    /// `sign * quantity >= sign * count`.
     pub fn sign(&self) -> i64 {
         if self.at_least { 1 } else { -1 }
     }
@@ -24,14 +24,14 @@ impl<Q> Branch<Q> {
     }
 }
 
-/// An integer quantity that a fractional point leaves open, with its value.
+/// An integer quantity with a fractional value in a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Open<Q> {
     /// The quantity.
     pub quantity: Q,
     /// Its value, fractional.
     pub value: f64,
-    /// The cost at stake: an estimate of what branching on it gains, without a trial.
+    /// The cost at stake: an estimate of the gain of branching on it, without a trial.
     pub score: f64,
 }
 
@@ -57,13 +57,13 @@ impl<Q> Open<Q> {
 }
 
 impl<Q: Clone> Open<Q> {
-    /// Distance of the value from the bound of a branch: the one above, or the one below.
+    /// Distance of the value from the bound of a branch: the integer above it, or the one below.
     pub fn distance(&self, up: bool) -> f64 {
         let below = self.value - self.value.floor();
         if up { 1.0 - below } else { below }
     }
 
-    /// The two branches: at most the value rounded down, and at least it rounded up.
+    /// The two branches: at most the value rounded down, and at least the value rounded up.
     pub fn branches(&self) -> [Branch<Q>; 2] {
         let floor = self.value.floor();
         [(false, floor), (true, floor + 1.0)].map(|(at_least, count)| Branch {
@@ -74,7 +74,7 @@ impl<Q: Clone> Open<Q> {
     }
 }
 
-/// The most promising of some open quantities first, at most `limit`.
+/// Sorts open quantities by promise, and keeps the first `limit`.
 pub fn most_promising<Q: Ord>(mut open: Vec<Open<Q>>, limit: usize) -> Vec<Open<Q>> {
     open.sort_by(|a, b| {
         let order = b.score.total_cmp(&a.score);

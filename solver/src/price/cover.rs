@@ -1,16 +1,18 @@
-//! Lifted cover inequalities: what fits beside each other, as integers see it.
+//! Lifted cover inequalities: rows on sets of items that exceed a capacity.
 //!
-//! At one moment tensors of sizes `m_i` have a capacity together, and each is there or not. A set
-//! of them that exceeds it, a *cover*, is never there whole; a relaxation has all but a slice of
-//! it. Where few large tensors fill the memory that is most of what a relaxation gains. With `N_1`
-//! the items that a fractional point has whole and `C` a minimal cover of the fractional ones in
-//! what `N_1` leaves, `sum_C x <= |C| - 1` holds while `N_1` is there; every other item is
-//! *lifted*: it gets the largest weight with which the row stays valid, items of `N_1` by what more
-//! would fit without them. (Balas 1975; Gu, Nemhauser & Savelsbergh 1998.)
+//! Tensors of sizes `m_i` share a capacity at one moment, and each is present or not. A set of them
+//! that exceeds the capacity, a *cover*, is never present as a whole; a relaxation has all but a
+//! slice of it. Where few large tensors fill the memory, these rows account for most of the
+//! relaxation's gain. Let `N_1` be the items that a fractional point has whole, and `C` a minimal
+//! cover of the capacity left by `N_1`, chosen from the fractional items. Then `sum_C x <= |C| - 1`
+//! holds while all of `N_1` is present. Every other item is *lifted*: it gets the largest weight
+//! with which the row stays valid. An item of `N_1` gets the weight that fits in addition without
+//! it. (Balas 1975; Gu, Nemhauser & Savelsbergh 1998.)
 //!
-//! Lifting is exact: `least[v]`, the fewest bytes that weigh `v`, tells what weighs most in any
-//! capacity, and one more item updates it as in the knapsack's dynamic program. It also proves the
-//! row: what weighs `most + 1` has more bytes than there are.
+//! Lifting is exact. `least[v]` is the fewest bytes of items with total weight `v`, so it yields
+//! the largest weight in any capacity. One more item updates it as in the knapsack's dynamic
+//! program. It also proves the row: items of total weight `most + 1` have more bytes than the
+//! capacity.
 
 /// An item of a knapsack.
 #[derive(Clone, Copy, Debug)]
@@ -19,14 +21,14 @@ pub struct CoverItem {
     pub name: u32,
     /// Its size, more than 0.
     pub bytes: u64,
-    /// Share of it that a fractional point has.
+    /// Its value in a fractional point, from 0 to 1.
     pub value: f64,
 }
 
 /// `sum weight x <= most`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cover {
-    /// Names and weights of the items that count, by name.
+    /// Names and weights of the items with a weight, by name.
     pub weights: Vec<(u32, u32)>,
     /// The right side.
     pub most: u32,
@@ -45,18 +47,18 @@ impl Cover {
         at.map_or(0, |at| self.weights[at].1)
     }
 
-    /// The weights of all items, and the right side, together.
+    /// The sum of the weights of all items and the right side.
     pub fn total(&self) -> f64 {
         let weights = self.weights.iter().map(|w| f64::from(w.1));
         weights.sum::<f64>() + f64::from(self.most)
     }
 }
 
-/// Violation below which a row is not worth having, as a share of its norm.
+/// Violation below which a row is discarded, as a share of its norm.
 pub const VIOLATION: f64 = 0.01;
-/// Values so near 0 or 1 count as that.
+/// Tolerance within which a value counts as 0 or 1.
 const VALUE_TOLERANCE: f64 = 1e-6;
-/// Rows whose weights add up to more are left alone: they would be the knapsack row itself, nearly.
+/// Limit on the sum of weights: a heavier row would nearly be the knapsack row itself.
 const HEAVIEST: usize = 4096;
 
 /// Items with weights.
@@ -72,7 +74,7 @@ impl Lifted {
         self.least.partition_point(|bytes| *bytes <= capacity) - 1
     }
 
-    /// One more item; `None` if that is too heavy.
+    /// Adds an item; `None` if the total weight gets too large.
     fn add(&mut self, item: &CoverItem, weight: usize) -> Option<()> {
         if weight == 0 {
             return Some(());
@@ -87,10 +89,11 @@ impl Lifted {
     }
 }
 
-/// A row that the items' values violate by more than `violation` of its norm, with the violation.
+/// Finds a row that the items' values violate by more than `violation` of its norm, with the
+/// violation.
 ///
-/// Values are between 0 and 1, about; nothing is found where the items that are there whole exceed
-/// the capacity.
+/// Values are between 0 and 1, approximately. Returns `None` if the items with value 1 exceed the
+/// capacity.
 pub fn separate(items: &[CoverItem], capacity: u64, violation: f64) -> Option<(f64, Cover)> {
     let whole = |item: &&CoverItem| item.value > 1.0 - VALUE_TOLERANCE;
     let there: u64 = items.iter().filter(whole).map(|i| i.bytes).sum();
@@ -100,7 +103,7 @@ pub fn separate(items: &[CoverItem], capacity: u64, violation: f64) -> Option<(f
         .filter(|i| !whole(i) && i.value > VALUE_TOLERANCE)
         .copied()
         .collect();
-    // Few bytes for what they lack come last: a cover is short of as little as possible.
+    // Items that lack much per byte come last, so that the cover lacks as little as possible.
     fractional.sort_by(|a, b| {
         let lack = |i: &CoverItem| (1.0 - i.value) / i.bytes as f64;
         lack(a).total_cmp(&lack(b)).then(a.name.cmp(&b.name))
@@ -117,7 +120,7 @@ pub fn separate(items: &[CoverItem], capacity: u64, violation: f64) -> Option<(f
     if filled <= room {
         return None;
     }
-    // Minimal: what is there least goes first.
+    // Makes the cover minimal: the items with the smallest values are removed first.
     let mut cover: Vec<CoverItem> = fractional.drain(..length).collect();
     cover.sort_by(|a, b| a.value.total_cmp(&b.value).then(a.name.cmp(&b.name)));
     let mut others = fractional;
@@ -140,7 +143,7 @@ pub fn separate(items: &[CoverItem], capacity: u64, violation: f64) -> Option<(f
     (share > violation).then(|| (share, row()))
 }
 
-/// Weight of items beyond `most`, and the norm of their weights.
+/// Excess of the weighted values over `most`, and the norm of the weights.
 fn excess(weights: &[(CoverItem, u32)], most: usize) -> (f64, f64) {
     let (mut over, mut norm) = (-(most as f64), 0.0);
     for &(item, weight) in weights {
@@ -150,9 +153,9 @@ fn excess(weights: &[(CoverItem, u32)], most: usize) -> (f64, f64) {
     (over, norm.sqrt())
 }
 
-/// Lifts `sum_cover x <= |cover| - 1`, valid for a capacity of `room`: fractional `others` first,
-/// then what is there whole, then what is not there. Returns weights and right side; `None` where
-/// the row is not violated by so much of its norm.
+/// Lifts `sum_cover x <= |cover| - 1`, valid for a capacity of `room`: first the fractional
+/// `others`, then the items with value 1, then those with value 0. Returns weights and right side;
+/// `None` if the violation is below `violation` times the norm.
 fn lift(
     items: &[CoverItem],
     cover: &[CoverItem],
@@ -177,7 +180,7 @@ fn lift(
         .checked_sub(item.bytes)
     {
         Some(beside) => most - lifted.most(beside).min(most),
-        // It is not there at all as long as the whole ones are: any weight is valid.
+        // The item does not fit beside the whole items: any weight is valid.
         None => most + 1,
     };
     others.sort_by(|a, b| b.value.total_cmp(&a.value).then(a.name.cmp(&b.name)));
@@ -192,7 +195,7 @@ fn lift(
         lifted.add(&item, weight)?;
     }
     let absent = large_first(&|i| i.value <= VALUE_TOLERANCE);
-    // Those add next to nothing to the violation, and more to the norm.
+    // Absent items add almost no violation, but increase the norm.
     let (over, norm) = excess(&lifted.weights, most);
     let gain = VALUE_TOLERANCE * (absent.len() * (most + 1)) as f64;
     if over + gain < violation * norm {
@@ -221,7 +224,7 @@ mod tests {
             let count = 4 + below(7) as u32;
             let sizes: Vec<u64> = (0..count).map(|_| 1 + below(30)).collect();
             let capacity = 10 + below(sizes.iter().sum::<u64>());
-            // A vertex of the relaxation: by random prices.
+            // A vertex of the relaxation, by random prices.
             let mut order: Vec<u32> = (0..count).collect();
             order.sort_by_key(|_| below(1000));
             let mut left = capacity as f64;

@@ -1,20 +1,19 @@
-//! Knowledge about a program while it is solved, shared by everybody who searches for better
-//! solutions or bounds.
+//! Bounds and solutions of a program, shared while it is solved by all searches for better ones.
 
 use super::Program;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The cost of no solution.
+/// The cost that stands for the absence of a solution.
 const NONE: u64 = u64::MAX;
 
-/// Best cost, best bound, counters, and what the relaxation and the search for solutions hand each
-/// other.
+/// Best cost, best bound, counters, and the data exchanged by the relaxation and the search for
+/// solutions.
 ///
 /// The search for solutions reports costs ([`found`](Incumbents::found)) and may offer the columns
-/// of its best solution to the restricted master; the relaxation publishes bounds and, to who
-/// listens, points to round. Everything may be called from any thread at any time; nothing blocks
-/// for long.
+/// of its best solution to the restricted master. The relaxation publishes bounds and, if the
+/// search listens, points to round. Every function may be called from any thread at any time; locks
+/// are held only briefly.
 #[derive(Debug)]
 pub struct Incumbents<P: Program> {
     best: AtomicU64,
@@ -23,15 +22,15 @@ pub struct Incumbents<P: Program> {
     pivots: AtomicU64,
     moves: AtomicU64,
     infeasible: AtomicBool,
-    /// The columns of a solution that the restricted master has not taken yet.
+    /// Columns of a solution that the restricted master has not taken yet.
     columns: Mutex<Option<Vec<P::Column>>>,
     listens: bool,
-    /// The last point that nobody has taken yet.
+    /// The last published point, until it is taken.
     point: Mutex<Option<P::Point>>,
 }
 
 impl<P: Program> Default for Incumbents<P> {
-    /// Nothing is known, and nobody listens to points.
+    /// No solution, the bound 0, and no listener for points.
     fn default() -> Self {
         Incumbents {
             best: AtomicU64::new(NONE),
@@ -47,15 +46,15 @@ impl<P: Program> Default for Incumbents<P> {
     }
 }
 
-/// Locks a mutex, poisoned or not: what another thread left behind a lock is whole, since nothing
-/// panics between two writes.
+/// Locks a mutex, poisoned or not: no code panics between two writes, so the data behind a poisoned
+/// lock is consistent.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<P: Program> Incumbents<P> {
-    /// A lower bound on the cost of every solution is known; `listens`: points of relaxations are
-    /// wanted on the way.
+    /// Starts from a lower bound on the cost of every solution. `listens`: the relaxations publish
+    /// their points.
     pub fn new(bound: u64, listens: bool) -> Self {
         Incumbents {
             bound: AtomicU64::new(bound),
@@ -89,7 +88,7 @@ impl<P: Program> Incumbents<P> {
         self.moves.load(Ordering::Relaxed)
     }
 
-    /// Returns whether it is proven that there is no solution.
+    /// Returns whether the program is proven infeasible.
     pub fn is_infeasible(&self) -> bool {
         self.infeasible.load(Ordering::Relaxed)
     }
@@ -99,19 +98,19 @@ impl<P: Program> Incumbents<P> {
         self.best.fetch_min(cost, Ordering::Relaxed);
     }
 
-    /// Notes a proven lower bound. Nodes of a tree that are closed may have bounds above the best
-    /// cost; no bound does.
+    /// Notes a proven lower bound. Closed nodes of a tree may have bounds above the best cost; the
+    /// noted bound is cut off there.
     pub fn prove(&self, bound: u64) {
         let bound = bound.min(self.best.load(Ordering::Relaxed));
         self.bound.fetch_max(bound, Ordering::Relaxed);
     }
 
-    /// Notes a proof that there is no solution.
+    /// Notes a proof that the program is infeasible.
     pub fn prove_infeasible(&self) {
         self.infeasible.store(true, Ordering::Relaxed);
     }
 
-    /// Notes how far a tree is: its bound, nodes and simplex iterations, all from the beginning.
+    /// Notes the progress of a tree: its bound, nodes and simplex iterations, as totals.
     pub fn note_tree(&self, bound: u64, nodes: u64, pivots: u64) {
         self.prove(bound);
         self.nodes.store(nodes, Ordering::Relaxed);
@@ -123,8 +122,8 @@ impl<P: Program> Incumbents<P> {
         self.moves.fetch_add(moves, Ordering::Relaxed);
     }
 
-    /// Offers the columns of the best solution to the restricted master: with them it has a point,
-    /// whatever rows come.
+    /// Offers the columns of the best solution to the restricted master: with them it is feasible
+    /// under any rows.
     pub fn offer(&self, columns: Vec<P::Column>) {
         *locked(&self.columns) = Some(columns);
     }
@@ -134,12 +133,12 @@ impl<P: Program> Incumbents<P> {
         locked(&self.columns).take()
     }
 
-    /// Publishes a relaxation: its bound, and its point where that is a good guide or any is better
-    /// than none.
+    /// Publishes a relaxation: its bound, and its point if the point is a good guide or there is no
+    /// solution yet.
     pub(super) fn publish(&self, bound: u64, settled: bool, point: &P::Point) {
         self.prove(bound);
         if self.listens && (settled || self.best().is_none()) {
-            // A point that nobody took is worth less than this one.
+            // An older point that was not taken is worth less than this one.
             *locked(&self.point) = Some(point.clone());
         }
     }
@@ -150,14 +149,14 @@ impl<P: Program> Incumbents<P> {
     }
 }
 
-/// A search for solutions that goes by turns with the tree.
+/// A search for solutions that alternates with the tree.
 pub trait PrimalHeuristic<P: Program> {
-    /// Looks for solutions, near the points of nodes that were solved, or elsewhere; reports them
-    /// to `incumbents`. Returns the work done, in moves.
+    /// Looks for solutions, near the points of solved nodes or elsewhere, and reports them to
+    /// `incumbents`. Returns the work done, in moves.
     fn run(&self, visited: Vec<super::Visited<P>>, incumbents: &Incumbents<P>) -> u64;
 }
 
-/// No search at all.
+/// The heuristic that never searches.
 impl<P: Program> PrimalHeuristic<P> for () {
     fn run(&self, _: Vec<super::Visited<P>>, _: &Incumbents<P>) -> u64 {
         0

@@ -1,23 +1,22 @@
-//! Branch, price and cut: for programs that have far more columns and rows than can be written
-//! down.
+//! Branch, price and cut for programs with too many columns and rows to list.
 //!
-//! A [`Program`] says what its columns and rows are. A restricted master ([`Master`]) holds some of
-//! both; a relaxation adds violated rows and columns that pay until there are none, then cuts, and
-//! again ([`Root`]); a tree branches on integer quantities that are linear in the columns
+//! A [`Program`] defines its columns and rows. A restricted master ([`Master`]) holds some of both.
+//! A relaxation adds violated rows and columns that pay until there are no more, then cuts, and
+//! repeats ([`Root`]). A tree branches on integer quantities that are linear in the columns
 //! ([`search`]). Every bound is a Lagrangian bound over *all* columns, in integers
-//! ([`Pricing::lagrangian_bound`]), so it is safe before convergence and whatever the LP solver
-//! rounds.
+//! ([`Pricing::lagrangian_bound`]), so it is safe before convergence and in spite of the LP
+//! solver's rounding.
 //!
 //! | module | concept |
 //! |---|---|
-//! | `program` | what a program gives, in traits split by reader |
+//! | `program` | interface of a program, in traits split by reader |
 //! | `branching` | integer quantities to branch on |
 //! | `master` | some columns, some rows, and the LP solver that holds them |
 //! | `relaxation` | rows, columns and cuts at one node |
 //! | `root`, `tree` | the first node, and the search below it |
-//! | `incumbents` | best cost, best bound, and what those who search hand each other |
-//! | `rounding`, `solve` | solutions near points, and one call from a program to its best solution |
-//! | `priced`, `fixed_point` | what pricing finds, and the numbers that it and proofs are computed in |
+//! | `incumbents` | best cost, best bound, and data shared by the searches |
+//! | `rounding`, `solve` | solutions near points, and one call to solve a program |
+//! | `priced`, `fixed_point` | the outcome of pricing, and the numbers used by pricing and proofs |
 //! | [`cover`] | lifted cover inequalities of a knapsack |
 
 mod branching;

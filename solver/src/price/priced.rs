@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-/// A column that pays, and by how much.
+/// A column with negative reduced cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate<C> {
     /// Reduced cost, negative.
@@ -21,7 +21,7 @@ pub struct Priced<C> {
 }
 
 impl<C: Clone + Ord> Priced<C> {
-    /// A bound, and no column found yet.
+    /// A bound without columns.
     pub fn new(bound: f64) -> Self {
         Priced {
             candidates: Vec::new(),

@@ -1,9 +1,8 @@
-//! Interface of a program, split by who reads it: its columns, its rows, their pricing, what a
-//! point violates, and what is branched on.
+//! Interface of a program, split by reader: columns, rows, pricing, separation and branching.
 //!
-//! Columns come in *blocks* (tensors, agents, vehicles; one block if there is no such thing).
-//! Beside them there may be a few *static* columns that are always there. Costs and right sides are
-//! integers; units scale them for the LP solver.
+//! Columns come in *blocks* (tensors, agents, vehicles; one block if there are no such groups). A
+//! few *static* columns may be present in every master. Costs and right sides are integers; units
+//! scale them for the LP solver.
 
 use super::{Branch, Open, Priced};
 use std::fmt::Debug;
@@ -15,24 +14,24 @@ pub enum Sense {
     AtLeast,
     /// Equal to it.
     Equal,
-    /// At most, of a resource: memory. What overflows is paid for by the overflow column.
+    /// At most, of a resource: memory. The slack column for overflow pays for the excess.
     AtMost,
 }
 
 /// Traits of a row that the restricted master must know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowTraits {
-    /// Sense in which it limits.
+    /// Sense of the row.
     pub sense: Sense,
-    /// Columns that meet it may be missing from the restricted master, or there are none: what it
-    /// lacks is paid for.
+    /// True if a slack column pays for its shortfall: the columns that meet it may be missing from
+    /// the restricted master, or may not exist.
     pub elastic: bool,
-    /// It stays, slack or not.
+    /// True if it is never purged.
     pub permanent: bool,
 }
 
 impl RowTraits {
-    /// A row that stays, and whose lack is paid for.
+    /// A row that is never purged and may be met by a slack column.
     pub fn elastic(sense: Sense) -> Self {
         RowTraits {
             sense,
@@ -41,7 +40,7 @@ impl RowTraits {
         }
     }
 
-    /// A row that stays, and that is met where all columns are 0.
+    /// A row that is never purged and is met if all columns are 0.
     pub fn always_met(sense: Sense) -> Self {
         RowTraits {
             sense,
@@ -66,7 +65,7 @@ pub trait Columns: Clone + Debug + Send + Sync {
     }
     /// Cost of a column.
     fn cost(&self, column: &Self::Column) -> u64;
-    /// Returns whether a column stays in the restricted master even if it does not pay.
+    /// Returns whether a column stays in the restricted master even if its reduced cost is high.
     fn is_never_purged(&self, _: &Self::Column) -> bool {
         false
     }
@@ -75,13 +74,14 @@ pub trait Columns: Clone + Debug + Send + Sync {
         Vec::new()
     }
 
-    /// Cost that is in no column.
+    /// Cost outside all columns.
     fn offset(&self) -> u64 {
         0
     }
-    /// A cost that every solution reaches.
+    /// A lower bound on the cost of every solution.
     fn base_cost(&self) -> u64;
-    /// A cost that no solution worth having exceeds: a bound above it proves that there is none.
+    /// An upper bound on the cost of any useful solution: a lower bound above it proves
+    /// infeasibility.
     fn cost_upper_bound(&self) -> u64;
     /// The unit in which the LP solver counts cost.
     fn cost_unit(&self) -> f64 {
@@ -89,22 +89,22 @@ pub trait Columns: Clone + Debug + Send + Sync {
     }
 }
 
-/// Rows, of the program and cuts. A row gives every column its coefficient, whichever of the two
-/// came first.
+/// Rows of the program, and cuts. A row defines a coefficient for every column, in whichever order
+/// rows and columns are added.
 pub trait Rows: Columns {
     /// A row. Ordered, so that sets of rows are deterministic.
     type Row: Clone + Ord + Debug + Send + Sync;
-    /// A part of a row that concerns one block.
+    /// A part of a row, in one block.
     type Part: Copy + Send + Sync;
 
-    /// Rows and columns to start from: feasible but for resources and elastic rows.
+    /// Initial rows and columns: feasible except for resources and elastic rows.
     fn start(&self) -> (Vec<Self::Row>, Vec<Self::Column>);
     /// Traits of a row.
     fn row_traits(&self, row: &Self::Row) -> RowTraits;
-    /// Its right side: a count, or units of the resource.
+    /// Right side of a row: a count, or units of the resource.
     fn right_side(&self, row: &Self::Row) -> i64;
-    /// Tells `note` every part of a row with its block; coefficients of a column in several parts
-    /// add up.
+    /// Passes every part of a row and its block to `note`. Coefficients of a column in several
+    /// parts add up.
     fn parts(&self, row: &Self::Row, note: &mut dyn FnMut(usize, Self::Part));
     /// Coefficient of a column in a part of a row.
     fn coefficient(&self, row: &Self::Row, part: Self::Part, column: &Self::Column) -> i64;
@@ -116,35 +116,35 @@ pub trait Rows: Columns {
     fn resource_unit(&self) -> f64 {
         1.0
     }
-    /// About how much there is of the resource.
+    /// Approximate capacity of the resource.
     fn resource_capacity(&self) -> f64 {
         1.0
     }
 }
 
-/// Pricing, bounds from duals, and what they exclude.
+/// Pricing, bounds from duals, and exclusions.
 ///
 /// Duals are in units of cost, per unit of the resource for rows that are [`Sense::AtMost`]. Any
-/// duals whatever give a bound: wrong signs count as 0.
+/// duals prove a bound: those with wrong signs count as 0.
 pub trait Pricing: Rows {
-    /// Record of what no solution below the cost to beat does. Excluded columns are neither priced
-    /// nor kept.
+    /// Record of the choices that no solution below the cost to beat makes (reduced-cost fixing).
+    /// Excluded columns are neither priced nor kept.
     type Exclusions: Clone + PartialEq + Debug + Send + Sync;
 
-    /// Nothing is excluded.
+    /// The empty record.
     fn no_exclusions(&self) -> Self::Exclusions;
-    /// Excludes what another excludes, too.
+    /// Adds the exclusions of another record.
     fn exclude_all_of(&self, _: &mut Self::Exclusions, _other: &Self::Exclusions) {}
-    /// Returns whether nothing about a column is excluded.
+    /// Returns whether a column makes no excluded choice.
     fn is_permitted(&self, _: &Self::Column, _: &Self::Exclusions) -> bool {
         true
     }
-    /// Returns whether each static column is permitted, in their order; empty if all are.
+    /// Returns whether each static column is permitted, in order; an empty list if all are.
     fn permitted_statics(&self, _: &Self::Exclusions) -> Vec<bool> {
         Vec::new()
     }
-    /// Prices all permitted columns; for each block about `per_block` of those whose reduced cost
-    /// is below `-tolerance`.
+    /// Prices all permitted columns. Each block yields about `per_block` columns with a reduced
+    /// cost below `-tolerance`.
     fn price(
         &self,
         exclusions: &Self::Exclusions,
@@ -153,35 +153,35 @@ pub trait Pricing: Rows {
         per_block: usize,
         tolerance: f64,
     ) -> Priced<Self::Column>;
-    /// A lower bound on the cost of every solution that does what is permitted, in integers, so
-    /// safe.
+    /// A lower bound on the cost of every permitted solution, safe because it is computed in
+    /// integers.
     fn lagrangian_bound(
         &self,
         exclusions: &Self::Exclusions,
         rows: &[Self::Row],
         duals: &[f64],
     ) -> u64;
-    /// Excludes what no permitted solution that costs less than `target` does, as far as these
-    /// duals tell.
+    /// Excludes the choices that no permitted solution cheaper than `target` makes, as far as these
+    /// duals prove it.
     fn exclude(&self, _: &mut Self::Exclusions, _rows: &[Self::Row], _duals: &[f64], _target: u64) {
     }
 }
 
-/// Settings of cut separation in a round: what it looks for, and how much of it.
+/// Settings of the separation of cuts in a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeparationSettings {
-    /// Violation below which a cut is left alone.
+    /// Violation below which a cut is ignored.
     pub violation: f64,
-    /// Cuts for each thing that is to be met (a need, an item) in a round.
+    /// Limit on the cuts for each target (a need, an item) in a round.
     pub per_target: usize,
-    /// Cuts in a round.
+    /// Limit on the cuts in a round.
     pub limit: usize,
     /// True if cuts on the resource are separated.
     pub resource_cuts: bool,
-    /// Cuts on the resource in a round.
+    /// Limit on the cuts on the resource in a round.
     pub resource_cut_limit: usize,
-    /// True if families with dense rows (lifted covers) are separated. The root turns them on once
-    /// other cuts are idle, and off again where they gain little.
+    /// True if families with dense rows (lifted covers) are separated. The root enables them once
+    /// other cuts are idle, and disables them if they gain little.
     pub dense: bool,
 }
 
@@ -198,17 +198,17 @@ impl Default for SeparationSettings {
     }
 }
 
-/// Limits on how much of what is violated is reported.
+/// Limits on the violated rows to report.
 pub struct RowLimits<'a, R> {
-    /// Units of the resource that count as there, beside the capacity.
+    /// Units of the resource by which the capacity may be exceeded.
     pub overflow: f64,
-    /// Violation below which a row of counts is left alone.
+    /// Violation below which a row of counts is ignored.
     pub tolerance: f64,
-    /// Resource rows at most for one group (a stage).
+    /// Limit on the resource rows of one group (a stage).
     pub per_group: usize,
-    /// Resource rows at most.
+    /// Limit on resource rows.
     pub resource_rows: usize,
-    /// Rows that are in the restricted master already.
+    /// Returns whether a row is in the restricted master already.
     pub known: &'a dyn Fn(&R) -> bool,
 }
 
@@ -217,7 +217,7 @@ pub trait Separation: Rows {
     /// A fractional solution.
     type Point: Clone + Debug + Default + Send + Sync;
 
-    /// The point of columns and static columns with values.
+    /// A point from columns and static columns with values.
     fn point(
         &self,
         columns: &mut dyn Iterator<Item = (Self::Column, f64)>,
@@ -233,17 +233,17 @@ pub trait Separation: Rows {
     }
 }
 
-/// Branching on integer quantities that are linear in the columns: each is one more row.
+/// Branching on integer quantities that are linear in the columns: each branching adds a row.
 pub trait Branching: Separation {
     /// An integer quantity to branch on.
     type Quantity: Clone + Ord + Debug + Send + Sync;
 
-    /// Integer quantities that a point leaves open, the most promising first, at most `limit`; none
-    /// only where it is a solution.
+    /// Integer quantities that a point leaves open, the most promising first, at most `limit`.
+    /// Empty only if the point is a solution.
     fn open(&self, point: &Self::Point, limit: usize) -> Vec<Open<Self::Quantity>>;
     /// A branching as a row.
     fn branch_row(&self, branch: &Branch<Self::Quantity>) -> Self::Row;
-    /// The kind of a quantity: branchings of one kind gain about the same per unit of distance.
+    /// The kind of a quantity: branchings of one kind have similar gains per unit of distance.
     fn kind(_: &Self::Quantity) -> (u32, u8) {
         (0, 0)
     }

@@ -1,4 +1,4 @@
-//! The root: how it is worked on, and what it finds.
+//! The root: settings, solution and findings.
 
 use super::master::Basics;
 use super::relaxation::{ApproachSettings, CutEffort, RelaxEnd, Relaxation, Tail, Until};
@@ -19,39 +19,38 @@ pub struct RootSettings {
     pub cut_rounds: usize,
     /// Settings of cut separation in a round.
     pub separation: SeparationSettings,
-    /// Columns added at most in a round.
+    /// Limit on the columns added in a round.
     pub columns_per_round: usize,
-    /// Columns of one block added at most in a round.
+    /// Limit on the columns of one block added in a round.
     pub columns_per_block: usize,
-    /// Resource rows of one group (a stage) added at most in a round.
+    /// Limit on the resource rows of one group (a stage) added in a round.
     pub resource_rows_per_group: usize,
-    /// Resource rows added at most in a round.
+    /// Limit on the resource rows added in a round.
     pub resource_rows_per_round: usize,
-    /// Rows slack and columns dear for so many solves are dropped, earlier while cutting is eager;
-    /// 0 for never.
+    /// Solves after which slack rows and expensive columns are dropped, earlier while cutting is
+    /// eager; 0 disables purging.
     pub purge_age: u32,
-    /// Tail at which eager cutting ends. Its first value is that of a relaxation without most of its
-    /// rows, so that much of what is gained since is not owed to cuts; and the value of large
-    /// programs, for which the cuts of a round are few, stands still for many rounds before it goes
-    /// on. Such rounds are cheap.
+    /// Tail at which eager cutting ends. Its first value belongs to a relaxation without most of
+    /// its rows, so much of the later gain is not due to cuts. In large programs a round adds few
+    /// cuts in proportion, and the value may stall for many rounds before it rises again. Such
+    /// rounds are cheap.
     pub eager_tail: Tail,
     /// Tail at which cut rounds end.
     pub tail: Tail,
     /// Stop soon after this much time: for benchmarks. The answer then depends on the machine; the
     /// bound is valid.
     pub time_limit: Option<Duration>,
-    /// Stop after the solve in which there have been so many simplex iterations. The bound reached so
-    /// far is valid.
+    /// Limit on simplex iterations, tested after each solve. The bound reached so far is valid.
     pub pivots: u64,
-    /// Stop soon after this is set, in the middle of a linear program too. The bound reached so far
-    /// is valid.
+    /// Flag that ends the root soon, even within a linear program. The bound reached so far is
+    /// valid.
     pub stop: Option<Arc<AtomicBool>>,
-    /// Dense families of cuts are tried once the others are idle.
+    /// True if dense families of cuts are tried once the others are idle.
     pub dense_cuts: bool,
-    /// Cuts are separated after every solve until they are idle, and not only where nothing is
-    /// violated and nothing pays. The last rounds always wait for that.
+    /// True if cuts are separated after every solve until they are idle. Otherwise, and always in
+    /// the last rounds, separation waits until no row is violated and no column pays.
     pub eager_cuts: bool,
-    /// Approach by a first-order method, once the simplex method has been slow; `None` for never.
+    /// Approach by a first-order method once the simplex method has been slow; `None` disables it.
     pub approach: Option<ApproachSettings>,
 }
 
@@ -89,11 +88,11 @@ impl Default for RootSettings {
 /// Status at the end of the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RootStatus {
-    /// Nothing is violated, nothing pays, and cut rounds ended by themselves or by their limit.
+    /// No row is violated, no column pays, and cut rounds ended by themselves or by their limit.
     Converged,
-    /// No solution fits: the bound is above what any solution costs.
+    /// No solution fits: the bound is above the cost of every solution.
     Infeasible,
-    /// The time limit, that of pivots or the flag came first. The bound is valid.
+    /// The time limit, the pivot limit or the flag ended the root. The bound is valid.
     TimeLimit,
     /// The LP solver gave up. The bound is valid.
     Trouble,
@@ -104,23 +103,23 @@ pub enum RootStatus {
 pub struct RootBound<P: Program> {
     /// Status at the end.
     pub status: RootStatus,
-    /// Value of the last relaxation, everything included.
+    /// Value of the last relaxation, slack columns included.
     pub lp_value: f64,
     /// A lower bound on the cost of every solution that fits, in safe arithmetic.
     pub safe_bound: u64,
-    /// Bound before the first cut: with eager cuts, of the first solves only.
+    /// Bound before the first cut. With eager cuts, only the first solves count.
     pub plain_bound: u64,
-    /// Solves.
+    /// Solves of the restricted master.
     pub rounds: usize,
     /// Rows at the end.
     pub rows: usize,
     /// Columns at the end.
     pub cols: usize,
-    /// Cuts that were added.
+    /// Number of cuts added.
     pub cuts: usize,
     /// Simplex iterations.
     pub iterations: u64,
-    /// Time in the LP solver, changes of the master included.
+    /// Time in the LP solver, including changes of the master.
     pub lp_seconds: f64,
     /// Time in pricing.
     pub pricing_seconds: f64,
@@ -134,21 +133,21 @@ pub struct RootBound<P: Program> {
     pub proof: Vec<(P::Row, f64)>,
 }
 
-/// A place to start a root from, wherever it comes from: another program like this one, say. Nothing
-/// of it needs to be right, or complete: what is no good costs time.
+/// A start for a root, from any source, for example another program like this one. It may be wrong
+/// or incomplete: a bad start only costs time.
 #[derive(Clone, Debug)]
 pub struct RootStart<P: Program> {
     /// Rows, and duals that prove a bound.
     pub proof: Vec<(P::Row, f64)>,
     /// Columns for the restricted master.
     pub columns: Vec<P::Column>,
-    /// Rows that are tight at the basis.
+    /// Rows that are tight in the basis.
     pub tight: Vec<P::Row>,
-    /// Columns that are basic there.
+    /// Columns that are basic.
     pub basic: Vec<P::Column>,
 }
 
-/// The root, solved: where a tree starts.
+/// The solved root: the start of a tree.
 pub struct Root<P: Program> {
     pub(super) relax: Relaxation<P>,
     pub(super) end: RelaxEnd,
@@ -156,13 +155,12 @@ pub struct Root<P: Program> {
     plain: u64,
 }
 
-/// Rounds in which dense cuts must show their worth, and the least that they must gain then, as a
-/// share of what the other cuts have gained. Where they gain nothing they cost three quarters of
-/// the time.
+/// Rounds in which dense cuts must prove useful, and the least gain for that, as a share of the
+/// gain of the other cuts. Where they gain too little, they cost three quarters of the time.
 const DENSE_TRIAL_ROUNDS: usize = 4;
 const DENSE_GAIN_SHARE: f64 = 3e-3;
 
-/// Cuts on with dense families, as long as they gain enough.
+/// Continues cutting with dense families, as long as they gain enough.
 fn try_dense_cuts<P: Program>(
     relax: &mut Relaxation<P>,
     effort: CutEffort,
@@ -191,8 +189,8 @@ fn try_dense_cuts<P: Program>(
 }
 
 impl<P: Program> Root<P> {
-    /// Solves the plain relaxation, and again with cuts. `incumbents` are shown the relaxations on
-    /// the way, and may offer columns.
+    /// Solves the plain relaxation, then the relaxation with cuts. `incumbents` receives the
+    /// relaxations on the way, and may offer columns.
     ///
     /// # Errors
     /// [`ModelError`] where the LP solver refuses a change: a defect.
@@ -205,7 +203,7 @@ impl<P: Program> Root<P> {
         Root::work_on(relax, settings, incumbents)
     }
 
-    /// The same from a place to start from, whose bound is published first.
+    /// Solves from a given start, and publishes its bound first.
     ///
     /// # Errors
     /// As [`Root::solve`].
@@ -270,7 +268,7 @@ impl<P: Program> Root<P> {
         Ok(Root { relax, end, plain })
     }
 
-    /// Returns what it found, with the proof.
+    /// Returns its findings, with the proof.
     pub fn into_bound(self) -> RootBound<P> {
         let Root { relax, end, plain } = self;
         RootBound {
@@ -301,7 +299,7 @@ impl<P: Program> Root<P> {
         }
     }
 
-    /// Proof of the bound that the relaxation gave.
+    /// Proof of the relaxation's bound.
     pub fn proof(&self) -> TreeProof<P> {
         Recorder::new(&self.relax.proof).finish()
     }
@@ -311,7 +309,7 @@ impl<P: Program> Root<P> {
         self.relax.bound
     }
 
-    /// The place where it ended, as one to start from.
+    /// A start for another root, from the state reached here.
     pub fn start(&self) -> RootStart<P> {
         let proof = &self.relax.proof;
         let basis = self.relax.master.basis();
@@ -325,7 +323,7 @@ impl<P: Program> Root<P> {
         }
     }
 
-    /// Takes over a lower bound proven elsewhere: no node of a tree below starts with less.
+    /// Adopts a lower bound proven elsewhere, for all nodes of a tree below.
     pub fn learn_bound(&mut self, bound: u64) {
         self.relax.bound = self.relax.bound.max(bound);
     }
@@ -335,17 +333,17 @@ impl<P: Program> Root<P> {
         self.relax.master.work().iterations
     }
 
-    /// Returns whether it is proven that no solution fits.
+    /// Returns whether the root proved that no solution fits.
     pub fn is_infeasible(&self) -> bool {
         self.end == RelaxEnd::Infeasible
     }
 
-    /// Returns whether it was solved to its end.
+    /// Returns whether the root was solved to its end.
     pub fn is_converged(&self) -> bool {
         self.end == RelaxEnd::Converged
     }
 
-    /// Sets other limits for the tree below: of time, from the beginning of the root, and of simplex
+    /// Sets other limits for the tree below: time since the beginning of the root, and simplex
     /// iterations.
     pub fn limit(&mut self, time: Option<Duration>, pivots: u64) {
         (self.relax.settings.time_limit, self.relax.settings.pivots) = (time, pivots);

@@ -3,16 +3,16 @@
 use super::{Incumbents, PrimalHeuristic, Program, Visited};
 use std::sync::{Mutex, PoisonError};
 
-/// A program that knows the solutions near a point, and can tell a solution from what is none. A
-/// solution is a list of columns; one that is chosen several times stands there as often.
+/// A program that rounds points and can check solutions. A solution is a list of columns; a column
+/// chosen several times is listed as often.
 pub trait Rounding: Program {
-    /// Candidates near a point, the point itself where it is integral. They need not be solutions.
+    /// Candidates near a point, or the point itself if it is integral. They may be infeasible.
     fn round(&self, point: &Self::Point) -> Vec<Vec<Self::Column>>;
-    /// The cost of a candidate, from the instance alone; `None` if it is no solution.
+    /// The cost of a candidate, from the instance alone; `None` if it is infeasible.
     fn cost_if_feasible(&self, candidate: &[Self::Column]) -> Option<u64>;
 }
 
-/// Keeps the best solution among those that points are rounded to.
+/// Keeps the best solution among the rounded points.
 pub(super) struct Rounded<'a, P: Rounding> {
     program: &'a P,
     best: Mutex<Option<(u64, Vec<P::Column>)>>,
@@ -26,7 +26,7 @@ impl<'a, P: Rounding> Rounded<'a, P> {
         }
     }
 
-    /// Takes a candidate if it is a solution, and better than those before.
+    /// Takes a candidate if it is feasible and better than those before.
     pub fn offer(&self, candidate: Vec<P::Column>, incumbents: &Incumbents<P>) {
         let Some(cost) = self.program.cost_if_feasible(&candidate) else {
             return;
@@ -48,7 +48,7 @@ impl<'a, P: Rounding> Rounded<'a, P> {
 }
 
 impl<P: Rounding> PrimalHeuristic<P> for Rounded<'_, P> {
-    /// Rounds every point. That takes no time worth counting.
+    /// Rounds every point. Its time is too short to count.
     fn run(&self, visited: Vec<Visited<P>>, incumbents: &Incumbents<P>) -> u64 {
         for candidate in visited.iter().flat_map(|v| self.program.round(&v.point)) {
             self.offer(candidate, incumbents);

@@ -9,18 +9,17 @@ use std::sync::Arc;
 /// Settings for solving a program.
 #[derive(Clone, Debug)]
 pub struct SolveSettings {
-    /// Settings of the work on the root; their limit of time and their flag hold for the whole
-    /// search.
+    /// Settings of the root; their time limit and flag hold for the whole search.
     pub root: RootSettings,
     /// Settings of the tree search.
     pub tree: TreeSettings,
-    /// Threads; 0 for as many as there are cores. The answer does not depend on it.
+    /// Threads; 0 for one per core. The answer does not depend on the number.
     pub threads: usize,
 }
 
 impl Default for SolveSettings {
-    /// Settings for programs whose points are solutions once they are integral. Measured on random
-    /// textbook problems (`docs/inside/decisions/058-one-engine.md`).
+    /// Settings for programs whose integral points are solutions. Measured on random textbook
+    /// problems (`docs/inside/decisions/058-one-engine.md`).
     fn default() -> Self {
         SolveSettings {
             root: RootSettings {
@@ -43,9 +42,9 @@ impl Default for SolveSettings {
 /// Result of solving a program.
 #[derive(Clone, Debug)]
 pub struct Solved<P: Program> {
-    /// The best solution with its cost before it, as [`Rounding::cost_if_feasible`] counts it.
+    /// The best solution, preceded by its cost from [`Rounding::cost_if_feasible`].
     pub best: Option<(u64, Vec<P::Column>)>,
-    /// Outcome of the tree search: how it ended, and what it proves.
+    /// Outcome of the tree search: its end and its bound.
     pub tree: TreeOutcome<P>,
 }
 
@@ -56,7 +55,7 @@ pub enum PriceError {
     /// bounds that cross.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The operating system gave no threads.
+    /// The operating system refused to start threads.
     #[error("{threads} threads cannot be started")]
     Threads {
         /// Number of threads asked for.
@@ -66,14 +65,14 @@ pub enum PriceError {
     },
 }
 
-/// Solves a program by branch, price and cut. `starts` are solutions to begin with; what is none is
-/// left out.
+/// Solves a program by branch, price and cut. `starts` are initial solutions; infeasible ones are
+/// ignored.
 ///
 /// # Errors
-/// [`PriceError`] where the LP solver refuses the program, or there are no threads.
+/// [`PriceError`] if the LP solver refuses the program, or no thread can be started.
 ///
 /// # Panics
-/// Where the program does: its panic ends the call.
+/// If the program panics: its panic ends the call.
 pub fn solve<P: Rounding>(
     program: Arc<P>,
     settings: &SolveSettings,

@@ -1,14 +1,14 @@
-//! Amount of work that linear programs have taken.
+//! Amount of work done by LP solvers.
 
 use remat_lp::Solver;
 use std::ops::{Add, Sub};
 
-/// Work that LP solvers have done.
+/// Work done by LP solvers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Simplex iterations.
     pub iterations: u64,
-    /// Memory accesses or so: a measure of time that does not depend on the machine.
+    /// Memory accesses, approximately: a measure of time that does not depend on the machine.
     pub ticks: u64,
 }
 

@@ -1,5 +1,5 @@
-//! Random networks whose arcs are behind gates that cost something: what a gate closed leaves
-//! useless is closed as well in every optimum, which probing makes use of.
+//! Random networks whose arcs have gates, most of which cost something. A closed gate makes other
+//! gates useless, so every optimum closes them too; probing uses that.
 
 use crate::models::Dice;
 use crate::random_settings;
@@ -9,8 +9,8 @@ use rand_xoshiro::rand_core::SeedableRng;
 use remat_lp::{ColId, Model, ModelBuilder, Sense};
 use remat_solver::mip::Solver;
 
-/// Nodes in a line, arcs forward, each with a gate of its own, one that it shares, or none. What
-/// leaves the last node earns, what enters the first may cost.
+/// Nodes in a line with forward arcs. An arc has separate gates, shared gates, or no gate. Flow out
+/// of the last node earns; flow into the first one may cost.
 fn network(dice: &mut Dice) -> Model {
     let mut b = ModelBuilder::new(Sense::Minimise);
     let nodes = dice.range(2, 4) as usize;
@@ -66,7 +66,7 @@ fn network(dice: &mut Dice) -> Model {
             b.add_row(0.0.., entries);
         }
     }
-    // Gates that exclude each other, or of which some are wanted.
+    // Gates that exclude each other, or of which at least one must be open.
     if dice.chance(40) {
         let both = shared.iter().map(|&c| (c, 1.0));
         match dice.chance(50) {

@@ -3,14 +3,14 @@
 use remat_lp::{ModelBuilder, Sense};
 use remat_solver::mip::{NodeSelection, Settings, SolveStatus, Solver};
 
-/// Programs that once had a wrong answer, and their optima.
+/// Programs that once had a wrong answer, with their optima.
 #[test]
 fn programs_that_once_went_wrong() {
     let defaults = Settings::default;
     let cases = [
         (
-            // Coefficient tightening left 1e-15 of a coefficient, which a singleton row then divided
-            // by.
+            // Coefficient tightening left 1e-15 of a coefficient, by which a singleton row then
+            // divided.
             "Minimize\n c: - 8 x0 - 8 x1 - 7 x2 - x3 - x4\nSubject To\n r0: - 9 x0 + 3 x3 + 7 x4 = -6\n \
          r1: 22 <= 2 x1 - 2 x2 - 8 x4 <= 25\n r2: - 9 x0 - 5 x1 - 5 x3 <= 21\n r3: - 3 x0 + 6 x1 + 3 x3 = 9\n \
          r4: - x0 + 9 x1 - 5 x4 >= -6\nBounds\n -2 <= x0 <= 0\n 1 <= x1 <= 2\n x2 <= 2\n -5 <= x3 <= 1\n \
@@ -19,7 +19,7 @@ fn programs_that_once_went_wrong() {
             defaults(),
         ),
         (
-            // A cut of what was left of rows of 98 after they cancelled, 4e-9, was off by 2e-8 of that.
+            // Entries of 98 cancelled to 4e-9, and a cut of that remainder was wrong by 2e-8 of it.
             "Minimize\n c: 0 x0 + 0 x1 + 0 x2 + 0 x3 + 0 x4 + 0 x5 + 3 x6 + 0 x7 + 0 x8 + 0 x9 + 0 x10 + 0 x11 + 0 x12 \
          + 0 x13\nSubject To\n r0: x0 + x1 = 1\n r1: x2 + x3 = 1\n r2: x4 + x5 = 1\n r3: x6 - x7 >= 0\n \
          r4: x6 - x8 >= 0\n r5: x6 - x9 >= 0\n r6: - 5 x0 - 6 x2 - x4 - x10 + x11 = 0\n r7: - 73 x0 + x7 - x11 >= -73\n \
@@ -56,7 +56,7 @@ fn programs_that_once_went_wrong() {
 
 #[test]
 fn unbounded_integers_and_unbounded_programs() {
-    // Integers without bounds; the best point is far out, or there is none.
+    // Integers without bounds: the best point is far out, or does not exist.
     let solve = |f: &dyn Fn(&mut ModelBuilder)| {
         let mut b = ModelBuilder::new(Sense::Minimise);
         f(&mut b);
@@ -84,7 +84,7 @@ fn unbounded_integers_and_unbounded_programs() {
     });
     assert_eq!(r.status, SolveStatus::Unbounded);
     assert!(r.solution.is_some());
-    // The relaxation is unbounded, the program has no point: 2x - 2y = 1.
+    // The relaxation is unbounded, and the program is infeasible: 2x - 2y = 1.
     let mut b = ModelBuilder::new(Sense::Minimise);
     let (x, y) = (free(&mut b, 1.0), free(&mut b, 1.0));
     b.add_row(1.0, [(x, 2.0), (y, -2.0)]);

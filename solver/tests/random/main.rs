@@ -48,7 +48,7 @@ fn random_settings(dice: &mut Dice) -> Settings {
     }
 }
 
-/// Ends the search after some nodes and goes on from its state.
+/// Ends the search after some nodes and resumes it from its state.
 fn solve_in_two_runs(model: &Model, settings: &Settings, dice: &mut Dice) -> SolveResult {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
@@ -63,7 +63,7 @@ fn solve_in_two_runs(model: &Model, settings: &Settings, dice: &mut Dice) -> Sol
         node_files: Some(folder.path().join("nodes")),
         ..Control::default()
     };
-    // A limit so small that nearly every node goes through a file.
+    // A limit so small that nearly every node is written to a file.
     let mut settings = settings.clone();
     if dice.chance(50) {
         settings.limits.memory_bytes = Some(3_000);
@@ -100,7 +100,8 @@ fn compare(seed: u64) -> &'static str {
     } else {
         Solver::new(model.clone(), settings.clone()).run().unwrap()
     };
-    // An exact objective is the double nearest to its fraction: the sum in doubles may be its neighbour.
+    // An exact objective is the double nearest to its fraction; the sum in doubles may differ by
+    // rounding.
     let is_told = |s: &Solution| {
         let value = check_point(&model, &s.x, 1e-6).unwrap();
         let apart = (value - s.objective).abs();
@@ -111,7 +112,8 @@ fn compare(seed: u64) -> &'static str {
         let sign = model.sense().sign();
         assert!(k == 0 || sign * s.objective >= sign * result.pool[k - 1].objective);
     }
-    // Proofs over columns without bounds may take more than a tree of some depth; then that is said.
+    // Proofs over columns without bounds may exceed the limit on depth; the result then reports
+    // that.
     let is_wide = kind == "lattice" || kind == "open";
     if is_wide && settings.exact && result.status == SolveStatus::Unresolved {
         assert!(result.exact.unwrap().problem.is_some(), "seed {seed}");
@@ -135,7 +137,7 @@ fn compare(seed: u64) -> &'static str {
             panic!("seed {seed} ({kind}): ended with {other:?}, {truth:?} expected; {settings:?}")
         }
     };
-    // Again with the solution carried along: whatever loses it panics.
+    // Solves again with the solution carried along: a step that loses it panics.
     if let (true, Some(s)) = (seed.is_multiple_of(4), &result.solution) {
         let settings = Settings {
             debug_solution: Some(s.x.clone()),
@@ -150,7 +152,7 @@ fn compare(seed: u64) -> &'static str {
     kind
 }
 
-/// The first so many seeds; REMAT_RANDOM=start,count runs others, or more.
+/// The first `count` seeds; REMAT_RANDOM=start,count selects others.
 fn seeds(count: u64) -> std::ops::Range<u64> {
     let range = std::env::var("REMAT_RANDOM").ok();
     let (start, count) = range

@@ -5,7 +5,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::RngCore;
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, Sense};
 
-/// Throws of a seeded generator.
+/// A seeded generator of random choices.
 pub struct Dice(pub Xoshiro256PlusPlus);
 
 impl Dice {
@@ -18,13 +18,13 @@ impl Dice {
     }
 }
 
-/// A box of integer points seen through a unimodular map: no column has bounds, rows alone keep it
-/// finite, and columns may have large values. The last coordinate of the box may be unbounded
-/// (`.2`). The truth comes from the box.
+/// A box of integer points seen through a unimodular map. No column has bounds: rows alone keep the
+/// model finite, and columns may have large values. The last coordinate of the box may be unbounded
+/// (`.2`). The truth is computed in the box.
 pub fn lattice_model(dice: &mut Dice) -> (Model, Truth, bool) {
     let n = dice.range(2, 4) as usize;
-    // `inverse` maps a point of the model (after subtracting `shift`) to one of the box; built from
-    // elementary steps.
+    // `inverse` maps a point of the model (after subtracting `shift`) to a point of the box. It is
+    // built from elementary steps.
     let mut inverse: Vec<Vec<i64>> = (0..n)
         .map(|i| (0..n).map(|j| i64::from(i == j)).collect())
         .collect();
@@ -83,11 +83,12 @@ pub fn lattice_model(dice: &mut Dice) -> (Model, Truth, bool) {
             k += 1;
         }
     }
-    // Branch and bound on an unbounded polyhedron need not end where there is no point, or at no
-    // cost along a ray.
+    // Branch and bound on an unbounded polyhedron may not end without a point, or with a ray of
+    // cost 0.
     let open = open && best.is_some() && cost[n - 1] != 0;
     let mut b = ModelBuilder::new(Sense::Minimise);
-    // A linear form over the box as one over the model, and what the shift adds to it.
+    // Converts a linear form over the box to one over the model, with the contribution of the
+    // shift.
     let through = |a: &[i64]| -> (Vec<f64>, f64) {
         let form: Vec<i64> = (0..n)
             .map(|k| (0..n).map(|i| a[i] * inverse[i][k]).sum())
@@ -129,7 +130,7 @@ pub fn lattice_model(dice: &mut Dice) -> (Model, Truth, bool) {
     let truth = match best {
         None => Truth::Infeasible,
         Some(_) if open && cost[n - 1] < 0 => Truth::Unbounded,
-        // A last coordinate that turned out bounded is at the better end of its interval.
+        // A last coordinate that is bounded after all is at the better end of its interval.
         Some(v) if bounded < n && !open => {
             let (l, u) = box_of[n - 1];
             Truth::Optimal((v + (cost[n - 1] * (u - l)).min(0)) as f64)
@@ -139,8 +140,8 @@ pub fn lattice_model(dice: &mut Dice) -> (Model, Truth, bool) {
     (b.build().unwrap(), truth, open)
 }
 
-/// Products of literals, written with the weak rows that are usual, that relieve a recurrence:
-/// Checkmate's `FREE` and `U` in small, with accidents.
+/// Products of literals with the usual weak rows, which relieve a recurrence: a small version of
+/// Checkmate's `FREE` and `U`, with random deviations.
 pub fn recurrence(b: &mut ModelBuilder, dice: &mut Dice, sign: f64) {
     let n = dice.range(3, 6) as usize;
     let binary = |b: &mut ModelBuilder, cost: i64| {
@@ -150,7 +151,7 @@ pub fn recurrence(b: &mut ModelBuilder, dice: &mut Dice, sign: f64) {
     };
     let x: Vec<ColId> = (0..n).map(|_| binary(b, dice.range(-2, 9))).collect();
     for _ in 0..dice.range(1, 4) {
-        // x_a <= x_b + x_c, or some other clause.
+        // x_a <= x_b + x_c, or another clause.
         let mut entries: Vec<(ColId, f64)> = Vec::new();
         let mut side = 1.0;
         for &c in &x {
@@ -165,7 +166,7 @@ pub fn recurrence(b: &mut ModelBuilder, dice: &mut Dice, sign: f64) {
     let mut products = Vec::new();
     let last = dice.range(0, n as i64 - 1) as usize;
     for k in 0..dice.range(1, 4) as usize {
-        // x_k and no later one, or any literals.
+        // x_k without any later one, or random literals.
         let nested = dice.chance(70);
         let mut terms: Vec<(ColId, f64)> = Vec::new();
         for (j, &c) in x.iter().enumerate() {
@@ -175,7 +176,7 @@ pub fn recurrence(b: &mut ModelBuilder, dice: &mut Dice, sign: f64) {
                 (dice.chance(50), dice.chance(50))
             };
             if in_it {
-                // The hazard of a factor is what the factor is not.
+                // The row contains the complement of each factor.
                 terms.push((c, if not { 1.0 } else { -1.0 }));
             }
         }
@@ -231,8 +232,8 @@ pub fn recurrence(b: &mut ModelBuilder, dice: &mut Dice, sign: f64) {
     }
 }
 
-/// Groups of binaries of which one is chosen, switches that choices turn on, and products of both as
-/// continuous columns, as mapping programs write them (CoSA; Huang et al., ISCA 2021).
+/// Groups of binaries of which one is chosen, switches turned on by choices, and products of both
+/// as continuous columns, as in mapping programs (CoSA; Huang et al., ISCA 2021).
 pub fn products(b: &mut ModelBuilder, dice: &mut Dice, sign: f64) {
     let binary = |b: &mut ModelBuilder, cost: i64| {
         let c = b.add_col(sign * cost as f64, 0.0..=1.0);
@@ -255,7 +256,7 @@ pub fn products(b: &mut ModelBuilder, dice: &mut Dice, sign: f64) {
             false => b.add_row(..=1.0, choices.iter().map(|&c| (c, 1.0))),
         };
         for &switch in &switches {
-            // Choices that turn the switch on, so that their products are themselves.
+            // Choices that turn the switch on, so that their products equal the choices.
             let of = choices.iter().filter(|_| dice.chance(40));
             let mut on: Vec<(ColId, f64)> = of.map(|&c| (c, -1.0)).collect();
             if !on.is_empty() {
@@ -266,7 +267,7 @@ pub fn products(b: &mut ModelBuilder, dice: &mut Dice, sign: f64) {
                 let upper = [1.0, 2.0, f64::INFINITY][dice.range(0, 2) as usize];
                 let z = b.add_col(sign * dice.range(-5, 5) as f64, 0.0..=upper);
                 let not = dice.chance(20);
-                // The switch, or what it is not.
+                // The switch, or its complement.
                 let (a, one) = if not { (-1.0, 1.0) } else { (1.0, 0.0) };
                 b.add_row(..=0.0, [(z, 1.0), (choice, -1.0)]);
                 if dice.chance(90) {
@@ -287,8 +288,8 @@ pub fn products(b: &mut ModelBuilder, dice: &mut Dice, sign: f64) {
     b.add_row(..=dice.range(0, 9) as f64, terms);
 }
 
-/// Tasks that machines are chosen for: loads and times by equations, rows that a large factor
-/// loosens where the choice is another one, and the latest time as most of the objective.
+/// Assignment of tasks to machines, with loads and times by equations. Rows have a large factor
+/// that relaxes them for other choices, and the latest time is most of the objective.
 pub fn placement(b: &mut ModelBuilder, dice: &mut Dice, sign: f64) {
     let (tasks, machines) = [(2, 3), (3, 2), (4, 2), (3, 3)][dice.range(0, 3) as usize];
     let x: Vec<Vec<ColId>> = (0..tasks)
@@ -329,7 +330,7 @@ pub fn placement(b: &mut ModelBuilder, dice: &mut Dice, sign: f64) {
         b.add_row(0.0, terms);
         let large = dice.range(30, 200) as f64;
         for v in 0..tasks {
-            // Chosen: the task's time is not before the machine's end.
+            // If chosen, the task's time is not before the machine's end.
             b.add_row(-large.., [(times[v], 1.0), (end, -1.0), (x[v][i], -large)]);
             if v > 0 && dice.chance(60) {
                 b.add_row(

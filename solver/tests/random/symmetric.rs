@@ -1,5 +1,5 @@
-//! Random programs that repeat themselves: machines that may be exchanged, rows shifted around a
-//! circle. Trees large enough for symmetry to have a say.
+//! Random programs with symmetry: interchangeable machines, rows shifted around a circle. The trees
+//! are large enough for symmetry to matter.
 
 use crate::models::Dice;
 use crate::random_settings;
@@ -19,7 +19,7 @@ fn sides(dice: &mut Dice, low: i64, high: i64) -> Bounds {
     }
 }
 
-/// Amounts of items on machines that are alike, or nearly.
+/// Amounts of items on identical machines, or nearly identical ones.
 fn machines(dice: &mut Dice) -> Model {
     let mut b = ModelBuilder::new(Sense::Minimise);
     let (machines, items, most) = [

@@ -1,4 +1,4 @@
-//! What a small program's answer is, by enumeration.
+//! The answer of a small program, by enumeration.
 
 use remat_lp::{ColId, Model};
 use remat_solver::mip::{SolveResult, SolveStatus, check_point};
@@ -11,7 +11,7 @@ pub enum Truth {
 }
 
 impl Truth {
-    /// The answer that a search ended with, if it is one.
+    /// The answer of a search, if it ended with one.
     pub fn told(result: &SolveResult) -> Option<Truth> {
         match (result.status, &result.solution) {
             (SolveStatus::Infeasible, None) => Some(Truth::Infeasible),
@@ -21,7 +21,7 @@ impl Truth {
         }
     }
 
-    /// Returns whether two answers are the same within the tolerance of objectives.
+    /// Returns whether two answers agree within the tolerance of objectives.
     pub fn agrees(&self, other: &Truth) -> bool {
         match (self, other) {
             (Truth::Optimal(a), Truth::Optimal(b)) => (a - b).abs() <= 1e-5 * (1.0 + b.abs()),
@@ -30,7 +30,7 @@ impl Truth {
     }
 }
 
-/// Every integer point; the continuous rest by the linear programming solver.
+/// Tries every integer point; the linear programming solver optimises the continuous columns.
 pub fn enumerate(model: &Model) -> Truth {
     let n = model.num_cols();
     let sign = model.sense().sign();
@@ -56,7 +56,7 @@ pub fn enumerate(model: &Model) -> Truth {
         } else if let Ok(v) = check_point(model, &x, 1e-9) {
             best = best.min(sign * v);
         }
-        // The next point, as an odometer.
+        // Advances to the next point, as an odometer does.
         let mut k = 0;
         loop {
             let Some(&j) = ints.get(k) else {

@@ -1,4 +1,4 @@
-//! Splitting a node.
+//! Branching at a node.
 
 pub(crate) mod pseudocost;
 pub(crate) mod split;

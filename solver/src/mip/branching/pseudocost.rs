@@ -1,5 +1,5 @@
-//! Pseudo-costs: what branching on a column gained per unit so far (Benichou et al. 1971;
-//! Achterberg, Koch & Martin 2005).
+//! Pseudo-costs: the mean gain per unit of branching on a column (Benichou et al. 1971; Achterberg,
+//! Koch & Martin 2005).
 
 use serde::{Deserialize, Serialize};
 
@@ -46,12 +46,12 @@ impl PseudoCosts {
         self.total_count[k] += 1;
     }
 
-    /// Observations of a column in the direction with fewer.
+    /// Number of observations of a column in the direction with fewer.
     pub fn reliability(&self, j: usize) -> u32 {
         self.count[0][j].min(self.count[1][j])
     }
 
-    /// Expected gain per unit; the average over all columns where nothing is known.
+    /// Expected gain per unit; the mean of all columns if the column has no observation.
     pub fn per_unit(&self, j: usize, up: bool) -> f64 {
         let k = usize::from(up);
         if self.count[k][j] > 0 {

@@ -1,18 +1,18 @@
-//! Branching rules that a domain sets up with its own groups and expressions.
+//! Branching rules for the groups and expressions of a domain.
 
 use crate::mip::extend::{BranchingRule, Decision, NodeView};
 use remat_lp::{Bounds, ColId};
 
-/// Values this near to an integer, or to 0, count as such.
+/// Distance from an integer, or from 0, within which a value counts as equal.
 const TOLERANCE: f64 = 1e-6;
 
-/// Splits ordered groups of columns of which at most one is not 0 (special ordered sets of type 1:
-/// Beale & Tomlin 1970).
+/// Splits ordered groups of columns with at most one nonzero column (special ordered sets of type
+/// 1: Beale & Tomlin 1970).
 ///
-/// The columns are not below 0, and that at most one is above has to follow from the model (a row
-/// `sum <= 1`, say): the rule splits, it does not enforce. Of the groups with several columns above
-/// 0 the most spread one is split where the relaxation's mean position lies: what is beyond is 0 in
-/// one child, what comes before in the other.
+/// The model itself must keep the columns nonnegative and at most one positive (by a row
+/// `sum <= 1`, say): the rule splits, but does not enforce. Among groups with several positive
+/// columns, the most spread one is split at the relaxation's mean position. One child fixes the
+/// columns after it at 0, the other child the columns up to it.
 ///
 /// ```
 /// # use remat_lp::{ColId, ModelBuilder, Sense};
@@ -36,7 +36,7 @@ pub struct OrderedGroups {
 }
 
 impl OrderedGroups {
-    /// Groups of columns with their weights (sizes, times, places), which rise within a group.
+    /// Groups of columns with their weights (sizes, times, places), which increase within a group.
     pub fn new(groups: Vec<Vec<(ColId, f64)>>) -> OrderedGroups {
         OrderedGroups { groups }
     }
@@ -58,7 +58,7 @@ impl BranchingRule for OrderedGroups {
             let x = |k: usize| node.x[group[k].0.index()];
             let total: f64 = (first..=last).map(x).sum();
             let mean = (first..=last).map(|k| x(k) * group[k].1).sum::<f64>() / total;
-            // Both children exclude the point: the split is behind `first` and before `last`.
+            // Both children exclude the point: the split lies between `first` and `last`.
             let after = (first..last)
                 .rev()
                 .find(|&k| group[k].1 <= mean)
@@ -82,8 +82,8 @@ impl BranchingRule for OrderedGroups {
 /// Branches on linear expressions that are integer-valued in every solution: counts, windows,
 /// differences.
 ///
-/// The expression whose value is furthest from an integer is restricted to at most its floor, or at
-/// least one more. When all are integral, columns follow.
+/// Splits on the expression whose value is furthest from an integer: at most its floor, or at least
+/// one more. If all are integral, columns are branched on.
 #[derive(Clone, Debug)]
 pub struct IntegerExpressions {
     expressions: Vec<Vec<(ColId, f64)>>,
@@ -112,9 +112,9 @@ impl BranchingRule for IntegerExpressions {
 }
 
 impl Decision {
-    /// Two children that split an ordered group of columns, none below 0 and at most one above:
-    /// those behind position `after` are 0, or those up to it are. `integer`: which columns of the
-    /// model are integer.
+    /// Two children that split an ordered group of nonnegative columns, of which at most one is
+    /// positive. One child fixes the columns after position `after` at 0, the other the columns up
+    /// to it. `integer` marks the integer columns of the model.
     pub fn split_group(columns: &[ColId], after: usize, integer: &[bool]) -> Vec<Decision> {
         let zero = Bounds::new(0.0, 0.0);
         let fix = |side: &[ColId]| {

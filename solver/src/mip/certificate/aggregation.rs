@@ -1,25 +1,25 @@
-//! Sums of rows that promise cuts: a row, with variable bounds in place of continuous columns and
-//! then with rows that eliminate those that are left (Marchand & Wolsey 2001). All in doubles: what
-//! comes out are multipliers, and any will do.
+//! Sums of rows that promise cuts: a row, with variable bounds in place of continuous columns, then
+//! with rows that eliminate the remaining ones (Marchand & Wolsey 2001). All in doubles: the
+//! results are multipliers, and any multipliers are valid.
 
 use super::cuts::nearer;
 use super::tree::CertifiedTree;
 use crate::mip::exact::double;
 use remat_lp::{ColId, RowId, Solution};
 
-/// Most rows in a sum, variable bounds aside.
+/// Limit on the rows of a sum, variable bounds aside.
 const LENGTH: usize = 6;
-/// The same at the root.
+/// The same limit at the root.
 const ROOT_LENGTH: usize = 12;
-/// Integer columns that are tried from their other bound.
+/// Integer columns for which the other bound is tried.
 const COMPLEMENTS: usize = 20;
 /// Divisors tried for a sum.
 const DIVISORS: usize = 8;
-/// Longer rows are left to the tableau.
+/// Longer rows are left to the tableau cuts.
 const ROW_LENGTH_LIMIT: usize = 500;
 
-/// Continuous columns that a path goes on with: in a flow balance, arcs into the nodes so far or
-/// out of them.
+/// Kinds of continuous columns by which a path continues: in a flow balance, arcs into the nodes so
+/// far, or arcs out of them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DerivedArcs {
     Any,
@@ -30,13 +30,13 @@ enum DerivedArcs {
 /// Multipliers of rows, or coefficients of columns.
 type Multipliers = Vec<(usize, f64)>;
 
-/// Multipliers of rows, and the columns to be measured from the bound that is farther.
+/// Multipliers of rows, and the columns to be measured from their farther bound.
 pub(super) struct AggregationCandidate {
     pub rows: Multipliers,
     pub complemented: Vec<usize>,
 }
 
-/// A row of one continuous and one integer column as a bound of the former.
+/// A row of one continuous and one integer column, as a bound of the continuous one.
 #[derive(Clone, Copy)]
 struct VariableBound {
     row: usize,
@@ -66,15 +66,15 @@ struct SumColumn {
 
 /// A sum of rows, ready to be rounded with many divisors.
 struct Prepared {
-    /// The sides.
+    /// The side.
     side: f64,
-    /// Coefficient and value of each row's distance, and `true` if it is integer; equations have
-    /// none.
+    /// Coefficient and value of each row's distance, and `true` if it is integer. Equations have no
+    /// distance.
     slacks: Vec<(f64, f64, bool)>,
     columns: Vec<SumColumn>,
 }
 
-/// The largest integer not above a number of moderate size, without a call.
+/// The largest integer not above a number of moderate size, without a function call.
 #[inline]
 fn floor(v: f64) -> f64 {
     let t = v as i64 as f64;
@@ -85,9 +85,9 @@ pub(super) struct Aggregation<'a> {
     tree: &'a CertifiedTree<'a>,
     solution: &'a Solution,
     cols: Vec<Option<Distance>>,
-    /// From the bound that is farther, of integer columns.
+    /// Distance from the farther bound, for integer columns.
     farther: Vec<Option<Distance>>,
-    /// The tightest of each column.
+    /// The tightest variable bound of each column.
     variable: Vec<Option<VariableBound>>,
     rows: Vec<Option<Distance>>,
     /// All kinds of paths and more divisors, as at the root.
@@ -173,7 +173,7 @@ impl<'a> Aggregation<'a> {
         bounds.min_by(|a, b| a.slack.total_cmp(&b.slack))
     }
 
-    /// Multipliers of rows whose rounding cuts the point off, as far as doubles tell; the deepest
+    /// Multipliers of rows whose rounding cuts the point off, computed in doubles; the deepest
     /// first.
     pub fn promising(&self, most: usize) -> Vec<(f64, AggregationCandidate)> {
         let mut out = Vec::new();
@@ -191,8 +191,8 @@ impl<'a> Aggregation<'a> {
         out
     }
 
-    /// The roundings of a sum: with variable bounds where they are as tight as bounds, where they
-    /// are tighter, and nowhere.
+    /// The roundings of a sum with three substitutions: variable bounds at least as tight as
+    /// bounds, tighter ones only, and no substitution.
     pub fn roundings(&self, rows: &[(usize, f64)], out: &mut Vec<(f64, AggregationCandidate)>) {
         let sum = self.sum(rows);
         let mut before = usize::MAX;
@@ -210,7 +210,7 @@ impl<'a> Aggregation<'a> {
         for length in 1..=if self.thorough { ROOT_LENGTH } else { LENGTH } {
             let sum = self.sum(&rows);
             let mut found = false;
-            // The start alone is the same for all kinds of paths.
+            // The sum of one row is the same for all kinds of paths.
             if length > 1 || arcs == DerivedArcs::Any {
                 let before = out.len();
                 self.roundings(&rows, out);
@@ -219,7 +219,7 @@ impl<'a> Aggregation<'a> {
             if found && length > 1 {
                 return;
             }
-            // The deepest continuous column goes next.
+            // The deepest continuous column is eliminated next.
             let mut deepest: Vec<(f64, usize, f64)> = (sum.iter())
                 .filter(|e| !self.tree.m.integer[e.0])
                 .filter(|e| match arcs {
@@ -240,7 +240,7 @@ impl<'a> Aggregation<'a> {
         }
     }
 
-    /// The coefficients of the columns, in the columns' order.
+    /// The coefficients of a sum, in the order of the columns.
     fn sum(&self, rows: &[(usize, f64)]) -> Multipliers {
         let model = self.tree.lp.model();
         let mut all: Vec<(usize, f64)> = Vec::new();
@@ -263,7 +263,7 @@ impl<'a> Aggregation<'a> {
         self.cols[j].map_or(f64::INFINITY, |d| d.value)
     }
 
-    /// The tightest variable bound of a column that is no part of a sum yet.
+    /// The tightest variable bound of a column, unless the sum already contains its row.
     fn unused(&self, rows: &[(usize, f64)], j: usize) -> Option<VariableBound> {
         self.variable[j].filter(|b| rows.iter().all(|r| r.0 != b.row))
     }
@@ -274,8 +274,8 @@ impl<'a> Aggregation<'a> {
         self.depth(j).min(variable)
     }
 
-    /// The sum with variable bounds in place of the continuous columns' bounds, where they are
-    /// farther by no more than `tie`.
+    /// The sum with variable bounds in place of continuous columns' bounds, where they are farther
+    /// by at most `tie`.
     fn substituted(
         &self,
         rows: &[(usize, f64)],
@@ -296,7 +296,7 @@ impl<'a> Aggregation<'a> {
         out
     }
 
-    /// The tight row that eliminates a column best, with its multiplier.
+    /// The tight row that best eliminates a column, with its multiplier.
     fn eliminating(&self, rows: &[(usize, f64)], j: usize, v: f64) -> Option<(usize, f64)> {
         let model = self.tree.lp.model();
         model
@@ -317,8 +317,8 @@ impl<'a> Aggregation<'a> {
             .map(|(_, i, factor)| (i, factor))
     }
 
-    /// The divisor, with a sign, and the columns from their other bounds by which a sum is rounded
-    /// to the deepest cut, and how deep that is.
+    /// The divisor with a sign and the columns from their other bounds for the deepest rounding of
+    /// a sum, with the depth.
     fn best(&self, y: &[(usize, f64)]) -> Option<(f64, AggregationCandidate)> {
         let sum = self.sum(y);
         let mut prepared = self.prepared(y, &sum)?;
@@ -346,7 +346,7 @@ impl<'a> Aggregation<'a> {
             try_all(&[2.0, 4.0, 8.0].map(|part| d / part), &mut best);
         }
         let (mut depth, divisor) = best.filter(|b| b.0 > -0.1)?;
-        // Columns from the other bound, those nearest to the middle first, while it helps.
+        // Columns from their other bound, those nearest to the middle first, while that helps.
         let mut order: Vec<(f64, usize)> = (prepared.columns.iter().enumerate())
             .filter_map(|(k, c)| {
                 let (near, far) = (c.distance?, self.farther[sum[k].0]?);
@@ -400,7 +400,7 @@ impl<'a> Aggregation<'a> {
 }
 
 impl Prepared {
-    /// Depth to which the rounding of the sum over a divisor cuts, in distances.
+    /// Depth, in distances, of the cut that rounds the sum over a divisor.
     fn efficacy(&self, divisor: f64, terms: &mut Vec<(f64, f64, bool)>) -> Option<f64> {
         let share = 1.0 / divisor;
         let mut rhs = self.side * share;

@@ -1,6 +1,7 @@
-//! Bounds of columns that rows imply, before the tree of a proof (Savelsbergh 1994): each is a line
-//! of its own. They shorten the tree by much where other rows are multiples of them
-//! (`x <= 1000 y`), and what has no bound at all would make all of a reduced cost's noise count.
+//! Bounds of columns implied by rows, derived before the tree of a proof (Savelsbergh 1994), each
+//! as a line. They shorten the tree considerably where other rows are multiples of them
+//! (`x <= 1000 y`). Without any bound of a column, noise in its reduced cost would spoil the
+//! leaves.
 
 use super::ConstraintSense;
 use super::tree::{ActiveBound, CertifiedTree};
@@ -8,15 +9,15 @@ use crate::mip::exact::{Rational, ceiling, floor, one, shortened};
 use num_traits::Signed;
 use remat_lp::ModelError;
 
-/// Passes over the rows.
+/// Limit on passes over the rows.
 const PASSES: usize = 5;
-/// Rows with more columns only give bounds to columns without one.
+/// Longer rows only give bounds to columns without one.
 const ROW_LENGTH_LIMIT: usize = 60;
 /// Significant bits of a continuous column's bound.
 const BITS: usize = 48;
 
 impl CertifiedTree<'_> {
-    /// Rounds the bounds of integer columns, and takes from the rows what they imply.
+    /// Rounds the bounds of integer columns, and adds the bounds implied by rows.
     pub(super) fn tighten_bounds(&mut self) -> Result<(), ModelError> {
         self.round_bounds();
         for _ in 0..PASSES {
@@ -27,7 +28,7 @@ impl CertifiedTree<'_> {
         (0..self.m.cost.len()).try_for_each(|j| self.sync(j))
     }
 
-    /// Fractional bounds of integer columns are rounded, by lines of their own.
+    /// Rounds fractional bounds of integer columns, each by a line.
     fn round_bounds(&mut self) {
         for j in 0..self.m.cost.len() {
             if !self.m.integer[j] {
@@ -53,7 +54,7 @@ impl CertifiedTree<'_> {
         }
     }
 
-    /// A line for a column whose bounds leave nothing, if there is one: roundings may cross them.
+    /// A contradiction from a column whose bounds cross, if there is one: rounding may cause it.
     pub(super) fn crossed(&mut self) -> Option<usize> {
         let (by, parts) = (self.lower.iter().zip(&self.upper)).find_map(|(lower, upper)| {
             let (lower, upper) = (lower.as_ref()?, upper.as_ref()?);
@@ -65,7 +66,7 @@ impl CertifiedTree<'_> {
         Some((self.proof).combine(ConstraintSense::AtLeast, &one(), "0", &parts, false))
     }
 
-    /// One pass over the rows; whether a bound moved.
+    /// One pass over the rows. Returns whether a bound moved.
     fn imply_bounds(&mut self) -> bool {
         let mut moved = false;
         for i in 0..self.m.rows.len() {
@@ -111,8 +112,8 @@ impl CertifiedTree<'_> {
         moved
     }
 
-    /// Returns whether a bound is new, or so much better that it is worth a line. Bounds that leave
-    /// nothing are for the tree.
+    /// Returns whether a bound is new or enough of an improvement for a line. Crossing bounds are
+    /// left to the tree.
     fn is_worth_having(&self, j: usize, up: bool, value: &Rational) -> bool {
         let (lower, upper) = (&self.lower[j], &self.upper[j]);
         let (have, other) = if up { (upper, lower) } else { (lower, upper) };
@@ -131,7 +132,7 @@ impl CertifiedTree<'_> {
         gain.is_positive() && (self.m.integer[j] || gain * Rational::from(20) >= range)
     }
 
-    /// Bound that a row leaves for one of its columns, and the constraints that say so.
+    /// Bound that a row implies for one of its columns, and the constraints that prove it.
     fn implied(
         &self,
         row: usize,

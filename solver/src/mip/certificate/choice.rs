@@ -1,15 +1,14 @@
 //! Branching of a proof's tree: reliability branching (Achterberg, Koch & Martin 2005) on the
-//! relaxation in doubles. What it finds needs no proof: a wrong guess makes the tree larger,
-//! nothing else.
+//! relaxation in doubles. Its estimates need no proof: a bad choice only makes the tree larger.
 
 use super::tree::CertifiedTree;
 use crate::mip::branching::pseudocost::{Observation, score};
 use crate::mip::exact::{Rational, decimal, floor, one};
 use remat_lp::{Bounds, ColId, Limits, LpOutcome, ModelError, Solution};
 
-/// Observations of a column in either direction that make probing unnecessary.
+/// Observations of a column in each direction that make probing unnecessary.
 const RELIABLE: u32 = 8;
-/// Columns probed without a better one after which probing ends.
+/// Consecutive probed columns without improvement that end probing.
 const LOOKAHEAD: u32 = 8;
 /// Simplex iterations of a probe.
 const ITERATIONS: u64 = 100;
@@ -35,7 +34,7 @@ impl CertifiedTree<'_> {
         }
     }
 
-    /// The fractional column from which most is to be expected.
+    /// The fractional column with the largest expected gain.
     fn most_promising(&mut self, s: &Solution) -> Result<Option<usize>, ModelError> {
         let fractional = |tolerance: f64| -> Vec<(f64, usize)> {
             (0..s.x.len())
@@ -57,7 +56,7 @@ impl CertifiedTree<'_> {
                 let down = self.probe(s, j, false)?;
                 let up = self.probe(s, j, true)?;
                 let (Some(down), Some(up)) = (down, up) else {
-                    // One leaf, and one side that is left.
+                    // One side is a leaf, so only the other one remains.
                     return Ok(Some(j));
                 };
                 score(down, up)
@@ -80,8 +79,8 @@ impl CertifiedTree<'_> {
         score(d, u) * (1.0 + 1e-3 * f.min(1.0 - f))
     }
 
-    /// Gain of the objective on one side of a column, as far as a few iterations tell; `None` if
-    /// that side is closed.
+    /// Gain of the objective on one side of a column, within a limit of iterations; `None` if that
+    /// side is closed.
     fn probe(&mut self, s: &Solution, j: usize, up: bool) -> Result<Option<f64>, ModelError> {
         let v = s.x[j];
         let given = self.lp.model().col_bounds(ColId(j as u32));
@@ -116,8 +115,8 @@ impl CertifiedTree<'_> {
         })
     }
 
-    /// Picks any column that is not fixed, near its value, where nothing is fractional and yet
-    /// nothing proven.
+    /// Picks the first column that is not fixed, near its value. Used if no column is fractional
+    /// but the node is not proven.
     fn any(&self, x: Option<&[f64]>) -> Option<(usize, Rational)> {
         let j = (0..self.m.cost.len()).find(|&j| self.m.integer[j] && !self.is_fixed(j))?;
         let two = Rational::from(2);

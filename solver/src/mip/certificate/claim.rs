@@ -1,5 +1,4 @@
-//! The result of a search, with what was settled in rational numbers in the place of what was
-//! claimed.
+//! The result of a search, updated by the exact result in rational numbers.
 
 use super::ExactModel;
 use super::settling::Settled;
@@ -8,8 +7,9 @@ use crate::mip::exact::{Rational, decimal, double};
 use crate::mip::outcome::{ExactClaim, Solution, SolveResult, SolveStatus};
 use remat_lp::Model;
 
-/// Tells what was settled; where nothing was, the claim falls back to what is known, with the reason
-/// that stopped the work, if any did.
+/// Writes the exact result into the result of a search. On failure, a claim of optimality or
+/// infeasibility is withdrawn: the status becomes `stopped` or unresolved, and the claim keeps the
+/// reason.
 pub(crate) fn tell(
     result: &mut SolveResult,
     model: &Model,
@@ -34,7 +34,7 @@ pub(crate) fn tell(
         problem: Some(problem),
         ..ExactClaim::default()
     };
-    // What is feasible without a tolerance is told in any case.
+    // An exactly feasible point is reported in any case.
     if let Some(s) = &result.solution
         && let Some(exact) = ExactModel::new(model)
         && let Some(point) = exact_point(model, &exact, &s.x)
@@ -46,12 +46,12 @@ pub(crate) fn tell(
 }
 
 impl ExactModel {
-    /// The objective of a point in the model's sense, offset included.
+    /// The objective of a point in the model's sense, with the offset.
     fn objective(&self, model: &Model, point: &[Rational]) -> Option<String> {
         self.given(model, &self.value(point)).map(|v| v.to_string())
     }
 
-    /// A minimised value in the model's sense, offset included.
+    /// A minimised value in the model's sense, with the offset.
     fn given(&self, model: &Model, value: &Rational) -> Option<Rational> {
         let value = match self.maximise {
             true => -value.clone(),
@@ -73,8 +73,8 @@ impl Settled {
         }
     }
 
-    /// Takes the settled point if it is better or worse than what was found, or nothing was: with
-    /// numbers far apart a tolerance may be worth much of the objective.
+    /// Takes the exact point if its objective differs from the search's solution, or if the search
+    /// has no solution. With numbers far apart, a tolerance may change the objective considerably.
     pub fn correct(&self, result: &mut SolveResult, model: &Model) {
         let Some(goal) = &self.goal else {
             return;
@@ -90,7 +90,7 @@ impl Settled {
         }
     }
 
-    /// Puts what is settled, in doubles, in the place of what was claimed.
+    /// Replaces the claim of the search by the exact result, in doubles.
     fn replace(&self, result: &mut SolveResult, model: &Model) {
         let objective = |v: &Rational| {
             let given = self.exact.given(model, v);
@@ -114,7 +114,7 @@ impl Settled {
                 _ => "exact arithmetic",
             },
         };
-        // What seems better is so within tolerances only.
+        // Solutions with a better objective are feasible within tolerances only.
         let sign = model.sense().sign();
         let others = result.pool.drain(..).skip(1);
         let others = others.filter(|s| sign * s.objective >= sign * solution.objective);

@@ -1,7 +1,7 @@
-//! Rows made tighter before the tree of a proof (Savelsbergh 1994): where a row says nothing unless
-//! an integer column is at its bound, its coefficient and the side move until it holds with
-//! equality at most. Each is a split on the column: at the bound the row itself, elsewhere the
-//! bounds of all columns.
+//! Coefficient tightening before the tree of a proof (Savelsbergh 1994). Some rows can be violated
+//! only with an integer column at its bound. The column's coefficient and the side are then reduced
+//! until the row is tight otherwise. Each change is proven by a split on the column: at the bound
+//! the row itself implies the new row, elsewhere the bounds of all columns do.
 
 use super::ConstraintSense;
 use super::entries;
@@ -10,9 +10,9 @@ use crate::mip::exact::{Rational, double, one};
 use num_traits::Signed;
 use remat_lp::{Bounds, ColId, ModelBuilder, ModelError, Sense, Solver};
 
-/// Longer rows are left as they are: each change has a line as long as the row.
+/// Limit on a row's length: each change adds a line as long as the row.
 const ROW_LENGTH_LIMIT: usize = 100;
-/// Changes of one row.
+/// Limit on the changes of one row.
 const CHANGES: usize = 200;
 
 impl CertifiedTree<'_> {
@@ -40,20 +40,21 @@ impl CertifiedTree<'_> {
         if changed { self.rebuild() } else { Ok(()) }
     }
 
-    /// 1 for a row with an upper side, -1 for one with a lower side.
+    /// 1 for a row with an upper side, -1 for a row with a lower side.
     fn direction(&self, i: usize) -> i32 {
         if self.rows[i].upper.is_some() { 1 } else { -1 }
     }
 
-    /// The bound at which a column adds most to a row in its direction; `true` for the upper one.
+    /// The bound of a column with the largest contribution to a row in its direction; `true` for
+    /// the upper bound.
     fn extreme(&self, i: usize, j: usize, a: &Rational) -> (bool, Option<&ActiveBound>) {
         let up = a.is_positive() == (self.direction(i) > 0);
         let bound = if up { &self.upper[j] } else { &self.lower[j] };
         (up, bound.as_ref())
     }
 
-    /// The amount by which a row's side exceeds what the row can reach where a column is not at
-    /// its bound, if that is positive and the row can be violated.
+    /// The amount by which a row's side exceeds the row's reach while a column is off its bound.
+    /// `None` unless it is positive and the row can be violated.
     fn excess(&self, i: usize, k: usize) -> Option<Rational> {
         let row = &self.rows[i];
         let sign = Rational::from(self.direction(i));
@@ -70,7 +71,7 @@ impl CertifiedTree<'_> {
         (whole && over.is_positive() && excess.is_positive()).then_some(excess)
     }
 
-    /// Writes the proof of a tighter coefficient and puts the row in place.
+    /// Writes the proof of a tighter coefficient, and updates the row.
     fn tighten(&mut self, i: usize, k: usize, excess: &Rational) {
         let sign = Rational::from(self.direction(i));
         let row = &self.rows[i];
@@ -85,7 +86,7 @@ impl CertifiedTree<'_> {
         let (up, Some(bound)) = self.extreme(i, j, &a) else {
             return;
         };
-        // The change of the coefficient takes the excess off what the column adds.
+        // The change of the coefficient subtracts the excess from the column's contribution.
         let change = if up { -excess * &sign } else { excess * &sign };
         let tighter = &a + &change;
         let value = &side.value + &change * &bound.value;
@@ -127,7 +128,7 @@ impl CertifiedTree<'_> {
         }
     }
 
-    /// Makes the relaxation anew from rows and bounds as they are.
+    /// Rebuilds the relaxation from the present rows and bounds.
     fn rebuild(&mut self) -> Result<(), ModelError> {
         let old = self.lp.model().clone();
         let mut builder = ModelBuilder::new(Sense::Minimise);

@@ -1,11 +1,12 @@
 //! Cuts of a proof: mixed-integer rounding of rows of the simplex tableau (Gomory 1960) and of
-//! other sums of rows (Marchand & Wolsey 2001), in rational numbers and each with its proof.
+//! other sums of rows (Marchand & Wolsey 2001), in rational numbers, each with its proof.
 //!
 //! A sum of rows is an identity `sum a_k t_k = b` over distances `t_k >= 0` to bounds and sides.
-//! Its rounding holds on both sides of the split `pi t <= floor(b)`, `pi t >= ceil(b)`, `pi` the
-//! integer columns' coefficients rounded (Cook, Kannan & Schrijver 1990): on either it is a sum of
-//! the case and of multiples of `t_k >= 0`. The coefficients may be rounded up at will, the sums
-//! take up the rest; so numbers stay short, however many cuts rest on one another.
+//! Let `pi` be its coefficients of integer columns, rounded. The rounded cut holds on both sides of
+//! the split `pi t <= floor(b)`, `pi t >= ceil(b)` (Cook, Kannan & Schrijver 1990). On either side
+//! it is the sum of that inequality and multiples of `t_k >= 0`. Its coefficients may be rounded up
+//! further, because the sums absorb the difference. Numbers therefore stay short, however many cuts
+//! build on one another.
 
 use super::aggregation::{Aggregation, AggregationCandidate};
 use super::tree::{ActiveBound, CertifiedTree, RelaxationRow};
@@ -16,52 +17,52 @@ use remat_lp::{Bounds, ColId, LpOutcome, ModelError, NewRow, RowId, Solution, Va
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-/// Most rounds, and rounds in which the bound has to gain a hundredth of the gap.
+/// Limit on rounds, and rounds in which the bound must gain a hundredth of the gap.
 const ROUNDS: usize = 40;
 const PATIENCE: usize = 6;
-/// The same after sides were closed.
+/// The same limits after sides have been closed.
 const LATER_ROUNDS: usize = 10;
 const LATER_PATIENCE: usize = 3;
 /// Rounds at a node of the tree.
 const NODE_ROUNDS: usize = 3;
-/// Most tableau rows tried in a round, at the root and at a node; of other sums three times as
-/// many.
+/// Limits on tableau rows tried in a round, at the root and at a node; three times as many other
+/// sums are tried.
 const SOURCES: usize = 60;
 const NODE_SOURCES: usize = 20;
-/// Most cuts taken in a round.
+/// Limit on the cuts taken in a round.
 const TAKEN: usize = 30;
 /// Significant bits of a cut's coefficients.
 const BITS: usize = 18;
-/// Right-hand sides with less of a fraction give steep cuts.
+/// Right-hand sides with a smaller fraction give steep cuts.
 const FRACTION: f64 = 0.02;
 /// Largest ratio of a cut's coefficients.
 const STEEPNESS: f64 = 1e7;
 
-/// A distance `sign (form - value) >= 0`, `form` a column or a row, stated by a line.
+/// A distance `sign (form - value) >= 0`, where `form` is a column or a row, and its line.
 struct DistanceTerm {
     column: bool,
     index: usize,
     sign: i32,
-    /// `None` for an integer column with an integer coefficient, which stands for itself.
+    /// `None` for an integer column with an integer coefficient, which needs no distance.
     side: Option<ActiveBound>,
-    /// Coefficients in the identity, in the split, in the cut.
+    /// Coefficients in the identity, in the split, and in the cut.
     a: Rational,
     pi: Rational,
     c: Rational,
 }
 
-/// `form >= side`, with what proves it.
+/// A cut `form >= side`, with its proof.
 struct Rounding {
     form: Vec<(usize, Rational)>,
     side: Rational,
     split: Vec<(usize, Rational)>,
-    /// The split is `<= below`, `>= below + 1`.
+    /// The split is `<= below` or `>= below + 1`.
     below: Rational,
-    /// Multipliers of lines in the two cases, and of the case itself in the first.
+    /// Multipliers of lines in the two cases, and the multiplier of the case itself in the first.
     parts: [BTreeMap<usize, Rational>; 2],
     factor: Rational,
     efficacy: f64,
-    /// In doubles, and with the columns measured in units of what they are worth.
+    /// The cut in doubles; in `scaled`, columns are measured in units of their present values.
     row: Vec<(usize, f64)>,
     scaled: Vec<(usize, f64)>,
     norm: f64,
@@ -71,7 +72,7 @@ fn signed(sign: i32, v: &Rational) -> Rational {
     if sign < 0 { -v.clone() } else { v.clone() }
 }
 
-/// The nearer one of two sides that are there, and the sign of the distance to it.
+/// The nearer one of the existing sides, and the sign of the distance to it.
 pub(super) fn nearer<'a>(
     lower: &'a Option<ActiveBound>,
     upper: &'a Option<ActiveBound>,
@@ -97,8 +98,7 @@ fn nonzero(sum: BTreeMap<usize, Rational>) -> Vec<(usize, Rational)> {
 }
 
 impl CertifiedTree<'_> {
-    /// Adds cuts to the relaxation until they gain nothing; those that are slack in the end are
-    /// taken out again.
+    /// Adds cuts to the relaxation until they gain too little, then removes the slack ones.
     pub(super) fn strengthen(&mut self, first: bool) -> Result<(), ModelError> {
         let (rounds, patience) = if first {
             (ROUNDS, PATIENCE)
@@ -143,8 +143,8 @@ impl CertifiedTree<'_> {
         }
     }
 
-    /// Cuts of a node that hold below it only: they rest on its assumptions. The relaxation's
-    /// outcome with them.
+    /// Adds cuts that hold below a node only, because they use its assumptions. Returns the outcome
+    /// of the relaxation with them.
     pub(super) fn strengthen_node(
         &mut self,
         s: &Solution,
@@ -171,7 +171,7 @@ impl CertifiedTree<'_> {
         Ok(last)
     }
 
-    /// Takes back cuts, down to so many rows.
+    /// Removes cuts until `count` rows remain.
     pub(super) fn drop_rows_from(&mut self, count: usize) -> Result<(), ModelError> {
         let gone: Vec<RowId> = (count..self.rows.len()).map(|i| RowId(i as u32)).collect();
         self.rows.truncate(count);
@@ -198,7 +198,7 @@ impl CertifiedTree<'_> {
         self.lp.delete_rows(&gone)
     }
 
-    /// The best roundings that differ from each other.
+    /// The best roundings that differ enough from each other.
     fn separate(&mut self, s: &Solution, thorough: bool) -> Vec<Rounding> {
         let most = if thorough { SOURCES } else { NODE_SOURCES };
         let taken_limit = if thorough {
@@ -221,7 +221,7 @@ impl CertifiedTree<'_> {
             let Some(y) = self.lp.tableau_multipliers(ColId(j as u32)) else {
                 continue;
             };
-            // Of basic rows there is only noise.
+            // The multipliers of basic rows are noise.
             let largest = y.iter().fold(0.0f64, |m, v| m.max(v.abs()));
             let y: Vec<(usize, f64)> = (y.into_iter().enumerate())
                 .filter(|(i, v)| v.abs() > 1e-9 * largest && s.basis.rows[*i] != VarStatus::Basic)
@@ -231,7 +231,7 @@ impl CertifiedTree<'_> {
         let sums = Aggregation::new(self, s, thorough);
         let mut found = sums.promising(3 * most);
         tableau.iter().for_each(|y| sums.roundings(y, &mut found));
-        // In doubles so far: rational numbers are for what is likely to be taken.
+        // All in doubles so far: rational numbers are worth their time only for likely cuts.
         found.sort_by(|a, b| b.0.total_cmp(&a.0));
         found.truncate(2 * taken_limit);
         let mut found: Vec<Rounding> = (found.iter())
@@ -258,7 +258,7 @@ impl CertifiedTree<'_> {
         taken
     }
 
-    /// The terms of the identity that multipliers of the rows make, and its right-hand side.
+    /// The terms of the identity given by multipliers of the rows, and its right-hand side.
     fn identity(
         &self,
         s: &Solution,
@@ -333,7 +333,7 @@ impl CertifiedTree<'_> {
         !t.column && same(&self.rows[t.index])
     }
 
-    /// Rounds a sum of rows; `None` if nothing comes of it.
+    /// Rounds a sum of rows; `None` if that gives no useful cut.
     fn rounding(&self, s: &Solution, candidate: &AggregationCandidate) -> Option<Rounding> {
         let (mut terms, rhs) = self.identity(s, candidate)?;
         let whole = floor(&rhs);
@@ -357,7 +357,7 @@ impl CertifiedTree<'_> {
                 t.c = shortened(&(&t.a / &f0), BITS, true);
             }
         }
-        // Back to the columns.
+        // Substitutes the columns for the distances.
         let (mut form, mut split) = (BTreeMap::new(), BTreeMap::new());
         let mut side = &whole + one();
         let mut below = whole;
@@ -380,14 +380,15 @@ impl CertifiedTree<'_> {
         if split.is_empty() {
             return None;
         }
-        // Long coefficients are rounded, at the expense of the side.
+        // Long coefficients are rounded at the expense of the side.
         let mut short = Vec::new();
         for (j, v) in nonzero(form) {
             let Some((bound, sign)) = nearer(&self.lower[j], &self.upper[j], s.x[j]) else {
                 short.push((j, v));
                 continue;
             };
-            // A column at its lower bound may count for more, one at its upper bound for less.
+            // A coefficient may be rounded up if the column is near its lower bound, down near its
+            // upper bound.
             let rounded = shortened(&v, BITS + 6, sign > 0);
             let change = &rounded - &v;
             if !change.is_zero() {
@@ -402,7 +403,7 @@ impl CertifiedTree<'_> {
         }
         let side = shortened(&side, BITS + 24, false);
         let row: Vec<(usize, f64)> = (short.iter()).map(|(j, v)| (*j, double(v))).collect();
-        // Continuous columns may be measured in anything, their present value tells.
+        // The unit of a continuous column is arbitrary, so its present value sets it.
         let unit = |j: usize| {
             if self.m.integer[j] {
                 1.0
@@ -416,7 +417,7 @@ impl CertifiedTree<'_> {
         let efficacy = (double(&side) - activity) / norm;
         let sizes = || row.iter().map(|e| e.1.abs());
         let steep = sizes().fold(0.0, f64::max) > STEEPNESS * sizes().fold(f64::INFINITY, f64::min);
-        // NaN if nothing is left of it.
+        // NaN if no coefficient remains.
         let shallow = efficacy.is_nan() || efficacy <= 1e-4;
         if steep || shallow || row.len() > 200 + self.m.cost.len() / 4 {
             return None;

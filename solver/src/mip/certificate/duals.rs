@@ -1,5 +1,5 @@
-//! Leaves of a proof by duals in rational numbers, where those in doubles do not reach: of the basis
-//! that the simplex method ended with, and of the linear program solved anew.
+//! Leaves of a proof by duals in rational numbers, used if duals in doubles fail. They are the
+//! duals of the simplex method's last basis, or of the linear program solved again.
 
 use super::tree::{ActiveBound, CertifiedTree};
 use crate::mip::exact::{Rational, solve_square};
@@ -8,19 +8,19 @@ use remat_lp::{Solution, VarStatus};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-/// Larger bases take too long.
+/// Limit on the rows of a basis: larger ones take too long.
 const MOST_ROWS: usize = 1_000;
 
 impl CertifiedTree<'_> {
-    /// A line by the duals of a solution's basis, if they prove the goal.
+    /// A line from the duals of a solution's basis, if they prove the goal.
     pub(super) fn leaf_of_basis(&mut self, s: &Solution) -> Option<usize> {
         self.goal?;
         let y = self.basic_duals(s)?;
         self.sum(&y, true)
     }
 
-    /// A line for a node whose integer columns are all fixed. `None` if there is a point better than
-    /// the goal's, which is kept where one is looked for, and where the program is too large.
+    /// A line for a node whose integer columns are all fixed. `None` if a point is better than the
+    /// goal's, or the program is too large. Such a point is kept if the tree looks for better ones.
     pub(super) fn leaf_in_rationals(&mut self) -> Option<usize> {
         let values = |lower: &Option<ActiveBound>, upper: &Option<ActiveBound>| {
             let value = |bound: &Option<ActiveBound>| bound.as_ref().map(|b| b.value.clone());
@@ -47,7 +47,7 @@ impl CertifiedTree<'_> {
         }
     }
 
-    /// Duals that make every basic column's reduced cost zero; rows that are basic have none.
+    /// Duals that make every basic column's reduced cost zero; basic rows have the dual 0.
     fn basic_duals(&self, s: &Solution) -> Option<Vec<Rational>> {
         let basis = &s.basis;
         let is_basic = |status: &VarStatus| *status == VarStatus::Basic;
@@ -60,7 +60,7 @@ impl CertifiedTree<'_> {
         if columns.len() != rows.len() || rows.len() > MOST_ROWS {
             return None;
         }
-        // Equations are the basic columns, unknowns the duals of the rows that are not basic.
+        // The basic columns give the equations, the duals of nonbasic rows are the unknowns.
         let place: BTreeMap<usize, usize> = columns.iter().copied().zip(0..).collect();
         let mut equations = vec![BTreeMap::new(); columns.len()];
         for (unknown, &i) in rows.iter().enumerate() {

@@ -1,6 +1,6 @@
-//! Contradictions that need no tree: sides that cross, and equations over integer columns that no
-//! integer point meets. Such equations add up to one with whole coefficients and a fractional side,
-//! which rounded up and rounded down contradicts itself.
+//! Contradictions that need no tree: crossing sides, and equations over integer columns without an
+//! integer solution. Such equations add up to one with integer coefficients and a fractional side,
+//! whose two roundings contradict each other.
 
 use super::proof::Derivation;
 use super::{ConstraintSense, ExactModel, SidePositions, entries};
@@ -11,10 +11,10 @@ use dashu_int::ops::Gcd;
 use num_traits::Zero;
 use std::collections::BTreeMap;
 
-/// Systems of more columns are left to the tree.
+/// Limit on the columns of a system: larger ones are left to the tree.
 const MOST_COLUMNS: usize = 200;
 
-/// Derives a contradiction without assumptions; the line of it.
+/// Derives a contradiction without assumptions; returns its line.
 pub(super) fn contradiction(m: &ExactModel, proof: &mut Derivation) -> Option<usize> {
     crossed(m, proof).or_else(|| unsolvable(m, proof))
 }
@@ -37,7 +37,7 @@ fn crossed(m: &ExactModel, proof: &mut Derivation) -> Option<usize> {
     Some(proof.combine(ConstraintSense::AtLeast, &side, "0", &parts, false))
 }
 
-/// An equation of the model times a number that makes it whole.
+/// An equation of the model times a number that makes it integral.
 struct Whole {
     row: usize,
     factor: UBig,
@@ -100,7 +100,7 @@ fn whole(m: &ExactModel, row: usize) -> Option<Whole> {
     })
 }
 
-/// The sum of equations with multipliers, rounded both ways.
+/// Derives the sum of equations with multipliers, rounded both ways.
 fn refuse(m: &ExactModel, proof: &mut Derivation, parts: &[(usize, Rational)]) -> Option<usize> {
     let mut sum: BTreeMap<usize, Rational> = BTreeMap::new();
     let mut side = Rational::zero();

@@ -1,11 +1,11 @@
-//! Proofs that others can check: VIPR 1.1 (Cheung, Gleixner & Steffy 2017, *Verifying integer
+//! Independently checkable proofs: VIPR 1.1 (Cheung, Gleixner & Steffy 2017, *Verifying integer
 //! programming results*).
 //!
-//! The search that finds a result may do what it likes; what is written here is a second tree: no
-//! presolve, cuts at the root that are proven one by one, depth first, with the optimum known. Each
-//! of its leaves is a combination of rows, bounds and assumptions with rational multipliers, taken
-//! from the duals of the floating-point relaxation and corrected by the bounds so that it holds
-//! exactly. Numbers of the model are taken as the decimals that they print as.
+//! The proof does not record the search that found the result. It is a second tree, depth first,
+//! without presolve, with cuts proven one by one at the root, and with the known optimum. Each of
+//! its leaves is a combination of rows, bounds and assumptions with rational multipliers. The
+//! multipliers come from the duals of the floating-point relaxation; bounds correct them so that
+//! the leaf holds exactly. Numbers of the model are read as their printed decimals.
 
 mod aggregation;
 mod bounds;
@@ -61,11 +61,11 @@ pub(crate) struct ExactModel {
     pub rows: Vec<Vec<(usize, Rational)>>,
     pub row_sides: Vec<(Option<Rational>, Option<Rational>)>,
     pub col_sides: Vec<(Option<Rational>, Option<Rational>)>,
-    /// `true` if the model given is maximised.
+    /// `true` if the original model is maximised.
     pub maximise: bool,
 }
 
-/// Bounds at or beyond this are none, as in MPS files.
+/// Absolute value from which on a bound is infinite, as in MPS files.
 const INFINITE: f64 = 1e20;
 
 fn side(v: f64) -> Option<Rational> {
@@ -106,12 +106,12 @@ impl ExactModel {
         })
     }
 
-    /// Objective of a point, minimised, without the offset.
+    /// Objective of a point in minimised form, without the offset.
     fn value(&self, point: &[Rational]) -> Rational {
         total(self.cost.iter().zip(point).map(|(c, x)| c * x))
     }
 
-    /// Costs as the model given has them.
+    /// Cost of a column in the original model.
     fn given_cost(&self, j: usize) -> Rational {
         if self.maximise {
             -self.cost[j].clone()

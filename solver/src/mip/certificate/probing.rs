@@ -1,17 +1,17 @@
-//! Sides of columns that are closed at the root, found by probing (Savelsbergh 1994): a split with
-//! a leaf on one side. The other side becomes a bound that rests on its assumption, so that more
-//! bounds, cuts and the whole tree may build on it; the splits are put together in the end.
+//! Sides of columns closed at the root by probing (Savelsbergh 1994): a split with a leaf on one
+//! side. The other side becomes a bound that depends on its assumption, so that further bounds,
+//! cuts and the whole tree may use it. The splits are resolved at the end.
 
 use super::ConstraintSense;
 use super::tree::{ActiveBound, CertifiedTree};
 use crate::mip::exact::{Rational, decimal, double, one};
 use remat_lp::{ColId, Limits, LpOutcome, ModelError, Solution};
 
-/// Most sides probed in one pass.
+/// Limit on the sides probed in one pass.
 const PROBES: usize = 400;
-/// Most passes: bounds, cuts, probes.
+/// Limit on passes of bounds, cuts and probes.
 const PASSES: usize = 10;
-/// Share of the gap that a pass has to close for another one.
+/// Share of the gap that a pass must close to be followed by another one.
 const PASS_GAIN: f64 = 0.1;
 /// Simplex iterations of a probe.
 const ITERATIONS: u64 = 500;
@@ -20,12 +20,12 @@ const ITERATIONS: u64 = 500;
 pub(super) struct Closed {
     /// The leaf and its assumption.
     leaf: (usize, usize),
-    /// The assumption of the side that is open.
+    /// The assumption of the open side.
     open: usize,
 }
 
 impl CertifiedTree<'_> {
-    /// Bounds, cuts and probes in turn, until nothing more is closed.
+    /// Runs passes of bounds, cuts and probes until a pass closes no side.
     pub(super) fn prepare(&mut self) -> Result<Vec<Closed>, ModelError> {
         let mut closed = Vec::new();
         let mut reached = f64::NEG_INFINITY;
@@ -53,7 +53,7 @@ impl CertifiedTree<'_> {
         Ok(closed)
     }
 
-    /// Puts the splits around what was proven on their open sides.
+    /// Resolves the splits around the proof on their open sides.
     pub(super) fn finish(&mut self, closed: Vec<Closed>, mut last: usize) -> usize {
         for c in closed.into_iter().rev() {
             if self.proof.lines[last].assumes.contains(&c.open) {
@@ -72,7 +72,7 @@ impl CertifiedTree<'_> {
             if f > 1e-6 {
                 sides.extend([(f, j, false), (f, j, true)]);
             } else {
-                // Away from where it rests.
+                // Probes the sides away from the column's value.
                 let (l, u) = (number(&self.lower[j]), number(&self.upper[j]));
                 if u.is_none_or(|u| v + 0.5 < u) {
                     sides.push((0.0, j, true));
@@ -92,8 +92,8 @@ impl CertifiedTree<'_> {
         Ok(())
     }
 
-    /// Closes one side of a column if its relaxation is; the other side's bound is in force from
-    /// then on.
+    /// Closes one side of a column if its relaxation is closed. From then on the bound of the other
+    /// side is in force.
     fn probe_side(
         &mut self,
         s: &Solution,
@@ -110,7 +110,7 @@ impl CertifiedTree<'_> {
             return Ok(None);
         };
         let (low, high) = (at.clone(), at + one());
-        // Bounds may have moved since.
+        // Bounds may have moved in the meantime.
         let inside = |value: &Rational| {
             (self.lower[j].as_ref()).is_none_or(|l| *value >= l.value)
                 && self.upper[j].as_ref().is_none_or(|u| *value <= u.value)

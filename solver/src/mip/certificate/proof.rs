@@ -1,12 +1,12 @@
-//! The constraints of a proof: those of the model, then derived ones, each with its reason.
+//! The constraints of a proof: the model's constraints, then derived ones, each with its reason.
 
 use super::{ConstraintSense, ExactModel, SidePositions, entries};
 use crate::mip::exact::Rational;
 use std::collections::BTreeSet;
 
-/// Reason of a constraint; numbers are those of other constraints.
+/// Reason of a constraint. Numbers refer to other constraints.
 enum StepReason {
-    /// It is the model's, under this name.
+    /// A constraint of the model, with its name.
     Given(String),
     Assumed,
     /// A sum with multipliers, rounded or not.
@@ -14,7 +14,7 @@ enum StepReason {
         parts: Vec<(usize, Rational)>,
         round: bool,
     },
-    /// It holds in two cases: constraint and assumption, twice.
+    /// A case distinction: constraint and assumption, twice.
     Split([usize; 4]),
 }
 
@@ -33,11 +33,11 @@ pub(crate) struct DerivedConstraint {
     /// Sense, side and form.
     text: String,
     reason: StepReason,
-    /// The assumptions it rests on.
+    /// The assumptions it depends on.
     pub assumes: BTreeSet<usize>,
 }
 
-/// The lines so far, and where the model's constraints are.
+/// The lines so far, and the positions of the model's constraints.
 pub(crate) struct Derivation {
     pub lines: Vec<DerivedConstraint>,
     /// Number of the model's constraints that are bounds.
@@ -47,7 +47,7 @@ pub(crate) struct Derivation {
 }
 
 impl Derivation {
-    /// The constraints of a model: rows, then bounds; ranged ones twice.
+    /// The constraints of a model: rows, then bounds; ranged ones yield two.
     pub fn new(m: &ExactModel) -> Derivation {
         let mut p = Derivation {
             lines: Vec::new(),
@@ -69,7 +69,8 @@ impl Derivation {
         p
     }
 
-    /// Lines so far: right after [`Derivation::new`] those of the model.
+    /// Number of lines so far; right after [`Derivation::new`] it is the number of the model's
+    /// constraints.
     pub fn constraints(&self) -> usize {
         self.lines.len()
     }
@@ -108,7 +109,7 @@ impl Derivation {
         self.lines.len() - 1
     }
 
-    /// Adds a derived line: `form sense side`, by a reason.
+    /// Adds a derived line `form sense side` with its reason.
     fn derive(
         &mut self,
         sense: ConstraintSense,
@@ -126,13 +127,13 @@ impl Derivation {
         k
     }
 
-    /// `form <= value` or `form >= value`, for the sake of argument.
+    /// Adds the assumption `form <= value` or `form >= value`.
     pub fn assume(&mut self, sense: ConstraintSense, value: &Rational, form: &str) -> usize {
         let own = BTreeSet::from([self.lines.len()]);
         self.derive(sense, value, form, StepReason::Assumed, own)
     }
 
-    /// Derives what a sum of constraints with multipliers gives, rounded up if `round`.
+    /// Derives a sum of constraints with multipliers, rounded up if `round`.
     pub fn combine(
         &mut self,
         sense: ConstraintSense,
@@ -149,8 +150,8 @@ impl Derivation {
         self.derive(sense, side, form, StepReason::Sum { parts, round }, assumes)
     }
 
-    /// Derives what holds in both of two cases that leave no third: (constraint, its assumption)
-    /// twice.
+    /// Derives a constraint that holds in two cases that cover everything: (constraint, its
+    /// assumption) twice.
     pub fn unsplit(
         &mut self,
         sense: ConstraintSense,
@@ -168,8 +169,9 @@ impl Derivation {
         self.derive(sense, side, form, reason, assumes)
     }
 
-    /// The text of the model's constraints, then that of the derived ones that the last one rests
-    /// on, numbered anew, with the last place where each is used; and how many the latter are.
+    /// The text of the model's constraints, the text of the derived constraints that the last one
+    /// depends on, and the number of the latter. They are renumbered, each with the last place of
+    /// its use.
     pub fn text(&self, constraints: usize) -> (String, String, usize) {
         let last = self.lines.len().saturating_sub(1);
         let mut last_use = vec![None; self.lines.len()];

@@ -1,5 +1,5 @@
-//! A claim of a search, settled in rational numbers: the point that it rests on, and the proof that
-//! none is better.
+//! Exact confirmation of a search's claim in rational numbers: its point, and the proof that no
+//! point is better.
 
 use super::ExactModel;
 use super::equations;
@@ -18,52 +18,52 @@ use std::thread;
 /// Limits of a tree, and whether it looks for better points.
 pub(super) struct TreeLimits<'a> {
     pub searches: bool,
-    /// Most nodes; then those that are left.
+    /// Limit on nodes; afterwards, the number of remaining nodes.
     pub nodes: u64,
     /// Ticks of the relaxations of a tree.
     pub ticks: u64,
     pub stop: &'a Arc<AtomicBool>,
 }
 
-/// A claim, and how it is settled.
+/// A claim, and the limits for its confirmation.
 pub(crate) struct Settling<'a> {
     model: &'a Model,
     result: &'a SolveResult,
     /// Relative and absolute.
     gaps: (f64, f64),
-    /// True if better points are looked for where the claim does not hold to the last digit.
+    /// True if better points are wanted where the claim does not hold exactly.
     searches: bool,
-    /// Most nodes of a tree, and ticks of its relaxations.
+    /// Limits on the nodes of a tree, and on the ticks of its relaxations.
     nodes: u64,
     ticks: u64,
     stop: Arc<AtomicBool>,
 }
 
-/// A settled claim: a point that nothing is better than by more than the gaps, or that there is none.
+/// A confirmed claim: a point that is optimal within the gaps, or infeasibility.
 pub(crate) struct Settled {
     pub exact: ExactModel,
     pub point: Option<Vec<Rational>>,
-    /// There where there is a point.
+    /// `Some` if there is a point.
     pub goal: Option<Goal>,
     pub(super) proof: Derivation,
-    /// Number of lines of the proof that are the model's.
+    /// Number of the proof's lines that belong to the model.
     pub(super) constraints: usize,
 }
 
-/// End of one try to prove a claim.
+/// End of one attempt to prove a claim.
 pub(super) enum Attempt {
     Proven,
-    /// A point that is feasible, and better than the one claimed.
+    /// A feasible point that is better than the claimed one.
     Better(Vec<Rational>),
 }
 
-/// Bytes of stack for the tree of a proof, which goes down by calls: some kilobytes a level.
+/// Bytes of stack for the tree of a proof, which recurses: some kilobytes a level.
 const STACK_BYTES: usize = 64 << 20;
 
-/// Problem of a tree that has more nodes than were granted.
+/// Error of a tree that exceeds its limits on nodes or ticks.
 pub(crate) const OUT_OF_WORK: &str = "the limit on the work of the proof came first";
 
-/// A search ends that found so many better points one after the other.
+/// Limit on the consecutive better points of one confirmation.
 const MOST_POINTS: usize = 10_000;
 
 impl<'a> Settling<'a> {
@@ -85,8 +85,8 @@ impl<'a> Settling<'a> {
         }
     }
 
-    /// The claim of a finished search, of which better points are looked for, in trees that keep to
-    /// the limits of a second look.
+    /// The claim of a finished search, with a search for better points, in trees within the limits
+    /// of a confirmation.
     pub fn within(
         model: &'a Model,
         result: &'a SolveResult,
@@ -101,11 +101,10 @@ impl<'a> Settling<'a> {
         }
     }
 
-    /// Settles it.
+    /// Confirms the claim.
     ///
     /// # Errors
-    /// The reason, in words: a search that did not end, a proof that needs more than the duals give,
-    /// a limit.
+    /// The reason in words: an unfinished search, a proof beyond the duals, or a limit.
     pub fn run(self) -> Result<Settled, String> {
         thread::scope(|scope| {
             let roomy = thread::Builder::new().stack_size(STACK_BYTES);

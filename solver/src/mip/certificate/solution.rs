@@ -1,4 +1,4 @@
-//! A solution in exact numbers: integer columns as they are, continuous ones from the basis of
+//! A solution in exact numbers: integer columns by rounding, continuous ones from the basis of
 //! their linear program.
 
 use super::ExactModel;
@@ -64,7 +64,7 @@ fn basic_point(
             VarStatus::Free => Rational::default(),
         };
     }
-    // An integer column that is basic at its fixed value leaves a row too many; those rows must
+    // An integer column that is basic at its fixed value leaves one row too many. Such rows must
     // agree with the rest.
     let (mut rows, mut sides) = (Vec::new(), Vec::new());
     for (i, row) in m.rows.iter().enumerate() {

@@ -11,21 +11,20 @@ use remat_lp::{Bounds, ColId, Limits, LpOutcome, Model, ModelError, RowId, Solut
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Claim to be shown of the objective (minimised).
+/// Claim about the objective to be proven (minimised).
 pub(crate) struct Goal {
-    /// Of the solution.
+    /// Objective of the solution.
     pub value: Rational,
-    /// No solution is better than this.
+    /// Lower bound on the objective of every solution.
     pub bound: Rational,
-    /// The objective takes multiples of this only; zero if there is no such step.
+    /// The objective takes only multiples of this step; zero if there is no step.
     step: Rational,
     /// `cost / step` (or the cost) as text.
     form: String,
 }
 
 impl Goal {
-    /// `gaps`: relative and absolute; they count only where the objective is not a multiple of
-    /// something.
+    /// `gaps`: relative and absolute. They count only if the objective has no step.
     pub fn new(m: &ExactModel, value: Rational, gaps: (f64, f64)) -> Goal {
         let priced = || m.cost.iter().zip(&m.integer).filter(|(c, _)| !c.is_zero());
         let step = if priced().all(|(_, &integer)| integer) {
@@ -57,7 +56,7 @@ impl Goal {
         &self.bound / self.scale()
     }
 
-    /// The goal from a contradiction that rests on the assumption of something better.
+    /// Derives the goal from a contradiction that depends on the assumption of a better objective.
     fn without_assumption(&self, proof: &mut Derivation, better: (usize, usize)) -> usize {
         let (side, form) = (self.side(), &self.form);
         let other = proof.assume(ConstraintSense::AtLeast, &side, form);
@@ -79,14 +78,14 @@ impl Goal {
     }
 }
 
-/// A bound that is in force, and the line that says so.
+/// A bound in force, and its line.
 #[derive(Clone)]
 pub(super) struct ActiveBound {
     pub value: Rational,
     pub line: usize,
 }
 
-/// A row of the relaxation: one of the model's, or a cut.
+/// A row of the relaxation: a row of the model, or a cut.
 pub(super) struct RelaxationRow {
     pub entries: Vec<(usize, Rational)>,
     pub lower: Option<ActiveBound>,
@@ -102,33 +101,33 @@ pub(super) struct CertifiedTree<'a> {
     pub lower: Vec<Option<ActiveBound>>,
     pub upper: Vec<Option<ActiveBound>>,
     pub pseudo: PseudoCosts,
-    /// Value that the floating-point bound has to reach.
+    /// Value that the floating-point bound must reach.
     pub cutoff: f64,
     pub stop: Arc<AtomicBool>,
-    /// The assumption that the objective is better than the goal by a step, where there are steps:
-    /// what contradicts it needs no objective of its own.
+    /// The assumption that the objective is better than the goal by a step, if it has steps. Its
+    /// contradictions need no objective.
     assumed_better: Option<usize>,
-    /// The model, where points better than the goal's are looked for, and the one that was found:
-    /// the tree then ends.
+    /// The model, if better points than the goal's are wanted, and the better point found: it ends
+    /// the tree.
     model: Option<&'a Model>,
     better: Option<Vec<Rational>>,
-    /// Nodes that are left to it.
+    /// Remaining nodes.
     nodes: u64,
-    /// Ticks of all its relaxations.
+    /// Limit on the ticks of all relaxations together.
     ticks: u64,
 }
 
-/// Column, upwards, distance, objective before.
+/// Column, direction (`true` for up), distance, and the objective before.
 type Branched = (usize, bool, f64, f64);
 
-/// Cuts are looked for at every so many levels.
+/// Levels between two separations of cuts.
 const CUT_DEPTH: usize = 3;
 
-/// Deeper trees are not worth the stack.
+/// Limit on the depth, for the stack.
 const DEPTH: usize = 2_000;
 
-/// Derives the goal (or a contradiction) without assumptions, as the last line; or ends with a
-/// better point, where one is looked for.
+/// Derives the goal (or a contradiction) without assumptions, as the last line. Ends with a better
+/// point instead, if better points are wanted.
 pub(super) fn prove(
     model: &Model,
     m: &ExactModel,
@@ -155,7 +154,7 @@ pub(super) fn prove(
     let last = last.ok_or(
         "the duals of the relaxation do not prove a leaf; try more exact data or finite bounds",
     )?;
-    // The last line has to be the goal itself, in the model's own sense.
+    // The last line must be the goal itself, in the model's sense.
     if let Some(goal) = goal {
         let nonzero: Vec<(usize, Rational)> = (0..m.cost.len())
             .map(|j| (j, m.given_cost(j)))
@@ -174,8 +173,8 @@ pub(super) fn prove(
     Ok(Attempt::Proven)
 }
 
-/// Settings of the relaxation: a point that meets a row of large numbers within the usual tolerance
-/// only may look like a solution where there is none.
+/// Settings of the relaxation. With the usual tolerance, a point that violates a row of large
+/// numbers slightly may look like a solution where there is no solution.
 pub(super) fn relaxation_settings() -> remat_lp::Settings {
     remat_lp::Settings {
         primal_tolerance: 1e-9,
@@ -184,7 +183,7 @@ pub(super) fn relaxation_settings() -> remat_lp::Settings {
 }
 
 impl<'a> CertifiedTree<'a> {
-    /// A tree with probing and cuts that looks for no points.
+    /// A tree with probing and cuts that does not look for better points.
     fn new(
         model: &Model,
         m: &'a ExactModel,
@@ -198,7 +197,7 @@ impl<'a> CertifiedTree<'a> {
             let least = if g.step.is_zero() {
                 g.bound.clone()
             } else {
-                // More than one step below the value is rounded up to it.
+                // A bound more than one step below the value is rounded up to it.
                 &g.bound - &g.step + &g.step / Rational::from(1000)
             };
             double(&least) + offset
@@ -256,7 +255,7 @@ impl<'a> CertifiedTree<'a> {
         Ok(last.map(|last| self.finish(closed, last)))
     }
 
-    /// Proves the node with the bounds in force; `None` if that is beyond the duals.
+    /// Proves the node with the bounds in force; `None` if the duals cannot prove it.
     fn node(
         &mut self,
         depth: usize,
@@ -333,7 +332,7 @@ impl<'a> CertifiedTree<'a> {
         let objective = solution.as_ref().map(|s| s.objective);
         let fraction = x.map_or(0.5, |x| (x[j] - x[j].floor()).clamp(0.0, 1.0));
         let mut cases = [(0usize, 0usize); 2];
-        // The side with more to lose first: it may do without its assumption.
+        // If the proof of a side does not use its assumption, the other side is not needed.
         for (k, up) in [false, true].into_iter().enumerate() {
             let value = if up { &at + one() } else { at.clone() };
             let sense = if up {
@@ -366,8 +365,8 @@ impl<'a> CertifiedTree<'a> {
         Ok(Some(self.unsplit(cases[0], cases[1])))
     }
 
-    /// Looks whether the solution of a relaxation is a point that is better than the goal's, where
-    /// such points are looked for.
+    /// Returns whether a relaxation's solution is a better point than the goal's, if such points
+    /// are wanted.
     fn is_better(&mut self, s: &Solution) -> bool {
         let Some(model) = self.model else {
             return false;
@@ -385,7 +384,7 @@ impl<'a> CertifiedTree<'a> {
         self.better.is_some()
     }
 
-    /// Keeps a feasible point if it is better than the goal's, and such points are looked for.
+    /// Keeps a feasible point if it is better than the goal's and such points are wanted.
     pub(super) fn offer(&mut self, x: Vec<Rational>) {
         let value = self.m.value(&x);
         if self.model.is_some() && self.goal.is_none_or(|goal| value < goal.value) {
@@ -393,7 +392,7 @@ impl<'a> CertifiedTree<'a> {
         }
     }
 
-    /// The line that a relaxation's proof gives, if it is one.
+    /// The line derived from a relaxation's ray or duals, if they close the node.
     pub(super) fn closing(&mut self, outcome: &LpOutcome) -> Option<usize> {
         match outcome {
             LpOutcome::Infeasible(ray) => self.leaf(&ray.y, false).or_else(|| {
@@ -405,7 +404,7 @@ impl<'a> CertifiedTree<'a> {
         }
     }
 
-    /// Limits of one relaxation: what is left of the work of all.
+    /// Limits of one relaxation: the remaining work of all.
     pub(super) fn relaxation_limits(&self) -> Limits {
         let left = self.ticks.saturating_sub(self.lp.stats().ticks);
         Limits {
@@ -422,7 +421,7 @@ impl<'a> CertifiedTree<'a> {
         });
     }
 
-    /// Derives what both sides of a split prove: (line, assumption) twice.
+    /// Derives the conclusion of both sides of a split: (line, assumption) twice.
     pub(super) fn unsplit(&mut self, a: (usize, usize), b: (usize, usize)) -> usize {
         let (side, form) = match self.goal {
             Some(g) if self.assumed_better.is_none() => (g.side(), g.form.as_str()),
@@ -440,7 +439,7 @@ impl<'a> CertifiedTree<'a> {
         }
     }
 
-    /// The relaxation's bounds of a column, as they are in force.
+    /// Copies the bounds in force of a column to the relaxation.
     pub(super) fn sync(&mut self, j: usize) -> Result<(), ModelError> {
         let number =
             |s: &Option<ActiveBound>, none: f64| s.as_ref().map_or(none, |s| double(&s.value));
@@ -449,14 +448,14 @@ impl<'a> CertifiedTree<'a> {
             number(&self.upper[j], f64::INFINITY),
         );
         if bounds.lower > bounds.upper {
-            // Branching stays within the bounds.
+            // Rounding crossed the bounds, which `crossed` handles; branching stays within them.
             return Ok(());
         }
         self.lp.set_col_bounds(ColId(j as u32), bounds)
     }
 
-    /// A line that says that nothing better than the goal, or nothing at all, is here; tried with
-    /// ever more digits.
+    /// A line that closes the node, by the goal's bound or as infeasible. It is tried with more and
+    /// more digits.
     fn leaf(&mut self, y: &[f64], with_cost: bool) -> Option<usize> {
         if with_cost && self.goal.is_none() {
             return None;
@@ -465,7 +464,7 @@ impl<'a> CertifiedTree<'a> {
         if largest == 0.0 && !with_cost {
             return None;
         }
-        // Rays have no scale of their own.
+        // The scale of a ray is arbitrary.
         let norm = if with_cost { 1.0 } else { 1.0 / largest };
         [Some(4), Some(12), Some(24), None]
             .into_iter()
@@ -487,8 +486,8 @@ impl<'a> CertifiedTree<'a> {
         self.sum(&y, with_cost)
     }
 
-    /// Returns whether a sum may reach what it has to, as far as doubles tell: rational numbers
-    /// take longer by much.
+    /// Estimates in doubles whether a sum may reach the required side, because rational numbers
+    /// take much longer.
     fn is_promising(&self, y: &[Rational], with_cost: bool) -> bool {
         let model = self.lp.model();
         let (mut total, mut size) = (0.0, 0.0);
@@ -526,7 +525,7 @@ impl<'a> CertifiedTree<'a> {
         total >= needed - 1e-9 * (size + needed.abs()).max(1.0)
     }
 
-    /// A line by these multipliers of rows; those of the wrong sign are left out.
+    /// A line from these multipliers of rows; multipliers of the wrong sign are ignored.
     pub(super) fn sum(&mut self, y: &[Rational], with_cost: bool) -> Option<usize> {
         let m = self.m;
         let mut rest: Vec<Rational> = if with_cost {
@@ -588,7 +587,7 @@ impl<'a> CertifiedTree<'a> {
         }
     }
 
-    /// A line that says that nothing is here, if a sum without columns has a positive side.
+    /// A line that proves infeasibility, if a sum without columns has a positive side.
     fn contradiction(&mut self, side: &Rational, parts: &[(usize, Rational)]) -> Option<usize> {
         let sense = ConstraintSense::AtLeast;
         side.is_positive()

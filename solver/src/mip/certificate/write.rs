@@ -8,7 +8,7 @@ use remat_lp::{ColId, Model, encode, whole_file};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Names without white space, all different.
+/// Distinct names without white space.
 fn names(model: &Model) -> Vec<String> {
     let plain: Vec<String> = (0..model.num_cols())
         .map(|j| model.col_name(ColId(j as u32)))
@@ -28,7 +28,7 @@ impl Settled {
     /// Writes the proof.
     ///
     /// # Errors
-    /// A file that cannot be written.
+    /// If the file cannot be written.
     pub fn write(&self, path: &Path, model: &Model) -> Result<(), SolveError> {
         let Settled {
             exact,

@@ -1,5 +1,5 @@
-//! Mixed-integer rounding of rows and of paths of rows: a continuous column far from its bounds is
-//! eliminated with another row, up to a few times (Marchand & Wolsey 2001).
+//! Mixed-integer rounding of rows and of paths of rows (Marchand & Wolsey 2001). Each step of a
+//! path eliminates a continuous column far from its bounds by another row.
 
 use super::implications::Implication;
 use super::mir;
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 /// Bounds of continuous columns by multiples of integer ones: `x <= factor * y + constant`, and
-/// from below.
+/// likewise from below.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct VariableBounds {
     upper: Vec<Vec<(u32, f64, f64)>>,
@@ -20,7 +20,7 @@ pub(crate) struct VariableBounds {
 }
 
 impl VariableBounds {
-    /// Reads them off the rows with two columns, and takes what probing found.
+    /// Derives them from the rows with two columns, and from the implications of probing.
     pub fn new(p: &Problem, implications: &[Implication]) -> Self {
         let n = p.num_cols();
         let mut v = VariableBounds {
@@ -66,14 +66,14 @@ impl VariableBounds {
         v
     }
 
-    /// The tightest at a point.
+    /// The tightest upper bound at a point.
     pub fn best_upper(&self, j: usize, x: &[f64]) -> Option<&(u32, f64, f64)> {
         self.upper[j]
             .iter()
             .min_by(|a, b| (a.1 * x[a.0 as usize] + a.2).total_cmp(&(b.1 * x[b.0 as usize] + b.2)))
     }
 
-    /// The tightest at a point.
+    /// The tightest lower bound at a point.
     pub fn best_lower(&self, j: usize, x: &[f64]) -> Option<&(u32, f64, f64)> {
         self.lower[j]
             .iter()
@@ -86,7 +86,7 @@ struct Accumulator {
     value: Vec<f64>,
     index: Vec<u32>,
     present: Vec<bool>,
-    /// The side, with the summands of `value`.
+    /// The side, with the largest summand of `value`.
     side: Sum,
 }
 
@@ -123,13 +123,14 @@ impl Accumulator {
     }
 }
 
-/// Most rows of a path: longer ones found no better bounds and took half as long again (decision 096).
+/// Limit on the rows of a path: longer ones found no better bounds and took half as long again
+/// (decision 096).
 const AGGREGATED_ROW_LIMIT: usize = 6;
 
-/// Rows in a row without a cut after which the rest, less promising, is left alone.
+/// Consecutive rows without a cut after which the rest, which are less promising, are skipped.
 const FAILURE_LIMIT: usize = 1_000;
 
-/// Adds a row to an aggregation: the slack is the distance to the side that is nearer.
+/// Adds a row to an aggregation: its slack is the distance to the nearer side.
 fn add_row(
     c: &Context<'_>,
     acc: &mut Accumulator,
@@ -169,7 +170,7 @@ fn depth(c: &Context<'_>, j: usize) -> f64 {
     d
 }
 
-/// Tries every promising row as a start, cuts of earlier rounds included.
+/// Tries every promising row as a start, including cuts of earlier rounds.
 pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
     let m = c.model.num_rows();
     let n = c.problem.num_cols();
@@ -190,11 +191,11 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
         }
         let y = c.solution.y[i].abs();
         let s = slack(c, i).max(0.0) / f64::sqrt(norm).max(1e-9);
-        // Rows of the problem first.
+        // Rows of the problem precede cuts.
         let rank = if i < c.problem.num_rows() { 1e3 } else { 0.0 };
         let score =
             rank + f64::from(fractional) * 0.1 + y.min(1.0) + if s < 1e-6 { 1.0 } else { -s };
-        // Cuts far from binding have nothing to give.
+        // Cuts far from binding yield no useful start.
         if score.is_finite() && (rank > 0.0 || s < 1e-3) {
             starts.push((score, i));
         }
@@ -232,11 +233,11 @@ fn slack(c: &Context<'_>, i: usize) -> f64 {
     (b.upper - a).min(a - b.lower)
 }
 
-/// Aggregations that were rounded, and whether cuts came of them.
+/// Rounded aggregations, and whether each gave a cut.
 type Tried = HashMap<Vec<(u32, i64)>, bool>;
 
-/// Identity of an aggregation: its rows, and their factors as multiples of the first one's, to nine
-/// digits. Paths from different starts often meet in one.
+/// Identity of an aggregation: its rows, and their factors relative to the first one, to nine
+/// digits. Paths from different starts often reach the same one.
 fn identity(used: &[(u32, f64)]) -> Vec<(u32, i64)> {
     let mut sorted = used.to_vec();
     sorted.sort_by_key(|f| f.0);
@@ -245,8 +246,8 @@ fn identity(used: &[(u32, f64)]) -> Vec<(u32, i64)> {
     sorted.iter().map(|&(i, f)| (i, digits(f))).collect()
 }
 
-/// Continuous columns that a path of rows goes on with: in a flow balance, arcs into the nodes so
-/// far or out of them.
+/// Kinds of continuous columns by which a path continues: in a flow balance, arcs into the nodes so
+/// far, or arcs out of them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Arcs {
     In,
@@ -254,8 +255,8 @@ enum Arcs {
     Any,
 }
 
-/// Rounds a row, then the row and one that eliminates a continuous column, and so on; whether there
-/// was a second row.
+/// Rounds a row, then the row plus one that eliminates a continuous column, and so on. Returns
+/// whether there was a second row.
 fn path(
     c: &Context<'_>,
     start: usize,
@@ -272,7 +273,7 @@ fn path(
     loop {
         *work += 2 * acc.index.len();
         let mut found = false;
-        // The start alone is the same for every kind of path.
+        // The sum of one row is the same for every kind of path.
         if arcs == Arcs::In || used.len() > 1 {
             match tried.entry(identity(&used)) {
                 Entry::Occupied(before) => found = *before.get(),

@@ -1,12 +1,12 @@
-//! Clique inequalities: of literals that exclude each other pairwise, at most one is true (Padberg
-//! 1973). Heavy cliques among the fractional literals are found by a depth-first search with a
-//! limit, then lifted with literals at zero.
+//! Clique inequalities: at most one of several pairwise exclusive literals is true (Padberg 1973).
+//! A limited depth-first search finds heavy cliques among the fractional literals. Literals at zero
+//! are then added by lifting.
 
 use super::sum::Sum;
 use super::{Context, Cut};
 use crate::mip::cliques::{Literal, column, is_complement, value};
 
-/// Rows of bits.
+/// Conflicts of literals as rows of bits.
 struct ConflictGraph {
     words: usize,
     bits: Vec<u64>,
@@ -61,7 +61,7 @@ impl CliqueSearch<'_> {
     }
 }
 
-/// Violated clique inequalities.
+/// Separates violated clique inequalities.
 pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
     let x = &c.solution.x;
     let table = &c.tables.cliques;
@@ -117,7 +117,7 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
         if work == 0 || out.len() > 2_000 {
             break;
         }
-        // Literals that are in cuts already have had their turn.
+        // Literals that are already in two cuts are skipped.
         if covered[start] >= 2 {
             continue;
         }
@@ -154,10 +154,10 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
     }
 }
 
-/// Adds literals that exclude all of the clique, cheap ones first.
+/// Adds literals that exclude all members of the clique, cheapest first.
 fn lift(c: &Context<'_>, clique: &mut Vec<Literal>) {
     let table = &c.tables.cliques;
-    // Candidates: neighbours of the member with the fewest.
+    // Candidates: neighbours of the member with the fewest neighbours.
     let size = |l: Literal| {
         table
             .of(l)

@@ -1,20 +1,21 @@
-//! Lifted cover inequalities of knapsack rows (Balas 1975): of a minimal cover not all items fit,
-//! and a heavy item counts for as many of the heaviest cover items as it weighs. Items that exclude
-//! each other form groups (generalised upper bounds: Wolsey 1990; Gu, Nemhauser & Savelsbergh
-//! 1998): a cover has at most one item of each, and all items of its group that weigh as much stand
-//! for it.
+//! Lifted cover inequalities of knapsack rows (Balas 1975). The items of a minimal cover do not all
+//! fit, and a heavy item counts for as many of the heaviest cover items as it weighs. Items that
+//! exclude each other form groups (generalised upper bounds: Wolsey 1990; Gu, Nemhauser &
+//! Savelsbergh 1998). A cover has at most one item of each group, represented by all items of the
+//! group that weigh as much.
 //!
-//! Valid: of every group one item at most is chosen. Chosen items that count for `h` weigh at least
-//! as much as the `h` heaviest of the cover, sums of heaviest are subadditive, and an item that
-//! stands for its group weighs at least as much as the cover's; so choices that count for as many
-//! as the cover has weigh as much as the cover, more than fits.
+//! Validity: at most one item of every group is chosen. Chosen items that count for `h` weigh at
+//! least as much as the `h` heaviest of the cover. Sums of the heaviest are subadditive, and an
+//! item that represents its group weighs at least as much as the cover's item. A choice that counts
+//! for as many items as the cover has therefore weighs as much as the cover, which exceeds the
+//! capacity.
 
 use super::sum::Sum;
 use super::{Context, Cut};
 use crate::mip::cliques::{Literal, literal};
 use std::collections::HashMap;
 
-/// Both sides of every row, as a knapsack over binaries.
+/// Separates both sides of every row, as a knapsack over binaries.
 pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
     for i in 0..c.problem.num_rows() {
         if c.problem.rows.len(i) < 2 {
@@ -43,7 +44,7 @@ impl CoverItem {
     }
 }
 
-/// Cliques looked at for the groups of a row.
+/// Limit on the cliques examined for the groups of a row.
 const CLIQUE_LIMIT: usize = 10_000;
 
 fn knapsack(c: &Context<'_>, row: usize, sign: f64, side: f64) -> Option<Cut> {
@@ -66,7 +67,7 @@ fn knapsack(c: &Context<'_>, row: usize, sign: f64, side: f64) -> Option<Cut> {
                 complemented: a < 0.0,
             });
         } else {
-            // Anything else takes the least it can.
+            // Any other column contributes its minimum.
             let least = if a > 0.0 { a * l } else { a * u };
             if !least.is_finite() {
                 return None;
@@ -86,8 +87,8 @@ fn knapsack(c: &Context<'_>, row: usize, sign: f64, side: f64) -> Option<Cut> {
     lifted(c, &items, &cover)
 }
 
-/// The items in groups of which at most one is chosen, heaviest first: greedily from the cliques,
-/// those first that hold most of the point.
+/// Groups of items with at most one chosen, heaviest item first. They are taken greedily from the
+/// cliques, in the order of their values in the point.
 fn groups(c: &Context<'_>, items: &[CoverItem]) -> Vec<Vec<usize>> {
     let table = &c.tables.cliques;
     let mut place: HashMap<Literal, usize> = HashMap::with_capacity(items.len());
@@ -131,7 +132,7 @@ fn groups(c: &Context<'_>, items: &[CoverItem]) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Contribution of a group to a cover: some of its heaviest items, any of them.
+/// Contribution of a group to a cover: some of its heaviest items, of which any counts.
 struct CoverPart<'a> {
     items: &'a [usize],
     /// The lightest of the items.
@@ -140,7 +141,7 @@ struct CoverPart<'a> {
     value: f64,
 }
 
-/// A minimal cover, greedily by what the point wants most per weight.
+/// A minimal cover, greedily by the point's shortfall per weight.
 fn cover<'a>(
     items: &[CoverItem],
     groups: &'a [Vec<usize>],
@@ -177,7 +178,7 @@ fn cover<'a>(
         return None;
     }
     parts.truncate(count);
-    // Minimal: drop those the point wants least while it remains a cover.
+    // Makes the cover minimal: parts with the smallest values are removed first.
     parts.sort_by(|a, b| {
         a.value
             .total_cmp(&b.value)
@@ -193,7 +194,7 @@ fn cover<'a>(
     Some(parts)
 }
 
-/// The inequality of a cover, lifted.
+/// The lifted inequality of a cover.
 fn lifted(c: &Context<'_>, items: &[CoverItem], cover: &[CoverPart<'_>]) -> Option<Cut> {
     let mut heavy: Vec<f64> = cover.iter().map(|p| p.weight).collect();
     heavy.sort_by(|a, b| b.total_cmp(a));

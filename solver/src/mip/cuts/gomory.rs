@@ -7,7 +7,7 @@ use super::{Context, Cut};
 use crate::mip::problem::Problem;
 use remat_lp::{RowId, Solution, VarStatus};
 
-/// The fractional basic columns whose tableau rows are worth having, the most fractional first.
+/// The fractional basic columns with promising tableau rows, the most fractional first.
 pub(crate) fn sources(p: &Problem, s: &Solution, nonzeros: usize) -> Vec<usize> {
     let mut sources: Vec<(f64, usize)> = (0..p.num_cols())
         .filter(|&j| p.integer[j] && s.basis.cols[j] == VarStatus::Basic)

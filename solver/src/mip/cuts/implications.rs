@@ -1,6 +1,6 @@
-//! Consequences of one binary: bounds of other columns that no row with just the two states, found
-//! by probing (Savelsbergh 1994). They feed the clique table, the variable bounds of mixed-integer
-//! rounding, and are cuts themselves.
+//! Implications of one binary, found by probing (Savelsbergh 1994): bounds of other columns that no
+//! row with only these two columns states. They feed the clique table and the variable bounds of
+//! mixed-integer rounding, and are cuts themselves.
 
 use crate::mip::cliques::{Literal, literal};
 use crate::mip::domain::{Change, Domain, NONE, Reason};
@@ -17,16 +17,16 @@ pub(crate) struct Implication {
     pub constant: f64,
 }
 
-/// Nothing is gained by more of them.
+/// Limit on implications: more of them bring no gain.
 const IMPLICATION_LIMIT: usize = 200_000;
 
-/// Bounds that tell next to nothing of a column with a large range.
+/// Smallest useful improvement of a bound, relative to the old bound.
 const LEAST_GAIN: f64 = 1e-3;
 
-/// Columns with wider ranges give numerically poor cuts.
+/// Largest improvement of a bound: larger ones give numerically poor cuts.
 const WIDEST: f64 = 1e6;
 
-/// Fixes every binary both ways, those in the most rows first, within a limit of ticks.
+/// Fixes every binary both ways, columns in the most rows first, within a limit of ticks.
 pub(crate) fn probe(
     p: &Problem,
     (lower, upper): (&[f64], &[f64]),
@@ -42,7 +42,7 @@ pub(crate) fn probe(
         }
         for value in [0.0, 1.0] {
             d.fix(p, j, value);
-            // An infeasible side is the business of presolve.
+            // Infeasible sides are left to presolve.
             if d.propagate(p) {
                 read(p, &d, (j, value), &mut found);
             }
@@ -52,8 +52,8 @@ pub(crate) fn probe(
     found
 }
 
-/// The bounds on the trail as implications, without those that a row says as plainly. Everything on
-/// the trail is of this probe.
+/// Reads the bounds on the trail as implications, except those that a row states directly. The
+/// whole trail belongs to this probe.
 fn read(p: &Problem, d: &Domain, (j, value): (usize, f64), found: &mut Vec<Implication>) {
     for change in &d.trail {
         let col = change.col as usize;
@@ -71,7 +71,7 @@ fn read(p: &Problem, d: &Domain, (j, value): (usize, f64), found: &mut Vec<Impli
         if !old.is_finite() || gain > WIDEST || gain < LEAST_GAIN * old.abs().max(1.0) {
             continue;
         }
-        // Rounding in the propagation of continuous columns.
+        // Allowance for rounding in the propagation of continuous columns.
         let slack = match (p.integer[col], change.upper) {
             (true, _) => 0.0,
             (false, true) => 1e-8 * new.abs().max(1.0),
@@ -93,7 +93,7 @@ fn read(p: &Problem, d: &Domain, (j, value): (usize, f64), found: &mut Vec<Impli
     }
 }
 
-/// Returns whether cliques or variable bounds are read off the row in which the bound was found.
+/// Returns whether cliques or variable bounds cover the row in which the bound was found.
 fn plain(p: &Problem, change: &Change, j: usize) -> bool {
     let Reason::Row { row, .. } = change.reason else {
         return false;
@@ -113,7 +113,7 @@ impl Implication {
         )
     }
 
-    /// The two literals that exclude each other, where both columns are binary.
+    /// The two literals that exclude each other, if both columns are binary.
     pub fn pair(&self, p: &Problem, lower: &[f64], upper: &[f64]) -> Option<[Literal; 2]> {
         let k = self.col as usize;
         let binary = p.integer[k] && lower[k] == 0.0 && upper[k] == 1.0;

@@ -1,10 +1,10 @@
-//! Implied bounds (Hoffman & Padberg 1991): what a binary means for the bound of another column,
-//! where the point does not respect it.
+//! Implied bounds (Hoffman & Padberg 1991): violated implications from a binary to the bound of
+//! another column.
 
 use super::sum::Sum;
 use super::{Context, Cut};
 
-/// Violated implications.
+/// Separates violated implications.
 pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
     for implication in &c.tables.implications {
         let (entries, rhs) = implication.row();

@@ -4,8 +4,8 @@ use super::shift::{self, Base, BoundSubstitution, Shifted, ShiftedTerm};
 use super::sum::Sum;
 use super::{Context, Cut, mixed_cover};
 
-/// The largest integer not above a number of moderate size: without a call, this is the innermost
-/// loop of separation.
+/// The largest integer not above a number of moderate size. It avoids a function call in the
+/// innermost loop of separation.
 #[inline]
 fn floor(v: f64) -> f64 {
     let t = v as i64 as f64;
@@ -16,7 +16,7 @@ fn fractional(v: f64) -> f64 {
     v - floor(v)
 }
 
-/// Tries to derive violated cuts by rounding and by covers; whether there is one.
+/// Tries to derive violated cuts by rounding and by covers. Returns whether it found one.
 pub(crate) fn separate(
     c: &Context<'_>,
     base: &Base,
@@ -29,7 +29,7 @@ pub(crate) fn separate(
             continue;
         };
         found |= separate_shifted(c, base, &shifted, out);
-        // Where no variable bound came in, the others would be the same.
+        // Without a substituted variable bound, the other substitutions would give the same result.
         if shifted.ties == 0 && substitutions.get(k + 1) == Some(&BoundSubstitution::Tighter) {
             if shifted.substituted == 0 {
                 break;
@@ -63,7 +63,7 @@ fn separate_shifted(c: &Context<'_>, base: &Base, shifted: &Shifted, out: &mut V
 /// The most violated rounding over some divisors and complementations.
 fn rounding(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Option<Cut> {
     let (mut terms, mut rhs) = (shifted.terms.clone(), shifted.rhs);
-    // Divisors: coefficients of integer terms strictly inside.
+    // Divisors: coefficients of integer terms strictly inside their range.
     let mut divisors: Vec<f64> = Vec::new();
     let mut largest = 0.0f64;
     for t in terms.iter().filter(|t| t.integer && t.coef != 0.0) {
@@ -84,7 +84,7 @@ fn rounding(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Option<Cut> {
             divisors.push(d);
         }
     }
-    // Terms at zero count for nothing in the search.
+    // Terms at zero do not affect the search.
     let inside: Vec<usize> = (0..terms.len())
         .filter(|&k| terms[k].integer && terms[k].value > 1e-9)
         .collect();
@@ -110,11 +110,11 @@ fn rounding(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Option<Cut> {
         }
     }
     let (divisor, mut value) = best?;
-    // Complements better a cut, they seldom make one.
+    // Complements deepen a cut, but seldom create one.
     if value < 0.0 {
         return None;
     }
-    // Complement integer terms inside their range, nearest to the middle first, while it helps.
+    // Complements integer terms inside their range, nearest to the middle first, while that helps.
     let mut order: Vec<usize> = (0..active.len())
         .filter(|&k| {
             let t = &active[k];
@@ -151,7 +151,7 @@ fn rounding(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Option<Cut> {
             }
         })
         .collect();
-    // What is off goes with the slope of the rounding function.
+    // Errors are amplified by the slope of the rounding function.
     let side = Sum {
         value: floor(rhs.value / divisor),
         largest: rhs.largest / (divisor * (1.0 - f0)),
@@ -159,12 +159,11 @@ fn rounding(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Option<Cut> {
     shift::unshift(c, base, &terms, &coefficients, side)
 }
 
-/// The rounding function of an integer coefficient.
+/// The rounded coefficient of an integer term.
 fn rounded(a: f64, f0: f64) -> f64 {
     let down = floor(a);
     let f = a - down;
-    // A fraction within rounding of the next integer counts as none: the smaller coefficient is the
-    // valid one.
+    // A fraction within rounding of the next integer gets the smaller coefficient, which is valid.
     if f > f0 && f < 1.0 - 1e-10 {
         down + (f - f0) / (1.0 - f0)
     } else if f >= 1.0 - 1e-10 {
@@ -174,8 +173,8 @@ fn rounded(a: f64, f0: f64) -> f64 {
     }
 }
 
-/// Sums over the continuous terms with negative coefficients, the only ones that count: of
-/// coefficient times value, and of squares of coefficients. They are the same for every divisor.
+/// Sums over the continuous terms with negative coefficients, since only these count: of
+/// coefficient times value, and of squared coefficients. They are the same for every divisor.
 struct Continuous {
     activity: f64,
     square: f64,
@@ -194,8 +193,8 @@ impl Continuous {
     }
 }
 
-/// Violation over norm of the rounded inequality in shifted space, of the integer `terms` and the
-/// continuous ones; `None` if the right side has no useful fraction.
+/// Violation of the rounded inequality divided by its norm, in shifted space, from the integer
+/// `terms` and the continuous ones. `None` if the right side has no useful fraction.
 fn efficacy(terms: &[ShiftedTerm], continuous: &Continuous, rhs: f64, divisor: f64) -> Option<f64> {
     let f0 = fractional(rhs / divisor);
     if !(0.02..=0.98).contains(&f0) || divisor < 1e-6 || (rhs / divisor).abs() > 1e12 {

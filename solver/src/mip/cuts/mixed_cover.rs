@@ -10,8 +10,8 @@ fn is_binary(t: &ShiftedTerm) -> bool {
     t.integer && !t.slack && t.range == 1.0
 }
 
-/// The better of two greedy covers. Other variables than binaries are nonnegative: with positive
-/// coefficients they are dropped, with negative ones they make up the continuous variable.
+/// The better of two greedy covers. All other variables are nonnegative: those with positive
+/// coefficients are dropped, those with negative ones form the continuous variable.
 pub(crate) fn separate(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Option<Cut> {
     if !shifted.terms.iter().any(|t| is_binary(t) && t.value > 1e-6) {
         return None;
@@ -56,7 +56,7 @@ pub(crate) fn separate(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Optio
         if weight <= rhs + margin {
             continue;
         }
-        // Items the point wants least leave while it remains a cover.
+        // Removes the items with the smallest values while it remains a cover.
         for k in (0..cover.len()).rev() {
             let a = terms[cover[k]].coef;
             if terms[cover[k]].value < 1.0 - 1e-6 && weight - a > rhs + margin {

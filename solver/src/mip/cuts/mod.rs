@@ -1,5 +1,5 @@
-//! Cutting planes at the root: separators find violated inequalities, the pool keeps the good and
-//! different ones.
+//! Cutting planes at the root: separators find violated inequalities, and the pool keeps the
+//! deepest cuts that differ enough.
 
 mod aggregate;
 mod clique;
@@ -34,13 +34,13 @@ use sum::Sum;
 pub(crate) struct Cut {
     pub entries: Vec<(u32, f64)>,
     pub rhs: f64,
-    /// Distance by which it cuts off the point it was found at.
+    /// Distance by which it cuts off the point that it separates.
     pub efficacy: f64,
-    /// Name of the separator that found it.
+    /// Name of its separator.
     pub found_by: &'static str,
 }
 
-/// Implications of the rows about pairs of columns, wherever in the tree.
+/// Globally valid implications between pairs of columns, derived from rows.
 pub(crate) struct Tables {
     variable_bounds: VariableBounds,
     cliques: CliqueTable,
@@ -48,7 +48,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Under globally valid bounds.
+    /// Derives the tables under globally valid bounds.
     pub fn new(p: &Problem, bounds: (&[f64], &[f64]), probing: bool, stop: &AtomicBool) -> Tables {
         let implications = if probing {
             implications::probe(p, bounds, stop)
@@ -78,24 +78,25 @@ pub(crate) struct Context<'a> {
     pub tables: &'a Tables,
     /// Rows whose slack takes only integer values.
     pub integral_rows: Vec<bool>,
-    /// Multipliers of the rows that give tableau rows of fractional basic columns.
+    /// Multipliers of rows that yield tableau rows of fractional basic columns.
     pub tableau: Vec<Vec<f64>>,
     pub effort: SeparationEffort,
-    /// Ticks of separation so far, as far as they are worth counting.
+    /// Ticks of separation so far, approximately.
     pub spent: Cell<u64>,
 }
 
-/// Work that a round of separation is worth.
+/// Effort of a round of separation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SeparationEffort {
     /// The root of a program.
     Root,
-    /// A node, or the root of a restricted program: few cuts are kept, and many such rounds come.
+    /// A node, or the root of a restricted program: such rounds are many, and few of their cuts are
+    /// kept.
     Brief,
 }
 
 impl SeparationEffort {
-    /// Entries that aggregation may look at, for a matrix of a size.
+    /// Limit on the entries visited by aggregation, for a matrix of this size.
     fn aggregation_limit(self, nonzeros: usize) -> usize {
         match self {
             SeparationEffort::Root => 100 * nonzeros + 3_000_000,
@@ -104,7 +105,7 @@ impl SeparationEffort {
     }
 }
 
-/// Most rounding in a coefficient of a cut whose largest is 1.
+/// Limit on the rounding in a cut whose largest coefficient is 1.
 const NOISE_LIMIT: f64 = 1e-7;
 
 impl<'a> Context<'a> {
@@ -142,8 +143,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Length that counts as a step of a column: continuous ones may be measured in anything, their
-    /// present value tells.
+    /// Unit of a column: the unit of a continuous one is arbitrary, so its present value sets it.
     fn unit(&self, j: usize) -> f64 {
         if self.problem.integer[j] {
             1.0
@@ -163,7 +163,7 @@ impl<'a> Context<'a> {
         (activity - rhs) / f64::sqrt(norm)
     }
 
-    /// Cleans a candidate, measures it, and returns it if it cuts enough and is numerically
+    /// Cleans and measures a candidate. Returns it if it cuts deep enough and is numerically
     /// harmless.
     pub fn finish(&self, mut entries: Vec<(u32, f64)>, side: Sum) -> Option<Cut> {
         let mut rhs = side.value;
@@ -171,7 +171,7 @@ impl<'a> Context<'a> {
         if !(largest > 1e-9 && largest < 1e12 && rhs.is_finite()) {
             return None;
         }
-        // Tiny coefficients are replaced by the least the column can contribute.
+        // Tiny coefficients are replaced by the column's least contribution.
         let mut bad = false;
         entries.retain(|&(j, a)| {
             if a == 0.0 {
@@ -198,7 +198,7 @@ impl<'a> Context<'a> {
         }
         entries.sort_unstable_by_key(|e| e.0);
         let scale = 1.0 / largest;
-        // What is left of larger numbers is rounding, not a cut.
+        // A remainder of larger numbers is rounding, not a cut.
         let noise = scale * side.noise();
         if noise > NOISE_LIMIT {
             return None;
@@ -207,7 +207,7 @@ impl<'a> Context<'a> {
             e.1 *= scale;
         }
         rhs *= scale;
-        // Rounding in the making of the cut, generously.
+        // A generous allowance for rounding in the derivation of the cut.
         let reach = |j: u32| {
             let (l, u) = (self.lower[j as usize], self.upper[j as usize]);
             if l.is_finite() && u.is_finite() {
@@ -229,7 +229,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Finds cuts with every separator and keeps the best that differ from each other.
+/// Finds cuts with every separator, and keeps the best ones that differ enough.
 pub(crate) fn separate(
     c: &Context<'_>,
     pool: &mut CutPool,
@@ -271,7 +271,7 @@ const SEPARATORS: [(&str, Separate); 6] = [
     ("Gomory", gomory::separate),
 ];
 
-/// Greedy by efficacy; a cut too parallel to one that is taken is dropped.
+/// Selects cuts greedily by efficacy; a cut too parallel to a selected one is dropped.
 fn select(c: &Context<'_>, mut found: Vec<Cut>, most: usize) -> Vec<Cut> {
     let n = c.problem.num_cols();
     let density = |c: &Cut| 0.1 * c.entries.len() as f64 / (n as f64 + 1.0);

@@ -1,17 +1,15 @@
-//! All cuts found so far: one that was not chosen, or left the relaxation again, may be violated
-//! later.
+//! All cuts found so far: a cut that was rejected, or left the relaxation, may be violated later.
 
 use super::{Context, Cut};
 
 struct Pooled {
     cut: Cut,
     hash: u64,
-    /// Rounds since it was violated last.
+    /// Rounds since it was last violated.
     age: u32,
 }
 
-/// Cuts that are not in the relaxation, and those that are: these are not violated and do no harm
-/// here.
+/// Cuts outside and inside the relaxation: the latter are never violated, so they do no harm.
 #[derive(Default)]
 pub(crate) struct CutPool {
     cuts: Vec<Pooled>,
@@ -33,7 +31,7 @@ fn hash(cut: &Cut) -> u64 {
 }
 
 impl CutPool {
-    /// Adds the cuts of a round, and returns them with all the others that are violated.
+    /// Adds the cuts of a round, and returns them with all other violated cuts.
     pub fn exchange(&mut self, c: &Context<'_>, found: Vec<Cut>) -> Vec<Cut> {
         let mut violated = Vec::new();
         let mut known: Vec<u64> = Vec::new();
@@ -50,7 +48,7 @@ impl CutPool {
         self.nonzeros = self.cuts.iter().map(|p| p.cut.entries.len()).sum();
         known.sort_unstable();
         let mut new: Vec<(u64, Cut)> = found.into_iter().map(|cut| (hash(&cut), cut)).collect();
-        // Of equal ones the first with the smallest side stays.
+        // Keeps the one with the smallest side of several equal ones.
         new.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.rhs.total_cmp(&b.1.rhs)));
         new.dedup_by_key(|n| n.0);
         for (hash, cut) in new {

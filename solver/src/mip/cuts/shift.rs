@@ -1,5 +1,5 @@
 //! An aggregated row in nonnegative variables: every column is replaced by its distance to a bound
-//! or a variable bound (Marchand & Wolsey 2001, section 2), and the way back for a cut found there.
+//! or a variable bound (Marchand & Wolsey 2001, section 2). Cuts found there are converted back.
 
 use super::sum::Sum;
 use super::{Context, Cut};
@@ -9,13 +9,13 @@ use super::{Context, Cut};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Base {
     pub entries: Vec<(u32, f64)>,
-    /// Row, factor, whether it is the distance to the upper side.
+    /// Row, factor, and whether it is the distance to the upper side.
     pub slacks: Vec<(u32, f64, bool)>,
-    /// With the summands of the coefficients.
+    /// Right-hand side, with the largest summand of the coefficients.
     pub rhs: Sum,
 }
 
-/// Way in which a column is replaced by a nonnegative one.
+/// Substitution of a column by a nonnegative variable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Shift {
     Lower,
@@ -48,7 +48,7 @@ pub(crate) struct ShiftedTerm {
 }
 
 impl ShiftedTerm {
-    /// Counts an integer column from its other bound; `rhs` is the side of the row it is in.
+    /// Measures an integer column from its other bound; `rhs` is the side of its row.
     pub fn complement(&mut self, rhs: &mut Sum) {
         rhs.add(-self.coef * self.range);
         self.coef = -self.coef;
@@ -65,18 +65,18 @@ impl ShiftedTerm {
 pub(crate) struct Shifted {
     pub terms: Vec<ShiftedTerm>,
     pub rhs: Sum,
-    /// Columns replaced by variable bounds, and those of them with a bound that is as tight.
+    /// Numbers of columns replaced by variable bounds, and of those with an equally tight bound.
     pub substituted: usize,
     pub ties: usize,
 }
 
-/// Choice of the variable bounds that stand in for bounds.
+/// Choice of the variable bounds used in place of bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BoundSubstitution {
     Never,
-    /// Those that are tighter than the bound.
+    /// Variable bounds that are tighter than the bound.
     Tighter,
-    /// Those that are as tight as the bound, too.
+    /// Variable bounds that are at least as tight as the bound.
     Always,
 }
 
@@ -88,7 +88,7 @@ impl BoundSubstitution {
     ];
 }
 
-/// Shifts every column to its nearest bound or variable bound.
+/// Measures every column from its nearest bound or variable bound.
 pub(crate) fn shift(
     c: &Context<'_>,
     base: &Base,
@@ -105,7 +105,7 @@ pub(crate) fn shift(
     for &(j, a) in &base.entries {
         let k = j as usize;
         if a.abs() < 1e-12 {
-            // Noise of an aggregation; worth no more than this over the column's range.
+            // Noise of an aggregation, replaced by its least contribution over the column's range.
             if c.upper[k] - c.lower[k] > 1e3 {
                 return None;
             }
@@ -186,8 +186,8 @@ fn nearest(c: &Context<'_>, k: usize, substitution: BoundSubstitution) -> (Shift
 }
 
 impl Shifted {
-    /// Adds a continuous column; the entry of the integer column of its variable bound, if it is
-    /// replaced by one. `None` if no bound is near.
+    /// Adds a continuous column. Returns the entry of the integer column if a variable bound
+    /// replaces it. `None` if the column has no bound nearby.
     fn add_continuous(
         &mut self,
         c: &Context<'_>,
@@ -273,8 +273,8 @@ impl Shifted {
     }
 }
 
-/// The inequality `sum coefficient * variable <= side` in the columns of the problem. `side` knows the summands that
-/// the coefficients are of.
+/// Converts the inequality `sum coefficient * variable <= side` to the columns of the problem.
+/// `side` includes the largest summand of the coefficients.
 pub(crate) fn unshift(
     c: &Context<'_>,
     base: &Base,
@@ -289,7 +289,7 @@ pub(crate) fn unshift(
             continue;
         }
         if t.slack {
-            // r * slack <= ...: the slack is a distance to a side of its row.
+            // r * slack <= ...: the slack is the distance to a side of its row.
             let (row, _, upper) = base.slacks[t.id as usize];
             let b = c.model.row_bounds(remat_lp::RowId(row));
             let sign = if upper {

@@ -1,10 +1,10 @@
-//! Sums that know how far rounding may have brought them off.
+//! Sums with a bound on their rounding error.
 
 /// Relative rounding of a sum: some units in the last place of its largest summand.
 const ROUNDING: f64 = 1e-15;
 
-/// A sum, and the largest summand of it and of what was added up beside it. Where large numbers cancel, what is left
-/// is off by what they were rounded to.
+/// A sum, and the largest summand of it and of the coefficients computed with it. If large numbers
+/// cancel, the result inherits their rounding errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Sum {
     pub value: f64,
@@ -12,7 +12,7 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    /// A number that nothing has cancelled in.
+    /// A number without cancellation.
     pub fn exact(value: f64) -> Sum {
         Sum {
             value,
@@ -25,7 +25,7 @@ impl Sum {
         self.see(v);
     }
 
-    /// Notes a summand of one of the coefficients beside.
+    /// Notes a summand of a coefficient computed with the sum.
     pub fn see(&mut self, v: f64) {
         self.largest = self.largest.max(v.abs());
     }
@@ -37,7 +37,7 @@ impl Sum {
         }
     }
 
-    /// Amount by which the sum, or a coefficient beside it, may be off.
+    /// Rounding error of the sum, or of a coefficient computed with it.
     pub fn noise(self) -> f64 {
         ROUNDING * self.largest
     }

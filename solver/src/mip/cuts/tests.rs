@@ -1,4 +1,4 @@
-//! Cuts of random programs hold at every integer point.
+//! Tests that cuts of random programs hold at every integer point.
 
 use super::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -9,8 +9,8 @@ fn below(rng: &mut Xoshiro256PlusPlus, n: u64) -> usize {
     (rng.next_u64() % n) as usize
 }
 
-/// Seven binaries, the first six in two groups of at most one, and an integer up to 5; a knapsack
-/// over all of them and two more rows.
+/// Seven binaries, the first six in two groups with at most one chosen, and an integer up to 5. A
+/// knapsack covers all of them, and there are two more rows.
 fn grouped_knapsack(rng: &mut Xoshiro256PlusPlus) -> Model {
     let mut b = ModelBuilder::new(Sense::Maximise);
     let cols: Vec<_> = (0..8)
@@ -26,7 +26,7 @@ fn grouped_knapsack(rng: &mut Xoshiro256PlusPlus) -> Model {
     b.add_row(..=side, cols.iter().copied().zip(weights));
     b.add_row(..=1.0, cols[..3].iter().map(|&c| (c, 1.0)));
     b.add_row(..=1.0, cols[3..6].iter().map(|&c| (c, 1.0)));
-    // Two steps from a binary to the integer, and one rounding.
+    // Two implications from a binary to the integer, and one rounding.
     let factor = 1.0 + 2.0 * below(rng, 3) as f64;
     b.add_row(..=0.0, [(cols[0], 1.0), (cols[6], -1.0)]);
     b.add_row(..=10.0, [(cols[6], factor), (cols[7], 2.0), (cols[5], 1.0)]);
@@ -64,7 +64,7 @@ fn holds(cut: &Cut, x: &[f64]) -> bool {
     activity <= cut.rhs
 }
 
-/// What separators see at the root.
+/// The input of separators at the root.
 fn context<'a>(
     p: &'a Problem,
     relaxation: &'a Model,
@@ -103,7 +103,7 @@ fn every_integer_point_meets_every_cut() {
                 assert!(holds(&cut, x), "{cut:?} at {x:?}\n{p:?}");
             }
         }
-        // What needs more than the knapsack alone.
+        // Covers that need more rows than the knapsack.
         let mut covers = Vec::new();
         cover::separate(&c, &mut covers);
         by_groups += covers
@@ -149,7 +149,7 @@ fn what_is_left_of_larger_numbers_is_no_cut() {
     };
     let exact = made_of(4e-9).expect("a cut").rhs;
     assert!((1.0..1.0 + 1e-8).contains(&exact), "{exact}");
-    // Rounding of 0.1 is 1e-16: 2.5e-8 of the coefficients, and of the side.
+    // The rounding of 0.1 is 1e-16: 2.5e-8 of the coefficients and of the side.
     let rounded = made_of(0.1).expect("a cut").rhs;
     assert!((exact + 7e-8..exact + 8e-8).contains(&rounded), "{rounded}");
     assert!(made_of(98.0).is_none());

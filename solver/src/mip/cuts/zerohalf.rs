@@ -1,6 +1,6 @@
-//! Zero-half cuts: sums of integral rows with multipliers one half, found by pairing odd rows that
-//! share odd columns (Caprara & Fischetti 1996; the row elimination of Koster, Zymolka & Kutschka
-//! 2009 with a small limit).
+//! Zero-half cuts: sums of integral rows with multipliers of one half (Caprara & Fischetti 1996).
+//! They are found by pairing odd rows that share odd columns (the row elimination of Koster,
+//! Zymolka & Kutschka 2009 with a small limit).
 
 use super::mir;
 use super::shift::{Base, BoundSubstitution};
@@ -16,7 +16,7 @@ struct Parity {
     rows: Vec<(u32, bool)>,
 }
 
-/// Eliminates columns one by one over rows with little slack, and rounds what ends odd.
+/// Eliminates columns one by one over rows with little slack, and rounds the rows that end odd.
 pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
     let x = &c.solution.x;
     let mut rows: Vec<Parity> = Vec::new();
@@ -46,8 +46,8 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
                 }
                 let k = j.index();
                 let (to_l, to_u) = (x[k] - c.lower[k], c.upper[k] - x[k]);
-                // A column at a bound is shifted there: it leaves, and takes its bound's parity
-                // along.
+                // A column at a bound is shifted there: it is removed, and the parity of its bound
+                // moves to the side.
                 if to_l.min(to_u) < 1e-6 {
                     let at = if to_l <= to_u { c.lower[k] } else { c.upper[k] };
                     parity.rhs_odd ^= at.rem_euclid(2.0) == 1.0;
@@ -82,8 +82,8 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
                 k += 1;
             }
         }
-        // Eliminate the shortest row with little slack: its first odd column is cleared from all
-        // others.
+        // Eliminates with the shortest row of little slack: its first odd column is cleared from
+        // all others.
         let pick = (0..rows.len()).min_by(|&a, &b| {
             rows[a]
                 .slack
@@ -133,7 +133,7 @@ fn symmetric_difference(a: &[u32], b: &[u32]) -> Vec<u32> {
     out
 }
 
-/// Half the sum of the rows, rounded.
+/// Rounds half the sum of the rows.
 fn round(c: &Context<'_>, r: &Parity, out: &mut Vec<Cut>) {
     let mut times = r.rows.clone();
     times.sort_unstable();

@@ -1,19 +1,19 @@
-//! Activities of the rows within the bounds, kept up with every change of a bound: a row is looked
-//! at again only if there is something to say (Achterberg 2007, section 7.1). A column of a long
-//! row of which one is 1 so costs a step, not a pass over the row.
+//! Activities of the rows within the bounds, updated with every change of a bound. A row is
+//! propagated again only if it may tighten a bound (Achterberg 2007, section 7.1). In a long row
+//! with exactly one column at 1, a change then costs one step instead of a pass over the row.
 //!
-//! They carry the rounding of all changes since they were summed: propagation itself sums anew, and
-//! so does who asks about a side that is near.
+//! Updates accumulate rounding. Propagation itself therefore sums up afresh, and so does a test of
+//! a side near its activity.
 
 use crate::mip::problem::Problem;
 
-/// Changes after which the activities are summed anew, at the next reset.
+/// Changes after which the activities are summed up afresh, at the next reset.
 const DRIFT_LIMIT: u64 = 1_000_000;
 
-/// Rounding allowed for, relative to the largest contribution of a row.
+/// Allowance for rounding, relative to the largest contribution of a row.
 const DRIFT: f64 = 1e-9;
 
-/// Sum of one side's contributions, the infinite ones counted.
+/// Sum of one side's contributions, and the number of infinite ones.
 #[derive(Clone, Copy, Debug, Default)]
 struct SideActivity {
     finite: f64,
@@ -43,7 +43,7 @@ impl SideActivity {
 struct ActivityRow {
     least: SideActivity,
     largest: SideActivity,
-    /// The most that one column can take or leave: coefficient times width of the problem's bounds.
+    /// Largest change by one column: coefficient times the width of the problem's bounds.
     span: f64,
     /// The largest contribution so far.
     size: f64,
@@ -56,7 +56,7 @@ pub(super) struct Activities {
 }
 
 impl Activities {
-    /// Sums within bounds, which never leave those of the problem.
+    /// Sums within the given bounds, which must lie within the problem's.
     pub fn new(p: &Problem, lower: &[f64], upper: &[f64]) -> Activities {
         let row = |i: usize| {
             let mut row = ActivityRow::default();
@@ -77,7 +77,8 @@ impl Activities {
         }
     }
 
-    /// Tells whether a side of a row holds wherever the columns are; near a side, that is not known.
+    /// Returns whether a side of a row holds for all points; `None` if the activity is too near the
+    /// side.
     pub fn settle(&self, p: &Problem, i: usize, lower: bool) -> Option<bool> {
         let row = &self.rows[i];
         let (sum, room) = if lower {
@@ -98,14 +99,12 @@ impl Activities {
         self.changes > DRIFT_LIMIT
     }
 
-    /// Takes over a change of a bound of column `j` without asking for what follows: on the way
-    /// back.
+    /// Applies a change of a bound of column `j` without reporting rows, for undo.
     pub fn revert(&mut self, p: &Problem, j: usize, upper: bool, moved: (f64, f64)) {
         self.change(p, j, upper, moved, |_| {});
     }
 
-    /// Takes over a change of a bound of column `j`, and names the rows from which something may
-    /// follow.
+    /// Applies a change of a bound of column `j`, and reports the rows that may propagate.
     pub fn change(
         &mut self,
         p: &Problem,
@@ -119,7 +118,7 @@ impl Activities {
         for (&i, &a) in index.iter().zip(value) {
             let i = i as usize;
             let row = &mut self.rows[i];
-            // The room up to the side that the sum stays on its side of.
+            // Distance to the side that the sum must not cross.
             let (sum, room) = if (a > 0.0) == upper {
                 row.largest.remove(a * from);
                 row.largest.add(a * to, &mut row.size);
@@ -146,7 +145,7 @@ mod tests {
     use remat_lp::random::SplitMix64;
     use remat_lp::{ModelBuilder, Sense};
 
-    /// Integer columns, some of them without an end, in rows with small coefficients of both signs.
+    /// Integer columns, some of them unbounded, in rows with small coefficients of both signs.
     fn random_problem(random: &mut SplitMix64) -> Problem {
         let mut b = ModelBuilder::new(Sense::Minimise);
         let cols: Vec<_> = (0..8)

@@ -1,6 +1,6 @@
-//! Bounds of the columns at one place of the tree: every change is on a trail, so that probing,
-//! strong branching and dives can go back. Rows wait in a queue until a bound of theirs changes
-//! (`propagation`).
+//! Bounds of the columns at one place of the tree. Every change is recorded on a trail, so that
+//! probing, strong branching and dives can undo it. Rows wait in a queue after a change of their
+//! bounds (`propagation`).
 
 mod activity;
 pub(crate) mod clauses;
@@ -20,16 +20,16 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// Reason for a bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Reason {
-    /// A branching, or something that cannot be taken apart.
+    /// A branching, or a source without further reasons.
     None,
-    /// A row of the problem, or the objective as the row behind the last; `least`: its least activity leaves no more room, else its largest
-    /// does.
+    /// A row of the problem, or the objective as the row after the last. The cause is its least
+    /// activity if `least`, else its largest one.
     Row { row: u32, least: bool },
     /// A clause of this domain.
     Clause(u32),
 }
 
-/// One change of a bound, with what it was and why it changed.
+/// One change of a bound, with its old value and its reason.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {
     pub col: u32,
@@ -45,12 +45,12 @@ pub(crate) struct Change {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Contradiction {
     pub reason: Reason,
-    /// Column and side of the bound that would have crossed the opposite one; `None` if the row or
-    /// clause cannot be met at all.
+    /// Column and side of the bound that would have crossed the opposite one. `None` if the row or
+    /// clause is infeasible without such a bound.
     pub bound: Option<(u32, bool)>,
 }
 
-/// A bound to be imposed.
+/// A bound to apply.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BoundChange {
     pub col: u32,
@@ -65,29 +65,30 @@ pub(crate) struct Domain {
     pub infeasible: bool,
     pub trail: Vec<Change>,
     pub ticks: u64,
-    /// Contradiction that made it infeasible, where that is known.
+    /// Contradiction that made it infeasible, if it is known.
     pub conflict: Option<Contradiction>,
     pub clauses: Watched,
     activities: Activities,
     objective: Arc<ObjectiveRow>,
-    /// Points with an objective above this are not wanted.
+    /// Limit on the objective of useful points.
     cutoff: f64,
-    /// True if a bound of a column with a cost has changed since the objective was propagated.
+    /// True if a bound of a column with a cost has changed since the last propagation of the
+    /// objective.
     objective_due: bool,
-    /// Changes that the clauses have seen, and clauses that have to be looked at.
+    /// Number of changes processed by the clauses, and clauses to check.
     seen: usize,
     pending: Vec<u32>,
-    /// Reason of what is being derived.
+    /// Reason of the bounds being derived.
     reason: Reason,
     /// The last change of each lower and each upper bound.
     last: [Vec<u32>; 2],
-    /// Positions at which branchings begin.
+    /// Positions of branchings.
     levels: Vec<u32>,
     queue: Vec<u32>,
     queued: Vec<bool>,
 }
 
-/// Has a row wait, once.
+/// Adds a row to the queue, unless it is there already.
 fn enqueue(queue: &mut Vec<u32>, queued: &mut [bool], i: usize) {
     if !std::mem::replace(&mut queued[i], true) {
         queue.push(i as u32);
@@ -118,7 +119,7 @@ impl Domain {
         }
     }
 
-    /// Forgets everything and takes over bounds.
+    /// Discards the trail and loads bounds.
     pub fn reset(&mut self, p: &Problem, lower: &[f64], upper: &[f64]) {
         let sides = [
             (false, &mut self.lower, lower),
@@ -146,12 +147,12 @@ impl Domain {
         self.clear_queue();
     }
 
-    /// Marks the beginning of a branching and of what comes of it.
+    /// Marks the position of a branching; its consequences follow.
     pub fn begin_level(&mut self) {
         self.levels.push(self.trail.len() as u32);
     }
 
-    /// Position at which the last branching begins.
+    /// Position of the last branching.
     pub fn last_level(&self) -> u32 {
         self.levels.last().copied().unwrap_or(0)
     }
@@ -165,7 +166,7 @@ impl Domain {
         at
     }
 
-    /// A bound as it was just before a position.
+    /// Value of a bound immediately before a position.
     pub fn value_before(&self, j: usize, upper: bool, time: u32) -> f64 {
         let mut at = self.last[usize::from(upper)][j];
         let mut value = if upper { self.upper[j] } else { self.lower[j] };
@@ -176,7 +177,7 @@ impl Domain {
         value
     }
 
-    /// Takes clauses for propagation instead of those it had, after a reset.
+    /// Replaces the clauses for propagation, after a reset.
     pub fn set_clauses(&mut self, p: &Problem, clauses: impl Iterator<Item = Arc<Clause>>) {
         self.clauses.clear();
         self.pending.clear();
@@ -188,7 +189,7 @@ impl Domain {
         }
     }
 
-    /// One clause more, here or anywhere.
+    /// Adds a clause at any time.
     pub fn add_clause(&mut self, clause: Arc<Clause>) {
         self.pending.push(self.clauses.clauses.len() as u32);
         self.clauses.add(clause, &self.lower, &self.upper);
@@ -218,7 +219,7 @@ impl Domain {
         }
     }
 
-    /// Returns whether the lower or the upper side of a row holds wherever the columns are.
+    /// Returns whether the lower or the upper side of a row holds for all points within the bounds.
     pub fn always_meets(&mut self, p: &Problem, i: usize, lower: bool) -> bool {
         self.activities.settle(p, i, lower).unwrap_or_else(|| {
             let (index, value) = p.rows.vector(i);
@@ -252,7 +253,7 @@ impl Domain {
         self.trail.len()
     }
 
-    /// Goes back to a mark.
+    /// Undoes changes back to a mark.
     pub fn undo(&mut self, p: &Problem, mark: usize) {
         while self.trail.len() > mark {
             let Some(c) = self.trail.pop() else { break };
@@ -285,7 +286,7 @@ impl Domain {
         }
     }
 
-    /// Rows from which something may follow of a bound that has moved wait to be looked at.
+    /// Queues the rows that a moved bound may make propagate.
     fn touch(&mut self, p: &Problem, j: usize, upper: bool, moved: (f64, f64)) {
         let (queue, queued) = (&mut self.queue, &mut self.queued);
         self.activities
@@ -307,7 +308,7 @@ impl Domain {
         *last = (self.trail.len() - 1) as u32;
     }
 
-    /// A bound that would cross the opposite one.
+    /// Notes a contradiction by a bound that would cross the opposite one.
     fn cross(&mut self, j: usize, upper: bool) {
         self.infeasible = true;
         self.conflict = Some(Contradiction {
@@ -316,13 +317,13 @@ impl Domain {
         });
     }
 
-    /// Closes the domain, for a reason that is not known here.
+    /// Closes the domain without a known reason.
     pub fn close(&mut self) {
         self.infeasible = true;
         self.conflict = None;
     }
 
-    /// Imposes a bound; whether it changed anything. Crossing bounds make the domain infeasible.
+    /// Applies a bound. Returns whether it changed. Crossing bounds make the domain infeasible.
     pub fn tighten(&mut self, p: &Problem, c: BoundChange) -> bool {
         if c.upper {
             self.tighten_upper(p, c.col as usize, c.value)

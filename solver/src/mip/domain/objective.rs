@@ -1,5 +1,5 @@
-//! The objective as a row of a domain: below the cutoff it leaves little room, and its least
-//! activity is a bound that needs no relaxation.
+//! The objective as a row of a domain. The cutoff is its upper side, and its least activity is a
+//! bound that needs no relaxation.
 
 use super::Domain;
 use crate::mip::problem::Problem;
@@ -26,13 +26,13 @@ impl ObjectiveRow {
 }
 
 impl Domain {
-    /// Asks for points with an objective of at most this (minimised form): its propagation is due.
+    /// Limits the objective (in minimised form) to at most this; its propagation is then due.
     pub fn set_cutoff(&mut self, cutoff: f64) {
         self.cutoff = cutoff;
         self.objective_due = cutoff.is_finite();
     }
 
-    /// The least that the objective can be within the bounds.
+    /// The least objective within the bounds.
     pub fn floor(&self) -> f64 {
         let o = &self.objective;
         let (mut sum, mut size) = (o.offset, o.offset.abs());
@@ -53,8 +53,8 @@ impl Domain {
         }
     }
 
-    /// The columns and coefficients of a row of the problem, or of the objective, which counts as
-    /// the row behind the last.
+    /// The columns and coefficients of a row of the problem, or of the objective, whose number
+    /// follows the last row's.
     pub fn entries_of<'a>(&'a self, p: &'a Problem, row: usize) -> (&'a [u32], &'a [f64]) {
         if row < p.num_rows() {
             p.rows.vector(row)

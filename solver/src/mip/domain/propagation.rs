@@ -1,28 +1,28 @@
 //! Propagation of bounds through rows and clauses.
 //!
-//! Activity based (Savelsbergh 1994; Achterberg 2007, section 7.1): a row whose least activity
-//! leaves little room tightens its columns.
+//! Activity based (Savelsbergh 1994; Achterberg 2007, section 7.1): a row tightens its columns if
+//! the gap between its least activity and its side is small.
 
 use super::{Contradiction, Domain, Reason};
 use crate::mip::problem::{INTEGER_TOLERANCE, Problem, SIDE_ROUNDING, contradiction};
 
-/// Bounds derived for continuous columns beyond this are not worth having.
+/// Limit on the absolute value of a derived bound of a continuous column.
 const LARGE: f64 = 1e8;
 
-/// A bound that follows from a row.
+/// A bound implied by a row.
 #[derive(Clone, Copy)]
 struct Derived {
     value: f64,
     upper: bool,
-    /// Tolerance of the row in units of the column: a value missed by less is no contradiction.
+    /// Tolerance of the row in units of the column: a smaller violation is no contradiction.
     tolerance: f64,
     /// Rounding of the row in units of the column.
     rounding: f64,
 }
 
 impl Derived {
-    /// The bound `value`; from an exact row, whose columns are integer, the integer next to it: no
-    /// tolerance but for the division.
+    /// The bound `value` of an exact row, rounded to an integer because its columns are integer.
+    /// Only the division has a tolerance.
     fn exact(value: f64, upper: bool) -> Derived {
         let rounding = 1e-12 * value.abs().max(1.0);
         let value = match upper {
@@ -32,7 +32,7 @@ impl Derived {
         Derived::plain(value, upper)
     }
 
-    /// The bound `value` by an entry of a row that may be missed by a tolerance.
+    /// The bound `value` by an entry of a row with a tolerance.
     fn loose(value: f64, upper: bool, tolerance: f64, entry: f64) -> Derived {
         Derived {
             value,
@@ -42,7 +42,7 @@ impl Derived {
         }
     }
 
-    /// The bound `value` of a row that has its tolerance in it.
+    /// The bound `value` of a row whose side includes its tolerance.
     fn plain(value: f64, upper: bool) -> Derived {
         Derived {
             value,
@@ -54,8 +54,8 @@ impl Derived {
 }
 
 impl Domain {
-    /// Propagates until nothing moves or the work allowed is done; whether the domain is still
-    /// feasible.
+    /// Propagates until no bound moves or the limit of ticks is reached. Returns whether the domain
+    /// is still feasible.
     pub fn propagate(&mut self, p: &Problem) -> bool {
         let limit = self.ticks + 30 * (p.rows.index.len() as u64 + 1000);
         let mut head = 0;
@@ -73,7 +73,7 @@ impl Domain {
             if self.infeasible || self.ticks > limit {
                 break;
             }
-            // Last of the rows: it may be the longest, and most of them have a say in it.
+            // The objective is last: it may be the longest row, and most rows affect it.
             if std::mem::take(&mut self.objective_due) && self.cutoff.is_finite() {
                 self.propagate_objective(p);
             } else if !self.propagate_clauses(p) {
@@ -85,7 +85,7 @@ impl Domain {
         !self.infeasible
     }
 
-    /// Lets the clauses look at the changes since they looked last; whether anything changed.
+    /// Checks clauses against the changes since the last call. Returns whether a bound changed.
     fn propagate_clauses(&mut self, p: &Problem) -> bool {
         if self.clauses.is_empty() {
             return false;
@@ -118,7 +118,7 @@ impl Domain {
         self.propagate_entries(p, i, p.rows.vector(i), sides, p.exact[i]);
     }
 
-    /// Propagates a row of the problem, or the objective, with the number that reasons know it by.
+    /// Propagates a row of the problem, or the objective, with its number for reasons.
     pub(super) fn propagate_entries(
         &mut self,
         p: &Problem,
@@ -152,7 +152,7 @@ impl Domain {
                 max_inf += 1;
             }
         }
-        // Summation error of the activities; what is derived has to be worse than that.
+        // Summation error of the activities, which derived bounds must exceed.
         let rounding = 1e-13 * index.len() as f64;
         let (min_noise, max_noise) = (rounding * min_size, rounding * max_size);
         let tol = |side: f64, noise: f64| {
@@ -174,7 +174,7 @@ impl Domain {
             });
             return;
         }
-        // Points with a larger objective are not wanted: that side has no tolerance.
+        // The side from the cutoff has no tolerance, since only better points matter.
         let is_row = i < p.num_rows();
         let derived = |value: f64, upper: bool, side: f64, a: f64| match (exact, is_row) {
             (true, _) => Derived::exact(value, upper),
@@ -192,8 +192,8 @@ impl Domain {
         }
         for (&j, &a) in index.iter().zip(value) {
             let j = j as usize;
-            // Bounds of the row's start are used even if this loop has tightened some: weaker,
-            // never wrong.
+            // Uses the bounds from before this loop, even if it has tightened some: they are
+            // weaker, but valid.
             let (l, u) = (self.lower[j], self.upper[j]);
             if l == u {
                 continue;
@@ -232,8 +232,7 @@ impl Domain {
         }
     }
 
-    /// Propagates a row `entries . x <= rhs` that is not of the problem; whether it changed
-    /// anything.
+    /// Propagates a row `entries . x <= rhs` outside the problem. Returns whether a bound changed.
     pub fn propagate_extra(&mut self, p: &Problem, entries: &[(u32, f64)], rhs: f64) -> bool {
         self.ticks += entries.len() as u64 + 1;
         let (mut min, mut infinite, mut size) = (0.0, 0u32, 0.0f64);
@@ -278,7 +277,7 @@ impl Domain {
         self.mark() > mark
     }
 
-    /// A bound that follows from a row. Continuous columns take it only if it is worth it, with a
+    /// Applies a bound implied by a row. Continuous columns take only large improvements, with a
     /// margin.
     fn derive(&mut self, p: &Problem, j: usize, derived: Derived, (l, u): (f64, f64)) {
         let Derived { value, upper, .. } = derived;
@@ -289,7 +288,7 @@ impl Domain {
             if value.abs() > 1e12 {
                 return;
             }
-            // Integer bounds are taken with a tolerance of their own.
+            // Integer bounds have a separate tolerance.
             let more = (derived.tolerance - INTEGER_TOLERANCE).max(0.0);
             if upper {
                 self.tighten_upper(p, j, value + more);
@@ -302,15 +301,15 @@ impl Domain {
             return;
         }
         let margin = (1e-7 * value.abs().max(1.0)).max(derived.rounding);
-        // Without an end on the other side a bound is compared with itself.
+        // Without a finite opposite bound, a bound is compared with itself.
         let least = if (u - l).is_finite() {
             0.02 * (u - l).min(1e6) + 1e-4
         } else {
             1e-3 * value.abs().max(0.1)
         };
         let worth = |gain: f64| !gain.is_finite() || gain > least;
-        // A bound that leaves no room at all needs no margin: rounding is in it. Nor is one a
-        // contradiction by less than its row's tolerance.
+        // A bound equal to the opposite one needs no margin, because rounding is included. A
+        // crossing by less than the row's tolerance is no contradiction.
         let meets =
             |other: f64| (value - other).abs() <= contradiction(other).max(derived.tolerance);
         if upper && value <= l && meets(l) {
@@ -352,7 +351,7 @@ mod tests {
         let mut d = Domain::new(&p);
         let mark = d.mark();
         d.fix(&p, 0, 1.0);
-        // Nothing else fits beside item 0, but one of the others is needed.
+        // No other item fits beside item 0, but one of them is required.
         assert!(!d.propagate(&p));
         d.undo(&p, mark);
         assert_eq!(
@@ -367,7 +366,7 @@ mod tests {
 
     #[test]
     fn continuous_columns_without_room_are_fixed() {
-        // 3 x + y <= 7 z, and w is 0.3 x: with z at 0 nothing is left of them, to the last digit.
+        // 3 x + y <= 7 z, and w is 0.3 x: with z at 0 all three are exactly 0.
         let mut b = ModelBuilder::new(Sense::Minimise);
         let z = b.add_col(1.0, 0.0..=1.0);
         b.set_integer(z, true);

@@ -1,5 +1,5 @@
-//! Equations over integer columns that follow from equations in which continuous columns are, too:
-//! combinations that cancel these (Gauss), in fractions.
+//! Equations over integer columns, implied by equations that also have continuous columns:
+//! combinations that cancel the latter (Gauss), in fractions.
 
 use crate::mip::exact::{Rational, one};
 use num_traits::Zero;
@@ -15,7 +15,7 @@ pub(crate) struct Combination {
     pub side: Rational,
 }
 
-/// An equation under way.
+/// An equation during elimination.
 struct WorkingEquation {
     parts: BTreeMap<usize, Rational>,
     entries: BTreeMap<usize, Rational>,
@@ -32,8 +32,8 @@ fn add(into: &mut BTreeMap<usize, Rational>, from: &BTreeMap<usize, Rational>, f
     }
 }
 
-/// The combinations of equations that are left once each column that `goes` was cancelled by one of
-/// them. Together with those used up they are the equations given.
+/// The combinations of equations that remain after each column that `goes` has been cancelled by
+/// one of them. Together with the equations used up, they are equivalent to the given ones.
 pub(crate) fn without(
     equations: impl Iterator<Item = (Vec<(usize, Rational)>, Rational)>,
     goes: impl Fn(usize) -> bool,
@@ -92,7 +92,7 @@ mod tests {
             panic!("{left:?}");
         };
         assert_eq!(one.entries.len(), 1);
-        // 6 x = 8 - 2 * 7 / 3, whatever the scale.
+        // 6 x = 8 - 2 * 7 / 3, up to scale.
         assert_eq!(&one.side / &one.entries[0].1, q(10) / q(18));
         let mut sum = vec![Rational::zero(); 3];
         for (k, y) in &one.parts {

@@ -1,40 +1,41 @@
-//! The integer points of a system of equations, in whole numbers of any size.
+//! The integer points of a system of equations, in integers of any size.
 //!
-//! Unimodular column operations bring the matrix into echelon form (Hermite 1851; Schrijver, *Theory
-//! of linear and integer programming*, 1986, sections 4.1 and 5.3). Either some combination of the
-//! equations has whole coefficients and a fractional side, so that no integer point meets it, or all
-//! integer points are `base + whole multiples of a basis`. The basis is made short (Lenstra, Lenstra
-//! & Lovász 1982, in the integral form of de Weger 1989), the base near to where the bounds are:
-//! Aardal, Hurkens & Lenstra, *Solving a system of linear Diophantine equations with lower and upper
-//! bounds on the variables*, 2000.
+//! Unimodular column operations bring the matrix into echelon form (Hermite 1851; Schrijver,
+//! *Theory of linear and integer programming*, 1986, sections 4.1 and 5.3). Either a combination of
+//! the equations has integer coefficients and a fractional side, so that it has no integer point.
+//! Or all integer points are `base + integer multiples of a basis`. The basis is shortened
+//! (Lenstra, Lenstra & Lovász 1982, in the integral form of de Weger 1989), and the base is moved
+//! near the bounds: Aardal, Hurkens & Lenstra, *Solving a system of linear Diophantine equations
+//! with lower and upper bounds on the variables*, 2000.
 
 use crate::mip::exact::{Integer, Rational, one};
 use dashu_int::ops::DivEuclid;
 use num_traits::{Signed, Zero};
 
-/// The integer points of equations over `n` columns: `base + multipliers . basis`, and back.
+/// The integer points of equations over `n` columns, `base + multipliers . basis`, and the inverse
+/// map.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Lattice {
     /// One point, `n` long.
     pub base: Vec<Integer>,
-    /// Vectors that the equations do not see, each `n` long.
+    /// Vectors in the kernel of the equations, each `n` long.
     pub basis: Vec<Vec<Integer>>,
-    /// Of each vector of the basis the row, `n` long, that gives its multiplier from a point less
-    /// the base.
+    /// For each vector of the basis, the row (`n` long) that yields its multiplier from a point
+    /// minus the base.
     pub inverse: Vec<Vec<Integer>>,
 }
 
 /// Solution of equations over the integers.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum IntegerPoints {
-    /// There are integer points.
+    /// Integer points exist.
     Lattice(Lattice),
-    /// There are none: the equations with these multipliers add up to whole coefficients and a
-    /// fractional side.
+    /// No integer point exists: the equations with these multipliers add up to integer coefficients
+    /// and a fractional side.
     None(Vec<Rational>),
 }
 
-/// Equations that share columns, together, in linear time.
+/// Groups of equations connected by common columns, in linear time.
 pub(crate) fn connected<E>(
     equations: Vec<E>,
     columns_of: impl Fn(&E) -> Vec<usize>,
@@ -71,7 +72,7 @@ fn subtract(target: &mut [Integer], vector: &[Integer], q: &Integer) {
     }
 }
 
-/// The two vectors at different positions of a list: the first to change, the second to read.
+/// Two vectors at different positions of a list: the first one mutable, the second one shared.
 fn pair(
     list: &mut [Vec<Integer>],
     change: usize,
@@ -123,7 +124,7 @@ impl LatticeColumns {
         }
     }
 
-    /// Takes `q` times column `b` off column `a`.
+    /// Subtracts `q` times column `b` from column `a`.
     fn reduce(&mut self, a: usize, b: usize, q: &Integer) {
         for list in [&mut self.image, &mut self.unit] {
             let (target, vector) = pair(list, a, b);
@@ -139,8 +140,8 @@ impl LatticeColumns {
         self.inverse.swap(a, b);
     }
 
-    /// Clears an equation from the columns behind `first` but for one, which moves there; whether
-    /// there is one.
+    /// Clears an equation from all columns from `first` on but one, which moves to `first`. Returns
+    /// whether such a column exists.
     fn echelon(&mut self, i: usize, first: usize) -> bool {
         loop {
             let live = (first..self.image.len()).filter(|&k| !self.image[k][i].is_zero());
@@ -173,13 +174,13 @@ pub(crate) fn integer_points(
     n: usize,
 ) -> IntegerPoints {
     let mut columns = LatticeColumns::new(rows, n);
-    // Of each column of the echelon form its equation, and the combination of the equations that
-    // sees this column alone, as 1.
+    // For each column of the echelon form, the combination of the equations that is 1 in this
+    // column and 0 in the others.
     let mut seen: Vec<Vec<Rational>> = Vec::new();
     let mut coordinates: Vec<Integer> = Vec::new();
     for i in 0..rows.len() {
         let rank = coordinates.len();
-        // What is left of the equation beside the columns before.
+        // The rest of the equation after the earlier columns.
         let mut multipliers = vec![Rational::zero(); rows.len()];
         multipliers[i] = one();
         let mut rest = sides[i].clone();
@@ -194,7 +195,8 @@ pub(crate) fn integer_points(
             if rest.is_zero() {
                 continue;
             }
-            // No column is left, but a side: half of it is what no integer point gives.
+            // No column is left, but the side is nonzero: scaled to one half, no integer point
+            // attains it.
             let half = Rational::from_parts_signed(Integer::ONE, Integer::from(2) * &rest);
             return IntegerPoints::None(multipliers.into_iter().map(|m| m * &half).collect());
         }
@@ -220,11 +222,11 @@ pub(crate) fn integer_points(
 }
 
 impl Lattice {
-    /// Makes the basis short.
+    /// Shortens the basis.
     pub fn shorten(&mut self) {
         let n = self.basis.len();
-        // Determinants of the leading Gram matrices, from 1 for none; and `lambda[k][j]`, the
-        // Gram-Schmidt coefficients times `d[j + 1]`.
+        // Determinants of the leading Gram matrices, starting with 1 for the empty one.
+        // `lambda[k][j]` is the Gram-Schmidt coefficient times `d[j + 1]`.
         let mut d = vec![Integer::ONE];
         let mut lambda = vec![vec![Integer::zero(); n]; n];
         let mut k = 0;
@@ -289,8 +291,8 @@ impl Lattice {
         high[0][j] -= &q * &d[j + 1];
     }
 
-    /// Moves the base towards a point, by whole multiples of the basis: the nearest plane of the
-    /// last vector first (Babai 1986). Floating point is good enough: any base is right.
+    /// Moves the base towards a point by integer multiples of the basis, starting with the nearest
+    /// plane of the last vector (Babai 1986). Floating point suffices, because any base is valid.
     pub fn centre(&mut self, target: &[f64]) {
         let float = |v: &[Integer]| -> Vec<f64> { v.iter().map(|x| x.to_f64().value()).collect() };
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
@@ -384,7 +386,7 @@ mod tests {
                         assert_eq!(activity(row, &lattice.base), *s);
                         assert!(lattice.basis.iter().all(|v| activity(row, v).is_zero()));
                     }
-                    // The way back, and with it that nothing is missing.
+                    // The inverse map, which also shows that no point is missing.
                     for (i, row) in lattice.inverse.iter().enumerate() {
                         for (k, v) in lattice.basis.iter().enumerate() {
                             assert_eq!(dot(row, v), Integer::from(u8::from(i == k)));

@@ -1,4 +1,4 @@
-//! Rational numbers for what must be true to the last digit.
+//! Rational numbers for exact results.
 
 pub(crate) mod elimination;
 pub(crate) mod lattice;
@@ -10,7 +10,7 @@ use num_traits::{Signed, Zero};
 pub(crate) use remat_lp::rational::{Rational, decimal, one, total};
 pub(crate) type Integer = IBig;
 
-/// The double next to a number.
+/// The double nearest to a number.
 pub(crate) fn double(v: &Rational) -> f64 {
     v.to_f64().value()
 }
@@ -25,8 +25,8 @@ pub(crate) fn ceiling(v: &Rational) -> Rational {
     v.ceil().into()
 }
 
-/// A power of ten that makes whole numbers of decimals, if they have no more than nine places;
-/// numbers beyond 1e15 after scaling are too large.
+/// A power of ten that makes decimals integral, if they have at most nine places. `None` if a
+/// scaled number exceeds 1e15.
 pub(crate) fn decimal_scale(values: &[f64]) -> Option<f64> {
     let mut scale = 1.0;
     for _ in 0..10 {
@@ -38,14 +38,15 @@ pub(crate) fn decimal_scale(values: &[f64]) -> Option<f64> {
     None
 }
 
-/// `v * scale` as a whole number, if `v` is the double nearest to a decimal that this makes whole.
+/// `v * scale` as an integer, if `v` is the double nearest to a decimal that the scale makes
+/// integral.
 pub(crate) fn scaled(v: f64, scale: f64) -> Option<f64> {
     // Powers of ten up to 1e22 are exact, so the quotient is the double nearest to the decimal.
     let whole = (v * scale).round();
     (whole.abs() <= 1e15 && whole / scale == v).then_some(whole)
 }
 
-/// A multiplier: a double, cut to so many binary places. Fewer places mean shorter proofs.
+/// A multiplier: a double, rounded to `places` binary places. Fewer places mean shorter proofs.
 pub(crate) fn binary(v: f64, places: Option<i32>) -> Option<Rational> {
     let v = match places {
         Some(p) => {
@@ -57,13 +58,13 @@ pub(crate) fn binary(v: f64, places: Option<i32>) -> Option<Rational> {
     Rational::try_from(v).ok()
 }
 
-/// A short fraction near a double: what it stands for if it came of division; else its first binary
-/// digits. `None` for infinities and NaN.
+/// A short fraction near a double: the quotient of small integers that it approximates, else its
+/// first binary digits. `None` for infinities and NaN.
 pub(crate) fn nearby(v: f64) -> Option<Rational> {
     if !v.is_finite() {
         return None;
     }
-    // Convergents of the continued fraction, in whole numbers that doubles hold.
+    // Convergents of the continued fraction, in integers that doubles represent exactly.
     let (mut p, mut q) = ((1.0f64, v.floor()), (0.0f64, 1.0f64));
     let mut rest = v - v.floor();
     while q.1 <= 1e4 && p.1.abs() <= 1e12 {
@@ -82,8 +83,8 @@ pub(crate) fn nearby(v: f64) -> Option<Rational> {
     Some(shortened(&Rational::try_from(v).ok()?, 32, false))
 }
 
-/// Rounds, up or down, to a binary fraction of so many significant bits; numbers that are as short
-/// stay as they are.
+/// Rounds, up or down, to a binary fraction of `bits` significant bits. Shorter numbers are
+/// unchanged.
 pub(crate) fn shortened(v: &Rational, bits: usize, up: bool) -> Rational {
     let (above, below) = (v.numerator().bit_len(), v.denominator().bit_len());
     if above + below <= bits {
@@ -99,7 +100,7 @@ pub(crate) fn shortened(v: &Rational, bits: usize, up: bool) -> Rational {
     Rational::from(steps) * unit
 }
 
-/// The largest number of which all are multiples; zero for none.
+/// The largest number that divides all given ones; zero for an empty list.
 pub(crate) fn common_step<'a>(numbers: impl Iterator<Item = &'a Rational>) -> Rational {
     let mut step = Rational::zero();
     for n in numbers {
@@ -123,7 +124,7 @@ pub(crate) fn solve_square(
     let mut pivots: Vec<(usize, usize)> = Vec::with_capacity(n);
     let mut open: Vec<usize> = (0..n).collect();
     while !open.is_empty() {
-        // The shortest row: little fill, small numbers.
+        // Takes the shortest row: little fill, small numbers.
         let at = (0..open.len()).min_by_key(|&k| rows[open[k]].len())?;
         let r = open.swap_remove(at);
         let (&c, _) = rows[r].iter().next()?;

@@ -1,4 +1,4 @@
-//! Children of a node, as a branching rule states them.
+//! Children of a node, as a branching rule defines them.
 
 use remat_lp::{Bounds, ColId};
 

@@ -3,7 +3,7 @@
 use super::{BranchingRule, Heuristic, Needs, NodeSelector, PresolveStep, Propagator, Separator};
 use std::sync::Arc;
 
-/// Extensions that a domain plugged in.
+/// Extensions supplied by a domain.
 #[derive(Clone, Default)]
 pub(crate) struct Extensions {
     pub branching: Vec<Arc<dyn BranchingRule>>,
@@ -12,12 +12,12 @@ pub(crate) struct Extensions {
     pub propagators: Vec<Arc<dyn Propagator>>,
     pub selector: Option<Arc<dyn NodeSelector>>,
     pub steps: Vec<Arc<dyn PresolveStep>>,
-    /// True if they are at work on what presolve left, whose columns they all see.
+    /// True if they work on the presolved problem in the columns of the original model.
     pub is_mapped: bool,
 }
 
 impl Extensions {
-    /// Needs of all of them, of so many columns.
+    /// Marks the needed columns of all extensions, out of `cols` columns.
     pub fn needed(&self, cols: usize) -> Vec<bool> {
         let mut needed = vec![false; cols];
         for need in self.needs() {
@@ -42,13 +42,13 @@ impl Extensions {
             .chain(self.propagators.iter().map(|e| e.needs()))
     }
 
-    /// Returns whether presolve has to keep its hands off all columns.
+    /// Returns whether presolve must keep all columns.
     pub fn need_every_column(&self) -> bool {
         self.needs().any(|need| need == Needs::EveryColumn)
     }
 
-    /// Returns whether restricted programs, which know nothing of extensions, are of no use: some
-    /// part of the problem may be in the extensions alone, or they are to see every column.
+    /// Returns whether restricted programs are useless because they have no extensions: extensions
+    /// alone may define a part of the problem, or need every column.
     pub fn exclude_restricted(&self) -> bool {
         let alone = !self.propagators.is_empty() || self.separators.iter().any(|s| s.is_lazy());
         alone || (!self.is_mapped && self.need_every_column())

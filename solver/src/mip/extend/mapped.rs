@@ -1,7 +1,8 @@
-//! Extensions in the columns of the model given, at work on what presolve left of it.
+//! Adapters for extensions: they see the columns of the original model while the search works on
+//! the presolved problem.
 //!
-//! A view is restored to the model's columns, and what comes back is put into those that are left:
-//! columns that an extension [needs](crate::mip::Needs) are there, or fixed.
+//! Views are restored to the model's columns, and results are converted to the remaining columns. A
+//! column that an extension [needs](crate::mip::Needs) remains or is fixed.
 
 use crate::mip::extend::Decision;
 use crate::mip::extend::Extensions;
@@ -12,24 +13,24 @@ use crate::mip::presolve::Postsolve;
 use remat_lp::{Bounds, ColId, Model};
 use std::sync::Arc;
 
-/// The columns of the model given and those that are left.
+/// The columns of the original model and the remaining ones.
 pub(crate) struct Space {
     postsolve: Arc<Postsolve>,
     model: Arc<Model>,
     integer: Vec<bool>,
-    /// Fate of each column that is needed.
+    /// Place of each needed column.
     place: Vec<Option<MappedPlace>>,
 }
 
 #[derive(Clone, Copy)]
 enum MappedPlace {
-    /// Column of the problem that is left.
+    /// Column of the presolved problem.
     At(u32),
     Fixed(f64),
 }
 
 impl Extensions {
-    /// The same for the problem that presolve left of a model.
+    /// The same extensions for the presolved problem of a model.
     pub fn after(&self, postsolve: &Arc<Postsolve>, model: &Arc<Model>) -> Extensions {
         if postsolve.steps.is_empty() && postsolve.kept.len() == postsolve.original {
             return self.clone();
@@ -78,7 +79,7 @@ impl Space {
         }
     }
 
-    /// Runs something on a view of the model's columns.
+    /// Runs a function on a view in the model's columns.
     fn restored<T>(&self, node: &NodeView<'_>, run: impl FnOnce(&NodeView<'_>) -> T) -> T {
         let x = self.postsolve.restore(node.x);
         let incumbent = node.incumbent.map(|x| self.postsolve.restore(x));
@@ -100,7 +101,7 @@ impl Space {
         })
     }
 
-    /// Bounds at a node of the columns that are needed, of the model of all others.
+    /// Bounds of the needed columns at a node; bounds of the model for all others.
     fn bounds(&self, lower: &[f64], upper: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let (mut l, mut u) = (
             self.model.col_lower().to_vec(),
@@ -116,10 +117,10 @@ impl Space {
         (l, u)
     }
 
-    /// Fate of a column.
+    /// Place of a column.
     ///
     /// # Panics
-    /// If it is none that an extension needs.
+    /// If no extension needs the column.
     fn place(&self, col: ColId) -> MappedPlace {
         let place = self.place.get(col.index()).copied().flatten();
         place.unwrap_or_else(|| {
@@ -136,7 +137,7 @@ impl Space {
             match self.place(col) {
                 MappedPlace::At(k) => out.push((ColId(k), b)),
                 MappedPlace::Fixed(v) if b.lower <= v && v <= b.upper => {}
-                // Nothing is left: bounds that cross say so.
+                // The node is infeasible: crossing bounds say so.
                 MappedPlace::Fixed(_) => out.push((ColId(0), Bounds::new(1.0, 0.0))),
             }
         }
@@ -158,7 +159,7 @@ impl Space {
     }
 }
 
-/// An extension in the columns of the model given.
+/// An extension in the columns of the original model.
 struct Mapped<E: ?Sized>(Arc<Space>, Arc<E>);
 
 impl BranchingRule for Mapped<dyn BranchingRule> {

@@ -1,6 +1,6 @@
-//! Extensions that a domain plugs in. Small traits; all see the program in minimised form with the
-//! columns of the model given. Presolve leaves them what they [need](Needs): every column, unless
-//! they say less.
+//! Extensions of a domain: small traits. All of them see the program in minimised form with the
+//! columns of the original model. Presolve keeps the columns that they [need](Needs): by default
+//! every column.
 //!
 //! Implementations are shared by the workers of a round and must be deterministic.
 
@@ -14,28 +14,28 @@ pub(crate) use extensions::Extensions;
 use remat_lp::{Bounds, ColId, Model};
 use std::sync::Arc;
 
-/// Columns that an extension needs: presolve leaves them as they are, or fixes them where the rows
-/// do, and makes no use of their costs, as if they were in rows that it cannot see.
+/// Columns that an extension needs. Presolve keeps them, or fixes them if the rows do. It makes no
+/// use of their costs, as if they were also in rows that it cannot see.
 ///
-/// Values of all columns are in every [`NodeView`], bounds and reduced costs of those that some
-/// extension needs (of others the bounds are the model's, reduced costs are 0).
+/// Every [`NodeView`] has the values of all columns, but bounds and reduced costs only of needed
+/// columns (others have the model's bounds and reduced costs of 0).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// All of them: presolve tightens bounds and nothing else. Restricted programs are not searched.
+    /// All columns: presolve only tightens bounds. Restricted programs are not searched.
     EveryColumn,
-    /// These. Bounds, rows and branchings are of these columns alone: any other one is a mistake,
-    /// which ends the search with a panic. Points are of all columns in any case.
+    /// These columns. Bounds, rows and branchings may contain only these: any other column ends the
+    /// search with a panic. Points have all columns in any case.
     Columns(Vec<ColId>),
 }
 
 impl Needs {
-    /// No column: for what reads values and hands in whole points.
+    /// No column: for extensions that only read values and offer complete points.
     pub fn nothing() -> Self {
         Needs::Columns(Vec::new())
     }
 }
 
-/// View that an extension has of a node whose linear program is solved.
+/// An extension's view of a node whose linear program is solved.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeView<'a> {
     /// Value of every column in the relaxation.
@@ -50,21 +50,21 @@ pub struct NodeView<'a> {
     pub integer: &'a [bool],
     /// Lower bound on the minimised objective at this node.
     pub bound: f64,
-    /// Solutions have to be below this (minimised form).
+    /// Upper limit on the objective of new solutions (minimised form).
     pub cutoff: f64,
-    /// Branchings above this node.
+    /// Number of branchings above this node.
     pub depth: u32,
-    /// The best solution known.
+    /// The incumbent.
     pub incumbent: Option<&'a [f64]>,
 }
 
-/// Decides how a node is split.
+/// Decides the branching of a node.
 pub trait BranchingRule: Send + Sync {
-    /// The children; together they must contain every solution below the node. `None` leaves it to
-    /// the next rule.
+    /// The children. Together they must contain every solution of the node. `None` passes the
+    /// decision to the next rule.
     fn branch(&self, node: &NodeView<'_>) -> Option<Vec<Decision>>;
 
-    /// Columns that it needs.
+    /// Columns that the rule needs.
     fn needs(&self) -> Needs {
         Needs::EveryColumn
     }
@@ -86,7 +86,7 @@ pub struct CutSink {
 }
 
 impl CutSink {
-    /// Hands in a row.
+    /// Adds a row.
     pub fn add(
         &mut self,
         bounds: impl Into<Bounds>,
@@ -101,31 +101,31 @@ impl CutSink {
 
 /// Finds rows violated by the relaxation's solution.
 pub trait Separator: Send + Sync {
-    /// Hands violated, globally valid rows to the sink.
+    /// Adds violated, globally valid rows to the sink.
     fn separate(&self, node: &NodeView<'_>, sink: &mut CutSink);
 
-    /// Returns whether the rows are part of the problem: then integral points are separated too,
-    /// and no point becomes a solution that this separator cuts off.
+    /// Returns whether the rows are part of the problem. Integral points are then separated too,
+    /// and a point that violates such a row is never accepted as a solution.
     fn is_lazy(&self) -> bool {
         false
     }
 
-    /// Columns that it needs.
+    /// Columns that the separator needs.
     fn needs(&self) -> Needs {
         Needs::EveryColumn
     }
 }
 
-/// Takes points that may be solutions; each is checked before it is believed.
+/// Takes candidates for solutions; each is checked before it is accepted.
 #[derive(Clone, Debug, Default)]
 pub struct SolutionSink {
     pub(crate) points: Vec<Vec<f64>>,
-    /// Points in the columns of the model given, of a heuristic that works on what presolve left.
+    /// Points in the columns of the original model, from a heuristic on the presolved problem.
     pub(crate) restored: Vec<Vec<f64>>,
 }
 
 impl SolutionSink {
-    /// Hands in a point, one value per column.
+    /// Adds a point, one value per column.
     pub fn add(&mut self, x: Vec<f64>) {
         self.points.push(x);
     }
@@ -140,7 +140,7 @@ pub trait Heuristic: Send + Sync {
     /// entry touched); returns the ticks used.
     fn run(&self, node: &NodeView<'_>, budget: u64, sink: &mut SolutionSink) -> u64;
 
-    /// Columns that it needs.
+    /// Columns that the heuristic needs.
     fn needs(&self) -> Needs {
         Needs::EveryColumn
     }
@@ -148,52 +148,51 @@ pub trait Heuristic: Send + Sync {
 
 /// Tightens bounds at a node.
 pub trait Propagator: Send + Sync {
-    /// Bounds that follow from those given: (column, new bounds). An empty interval closes the
-    /// node.
+    /// Bounds implied by the given ones: (column, new bounds). An empty interval closes the node.
     fn propagate(&self, lower: &[f64], upper: &[f64]) -> Vec<(ColId, Bounds)>;
 
-    /// Columns that it needs.
+    /// Columns that the propagator needs.
     fn needs(&self) -> Needs {
         Needs::EveryColumn
     }
 }
 
-/// The way from a point of a reduced model, one value per column, to one of the model before.
+/// A map from a point of a reduced model, one value per column, to a point of the model before it.
 pub type WayBack = Arc<dyn Fn(&[f64]) -> Vec<f64> + Send + Sync>;
 
 /// Result of a presolve step.
 #[derive(Clone)]
 pub enum PresolveEffect {
-    /// It has nothing to do.
+    /// No reduction was found.
     Nothing,
     /// The model has no solution.
     Infeasible,
-    /// Another model whose optimum is that of the model given.
+    /// Another model with the same optimum.
     Reduced {
-        /// The model: same sense, and same objective at points that belong together.
+        /// The model: same sense, and same objective at corresponding points.
         model: Arc<Model>,
-        /// From a point of that model, one value per column, to one of the model given.
+        /// Map from a point of that model, one value per column, to a point of the given model.
         way: WayBack,
     },
 }
 
-/// Makes a smaller model of a model before all else.
+/// Reduces a model before all other steps.
 pub trait PresolveStep: Send + Sync {
     /// Name for errors.
     fn name(&self) -> &'static str;
 
-    /// Looks for something to reduce.
+    /// Looks for reductions.
     fn reduce(&self, model: &Arc<Model>) -> PresolveEffect;
 }
 
-/// View that a selector has of an open node.
+/// A selector's view of an open node.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeSummary {
     /// Lower bound (minimised form).
     pub bound: f64,
     /// Estimated objective of the best solution below.
     pub estimate: f64,
-    /// Branchings above.
+    /// Number of branchings above.
     pub depth: u32,
     /// Unique number; larger for younger nodes.
     pub id: u64,
@@ -204,7 +203,7 @@ pub trait NodeSelector: Send + Sync {
     /// Nodes with smaller keys come first.
     fn key(&self, node: &NodeSummary) -> f64;
 
-    /// Every so many picks the node with the smallest bound is taken instead; 0 means never.
+    /// Every this many picks, the node with the smallest bound is taken instead; 0 means never.
     fn best_bound_period(&self) -> u64 {
         0
     }

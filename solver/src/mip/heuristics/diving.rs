@@ -1,5 +1,5 @@
-//! Dives: round a few columns, propagate, solve again, until the point is integral or there is no
-//! way on (Berthold 2006). What differs is the choice of the columns.
+//! Dives: round a few columns, propagate and solve again, until the point is integral or the node
+//! infeasible (Berthold 2006). Dives differ in their rule for the choice of columns.
 
 use crate::mip::domain::BoundChange;
 use crate::mip::relaxation::Relaxed;
@@ -11,7 +11,7 @@ use remat_lp::{ModelError, Solution};
 pub(super) enum Rule {
     /// Nearest to an integer.
     Fractional,
-    /// Fewest rows that mind.
+    /// Fewest locks.
     Coefficient,
     /// Towards the incumbent.
     Guided,
@@ -50,7 +50,7 @@ const RULES: [Rule; 7] = [
 ];
 
 impl Worker {
-    /// Dives if it is time and budget allows.
+    /// Dives if a dive is due and the budget allows.
     pub(crate) fn dives(
         &mut self,
         shared: &RoundShared,
@@ -93,7 +93,7 @@ impl Worker {
         end
     }
 
-    /// Dives on from the present domain, at whose relaxation `x` is.
+    /// Dives from the present domain, whose relaxation has the point `x`.
     pub(super) fn dive_down(
         &mut self,
         shared: &RoundShared,
@@ -110,7 +110,7 @@ impl Worker {
                 self.try_integral(shared, &x, "dive")?;
                 return Ok(());
             }
-            // What rounding finds on the way is seldom as good as the end of the dive.
+            // Roundings on the way are seldom as good as the end of the dive.
             self.simple_rounding(shared, &x)?;
             if self.relax.iterations() - start > allowed || self.is_spent(shared) {
                 return Ok(());
@@ -147,7 +147,7 @@ impl Worker {
                 Relaxed::Solved(s, _) => x = s.x,
                 Relaxed::Infeasible | Relaxed::Cutoff => {
                     self.learn_conflict(shared);
-                    // Once the other way for the first column.
+                    // Tries the first column in the opposite direction, once.
                     self.domain.undo(&shared.problem, before);
                     let (_, j, up) = order[0];
                     if !self.step(&p, j, x[j], !up) {
@@ -177,7 +177,7 @@ impl Worker {
         !self.domain.infeasible && self.domain.propagate(p)
     }
 
-    /// Rank (small is soon) and direction of a column.
+    /// Rank (smallest first) and direction of a column.
     fn preference(&self, shared: &RoundShared, rule: Rule, j: usize, v: f64) -> (f64, bool) {
         let f = v - v.floor();
         let (down, up) = shared.locks[j];
@@ -186,7 +186,7 @@ impl Worker {
             Rule::Fractional => nearest,
             Rule::Coefficient => {
                 if down == 0 || up == 0 {
-                    // Roundable anyway: last.
+                    // A column without locks can always be rounded: last.
                     return (1e6 + nearest.0, up == 0);
                 }
                 let rounds_up = if down == up { f > 0.5 } else { up < down };
@@ -194,7 +194,7 @@ impl Worker {
             }
             Rule::Up => (1.0 - f, true),
             Rule::LineSearch => match self.root_x.get(j) {
-                // How far along the line the column meets its next integer.
+                // Share of the line after which the column meets its next integer.
                 Some(&r) if v < r - 1e-6 => ((v - v.floor()) / (r - v), false),
                 Some(&r) if v > r + 1e-6 => ((v.ceil() - v) / (v - r), true),
                 _ => (1e6 + nearest.0, nearest.1),
@@ -221,7 +221,7 @@ impl Worker {
             }
             Rule::VectorLength => {
                 let c = shared.problem.cost[j];
-                // The direction that helps rows at the objective's expense.
+                // The direction that helps rows at the expense of the objective.
                 let rounds_up = c >= 0.0;
                 let loss = if rounds_up { c * (1.0 - f) } else { -c * f };
                 (

@@ -1,6 +1,7 @@
-//! Fix and propagate: integer columns take, one after the other, the value that fewest rows mind,
-//! and the rows follow; a row of which one column is chosen is decided as a whole (after Achterberg,
-//! Berthold & Hendel 2012, *Rounding and propagation heuristics*). It needs no relaxation.
+//! Fix and propagate: integer columns are fixed one after another at the value with the fewest
+//! locks, and rows propagate. Rows that choose one of their columns come first, each decided as a
+//! whole (after Achterberg, Berthold & Hendel 2012, *Rounding and propagation heuristics*). It
+//! needs no relaxation.
 
 use crate::mip::problem::Problem;
 use crate::mip::worker::{Attempt, RoundShared, Worker};
@@ -10,8 +11,8 @@ use remat_lp::ModelError;
 const CONTRADICTION_LIMIT: u32 = 200;
 
 impl Worker {
-    /// Fixes all integer columns, within a limit of ticks, and solves for the rest; returns whether
-    /// that is a new best solution. The domain is left as it was.
+    /// Fixes all integer columns within a limit of ticks, and solves for the rest. Returns whether
+    /// that gives a new incumbent. The domain is restored.
     pub(crate) fn fix_and_propagate(
         &mut self,
         shared: &RoundShared,
@@ -33,7 +34,7 @@ impl Worker {
         let limit = self.domain.ticks + budget;
         let locks = &shared.locks;
         let mut contradictions = 0;
-        // The order of the model is mostly that of its structure.
+        // The order of the model usually follows its structure.
         for i in 0..p.num_rows() {
             if !is_choice(p, i) {
                 continue;
@@ -79,8 +80,8 @@ impl Worker {
         true
     }
 
-    /// Fixes a column to a value, or where that contradicts something away from it; whether one of
-    /// both goes.
+    /// Fixes a column to a value; at a contradiction, excludes the value instead. Returns whether
+    /// either is consistent.
     fn takes(
         &mut self,
         shared: &RoundShared,

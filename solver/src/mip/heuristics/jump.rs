@@ -1,17 +1,18 @@
-//! A local search of jump moves: take a violated row, move the column of it that lowers the
-//! weighted violation most to the value that suits the row; where nothing helps, violated rows gain
-//! weight (after Luteberget & Sartor 2023, *Feasibility Jump*; weights as in Thornton 2005). Once
-//! all rows hold, a better objective is one row more (after Lin, Zou & Cai 2024, *Local-MIP*).
+//! A local search of jump moves. It takes a violated row and moves the column of it that lowers the
+//! weighted violation most, to the value that satisfies the row. If no move helps, violated rows
+//! gain weight (after Luteberget & Sartor 2023, *Feasibility Jump*; weights as in Thornton 2005).
+//! Once all rows hold, a better objective becomes one more row (after Lin, Zou & Cai 2024,
+//! *Local-MIP*).
 
 use crate::mip::problem::Problem;
 use crate::mip::worker::{Attempt, RoundShared, Worker};
 use remat_lp::random::SplitMix64;
 use remat_lp::{Bounds, ModelError};
 
-/// Part of the objective that a solution must be better by than the one before.
+/// Share of the objective by which each solution must improve on the one before.
 const LEAST_GAIN: f64 = 1e-2;
 
-/// Part of its ticks that a walk goes on for after the last better objective.
+/// Divisor of a walk's budget: the ticks it continues after its last improvement.
 const PATIENCE: u64 = 10;
 
 struct JumpWalk<'a> {
@@ -19,19 +20,18 @@ struct JumpWalk<'a> {
     lower: &'a [f64],
     upper: &'a [f64],
     x: Vec<f64>,
-    /// Of the rows, and of the objective behind them.
+    /// Activities of the rows, then of the objective.
     activity: Vec<f64>,
     weight: Vec<f64>,
-    /// Violated rows, and the place of each row among them.
+    /// Violated rows, and the position of each row among them.
     violated: Vec<u32>,
     place: Vec<u32>,
-    /// The row of the objective: columns, costs, what it may be, and how much less that is than it
-    /// was.
+    /// The row of the objective: columns and costs, its right side, and the last decrease of that.
     priced: (Vec<u32>, Vec<f64>),
     most: f64,
     gain: f64,
     random: SplitMix64,
-    /// Moves so far, and the one up to which each column stays.
+    /// Number of moves so far, and the move until which each column is taboo.
     step: u64,
     taboo: Vec<u64>,
     ticks: u64,
@@ -77,7 +77,7 @@ impl<'a> JumpWalk<'a> {
         walk
     }
 
-    /// The number of the row of the objective, behind all others.
+    /// The number of the objective's row, after all others.
     fn objective_row(&self) -> usize {
         self.p.num_rows()
     }
@@ -107,7 +107,7 @@ impl<'a> JumpWalk<'a> {
         }
     }
 
-    /// Asks for an objective that is better than that of the point.
+    /// Requires a better objective than the present one.
     fn ask_for_more(&mut self) {
         let priced = self.objective_row();
         let objective = self.activity[priced];
@@ -135,7 +135,7 @@ impl<'a> JumpWalk<'a> {
     /// Change of the weighted violation if a column takes a value.
     fn change(&mut self, j: usize, value: f64) -> f64 {
         let d = value - self.x[j];
-        // Every row counts by whether it is violated, and a little by how much.
+        // A row counts mainly by whether it is violated, and a little by how much.
         let change = |i: usize, a: f64, unit: f64| {
             let cost = |v: f64| {
                 if v > 0.0 {
@@ -172,13 +172,13 @@ impl<'a> JumpWalk<'a> {
         self.ticks += 2 * self.p.cols.len(j) as u64;
     }
 
-    /// The value of column `j` that just satisfies row `i`, as far as its bounds allow.
+    /// The value of column `j` that satisfies row `i` exactly, as far as its bounds allow.
     fn suiting(&self, i: usize, j: usize, a: f64) -> Option<f64> {
         let (l, u) = self.sides(i);
         let side = if self.activity[i] > u { u } else { l };
         let mut v = self.x[j] + (side - self.activity[i]) / a;
         if self.p.integer[j] {
-            // Past the side rather than short of it.
+            // Rounded so that the row holds.
             v = if (v - self.x[j]) > 0.0 {
                 (v - 1e-9).ceil()
             } else {
@@ -189,7 +189,7 @@ impl<'a> JumpWalk<'a> {
         (v.is_finite() && (v - self.x[j]).abs() > 1e-9).then_some(v)
     }
 
-    /// Walks until all rows hold, at most to that tick; asks for a better objective from there on.
+    /// Walks until all rows hold, at most to tick `last_tick`. Then requires a better objective.
     fn next_point(&mut self, last_tick: u64, stopped: impl Fn() -> bool) -> Option<Vec<f64>> {
         while self.ticks < last_tick {
             if self.violated.is_empty() {
@@ -211,7 +211,7 @@ impl<'a> JumpWalk<'a> {
         None
     }
 
-    /// Moves a column of a violated row, or has the violated rows gain weight.
+    /// Moves a column of a violated row, or increases the weights of the violated rows.
     fn move_for(&mut self, i: usize) {
         let length = self.row(i).0.len();
         let offset = self.random.below(length);
@@ -224,7 +224,7 @@ impl<'a> JumpWalk<'a> {
                 continue;
             }
             if let Some(v) = self.suiting(i, j, a) {
-                // Costs break ties between moves that are as good for the rows.
+                // Costs break ties between moves with the same effect on rows.
                 let price = 1e-6 * self.p.cost[j] * (v - self.x[j]);
                 let change = self.change(j, v) + price.clamp(-1e-3, 1e-3);
                 if best.is_none_or(|b| change < b.0) {
@@ -246,7 +246,7 @@ impl<'a> JumpWalk<'a> {
         }
     }
 
-    /// Sets a column, which then stays for some steps.
+    /// Sets a column and makes it taboo for some steps.
     fn go(&mut self, j: usize, value: f64) {
         self.set(j, value);
         self.taboo[j] = self.step + 3 + self.random.below(8) as u64;
@@ -254,8 +254,8 @@ impl<'a> JumpWalk<'a> {
 }
 
 impl Worker {
-    /// Walks from the rounded point given until every row holds, then on to better objectives while
-    /// they come, until the ticks are spent.
+    /// Walks from the rounded point `start` until every row holds, then to better objectives while
+    /// it finds them, within the budget of ticks.
     pub(crate) fn jump(
         &mut self,
         shared: &RoundShared,

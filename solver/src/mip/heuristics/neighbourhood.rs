@@ -1,11 +1,11 @@
-//! Large-neighbourhood search: the same program with most columns fixed, solved by a search of its
-//! own.
+//! Large-neighbourhood search: a separate search of the same program with most columns fixed.
 //!
-//! RINS fixes what incumbent and relaxation agree on (Danna, Rothberg & Le Pape 2005); RENS fixes
-//! what is integral in the relaxation and boxes the rest around it (Berthold 2014); crossover fixes
-//! what good solutions agree on, mutation a random part of the incumbent (Rothberg 2007); local
-//! branching bounds the distance to the incumbent (Fischetti & Lodi 2003); columns with large
-//! reduced costs at the root stay where they are there.
+//! RINS fixes the columns on which incumbent and relaxation agree (Danna, Rothberg & Le Pape 2005).
+//! RENS fixes the integral columns of the relaxation and bounds the rest by their roundings
+//! (Berthold 2014). Crossover fixes the columns on which good solutions agree, mutation a random
+//! part of the incumbent (Rothberg 2007). Local branching bounds the distance to the incumbent
+//! (Fischetti & Lodi 2003). Another restriction fixes columns with large reduced costs at their
+//! values in the root.
 
 use crate::mip::domain::Domain;
 use crate::mip::outcome::{SolveError, SolveStatus};
@@ -29,7 +29,7 @@ pub(crate) struct NeighbourhoodFound {
 }
 
 impl NeighbourhoodFound {
-    /// Counts one that began at a moment.
+    /// Counts a neighbourhood that started at `begun`.
     pub fn count(&self, shared: &RoundShared, begun: Instant) {
         if let Some(statistics) = &shared.statistics {
             statistics.call(Component::Heuristic, self.name, begun, |tally| {
@@ -41,14 +41,14 @@ impl NeighbourhoodFound {
     }
 }
 
-/// Lesson that the search draws from a restricted program.
+/// The search's verdict on the size of a restricted program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NeighbourhoodVerdict {
-    /// It had a solution better than all.
+    /// It improved on the incumbent.
     Better,
-    /// It was searched to its end with next to no work.
+    /// It was exhausted with almost no work.
     FarTooSmall,
-    /// It was searched to its end with much work left.
+    /// It was exhausted with much work left.
     TooSmall,
     /// The work ran out.
     TooLarge,
@@ -80,7 +80,7 @@ impl Restriction {
 }
 
 const WITHOUT_INCUMBENT: [Restriction; 2] = [Restriction::Rens, Restriction::ReducedCost];
-/// Around a solution far from the bound there is little to find.
+/// Restrictions around an incumbent far from the bound, without those that rarely improve it.
 const WITH_POOR_INCUMBENT: [Restriction; 4] = [
     Restriction::Rens,
     Restriction::ReducedCost,
@@ -97,27 +97,27 @@ const WITH_INCUMBENT: [Restriction; 7] = [
     Restriction::ReducedCost,
 ];
 
-/// Restricted programs within restricted programs: where feasibility is hard, the innermost small
-/// ones find it.
+/// Depth of restricted programs within restricted programs: where feasibility is hard, the small
+/// innermost ones find it.
 const NESTING_LIMIT: u32 = 3;
 
-/// Data that neighbourhoods are made of.
+/// Input of a neighbourhood.
 #[derive(Clone)]
 pub(crate) struct Around {
     pub root: Arc<RootData>,
-    /// Relaxation of a recent node; empty if there is none.
+    /// Relaxation of a recent node; empty before the first one.
     pub relaxed: Vec<f64>,
     /// Good solutions, the best first.
     pub best: Vec<Incumbent>,
-    /// Most to be fixed, as a share of the integer columns.
+    /// Limit on the columns to fix, as a share of the integer columns.
     pub share: f64,
-    /// Number of the neighbourhood, from which its kind follows.
+    /// Number of the neighbourhood, which determines its kind.
     pub turn: u64,
-    /// Most work.
+    /// Limit on ticks.
     pub ticks: u64,
 }
 
-/// Runs the neighbourhood whose turn it is.
+/// Runs the neighbourhood for this turn.
 pub(crate) fn run(shared: &RoundShared, around: &Around) -> Result<NeighbourhoodFound, SolveError> {
     let (turn, ticks) = (around.turn, around.ticks);
     let kinds: &[Restriction] = match &shared.incumbent {
@@ -141,7 +141,8 @@ pub(crate) fn run(shared: &RoundShared, around: &Around) -> Result<Neighbourhood
             verdict: NeighbourhoodVerdict::Right,
         });
     };
-    // A small part of the gap would not be worth the work: at least a hundredth of what is left.
+    // The solution must close at least a hundredth of the remaining gap: a smaller part is not
+    // worth the work.
     let mut cutoff = shared.cutoff;
     if let Some(i) = &shared.incumbent {
         let gap = i.objective - shared.lower_bound.max(around.root.bound);
@@ -162,7 +163,7 @@ pub(crate) fn run(shared: &RoundShared, around: &Around) -> Result<Neighbourhood
         nesting: shared.settings.nesting + 1,
         cut_rounds: shared.settings.cut_rounds.min(5),
         probing: false,
-        // Solutions are wanted, not small trees.
+        // The aim is a solution, not a small tree.
         reliability: 0,
         restarts: false,
         threads: 1,
@@ -196,8 +197,8 @@ pub(crate) fn run(shared: &RoundShared, around: &Around) -> Result<Neighbourhood
     })
 }
 
-/// Fixes columns of the program, propagating in between; `None` if too few are left fixed, else the
-/// ticks used.
+/// Fixes columns of the program, with propagation after each. Returns the ticks used, or `None` if
+/// too few columns are fixed.
 fn restrict(
     shared: &RoundShared,
     around: &Around,
@@ -260,7 +261,7 @@ fn restrict(
         return None;
     }
     wanted.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    // What agrees is fixed as a whole; if that is little, some more, if it is nearly all, less.
+    // All columns in agreement are fixed: some more if they are few, fewer if they are nearly all.
     let agree = match kind {
         Restriction::Mutation | Restriction::ReducedCost => 0,
         _ => wanted.iter().take_while(|e| e.0 <= 1e-6).count(),
@@ -294,8 +295,8 @@ fn restrict(
     ((fixed - before) * 10 >= integers * 2).then_some(d.ticks)
 }
 
-/// Domains with columns fixed at values, in their order, propagating in between; those that lead to
-/// a contradiction stay free. `None` if there is one without them.
+/// Fixes columns at values in order, with propagation after each. Columns that lead to a
+/// contradiction stay free. `None` if the program itself is contradictory.
 fn fixed(p: &Problem, wanted: impl Iterator<Item = (usize, f64)>) -> Option<Domain> {
     let mut d = Domain::new(p);
     d.enqueue_all(p);
@@ -315,8 +316,8 @@ fn fixed(p: &Problem, wanted: impl Iterator<Item = (usize, f64)>) -> Option<Doma
     Some(d)
 }
 
-/// Adds a row that keeps the binaries within a short distance of a point; whether there are enough
-/// of them.
+/// Adds a row that keeps the binaries within a short distance of a point. Returns whether there are
+/// enough binaries.
 fn near(p: &mut Problem, x: &[f64]) -> bool {
     let mut entries: Vec<(u32, f64)> = Vec::new();
     let mut side = 0.0;

@@ -1,7 +1,7 @@
-//! Paths through a network whose arcs are switched: one that switches off all of its arcs is
-//! feasible and carries nothing, and a dive that rounds fractional switches mostly ends there. A walk
-//! switches arcs on, one after the other from where flow enters to where it leaves, propagates in
-//! between and turns back at contradictions; a dive goes on from the whole path.
+//! Paths through a network whose arcs have switches. With all arcs switched off a solution is
+//! feasible but has no flow, and a dive that rounds fractional switches mostly ends there. A walk
+//! switches arcs on, one after another from an entry to an exit of the flow. It propagates after
+//! each arc and backtracks at contradictions. A dive then continues from the complete path.
 
 use super::diving::Rule;
 use crate::mip::domain::Domain;
@@ -11,36 +11,36 @@ use crate::mip::worker::{RoundShared, Worker};
 use remat_lp::ModelError;
 use remat_lp::random::SplitMix64;
 
-/// Most paths that are tried, and those in turn that may bring nothing better.
+/// Limit on paths tried, and on consecutive paths without a better solution.
 const MOST_PATHS: usize = 100;
 const MOST_FAILURES: usize = 4;
 
-/// Contradictions after which a walk is given up, and the part of all ticks that it may take: one
-/// that began the wrong way is long at its end.
+/// Contradictions after which a walk is given up, and the divisor of the budget for its share of
+/// ticks: a walk with a wrong start takes long.
 const MOST_CONTRADICTIONS: usize = 200;
 const WALK_SHARE: u64 = 3;
 
-/// A column of flow between two rows that conserve it; none is the world outside.
+/// A column of flow between two rows that conserve it. `None` stands for the outside world.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct FlowArc {
     col: usize,
     tail: Option<usize>,
     head: Option<usize>,
-    /// The binary column that has to be 1 if anything is to flow.
+    /// The binary column that must be 1 for any flow.
     switch: Option<usize>,
 }
 
-/// A network within a program: rows that say that what flows in flows out.
+/// A network within a program: rows that state the conservation of flow.
 #[derive(Debug, Default)]
 struct FlowNetwork {
     arcs: Vec<FlowArc>,
-    /// Arcs that enter from outside, and those that leave each node.
+    /// Arcs that enter from outside, and arcs that leave each node.
     entering: Vec<usize>,
     leaving: Vec<Vec<usize>>,
 }
 
 impl FlowNetwork {
-    /// The network of a program, if it has one that flow enters, leaves, and is switched in.
+    /// The network of a program, if it has flow that enters, leaves and is switched.
     fn of(p: &Problem) -> Option<FlowNetwork> {
         let node = conserving_rows(p);
         let sign = orientations(p, &node)?;
@@ -79,8 +79,8 @@ impl FlowNetwork {
     }
 }
 
-/// Equations of continuous columns that are not negative, with coefficients of one size and both
-/// signs, and nothing beside.
+/// Marks the equations of nonnegative continuous columns only, with coefficients of one size and
+/// both signs.
 fn conserving_rows(p: &Problem) -> Vec<bool> {
     let row = |i: usize| {
         let (index, value) = p.rows.vector(i);
@@ -95,8 +95,8 @@ fn conserving_rows(p: &Problem) -> Vec<bool> {
     (0..p.num_rows()).map(row).collect()
 }
 
-/// Signs that make every column enter one of its rows and leave the other; nothing if there are
-/// none.
+/// Signs with which every column enters one of its rows and leaves the other; `None` if they do not
+/// exist.
 fn orientations(p: &Problem, node: &[bool]) -> Option<Vec<f64>> {
     let mut sign = vec![0.0; node.len()];
     for first in (0..node.len()).filter(|&i| node[i]) {
@@ -146,17 +146,18 @@ fn switch_of(p: &Problem, col: usize) -> Option<usize> {
     })
 }
 
-/// A place of a walk: arcs that may be next, the best last, and the state before them.
+/// A place of a walk: candidate arcs for the next step (the best one last), and the state before
+/// them.
 struct Fork {
     arcs: Vec<usize>,
     mark: usize,
     node: Option<usize>,
-    /// True if an arc before it was off.
+    /// True if the walk to this place has switched on an arc.
     new: bool,
 }
 
 impl Worker {
-    /// Looks for solutions along paths, for about so many ticks, where nothing flows in the best one.
+    /// Looks for solutions along paths, for about `budget` ticks, if the incumbent has no flow.
     pub(crate) fn paths(
         &mut self,
         shared: &RoundShared,
@@ -167,7 +168,7 @@ impl Worker {
         let Some(network) = FlowNetwork::of(&p) else {
             return Ok(false);
         };
-        // Where something flows the neighbourhoods of the best solution do better.
+        // If the incumbent has flow, neighbourhoods around it do better.
         let flows = |x: &[f64]| {
             network
                 .entering
@@ -180,7 +181,7 @@ impl Worker {
         let last = self.ticks() + budget;
         let snapshot = self.relax.snapshot();
         let first = self.domain.mark();
-        // State with all paths that helped.
+        // State with all useful paths so far.
         let mut mark = first;
         let mut random = SplitMix64::new(shared.settings.first_seed());
         let (mut found, mut failures) = (false, 0);
@@ -221,7 +222,8 @@ impl Worker {
         Ok(found)
     }
 
-    /// Switches off what is not switched on, and returns the relaxation's point, if that can be.
+    /// Switches off all arcs that are not switched on. Returns the relaxation's point if that is
+    /// feasible.
     fn only_these(
         &mut self,
         shared: &RoundShared,
@@ -245,8 +247,8 @@ impl Worker {
         })
     }
 
-    /// Switches on the arcs of a path from outside to outside, and returns the relaxation's point
-    /// there, if there is a path. The caller undoes it.
+    /// Switches on the arcs of a path from outside to outside. Returns the relaxation's point
+    /// there, or `None` if there is no path. The caller undoes the changes.
     fn walk(
         &mut self,
         shared: &RoundShared,
@@ -256,7 +258,7 @@ impl Worker {
         merit: &mut impl FnMut(f64) -> f64,
     ) -> Result<Option<Vec<f64>>, ModelError> {
         let p = &shared.problem;
-        // Leaving the network comes first wherever it is possible.
+        // Arcs that leave the network are tried first.
         let mut sorted = |arcs: &[usize], x: &[f64]| {
             let mut ranked: Vec<(bool, f64, usize)> = (arcs.iter())
                 .map(|&k| (&network.arcs[k], k))
@@ -296,7 +298,7 @@ impl Worker {
             if arc.head.is_none() && !new {
                 continue;
             }
-            // Bounds alone see little of what the arcs before leave room for.
+            // Bounds alone do not show the capacity left by the earlier arcs.
             let relaxed = match switches_on(&mut self.domain, p, arc) {
                 true => {
                     self.sync_bounds(shared)?;
@@ -306,7 +308,7 @@ impl Worker {
             };
             match relaxed {
                 Relaxed::Solved(s, _) => point = s.x,
-                // Too long for a step: the next ones go on from where it ended.
+                // The solve hit its limit; later steps continue from its basis.
                 Relaxed::Failed => {}
                 _ => {
                     contradictions += 1;
@@ -328,7 +330,7 @@ impl Worker {
     }
 }
 
-/// Switches an arc on; returns whether nothing speaks against it.
+/// Switches an arc on; returns whether propagation finds no contradiction.
 fn switches_on(domain: &mut Domain, p: &Problem, arc: FlowArc) -> bool {
     if let Some(z) = arc.switch {
         domain.begin_level();
@@ -346,9 +348,9 @@ mod tests {
     const LAYERS: f64 = 12.0;
     const MOST_HELD: usize = 4;
 
-    /// Machines that hold consecutive layers, and pass on what flows to those whose layers come
-    /// next: all layers have to be passed from the source to the sink, and all that holds many is
-    /// slow. `turned` are the machines whose row of flow is written the other way round.
+    /// Machines hold consecutive layers and pass their output to the machines with the next layers.
+    /// All layers must be passed from the source to the sink, and a machine with many layers is
+    /// slow. `turned` lists the machines whose flow row has the opposite sign.
     fn pipeline(machines: usize, turned: &[usize]) -> Model {
         let mut b = ModelBuilder::new(Sense::Maximise);
         let inf = f64::INFINITY;
@@ -443,7 +445,7 @@ mod tests {
         };
         let result = Solver::new(model, settings).run().unwrap();
         assert_ne!(result.status, SolveStatus::Infeasible);
-        // Twelve layers on three machines of four: the least that a whole path carries.
+        // Twelve layers on three machines of four: the smallest flow of a complete path.
         assert!(result.solution.unwrap().objective >= 15.0 - 1e-6);
     }
 }

@@ -1,13 +1,13 @@
-//! The feasibility pump: round the relaxation's point, then look for the relaxation's point nearest
-//! to that, and so on (Fischetti, Glover & Lodi 2005; rounding with propagation after Fischetti &
-//! Salvagnin 2009).
+//! The feasibility pump: rounds the relaxation's point, then finds the nearest point of the
+//! relaxation, and repeats (Fischetti, Glover & Lodi 2005; rounding with propagation after
+//! Fischetti & Salvagnin 2009).
 
 use crate::mip::worker::{Attempt, RoundShared, Worker};
 use remat_lp::random::SplitMix64;
 use remat_lp::{Bounds, ColId, LpOutcome, ModelError, Solution};
 
 impl Worker {
-    /// Pumps for at most so many rounds.
+    /// Pumps for at most `rounds` rounds.
     pub(crate) fn pump(
         &mut self,
         shared: &RoundShared,
@@ -37,7 +37,7 @@ impl Worker {
         let integers = p.integer.iter().filter(|&&i| i).count() as f64;
         let mut blend = 1.0;
         let mut found = false;
-        // Half of what was spent before: one rounding may touch every nonzero some times.
+        // Half of all work so far: one rounding may touch every nonzero several times.
         let spent = |w: &Worker, lp: &remat_lp::Solver| w.domain.ticks + lp.stats().ticks;
         let limit = spent(self, &lp) + self.ticks() / 2;
         for _ in 0..rounds {
@@ -95,8 +95,8 @@ impl Worker {
         Ok(found)
     }
 
-    /// Rounds one integer column after the other, propagating in between; a conflict leaves the
-    /// rest to plain rounding.
+    /// Rounds integer columns one after another, with propagation after each. After a conflict the
+    /// rest is rounded without propagation.
     pub(crate) fn round_with_propagation(&mut self, shared: &RoundShared, x: &[f64]) -> Vec<f64> {
         let p = shared.problem.clone();
         let mark = self.domain.mark();

@@ -1,4 +1,4 @@
-//! Simple rounding: every fractional column moves where no row can mind.
+//! Simple rounding: moves every fractional column in a direction that violates no row.
 
 use crate::mip::worker::{RoundShared, Worker};
 use remat_lp::ModelError;

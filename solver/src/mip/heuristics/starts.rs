@@ -1,14 +1,15 @@
-//! First solutions: what is tried before the root's relaxation, and behind it while there is none.
+//! First solutions: searches before the root's relaxation, and after it while there is no
+//! incumbent.
 
 use crate::mip::worker::{RoundShared, Worker};
 use remat_lp::ModelError;
 
-/// Rows from which a solution is looked for at length before the first relaxation, which may take
-/// all the time there is.
+/// Rows from which on a long search precedes the first relaxation, because that may take all the
+/// time.
 const ROWS_BEFORE_RELAXATION: usize = 10_000;
 
 impl Worker {
-    /// Looks for a solution before the first relaxation: at length where that one is large.
+    /// Looks for a solution before the first relaxation, with more effort if that is large.
     pub(crate) fn early_solution(&mut self, shared: &RoundShared) -> Result<(), ModelError> {
         let size = shared.problem.rows.index.len() as u64;
         if shared.problem.num_rows() >= ROWS_BEFORE_RELAXATION {
@@ -29,7 +30,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Looks for a solution behind the root's relaxation, whose point is given.
+    /// Looks for a solution after the root's relaxation, from its point `relaxed`.
     pub(crate) fn first_solution(
         &mut self,
         shared: &RoundShared,
@@ -41,7 +42,7 @@ impl Worker {
         if self.heuristic(shared, "jump", |w| jumped(w, relaxed, seed))? {
             return Ok(());
         }
-        // A program of its own was walked on from there before.
+        // The outermost search has walked from this corner before the relaxation.
         if shared.settings.nesting > 0 {
             let corner = cheapest_corner(shared);
             if self.heuristic(shared, "jump", |w| jumped(w, &corner, seed + 1))? {
@@ -55,12 +56,12 @@ impl Worker {
     }
 }
 
-/// Ticks of a walk on a program with so many nonzeros.
+/// Ticks of a walk on a program of this many nonzeros.
 fn jump_budget(nonzeros: u64) -> u64 {
     (20_000 + 500 * nonzeros).min(5_000_000 + 50 * nonzeros)
 }
 
-/// The point at which the objective is best, as far as bounds are finite.
+/// The point with the best objective, as far as bounds are finite.
 fn cheapest_corner(shared: &RoundShared) -> Vec<f64> {
     let bounds = shared.lower.iter().zip(&shared.upper);
     let priced = bounds.zip(&shared.problem.cost);

@@ -1,13 +1,13 @@
-//! Coefficients of integer columns beside continuous ones whose bounds only follow from rows:
+//! Coefficients of integer columns beside continuous columns whose bounds follow only from rows:
 //! big-M rows (Savelsbergh 1994, section 2; Achterberg et al. 2020, section 3.2).
 
 use super::{Infeasible, WorkingProblem, rows};
 
-/// Share of a coefficient that has to go for the bounds that it rests on to be made explicit: those
-/// bounds are more vertices of the relaxation.
+/// Share of a coefficient that must be removed for its bounds to become explicit: such bounds add
+/// vertices to the relaxation.
 const LEAST_SHARE: f64 = 0.1;
 
-/// Makes bounds of continuous columns explicit where a coefficient shrinks by that, and shrinks it.
+/// Shrinks coefficients, and makes the continuous columns' bounds used for that explicit.
 pub(super) fn run(w: &mut WorkingProblem) -> Result<(), Infeasible> {
     let (p, kept, d) = w.propagated()?;
     w.take_bounds(&p, &kept, &d);
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(of(&w, 1.0), 1.0);
         let x = w.rows[0].iter().find(|e| e.1 > 0.0).unwrap().0 as usize;
         assert!(w.upper[x] >= 7.0 && w.upper[x] < 7.0001);
-        // With a cutoff on the objective it is less, once only better points are wanted.
+        // A cutoff on the objective lowers the bound further, since only better points matter.
         w.cutoff = -9.0;
         assert!(run(&mut w).is_err(), "no x is 8 or more");
     }

@@ -1,4 +1,4 @@
-//! Reductions that look at one column.
+//! Reductions of single columns.
 
 use super::precision::Sides;
 use super::{Infeasible, PostsolveStep, WorkingProblem};
@@ -34,7 +34,7 @@ pub(crate) fn fix(w: &mut WorkingProblem) -> Result<(), Infeasible> {
         }
         let c = w.cost[j];
         if w.lower[j] != w.upper[j] && !w.is_needed(j) {
-            // Moving towards the bound hurts no row and not the objective.
+            // Moving towards the bound violates no row and does not worsen the objective.
             if c >= 0.0 && down[j] == 0 && w.lower[j].is_finite() {
                 w.upper[j] = w.lower[j];
             } else if c <= 0.0 && up[j] == 0 && w.upper[j].is_finite() {
@@ -69,7 +69,7 @@ pub(crate) fn fix(w: &mut WorkingProblem) -> Result<(), Infeasible> {
     Ok(())
 }
 
-/// The sides of rows without the fixed columns that go. Columns of rows that would lose precision
+/// The sides of rows without the removed fixed columns. Columns of rows that would lose precision
 /// stay.
 fn move_out(w: &WorkingProblem, gone: &mut [bool]) -> Vec<(usize, Sides)> {
     let rows: Vec<usize> = (0..w.rows.len())
@@ -100,7 +100,8 @@ pub(super) fn is_whole(v: f64) -> bool {
     v.fract() == 0.0 && v.abs() < 1e9
 }
 
-/// A column in a single equation is the equation's slack: it goes, the equation becomes a range.
+/// Removes a column that occurs in a single equation only: it is a slack, and the equation becomes
+/// a range.
 pub(crate) fn slacks(w: &mut WorkingProblem) -> Result<(), Infeasible> {
     let occurrences = w.occurrences();
     let mut touched = vec![false; w.rows.len()];
@@ -159,7 +160,7 @@ pub(crate) fn slacks(w: &mut WorkingProblem) -> Result<(), Infeasible> {
     Ok(())
 }
 
-/// `a x + b y = side` replaces x by y everywhere.
+/// Replaces x by y everywhere, by an equation `a x + b y = side`.
 pub(crate) fn doubletons(w: &mut WorkingProblem) -> Result<(), Infeasible> {
     let mut occurrences = w.occurrences();
     for i in 0..w.rows.len() {
@@ -168,7 +169,7 @@ pub(crate) fn doubletons(w: &mut WorkingProblem) -> Result<(), Infeasible> {
         }
         let (e, f) = (w.rows[i][0], w.rows[i][1]);
         let of = |x: (u32, f64)| &occurrences[x.0 as usize][..];
-        // A continuous column goes before an integer one, a short one before a long one.
+        // Continuous columns are replaced before integer ones, short ones before long ones.
         let rank = |x: (u32, f64)| (w.integer[x.0 as usize], of(x).len());
         let (first, second) = if rank(e) <= rank(f) { (e, f) } else { (f, e) };
         let (x, y) = if may_replace(w, i, of(first), first, second) {
@@ -212,7 +213,7 @@ pub(crate) fn doubletons(w: &mut WorkingProblem) -> Result<(), Infeasible> {
     Ok(())
 }
 
-/// Returns whether equation `i` may replace `x`, which is in rows `of`, by `y`.
+/// Returns whether equation `i` may replace `x`, which is in the rows `of`, by `y`.
 fn may_replace(w: &WorkingProblem, i: usize, of: &[u32], x: (u32, f64), y: (u32, f64)) -> bool {
     let ratio = (y.1 / x.1).abs();
     if w.is_needed(x.0 as usize) {
@@ -228,7 +229,7 @@ fn may_replace(w: &WorkingProblem, i: usize, of: &[u32], x: (u32, f64), y: (u32,
     if !w.is_precise(i) || !of.iter().all(takes) {
         return false;
     }
-    // An integer x needs an integral expression; a continuous one may stand for anything.
+    // An integer x needs an integral expression; a continuous one has no such condition.
     let side = w.row_lower[i];
     !w.integer[x.0 as usize]
         || (w.integer[y.0 as usize]
@@ -238,7 +239,8 @@ fn may_replace(w: &WorkingProblem, i: usize, of: &[u32], x: (u32, f64), y: (u32,
             && (side / x.1) * x.1 == side)
 }
 
-/// Bounds of `y` where `x = factor * y + constant`: its own, and those of `x`.
+/// Bounds of `y` where `x = factor * y + constant`: its own, and those implied by the bounds of
+/// `x`.
 fn bounds_through(
     w: &WorkingProblem,
     (x, y): (usize, usize),
@@ -253,7 +255,7 @@ fn bounds_through(
     let (mut l, mut u) = (at(sides.0), at(sides.1));
     if w.integer[y] {
         let missed = |side: f64| {
-            // In units of the column: a part of a large side would be many of them.
+            // In units of the column: a small part of a large side would be many of them.
             let rounding = 4.0 * f64::EPSILON * (side.abs() + constant.abs());
             match w.integer[x] {
                 true => 1e-9,
@@ -266,8 +268,8 @@ fn bounds_through(
     (w.lower[y].max(l), w.upper[y].min(u))
 }
 
-/// Replaces column `x` of equation `i` by `factor * y + constant` in row `r`; whether `y` is new
-/// there.
+/// Replaces column `x` of equation `i` by `factor * y + constant` in row `r`. Returns whether `y`
+/// is new there.
 fn replace_in_row(
     w: &mut WorkingProblem,
     r: usize,
@@ -305,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_bound_goes_to_its_own_side_of_the_other_column() {
-        // x is 5.5 - y: of x >= 0 comes y <= 5, whatever x has above.
+        // x is 5.5 - y: x >= 0 implies y <= 5, regardless of the upper bound of x.
         let text =
             "Maximize\n c: y\nSubject To\n r: x + y = 5.5\nBounds\n y <= 100\nGeneral\n y\nEnd\n";
         let model = remat_lp::lp_format::parse(text, "case").unwrap();

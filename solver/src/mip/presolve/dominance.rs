@@ -5,7 +5,7 @@
 use super::matrix::Entries;
 use super::{PostsolveStep, WorkingProblem};
 
-/// Two columns of one kind with proportional entries and costs become one.
+/// Merges pairs of columns of one type with proportional entries and costs.
 pub(super) fn merge_parallel(w: &mut WorkingProblem) {
     let mut gone = vec![false; w.cost.len()];
     w.with_columns(|w, columns| merge(w, columns, &mut gone));
@@ -18,7 +18,7 @@ pub(super) fn merge_parallel(w: &mut WorkingProblem) {
     }
 }
 
-/// Merges parallel columns, and marks those that are gone.
+/// Merges parallel columns, and marks the removed ones.
 fn merge(w: &mut WorkingProblem, columns: &[Entries], gone: &mut [bool]) {
     let mut order: Vec<(u64, usize)> = Vec::new();
     for (j, column) in columns.iter().enumerate() {
@@ -50,7 +50,7 @@ fn merge(w: &mut WorkingProblem, columns: &[Entries], gone: &mut [bool]) {
             }
             let (a, b) = (&columns[j], &columns[k]);
             let f = b[0].1 / a[0].1;
-            // Exactly: what remains has to mean the same to the last digit.
+            // Exact comparison: the merged problem must be equivalent to the last digit.
             let parallel = a.len() == b.len()
                 && (a.iter().zip(b)).all(|(x, y)| x.0 == y.0 && f * x.1 == y.1)
                 && w.cost[k] == f * w.cost[j];
@@ -78,11 +78,11 @@ fn merge(w: &mut WorkingProblem, columns: &[Entries], gone: &mut [bool]) {
     }
 }
 
-/// Fixes columns at their lower bound where another one does all they do, and better.
+/// Fixes dominated columns at their lower bounds.
 ///
-/// `j` dominates `k` if a unit moved from `k` to `j` costs nothing and hurts no row. If `j` has no
-/// upper bound, or rows keep it below, `k` is not needed. If `j` at its upper bound satisfies every
-/// row that `k` is good for, `k` is not needed then either.
+/// `j` dominates `k` if moving a unit from `k` to `j` violates no row and does not raise the cost.
+/// `k` is unnecessary if `j` has no upper bound, or if rows imply that bound. It is also
+/// unnecessary if `j` at its upper bound satisfies every row that `k` helps.
 pub(super) fn fix_dominated(w: &mut WorkingProblem) {
     w.with_columns(fix);
 }
@@ -96,7 +96,8 @@ fn fix(w: &mut WorkingProblem, columns: &[Entries]) {
         if w.is_needed(k) {
             continue;
         }
-        // Rows that get better as the column grows; whoever dominates it is in all of them.
+        // Rows helped by a larger value of the column. A dominating column has entries in all of
+        // them.
         let good = |w: &WorkingProblem, i: u32, a: f64| {
             let i = i as usize;
             (a < 0.0 && w.row_upper[i].is_finite()) || (a > 0.0 && w.row_lower[i].is_finite())
@@ -143,7 +144,7 @@ fn fix(w: &mut WorkingProblem, columns: &[Entries]) {
     }
 }
 
-/// Returns whether moving a unit from the second column to the first hurts no row.
+/// Returns whether moving a unit from the second column to the first violates no row.
 fn dominates(w: &WorkingProblem, first: &[(u32, f64)], second: &[(u32, f64)]) -> bool {
     let (mut a, mut b) = (first.iter().peekable(), second.iter().peekable());
     loop {
@@ -176,7 +177,7 @@ fn dominates(w: &WorkingProblem, first: &[(u32, f64)], second: &[(u32, f64)]) ->
     }
 }
 
-/// The least activity of a row without some columns, negated row for its lower side.
+/// The least activity of a row without some columns; of the negated row for its lower side.
 fn least(w: &WorkingProblem, i: usize, sign: f64, without: &[usize]) -> f64 {
     (w.rows[i].iter())
         .filter(|e| !without.contains(&(e.0 as usize)))
@@ -192,7 +193,7 @@ fn least(w: &WorkingProblem, i: usize, sign: f64, without: &[usize]) -> f64 {
         .sum()
 }
 
-/// The most that a row leaves for a column.
+/// The largest value that a row allows for a column.
 fn most_left(w: &WorkingProblem, i: usize, j: usize, a: f64) -> f64 {
     let (sign, side) = if a > 0.0 {
         (1.0, w.row_upper[i])
@@ -206,8 +207,8 @@ fn most_left(w: &WorkingProblem, i: usize, j: usize, a: f64) -> f64 {
     }
 }
 
-/// Returns whether a row holds whatever the others do, if `j` is at its upper and `k` at its lower
-/// bound. Both help it.
+/// Returns whether a row holds for any values of the other columns, with `j` at its upper and `k`
+/// at its lower bound. Both help it.
 fn satisfied(w: &WorkingProblem, i: usize, j: usize, k: usize) -> bool {
     let own = |c: usize| {
         let entry = w.rows[i].iter().find(|e| e.0 as usize == c);
@@ -216,7 +217,7 @@ fn satisfied(w: &WorkingProblem, i: usize, j: usize, k: usize) -> bool {
     let fixed = own(j) * w.upper[j] + own(k) * w.lower[k];
     let lower = || -least(w, i, -1.0, &[j, k]);
     let upper = w.row_upper[i];
-    // The largest activity for the upper side, the smallest for the lower one.
+    // The largest activity counts for the upper side, the smallest for the lower one.
     w.is_precise(i)
         && (!upper.is_finite() || fixed + lower() <= upper)
         && (!w.row_lower[i].is_finite() || fixed + least(w, i, 1.0, &[j, k]) >= w.row_lower[i])

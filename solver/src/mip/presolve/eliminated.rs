@@ -1,7 +1,7 @@
-//! Equations over integer columns alone, implied by equations that continuous columns are in.
+//! Equations over integer columns alone, implied by equations with continuous columns.
 //!
-//! Branching on columns without bounds need not end where such an equation has no integer point:
-//! `6 x + 9 s = 1, s = 3 y + t, t = 5 / 3` is as good as `3 x + 14 y = -7`, and every bound of x
+//! If such an equation has no integer point, branching on columns without bounds may never end.
+//! `6 x + 9 s = 1, s = 3 y + t, t = 5 / 3` is equivalent to `3 x + 14 y = -7`, and every bound of x
 //! leaves the relaxation feasible.
 
 use super::{Infeasible, WorkingProblem};
@@ -12,12 +12,12 @@ use dashu_int::UBig;
 use dashu_int::ops::Gcd;
 use num_traits::Signed;
 
-/// Largest systems that are looked at, in columns.
+/// Limit on the columns of a system.
 const COLUMNS_LIMIT: usize = 50;
-/// Amount by which a point within tolerances may miss an implied equation, whose numbers are whole:
-/// with half a unit an integer point would be as good as the next.
+/// Limit on the violation of an implied equation by a point within tolerances. The equation has
+/// integer coefficients: with half a unit, neighbouring integer points would be indistinguishable.
 const MISS_LIMIT: f64 = 0.25;
-/// Largest numbers of an implied equation.
+/// Limit on the numbers of an implied equation.
 const NUMBER_LIMIT: f64 = 1e12;
 
 /// Adds the implied equations of systems in which an integer column lacks a bound.
@@ -67,13 +67,13 @@ pub(super) fn run(w: &mut WorkingProblem, tolerance: f64) -> Result<(), Infeasib
     Ok(())
 }
 
-/// An equation in whole numbers.
+/// An equation in integers.
 struct Whole {
     entries: Vec<(usize, Integer)>,
     side: Integer,
 }
 
-/// The implied equations that points within the tolerance keep, too.
+/// The implied equations that points within the tolerance satisfy too.
 fn of_system(w: &WorkingProblem, system: &[usize], tolerance: f64) -> Option<Vec<Whole>> {
     let equation = |&i: &usize| {
         let entries = w.rows[i].iter();

@@ -1,9 +1,10 @@
-//! Equations over integer columns with wide bounds, where halving bounds never ends: at `2 x + 4 y -
-//! 6 z = 3` every relaxation is feasible, and no integer point.
+//! Equations over integer columns with wide bounds, for which halving bounds never ends: with
+//! `2 x + 4 y - 6 z = 3` every relaxation is feasible, but no integer point is.
 //!
-//! Equations without an integer point are found out; in others the columns become sums of new ones, whole
-//! multiples of a short basis of the equations' lattice, and branching on those is branching across
-//! the thin side of the program (Aardal, Hurkens & Lenstra 2000; `lattice.rs`).
+//! Equations without an integer point are detected. In others, the columns become sums of new
+//! columns: integer multiples of a short basis of the equations' lattice. Branching on the new
+//! columns splits the program along its thin direction (Aardal, Hurkens & Lenstra 2000;
+//! `lattice.rs`).
 
 use super::{Infeasible, PostsolveStep, WorkingProblem};
 use crate::mip::exact::lattice::{IntegerPoints, Lattice, connected, integer_points};
@@ -11,22 +12,22 @@ use crate::mip::exact::{Integer, scaled};
 use dashu_int::ops::Gcd;
 use num_traits::Signed;
 
-/// Largest systems that are looked at, in columns, and the coefficients that the new rows may have.
+/// Limits on the columns of a system, and on the coefficients of the new rows.
 const MOST_COLUMNS: usize = 50;
 const MOST_COEFFICIENT: f64 = 1e7;
-/// A column that can take fewer values than this is left to branching.
+/// Number of values below which a column is left to branching.
 const WIDE: f64 = 20.0;
-/// Entries that the new rows may have, for each entry that was there.
+/// Limit on the entries of the new rows, for each old entry.
 const FILL: usize = 4;
 
-/// An equation in whole numbers without a common factor.
+/// An equation in integers without a common factor.
 struct WholeEquation {
     row: usize,
     entries: Vec<(usize, Integer)>,
     side: Integer,
 }
 
-/// The whole numbers of a row of decimals over integer columns and the side beside them.
+/// The integer form of a row of decimals over integer columns, with its side.
 fn whole(w: &WorkingProblem, i: usize) -> Option<(Vec<(usize, Integer)>, Integer)> {
     let side = w.row_lower[i];
     let row = &w.rows[i];
@@ -42,7 +43,7 @@ fn whole(w: &WorkingProblem, i: usize) -> Option<(Vec<(usize, Integer)>, Integer
     Some((entries?, integer(side)?))
 }
 
-/// Replaces the columns of equations in which no column has the coefficient one and all are wide.
+/// Replaces the columns of equations whose columns are all wide and have no coefficient of one.
 pub(super) fn reduce(w: &mut WorkingProblem) -> Result<(), Infeasible> {
     let is_wide = |w: &WorkingProblem, j: usize| w.upper[j] - w.lower[j] >= WIDE;
     let mut equations = Vec::new();
@@ -79,7 +80,7 @@ pub(super) fn reduce(w: &mut WorkingProblem) -> Result<(), Infeasible> {
     Ok(())
 }
 
-/// Puts sums of new columns in the place of the columns of a system.
+/// Replaces the columns of a system by sums of new columns.
 fn replace(w: &mut WorkingProblem, system: &[WholeEquation]) -> Result<(), Infeasible> {
     let mut columns: Vec<usize> = system
         .iter()
@@ -123,7 +124,7 @@ fn replace(w: &mut WorkingProblem, system: &[WholeEquation]) -> Result<(), Infea
     Ok(())
 }
 
-/// A value well within bounds; zero where there are none.
+/// A value well within bounds; zero without bounds.
 fn middle(lower: f64, upper: f64) -> f64 {
     match (lower.is_finite(), upper.is_finite()) {
         (true, true) => lower + (upper - lower) / 2.0,
@@ -133,12 +134,12 @@ fn middle(lower: f64, upper: f64) -> f64 {
     }
 }
 
-/// Each old column as a constant and multiples of new ones, and each new one of the old ones.
+/// Each old column as a constant plus multiples of new ones, and each new one from the old ones.
 struct Sums {
     constant: Vec<f64>,
-    /// New column and factor, of each old column.
+    /// New columns and factors for each old column.
     terms: Vec<Vec<(usize, f64)>>,
-    /// Constant, then old column and factor, of each new column.
+    /// Constant, old columns and factors for each new column.
     back: Vec<(f64, Vec<(usize, f64)>)>,
 }
 
@@ -187,7 +188,7 @@ impl Sums {
         w.rows.iter().map(of).sum()
     }
 
-    /// Entries of the new columns: one row for each old column, and the rows it was in.
+    /// Number of entries of the new columns: one row for each old column, and the rows it was in.
     fn fill(&self, w: &WorkingProblem, columns: &[usize]) -> usize {
         let own: usize = self.terms.iter().map(Vec::len).sum();
         let touched = w.rows.iter().filter(|row| {
@@ -197,7 +198,7 @@ impl Sums {
         own + touched.count() * self.back.len()
     }
 
-    /// Returns whether rows beside the system can take the sums.
+    /// Returns whether the rows outside the system can take the sums without losing precision.
     fn keep_precision(
         &self,
         w: &WorkingProblem,

@@ -1,4 +1,4 @@
-//! Continuous columns that are integer wherever the integer columns are.
+//! Continuous columns that are integral whenever the integer columns are.
 
 use super::WorkingProblem;
 use super::columns::is_whole;
@@ -6,13 +6,13 @@ use super::literals::negated;
 use crate::mip::cliques::{Literal, literal};
 use crate::mip::problem::within_sides;
 
-/// Marks them: columns that an equation of integers determines, and products of literals.
+/// Marks such columns: columns determined by an equation of integers, and products of literals.
 pub(super) fn run(w: &mut WorkingProblem) {
     by_equations(w);
     products(w);
 }
 
-/// A continuous column that an equation of integers determines.
+/// Marks a continuous column determined by an equation of integers.
 fn by_equations(w: &mut WorkingProblem) {
     for i in 0..w.rows.len() {
         if !w.row_alive[i] || w.row_lower[i] != w.row_upper[i] {
@@ -23,7 +23,7 @@ fn by_equations(w: &mut WorkingProblem) {
             continue;
         };
         let whole = w.rows[i].iter().all(|e| is_whole(e.1 / a)) && is_whole(w.row_lower[i] / a);
-        // Exactly representable quotients only.
+        // Only if the quotients are exactly representable.
         let exact = w.rows[i].iter().all(|e| (e.1 / a) * a == e.1);
         let k = j as usize;
         if whole && exact {
@@ -34,8 +34,8 @@ fn by_equations(w: &mut WorkingProblem) {
     }
 }
 
-/// A continuous column `f` with `0 <= f <= l_j` and `f >= 1 - sum of (1 - l_j)`: where the literals
-/// `l_j` are integer it is their product.
+/// Marks a continuous column `f` with `0 <= f <= l_j` and `f >= 1 - sum of (1 - l_j)`: for integral
+/// literals `l_j` it is their product.
 fn products(w: &mut WorkingProblem) {
     let occurrences = w.occurrences();
     for f in 0..w.cost.len() {
@@ -66,12 +66,12 @@ fn products(w: &mut WorkingProblem) {
 enum Said {
     /// The column is at most this literal.
     AtMost(Literal),
-    /// The column is 1 where all of these are.
+    /// The column is 1 if all of these are true.
     AtLeast(Vec<Literal>),
 }
 
-/// A side of a row (upper: `sign` 1, lower: -1) over a column and binaries, all with coefficients of
-/// one size, as a bound on the column.
+/// A side of a row (upper: `sign` 1, lower: -1) as a bound on a column by literals. All
+/// coefficients must have the same size.
 fn said(w: &WorkingProblem, i: usize, f: usize, sign: f64) -> Option<Said> {
     let side = match sign > 0.0 {
         true => w.row_upper[i],
@@ -80,7 +80,7 @@ fn said(w: &WorkingProblem, i: usize, f: usize, sign: f64) -> Option<Said> {
     let row = &w.rows[i];
     let &(_, size) = row.iter().find(|e| e.0 as usize == f)?;
     let (size, sign) = (size.abs(), sign / size.abs());
-    // The row is `sum of +-x <= side`; `1 - x` stands for `-x`, and 1 comes to the side.
+    // The row is `sum of +-x <= side`. `1 - x` replaces `-x`, which adds 1 to the side.
     let mut side = side / size;
     let mut positive = true;
     let mut others: Vec<Literal> = Vec::with_capacity(row.len());
@@ -133,7 +133,7 @@ mod tests {
         // x and not y.
         let not = " a: z - x <= 0\n b: z + y <= 1\n c: z - x + y >= 0";
         assert!(marked(not, "7"));
-        // Nothing that forces it, one factor alone, half of a factor, an upper bound below 1.
+        // No forcing row; a single factor; half of a factor; an upper bound below 1.
         assert!(!marked(both, "inf"));
         assert!(!marked(&format!(" a: z - x <= 0\n{force}"), "inf"));
         let half = " a: 2 z - x <= 0\n b: z - y <= 0\n";

@@ -1,4 +1,4 @@
-//! Rows of binaries as knapsacks of literals, clauses, and what one literal rules out.
+//! Rows of binaries as knapsacks of literals, clauses, and exclusions by one literal.
 
 use super::WorkingProblem;
 use crate::mip::cliques::{Literal, column, is_complement};
@@ -9,7 +9,7 @@ pub(super) struct LiteralKnapsack {
     pub capacity: f64,
 }
 
-/// The literal that is true where this one is not.
+/// The complementary literal.
 pub(super) fn negated(l: Literal) -> Literal {
     l ^ 1
 }
@@ -43,8 +43,8 @@ impl WorkingProblem {
         Some(LiteralKnapsack { items, capacity })
     }
 
-    /// Adds a row that says `sum of terms <= side` in literals, with coefficients 1 for `+` and -1
-    /// for `-`.
+    /// Adds the row `sum of terms <= side` in literals, with coefficients 1 for `plus` and -1 for
+    /// `minus`.
     pub(super) fn add_literal_row(
         &mut self,
         plus: &[Literal],
@@ -76,7 +76,7 @@ impl WorkingProblem {
 }
 
 impl LiteralKnapsack {
-    /// The literals of which at least one is true, if that is all the row says.
+    /// The literals of which at least one is true, if the row says exactly that.
     pub(super) fn clause(&self) -> Option<Vec<Literal>> {
         let w = self.items.first()?.0;
         let equal = self.items.iter().all(|e| (e.0 - w).abs() <= 1e-12 * w);
@@ -85,8 +85,8 @@ impl LiteralKnapsack {
             .then(|| self.items.iter().map(|e| negated(e.1)).collect())
     }
 
-    /// The only literal that leaves no room for any other, if all others fit together without it:
-    /// the row then says that it excludes each of them, and nothing else.
+    /// The only literal that leaves no capacity for any other, if all others fit together without
+    /// it. The row then says exactly that this literal excludes each of them.
     pub(super) fn excluder(&self) -> Option<Literal> {
         let margin = 1e-9 * self.capacity.abs().max(1.0);
         let heaviest =

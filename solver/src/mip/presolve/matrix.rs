@@ -1,12 +1,12 @@
-//! The matrix of a problem that is being reduced: rows that are edited in place, and columns that
-//! follow the edits.
+//! The matrix of a problem under reduction: rows edited in place, and columns that follow the
+//! edits.
 
 use std::ops::{Index, IndexMut};
 
 /// Entries of a row by column, or of a column by row.
 pub(crate) type Entries = Vec<(u32, f64)>;
 
-/// Rows as lists of entries. Whoever takes a row to edit it marks it.
+/// Rows as lists of entries. Mutable access to a row marks it as edited.
 #[derive(Default)]
 pub(crate) struct RowLists {
     lists: Vec<Entries>,
@@ -55,21 +55,21 @@ impl IndexMut<usize> for RowLists {
     }
 }
 
-/// Columns as lists of entries in the order of the rows, and judgements of rows that hold until a
-/// row is edited.
+/// Columns as lists of entries in the order of the rows, and verdicts on rows, valid until a row is
+/// edited.
 #[derive(Default)]
 pub(super) struct ColumnLists {
     lists: Vec<Entries>,
-    /// Columns that have entries of each row.
+    /// Columns with entries in each row.
     of_row: Vec<Vec<u32>>,
-    /// Judgement of each row, with the sides and the rounding that it was made for.
+    /// Verdict on each row, with the sides and the rounding that it assumes.
     exact: Vec<Option<([f64; 3], bool)>>,
-    /// Integrality of the columns that the judgements were made for.
+    /// Integrality of the columns that the verdicts assume.
     integer: Vec<bool>,
 }
 
 impl ColumnLists {
-    /// Follows the edits of rows since the last call.
+    /// Applies the edits of rows since the last call.
     pub fn follow(&mut self, rows: &mut RowLists, integer: &[bool]) {
         self.lists.resize(integer.len(), Vec::new());
         self.of_row.resize(rows.len(), Vec::new());
@@ -111,7 +111,7 @@ impl ColumnLists {
         &self.lists
     }
 
-    /// Lends the columns, until [`ColumnLists::put`] gives them back.
+    /// Hands out the columns, until [`ColumnLists::put`] returns them.
     pub fn take(&mut self) -> Vec<Entries> {
         std::mem::take(&mut self.lists)
     }
@@ -120,7 +120,8 @@ impl ColumnLists {
         self.lists = columns;
     }
 
-    /// The judgement of a row with these sides and this rounding: the last one if it still holds.
+    /// The verdict on a row with these sides and this rounding: the cached one if it is still
+    /// valid.
     pub fn is_exact(&mut self, i: usize, of: [f64; 3], judge: impl FnOnce() -> bool) -> bool {
         match self.exact[i] {
             Some((known, is_exact)) if known == of => is_exact,

@@ -1,6 +1,6 @@
-//! Reductions before the search, and the way back.
+//! Reductions before the search, and the maps back to the original model.
 //!
-//! Rounds over working lists of rows until nothing changes: bound propagation, redundant and
+//! Rounds over working lists of rows, until they change little: bound propagation, redundant and
 //! singleton rows, coefficient tightening (Savelsbergh 1994), dual fixing, slack columns, doubleton
 //! equations, implied free columns, implied integers, parallel rows and columns, dominated columns
 //! (Achterberg et al. 2020, *Presolve reductions in mixed integer programming*), probing; then
@@ -36,10 +36,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Share of a continuous column's bound by which probing has to improve it.
+/// Relative improvement that probing must achieve on a continuous column's bound.
 const LEAST_PROBED: f64 = 1e-3;
 
-/// Rounding of a side, in whole units, at which the side is the decimal that it looks like.
+/// Rounding of a side, in integer units, below which the side equals its decimal.
 const UNIT_ROUNDING: f64 = 1e-3;
 
 /// Result of presolve.
@@ -48,10 +48,10 @@ pub(crate) enum PresolveEnd {
     Reduced(Box<Problem>, Postsolve),
 }
 
-/// No point satisfies the constraints.
+/// The constraints are infeasible.
 pub(crate) struct Infeasible;
 
-/// The problem while it is being reduced: rows as lists, dead rows and columns marked.
+/// The problem under reduction: rows as lists, and marks of removed rows and columns.
 pub(crate) struct WorkingProblem {
     pub cost: Vec<f64>,
     pub offset: f64,
@@ -59,22 +59,21 @@ pub(crate) struct WorkingProblem {
     pub upper: Vec<f64>,
     pub integer: Vec<bool>,
     pub rows: RowLists,
-    /// The columns of the rows as they were when somebody last asked.
+    /// The columns of the rows at the time of the last call.
     columns: ColumnLists,
     pub row_lower: Vec<f64>,
     pub row_upper: Vec<f64>,
     pub row_alive: Vec<bool>,
-    /// Rounding that reductions have left in the sides of each row.
+    /// Accumulated rounding in the sides of each row, from reductions.
     pub row_rounding: Vec<f64>,
     pub col_alive: Vec<bool>,
     pub steps: Vec<PostsolveStep>,
     pub changes: usize,
-    /// Columns that extensions need, as if they were in rows that are not here; empty where there
-    /// are none.
+    /// Columns that extensions need, as if they were in unknown rows; empty without extensions.
     needed: Vec<bool>,
-    /// Counts of steps go here.
+    /// Collector of step counts.
     statistics: Option<Arc<Statistics>>,
-    /// Points with a larger objective are not wanted.
+    /// Limit on the objective of useful points.
     pub cutoff: f64,
 }
 
@@ -108,7 +107,7 @@ impl WorkingProblem {
         self.needed.get(j).copied().unwrap_or(false)
     }
 
-    /// Takes a step and counts it.
+    /// Runs a step and counts it.
     fn step<T>(&mut self, name: &'static str, take: impl FnOnce(&mut Self) -> T) -> T {
         let Some(statistics) = self.statistics.clone() else {
             let done = take(self);
@@ -133,15 +132,15 @@ impl WorkingProblem {
         self.changes += 1;
     }
 
-    /// Returns whether all bounds and sides are numbers or infinite.
+    /// Returns whether no bound or side is NaN.
     fn has_numbers(&self) -> bool {
         let bounds = self.lower.iter().chain(&self.upper);
         let sides = self.row_lower.iter().chain(&self.row_upper);
         !bounds.chain(sides).any(|v| v.is_nan())
     }
 
-    /// Adds an integer column without bounds, cost or rows, which is `constant + terms` of the
-    /// columns before it.
+    /// Adds an integer column without bounds, cost or rows. It equals `constant + terms` in the
+    /// earlier columns.
     fn add_column(&mut self, constant: f64, terms: Vec<(u32, f64)>) {
         let col = self.cost.len() as u32;
         self.cost.push(0.0);
@@ -156,7 +155,7 @@ impl WorkingProblem {
         });
     }
 
-    /// Rows that each column is in; they may lose the column later.
+    /// Rows of each column; later edits may remove the column from them.
     fn occurrences(&mut self) -> Vec<Vec<u32>> {
         let columns = self.columns().iter();
         let rows_of = |column: &Entries| column.iter().map(|e| e.0).collect();
@@ -169,7 +168,7 @@ impl WorkingProblem {
         self.columns.all()
     }
 
-    /// Looks at the columns and changes the rest of the problem, not the rows.
+    /// Lends the columns to a function that changes the rest of the problem, but not the rows.
     fn with_columns(&mut self, look: impl FnOnce(&mut Self, &[Entries])) {
         self.columns();
         let columns = self.columns.take();
@@ -177,8 +176,8 @@ impl WorkingProblem {
         self.columns.put(columns);
     }
 
-    /// Returns whether an entry that is left of a sum of this size is rounding, and no part of the
-    /// row that counts: an entry that is dropped moves the sides by its range.
+    /// Returns whether an entry left by a sum of this size is rounding, and too small to matter:
+    /// dropping it moves the sides by its range.
     fn is_cancelled(&self, j: u32, left: f64, size: f64) -> bool {
         let range = self.largest_value(j);
         left.abs() <= 1e-12 * size
@@ -186,7 +185,7 @@ impl WorkingProblem {
                 || left.abs() * range <= 0.1 * SIDE_ROUNDING)
     }
 
-    /// Adds `factor * terms` to a row; what cancels is gone.
+    /// Adds `factor * terms` to a row; cancelled entries are removed.
     fn add_multiple(&mut self, i: usize, terms: &[(u32, f64)], factor: f64) {
         let mut row = std::mem::take(&mut self.rows[i]);
         row.extend(terms.iter().map(|&(j, v)| (j, factor * v)));
@@ -208,7 +207,7 @@ impl WorkingProblem {
         self.rows[i] = kept;
     }
 
-    /// The cost of a column that is `constant + terms` goes to those.
+    /// Moves the cost of a column that equals `constant + terms` to these columns.
     fn shift_cost(&mut self, terms: &[(u32, f64)], constant: f64, cost: f64) {
         if cost == 0.0 {
             return;
@@ -217,18 +216,18 @@ impl WorkingProblem {
         for &(j, f) in terms {
             let old = self.cost[j as usize];
             let new = old + cost * f;
-            // What cancels is to be zero, not noise.
+            // Cancelled costs become zero, not noise.
             let noise = 1e-12 * (old.abs() + (cost * f).abs());
             self.cost[j as usize] = if new.abs() <= noise { 0.0 } else { new };
         }
     }
 
-    /// The power of ten that makes a row whole numbers, where that decides it without tolerance
+    /// The power of ten that makes a row integral, if the row can be tested without tolerance
     /// ([`Problem::exact`]).
     fn exact_scale(&self, i: usize) -> Option<f64> {
         let sides = [self.row_lower[i], self.row_upper[i]];
         let scale = exact_scale(&self.rows[i], sides, &self.integer)?;
-        // Sides may look like decimals by chance, and be rounding.
+        // Rounded sides may look like decimals by chance.
         (self.row_rounding[i] * scale <= UNIT_ROUNDING).then_some(scale)
     }
 
@@ -238,7 +237,7 @@ impl WorkingProblem {
         self.changes += 1;
     }
 
-    /// The present problem, and the column of the original each of its columns is.
+    /// The present problem, and the original column of each of its columns.
     fn assemble(&mut self) -> (Problem, Vec<u32>) {
         self.columns();
         let kept: Vec<u32> = (0..self.cost.len() as u32)
@@ -294,14 +293,15 @@ impl WorkingProblem {
         (p, kept)
     }
 
-    /// Propagates; bounds of integer columns stay, and those that bound the objective.
+    /// Propagates. Keeps the bounds of integer and fixed columns, and the bounds that limit the
+    /// objective.
     fn propagate(&mut self) -> Result<(), Infeasible> {
         let (p, kept, d) = self.propagated()?;
         self.take_bounds(&p, &kept, &d);
         Ok(())
     }
 
-    /// The problem that is left with its columns' places here, and its domain after propagation.
+    /// The present problem with the positions of its columns, and its domain after propagation.
     fn propagated(&mut self) -> Result<(Problem, Vec<u32>, Domain), Infeasible> {
         let (p, kept) = self.assemble();
         let mut d = Domain::new(&p);
@@ -331,7 +331,7 @@ impl WorkingProblem {
         }
     }
 
-    /// Takes bounds of continuous columns that the rows do not say one by one.
+    /// Takes bounds of continuous columns that single rows do not imply.
     fn take_probed(&mut self, p: &Problem, kept: &[u32], d: &Domain, plain: &[Vec<f64>; 2]) {
         for (k, &j) in kept.iter().enumerate() {
             let j = j as usize;
@@ -348,7 +348,8 @@ impl WorkingProblem {
         }
     }
 
-    /// Adds the equations of columns that are functions of binaries, which then go as doubletons.
+    /// Adds the equations of columns that are functions of binaries; doubleton removal then uses
+    /// them.
     fn take_affine(&mut self, kept: &[u32], affine: &[Affine]) {
         for one in affine {
             let [col, binary] = [one.col, one.binary].map(|k| kept[k as usize]);
@@ -367,7 +368,7 @@ fn reduce(
     stop: &AtomicBool,
 ) -> Result<(), Infeasible> {
     if settings.nesting == 0 {
-        // Before anything is fixed and rounded.
+        // Must run before columns are fixed and rounded.
         work.step("implied equations", |work| {
             eliminated::run(work, settings.feasibility_tolerance)
         })?;
@@ -382,13 +383,13 @@ fn reduce(
     }
     work.step("coefficients", coefficients::run)?;
     work.step("sparsify", sparsify::run);
-    // Nothing fixed may stay behind.
+    // Fixed columns must not remain.
     work.step("dual fixing", columns::fix)?;
     work.step("rows", rows::simplify)?;
     Ok(())
 }
 
-/// Rounds of everything that is cheap, then probing, until little changes.
+/// Rounds of all cheap reductions, then probing, until little changes.
 fn rounds(
     work: &mut WorkingProblem,
     settings: &Settings,
@@ -436,17 +437,17 @@ fn rounds(
     Ok(())
 }
 
-/// Surroundings of a presolve.
+/// Input of a presolve from outside the problem.
 #[derive(Default)]
 pub(crate) struct PresolveContext {
-    /// Columns that extensions need; empty where there are none.
+    /// Columns that extensions need; empty without extensions.
     pub needed: Vec<bool>,
-    /// Counts of steps go here.
+    /// Collector of step counts.
     pub statistics: Option<Arc<Statistics>>,
 }
 
-/// Reduces a problem, of which points with an objective of more than `cutoff` are not wanted.
-/// Without `reduce_it`, only bounds of integer columns are tightened.
+/// Reduces a problem; points with an objective above `cutoff` may be lost. Without `reduce_it`,
+/// only bounds of integer columns are tightened.
 pub(crate) fn run(
     p: Problem,
     settings: &Settings,
@@ -455,7 +456,7 @@ pub(crate) fn run(
     stop: &AtomicBool,
     context: PresolveContext,
 ) -> PresolveEnd {
-    // No value is at infinity.
+    // No column can take an infinite value.
     let is_empty = |l: f64, u: f64| l > u || l == f64::INFINITY || u == f64::NEG_INFINITY;
     let crossed = |l: &[f64], u: &[f64]| l.iter().zip(u).any(|(l, u)| is_empty(*l, *u));
     if crossed(&p.lower, &p.upper) || crossed(&p.row_lower, &p.row_upper) {

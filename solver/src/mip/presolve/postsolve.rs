@@ -1,9 +1,9 @@
-//! The way back from the reduced problem to the model given.
+//! Map from the reduced problem back to the original model.
 
 use crate::mip::cliques::{column, is_complement, value};
 use serde::{Deserialize, Serialize};
 
-/// Way in which a column that was taken out gets its value.
+/// Rule for the value of a removed column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum PostsolveStep {
     /// It is constant.
@@ -14,18 +14,17 @@ pub(crate) enum PostsolveStep {
         constant: f64,
         terms: Vec<(u32, f64)>,
     },
-    /// A literal (twice the column, plus one for the complement) is true where none of others is.
-    /// The column may remain in the reduced problem, which then leaves it free to be less than
-    /// that.
+    /// A literal (twice the column, plus one for the complement) is true if all `excluded` literals
+    /// are false. The column may remain in the reduced problem, which then allows it to be smaller.
     Product { literal: u32, excluded: Vec<u32> },
-    /// A column that the model given does not have; of a point it has it is `constant + sum of
-    /// factor * column`.
+    /// A column that the original model lacks. For a point of the original model its value is
+    /// `constant + sum of factor * column`.
     Added {
         col: u32,
         constant: f64,
         terms: Vec<(u32, f64)>,
     },
-    /// The column kept stands for `own + factor * gone`; bounds of both from before.
+    /// The kept column stands for `own + factor * gone`; bounds of both from before.
     Merged {
         kept: u32,
         gone: u32,
@@ -35,12 +34,12 @@ pub(crate) enum PostsolveStep {
     },
 }
 
-/// A stack of steps, undone last first.
+/// A stack of steps, undone in reverse order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Postsolve {
-    /// Columns of the model given.
+    /// Number of columns of the original model.
     pub original: usize,
-    /// The same with those that were added, which come last.
+    /// Number of columns including added ones, which come last.
     pub width: usize,
     /// Original column of every column of the reduced problem.
     pub kept: Vec<u32>,
@@ -48,11 +47,11 @@ pub(crate) struct Postsolve {
 }
 
 impl Postsolve {
-    /// This way back after another one, which starts from this one's reduced problem.
+    /// Composition with `next`, which starts from this map's reduced problem.
     pub fn then(&self, next: &Postsolve) -> Postsolve {
         let at = |j: u32| match self.kept.get(j as usize) {
             Some(&k) => k,
-            // Added after all that this one knows.
+            // Added after all columns of this map.
             None => (self.width + j as usize - next.original) as u32,
         };
         let mut steps = self.steps.clone();
@@ -108,7 +107,7 @@ impl Postsolve {
         }
     }
 
-    /// The point of the model given that belongs to one of the reduced problem.
+    /// The point of the original model that corresponds to a point of the reduced problem.
     pub fn restore(&self, x: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.width];
         for (&j, &v) in self.kept.iter().zip(x) {
@@ -134,7 +133,7 @@ impl Postsolve {
                     other,
                 } => {
                     let sum = out[*kept as usize];
-                    // What the bounds of the one leave for the other.
+                    // Range that the bounds of one column leave for the other.
                     let (a, b) = ((sum - own.1) / factor, (sum - own.0) / factor);
                     let (low, high) = (a.min(b).max(other.0), a.max(b).min(other.1));
                     let part = 0.0f64.max(low).min(high.max(low));
@@ -151,7 +150,7 @@ impl Postsolve {
         out
     }
 
-    /// The point of the reduced problem that belongs to one of the model given.
+    /// The point of the reduced problem that corresponds to a point of the original model.
     pub fn project(&self, original: &[f64]) -> Vec<f64> {
         let mut point = original.to_vec();
         point.resize(self.width, 0.0);

@@ -1,26 +1,27 @@
 //! Precision of rows under reductions.
 //!
-//! A row of decimals over integer columns keeps exact sides, in whole numbers. Another row is known
-//! to the rounding of its largest term; a reduction may rewrite it while that is small beside
-//! [`contradiction`](crate::mip::problem::contradiction). Rows beyond stay as they are: a large term
-//! that leaves its row would leave its rounding behind, where no tolerance allows for it.
+//! The sides of a row of decimals over integer columns stay exact, as integers. Any other row is
+//! accurate to the rounding of its largest term. A reduction may rewrite it while that rounding is
+//! small compared with [`contradiction`](crate::mip::problem::contradiction). Rows above that limit
+//! stay unchanged: a large term that leaves its row would leave a rounding error that no tolerance
+//! covers.
 
 use super::WorkingProblem;
 use crate::mip::check::dot;
 use crate::mip::exact::scaled;
 use crate::mip::problem::SIDE_ROUNDING;
 
-/// Size that a column without a bound is taken to reach.
+/// Assumed size of a column without a bound.
 const UNBOUNDED_SIZE: f64 = 1e4;
 
-/// Integers up to this are sums of doubles without rounding.
+/// Limit below which sums of integers in doubles are exact.
 const WHOLE_LIMIT: f64 = 1e15;
 
 /// Rounding of a double, relative.
 const ROUNDING: f64 = f64::EPSILON / 2.0;
 
-/// Least size of an entry by which a row may stand for a bound of its column: the tolerance of the
-/// row is a thousand times larger in units of the column.
+/// Smallest entry with which a row may replace a bound of its column: the row's tolerance is a
+/// thousand times larger in units of the column.
 pub(super) const BOUNDING_ENTRY: f64 = 1e-3;
 
 /// Sides of a row, and the rounding in them.
@@ -31,8 +32,8 @@ pub(super) struct Sides {
 }
 
 impl WorkingProblem {
-    /// Sides of a row after the terms of columns that are fixed have gone to them; `None` if
-    /// rounding would count beside the entries that are left.
+    /// Sides of a row after the terms of fixed columns are moved to them. `None` if the rounding
+    /// would matter for the remaining entries.
     pub(super) fn moved_sides(&self, i: usize, gone: &[bool]) -> Option<Sides> {
         let row = &self.rows[i];
         let terms = row.iter().filter(|e| gone[e.0 as usize]);
@@ -51,7 +52,7 @@ impl WorkingProblem {
         let rounding = self.row_rounding[i] + lower.1.max(upper.1);
         let (lower, upper) = (lower.0, upper.0);
         let least = lower.abs().min(upper.abs());
-        // A row of small entries is scaled up, its rounding with it.
+        // A row of small entries is scaled up, and its rounding with it.
         let left = row.iter().filter(|e| !gone[e.0 as usize]);
         let left = left.map(|e| e.1.abs()).reduce(f64::max);
         let entry = left.unwrap_or(1.0).min(1.0);
@@ -63,7 +64,7 @@ impl WorkingProblem {
         })
     }
 
-    /// Size that a column may reach.
+    /// Largest absolute value of a column.
     pub(super) fn largest_value(&self, j: u32) -> f64 {
         let end = |v: f64| match v.is_finite() {
             true => v.abs(),
@@ -100,13 +101,13 @@ impl WorkingProblem {
         self.row_rounding[i] += factor.abs() * self.row_rounding[equation];
     }
 
-    /// Returns whether a row with this entry may stand for a bound of the entry's column.
+    /// Returns whether a row with this entry may replace a bound of the entry's column.
     pub(super) fn may_bound(&self, i: usize, entry: f64) -> bool {
         entry.abs() >= BOUNDING_ENTRY && self.is_precise(i)
     }
 }
 
-/// A side in whole numbers without terms of whole numbers.
+/// A side minus terms, all in integers.
 fn moved_exactly(side: f64, terms: &[(f64, f64)], scale: f64) -> Option<f64> {
     if !side.is_finite() {
         return Some(side);
@@ -119,14 +120,14 @@ fn moved_exactly(side: f64, terms: &[(f64, f64)], scale: f64) -> Option<f64> {
     (scaled(moved, scale)? as i128 == sum).then_some(moved)
 }
 
-/// A side without terms, and the rounding that comes to it.
+/// A side minus terms, and the added rounding.
 fn moved_nearly(side: f64, terms: &[(f64, f64)]) -> (f64, f64) {
     if !side.is_finite() {
         return (side, 0.0);
     }
     let moved = side - terms.iter().map(|(a, v)| a * v).sum::<f64>();
     let sum = terms.iter().map(|&(a, v)| (-a, v)).chain([(side, 1.0)]);
-    // Numbers that are not integers stand for decimals.
+    // Numbers that are not integers are rounded decimals.
     let own = |v: f64| match v.fract() == 0.0 {
         true => 0.0,
         false => ROUNDING * v.abs(),
@@ -170,9 +171,9 @@ mod tests {
                  y <= 9\n z <= 9\nGeneral\n f\nEnd\n"
             )
         };
-        // The side is known to 6e-8 only.
+        // The side is accurate only to 6e-8.
         assert!(reduced(&row("0.000002")).col_alive[1]);
-        // The side is whole, and nothing is lost.
+        // The side is integral, so no precision is lost.
         let whole = row("0.5").replace("700000000.000006", "700000004");
         let w = reduced(&whole);
         assert_eq!((w.col_alive[1], w.row_lower[0]), (false, 4.0));
@@ -185,7 +186,7 @@ mod tests {
         let model = remat_lp::lp_format::parse(text, "case").unwrap();
         let mut w = WorkingProblem::new(&Problem::from_model(&model));
         let y = w.rows[0].iter().find(|e| e.1 == 3.0).unwrap().0;
-        // 1e-12 of the entry is 0.003 in the row.
+        // 1e-12 of the entry amounts to 0.003 in the row.
         w.add_multiple(0, &[(y, 1.0)], -3.0 + 2.9e-12);
         assert_eq!(w.rows[0].len(), 2);
         w.add_multiple(0, &[(y, w.rows[0][0].1)], -1.0);

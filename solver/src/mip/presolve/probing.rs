@@ -1,5 +1,5 @@
-//! Probing: fix a binary both ways, propagate, and keep what both ways agree on (Savelsbergh 1994).
-//! A column that both ways fix is an affine function of the binary.
+//! Probing: fixes a binary both ways, propagates, and keeps the common consequences (Savelsbergh
+//! 1994). A column that is fixed in both cases is an affine function of the binary.
 
 use super::Infeasible;
 use super::unlocked::Unlocked;
@@ -17,19 +17,20 @@ pub(crate) struct Affine {
     pub factor: f64,
 }
 
-/// Ticks of probing without a gain after which it ends, beside some for each entry of the rows, and
-/// the multiple of both that it takes at most. 100 million ticks are some 0.7 s.
+/// Ticks without a gain after which probing ends, in addition to some for each entry of the rows;
+/// and the limit as a multiple of both. 100 million ticks take about 0.7 s.
 const PATIENCE: u64 = 20_000_000;
 const MOST_PATIENCE: u64 = 20;
 
-/// Most implications that are kept.
+/// Limit on the stored implications.
 const IMPLICATIONS: usize = 1_000_000;
 
-/// Passes over the rows of which one column is 1.
+/// Limit on passes over the rows that require one of their columns to be 1.
 const CHOICE_PASSES: u32 = 4;
 
-/// Tightens the domain; the binaries with the most rows first, within a tick limit. Returns columns
-/// that are functions of binaries, each at most once and of none that is one itself.
+/// Tightens the domain by probing, binaries with the most rows first, within a tick limit. Returns
+/// columns that are functions of binaries, each at most once; such a binary is never a function
+/// itself.
 pub(crate) fn run(
     p: &Problem,
     d: &mut Domain,
@@ -38,7 +39,7 @@ pub(crate) fn run(
 ) -> Result<Vec<Affine>, Infeasible> {
     let mut found = ProbingFindings::new(p);
     let mut unlocked = Unlocked::new(p);
-    // Without a least objective there may be no optimum to speak of.
+    // Without a lower bound on the objective, an optimum may not exist.
     let moves = d.floor() > f64::NEG_INFINITY;
     let patience = PATIENCE + 20 * p.rows.index.len() as u64;
     let most = d.ticks + MOST_PATIENCE * patience;
@@ -105,7 +106,7 @@ pub(crate) fn run(
             limit = most.min(d.ticks + patience);
         }
     }
-    // The order of the rows need not be that in which one bound follows from the others.
+    // A bound may follow from rows that come later in the order.
     for _ in 0..CHOICE_PASSES {
         let before = (d.floor(), d.mark());
         choices(p, d, (patience, most), stop)?;
@@ -116,14 +117,14 @@ pub(crate) fn run(
     Ok(found.all)
 }
 
-/// Columns that are functions of binaries, and the implications that more may come of.
+/// Columns that are functions of binaries, and implications that may yield more.
 struct ProbingFindings {
     all: Vec<Affine>,
-    /// Columns that are functions of others, and those that others are functions of.
+    /// Columns that are functions of others, and columns that others are functions of.
     taken: Vec<bool>,
     base: Vec<bool>,
-    /// Pairs of literals, twice the column plus the value, the second of which follows from the
-    /// first by a move that pays.
+    /// Pairs of literals (twice the column plus the value). The first one implies the second one by
+    /// optimality.
     implied: HashSet<(u32, u32)>,
 }
 
@@ -137,7 +138,7 @@ impl ProbingFindings {
         }
     }
 
-    /// Takes a column that has one value where a binary is 0 and another where it is 1.
+    /// Adds a column that has one value if a binary is 0 and another one if it is 1.
     fn affine(&mut self, col: usize, binary: usize, zero: f64, one: f64) {
         if zero == one || self.taken[binary] || self.taken[col] || self.base[col] {
             return;
@@ -151,7 +152,7 @@ impl ProbingFindings {
         });
     }
 
-    /// Notes the binaries that are fixed since a probe; two that follow from each other are one.
+    /// Notes the binaries fixed by a probe. Two binaries that imply each other become one.
     fn note(&mut self, p: &Problem, d: &Domain, (j, value): (usize, f64), mark: usize) {
         let literal = |j: usize, value: f64| 2 * j as u32 + u32::from(value == 1.0);
         for c in &d.trail[mark..] {
@@ -174,8 +175,8 @@ impl ProbingFindings {
     }
 }
 
-/// Probes rows of which at least one column is 1: bounds that hold whichever it is hold. Of a
-/// binary's two values one says nothing where there are many choices.
+/// Probes rows of which at least one column is 1: bounds common to all choices hold. With many
+/// choices, fixing one binary to 0 implies little, so probing single binaries misses them.
 fn choices(
     p: &Problem,
     d: &mut Domain,
@@ -193,12 +194,12 @@ fn choices(
                 let j = j as usize;
                 a == 1.0 && p.integer[j] && d.lower[j] >= 0.0 && d.upper[j] <= 1.0
             });
-        // Two choices are the values of a binary.
+        // Two choices are the two values of a binary.
         if !one_of || index.len() < 3 || index.iter().any(|&j| d.lower[j as usize] == 1.0) {
             continue;
         }
         let mark = d.mark();
-        // Bounds that all choices so far agree on.
+        // Bounds common to all choices so far.
         let mut common: Option<Vec<(u32, f64, f64)>> = None;
         for &j in index {
             let j = j as usize;
@@ -226,7 +227,7 @@ fn choices(
                 if d.infeasible {
                     return Err(Infeasible);
                 }
-                // What follows belongs to none of the choices: it stays.
+                // Bounds that follow here hold for every choice, so they stay.
                 if mark != d.mark() {
                     break;
                 }
@@ -260,7 +261,7 @@ mod tests {
 
     #[test]
     fn columns_that_follow_a_binary_are_found() {
-        // x turns y on, z is both; without x nothing is left of w.
+        // x turns y on, z is both; without x, w must be 0.
         let text = "Minimize\n c: x + y + z + w\nSubject To\n on: y - x >= 0\n a: z - x <= 0\n b: z - y <= 0\n \
                     c: z - x - y >= -1\n d: w - 3 x <= 0\n e: w - x - y - 5 z >= -4\nBounds\n w <= 3\nBinary\n x\n y\n z\n\
                     General\n w\nEnd\n";
@@ -271,7 +272,7 @@ mod tests {
             .ok()
             .unwrap();
         let of = |col: u32| found.iter().find(|one| one.col == col || one.binary == col);
-        // z is x; which stands for which is the order of the probes.
+        // z equals x; the order of probes decides which one is replaced.
         let z = of(2).expect("z follows x");
         assert_eq!((z.constant, z.factor), (0.0, 1.0));
         assert_eq!(z.col + z.binary, 2);

@@ -1,19 +1,18 @@
-//! Binaries that are products of literals, and what is strong about them.
+//! Binaries that are products of literals, and stronger rows for them.
 //!
 //! `f = l_1 l_2 ... l_m` is usually written as `f + sum of not l_j >= 1` and
 //! `m f + sum of not l_j <= m`: the second row has a weak relaxation. Checkmate's `FREE` is defined
 //! so (Jain et al. 2020, equation 7), and used only in a recurrence of continuous columns, its `U`.
-//! Here such columns are recognised by their rows alone. Then
+//! Presolve recognises such columns by their rows alone. Then
 //!
 //! 1. the weak rows are replaced by cliques: `f` excludes `not l_j`, and products that contradict
 //!    each other exclude each other (clique merging, Achterberg et al. 2020, section 4.4);
-//! 2. clauses `x <= sum of D` are lifted: everything in a clique of literals each of which implies
-//!    `D` counts on the left;
+//! 2. clauses `x <= sum of D` are lifted: the left side becomes a clique of literals, each of which
+//!    implies `D`;
 //! 3. recurrences are eliminated, see [`super::recurrences`];
-//! 4. rows that say that a product must not be true too often are redundant where lifted clauses
-//!    prove them;
-//! 5. a product that nothing keeps from being true then needs no row that forces it to be, and no
-//!    branching: it is restored from its factors.
+//! 4. rows that limit how often a product may be true are redundant if lifted clauses prove them;
+//! 5. a product that may always be true then needs no row that forces it, and no branching: it is
+//!    restored from its factors.
 
 use super::literals::negated;
 use super::recurrences;
@@ -21,14 +20,14 @@ use super::{PostsolveStep, WorkingProblem};
 use crate::mip::cliques::{Literal, column, is_complement};
 use std::collections::BTreeMap;
 
-/// A column that is 1 exactly where all of its factors are.
+/// A column that is 1 exactly if all of its factors are.
 struct BinaryProduct {
     literal: Literal,
     /// Literals that it excludes: the negated factors, sorted.
     excludes: Vec<Literal>,
     /// The row that forces it to be true.
     clause: usize,
-    /// Rows that only say what it excludes.
+    /// Rows that only state its exclusions.
     weak: Vec<usize>,
 }
 
@@ -50,8 +49,8 @@ struct Strong {
     products: Vec<usize>,
 }
 
-/// Recognises products, strengthens what defines them, and eliminates the recurrences they feed.
-/// Once is enough.
+/// Recognises products, strengthens their rows, and eliminates the recurrences that use them. One
+/// run is enough.
 pub(super) fn run(w: &mut WorkingProblem) {
     let products = find(w);
     if products.is_empty() {
@@ -82,9 +81,9 @@ pub(super) fn run(w: &mut WorkingProblem) {
     relax(w, &products, &strong, added.clone());
     let held = held(w, &products, added);
     for (k, p) in products.iter().enumerate() {
-        // Whatever its factors are, the rows leave only the product, or all up to it: nothing to
-        // branch on. As an integer it would take part in covers, which costs more than it gives
-        // (docs/inside/decisions/059).
+        // With its factors fixed, the rows leave the product's value, or any value up to it:
+        // branching is unnecessary. As an integer it would take part in covers, which costs more
+        // than it gains (docs/inside/decisions/059).
         w.integer[column(p.literal)] = false;
         if held[k] {
             continue;
@@ -97,7 +96,7 @@ pub(super) fn run(w: &mut WorkingProblem) {
     }
 }
 
-/// Products, each column at most once, none a factor of another.
+/// Finds products: each column at most once, and no product as a factor of another.
 fn find(w: &WorkingProblem) -> Vec<BinaryProduct> {
     let n = w.cost.len();
     let mut excluders: BTreeMap<Literal, Vec<usize>> = BTreeMap::new();
@@ -106,7 +105,7 @@ fn find(w: &WorkingProblem) -> Vec<BinaryProduct> {
         if !w.row_alive[i] || w.rows[i].len() < 2 || w.rows[i].len() > 1000 {
             continue;
         }
-        // A row with two sides says more than one thing.
+        // A row with two sides is more than one clause.
         if w.row_lower[i].is_finite() && w.row_upper[i].is_finite() {
             continue;
         }
@@ -157,8 +156,8 @@ fn find(w: &WorkingProblem) -> Vec<BinaryProduct> {
             }
         }
     }
-    // A product found later may have an earlier one's column as a factor only if that one is taken:
-    // excluded above. The other way round it is sorted out here.
+    // The test above excludes products with an earlier product as a factor. Products that are
+    // factors of later ones are removed here.
     let factors: Vec<bool> = {
         let mut is = vec![false; n];
         for p in &products {
@@ -194,7 +193,7 @@ fn by_excluded(products: &[BinaryProduct]) -> BTreeMap<Literal, Vec<usize>> {
     of
 }
 
-/// Cliques that say everything the weak rows say.
+/// Cliques that together imply the weak rows.
 fn cliques(products: &[BinaryProduct]) -> Vec<Strong> {
     let mut out = Vec::new();
     for (l, of) in by_excluded(products) {
@@ -211,14 +210,14 @@ fn cliques(products: &[BinaryProduct]) -> Vec<Strong> {
     out
 }
 
-/// Clauses with as much on the left as is valid, those they come from go; and further rows that
-/// hold, for proofs only.
+/// Lifts clauses as far as they stay valid, and removes the original ones. Also returns further
+/// valid rows, for proofs only.
 fn lift(
     w: &mut WorkingProblem,
     products: &[BinaryProduct],
     of_row: &[bool],
 ) -> (Vec<Strong>, Vec<Strong>) {
-    // What implies each set of literals, and the row that says so.
+    // The literals that imply each set of literals, and the row of each implication.
     let mut implied: BTreeMap<Vec<Literal>, Vec<(Literal, usize)>> = BTreeMap::new();
     for i in 0..of_row.len() {
         let two = w.row_lower[i].is_finite() && w.row_upper[i].is_finite();
@@ -239,14 +238,14 @@ fn lift(
     let none = Vec::new();
     let (mut out, mut proofs) = (Vec::new(), Vec::new());
     for (right, by) in implied {
-        // Products that imply one of the literals, and so the right side.
+        // Products that imply one of the literals, and thereby the right side.
         let mut of: Vec<usize> = (by.iter())
             .flat_map(|&(x, _)| needing.get(&negated(x)).unwrap_or(&none))
             .copied()
             .collect();
         of.sort_unstable();
         of.dedup();
-        // A right side that a product takes part in would be counted twice.
+        // A product that occurs in the right side would be counted twice.
         of.retain(|&k| {
             let p = &products[k];
             !right.iter().any(|&l| column(l) == column(p.literal))
@@ -259,7 +258,7 @@ fn lift(
             let with: Vec<usize> = (of.iter().copied())
                 .filter(|&k| products[k].excludes(x))
                 .collect();
-            // One row stands for the clause; the largest clique is it.
+            // One row replaces the clause: the one with the largest clique.
             let Some(clique) = split(products, &with).into_iter().max_by_key(Vec::len) else {
                 continue;
             };
@@ -287,8 +286,8 @@ fn lift(
     (out, proofs)
 }
 
-/// Drops sides of rows that would keep products from being true, where strong rows prove them. The
-/// rows that were added stay as they are.
+/// Drops sides of rows that would keep products from being true, if strong rows prove them. The
+/// added rows stay.
 fn relax(
     w: &mut WorkingProblem,
     products: &[BinaryProduct],
@@ -303,7 +302,7 @@ fn relax(
     for (r, row) in strong.iter().enumerate() {
         row.products.iter().for_each(|&k| with[k].push(r));
     }
-    // Weight of each literal in the side at hand.
+    // Weight of each literal in the present side.
     let mut weight = vec![0.0f64; 2 * w.cost.len()];
     for i in 0..w.rows.len() {
         if !w.row_alive[i] || added.contains(&i) {
@@ -335,7 +334,7 @@ fn relax(
             let uses = likest(strong, &with, &asked, &weight);
             let mut side = side;
             let mut add = |l: Literal, m: f64, side: &mut f64| {
-                // A complement is 1 less the column.
+                // A complement is 1 minus the column.
                 let column = l & !1;
                 if is_complement(l) {
                     *side -= m;
@@ -378,8 +377,8 @@ fn relax(
     }
 }
 
-/// For every product the strong row that looks most like a side of given weights, as often as the
-/// side asks for; `with` lists the strong rows of each product.
+/// For every product, the strong row most similar to a side with the given weights, with the
+/// multiplier that the side requires. `with` lists the strong rows of each product.
 fn likest(
     strong: &[Strong],
     with: &[Vec<usize>],
@@ -391,7 +390,7 @@ fn likest(
         let likeness = |r: usize| {
             let row = &strong[r];
             let left = row.left.iter().filter(|&&l| weight[l as usize] > 0.0);
-            // What the right side gives has to be there.
+            // The literals on the right side must occur in the side.
             let missing = |l: &&Literal| weight[**l as usize] > (1e-9 - 1.0) * a;
             let missing = row.right.iter().filter(missing);
             let right = row.right.len() as i64 - 10 * missing.count() as i64;
@@ -406,7 +405,7 @@ fn likest(
     uses
 }
 
-/// Marks the products that something may keep from being true although all their factors are.
+/// Marks the products that a row or a cost may keep from being true although all their factors are.
 fn held(
     w: &WorkingProblem,
     products: &[BinaryProduct],
@@ -450,8 +449,8 @@ mod tests {
     use super::*;
     use crate::mip::problem::Problem;
 
-    /// Two tensors, `b` read by `c` and `d`: who computes what in the second of two stages, and
-    /// what is freed.
+    /// Two tensors, `b` read by `c` and `d`: computed and freed tensors in the second of two
+    /// stages.
     fn program() -> Problem {
         let text = "Minimize\n c: 5 rb + 7 rc + 7 rd + 3 sb\nSubject To\n keep: sb + rb - nb >= 0\n c: sb + rb - rc >= 0\n \
              d: sb + rb - rd >= 0\n need: rc + rd + nb >= 1\n \
@@ -469,7 +468,7 @@ mod tests {
         let steps = |kind: fn(&PostsolveStep) -> bool| w.steps.iter().filter(|s| kind(s)).count();
         assert_eq!(steps(|s| matches!(s, PostsolveStep::Product { .. })), 2);
         assert_eq!(steps(|s| matches!(s, PostsolveStep::Aggregated { .. })), 4);
-        // Neither products nor states are left to branch on, and no row forces or hinders a
+        // Neither products nor states are left for branching, and no row forces or prevents a
         // product.
         assert_eq!(w.integer.iter().filter(|i| **i).count(), 5);
         let (p, kept) = w.assemble();
@@ -502,7 +501,7 @@ mod tests {
                 a >= model.row_lower[i] - 1e-9 && a <= model.row_upper[i] + 1e-9
             })
         };
-        // Every binary point of the reduced program, products left at 0 where the rows allow it.
+        // Every binary point of the reduced program, with products at 0 if the rows allow it.
         let mut feasible = 0;
         let binaries: Vec<usize> = (0..p.num_cols()).filter(|&j| p.integer[j]).collect();
         for bits in 0..1u32 << binaries.len() {

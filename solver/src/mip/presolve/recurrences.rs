@@ -1,12 +1,13 @@
-//! Columns that are sums of binaries: `u_0 = a x`, `u_k = u_(k-1) + b x`. They are put in wherever
-//! they occur; what remains are their bounds, as rows of binaries. These are longer, but they are
-//! knapsacks: covers, cliques and coefficients see nothing of them through a chain of equations.
+//! Columns that are sums of binaries: `u_0 = a x`, `u_k = u_(k-1) + b x`. They are substituted
+//! everywhere, so that only their bounds remain, as rows of binaries. These rows are longer, but
+//! they are knapsacks: covers, cliques and coefficient tightening cannot see them through a chain
+//! of equations.
 
 use super::precision::BOUNDING_ENTRY;
 use super::{PostsolveStep, WorkingProblem};
 
-/// Eliminates the recurrences that touch the given columns, one equation with a single column that
-/// is not binary after the other.
+/// Eliminates the recurrences of the given columns. Each step takes one equation with a single
+/// column that is not binary.
 pub(super) fn eliminate(w: &mut WorkingProblem, around: &[usize]) {
     let of = connected(w, around);
     let nonzeros = |w: &WorkingProblem| w.rows.iter().map(Vec::len).sum::<usize>();
@@ -34,7 +35,7 @@ pub(super) fn eliminate(w: &mut WorkingProblem, around: &[usize]) {
             rows
         };
         let fill = rows.len() * w.rows[i].len();
-        // An integer state has to be one by itself.
+        // The expression for an integer state must be integral by itself.
         let whole = |v: f64| (v / a).fract() == 0.0 && (v / a).abs() < 1e9 && (v / a) * a == v;
         let implied_integer = || {
             let others = |e: &(u32, f64)| w.integer[e.0 as usize] && whole(e.1);
@@ -98,8 +99,8 @@ pub(super) fn eliminate(w: &mut WorkingProblem, around: &[usize]) {
     }
 }
 
-/// Bounds of a column that other rows do not imply: those need no row of their own. These rows
-/// stay, and so do the bounds they use: columns eliminated later come from later equations.
+/// Bounds of a column that other rows do not imply: implied bounds need no row. These rows stay,
+/// and so do the bounds they use, because columns eliminated later come from later equations.
 fn bounds_of_its_own(w: &WorkingProblem, j: u32, rows: &[usize]) -> (f64, f64) {
     let x = j as usize;
     let (mut lower, mut upper) = (w.lower[x], w.upper[x]);
@@ -115,15 +116,15 @@ fn bounds_of_its_own(w: &WorkingProblem, j: u32, rows: &[usize]) -> (f64, f64) {
     (lower, upper)
 }
 
-/// A column that is not decided, but follows.
+/// Returns whether a column is a state, determined by binaries.
 fn is_state(w: &WorkingProblem, j: u32) -> bool {
     !w.is_binary(j as usize)
 }
 
-/// Nonzeros may multiply by this.
+/// Limit on the growth of nonzeros, as a factor.
 const FILL_FACTOR_LIMIT: usize = 4;
 
-/// Equations with states that hang together with the given columns.
+/// Equations with states that are connected to the given columns.
 fn connected(w: &mut WorkingProblem, around: &[usize]) -> Vec<bool> {
     let mut of = vec![false; w.rows.len()];
     let occurrences = w.occurrences();
@@ -154,7 +155,7 @@ fn connected(w: &mut WorkingProblem, around: &[usize]) -> Vec<bool> {
     of
 }
 
-/// Bounds that a row leaves for one of its columns.
+/// Bounds that a row implies for one of its columns.
 fn implied(w: &WorkingProblem, r: usize, j: u32) -> (f64, f64) {
     let (mut min, mut max, mut own) = (0.0, 0.0, 0.0);
     for &(k, v) in &w.rows[r] {

@@ -1,10 +1,10 @@
-//! Reductions that look at one row, or compare rows.
+//! Reductions of single rows, and comparisons of rows.
 
 use super::{Infeasible, WorkingProblem};
 use crate::mip::exact::scaled;
 use crate::mip::problem::{MOST_SCALED, SIDE_ROUNDING, contradiction, gcd};
 
-/// Part of an integer column that a bound from a row may be off by.
+/// Limit on the error of a bound from a row, as a part of an integer column's unit.
 const INTEGER_PART: f64 = 1e-3;
 
 /// Drops redundant sides and rows, turns singletons into bounds, tightens coefficients of integer
@@ -56,7 +56,7 @@ pub(crate) fn simplify(w: &mut WorkingProblem) -> Result<(), Infeasible> {
         if (u.is_finite() && min > u + tol(u)) || (l.is_finite() && max < l - tol(l)) {
             return Err(Infeasible);
         }
-        // A side counts as redundant only if it holds without tolerance.
+        // A side is redundant only if it holds without tolerance.
         if u.is_finite() && max <= u - noise {
             w.row_upper[i] = f64::INFINITY;
             w.changes += 1;
@@ -75,8 +75,8 @@ pub(crate) fn simplify(w: &mut WorkingProblem) -> Result<(), Infeasible> {
     Ok(())
 }
 
-/// Divides a row of decimals over integer columns by the largest number of which all coefficients
-/// are multiples, and rounds its sides to what its activity can be.
+/// Divides a row of decimals over integer columns by the greatest common divisor of its
+/// coefficients, and rounds its sides to possible activities.
 fn divide(w: &mut WorkingProblem, i: usize) -> Result<(), Infeasible> {
     let Some(scale) = w.exact_scale(i) else {
         return Ok(());
@@ -90,7 +90,7 @@ fn divide(w: &mut WorkingProblem, i: usize) -> Result<(), Infeasible> {
     if lower > upper {
         return Err(Infeasible);
     }
-    // Decimals with many places are left as they are: large numbers are no better.
+    // Decimals with many places stay unchanged: large integers are no better.
     let largest = row.iter().fold(0.0f64, |m, e| m.max(whole(e.1).abs()));
     let large = scale != 1.0 && largest / divisor > MOST_SCALED;
     if large || (scale == divisor && [lower, upper] == sides) {
@@ -104,12 +104,12 @@ fn divide(w: &mut WorkingProblem, i: usize) -> Result<(), Infeasible> {
     Ok(())
 }
 
-/// `l <= a x <= u` becomes bounds.
+/// Converts `l <= a x <= u` to bounds.
 fn singleton(w: &mut WorkingProblem, i: usize, largest: &[f64]) -> Result<(), Infeasible> {
     let (j, a) = w.rows[i][0];
     let j = j as usize;
     if !w.integer[j] && w.row_rounding[i] * largest[j] > SIDE_ROUNDING * a.abs() {
-        // Rounding of this row would be a contradiction of another one.
+        // The rounding of this row could contradict another row.
         return Ok(());
     }
     let (mut low, mut high) = (w.row_lower[i], w.row_upper[i]);
@@ -121,8 +121,8 @@ fn singleton(w: &mut WorkingProblem, i: usize, largest: &[f64]) -> Result<(), In
         (l, u) = match w.exact_scale(i) {
             Some(scale) => whole_ends([low, high], a, scale),
             None => {
-                // The row goes, so its tolerance counts; but no more than a small part of a column
-                // if that leaves a value.
+                // The row is removed, so its tolerance must be added. The addition is limited to a
+                // small part of the column's unit if some value remains.
                 let rounded =
                     |miss: &dyn Fn(f64) -> f64| ((l - miss(low)).ceil(), (u + miss(high)).floor());
                 let tolerance = |side: f64| contradiction(side) / a.abs();
@@ -152,7 +152,7 @@ fn singleton(w: &mut WorkingProblem, i: usize, largest: &[f64]) -> Result<(), In
     Ok(())
 }
 
-/// The integers between two sides of `a x`, in whole numbers after scaling.
+/// The integers between two sides of `a x`, computed in integers after scaling.
 fn whole_ends(sides: [f64; 2], a: f64, scale: f64) -> (f64, f64) {
     let whole = |v: f64| scaled(v, scale).map(|v| v as i128);
     let end = |side: f64, up: bool| match (whole(side), whole(a)) {
@@ -197,9 +197,9 @@ pub(super) fn tighten_one(w: &mut WorkingProblem, i: usize) {
     }
 }
 
-/// Coefficient tightening of `sign * row <= side`, whose largest activity is `max`: an integer
-/// column one step from the end at which it helps least makes the row redundant, so its coefficient
-/// can shrink.
+/// Coefficient tightening of `sign * row <= side`, whose largest activity is `max`. If an integer
+/// column one step from its most restrictive bound makes the row redundant, its coefficient can
+/// shrink.
 fn tighten(w: &mut WorkingProblem, i: usize, max: f64, sign: f64, noise: f64) {
     let mut max = max;
     let mut side = if sign > 0.0 {
@@ -216,8 +216,8 @@ fn tighten(w: &mut WorkingProblem, i: usize, max: f64, sign: f64, noise: f64) {
             continue;
         }
         let d = side - (max - a.abs());
-        // Worth it, and not a cancellation: a coefficient that all but vanishes would be noise that
-        // later divides.
+        // Only for a worthwhile change that is no cancellation: a nearly cancelled coefficient
+        // would be noise, and later a divisor.
         if d <= 1e-4 * a.abs().max(1e-3) + 10.0 * noise
             || d >= (1.0 - 1e-6) * a.abs() - 10.0 * noise
         {
@@ -244,7 +244,7 @@ fn tighten(w: &mut WorkingProblem, i: usize, max: f64, sign: f64, noise: f64) {
     }
 }
 
-/// Of rows that are multiples of each other one remains.
+/// Keeps one of several rows that are multiples of each other.
 pub(crate) fn parallel(w: &mut WorkingProblem) -> Result<(), Infeasible> {
     let mut order: Vec<(u64, usize)> = Vec::new();
     for i in 0..w.rows.len() {
@@ -255,7 +255,8 @@ pub(crate) fn parallel(w: &mut WorkingProblem) -> Result<(), Infeasible> {
             let first = w.rows[i][0].1;
             let mut hash = w.rows[i].len() as u64;
             for &(j, a) in &w.rows[i] {
-                // Ratios rounded coarsely: equal ones meet, others are told apart below.
+                // Ratios are rounded coarsely, so that equal ones meet; the exact test follows
+                // below.
                 let ratio = (a / first * 1e4).round() as i64 as u64;
                 hash = (hash ^ u64::from(j).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ ratio)
                     .wrapping_mul(0xbf58_476d_1ce4_e5b9)
@@ -299,7 +300,7 @@ fn multiple(a: &[(u32, f64)], b: &[(u32, f64)]) -> Option<f64> {
         return None;
     }
     let f = b.first()?.1 / a.first()?.1;
-    // Exact proportionality only: what remains has to mean the same to the last digit.
+    // Exact proportionality only: the remaining row must be equivalent to the last digit.
     a.iter()
         .zip(b)
         .all(|(x, y)| x.0 == y.0 && (f * x.1 - y.1).abs() <= 1e-14 * y.1.abs())

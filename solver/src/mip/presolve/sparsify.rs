@@ -6,7 +6,7 @@ use super::WorkingProblem;
 /// Longer equations cancel little.
 const ROW_LENGTH_LIMIT: usize = 60;
 
-/// Adds equations to rows that become shorter by it.
+/// Adds equations to rows that become shorter.
 pub(super) fn run(w: &mut WorkingProblem) {
     let occurrences = w.occurrences();
     let mut shared = vec![0u32; w.rows.len()];
@@ -45,7 +45,7 @@ pub(super) fn run(w: &mut WorkingProblem) {
         met.sort_unstable();
         for s in met {
             let common = std::mem::take(&mut shared[s]) as usize;
-            // At best all that is shared cancels; the rest of the equation comes in.
+            // At best all common entries cancel, and the rest of the equation is added.
             if s == r || !w.row_alive[s] || 2 * common <= length {
                 continue;
             }
@@ -86,7 +86,7 @@ fn factor(row: &[(u32, f64)], equation: &[f64], length: usize) -> Option<f64> {
         let new = e.1 + best * equation[e.0 as usize];
         new == 0.0 || new.abs() >= 1e-2 * e.1.abs()
     });
-    // A row of whole numbers stays one.
+    // A row of integers must stay integral.
     let whole = !whole_row || best.fract() == 0.0;
     (gain >= 1 && count >= 2 && harmless && whole && (1e-2..=1e2).contains(&best.abs()))
         .then_some(best)

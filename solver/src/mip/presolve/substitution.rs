@@ -1,19 +1,19 @@
-//! Columns that the rows keep within their bounds: an equation of such a column says its value, and
-//! both go.
+//! Columns that the rows keep within their bounds: an equation determines the value of such a
+//! column, and both are removed.
 
 use super::precision::BOUNDING_ENTRY;
 use super::{PostsolveStep, WorkingProblem};
 
-/// Longest equations that are put into other rows, in entries.
+/// Limit on the entries of an equation to substitute.
 const LONGEST: usize = 50;
-/// Most rows that a column may be in.
+/// Limit on the rows of the column.
 const MOST_ROWS: usize = 8;
-/// Least size of the column's entry beside the largest of its equation, and of its column.
+/// Lower limits on the column's entry relative to the largest of its equation, and of its column.
 const LEAST_IN_ROW: f64 = 0.01;
 const LEAST_IN_COLUMN: f64 = 0.05;
 
-/// Takes continuous columns out whose bounds the rows imply (Andersen & Andersen 1995), with an
-/// equation each, where no more entries are left than before.
+/// Substitutes continuous columns whose bounds the rows imply (Andersen & Andersen 1995), each by
+/// an equation, if the number of entries does not grow.
 pub(super) fn run(w: &mut WorkingProblem) {
     let mut at = w.occurrences();
     let is_equation = |w: &WorkingProblem, i: usize| {
@@ -31,7 +31,7 @@ pub(super) fn run(w: &mut WorkingProblem) {
     }
 }
 
-/// The column of an equation that goes at least cost.
+/// The column of an equation that is cheapest to substitute.
 fn choose(w: &WorkingProblem, at: &mut [Vec<u32>], i: usize) -> Option<(usize, f64)> {
     let largest = w.rows[i].iter().fold(0.0f64, |m, e| m.max(e.1.abs()));
     let len = w.rows[i].len() as isize;
@@ -68,7 +68,7 @@ fn entry(w: &WorkingProblem, i: usize, j: usize) -> f64 {
     found.map_or(0.0, |e| e.1)
 }
 
-/// Returns whether the rows keep a column within its bounds by themselves.
+/// Returns whether the rows alone keep a column within its bounds.
 fn is_implied_free(w: &WorkingProblem, rows: &[u32], j: usize) -> bool {
     let (mut lower, mut upper) = (w.lower[j].is_finite(), w.upper[j].is_finite());
     for &r in rows {
@@ -97,7 +97,7 @@ fn implied(w: &WorkingProblem, i: usize, j: usize) -> (f64, f64) {
             high += v * w.lower[k];
         }
     }
-    // a x lies between these.
+    // a x lies between these two.
     let (least, most) = (w.row_lower[i] - high, w.row_upper[i] - low);
     match a > 0.0 {
         _ if a.abs() < BOUNDING_ENTRY => (f64::NEG_INFINITY, f64::INFINITY),
@@ -106,7 +106,7 @@ fn implied(w: &WorkingProblem, i: usize, j: usize) -> (f64, f64) {
     }
 }
 
-/// Puts what an equation says of a column where the column is.
+/// Substitutes the column by its equation in all other rows.
 fn substitute(w: &mut WorkingProblem, at: &mut [Vec<u32>], i: usize, (j, a): (usize, f64)) {
     let constant = w.row_lower[i] / a;
     let others = w.rows[i].iter().filter(|e| e.0 as usize != j);
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_column_with_a_bound_of_its_own_stays() {
-        // Rows allow x0 to be less than 0, or more than 3.
+        // The rows allow x0 below 0, or above 3.
         for upper in [[4.0, 3.0, 2.0, 5.0], [3.0, 2.0, 2.0, 5.0]] {
             let mut w = program(upper);
             run(&mut w);

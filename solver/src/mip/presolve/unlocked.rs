@@ -1,16 +1,16 @@
-//! Dual fixing behind a probe: with a column fixed, rows may hold whatever the others do, and what
-//! they held back then moves to where it is cheapest.
+//! Dual fixing after a probe. With a column fixed, some rows hold for any values of the others.
+//! Columns that only these rows locked then move to their cheapest values.
 //!
-//! Only columns with a cost move, so that every optimum behind the probe has them there: what
-//! follows from several probes then holds together.
+//! Only columns with a cost move, so that every optimum after the probe has them there.
+//! Consequences of several probes therefore hold together.
 
 use crate::mip::domain::Domain;
 use crate::mip::problem::Problem;
 
-/// Entries looked at for one probe, as a multiple of the average row.
+/// Limit on the entries visited in one probe, as a multiple of the average row.
 const WORK_LIMIT: u64 = 2_000;
 
-/// Marks of rows that were looked at for the present probe.
+/// Marks the rows visited in the present probe.
 pub(super) struct Unlocked {
     seen: Vec<u32>,
     probe: u32,
@@ -27,8 +27,8 @@ impl Unlocked {
         }
     }
 
-    /// Fixes what the changes since a mark leave without a lock, and propagates; whether an optimum
-    /// may be left. `movable` says of each column whether it may be fixed so.
+    /// Fixes the columns that the changes since `mark` have unlocked, and propagates. Returns
+    /// whether an optimum may remain. `movable` tells for each column whether it may be fixed.
     pub fn fix(&mut self, p: &Problem, d: &mut Domain, mark: usize, movable: &[bool]) -> bool {
         self.probe += 1;
         let limit = d.ticks + self.work_limit;
@@ -44,7 +44,7 @@ impl Unlocked {
                 if self.seen[i] == self.probe {
                     continue;
                 }
-                // A row may hold only after a later change: it is looked at again then.
+                // A row may become redundant only by a later change; it is visited again then.
                 let sides = [true, false].map(|lower| d.always_meets(p, i, lower));
                 if sides == [false, false] {
                     continue;
@@ -57,7 +57,7 @@ impl Unlocked {
                 for (&k, &a) in index.iter().zip(value) {
                     let k = k as usize;
                     let down = p.cost[k] > 0.0;
-                    // Going down hurts the lower side of a row where the entry is positive.
+                    // Moving down can violate the lower side of a row if the entry is positive.
                     let held = sides[usize::from((a > 0.0) != down)];
                     if p.cost[k] == 0.0 || !held || d.is_fixed(k) || !movable[k] {
                         continue;
@@ -80,7 +80,7 @@ impl Unlocked {
     }
 }
 
-/// Returns whether no row minds a column that moves down, or up, as far as it can.
+/// Returns whether a column can move down (or up) to its bound without violating a row.
 fn is_free(p: &Problem, d: &mut Domain, k: usize, down: bool) -> bool {
     let (index, value) = p.cols.vector(k);
     d.ticks += index.len() as u64;
@@ -94,7 +94,7 @@ mod tests {
     use remat_lp::{ModelBuilder, Sense};
     use std::sync::atomic::AtomicBool;
 
-    /// Something may pass two gates, one behind the other, and earns two where it does.
+    /// A flow through two gates in series, which earns two per unit.
     fn gates(costs: [f64; 2]) -> Problem {
         let mut b = ModelBuilder::new(Sense::Minimise);
         let open = costs.map(|cost| {
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn gates_that_cost_nothing_stay() {
-        // An open one does no harm: not every optimum has it closed.
+        // An open gate is harmless: not every optimum has it closed.
         let p = gates([3.0, 0.0]);
         let mut d = propagated(&p);
         let found = probing::run(&p, &mut d, &[true; 3], &AtomicBool::new(false));

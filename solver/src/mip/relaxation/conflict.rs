@@ -1,12 +1,11 @@
-//! Learning from closed nodes: the proof that a relaxation has no point (or none below the cutoff)
-//! is a row that holds everywhere, and propagation of that row closes, or shrinks, nodes elsewhere
+//! Learning from closed nodes. The proof that a relaxation is infeasible (or has no point below the
+//! cutoff) is a row that holds everywhere. Propagation of that row closes or shrinks other nodes
 //! (dual proof analysis: Witzig, Berthold & Heinz 2017, *Experiments with conflict analysis in
 //! mixed integer programming*; Pólik 2015).
 //!
 //! A proof `y` gives `(c - A'y) x <= cutoff - y . side`, without the objective for an infeasible
-//! relaxation. Only rows that hold everywhere may take part. Rounding is accounted for with global
-//! bounds, so that what a conflict excludes is excluded in truth; it excludes no solution better
-//! than the best one known.
+//! relaxation. Only globally valid rows may take part. The side covers rounding by global bounds,
+//! so that exclusions are exact. A conflict excludes no solution better than the incumbent.
 
 use crate::mip::domain::Domain;
 use crate::mip::problem::Problem;
@@ -15,21 +14,21 @@ use crate::mip::relaxation::safe;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A row `entries . x <= upper` learned, and since when it was of no use.
+/// A learned row `entries . x <= upper`, and its number of rounds without use.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Conflict {
     pub row: Arc<ExtraRow>,
-    /// Rounds since it last tightened anything.
+    /// Rounds since it last tightened a bound.
     pub age: u32,
 }
 
-/// Most rows kept.
+/// Limit on the stored rows.
 const CONFLICT_ROW_LIMIT: usize = 150;
 
-/// Rounds without use after which a row goes.
+/// Rounds without use after which a row is dropped.
 const OLDEST: u32 = 40;
 
-/// Brings together what a round learned. `used`: tags of rows that were good for something.
+/// Merges the rows learned in a round. `used`: tags of rows that tightened a bound.
 pub(crate) fn merge(pool: &mut Vec<Conflict>, learned: Vec<Arc<ExtraRow>>, mut used: Vec<u64>) {
     used.sort_unstable();
     used.dedup();
@@ -50,7 +49,7 @@ pub(crate) fn merge(pool: &mut Vec<Conflict>, learned: Vec<Arc<ExtraRow>>, mut u
         }
     }
     while pool.len() > CONFLICT_ROW_LIMIT {
-        // The least useful one; of these the longest, then the oldest.
+        // The least useful one: ties go to the longest, then to the oldest.
         let worst = (pool.iter().enumerate())
             .max_by_key(|(k, c)| (c.age, c.row.entries.len(), std::cmp::Reverse(*k)))
             .map(|(k, _)| k);
@@ -61,9 +60,9 @@ pub(crate) fn merge(pool: &mut Vec<Conflict>, learned: Vec<Arc<ExtraRow>>, mut u
     }
 }
 
-/// A row from a proof, fit for propagation; `None` if it would be of little use.
+/// A row from a proof, in a form for propagation; `None` if it would be of little use.
 ///
-/// `row`: what the proof gives, [`safe::proof_row`]. `local`: the node that it closed.
+/// `row`: the proof's row from [`safe::proof_row`]. `local`: the node that it closed.
 pub(crate) fn learn(
     p: &Problem,
     (mut entries, mut rhs): (Vec<(u32, f64)>, f64),
@@ -86,7 +85,8 @@ pub(crate) fn learn(
     if activity(&entries) <= rhs + margin(rhs) {
         return None;
     }
-    // What is small, continuous, or as free here as anywhere counts by the least it can be.
+    // Small entries, continuous columns, and columns no more bounded here than globally are
+    // replaced by their least contribution.
     let most = 20 + p.num_cols() / 10;
     for pass in 0..3 {
         if pass == 2 && entries.len() <= most {
@@ -104,7 +104,7 @@ pub(crate) fn learn(
             continue;
         }
         let rest: Vec<(u32, f64)> = entries.iter().filter(|e| !fits(e)).copied().collect();
-        // The sum of what goes is rounded.
+        // The sum of the removed entries is rounded.
         let size = gone.abs() + largest;
         let new = rhs - gone + 1e-13 * size * entries.len() as f64;
         if activity(&rest) > new + margin(new) {
@@ -125,8 +125,7 @@ pub(crate) fn learn(
     Some((entries, rhs))
 }
 
-/// Coefficients of integer columns that do no more than make the row redundant shrink (Savelsbergh
-/// 1994).
+/// Shrinks coefficients of integer columns that only make the row redundant (Savelsbergh 1994).
 fn tighten(
     p: &Problem,
     entries: &mut [(u32, f64)],
@@ -159,7 +158,7 @@ fn tighten(
     }
 }
 
-/// The row that a proof gives with global bounds, or `None`.
+/// The row that a proof gives with global bounds; `None` if it uses local rows.
 pub(crate) fn row_of(
     model: &remat_lp::Model,
     y: &[f64],
@@ -207,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_proof_closes_other_nodes() {
-        // x + y + z >= 2 and 2x + 2y + w <= 3: with z = 0 there is no point.
+        // x + y + z >= 2 and 2x + 2y + w <= 3: infeasible with z = 0.
         let mut b = ModelBuilder::new(Sense::Minimise);
         let c: Vec<_> = (0..4)
             .map(|_| {
@@ -225,7 +224,7 @@ mod tests {
         let global = (p.lower.as_slice(), p.upper.as_slice());
         let raw = row_of(&model, &[2.0, -1.0], global, None, |_| false).unwrap();
         let (entries, rhs) = learn(&p, raw, global, &d).unwrap();
-        // -2z + w <= -1, and w counts as nothing: z has to be 1.
+        // -2z + w <= -1, and w contributes 0: z must be 1.
         let mut fresh = Domain::new(&p);
         fresh.propagate_extra(&p, &entries, rhs);
         assert_eq!((fresh.lower[2], fresh.infeasible), (1.0, false));

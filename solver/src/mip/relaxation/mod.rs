@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A row beyond those of the problem: `lower <= entries . x <= upper`.
+/// A row in addition to the problem's: `lower <= entries . x <= upper`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ExtraRow {
     /// Unique in the search.
@@ -34,14 +34,14 @@ impl ExtraRow {
     }
 }
 
-/// A basis, with the tags of the extra rows it speaks of.
+/// A basis, with the tags of its extra rows.
 #[derive(Clone, Debug)]
 pub(crate) struct BasisSnapshot {
     pub basis: Basis,
     pub tags: Vec<u64>,
 }
 
-/// Result of a node's linear program, proof checked.
+/// Result of a node's linear program, with its proof checked.
 #[derive(Clone, Debug)]
 pub(crate) enum Relaxed {
     /// Optimal; `.1` is a valid lower bound.
@@ -50,7 +50,7 @@ pub(crate) enum Relaxed {
     /// No point below the cutoff.
     Cutoff,
     Unbounded,
-    /// No answer that can be trusted, or a limit.
+    /// No reliable answer, or a limit.
     Failed,
 }
 
@@ -61,12 +61,12 @@ pub(crate) struct Relaxation {
     extra: Vec<Arc<ExtraRow>>,
     safe: bool,
     interrupt: Option<Arc<AtomicBool>>,
-    /// Most ticks of all solves together.
+    /// Limit on the ticks of all solves together.
     hard_ticks: Option<u64>,
     base_ticks: u64,
     base_iterations: u64,
     pub unproven: u64,
-    /// Multipliers that closed the last relaxation, and whether with the objective.
+    /// Multipliers that closed the last relaxation, and whether they include the objective.
     pub proof: Option<(Vec<f64>, bool)>,
     /// True if there is a basis to start from.
     solved: bool,
@@ -118,8 +118,8 @@ impl Relaxation {
             .set_col_bounds(ColId(j as u32), Bounds::new(lower, upper))
     }
 
-    /// For each basic column given the multipliers of the rows that make its tableau row; others
-    /// are left out.
+    /// The multipliers of the rows that yield the tableau row of each given column; nonbasic
+    /// columns are left out.
     pub fn tableau(&mut self, cols: &[usize]) -> Vec<Vec<f64>> {
         cols.iter()
             .filter_map(|&j| self.lp.tableau_multipliers(ColId(j as u32)))
@@ -139,7 +139,7 @@ impl Relaxation {
         }
     }
 
-    /// Goes to a basis; rows it does not know become basic.
+    /// Loads a basis; rows missing in it become basic.
     pub fn restore(&mut self, s: &BasisSnapshot) -> Result<(), ModelError> {
         let same = s.tags.len() == self.extra.len()
             && s.tags.iter().zip(&self.extra).all(|(a, b)| *a == b.tag);
@@ -197,7 +197,7 @@ impl Relaxation {
         self.lp.delete_rows(&gone)
     }
 
-    /// Makes the extra rows exactly these, keeping what is there already.
+    /// Replaces the extra rows, keeping common ones.
     pub fn sync_rows(&mut self, rows: &[Arc<ExtraRow>]) -> Result<(), ModelError> {
         let common = rows
             .iter()
@@ -219,10 +219,10 @@ impl Relaxation {
         });
     }
 
-    /// Solves under the bounds set; `domain` may know tighter bounds of continuous columns than the
-    /// linear program.
+    /// Solves under the present bounds. `domain` may have tighter bounds of continuous columns than
+    /// the linear program.
     pub fn solve(&mut self, cutoff: f64, domain: &Domain) -> Result<Relaxed, ModelError> {
-        // Warm starts that stall are worth less than a cold one (docs/inside/decisions/054).
+        // A stalled warm start is worth less than a cold one (docs/inside/decisions/054).
         let size = (self.lp.model().num_rows() + self.lp.model().num_cols()) as u64;
         let warm = self.solved.then_some(2_000 + 10 * size);
         self.solved = true;
@@ -234,7 +234,7 @@ impl Relaxation {
         if self.interrupted() || self.hard_ticks.is_some_and(|t| self.ticks() >= t) {
             return Ok(Relaxed::Failed);
         }
-        // Once more from scratch, without the history and the scaling.
+        // Second attempt from scratch, without the basis and the scaling.
         self.base_ticks += self.lp.stats().ticks;
         self.base_iterations += self.lp.stats().iterations();
         let settings = remat_lp::Settings {
@@ -255,8 +255,8 @@ impl Relaxation {
             .is_some_and(|i| i.load(std::sync::atomic::Ordering::Relaxed))
     }
 
-    /// Solves with an iteration limit and without a second try: for strong branching and dives. A
-    /// solution below the cutoff comes without a bound.
+    /// Solves with an iteration limit and without a second attempt, for strong branching and dives.
+    /// A solution below the cutoff has no bound.
     pub fn probe(&mut self, cutoff: f64, iterations: u64, domain: &Domain) -> Relaxed {
         self.limits(cutoff, Some(iterations));
         let outcome = self.lp.solve();
@@ -264,8 +264,8 @@ impl Relaxation {
             .unwrap_or(Relaxed::Failed)
     }
 
-    /// What an outcome says of the node, if it can be believed. An optimum without the proof of a
-    /// bound near it can, where nothing is `last` to be tried; the bound is what is proven.
+    /// Interprets an outcome if it is reliable. An optimum without a proven bound near it is
+    /// accepted only in the `last` attempt; the bound is the proven one.
     fn accept(
         &mut self,
         outcome: LpOutcome,
@@ -277,7 +277,7 @@ impl Relaxation {
         self.proof = None;
         match outcome {
             LpOutcome::Optimal(s) => {
-                // Probes that end below the cutoff prove nothing and need no proof.
+                // Probes that end below the cutoff prove no bound and need no proof.
                 if !need_bound && s.objective < cutoff {
                     return Some(Relaxed::Solved(s, f64::NEG_INFINITY));
                 }
@@ -308,9 +308,9 @@ impl Relaxation {
         }
     }
 
-    /// The bound that a solution's duals prove, as near as rounding lets it be. Only noise on
-    /// columns without bounds is overlooked, and counted: what the linear program says of its
-    /// optimum is no bound.
+    /// The bound that a solution's duals prove, as near to the optimum as rounding allows. Only
+    /// noise on columns without bounds is ignored, and counted. The linear program's claim of an
+    /// optimum is not a bound.
     fn bound(&mut self, s: &Solution, domain: &Domain) -> f64 {
         if !self.safe {
             return s.objective - 1e-9 * s.objective.abs().max(1.0);
@@ -333,7 +333,7 @@ impl Relaxation {
     }
 }
 
-/// Returns whether a bound is as good as the objective that its linear program claims.
+/// Returns whether a bound is near the objective that its linear program claims.
 pub(crate) fn is_near(bound: f64, s: &Solution) -> bool {
     bound >= s.objective - 1e-5 * s.objective.abs().max(1.0)
 }

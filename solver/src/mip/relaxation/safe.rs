@@ -1,7 +1,7 @@
-//! Bounds and infeasibility proofs that hold in spite of rounding, over bounds of columns that may
-//! be tighter than those of the linear program (Neumaier & Shcherbina 2004). Propagation finds
-//! finite bounds for columns that have none of their own; with these a reduced cost of 1e-15 costs
-//! little instead of everything.
+//! Bounds and infeasibility proofs that hold in spite of rounding (Neumaier & Shcherbina 2004).
+//! They use column bounds that may be tighter than the linear program's. Propagation finds finite
+//! bounds for columns without their own: a reduced cost of 1e-15 then weakens the bound slightly
+//! instead of making it infinite.
 
 use remat_lp::{ColId, Model, RowId};
 
@@ -20,15 +20,15 @@ impl Guarded {
         self.terms += 1.0;
     }
 
-    /// Recursive summation of rounded products: `|error| <= (terms + 1) eps * size` (Higham 2002,
-    /// section 3.1), doubled.
+    /// Error bound of recursive summation of rounded products: `|error| <= (terms + 1) eps * size`
+    /// (Higham 2002, section 3.1), doubled.
     fn error(&self) -> f64 {
         2.0 * (self.terms + 2.0) * f64::EPSILON * self.size
     }
 }
 
 /// `min (c - A^T y) x` over the box, plus `y . side`, with usable multipliers only. Costs count if
-/// `with_cost`; a reduced cost up to `noise` towards a bound that is infinite does not.
+/// `with_cost`. A reduced cost up to `noise` towards an infinite bound is ignored.
 fn combine(
     model: &Model,
     y: &[f64],
@@ -87,11 +87,11 @@ fn combine(
     total.sum - total.error()
 }
 
-/// The row `entries . x <= rhs` that holds for all points of the rows within the bounds, and with a
-/// cutoff for those whose objective is not above it; for a proof of infeasibility its multipliers
-/// with the sign that proves it.
+/// The row `entries . x <= rhs` that holds for all points of the rows within the bounds. With a
+/// cutoff, it holds for points whose objective is at most the cutoff. For a proof of infeasibility,
+/// the multipliers need the sign that proves it.
 ///
-/// `None` if a column without bounds would need its rounding accounted for.
+/// `None` if a column without bounds would need its rounding covered.
 pub(crate) fn proof_row(
     model: &Model,
     y: &[f64],
@@ -132,8 +132,8 @@ pub(crate) fn proof_row(
         if d.size == 0.0 {
             continue;
         }
-        // Within its error the coefficient is anything: the row holds with this one if its side
-        // makes up for it.
+        // Any coefficient within the error is possible: the row holds with this one if its side
+        // covers the difference.
         let reach = lower[j].abs().max(upper[j].abs());
         if !reach.is_finite() {
             return None;
@@ -148,8 +148,8 @@ pub(crate) fn proof_row(
     Some((entries, rhs.sum + rhs.error()))
 }
 
-/// A lower bound on the minimum of a minimised model over the tighter of its own bounds and those
-/// given.
+/// A lower bound on the minimum of a minimised model, over the tighter of its own and the given
+/// bounds.
 pub(crate) fn bound(model: &Model, y: &[f64], lower: &[f64], upper: &[f64]) -> f64 {
     if y.len() != model.num_rows() || y.iter().any(|v| !v.is_finite()) {
         return f64::NEG_INFINITY;
@@ -157,8 +157,8 @@ pub(crate) fn bound(model: &Model, y: &[f64], lower: &[f64], upper: &[f64]) -> f
     combine(model, y, lower, upper, true, 0.0)
 }
 
-/// What [`bound`] would be if reduced costs up to `noise`, times the largest cost, were none where
-/// a bound is infinite. Everything else counts.
+/// The value of [`bound`] if reduced costs up to `noise` times the largest cost are ignored on
+/// columns with an infinite bound. All others count.
 pub(crate) fn bound_but_for_noise(
     model: &Model,
     y: &[f64],
@@ -173,7 +173,7 @@ pub(crate) fn bound_but_for_noise(
     combine(model, y, lower, upper, true, noise * largest)
 }
 
-/// Returns whether the multipliers prove that no point satisfies all rows within the bounds.
+/// Returns whether the multipliers prove that the rows are infeasible within the bounds.
 pub(crate) fn farkas_holds(model: &Model, y: &[f64], lower: &[f64], upper: &[f64]) -> bool {
     if y.len() != model.num_rows() || y.iter().any(|v| !v.is_finite()) {
         return false;
@@ -192,8 +192,8 @@ mod tests {
 
     #[test]
     fn bounds_of_the_domain_replace_missing_ones() {
-        // min x + y, x + y >= 2, both at least 0 and without upper bound: a multiplier slightly too
-        // large.
+        // min x + y, x + y >= 2, both nonnegative without upper bounds; the multiplier is slightly
+        // too large.
         let mut b = ModelBuilder::new(Sense::Minimise);
         let x = b.add_col(1.0, 0.0..);
         let y = b.add_col(1.0, 0.0..);

@@ -14,7 +14,7 @@ pub(super) enum CutEnd {
     Closed,
 }
 
-/// Rounds of separation until nothing more is gained. Leaves the rows that bind in `shared.rows`.
+/// Runs rounds of separation until they gain too little. Leaves the binding rows in `shared.rows`.
 pub(super) fn cut_loop(
     shared: &mut RoundShared,
     worker: &mut Worker,
@@ -25,7 +25,7 @@ pub(super) fn cut_loop(
     let mut pool = CutPool::default();
     let first = solution.objective;
     let budget = worker.relax.iterations() + 30 * shared.root_iterations + 20_000;
-    // Rounds that gain little are dear where the relaxation is large.
+    // Rounds with little gain are expensive if the relaxation is large.
     let patience = match shared.problem.rows.index.len() {
         0..20_000 => 6,
         20_000..200_000 => 4,
@@ -72,7 +72,7 @@ pub(super) fn cut_loop(
                 "round of cuts"
             );
         }
-        // Rows that have been slack for some rounds go.
+        // Removes rows that have been slack for some rounds.
         let base = shared.problem.num_rows();
         for (k, age) in ages.iter_mut().enumerate() {
             let basic = solution.basis.rows.get(base + k) == Some(&VarStatus::Basic);
@@ -107,7 +107,7 @@ pub(super) fn cut_loop(
     Ok(CutEnd::Open)
 }
 
-/// Rows that a round of separation finds.
+/// Finds rows in a round of separation.
 fn separated(
     shared: &RoundShared,
     worker: &mut Worker,
@@ -149,7 +149,7 @@ fn separated(
 enum Resolved {
     Solved,
     Closed,
-    /// The new rows made trouble, and are gone.
+    /// The new rows caused numerical trouble, and have been removed.
     Trouble,
 }
 
@@ -181,7 +181,7 @@ fn resolved(
     }
 }
 
-/// Deletes extra rows, all of them basic, and their places in the solution.
+/// Deletes extra rows, all of them basic, and their entries in the solution.
 fn drop_rows(
     worker: &mut Worker,
     solution: &mut Solution,

@@ -1,4 +1,4 @@
-//! The root: first relaxation, rounds of cuts, and the data for fixing columns later.
+//! The root: first relaxation, rounds of cuts, and data for later fixing of columns.
 
 mod cuts;
 
@@ -8,12 +8,12 @@ use crate::mip::worker::{RoundShared, Worker, reduced_cost_fixing};
 use cuts::{CutEnd, cut_loop};
 use remat_lp::{ModelError, Solution};
 
-/// Data that the root leaves to the search.
+/// Results of the root for the search.
 pub(crate) struct RootData {
     pub solution: Solution,
     /// Bound of the last relaxation, unrounded.
     pub lp_bound: f64,
-    /// Rounded to a value the objective can take.
+    /// The bound rounded up to a possible objective.
     pub bound: f64,
     /// Objective before cuts.
     pub first_objective: f64,
@@ -28,7 +28,7 @@ pub(crate) enum RootEnd {
 }
 
 impl RootData {
-    /// Fixes what the root's reduced costs rule out, for the whole tree.
+    /// Fixes columns by the root's reduced costs, for the whole tree.
     pub fn tighten(&self, shared: &mut RoundShared) {
         let mut domain = Domain::new(&shared.problem);
         domain.reset(&shared.problem, &shared.lower, &shared.upper);
@@ -61,8 +61,8 @@ pub(crate) fn solve(shared: &mut RoundShared, worker: &mut Worker) -> Result<Roo
     if !feasible {
         return Ok(RootEnd::Closed);
     }
-    // Continuous columns get finite bounds here where rows imply them: the linear program does not
-    // see these, safe bounds and cuts do.
+    // Continuous columns get the finite bounds implied by rows: safe bounds and cuts use them, but
+    // the linear program does not.
     shared.lower.copy_from_slice(&worker.domain.lower);
     shared.upper.copy_from_slice(&worker.domain.upper);
     worker.sync_bounds(shared)?;

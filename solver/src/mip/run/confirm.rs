@@ -1,6 +1,6 @@
-//! A second look at a claim of a model whose numbers lie so far apart, or are so large, that the
-//! tolerances of presolve and propagation mean whole units: the claim is settled in rational
-//! numbers, or found again without presolve.
+//! Confirmation of claims about models whose numbers lie so far apart, or are so large, that the
+//! tolerances of presolve and propagation amount to whole units. The claim is confirmed in rational
+//! numbers, or by a second search without presolve.
 
 use crate::mip::certificate::{OUT_OF_WORK, Settling};
 use crate::mip::clock::Stop;
@@ -12,7 +12,7 @@ use crate::mip::solver::Solver;
 use remat_lp::{Model, RowId};
 use std::time::Instant;
 
-/// Returns whether a model has numbers that doubles with tolerances may not tell apart.
+/// Returns whether a model has numbers that doubles with tolerances may fail to distinguish.
 fn is_wide(model: &Model, limits: &Confirmation) -> bool {
     let sizes = |v: &[f64]| -> Vec<f64> {
         let size = |v: &f64| if v.abs() < INFINITE { v.abs() } else { 0.0 };
@@ -36,8 +36,8 @@ fn is_wide(model: &Model, limits: &Confirmation) -> bool {
 }
 
 impl Solver {
-    /// Looks again at a claim of a wide model: a point that was lost is taken, and a claim that
-    /// fails in rational numbers is not kept.
+    /// Confirms a claim about a wide model. A lost point is restored, and a claim refuted in
+    /// rational numbers is withdrawn.
     pub(crate) fn confirm(&self, result: &mut SolveResult, stop: &Stop) -> Result<(), SolveError> {
         let claims = matches!(
             result.status,
@@ -75,8 +75,8 @@ impl Solver {
         }
     }
 
-    /// Searches without presolve and propagation for a point where none is said to be. `refuted`: the
-    /// claim has failed in rational numbers.
+    /// Searches without presolve and propagation for a point of a program claimed to be infeasible.
+    /// `refuted`: the claim has failed in rational numbers.
     fn search_plainly(
         &self,
         result: &mut SolveResult,

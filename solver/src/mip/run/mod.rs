@@ -1,4 +1,4 @@
-//! A solve from the model to the answer: presolve, the search with its restarts, a second look at
+//! A solve from the model to the answer: presolve, the search with its restarts, confirmation of
 //! the claim, and its proof.
 
 mod confirm;
@@ -17,11 +17,11 @@ impl Solver {
     /// Solves.
     ///
     /// # Errors
-    /// A setting that makes no sense, or a model the linear programming core refuses.
+    /// If a setting is invalid, or the linear programming core refuses the model.
     ///
     /// # Panics
-    /// With the panic of an extension or observer, on whichever thread it was raised: the other
-    /// threads stop at their next node, and the search is lost.
+    /// With the panic of an extension or observer, on whichever thread it was raised. The other
+    /// threads stop at their next node, and the results of the search are lost.
     pub fn run(&self) -> Result<SolveResult, SolveError> {
         self.settings.validate()?;
         if self.takes_steps() {
@@ -37,7 +37,7 @@ impl Solver {
         })?
     }
 
-    /// Returns whether presolve steps of a domain come first. Proofs are of the model given.
+    /// Returns whether presolve steps of extensions run first. Proofs refer to the original model.
     fn takes_steps(&self) -> bool {
         let needed = || self.extensions.needed(self.model.num_cols());
         let proves = self.settings.exact || self.control.certificate.is_some();
@@ -47,8 +47,7 @@ impl Solver {
             && !needed().contains(&true)
     }
 
-    /// Solves inside another search, which is told to stop by this flag: no further thread watches
-    /// a clock.
+    /// Solves inside another search, whose flag stops it. No further thread watches a clock.
     pub(crate) fn run_inside(&self, stop: &Stop) -> Result<SolveResult, SolveError> {
         self.settings.validate()?;
         self.run_until(stop, Instant::now())
@@ -61,7 +60,7 @@ impl Solver {
         Ok(result)
     }
 
-    /// Settles the claim in rational numbers and writes the certificate, if they are wanted.
+    /// Confirms the claim in rational numbers and writes the certificate, if requested.
     fn prove(&self, result: &mut SolveResult, stop: &Stop) {
         let path = self.control.certificate.as_ref();
         if self.settings.nesting > 0 || (path.is_none() && !self.settings.exact) {
@@ -100,14 +99,14 @@ impl Solver {
                 Err(result) => return Ok(*result),
             },
         };
-        // A file that cannot be written is better noticed now than in an hour.
+        // Writes the file at once, so that a failure shows early.
         search.write_checkpoint();
         search = self.advance(search, stop, start)?;
         search.write_checkpoint();
         Ok(search.result())
     }
 
-    /// Searches to the end, with presolve and root anew where much got fixed.
+    /// Searches to the end, repeating presolve and root when many columns are fixed.
     fn advance(
         &self,
         mut search: TreeSearch,
@@ -130,7 +129,7 @@ impl Solver {
                 stop.flag(),
                 self.presolve_context(&search.shared.postsolve.kept),
             ) {
-                // Nothing better than the best solution is left.
+                // No solution better than the incumbent is left.
                 PresolveEnd::Infeasible => {
                     search.queue.prune(f64::NEG_INFINITY);
                     break;
@@ -146,7 +145,7 @@ impl Solver {
                         search.workers.iter().map(|w| w.relax.unproven).sum::<u64>();
                     next.left_bound = search.left_bound;
                     next.proven_bound = search.bound();
-                    // What the tree has proven remains so if the time ends before the new root.
+                    // Bounds proven by the tree remain valid if the time ends before the new root.
                     next.shared.lower_bound =
                         search.queue.lowest_bound().unwrap_or(f64::NEG_INFINITY);
                     next.restarts = search.restarts + 1;
@@ -169,7 +168,7 @@ impl Solver {
         Ok(search)
     }
 
-    /// Surroundings of the presolve of a problem that has these columns of the model.
+    /// Environment for the presolve of a problem that has these columns of the model.
     fn presolve_context(&self, kept: &[u32]) -> PresolveContext {
         let needed = self.extensions.needed(self.model.num_cols());
         let needed = match needed.contains(&true) {
@@ -184,7 +183,7 @@ impl Solver {
         }
     }
 
-    /// A search of the presolved problem, or the result where presolve has found it.
+    /// A search of the presolved problem, or the result if presolve solves it.
     fn presolved(
         &self,
         reduce: bool,
@@ -195,7 +194,8 @@ impl Solver {
         let all: Vec<u32> = (0..problem.num_cols() as u32).collect();
         let sign = self.model.sense().sign();
         let mut info = Info::default();
-        // Of restricted programs only what is better counts; a program of its own has a status.
+        // In restricted programs only better solutions matter; a complete program needs a correct
+        // status.
         let cutoff = match (self.settings.nesting, self.settings.cutoff) {
             (1.., Some(c)) => sign * c,
             _ => f64::INFINITY,

@@ -1,4 +1,4 @@
-//! Presolve steps that a domain plugs in: models made of models, and the way back.
+//! Presolve steps of extensions: models derived from models, and the maps back.
 
 use crate::mip::control::{NodeEvent, Observer, Progress};
 use crate::mip::extend::Extensions;
@@ -11,7 +11,7 @@ use crate::mip::{
 use remat_lp::Model;
 use std::sync::Arc;
 
-/// Ways back, with the names of their steps.
+/// Maps back, with the names of their steps.
 #[derive(Clone, Default)]
 struct Ways(Vec<(&'static str, WayBack)>);
 
@@ -22,7 +22,7 @@ impl Ways {
     }
 }
 
-/// Solves what the steps leave of a model, and restores the answers.
+/// Solves the reduced model of the steps, and restores the solutions.
 pub(crate) fn run(solver: &Solver) -> Result<SolveResult, SolveError> {
     let (mut model, mut ways) = (solver.model.clone(), Ways::default());
     for step in &solver.extensions.steps {
@@ -39,7 +39,7 @@ pub(crate) fn run(solver: &Solver) -> Result<SolveResult, SolveError> {
     let mut settings = solver.settings.clone();
     let mut control = solver.control.clone();
     if !ways.0.is_empty() {
-        // They are points of another model.
+        // Starts are points of the original model.
         settings.starts.clear();
         settings.debug_solution = None;
         let restoring = |observer| {
@@ -99,7 +99,7 @@ fn wrong(ways: &Ways, problem: String) -> SolveError {
     }
 }
 
-/// An observer of the model given, at the search of another one.
+/// Passes the events of another model's search to an observer of the original model.
 struct Restoring {
     observer: Arc<dyn Observer>,
     ways: Ways,
@@ -109,7 +109,7 @@ struct Restoring {
 impl Observer for Restoring {
     fn incumbent(&self, solution: &Solution) {
         let x = self.ways.restore(&solution.x);
-        // The end says what is wrong with it.
+        // Wrong lengths are reported at the end.
         if x.len() == self.original.num_cols() {
             self.observer.incumbent(&Solution {
                 objective: self.original.objective(&x),

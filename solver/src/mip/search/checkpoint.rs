@@ -1,9 +1,8 @@
-//! The whole state of a search, and the way back into it.
+//! The complete state of a search, saved and restored.
 //!
-//! Everything that decides what happens next is in it except the factorisation of the linear
-//! programs and their pricing weights: a search that goes on from a state has the same tree to
-//! finish, but may choose among equally good vertices otherwise than the search that was not
-//! interrupted.
+//! It contains all data that decides the next steps, except the factorisations and pricing weights
+//! of the linear programs. A resumed search has the same tree to finish, but may choose other
+//! equally good vertices than an uninterrupted one.
 
 use super::TreeSearch;
 use crate::mip::branching::pseudocost::PseudoCosts;
@@ -58,7 +57,7 @@ struct SavedSearch {
     root: Option<SavedRoot>,
     root_done: bool,
     proven_bound: f64,
-    /// Those in memory, then those of every node file.
+    /// Nodes in memory, then the nodes of every node file.
     nodes: Vec<PackedNodes>,
     picks: u64,
     left_bound: f64,
@@ -116,8 +115,8 @@ impl TreeSearch {
         c.is_some_and(|c| self.seconds() >= self.last_checkpoint + c.seconds)
     }
 
-    /// Writes the state file, if one is wanted. Between rounds only: no node may be under way.
-    /// Where that fails, the search goes on, and tries it again when the next one is due.
+    /// Writes the state file, if one is requested. Call only between rounds, when no worker has a
+    /// node. On failure the search continues, and the next due write tries again.
     pub fn write_checkpoint(&mut self) {
         let Some(path) = self.control.checkpoint.as_ref().map(|c| c.path.clone()) else {
             return;
@@ -135,7 +134,7 @@ impl TreeSearch {
         let s = &self.shared;
         let mut info = self.info;
         info.unproven_bounds += self.workers.iter().map(|w| w.relax.unproven).sum::<u64>();
-        // Before the root is done the queue holds nothing but a stand-in for it.
+        // Before the root is done, the queue contains only a placeholder for it.
         let mut nodes = Vec::new();
         if self.root_done {
             nodes.push(PackedNodes::new(self.queue.iter()));
@@ -181,7 +180,7 @@ impl TreeSearch {
         file::write(path, &s.original, &state)
     }
 
-    /// A search that goes on from a state file.
+    /// Resumes a search from a state file.
     pub fn resume(
         solver: &Solver,
         path: &Path,

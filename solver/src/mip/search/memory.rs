@@ -1,4 +1,4 @@
-//! Open nodes between memory and node files.
+//! Transfer of open nodes between memory and node files.
 
 use super::TreeSearch;
 use crate::mip::outcome::SolveError;
@@ -6,16 +6,16 @@ use crate::mip::state::spill::NodeFiles;
 use crate::mip::tree::TreeNode;
 
 impl TreeSearch {
-    /// Returns whether open nodes need more memory than allowed and have nowhere to go.
+    /// Returns whether open nodes need more memory than allowed and cannot be moved to files.
     pub(super) fn memory_is_full(&self) -> bool {
         let limit = self.shared.settings.limits.memory_bytes;
         let stay = self.spilling_failed || self.control.node_files.is_none();
         stay && limit.is_some_and(|l| self.queue.bytes() > l)
     }
 
-    /// Sends the least promising half to a file where memory is short, and fetches a file where
-    /// there is room again. Nodes that cannot be written stay in memory; a file that cannot be read
-    /// ends the search.
+    /// Writes the less promising half of the nodes to a file if memory is short, and reads a file
+    /// once there is room again. Nodes that cannot be written stay in memory; a file that cannot be
+    /// read ends the search.
     pub(super) fn balance_memory(&mut self) {
         let Some(limit) = self.shared.settings.limits.memory_bytes else {
             return;
@@ -55,7 +55,7 @@ impl TreeSearch {
         }
     }
 
-    /// Writes nodes to a file, if node files are allowed; their number.
+    /// Writes nodes to a file, if node files are allowed. Returns their number.
     fn write_nodes(&mut self, nodes: &[TreeNode]) -> Result<u64, SolveError> {
         let folder = self.control.node_files.as_ref();
         let Some(folder) = folder.filter(|_| !nodes.is_empty()) else {
@@ -75,7 +75,7 @@ impl TreeSearch {
         self.file_problems.node_files = Some(problem);
     }
 
-    /// Open nodes, wherever they are.
+    /// Number of open nodes, including those in files and at workers.
     pub(super) fn open_nodes(&self) -> u64 {
         let away = self.away.iter().filter(|w| w.bound.is_finite()).count();
         let filed = self.files.as_ref().map_or(0, NodeFiles::len);

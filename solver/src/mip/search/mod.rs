@@ -27,15 +27,15 @@ use remat_lp::Sense;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-/// Way in which a search hands over.
+/// End of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SearchEnd {
     Done,
-    /// So much got fixed that presolve and the root are worth another turn.
+    /// Presolve and the root should be repeated, because enough columns were fixed.
     Restart,
 }
 
-/// The tree, its workers and what they share.
+/// The tree, its workers and their shared data.
 pub(crate) struct TreeSearch {
     pub shared: RoundShared,
     pub queue: NodeQueue,
@@ -45,7 +45,7 @@ pub(crate) struct TreeSearch {
     pub info: Info,
     pub start: Instant,
     pub status: SolveStatus,
-    /// Least bound among leaves that are left: within the gaps, or numerically unsettled.
+    /// Least bound among the remaining leaves: within the gaps, or numerically unresolved.
     pub left_bound: f64,
     pub sense: Sense,
     pub base_cutoff: f64,
@@ -58,41 +58,40 @@ pub(crate) struct TreeSearch {
     pub side_iterations: u64,
     pub next_sub_mip: u64,
     pub sub_mip_turn: u64,
-    /// Successes of late.
+    /// Recent successes.
     pub sub_mip_luck: u64,
-    /// Most of the integer columns that a restricted program fixes.
+    /// Largest share of the integer columns that a restricted program fixes.
     pub sub_mip_share: f64,
-    /// Ticks of a plunge, on average of late.
+    /// Recent mean of the ticks of a plunge.
     pub plunge_ticks: u64,
-    /// Ticks of the root, which restricted programs may use in any case.
+    /// Ticks of the root; restricted programs may always use as many.
     pub root_ticks: u64,
     /// Relaxation of a recent node.
     pub relaxed: Vec<f64>,
     pub may_restart: bool,
-    /// True once symmetry was looked for.
+    /// True once the search for symmetry has run.
     pub symmetry_done: bool,
     pub restarts: u32,
     pub first_root: Option<f64>,
     pub control: Control,
-    /// The best solutions, the best first.
+    /// The best solutions, in order.
     pub best: Vec<Incumbent>,
-    /// Workers that are on threads of their own (opportunistic search).
+    /// Workers on their own threads (opportunistic search).
     pub away: Vec<opportunistic::Away>,
     pub files: Option<NodeFiles>,
-    /// True if the root is behind.
+    /// True once the root is done.
     pub root_done: bool,
-    /// True until the root was tried: an empty queue proves nothing yet.
+    /// True until the root was tried: an empty queue is no proof before that.
     pub root_is_ahead: bool,
-    /// Best bound that was proven so far, restarts and the runs before a resume included.
+    /// Best bound proven so far, including restarts and the runs before a resume.
     pub proven_bound: f64,
-    /// Seconds of the runs before, if this one resumes them.
+    /// Seconds of the earlier runs, if this one resumes them.
     pub seconds_before: f64,
     pub last_checkpoint: f64,
     pub file_problems: FileProblems,
-    /// True once nodes could not be written to a file: those that memory has no room for end the
-    /// search.
+    /// True once writing nodes to a file has failed: when memory is full, the search then ends.
     pub spilling_failed: bool,
-    /// True once nodes could not be read: what is left of the tree is not all that is open.
+    /// True once reading nodes from a file has failed: the rest of the tree is incomplete.
     pub nodes_are_lost: bool,
 }
 
@@ -151,7 +150,7 @@ impl TreeSearch {
             idle: None,
         };
         let first = Worker::new(&shared, 0)?;
-        // Until the root is solved, the bounds of the columns say what they do of the objective.
+        // Until the root is solved, the column bounds give the bound on the objective.
         let floor = shared.problem.round_bound(first.domain.floor());
         Ok(TreeSearch {
             shared,
@@ -195,7 +194,7 @@ impl TreeSearch {
         })
     }
 
-    /// The ladder.
+    /// The main loop: a ladder of due steps.
     pub fn run(&mut self) -> Result<SearchEnd, SolveError> {
         self.use_starts()?;
         if !self.root_done && !self.solve_root()? {
@@ -219,7 +218,7 @@ impl TreeSearch {
             let round = self.next_round();
             if round.is_empty() {
                 debug_assert!(self.queue.is_empty());
-                // A new solution may have closed all that was in memory, and left nodes in files.
+                // A new solution may have closed all nodes in memory while nodes in files remain.
                 self.balance_memory();
                 if self.queue.is_empty() && !self.nodes_are_lost {
                     return Ok(SearchEnd::Done);
@@ -241,7 +240,8 @@ impl TreeSearch {
         }
     }
 
-    /// After the root node: whether a fifth of the integer columns got fixed since presolve.
+    /// Returns whether a restart is due: the root node has fixed a fifth of the integer columns
+    /// since presolve.
     pub fn restart_is_due(&mut self) -> bool {
         if !std::mem::take(&mut self.may_restart) || self.queue.is_empty() || self.shared.stopped()
         {
@@ -298,18 +298,18 @@ impl TreeSearch {
             + self.workers.iter().map(|w| w.ticks()).sum::<u64>()
     }
 
-    /// Bound that no solution is better than: the best of all that were proven.
+    /// Bound on the objective of every solution: the best of all proven ones.
     ///
-    /// Open nodes may have a worse one than the root of the run before a restart had, whose cuts
-    /// are gone.
+    /// The open nodes' bound may be worse than the bound of the root before a restart, because its
+    /// cuts are gone.
     pub fn bound(&self) -> f64 {
         let bound = self.open_bound().max(self.proven_bound);
-        // A solution may be better than what was proven by a tolerance.
+        // A solution may be better than the proven bound within tolerances.
         let best = self.shared.incumbent.as_ref();
         best.map_or(bound, |s| bound.min(s.objective))
     }
 
-    /// Bound of the open nodes, and of what was closed for the sake of the best solution.
+    /// Bound of the open nodes, and of the nodes closed because of the incumbent.
     fn open_bound(&self) -> f64 {
         if self.root_is_ahead {
             return f64::NEG_INFINITY;
@@ -321,7 +321,7 @@ impl TreeSearch {
             .as_ref()
             .map_or(f64::INFINITY, NodeFiles::lowest_bound);
         let bound = open.min(filed).min(self.left_bound);
-        // What is closed is no better than the best solution, rounding aside.
+        // Closed nodes are no better than the incumbent, rounding aside.
         let best = self.shared.incumbent.as_ref();
         bound.min(best.map_or(self.base_cutoff, |s| s.objective))
     }

@@ -1,10 +1,10 @@
-//! Workers that take up nodes as they come: faster than rounds, since nobody waits, but no two runs
-//! are alike.
+//! Opportunistic search: workers take nodes as soon as they are idle. This is faster than rounds,
+//! but runs are not reproducible.
 //!
-//! The search itself stays with one thread, which sleeps nearly all the time: it hands jobs to the
-//! workers over channels and merges what they send back. A worker sends its open nodes before its
-//! plunge is over when others have nothing to do, and solutions at once; the value solutions must
-//! be below is an atomic that all of them read.
+//! The search itself runs on one thread that sleeps nearly all the time: it sends jobs to the
+//! workers over channels and merges their reports. A worker sends solutions at once, and sends open
+//! nodes before its plunge is over if other workers are idle. All workers read the cutoff from an
+//! atomic.
 
 use super::TreeSearch;
 use super::round::PLUNGE;
@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longest sleep between two looks at clocks.
+/// Longest sleep between two checks of clocks.
 const NAP: Duration = Duration::from_millis(50);
 
 /// Request to a worker.
@@ -34,7 +34,7 @@ enum Job {
 struct News {
     slot: usize,
     report: WorkerReport,
-    /// Set at the end of a job.
+    /// `Some` at the end of a job.
     end: Option<Result<JobEnd, JobFault>>,
 }
 
@@ -46,21 +46,21 @@ struct JobEnd {
     verdict: Option<NeighbourhoodVerdict>,
 }
 
-/// Reason why a job has no result.
+/// Cause of a job without result.
 enum JobFault {
     Error(SolveError),
-    /// To be passed on by the thread that waits for the answer.
+    /// The waiting thread propagates it.
     Panic(Box<dyn Any + Send>),
 }
 
-/// A worker that is out of the search's hands.
+/// Data on a worker that is busy with a job.
 #[derive(Clone, Copy)]
 pub(crate) struct Away {
-    /// Lower bound of all that may come from its job; infinite when it has none.
+    /// Lower bound on all results of its job; infinite without a job.
     pub bound: f64,
     pub ticks: u64,
     pub iterations: u64,
-    /// Counters as of its last answer; states need them, or numbers of nodes would come twice.
+    /// Counters at its last report; saved states need them, or numbers of nodes would repeat.
     pub counters: WorkerCounters,
 }
 
@@ -75,17 +75,17 @@ impl Away {
     }
 }
 
-/// The way by which a worker sends what cannot wait for the end of its plunge.
+/// The channel for results that cannot wait for the end of a worker's plunge.
 fn outlet(slot: usize, news: Sender<News>) -> Outlet {
     Box::new(move |report| {
-        // The search hears the end of every plunge before it goes: it is still there.
+        // The search waits for the end of every plunge, so it still exists.
         let end = None;
         let _ = news.send(News { slot, report, end });
     })
 }
 
-/// Works off jobs until there will be no more. Every job has an end that is told, a panic too: the
-/// search waits for it.
+/// Processes jobs until the channel closes. The end of every job is reported, even after a panic,
+/// because the search waits for it.
 fn work(worker: &mut Worker, slot: usize, jobs: &Receiver<Job>, news: &Sender<News>) {
     for job in jobs {
         let done = catch_unwind(AssertUnwindSafe(|| do_job(worker, job)));
@@ -137,7 +137,8 @@ impl TreeSearch {
         s.opportunistic && s.threads > 1 && !self.may_restart && self.root_done
     }
 
-    /// The rest of the search; false, with nothing done, where the system has no further thread.
+    /// Runs the rest of the search. Returns false without any work if the system cannot start a
+    /// thread.
     pub(super) fn run_opportunistically(&mut self) -> Result<bool, SolveError> {
         let count = self.shared.settings.threads;
         while self.workers.len() < count {
@@ -158,7 +159,7 @@ impl TreeSearch {
                 let news = news.clone();
                 worker.outlet = Some(outlet(slot, news.clone()));
                 let work = move || work(worker, slot, &jobs_of_worker, &news);
-                // Fewer do the same where the system has no more threads.
+                // Fewer workers suffice if the system has no more threads.
                 if thread::Builder::new().spawn_scoped(scope, work).is_err() {
                     break;
                 }
@@ -167,8 +168,8 @@ impl TreeSearch {
             if jobs.is_empty() {
                 return Ok(false);
             }
-            // Dropping `jobs` at the end of this lets the workers go. Where the end is an error or
-            // a panic, here or of one of them, the others stop at their next node.
+            // Dropping `jobs` at the end of this closure ends the workers. After an error or a
+            // panic, here or in a worker, the others stop at their next node.
             let stop = StopOnDrop::new(&stop);
             self.direct(&jobs, &heard, &live)?;
             stop.call_off();
@@ -184,8 +185,7 @@ impl TreeSearch {
         end
     }
 
-    /// Hands out jobs and merges what comes back, until there is nothing left or a limit is
-    /// reached.
+    /// Sends jobs and merges reports, until no work is left or a limit is reached.
     fn direct(
         &mut self,
         jobs: &[Sender<Job>],
@@ -193,7 +193,7 @@ impl TreeSearch {
         live: &Live,
     ) -> Result<(), SolveError> {
         let mut busy = vec![false; jobs.len()];
-        // However often states are wanted, something has to happen between two of them.
+        // At least one report must arrive between two saved states, however short their interval.
         let mut news_since_saving = false;
         loop {
             let saving = news_since_saving && self.checkpoint_is_due();
@@ -211,8 +211,8 @@ impl TreeSearch {
                     return Ok(());
                 }
                 if self.queue.is_empty() {
-                    // A new solution may have closed all that was in memory, and left nodes in
-                    // files.
+                    // A new solution may have closed all nodes in memory while nodes in files
+                    // remain.
                     self.balance_memory();
                     if self.queue.is_empty() && !self.nodes_are_lost {
                         return Ok(());
@@ -225,7 +225,7 @@ impl TreeSearch {
                     continue;
                 }
             }
-            // No news is a moment to look at the clocks.
+            // A timeout is an occasion to check the clocks.
             if let Ok(news) = heard.recv_timeout(NAP) {
                 self.hear(news, &mut busy)?;
                 self.balance_memory();
@@ -254,7 +254,7 @@ impl TreeSearch {
         Ok(())
     }
 
-    /// A node, or a neighbourhood if it is time, to everyone who has nothing to do.
+    /// Sends a node, or a neighbourhood if one is due, to every idle worker.
     fn hand_out(&mut self, jobs: &[Sender<Job>], busy: &mut [bool]) {
         self.prune();
         for slot in 0..jobs.len() {
@@ -297,7 +297,7 @@ mod tests {
     use std::sync::mpsc;
     use std::time::Instant;
 
-    /// A search of a program with a tree, at the end of its root.
+    /// A search of a program with a tree, after its root.
     fn at_its_root() -> TreeSearch {
         let mut b = ModelBuilder::new(Sense::Maximise);
         let weights: Vec<f64> = (0..30).map(|k| f64::from(20 + (k * k * 7) % 61)).collect();
@@ -343,7 +343,7 @@ mod tests {
         let mut search = at_its_root();
         search.next_sub_mip = 0;
         assert!(search.opportunistic_is_due() && search.sub_mip_is_due());
-        // Neighbourhoods of a root that has no columns cannot be made.
+        // Neighbourhoods of a root without columns cannot be built.
         let root = search.root.take().unwrap();
         let mut solution = root.solution.clone();
         solution.x.clear();

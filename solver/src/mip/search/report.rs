@@ -12,7 +12,7 @@ use tracing::Level;
 const SILENCE_SECONDS: f64 = 5.0;
 
 impl Progress {
-    /// Distance of the best solution from the bound, relative to the solution.
+    /// Distance of the incumbent from the bound, relative to the incumbent.
     fn gap(&self) -> Option<f64> {
         let objective = self.objective.filter(|_| self.dual_bound.is_finite())?;
         Some((objective - self.dual_bound).abs() / objective.abs().max(1e-10))
@@ -20,7 +20,7 @@ impl Progress {
 }
 
 impl TreeSearch {
-    /// Progress that observers and events tell.
+    /// Progress for observers and events.
     pub fn progress(&self) -> Progress {
         Progress {
             seconds: self.seconds(),
@@ -32,7 +32,7 @@ impl TreeSearch {
         }
     }
 
-    /// Tells the observers, and emits an event after a long silence.
+    /// Reports progress to the observers, and emits an event after a long silence.
     pub(super) fn report_if_due(&mut self) {
         let p = self.progress();
         for o in &self.control.observers {
@@ -45,7 +45,7 @@ impl TreeSearch {
         }
     }
 
-    /// Tells those who watch of changes of nodes.
+    /// Reports changes of nodes to the observers that watch them.
     pub(super) fn show_nodes(&self, events: &mut [NodeEvent]) {
         if events.is_empty() {
             return;
@@ -60,7 +60,7 @@ impl TreeSearch {
         }
     }
 
-    /// Emits a progress event; `found_by` names who found a new best solution.
+    /// Emits a progress event; `found_by` is the finder of a new incumbent.
     pub(super) fn report(&mut self, found_by: Option<&str>) {
         let wanted = || tracing::enabled!(target: "remat_solver::mip", Level::INFO);
         if !self.shared.emits_events || !wanted() {
@@ -71,7 +71,8 @@ impl TreeSearch {
         emit(&p, Some(p.lp_iterations), found_by);
     }
 
-    /// Emits events for solutions told of at once, unless the search emits none.
+    /// An observer that emits events for solutions at the time of their discovery, unless the
+    /// search emits no events.
     pub(super) fn events_at_once(&self, taken: u64) -> Option<Arc<dyn Observer>> {
         if !self.shared.emits_events {
             return None;
@@ -82,7 +83,8 @@ impl TreeSearch {
             sign: self.sense.sign(),
             before: Progress {
                 open: progress.open + taken,
-                // The nodes taken are not among those that are open, whose bound may be better.
+                // The taken nodes are missing among the open nodes, so the bound of those may be
+                // better.
                 dual_bound: self.sense.sign() * self.proven_bound,
                 ..progress
             },
@@ -102,7 +104,7 @@ impl TreeSearch {
         }
     }
 
-    /// Emits the last progress event, and what each worker did.
+    /// Emits the last progress event, and an event for each worker.
     pub(super) fn report_end(&mut self) {
         if !self.shared.emits_events {
             return;
@@ -124,12 +126,12 @@ impl TreeSearch {
     }
 }
 
-/// Emits events of the solutions that a worker finds while it is at work.
+/// Emits events for the solutions of a working worker.
 struct EventsAtOnce {
     start: Instant,
     /// 1 to minimise, -1 to maximise.
     sign: f64,
-    /// What was known when it began.
+    /// Progress at the start of its work.
     before: Progress,
 }
 
@@ -138,7 +140,7 @@ impl Observer for EventsAtOnce {
         let proven = self.sign * self.before.dual_bound;
         let now = Progress {
             seconds: self.start.elapsed().as_secs_f64(),
-            // A solution may be better than what was proven by a tolerance.
+            // A solution may be better than the proven bound within tolerances.
             dual_bound: self.sign * proven.min(self.sign * solution.objective),
             objective: Some(solution.objective),
             ..self.before

@@ -10,13 +10,13 @@ use crate::mip::tree::TreeNode;
 use crate::mip::worker::WorkerReport;
 use std::sync::Arc;
 
-/// Distances from the origin within which a first integer point is looked for where the relaxation
-/// is unbounded, and nodes for each.
+/// Distances from the origin within which a first integer point is searched if the relaxation is
+/// unbounded, and the nodes of each search.
 const BOXES: [f64; 3] = [10.0, 1e3, 1e5];
 const BOX_NODES: u64 = 2_000;
 
-/// Ticks of all these searches: a number, and one for each of the root's. A search need not end
-/// where integers have no bounds, and without a point the program is infeasible or unbounded.
+/// Ticks of all these searches: a constant, and a factor on the root's ticks. A search over
+/// integers without bounds may not end; without a point, the program is infeasible or unbounded.
 const POINT_TICKS: u64 = 20_000_000;
 const POINT_TICKS_PER_ROOT_TICK: u64 = 100;
 
@@ -36,7 +36,7 @@ impl TreeSearch {
         Ok(())
     }
 
-    /// Relaxation, cuts and first heuristics; whether there is a tree to search.
+    /// Relaxation, cuts and first heuristics. Returns whether there is a tree to search.
     pub(super) fn solve_root(&mut self) -> Result<bool, SolveError> {
         let mut worker = self.workers.remove(0);
         worker.begin(&self.shared);
@@ -45,7 +45,7 @@ impl TreeSearch {
         self.end_alone();
         let report = std::mem::replace(&mut worker.report, WorkerReport::new());
         self.workers.insert(0, worker);
-        // What a run that goes on from a state has to do again.
+        // True if a run resumed from a state must repeat the root.
         let again = match end {
             RootEnd::Stopped => self.shared.stopped(),
             RootEnd::Unbounded => true,
@@ -82,8 +82,8 @@ impl TreeSearch {
             }
             RootEnd::Closed => false,
             RootEnd::Stopped => {
-                // Nothing is known but what was before a restart. A run that goes on from here
-                // starts over.
+                // Only the knowledge from before a restart is left. A run resumed from here starts
+                // over.
                 self.queue.push(TreeNode {
                     id: 0,
                     depth: 0,
@@ -107,16 +107,16 @@ impl TreeSearch {
         Ok(end)
     }
 
-    /// The relaxation is unbounded. With rational data the program is unbounded exactly if it has a
-    /// feasible point (Meyer 1974).
+    /// Looks for a feasible point of a program with an unbounded relaxation. With rational data the
+    /// program is unbounded exactly if it has one (Meyer 1974).
     pub(super) fn find_any_point(&mut self) -> Result<(), SolveError> {
         let mut p = (*self.shared.problem).clone();
         p.cost.fill(0.0);
         p.offset = 0.0;
         let before = self.ticks();
         let end = before + POINT_TICKS + POINT_TICKS_PER_ROOT_TICK * self.workers[0].ticks();
-        // Where nothing bounds the integers a tree may be infinite beside a point: near the origin
-        // it is not.
+        // With unbounded integers, a tree may be infinite although a point exists: near the origin
+        // it is finite.
         for radius in BOXES {
             let mut near = p.clone();
             for j in (0..near.cost.len()).filter(|&j| p.integer[j]) {
@@ -124,7 +124,7 @@ impl TreeSearch {
                 near.lower[j] = p.lower[j].max(centre - radius);
                 near.upper[j] = p.upper[j].min(centre + radius);
             }
-            // A box that holds the whole program would only have it solved twice.
+            // A box that contains the whole program would only repeat its solution.
             if near.lower == p.lower && near.upper == p.upper {
                 break;
             }
@@ -137,7 +137,8 @@ impl TreeSearch {
         self.note_any_point(result)
     }
 
-    /// Solves a program without an objective within limits on nodes and the ticks of this search.
+    /// Solves a program without an objective, within limits on nodes and on the ticks of this
+    /// search.
     fn solve_for_any_point(
         &mut self,
         p: &Problem,
@@ -177,7 +178,7 @@ impl TreeSearch {
             SolveStatus::NodeLimit | SolveStatus::TickLimit if !is_spent => {
                 SolveStatus::InfeasibleOrUnbounded
             }
-            // Leaves that remain may hold a point.
+            // Unresolved leaves may contain a point.
             SolveStatus::Unresolved => SolveStatus::InfeasibleOrUnbounded,
             other => other,
         };

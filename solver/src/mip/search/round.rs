@@ -1,4 +1,4 @@
-//! Parallel rounds: lanes of nodes go out to workers, what comes back is merged in order.
+//! Parallel rounds: lanes of nodes are sent to workers, and the reports are merged in order.
 
 use super::TreeSearch;
 use crate::mip::clock::StopOnDrop;
@@ -9,19 +9,19 @@ use crate::mip::tree::TreeNode;
 use crate::mip::worker::{Incumbent, Worker, WorkerReport};
 use rayon::prelude::*;
 
-/// Most nodes of one plunge.
+/// Limit on the nodes of one plunge.
 pub(super) const PLUNGE: u64 = 100;
 
-/// Plunges of usual length that a lane of a round has ticks for: lanes end at about the same time
-/// then, however uneven plunges are.
+/// Ticks of a lane in a round, in plunges of mean length: lanes then end at about the same time,
+/// even if plunges differ.
 const PLUNGES_PER_LANE: u64 = 2;
 
-/// Most nodes that a lane is given, as most plunges are shorter than the usual one.
+/// Limit on the nodes of a lane. Several are needed because most plunges are shorter than the mean.
 const NODES_PER_LANE_LIMIT: usize = 4;
 
 impl TreeSearch {
-    /// The lanes of the next round, the best node first in each: one while the tree is small, then
-    /// more.
+    /// The lanes of the next round, the best node first in each: one lane while the tree is small,
+    /// then more.
     pub(super) fn next_round(&mut self) -> Vec<Vec<TreeNode>> {
         self.prune();
         let open = self.queue.len();
@@ -37,14 +37,14 @@ impl TreeSearch {
         lanes
     }
 
-    /// Every lane to a worker of its own; results are merged in order, so the number of threads
+    /// Sends every lane to its own worker. Reports are merged in order, so the number of threads
     /// does not matter.
     pub(super) fn solve_round(&mut self, round: Vec<Vec<TreeNode>>) -> Result<(), SolveError> {
         while self.workers.len() < round.len() {
             self.workers
                 .push(Worker::new(&self.shared, self.workers.len() as u64)?);
         }
-        // The root alone first: what it fixes may be worth a restart.
+        // The root alone first: its fixings may justify a restart.
         let most = if self.may_restart { 1 } else { PLUNGE };
         let limit = self.shared.settings.limits.nodes.map_or(most, |n| {
             most.min((n.saturating_sub(self.info.nodes) / round.len() as u64).max(1))
@@ -60,7 +60,7 @@ impl TreeSearch {
             mean => mean * PLUNGES_PER_LANE,
         };
         let plunge = |(worker, nodes): (&mut Worker, Vec<TreeNode>)| {
-            // Nobody waits to the end of what others do beside a panic.
+            // After a panic, the other workers stop without finishing their work.
             let stop = StopOnDrop::new(&shared.stop);
             let report = worker.run(shared, nodes, limit, allowance);
             stop.call_off();
@@ -93,15 +93,15 @@ impl TreeSearch {
         Ok(())
     }
 
-    /// Has solutions told of as the only worker finds them, which is on this thread and took so
-    /// many nodes, and leaves it the other threads.
+    /// Lets the only worker, which runs on this thread and took `taken` nodes, report solutions at
+    /// once, and gives it the idle threads.
     pub(super) fn begin_alone(&mut self, taken: u64) {
         self.shared.audience.clone_from(&self.control.observers);
         self.shared.audience.extend(self.events_at_once(taken));
         self.shared.idle.clone_from(&self.pool);
     }
 
-    /// Has solutions told of when the reports of workers are merged.
+    /// Lets solutions be reported when workers' reports are merged.
     pub(super) fn end_alone(&mut self) {
         self.shared.audience.clear();
         self.shared.idle = None;
@@ -161,7 +161,7 @@ impl TreeSearch {
         }
     }
 
-    /// Drops open nodes at which the gaps are met; their bounds count to the end.
+    /// Drops open nodes at which the gaps are met; their bounds count in the final bound.
     pub(super) fn prune(&mut self) {
         let least = self.queue.prune(self.shared.limit());
         if least < self.shared.cutoff {
@@ -169,10 +169,10 @@ impl TreeSearch {
         }
     }
 
-    /// Puts a solution among the best, if it is one of them and new.
+    /// Adds a solution to the best ones, if it is good enough and new.
     fn keep(&mut self, s: Incumbent) {
         let place = self.best.partition_point(|b| b.objective <= s.objective);
-        // Some more than asked for: neighbourhoods lie between good solutions.
+        // A few more than requested: neighbourhoods lie between good solutions.
         let size = self.shared.settings.pool_size.max(5);
         if place >= size || self.best.iter().any(|b| b.original == s.original) {
             return;

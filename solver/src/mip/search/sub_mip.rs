@@ -1,4 +1,4 @@
-//! Schedule of the restricted programs that are searched for better solutions.
+//! Schedule of the restricted programs in which the search looks for better solutions.
 
 use super::TreeSearch;
 use crate::mip::clock::StopOnDrop;
@@ -10,7 +10,7 @@ use crate::mip::worker::WorkerReport;
 use rayon::prelude::*;
 use std::time::Instant;
 
-/// Restricted programs that are solved side by side.
+/// Restricted programs solved in parallel.
 const NEIGHBOURHOODS_TOGETHER: usize = 2;
 
 impl TreeSearch {
@@ -25,14 +25,14 @@ impl TreeSearch {
             && !self.shared.extensions.exclude_restricted()
     }
 
-    /// The next neighbourhood, if there is something left to spend.
+    /// The next neighbourhood, if the budget allows one.
     pub(super) fn next_neighbourhood(&mut self) -> Option<Around> {
         let root = self.root.clone()?;
-        // What was found of late earns further turns; without a solution nothing matters more.
+        // Recent successes earn further turns; without an incumbent, neighbourhoods have priority.
         let main = self.ticks() - self.side_ticks;
         let bound = self.shared.lower_bound;
-        // Far from the bound a better solution is likely; if many turns have found none, it is the
-        // bound that is bad.
+        // Far from the bound a better solution is likely. After many failures, the bound is to
+        // blame.
         let early = self.sub_mip_turn < 12;
         let poor = (self.shared.incumbent.as_ref())
             .is_none_or(|i| early && i.objective - bound > 0.05 * i.objective.abs());
@@ -50,12 +50,13 @@ impl TreeSearch {
         } else {
             (main / 10).max(self.root_ticks / 2)
         };
-        // What a restricted program spends on others is its own.
+        // A restricted program manages its own budget for nested ones.
         let hard = self.shared.settings.hard_ticks();
         let left = hard.map_or(u64::MAX, |t| t.saturating_sub(self.ticks()));
         let turn = self.sub_mip_turn;
         self.sub_mip_turn += 1;
-        // Beside a good solution the tree may end soon: the first turns come after some nodes each.
+        // With a good incumbent the tree may end soon: some nodes are solved before each of the
+        // first turns.
         self.next_sub_mip = if turn < 4 && poor || turn < 1 {
             self.info.nodes
         } else if turn < 6 {
@@ -73,12 +74,12 @@ impl TreeSearch {
         })
     }
 
-    /// Adapts how much is fixed and how often.
+    /// Adapts the share of fixed columns, and the frequency of neighbourhoods.
     pub(super) fn learn_from(&mut self, verdict: NeighbourhoodVerdict) {
-        // Quickly searched to the end: more freedom next time. Not searched to the end: less.
+        // An exhausted neighbourhood calls for more freedom, an unfinished one for less.
         match verdict {
             NeighbourhoodVerdict::FarTooSmall if self.sub_mip_share > 0.45 => {
-                // The same again at once: it cost nothing.
+                // Repeats the turn at once, because it took almost no time.
                 self.sub_mip_share -= 0.15;
                 self.sub_mip_turn -= 1;
                 self.next_sub_mip = self.info.nodes;
@@ -104,7 +105,7 @@ impl TreeSearch {
         }
     }
 
-    /// The next neighbourhoods, side by side: what one of them finds the others do not know.
+    /// Runs the next neighbourhoods in parallel; they do not know each other's results.
     pub(super) fn run_sub_mips(&mut self) -> Result<(), SolveError> {
         let Some(first) = self.next_neighbourhood() else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Search for the symmetry of the problem, once the root is behind and there is a tree to search.
+//! Search for the symmetry of the problem, after the root if there is a tree to search.
 
 use super::TreeSearch;
 use crate::mip::statistics::Component;
@@ -6,12 +6,13 @@ use crate::mip::symmetry::Symmetry;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Ticks for the search of generators: these, and a share of the root's.
+/// Ticks for the search of generators: a constant, and a divisor of the root's ticks.
 const TICKS: u64 = 1_000_000;
 const ROOT_SHARE: u64 = 10;
 
 impl TreeSearch {
-    /// Returns whether there is a tree, and nothing tells apart points that the problem does not.
+    /// Returns whether there is a tree, and no extension or debug solution breaks the problem's
+    /// symmetry.
     pub(super) fn symmetry_is_due(&self) -> bool {
         let s = &self.shared;
         let e = &s.extensions;

@@ -1,8 +1,8 @@
-//! Files that hold the state of a search: a header with version, model and checksum, then the
-//! state, packed.
+//! Files with the state of a search: a header with version, model and checksum, then the packed
+//! state.
 //!
-//! A file is written beside its place, flushed to the disk and renamed over the one before:
-//! whatever happens in between, one of the two is there, whole.
+//! A new file is written under another name, flushed to the disk, and renamed to replace the old
+//! one. At any moment, one of the two is complete.
 
 use crate::mip::outcome::SolveError;
 use remat_lp::waiting::Waiting;
@@ -15,7 +15,7 @@ use std::path::Path;
 
 const MAGIC: &[u8; 8] = b"rematbbS";
 
-/// Rises with every change of what is in a state.
+/// Version of the format; it increases with every change of a state's contents.
 const VERSION: u32 = 6;
 
 const HEADER: usize = 8 + 4 + 8 + 8 + 4;
@@ -61,7 +61,7 @@ pub(crate) fn write(path: &Path, model: &Model, state: &impl Serialize) -> Resul
     whole_file::write(path, &[&header, &body]).map_err(|e| SolveError::file(path, e))
 }
 
-/// Reads a state that was written for this model.
+/// Reads a state of this model.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path, model: &Model) -> Result<T, SolveError> {
     let waiting = Waiting::begin();
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! Files of a search: its state, and the open nodes that memory has no room for.
+//! Files of a search: its state, and open nodes that do not fit into memory.
 
 pub(crate) mod file;
 pub(crate) mod packed;

@@ -1,4 +1,4 @@
-//! Nodes as they are written to files: steps and bases that nodes share are written once.
+//! Nodes in the format of files: steps and bases shared by nodes are written once.
 
 use crate::mip::extend::Decision;
 use crate::mip::relaxation::{BasisSnapshot, ExtraRow};
@@ -13,14 +13,14 @@ type PackedRow = (Vec<(u32, f64)>, f64, f64);
 
 #[derive(Serialize, Deserialize)]
 struct PackedLink {
-    /// Position of the parent, which comes earlier.
+    /// Position of the parent, which precedes it.
     parent: Option<u32>,
     bounds: Vec<(u32, f64, f64)>,
     decided: Vec<PackedRow>,
     rows: Vec<Arc<ExtraRow>>,
 }
 
-/// A basis, four statuses a byte.
+/// A basis, with four statuses in a byte.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct PackedBasis {
     cols: u64,
@@ -40,7 +40,7 @@ struct PackedNode {
     branched: Option<Branched>,
 }
 
-/// Any number of nodes.
+/// A collection of nodes.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct PackedNodes {
     links: Vec<PackedLink>,
@@ -99,7 +99,7 @@ fn unpacked_row((entries, lower, upper): PackedRow) -> (Vec<(ColId, f64)>, Bound
 impl PackedNodes {
     pub fn new<'a>(nodes: impl Iterator<Item = &'a TreeNode>) -> PackedNodes {
         let mut out = PackedNodes::default();
-        // By address: what nodes share is one object.
+        // Shared objects are recognised by their address.
         let mut links: BTreeMap<usize, u32> = BTreeMap::new();
         let mut bases: BTreeMap<usize, u32> = BTreeMap::new();
         for n in nodes {
@@ -123,7 +123,8 @@ impl PackedNodes {
         out
     }
 
-    /// Adds the steps of a path that are not there yet; deep trees have no room for recursion.
+    /// Adds the missing steps of a path. Iterative, because recursion would overflow the stack in
+    /// deep trees.
     fn add_path(&mut self, path: &Arc<PathLink>, known: &mut BTreeMap<usize, u32>) -> u32 {
         let mut fresh = Vec::new();
         let mut at = Some(path);
@@ -149,11 +150,11 @@ impl PackedNodes {
             known.insert(Arc::as_ptr(link) as usize, k);
             parent = Some(k);
         }
-        // The path has at least one step, which is known now.
+        // The path has at least one step, which is known by now.
         parent.unwrap_or(0)
     }
 
-    /// The nodes again; `None` if they make no sense.
+    /// Unpacks the nodes; `None` if they are inconsistent.
     pub fn unpack(self) -> Option<Vec<TreeNode>> {
         let mut links: Vec<Arc<PathLink>> = Vec::with_capacity(self.links.len());
         for l in self.links {

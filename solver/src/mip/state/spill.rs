@@ -1,4 +1,4 @@
-//! Node files: open nodes that memory has no room for, each with a checksum in front of them.
+//! Node files: open nodes that do not fit into memory, each file with a checksum at its start.
 
 use crate::mip::outcome::SolveError;
 use crate::mip::state::packed::PackedNodes;
@@ -17,24 +17,24 @@ struct NodeFile {
 /// Length of the checksum of a file.
 const CHECKSUM: usize = 4;
 
-/// The node files of a search, in a folder of its own; they go when it does.
+/// The node files of a search, in a separate folder; both are removed when dropped.
 pub(crate) struct NodeFiles {
     own: Temporary,
-    /// The folder around it, if it was made for them: the second to go.
+    /// The outer folder, if it was created; it is removed second.
     _made: Option<Made>,
     files: Vec<NodeFile>,
     serial: u64,
 }
 
 impl NodeFiles {
-    /// Makes a folder for them within another one, which is made too if it is missing.
+    /// Creates a folder for the files inside `within`, which is created too if it is missing.
     pub fn new(within: &Path) -> Result<NodeFiles, SolveError> {
         let made = (!within.is_dir()).then(|| Made(within.to_path_buf()));
         let make = || {
             std::fs::create_dir_all(within)?;
             Temporary::folder(within, "remat-bb-nodes-")
         };
-        // Another search may have removed the outer folder in between.
+        // Another search may have removed the outer folder in the meantime.
         let own = make()
             .or_else(|_| make())
             .map_err(|e| SolveError::file(within, e))?;
@@ -50,7 +50,7 @@ impl NodeFiles {
         self.files.is_empty()
     }
 
-    /// Nodes in files.
+    /// Number of nodes in files.
     pub fn len(&self) -> usize {
         self.files.iter().map(|f| f.count).sum()
     }
@@ -77,7 +77,7 @@ impl NodeFiles {
         Ok(())
     }
 
-    /// Nodes of the file with the smallest bound; the file goes, unless it cannot be read.
+    /// Nodes of the file with the smallest bound. The file is removed, unless it cannot be read.
     pub fn read_best(&mut self) -> Result<Vec<TreeNode>, SolveError> {
         let best = (0..self.files.len())
             .min_by(|&a, &b| self.files[a].lowest.total_cmp(&self.files[b].lowest));
@@ -92,7 +92,7 @@ impl NodeFiles {
         Ok(nodes)
     }
 
-    /// Drops files whose nodes are all beyond the cutoff.
+    /// Drops files whose nodes are all at or above the cutoff.
     pub fn prune(&mut self, cutoff: f64) {
         self.files.retain(|f| {
             let keep = f.lowest < cutoff;
@@ -103,7 +103,7 @@ impl NodeFiles {
         });
     }
 
-    /// All nodes as they are in the files.
+    /// All nodes in their packed form.
     pub fn all(&self) -> Result<Vec<PackedNodes>, SolveError> {
         self.files.iter().map(|f| packed(&f.path)).collect()
     }
@@ -118,7 +118,7 @@ fn packed(path: &Path) -> Result<PackedNodes, SolveError> {
     postcard::from_bytes(bytes).map_err(|e| SolveError::file(path, e))
 }
 
-/// A folder that was made, and goes if it is empty by then.
+/// A created folder, removed when dropped if it is empty.
 struct Made(PathBuf);
 
 impl Drop for Made {

@@ -1,6 +1,6 @@
-//! The search for generators: columns are individualised one after the other until refinement tells
-//! all columns apart; then, from the last of them up, each of the columns that looked the same is
-//! tried in its place (McKay 1981; Darga, Sakallah & Markov 2008 for graphs as sparse as these).
+//! The search for generators. Columns are individualised one after another until refinement
+//! distinguishes all columns. Then, from the last of them upwards, each column that looked the same
+//! is tried in its place (McKay 1981; Darga, Sakallah & Markov 2008 for graphs as sparse as these).
 
 use super::Orbits;
 use super::graph::Graph;
@@ -8,7 +8,7 @@ use super::partition::{Partition, Trace};
 use super::permutation::Permutation;
 use crate::mip::problem::Problem;
 
-/// Generators and the work that they took.
+/// Generators, and the ticks of the search.
 pub(super) struct FoundGenerators {
     pub generators: Vec<Permutation>,
     pub ticks: u64,
@@ -19,21 +19,21 @@ struct Level {
     /// Cell that is split, and the column taken from it.
     cell: u32,
     column: u32,
-    /// Splits before.
+    /// Number of splits before.
     mark: usize,
     trace: Vec<u64>,
 }
 
-/// Choice of the image of a column of the first path where there are several.
+/// Preferred image of a column of the first path, if there are several candidates.
 #[derive(Clone, Copy)]
 enum Preference {
-    /// Itself, where it may be.
+    /// The column itself, if possible.
     Itself,
     First,
     Last,
 }
 
-/// Looks for generators. Those found are correct, wherever the work allowed ends.
+/// Looks for generators. Those found are correct even if the limit of ticks ends the search.
 pub(super) fn search(p: &Problem, ticks_limit: u64) -> FoundGenerators {
     let mut found = FoundGenerators {
         generators: Vec::new(),
@@ -53,7 +53,7 @@ pub(super) fn search(p: &Problem, ticks_limit: u64) -> FoundGenerators {
     'levels: for k in (0..levels.len()).rev() {
         let level = &levels[k];
         partition.undo(level.mark);
-        // Exchanges of continuous columns alone are of no use.
+        // Exchanges of continuous columns alone are useless.
         if level.cell as usize >= graph.integers {
             continue;
         }
@@ -101,8 +101,8 @@ pub(super) fn search(p: &Problem, ticks_limit: u64) -> FoundGenerators {
     found
 }
 
-/// Individualises until all columns are told apart; `None` if they are from the start, or if the
-/// work allowed does not suffice.
+/// Individualises until all columns are distinguished. `None` if the integer columns are
+/// distinguished from the start, or if the limit of ticks is reached.
 fn first_path(
     graph: &Graph,
     partition: &mut Partition,
@@ -117,7 +117,7 @@ fn first_path(
         while at < graph.columns && partition.len[at] == 1 {
             at += 1;
         }
-        // Nothing to be found among the integer columns.
+        // The integer columns have no symmetry.
         if at == graph.columns || levels.is_empty() && at >= graph.integers {
             break;
         }
@@ -139,7 +139,7 @@ fn first_path(
     (!levels.is_empty()).then_some((levels, leaf))
 }
 
-/// The columns at the end of a path that begins with another column and looks like the first one.
+/// The columns at the end of a path that starts with another column and looks like the first path.
 fn follow(
     graph: &Graph,
     partition: &mut Partition,

@@ -1,14 +1,14 @@
-//! The coloured graph of a program: columns and rows, joined where a coefficient is not 0.
+//! The coloured graph of a program: columns and rows are joined by nonzero coefficients.
 
 use crate::mip::problem::Problem;
 use remat_lp::Compressed;
 
-/// Vertices are columns, then rows; edges have the number of their coefficient.
+/// Vertices are columns, then rows; edges carry the number of their coefficient.
 pub(super) struct Graph {
     start: Vec<u32>,
     to: Vec<u32>,
     colour: Vec<u32>,
-    /// Vertices in the order of their colours, and where each colour begins: integer columns first,
+    /// Vertices in the order of their colours, and the start of each colour: integer columns first,
     /// then continuous ones, then rows.
     pub order: Vec<u32>,
     pub cells: Vec<u32>,

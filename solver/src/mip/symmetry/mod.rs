@@ -1,17 +1,17 @@
-//! Symmetry of a program: permutations of its columns that leave it as it is, and the bounds that
-//! follow from them at nodes of the tree.
+//! Symmetry of a program: permutations of its columns that preserve it, and the bounds they imply
+//! at nodes of the tree.
 //!
 //! Generators come from colour refinement with individualisation ([`generators`]), each checked
-//! against the program ([`permutation`]). Of the points of an orbit a node keeps one that is
-//! greatest in the columns branched on above it, in the order of the branchings (the order of each
-//! node begins with that of its parent: van Doornmalen & Hojny 2022, *A unified framework for
-//! symmetry handling*). Two consequences are drawn: lexicographic reduction for each permutation,
-//! and orbital fixing (Margot 2003; Ostrowski, Linderoth, Rossi & Smriglio 2011) for those that
-//! keep what was branched upwards ([`reduction`]).
+//! against the program ([`permutation`]). Of each orbit, a node keeps a point that is greatest in
+//! the columns branched on above it, in the order of the branchings. A node's order starts with its
+//! parent's order (van Doornmalen & Hojny 2022, *A unified framework for symmetry handling*). Two
+//! consequences are used: lexicographic reduction for each permutation, and orbital fixing (Margot
+//! 2003; Ostrowski, Linderoth, Rossi & Smriglio 2011) for permutations that keep the columns
+//! branched upwards ([`reduction`]).
 //!
-//! Nothing else of the search depends on this: rows learned, cuts of the root and global bounds
-//! hold for the program without it, and whatever excludes only points that are not better than the
-//! best one known excludes whole orbits.
+//! The rest of the search does not depend on this. Learned rows, cuts of the root and global bounds
+//! hold for the program without symmetry reduction. Deductions that only exclude points no better
+//! than the incumbent exclude whole orbits.
 
 mod generators;
 mod graph;
@@ -25,24 +25,24 @@ use crate::mip::problem::Problem;
 use permutation::Permutation;
 use std::collections::BTreeSet;
 
-/// Most permutations that are looked at in each node.
+/// Limit on the permutations examined at each node.
 const PERMUTATION_LIMIT: usize = 1_000;
 
 /// Effect of a permutation on a column.
 #[derive(Clone, Copy, Debug)]
 struct Touch {
     permutation: u32,
-    /// Column that is moved to this one.
+    /// Column that the permutation moves to this one.
     from: u32,
-    /// Column that this one is moved to.
+    /// Column to which the permutation moves this one.
     to: u32,
 }
 
-/// Permutations of the columns that leave a program as it is.
+/// Permutations of the columns that preserve a program.
 #[derive(Debug)]
 pub(crate) struct Symmetry {
     permutations: usize,
-    /// Numbers of generators that the search found, and of orbits of integer columns.
+    /// Numbers of generators found, and of orbits of integer columns.
     pub generators: usize,
     pub orbits: usize,
     /// Permutations that move a column: `touches[start[j]..start[j + 1]]`.
@@ -53,8 +53,8 @@ pub(crate) struct Symmetry {
 }
 
 impl Symmetry {
-    /// The symmetry of a program, as far as the work allowed reaches, and the ticks used; `None`
-    /// where no integer column can be moved.
+    /// Finds the symmetry of a program within a limit of ticks. Also returns the ticks used. `None`
+    /// if no integer column can be moved.
     pub fn find(p: &Problem, ticks_limit: u64) -> (Option<Symmetry>, u64) {
         let found = generators::search(p, ticks_limit);
         if found.generators.is_empty() {
@@ -116,9 +116,9 @@ impl Symmetry {
     }
 }
 
-/// Generators, their inverses and conjugates, as many as fit into a number of entries. Of machines
-/// that may be exchanged these are all the exchanges of two: those that leave some machines alone
-/// generate all that do.
+/// Generators, their inverses and conjugates, up to a limit on entries. For interchangeable
+/// machines, these are all exchanges of two machines: the exchanges that fix some machines generate
+/// the whole subgroup that fixes them.
 fn conjugates(generators: &[Permutation], entries_limit: usize) -> (Vec<Permutation>, u64) {
     let mut all: Vec<Permutation> = Vec::new();
     let mut known: BTreeSet<Vec<(u32, u32)>> = BTreeSet::new();
@@ -157,7 +157,7 @@ fn conjugates(generators: &[Permutation], entries_limit: usize) -> (Vec<Permutat
     (all, ticks)
 }
 
-/// Disjoint sets of columns, each known by its least one.
+/// Disjoint sets of columns, each identified by its least column.
 struct Orbits(Vec<u32>);
 
 impl Orbits {

@@ -1,11 +1,11 @@
-//! Ordered partitions of a graph's vertices, refined until all of a cell have as many neighbours of
-//! each colour in each cell (McKay 1981), with a way back.
+//! Ordered partitions of a graph's vertices, with undo. They are refined until all vertices of a
+//! cell have the same number of neighbours of each colour in each cell (McKay 1981).
 
 use super::graph::Graph;
 use std::collections::VecDeque;
 
-/// Splits that a refinement makes, as numbers that do not depend on the names of vertices: of a
-/// first refinement they are kept, another one has to repeat them.
+/// The splits of a refinement, as numbers that do not depend on the names of vertices. They are
+/// recorded in a first refinement, and another one must repeat them.
 pub(super) struct Trace<'a> {
     known: Option<&'a [u64]>,
     at: usize,
@@ -33,7 +33,7 @@ impl<'a> Trace<'a> {
         self.known.is_none_or(|known| known.len() == self.at)
     }
 
-    /// Takes the next number; whether it is the right one.
+    /// Takes the next number. Returns whether it agrees with the recorded one.
     fn push(&mut self, v: u64) -> bool {
         match self.known {
             None => {
@@ -53,7 +53,7 @@ fn mix(a: u64, b: u64) -> u64 {
     (h ^ (h >> 31)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
 }
 
-/// A cell is known by the position at which it begins.
+/// A partition. The position of its first vertex identifies a cell.
 pub(super) struct Partition {
     /// Vertices by position, and positions by vertex.
     pub at: Vec<u32>,
@@ -61,7 +61,7 @@ pub(super) struct Partition {
     /// Cell of each vertex; length of each cell.
     pub cell: Vec<u32>,
     pub len: Vec<u32>,
-    /// A cell, and the one that was split from its end.
+    /// A cell, and the cell that was split from its end.
     splits: Vec<(u32, u32)>,
     queue: VecDeque<u32>,
     queued: Vec<bool>,
@@ -105,7 +105,7 @@ impl Partition {
         &self.at[start..start + self.len[start] as usize]
     }
 
-    /// Number of splits made so far, to come back to.
+    /// Number of splits so far, for undo.
     pub fn mark(&self) -> usize {
         self.splits.len()
     }
@@ -139,7 +139,7 @@ impl Partition {
         }
     }
 
-    /// Puts a vertex into a cell of its own.
+    /// Puts a vertex into a separate cell.
     pub fn individualise(&mut self, v: u32) {
         let cell = self.cell[v as usize];
         let last = cell + self.len[cell as usize] - 1;
@@ -154,7 +154,7 @@ impl Partition {
         self.enqueue(last);
     }
 
-    /// Refines; whether the trace is the right one and the work allowed suffices.
+    /// Refines. Returns whether the trace agrees and the limit on ticks is kept.
     pub fn refine(&mut self, graph: &Graph, trace: &mut Trace<'_>, ticks_limit: u64) -> bool {
         while let Some(cell) = self.queue.pop_front() {
             self.queued[cell as usize] = false;
@@ -168,7 +168,7 @@ impl Partition {
         trace.is_complete()
     }
 
-    /// Splits every cell by the numbers of its neighbours in one.
+    /// Splits every cell by its vertices' numbers of neighbours in one cell.
     fn refine_by(&mut self, graph: &Graph, cell: u32, trace: &mut Trace<'_>) -> bool {
         let mut edges = std::mem::take(&mut self.edges);
         edges.clear();
@@ -206,7 +206,7 @@ impl Partition {
         right
     }
 
-    /// Splits a cell by the counts of some of its members, those without one first.
+    /// Splits a cell by the counts of some of its members; members without a count come first.
     fn split(&mut self, group: &[(u32, u32, u32)], colour: u32, trace: &mut Trace<'_>) -> bool {
         let cell = group[0].0;
         let untouched = self.len[cell as usize] - group.len() as u32;
@@ -224,7 +224,7 @@ impl Partition {
         for (k, &(_, _, v)) in group.iter().enumerate() {
             self.swap(v, cell + untouched + k as u32);
         }
-        // The largest part need not be looked at again where the whole was.
+        // If the whole cell was processed, its largest part need not be.
         let mut largest = (untouched, cell);
         let mut start = cell + untouched;
         let mut parts = 0;

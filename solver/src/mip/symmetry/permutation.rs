@@ -1,8 +1,8 @@
-//! Permutations of columns, and the check that they leave a program as it is.
+//! Permutations of columns, and the test whether they preserve a program.
 
 use crate::mip::problem::Problem;
 
-/// A permutation of columns; those it moves, in order, each with its image.
+/// A permutation of columns: the moved columns in order, each with its image.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Permutation {
     pub moved: Vec<(u32, u32)>,
@@ -27,7 +27,7 @@ impl Permutation {
         Permutation::new(self.moved.iter().map(|&(j, to)| (to, j)))
     }
 
-    /// Returns whether both move a column.
+    /// Returns whether some column is moved by both.
     pub fn meets(&self, other: &Permutation) -> bool {
         let mut rest = other.moved.iter().peekable();
         self.moved.iter().any(|&(j, _)| {
@@ -36,14 +36,14 @@ impl Permutation {
         })
     }
 
-    /// The permutation that does to the images under `h` what this one does to the columns.
+    /// The permutation that acts on the images under `h` as this one acts on the columns.
     pub fn conjugate(&self, h: &Permutation) -> Permutation {
         let moved = self.moved.iter();
         Permutation::new(moved.map(|&(j, to)| (h.image(j), h.image(to))))
     }
 
-    /// Returns whether a program remains as it is, to the last bit of every number: columns go to
-    /// columns with the same cost, bounds and kind, and the rows, as a whole, to themselves.
+    /// Returns whether a program is preserved exactly. Columns must be mapped to columns with the
+    /// same cost, bounds and integrality, and the set of rows to itself.
     pub fn keeps(&self, p: &Problem, ticks: &mut u64) -> bool {
         let mut images: Vec<u32> = self.moved.iter().map(|e| e.1).collect();
         images.sort_unstable();

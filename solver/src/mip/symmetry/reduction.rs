@@ -1,16 +1,16 @@
-//! Bounds that follow from symmetry at a node.
+//! Bounds implied by symmetry at a node.
 
 use super::{Symmetry, Touch};
 use crate::mip::domain::Domain;
 use crate::mip::problem::Problem;
 
-/// No place among the columns branched on.
+/// Marks a column outside the order of branchings.
 const NONE: u32 = u32::MAX;
 
 impl Symmetry {
-    /// Tightens bounds at a node of which `order` are the columns branched on, each once, in the
-    /// order of the first branching on it. Returns the number of bounds tightened; the domain may
-    /// be infeasible then.
+    /// Tightens bounds at a node. `order` lists the columns branched on, each once, in the order of
+    /// the first branching on it. Returns the number of tightened bounds; the domain may become
+    /// infeasible.
     pub fn reduce(&self, p: &Problem, d: &mut Domain, order: &[u32]) -> u64 {
         let before = d.mark();
         self.reduce_orbits(p, d, order);
@@ -20,15 +20,16 @@ impl Symmetry {
         (d.mark() - before) as u64
     }
 
-    /// Tightens bounds by permutations that keep the columns branched on before: a column branched
-    /// on is then at least as large as all of its orbit.
+    /// Tightens bounds by permutations that keep the columns branched on before. A column branched
+    /// on is then at least as large as its whole orbit.
     ///
-    /// A column at its least value is no smaller than its image. Of those fixed at a larger value,
-    /// the permutation has to keep the set that has the same value, any other column itself.
+    /// A column fixed at its least value imposes no condition, because its image cannot be smaller.
+    /// A permutation must map columns fixed at the same larger value to each other, and keep all
+    /// others.
     fn reduce_orbits(&self, p: &Problem, d: &mut Domain, order: &[u32]) {
         let mut place = vec![NONE; p.num_cols()];
         let mut seen = vec![NONE; p.num_cols()];
-        // Columns of the order so far that a permutation does not keep.
+        // Number of columns in the order so far that each permutation does not keep.
         let mut moved = vec![0u32; self.permutations];
         let mut orbit: Vec<u32> = Vec::new();
         d.ticks += (p.num_cols() + self.permutations) as u64 / 4;
@@ -73,7 +74,7 @@ impl Symmetry {
                     && d.is_fixed(j as usize)
                     && d.lower[j as usize] == d.lower[b]
             };
-            // Those before that have lost nothing by being moved here.
+            // Earlier columns of equal value that a permutation maps here are kept after all.
             for Touch {
                 permutation, to, ..
             } in touches
@@ -101,7 +102,7 @@ impl Symmetry {
             let touches = self.touches(b as usize);
             pairs.extend(touches.iter().map(|t| (t.permutation, b, t.from)));
         }
-        // Stable: the order of the branchings remains.
+        // The sort is stable, so the order of the branchings remains.
         pairs.sort_by_key(|e| e.0);
         d.ticks += 8 * pairs.len() as u64;
         for sequence in pairs.chunk_by(|a, b| a.0 == b.0) {
@@ -113,7 +114,7 @@ impl Symmetry {
     }
 }
 
-/// Keeps the points whose first columns of the pairs are, in lexicographic order, not smaller than
+/// Keeps the points at which the first columns of the pairs are lexicographically not smaller than
 /// the second ones.
 fn reduce_sequence(p: &Problem, d: &mut Domain, sequence: &[(u32, u32, u32)]) {
     let equal =
@@ -130,7 +131,7 @@ fn reduce_sequence(p: &Problem, d: &mut Domain, sequence: &[(u32, u32, u32)]) {
         if equal(d, a, b) {
             continue;
         }
-        // Equal here may leave nothing further on.
+        // Equality here may make the following pairs infeasible.
         for &(_, u, v) in &sequence[k + 1..] {
             let (u, v) = (u as usize, v as usize);
             if d.upper[u] < d.lower[v] {

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 const WORK: u64 = 10_000_000;
 
-/// All permutations of `n` columns that keep a program, by trying them.
+/// All permutations of `n` columns that preserve a program, by enumeration.
 fn automorphisms(p: &Problem) -> BTreeSet<Vec<u32>> {
     fn extend(p: &Problem, images: &mut Vec<u32>, out: &mut BTreeSet<Vec<u32>>) {
         let n = p.num_cols() as u32;
@@ -49,7 +49,7 @@ fn closure(generators: &[Permutation], n: u32) -> BTreeSet<Vec<u32>> {
     group
 }
 
-/// A program of few numbers, which repeats itself now and then.
+/// A random program of few numbers, which makes symmetry likely.
 fn small_program(seed: u64) -> Problem {
     let mut random = SplitMix64::new(seed);
     let n = 3 + random.below(4);
@@ -63,7 +63,7 @@ fn small_program(seed: u64) -> Problem {
         })
         .collect();
     for _ in 0..1 + random.below(3) {
-        // A row and its shifts, or a row alone.
+        // A row with its cyclic shifts, or a single row.
         let row: Vec<f64> = (0..n).map(|_| random.below(3) as f64 - 1.0).collect();
         let shifts = if random.below(2) == 0 { n } else { 1 };
         for s in 0..shifts {
@@ -84,7 +84,8 @@ fn generators_generate_the_whole_group() {
         let found = generators::search(&p, WORK).generators;
         let group = closure(&found, n);
         assert!(group.is_subset(&all), "seed {seed}: no automorphism");
-        // Where integer columns move; exchanges of continuous ones alone are not looked for.
+        // Only permutations that move integer columns: the search ignores exchanges of continuous
+        // ones alone.
         let moves = |g: &Vec<u32>| (0..n).any(|j| p.integer[j as usize] && g[j as usize] != j);
         if p.integer.iter().all(|&i| i) {
             assert_eq!(group.len(), all.len(), "seed {seed}");
@@ -99,7 +100,7 @@ fn generators_generate_the_whole_group() {
     assert!(orders.len() > 5, "orders {orders:?}");
 }
 
-/// Items of equal size in bins that may be exchanged: which item is in which bin.
+/// Items of equal size in interchangeable bins: an assignment of items to bins.
 fn bins(items: usize, bins: usize) -> Problem {
     let mut b = ModelBuilder::new(Sense::Minimise);
     let mut cols = vec![Vec::new(); items];
@@ -134,7 +135,7 @@ fn conjugates_of_exchanges_are_all_exchanges_of_two_bins() {
     assert_eq!(exchanges, 10);
     let (symmetry, ticks) = Symmetry::find(&p, WORK);
     let symmetry = symmetry.unwrap();
-    // The bins, and each item's places in them.
+    // The orbits are the bins, and the places of each item.
     assert_eq!((symmetry.generators, symmetry.orbits), (4, 7));
     assert!(ticks > 0 && ticks < WORK);
     assert!(Symmetry::find(&p, 10).0.is_none());
@@ -145,7 +146,7 @@ fn the_first_items_go_to_the_first_bins() {
     let p = bins(4, 4);
     let symmetry = Symmetry::find(&p, WORK).0.unwrap();
     let item = |i: usize, k: usize| 4 + 4 * i + k;
-    // Item 0 in bin 0: of the others item 1 may take bin 0 or any one of the rest.
+    // Item 0 is in bin 0: item 1 is in bin 0 or any one of the other bins.
     let mut d = Domain::new(&p);
     d.fix(&p, item(0, 0), 1.0);
     d.propagate(&p);
@@ -155,15 +156,15 @@ fn the_first_items_go_to_the_first_bins() {
     assert!((1..4).all(|k| d.upper[item(1, k)] == 0.0));
     assert!(d.propagate(&p));
     assert_eq!(d.lower[item(1, 0)], 1.0);
-    // Not in bin 0 first: then in none.
+    // If item 0 is not in bin 0, the first by symmetry, it is in no bin.
     let mut d = Domain::new(&p);
     d.fix(&p, item(0, 0), 0.0);
     symmetry.reduce(&p, &mut d, &[item(0, 0) as u32]);
     assert!(!(d.propagate(&p)));
 }
 
-/// Reduction at random nodes keeps a point of every orbit: that which is greatest in the order of
-/// the branchings.
+/// Reduction at random nodes keeps a point of every orbit: the greatest one in the order of
+/// branchings.
 #[test]
 fn the_greatest_point_of_each_orbit_remains() {
     let mut tightened = 0;

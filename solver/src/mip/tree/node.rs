@@ -5,7 +5,7 @@ use crate::mip::relaxation::{BasisSnapshot, ExtraRow};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// One step from the root towards a node; nodes share the steps they have in common.
+/// One step from the root towards a node; nodes share common steps.
 #[derive(Debug)]
 pub(crate) struct PathLink {
     pub parent: Option<Arc<PathLink>>,
@@ -13,12 +13,12 @@ pub(crate) struct PathLink {
     pub rows: Vec<Arc<ExtraRow>>,
 }
 
-/// Branching of a node's parent, whose gain is to be learned from solving the node.
+/// Branching of a node's parent: solving the node shows its gain.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Branched {
     pub col: u32,
     pub up: bool,
-    /// Distance that the column had to move.
+    /// Distance that the column was moved.
     pub distance: f64,
     pub parent_bound: f64,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Branched {
 pub(crate) struct TreeNode {
     pub id: u64,
     pub depth: u32,
-    /// Lower bound known so far.
+    /// Best known lower bound.
     pub bound: f64,
     pub estimate: f64,
     pub path: Option<Arc<PathLink>>,
@@ -36,8 +36,8 @@ pub(crate) struct TreeNode {
 }
 
 impl TreeNode {
-    /// Bytes that it takes up in memory, roughly: itself and its places in the queue, its last
-    /// step, and half a basis, since that is shared by siblings.
+    /// Approximate memory in bytes: the node and its entries in the queue, its last step, and half
+    /// a basis, since siblings share it.
     pub fn bytes(&self) -> u64 {
         let step = self.path.as_ref().map_or(0, |l| {
             let rows: usize = l.rows.iter().map(|r| 64 + 16 * r.entries.len()).sum();
@@ -49,8 +49,8 @@ impl TreeNode {
         (std::mem::size_of::<TreeNode>() + 128 + step + basis / 2) as u64
     }
 
-    /// The columns branched on above, each once, in the order of the first branching on it: a
-    /// step's own bound stands behind those that it hands down.
+    /// The columns branched on above, each once, in the order of the first branching on it. Within
+    /// a step, inherited bounds precede its own bound.
     pub fn branched_columns(&self) -> Vec<u32> {
         let mut columns: Vec<u32> = Vec::new();
         for step in self.steps() {
@@ -63,7 +63,7 @@ impl TreeNode {
         columns
     }
 
-    /// The steps from the root, first one first.
+    /// The steps from the root, in order.
     pub fn steps(&self) -> Vec<&PathLink> {
         let mut steps = Vec::new();
         let mut at = self.path.as_deref();

@@ -26,7 +26,7 @@ impl Ord for NodeKey {
 pub(crate) struct NodeQueue {
     selector: Arc<dyn NodeSelector>,
     nodes: BTreeMap<u64, (TreeNode, f64)>,
-    /// Ties go to the younger node: on a plateau of the objective that is the way down.
+    /// Ties go to the younger node: on a plateau of the objective the search then goes down.
     by_key: BTreeSet<(NodeKey, Reverse<u64>)>,
     by_bound: BTreeSet<(NodeKey, u64)>,
     picks: u64,
@@ -80,13 +80,12 @@ impl NodeQueue {
         Some(node)
     }
 
-    /// Bytes that the nodes take up in memory, roughly.
+    /// Approximate memory of the nodes, in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Takes out the nodes that would come last, until what remains is no more than `bytes` (or a
-    /// single node).
+    /// Removes the nodes with the largest keys until at most `bytes` (or a single node) remain.
     pub fn take_last(&mut self, bytes: u64) -> Vec<TreeNode> {
         let mut taken = Vec::new();
         while self.bytes > bytes && self.nodes.len() > 1 {
@@ -99,7 +98,7 @@ impl NodeQueue {
         taken
     }
 
-    /// Every open node, in the order of their numbers.
+    /// Every open node, ordered by number.
     pub fn iter(&self) -> impl Iterator<Item = &TreeNode> {
         self.nodes.values().map(|n| &n.0)
     }
@@ -112,7 +111,7 @@ impl NodeQueue {
         self.picks = picks;
     }
 
-    /// The next node; now and then the one with the smallest bound.
+    /// Takes the next node; periodically the one with the smallest bound.
     pub fn pop(&mut self) -> Option<TreeNode> {
         self.picks += 1;
         let period = self.selector.best_bound_period();

@@ -4,11 +4,10 @@ use crate::mip::control::{Observer, Progress};
 use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 
-/// Longest time between two lines while the search is under way, in seconds.
+/// Longest time between two lines during the search, in seconds.
 const SILENCE_SECONDS: f64 = 1.0;
 
-/// Bound and objective over time: a line for every change of either, and one for each second in
-/// which nothing changes.
+/// Bound and objective over time: a line for every change of either, and one per second otherwise.
 ///
 /// ```
 /// use remat_lp::{ModelBuilder, Sense};
@@ -53,14 +52,14 @@ impl Lines {
 }
 
 impl Curve {
-    /// All lines: seconds since the start, nodes done, bound and objective in the model's sense,
-    /// empty where there is none.
+    /// All lines: seconds since the start, nodes done, bound and objective in the model's sense;
+    /// unknown values are empty.
     pub fn to_csv(&self) -> String {
         let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         format!("seconds,nodes,bound,objective\n{}", lines.text)
     }
 
-    /// Adds a line, as for the end of a search.
+    /// Adds a line if a value changed or a second has passed; also for the end of a search.
     pub fn note(&self, progress: &Progress) {
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = lines.last.is_none_or(|last| {

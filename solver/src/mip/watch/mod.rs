@@ -1,4 +1,4 @@
-//! Observers that keep what they see: bounds over time, the tree.
+//! Observers that record a search: bounds over time, the tree.
 
 mod curve;
 mod vbc;

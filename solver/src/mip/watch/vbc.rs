@@ -1,4 +1,4 @@
-//! The tree as a file of VBCTOOL, which shows how it grows.
+//! The search tree as a file for VBCTOOL, which animates its growth.
 //!
 //! Source: Leipert, *The Tree Interface, version 1.0, user manual* (Cologne 1996).
 
@@ -15,10 +15,10 @@ const SPLIT: u8 = 2;
 const CLOSED: u8 = 4;
 const SOLVED: u8 = 14;
 
-/// The tree of a search, in the order in which it grew: every node with its bound, coloured by what
-/// became of it: open (3), split (2), closed (4), with a solution (14).
+/// The tree of a search in the order of its growth. Every node has its bound, and a colour for its
+/// state: open (3), split (2), closed (4), with a solution (14).
 ///
-/// Lines `U` tell the objective of a new best solution, lines `L` a new bound, both in the model's
+/// Lines `U` show the objective of a new incumbent, lines `L` a new bound, both in the model's
 /// sense. After a restart the new tree hangs below the first root.
 #[derive(Debug)]
 pub struct VbcTree(Mutex<VbcLog>);
@@ -27,15 +27,15 @@ pub struct VbcTree(Mutex<VbcLog>);
 struct VbcLog {
     begun: Instant,
     text: String,
-    /// Nodes of the present tree that are not over, and their numbers in the file.
+    /// Open nodes of the present tree, and their numbers in the file.
     known: BTreeMap<u64, u64>,
     count: u64,
-    /// The last bound that was shown.
+    /// The last bound shown.
     bound: f64,
 }
 
 impl Default for VbcTree {
-    /// A tree without nodes, whose time begins now.
+    /// A tree without nodes, whose time starts now.
     fn default() -> Self {
         VbcTree(Mutex::new(VbcLog {
             begun: Instant::now(),
@@ -70,7 +70,7 @@ impl VbcLog {
             } => {
                 let above = match parent {
                     Some(parent) => self.known.get(&parent).copied().unwrap_or(0),
-                    // The first root has none; another one is below it.
+                    // The first root has no parent; the root of a restart hangs below it.
                     None => u64::from(self.count > 0),
                 };
                 if parent.is_none() {
@@ -91,7 +91,7 @@ impl VbcLog {
             NodeChange::Solved => SOLVED,
         };
         let own = match event.change {
-            // What is over is asked for no more.
+            // Later events do not refer to a finished node.
             NodeChange::Closed | NodeChange::Solved => self.known.remove(&event.id),
             _ => self.known.get(&event.id).copied(),
         };
@@ -171,7 +171,7 @@ mod tests {
             became(256, NodeChange::Closed),
             became(512, NodeChange::Solved),
         ]);
-        // A restart: numbers begin again.
+        // A restart: numbers start again.
         tree.nodes(&[created(0, None, 5.5), became(0, NodeChange::Closed)]);
         let wanted = [
             "N 0 1 3",

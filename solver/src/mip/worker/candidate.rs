@@ -1,4 +1,4 @@
-//! Candidates for solutions: checked, repaired where continuous columns allow it, kept if they are
+//! Candidates for solutions: checked, repaired in their continuous columns if possible, kept if
 //! better.
 
 use super::node::violation;
@@ -9,21 +9,20 @@ use crate::mip::problem::within_sides;
 use crate::mip::relaxation::Relaxed;
 use remat_lp::{Bounds, CONTRADICTION, ColId, LpOutcome, ModelError};
 
-/// End of the attempt to make a solution of the integer values of a point.
+/// Result of the attempt to make a solution from the integer values of a point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Attempt {
-    /// There is one with these values.
+    /// A solution with these values exists.
     Accepted,
-    /// None was found.
+    /// No solution was found.
     Refused,
-    /// There is none: every integer column of the model was checked without tolerance, and no
-    /// values of the others meet the rows and bounds.
+    /// No solution exists: every integer column of the model was checked without tolerance, and no
+    /// values of the others satisfy the rows and bounds.
     Impossible,
 }
 
 impl Worker {
-    /// Hands a point to the checks; whether it is feasible (it need not be better than what is
-    /// known).
+    /// Checks a point. Returns whether it is feasible; it need not be better than the incumbent.
     pub fn offer(
         &mut self,
         shared: &RoundShared,
@@ -33,7 +32,7 @@ impl Worker {
         self.offer_original(shared, x, shared.postsolve.restore(x), found_by)
     }
 
-    /// The same for a point of the model given.
+    /// Checks a point of the original model in the same way.
     pub fn offer_restored(
         &mut self,
         shared: &RoundShared,
@@ -44,7 +43,7 @@ impl Worker {
         self.offer_original(shared, &reduced, original, found_by)
     }
 
-    /// The same for a point of both spaces.
+    /// Checks a point given in both spaces.
     fn offer_original(
         &mut self,
         shared: &RoundShared,
@@ -110,9 +109,9 @@ impl Worker {
         Ok(true)
     }
 
-    /// Solves the model given over its continuous columns, with the integer ones of a point and a
-    /// small tolerance: presolve and scaling may have blown up what the reduced relaxation takes
-    /// for a rounding error.
+    /// Solves the original model over its continuous columns with a small tolerance, with the
+    /// integer columns fixed at a point. Presolve and scaling may have magnified a violation that
+    /// the reduced relaxation takes for a rounding error.
     fn polish(
         &mut self,
         shared: &RoundShared,
@@ -180,7 +179,7 @@ impl Worker {
         })
     }
 
-    /// Tries a point of the model given that the user brought.
+    /// Tries a start of the user, a point of the original model.
     pub fn start(&mut self, shared: &RoundShared, x: &[f64]) -> Result<bool, ModelError> {
         let model = &shared.original;
         let near = |j: usize, v: f64| {
@@ -192,7 +191,7 @@ impl Worker {
         };
         let x: Vec<f64> = x.iter().enumerate().map(|(j, &v)| near(j, v)).collect();
         let reduced = shared.postsolve.project(&x);
-        // As it is first: presolve may have excluded it for another that is as good.
+        // First the point itself: presolve may have excluded it in favour of an equally good one.
         if self.offer_original(shared, &reduced, x, "start")? {
             return Ok(true);
         }
@@ -200,9 +199,10 @@ impl Worker {
         Ok(attempt == Attempt::Accepted)
     }
 
-    /// Rounds the integer columns of a point that is integral within tolerances and hands it in;
-    /// with continuous columns and a refusal, the linear program over these is solved for the
-    /// integer values: always where these are all that is left of the domain.
+    /// Rounds the integer columns of a point that is integral within tolerances, and checks it. If
+    /// it is refused and there are continuous columns, the linear program over these is solved for
+    /// the integer values. The original model's linear program is the last resort: always if all
+    /// integer columns are fixed, else for a limited number of points.
     pub fn try_integral(
         &mut self,
         shared: &RoundShared,
@@ -230,7 +230,7 @@ impl Worker {
         let last = (0..p.num_cols()).all(|j| !p.integer[j] || self.domain.is_fixed(j));
         let snapshot = self.relax.snapshot();
         let mark = self.domain.mark();
-        // A solution is one, better or not.
+        // A feasible point counts even if it is no better.
         self.domain.set_cutoff(f64::INFINITY);
         for j in 0..x.len() {
             if p.integer[j] && !self.domain.infeasible {

@@ -1,5 +1,5 @@
-//! Learning from what is closed: rows from dual proofs, clauses from the implications that led
-//! there.
+//! Learning from closed nodes: rows from dual proofs, clauses from the implications before a
+//! conflict.
 
 use super::{RoundShared, Worker};
 use crate::mip::domain::clauses::{Clause, implication};
@@ -7,11 +7,11 @@ use crate::mip::relaxation::ExtraRow;
 use crate::mip::relaxation::conflict;
 use std::sync::Arc;
 
-/// Most clauses, and most rows, that a worker learns in a round.
+/// Limit on the clauses, and on the rows, that a worker learns in a round.
 const LEARNED_PER_ROUND_LIMIT: usize = 20;
 
 impl Worker {
-    /// Propagates what was learned, in turn with the rows of the problem.
+    /// Propagates learned rows, alternating with the rows of the problem.
     pub(super) fn propagate_conflicts(&mut self, shared: &RoundShared) -> bool {
         if !shared.settings.conflicts || !shared.settings.propagation {
             return true;
@@ -43,7 +43,7 @@ impl Worker {
         true
     }
 
-    /// Learns from the proof that closed the present relaxation.
+    /// Learns from the proof that closed the last relaxation.
     pub(crate) fn learn_conflict(&mut self, shared: &RoundShared) {
         let Some((y, with_objective)) = self.relax.proof.take() else {
             return;
@@ -65,7 +65,7 @@ impl Worker {
         let cutoff = with_objective.then_some(self.cutoff);
         let model = self.relax.model();
         self.domain.ticks += model.num_nonzeros() as u64;
-        // Which sign of a ray proves something is known to the one that finds a contradiction.
+        // The valid sign of a ray is unknown; the one that yields a contradiction is used.
         let (mut row, mut clause) = (None, None);
         for sign in [1.0, -1.0] {
             let y: Vec<f64> = y.iter().map(|v| sign * v).collect();
@@ -97,7 +97,7 @@ impl Worker {
         }));
     }
 
-    /// Learns from propagation that found the present domain infeasible.
+    /// Learns from propagation that made the present domain infeasible.
     pub(crate) fn learn_from_propagation(&mut self, shared: &RoundShared) {
         if !shared.settings.clauses
             || !shared.settings.propagation
@@ -111,7 +111,7 @@ impl Worker {
         }
     }
 
-    /// The clause that follows from positions on the trail which together leave nothing.
+    /// Learns a clause from positions on the trail that together are infeasible.
     fn learn_clause(&mut self, shared: &RoundShared, start: Vec<u32>) {
         let p = shared.problem.clone();
         let longest = 20 + p.num_cols() / 10;
@@ -129,7 +129,7 @@ impl Worker {
         self.report.clauses.push(clause);
     }
 
-    /// Tells which clauses implied something.
+    /// Reports the clauses that implied bounds.
     pub(super) fn report_used_clauses(&mut self) {
         let c = &mut self.domain.clauses;
         let tags = (c.used.iter().zip(&c.clauses)).filter(|(used, _)| **used);

@@ -1,5 +1,5 @@
-//! Cuts at nodes of the tree, from the bounds that hold there: rows of the node's subtree, handed
-//! to its children.
+//! Cuts at nodes of the tree, from the bounds valid there: rows of the node's subtree, passed to
+//! its children.
 
 use super::{RoundShared, Worker};
 use crate::mip::cuts::{self, Context, CutPool, SeparationEffort};
@@ -7,10 +7,10 @@ use crate::mip::relaxation::ExtraRow;
 use remat_lp::{ModelError, Solution, VarStatus};
 use std::sync::Arc;
 
-/// Most cuts of a node.
+/// Limit on the cuts of a node.
 const CUTS_PER_NODE_LIMIT: usize = 20;
 
-/// Cuts found by separation at nodes, and counts of what it was good for.
+/// Cuts found by separation at nodes, and counts of its successes.
 #[derive(Default)]
 pub(super) struct LocalCuts {
     /// Cuts of the present node.
@@ -20,8 +20,8 @@ pub(super) struct LocalCuts {
 }
 
 impl LocalCuts {
-    /// Returns whether a node at this depth is worth a round: at every fourth level, often only
-    /// where it pays.
+    /// Returns whether a node at this depth is worth a round: every fourth level, but rarely if few
+    /// rounds have succeeded.
     pub fn due(&self, shared: &RoundShared, depth: u32, processed: u64) -> bool {
         let s = &shared.settings;
         let promising =
@@ -29,7 +29,7 @@ impl LocalCuts {
         s.cuts && s.local_cuts && depth % 4 == 1 && s.nesting == 0 && promising
     }
 
-    /// Notes what became of a round: whether it closed the node or a twentieth of its gap.
+    /// Notes the outcome of a round: a success closes the node or a twentieth of its gap.
     pub fn judge(&mut self, before: f64, after: f64, cutoff: f64) {
         let gap = if cutoff.is_finite() {
             cutoff - before
@@ -42,7 +42,8 @@ impl LocalCuts {
 }
 
 impl Worker {
-    /// A round of separation with the bounds of the present node; whether rows were added.
+    /// Runs a round of separation with the bounds of the present node. Returns whether it added
+    /// rows.
     pub(super) fn separate_locally(
         &mut self,
         shared: &RoundShared,
@@ -53,7 +54,7 @@ impl Worker {
         if s.basis.rows.len() != self.relax.model().num_rows() {
             return Ok(false);
         }
-        // Rows of the nodes above stay; there have to be few.
+        // Rows of the nodes above stay, so their number is limited.
         if self.local.len() >= 50 + base / 4 {
             return Ok(false);
         }

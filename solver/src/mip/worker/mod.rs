@@ -1,6 +1,5 @@
-//! A worker takes a node and plunges: it solves the node, splits it, goes on with one child and
-//! hands the others back, until there is nothing left to go on with. Everything it needs of the
-//! others is frozen for the round.
+//! A worker takes a node and plunges: it solves the node, splits it, continues with one child and
+//! returns the others, until no child remains. Data of other workers is frozen during a round.
 
 mod candidate;
 mod learn;
@@ -29,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Way out for what cannot wait for the end of a plunge.
+/// Channel for results that cannot wait for the end of a plunge.
 pub(crate) type Outlet = Box<dyn Fn(WorkerReport) + Send + Sync>;
 
 pub(crate) struct Worker {
@@ -37,7 +36,7 @@ pub(crate) struct Worker {
     pub domain: Domain,
     pub pseudo: PseudoCosts,
     pub cutoff: f64,
-    /// Bound from which nodes are left as they are; at most the cutoff.
+    /// Bound at which nodes are left unexplored; at most the cutoff.
     pub limit: f64,
     pub best: Option<Incumbent>,
     pub report: WorkerReport,
@@ -51,29 +50,29 @@ pub(crate) struct Worker {
     pub dive_turn: u64,
     pub processed: u64,
     polished: u64,
-    /// Relaxation of the root, where this worker has seen it.
+    /// Relaxation of the root, if this worker has solved it.
     pub root_x: Vec<f64>,
-    /// Bounds of the present node's subtree found by reduced costs and strong branching:
-    /// propagation would not find them again.
+    /// Bounds of the present node's subtree from reduced costs and strong branching: propagation
+    /// would not find them again.
     pub extra_bounds: Vec<(ColId, Bounds)>,
-    /// Rows of branchings that are in the relaxation: what they prove holds below them only.
+    /// Rows of branchings in the relaxation: proofs that use them hold below these branchings only.
     local: Vec<u64>,
     local_cuts: LocalCuts,
     /// Set in an opportunistic search.
     pub outlet: Option<Outlet>,
 }
 
-/// Branchings on the way to a node that are part of its work; the way to a deeper one, as it is
-/// where a column without bounds is branched on unit by unit, counts by itself.
+/// Branchings on the path to a node that count as its work. A longer path counts separately; such
+/// paths arise if a column without bounds is branched on unit by unit.
 const WALK_STEPS: usize = 200;
 
-/// Ticks of a branching on a longer way.
+/// Ticks of a branching on a longer path.
 const STEP_TICKS: u64 = 8;
 
-/// Counters of a worker over the whole search; budgets and turns depend on them.
+/// Counters of a worker over the whole search; budgets and schedules depend on them.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct WorkerCounters {
-    /// With the serial number it makes the numbers of nodes and rows unique.
+    /// Makes the numbers of nodes and rows unique, together with the serial number.
     slot: u64,
     serial: u64,
     strong_iterations: u64,
@@ -150,19 +149,19 @@ impl Worker {
         self.relax.ticks() + self.domain.ticks
     }
 
-    /// True if nothing more is to be begun.
+    /// True if no further work may start.
     pub fn is_spent(&self, shared: &RoundShared) -> bool {
         let limit = shared.settings.hard_ticks();
         shared.stopped() || limit.is_some_and(|t| self.ticks() >= t)
     }
 
-    /// A number no other node or row of the search has.
+    /// A number that no other node or row of the search has.
     pub fn fresh_id(&mut self) -> u64 {
         self.serial += 1;
         (self.serial << 8) | (self.slot & 0xff)
     }
 
-    /// Takes over what the others know.
+    /// Takes over the knowledge of the other workers.
     pub fn begin(&mut self, shared: &RoundShared) {
         self.cutoff = shared.cutoff;
         self.limit = shared.limit();
@@ -171,8 +170,8 @@ impl Worker {
         self.report = WorkerReport::new();
     }
 
-    /// Plunges from nodes, one after the other, until `ticks` are used; at most `max_nodes` nodes.
-    /// The last plunge may take half as many ticks more. Nodes that are not reached come back.
+    /// Plunges from nodes one after another until `ticks` are used, for at most `max_nodes` nodes.
+    /// The last plunge may take half as many ticks more. Unprocessed nodes are returned.
     pub fn run(
         &mut self,
         shared: &RoundShared,
@@ -198,7 +197,8 @@ impl Worker {
         Ok(std::mem::replace(&mut self.report, WorkerReport::new()))
     }
 
-    /// Plunges from a node, for at most so many nodes and about to that tick; the number of nodes.
+    /// Plunges from a node, for at most `max_nodes` nodes and until about `last_tick`. Returns the
+    /// number of nodes.
     fn plunge(
         &mut self,
         shared: &RoundShared,
@@ -296,14 +296,14 @@ impl Worker {
         Ok(count)
     }
 
-    /// Notes a change of a node for those who watch.
+    /// Notes a change of a node for observers.
     fn tell(&mut self, shared: &RoundShared, id: u64, change: NodeChange) {
         if shared.watches_nodes {
             self.report.events.push(NodeEvent { id, change });
         }
     }
 
-    /// In an opportunistic search: hands solutions out at once, and open nodes where somebody waits
+    /// In an opportunistic search: sends solutions at once, and open nodes if another worker waits
     /// for them.
     fn send_early(&mut self, shared: &RoundShared) {
         let (Some(outlet), Some(live)) = (&self.outlet, &shared.live) else {
@@ -315,7 +315,7 @@ impl Worker {
         }
     }
 
-    /// Goes to a node from anywhere.
+    /// Moves to a node from any other one.
     fn activate(&mut self, shared: &RoundShared, node: &TreeNode) -> Result<(), ModelError> {
         self.extra_bounds.clear();
         self.local.clear();
@@ -335,8 +335,8 @@ impl Worker {
             if !self.domain.infeasible {
                 self.impose(shared, &step.decision);
             }
-            // One branching after the other, so that each bound is known to follow from those above
-            // it only.
+            // Branchings are applied one after another, so that the reasons of a bound include only
+            // earlier branchings.
             if learning && !self.domain.infeasible {
                 self.domain.propagate(&shared.problem);
             }
@@ -350,12 +350,12 @@ impl Worker {
         Ok(())
     }
 
-    /// Goes from a node to a child of it.
+    /// Moves from a node to a child of it.
     fn descend(&mut self, shared: &RoundShared, child: &TreeNode) -> Result<(), ModelError> {
         self.extra_bounds.clear();
         if let Some(link) = child.path.clone() {
             self.impose(shared, &link.decision);
-            // The parent's cuts are there already.
+            // The parent's cuts are already in the relaxation.
             let cuts = std::mem::take(&mut self.local_cuts.rows);
             let new: Vec<Arc<ExtraRow>> = (link.rows.iter())
                 .filter(|r| !cuts.iter().any(|c| c.tag == r.tag))
@@ -385,8 +385,8 @@ impl Worker {
         }
     }
 
-    /// Gives the linear program the domain's bounds of integer columns and the problem's of
-    /// continuous ones.
+    /// Passes bounds to the linear program: bounds of integer columns from the domain, and bounds
+    /// of continuous columns from the problem.
     pub fn sync_bounds(&mut self, shared: &RoundShared) -> Result<(), ModelError> {
         let p = &shared.problem;
         for j in 0..p.num_cols() {
@@ -440,7 +440,7 @@ impl Worker {
         let tol = shared.settings.integrality_tolerance;
         (0..x.len())
             .filter(|&j| {
-                // A value beyond a bound is at the bound: branching there would change nothing.
+                // A value outside its bounds is at the bound: branching there has no effect.
                 shared.problem.integer[j]
                     && (x[j] - x[j].round()).abs() > tol
                     && x[j] > self.domain.lower[j]

@@ -1,4 +1,4 @@
-//! One node: propagation, relaxation, fixing, separation, heuristics, and the split.
+//! One node: propagation, relaxation, fixing, separation, heuristics, and branching.
 
 use super::candidate::Attempt;
 use super::reliability::ColumnChoice;
@@ -19,7 +19,7 @@ use std::time::Instant;
 /// Result of processing a node.
 pub(super) enum Processed {
     Closed,
-    /// Strong branching closed one side of a column: the same node again, with this bound.
+    /// Strong branching closed one side of a column: process the node again, with this bound.
     Again(f64),
     /// Stopped from outside: the node stays open.
     Stopped,
@@ -34,7 +34,7 @@ pub(crate) struct Child {
 }
 
 impl Child {
-    /// Children of which no more is known than the bound of their parent.
+    /// Children with the bound of their parent.
     fn all(decisions: Vec<Decision>, bound: f64) -> Vec<Child> {
         let child = |decision| Child {
             decision,
@@ -46,11 +46,11 @@ impl Child {
     }
 }
 
-/// A visit to a node: the bound so far, and the rounds behind it.
+/// A visit to a node: the bound so far, and its rounds so far.
 struct Visit<'a> {
     node: &'a TreeNode,
     bound: f64,
-    /// Relaxations that were solved and left the node open.
+    /// Relaxations solved that left the node open.
     relaxations: usize,
     /// Rounds of local cuts.
     cut_rounds: usize,
@@ -152,7 +152,7 @@ impl Worker {
         }
     }
 
-    /// Propagates at a node and reduces it by symmetry; false if that closes it.
+    /// Propagates at a node and reduces it by symmetry. Returns false if that closes the node.
     fn tighten(&mut self, shared: &RoundShared, visit: &mut Visit<'_>) -> Result<bool, ModelError> {
         if self.closes(visit.bound) {
             return Ok(false);
@@ -170,13 +170,13 @@ impl Worker {
         if !self.reduce_by_symmetry(shared, visit.node)? {
             return Ok(false);
         }
-        // The bounds of the columns may bound the objective better than a weak relaxation does.
+        // Column bounds may bound the objective better than a weak relaxation.
         let floor = shared.problem.round_bound(self.domain.floor());
         visit.bound = visit.bound.max(floor);
         Ok(!self.closes(visit.bound))
     }
 
-    /// Solves the relaxation of a node; its solution and bound, unless it ends the visit.
+    /// Solves the relaxation of a node. Returns its solution and bound, unless the visit ends.
     fn solve_relaxation(
         &mut self,
         shared: &RoundShared,
@@ -203,7 +203,7 @@ impl Worker {
                 self.learn_conflict(shared);
                 return Ok(Break(Processed::Closed));
             }
-            // A bounded root has no unbounded nodes: numerical trouble.
+            // The root is bounded, so an unbounded node is numerical trouble.
             Relaxed::Unbounded | Relaxed::Failed => {
                 if self.is_spent(shared) {
                     self.report.nodes -= 1;
@@ -236,7 +236,7 @@ impl Worker {
         self.learn(b.col as usize, b.up, gain / b.distance.max(1e-6));
     }
 
-    /// Separates the solution of a node, by extensions and by local cuts; whether rows were added.
+    /// Separates a node's solution by extensions and local cuts. Returns whether it added rows.
     fn separate(
         &mut self,
         shared: &RoundShared,
@@ -273,7 +273,7 @@ impl Worker {
         Ok(any)
     }
 
-    /// Tries the integral solution of a node, and splits the node where it is refused.
+    /// Tries the integral solution of a node, and splits the node if it is refused.
     fn accept(
         &mut self,
         shared: &RoundShared,
@@ -286,11 +286,11 @@ impl Worker {
         if self.closes(visit.bound) {
             return Ok(Processed::Closed);
         }
-        // With all integers fixed an accepted point is the best that is left, also where the cutoff
-        // of the settings is no worse and it is not kept.
+        // With all integers fixed, an accepted point is the optimum of the node. This also holds if
+        // the point is not kept, because the cutoff of the settings is no worse.
         if all_fixed && attempt != Attempt::Refused {
             if !is_near(visit.bound, solution) {
-                // The linear program says so, its duals do not.
+                // The linear program calls it optimal, but its duals do not prove that.
                 self.leave(visit.bound);
             }
             return Ok(Processed::Closed);
@@ -335,7 +335,7 @@ impl Worker {
         })
     }
 
-    /// The children of the first rule that splits the node.
+    /// The children of the first extension's rule that splits the node.
     fn split_by_extensions(
         &self,
         shared: &RoundShared,
@@ -356,7 +356,7 @@ impl Worker {
         })
     }
 
-    /// Splits on any integer column that is not fixed; if all are, the leaf remains unresolved.
+    /// Splits on any unfixed integer column; without one, the leaf remains unresolved.
     fn split_blindly(&mut self, shared: &RoundShared, bound: f64, x: Option<&[f64]>) -> Processed {
         let p = &shared.problem;
         let mut best: Option<(f64, usize)> = None;
@@ -404,8 +404,8 @@ impl Worker {
         Processed::Split(Child::all(decisions, bound))
     }
 
-    /// Returns whether the gaps are met at a node of this bound. It is left then, with its bound if
-    /// something better may be below.
+    /// Returns whether the gaps are met at a node of this bound. If so, the node is left with its
+    /// bound, provided that it may contain a better solution.
     fn closes(&mut self, bound: f64) -> bool {
         let closes = bound >= self.limit;
         if closes && bound < self.cutoff {
@@ -414,7 +414,7 @@ impl Worker {
         closes
     }
 
-    /// Leaves a node of which no more is known than a bound.
+    /// Leaves a node with only a bound known.
     fn leave(&mut self, bound: f64) {
         self.report.left_bound = self.report.left_bound.min(bound);
     }
@@ -437,8 +437,8 @@ impl Worker {
         })
     }
 
-    /// Moving a nonbasic column this far would cost more than is left (Dantzig, Fulkerson & Johnson
-    /// 1954).
+    /// Fixes columns at their bounds if moving them would cost more than the gap (Dantzig,
+    /// Fulkerson & Johnson 1954).
     fn fix_by_reduced_costs(&mut self, shared: &RoundShared, s: &Solution, bound: f64) -> bool {
         if !self.cutoff.is_finite() {
             return false;
@@ -449,7 +449,7 @@ impl Worker {
         self.domain.mark() > mark || self.domain.infeasible
     }
 
-    /// Hands the bounds changed since a mark on to the children.
+    /// Passes the bounds changed since a mark to the children.
     pub(crate) fn keep_bounds(&mut self, mark: usize) {
         let d = &self.domain;
         self.extra_bounds.extend(d.trail[mark..].iter().map(|c| {
@@ -458,7 +458,7 @@ impl Worker {
         }));
     }
 
-    /// Asks the separators of extensions; whether rows were added.
+    /// Runs the separators of extensions. Returns whether rows were added.
     fn separate_by_extensions(
         &mut self,
         shared: &RoundShared,
@@ -556,14 +556,14 @@ impl Worker {
         Ok(())
     }
 
-    /// Returns whether there is no solution, or one that is far from the bound.
+    /// Returns whether the incumbent is missing or far from the bound.
     fn is_poor(&self, bound: f64) -> bool {
         let far = |o: f64| o - bound > 0.05 * o.abs();
         self.best.as_ref().is_none_or(|b| far(b.objective))
     }
 }
 
-/// Amount by which a point is outside a row, over the norm of the row.
+/// Distance of a point outside a row, divided by the norm of the row.
 pub(super) fn violation(r: &crate::mip::extend::CutRow, x: &[f64]) -> f64 {
     let (mut a, mut norm) = (0.0, 0.0);
     for (j, v) in &r.entries {
@@ -573,7 +573,7 @@ pub(super) fn violation(r: &crate::mip::extend::CutRow, x: &[f64]) -> f64 {
     (r.bounds.lower - a).max(a - r.bounds.upper) / f64::sqrt(norm).max(1e-9)
 }
 
-/// Tightens integer columns that sit at a bound and are too dear to move.
+/// Tightens integer columns at a bound whose reduced cost makes moves too expensive.
 pub(crate) fn reduced_cost_fixing(
     domain: &mut Domain,
     p: &Problem,

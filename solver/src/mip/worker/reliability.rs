@@ -1,5 +1,5 @@
-//! Reliability branching: strong branching where pseudo-costs know too little (Achterberg, Koch &
-//! Martin 2005).
+//! Reliability branching: strong branching on columns with unreliable pseudo-costs (Achterberg,
+//! Koch & Martin 2005).
 
 use super::{Child, RoundShared, Worker};
 use crate::mip::branching::pseudocost::score;
@@ -19,7 +19,7 @@ pub(crate) enum ColumnChoice {
     Tightened,
 }
 
-/// State of knowledge about one side of a branching.
+/// Result of a probe of one side of a branching.
 #[derive(Clone, Copy)]
 enum BranchSide {
     /// Open, with this gain of the objective.
@@ -28,8 +28,8 @@ enum BranchSide {
     Unknown,
 }
 
-/// Columns without progress after which strong branching ends; as many are probed at once at the
-/// root.
+/// Columns without progress after which strong branching ends. At the root, this number of columns
+/// is probed in parallel.
 const LOOKAHEAD: u32 = 8;
 
 impl Worker {
@@ -132,7 +132,7 @@ impl Worker {
         Ok((down, up))
     }
 
-    /// Takes the other side of a column where a probe has closed one; `None` if both are open.
+    /// Applies the open side of a column if a probe has closed the other; `None` if both are open.
     fn take_closed(
         &mut self,
         shared: &RoundShared,
@@ -151,7 +151,7 @@ impl Worker {
         Some(ColumnChoice::Tightened)
     }
 
-    /// Learns the gains of probes; the score of the column.
+    /// Learns the gains of probes. Returns the score of the column.
     fn learn_gains(&mut self, (j, v): (usize, f64), sides: (BranchSide, BranchSide)) -> f64 {
         let f = v - v.floor();
         let (mut down, mut up) = self.pseudo.gains(j, v);
@@ -166,7 +166,7 @@ impl Worker {
         score(down, up)
     }
 
-    /// The two children of branching on a column, the more promising first.
+    /// The two children of branching on a column, the more promising one first.
     fn children(&mut self, s: &Solution, fractional: &[usize], j: usize, bound: f64) -> Vec<Child> {
         let v = s.x[j];
         let f = v - v.floor();
@@ -197,20 +197,20 @@ impl Worker {
         };
         let b01 = self.domain.lower[j] == 0.0 && self.domain.upper[j] == 1.0;
         let up_first = match &self.best {
-            // Towards the best solution if it is a good one, else where less is lost; ties by the
-            // nearest integer.
+            // Towards the incumbent if it is good, else to the side with the smaller loss; ties go
+            // to the nearest integer.
             Some(b) if b.objective - bound <= 0.01 * b.objective.abs() => b.x[j] > v,
             _ if (u - d).abs() > 1e-9 * (u + d) => u < d,
-            // On a plateau of the objective: one binary at 1 decides many others, one at 0 next to
-            // nothing.
+            // On a plateau of the objective, a binary fixed at 1 decides many others, a binary
+            // fixed at 0 hardly any.
             _ if b01 => f > 0.2,
             _ => f > 0.5,
         };
         vec![child(up_first), child(!up_first)]
     }
 
-    /// Strong branching on several columns at once, each on a copy of the linear program: what
-    /// comes out depends neither on the others nor on the number of threads.
+    /// Strong branching on several columns in parallel, each on a copy of the linear program. The
+    /// results depend neither on each other nor on the number of threads.
     fn probe_ahead(
         &mut self,
         shared: &RoundShared,
@@ -254,20 +254,19 @@ impl Worker {
     }
 }
 
-/// Strong branching on a linear program and the domain it stands for.
+/// Strong branching on a linear program with its domain.
 struct Probe<'a> {
     relax: &'a mut Relaxation,
     domain: &'a mut Domain,
     cutoff: f64,
-    /// Most iterations.
+    /// Limit on iterations.
     limit: u64,
-    /// Bound without the branching, from which gains count.
+    /// Bound without the branching, the base of gains.
     from: f64,
 }
 
 impl Probe<'_> {
-    /// Solves one side of a branching; the linear program keeps the bounds of before, not the
-    /// basis.
+    /// Solves one side of a branching. The linear program keeps its bounds, but not its basis.
     fn side(
         &mut self,
         shared: &RoundShared,

@@ -1,4 +1,4 @@
-//! Data that the workers of a round share, and what each hands back.
+//! Data shared by the workers of a round, and their reports.
 
 use crate::mip::branching::pseudocost::{Observation, PseudoCosts};
 use crate::mip::clock::Stop;
@@ -21,27 +21,27 @@ use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// The name of who found a solution. (Under its own name, `serde` would try to borrow it.)
+/// The name of a solution's finder. (Under its own name, `serde` would try to borrow it.)
 type Finder = &'static str;
 
 /// A checked solution.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Incumbent {
-    /// Minimised form.
+    /// In minimised form.
     pub objective: f64,
     /// In the columns of the working problem.
     pub x: Vec<f64>,
-    /// In the columns of the model given.
+    /// In the columns of the original model.
     pub original: Vec<f64>,
     #[serde(with = "finder")]
     pub found_by: Finder,
-    /// True if the observers know of it.
+    /// True if it was reported to the observers.
     #[serde(skip)]
     pub is_told: bool,
 }
 
 impl Incumbent {
-    /// The solution in terms of the model given.
+    /// The solution in terms of the original model.
     pub fn solution(&self, model: &Model) -> Solution {
         Solution {
             objective: model.objective(&self.original),
@@ -50,7 +50,7 @@ impl Incumbent {
         }
     }
 
-    /// Tells observers, if there are any and nobody was told yet.
+    /// Reports the solution to the observers, if there are any and it was not reported yet.
     pub fn tell(&mut self, model: &Model, observers: &[Arc<dyn Observer>]) {
         if self.is_told || observers.is_empty() {
             return;
@@ -63,7 +63,7 @@ impl Incumbent {
     }
 }
 
-/// Names of finders outlive the process in state files.
+/// Maps finders' names from state files to static strings: the files outlive their process.
 mod finder {
     use serde::{Deserialize, Deserializer, Serializer};
 
@@ -94,11 +94,11 @@ mod finder {
     }
 }
 
-/// Data that workers without rounds look at while they plunge.
+/// Data that workers of an opportunistic search read during a plunge.
 pub(crate) struct Live {
-    /// The bits of the value solutions must be below.
+    /// The bits of the upper limit on new solutions' objectives.
     cutoff: AtomicU64,
-    /// Workers that have nothing to do.
+    /// Number of idle workers.
     pub hungry: AtomicUsize,
     /// True if plunges should end.
     pub pause: AtomicBool,
@@ -117,7 +117,7 @@ impl Live {
         f64::from_bits(self.cutoff.load(Ordering::Relaxed))
     }
 
-    /// Only the thread of the search does this.
+    /// Called only by the thread of the search.
     pub fn lower_cutoff(&self, cutoff: f64) {
         if cutoff < self.cutoff() {
             self.cutoff.store(cutoff.to_bits(), Ordering::Relaxed);
@@ -125,7 +125,7 @@ impl Live {
     }
 }
 
-/// Data that all workers see and none changes during a round.
+/// Data that all workers read and that no worker changes during a round.
 #[derive(Clone)]
 pub(crate) struct RoundShared {
     pub problem: Arc<Problem>,
@@ -133,18 +133,18 @@ pub(crate) struct RoundShared {
     pub postsolve: Arc<Postsolve>,
     pub settings: Settings,
     pub extensions: Extensions,
-    /// True if somebody watches the nodes.
+    /// True if an observer watches the nodes.
     pub watches_nodes: bool,
-    /// Counts of parts go here.
+    /// Collector of component counts.
     pub statistics: Option<Arc<Statistics>>,
     /// True if the search emits events.
     pub emits_events: bool,
-    /// Global rows beyond the problem's.
+    /// Global rows in addition to the problem's.
     pub rows: Vec<Arc<ExtraRow>>,
     /// Rows for propagation only.
     pub conflicts: Vec<Conflict>,
     pub clauses: Vec<Learned>,
-    /// Set where there is any.
+    /// `Some` if the problem has symmetry.
     pub symmetry: Option<Arc<Symmetry>>,
     pub lower: Vec<f64>,
     pub upper: Vec<f64>,
@@ -155,17 +155,17 @@ pub(crate) struct RoundShared {
     /// A known solution that debug builds carry along.
     pub debug: Option<DebugSolution>,
     pub locks: Arc<Vec<(usize, usize)>>,
-    /// Tables for the separators, made when the first of them asks.
+    /// Tables for the separators, built at their first use.
     pub tables: Arc<OnceLock<Tables>>,
     pub stop: Stop,
-    /// Simplex iterations of the root's first relaxation, a measure of what one is worth.
+    /// Simplex iterations of the root's first relaxation, a measure of the work of one relaxation.
     pub root_iterations: u64,
-    /// Set in an opportunistic search.
+    /// `Some` in an opportunistic search.
     pub live: Option<Arc<Live>>,
-    /// Told of solutions as they are found: the observers while one worker searches alone, or
-    /// nobody, as the order of what several find is known at the end of their round.
+    /// Observers of solutions at the time of their discovery. Only a worker that searches alone has
+    /// them; the order of several workers' solutions is known only at the end of their round.
     pub audience: Vec<Arc<dyn Observer>>,
-    /// Threads of the search that have nothing to do while one worker searches alone.
+    /// Threads of the search that are idle while one worker searches alone.
     pub idle: Option<Arc<rayon::ThreadPool>>,
 }
 
@@ -182,9 +182,9 @@ impl RoundShared {
         })
     }
 
-    /// The value solutions must be below, given the best one known, to be better by more than
-    /// rounding: deductions rest on it, whatever the gaps are, so that a search that has closed its
-    /// tree has proven the objective and not the gap.
+    /// The upper limit on new solutions' objectives, given the incumbent's: an improvement must
+    /// exceed rounding. Deductions use this limit regardless of the gaps, so a search that has
+    /// closed its tree has proven the objective, not only the gap.
     pub fn cutoff_for(&self, objective: f64) -> f64 {
         let s = &self.settings;
         let absolute = s.absolute_gap.min(ABSOLUTE_ROUNDING);
@@ -192,7 +192,8 @@ impl RoundShared {
         self.below(objective, absolute.max(relative * objective.abs()))
     }
 
-    /// The bound from which nodes are left as they are, given the best solution: its gaps are met.
+    /// The bound at which nodes are left unexplored, given the incumbent's objective: its gaps are
+    /// met.
     pub fn limit_for(&self, objective: f64) -> f64 {
         let s = &self.settings;
         self.below(
@@ -201,7 +202,7 @@ impl RoundShared {
         )
     }
 
-    /// The same for the best solution known.
+    /// The same bound for the present incumbent.
     pub fn limit(&self) -> f64 {
         let best = self.incumbent.as_ref();
         best.map_or(self.cutoff, |s| {
@@ -217,7 +218,7 @@ impl RoundShared {
         }
     }
 
-    /// Returns whether a plunge should hand back what it has.
+    /// Returns whether a plunge should return its nodes.
     pub fn paused(&self) -> bool {
         self.stopped() || (self.live.as_ref()).is_some_and(|l| l.pause.load(Ordering::Relaxed))
     }
@@ -227,8 +228,8 @@ impl RoundShared {
     }
 }
 
-/// Differences of two objectives that are rounding, where the gaps of the settings are not smaller:
-/// absolute, and as a share of the objective.
+/// Differences of two objectives that count as rounding, unless the gaps of the settings are
+/// smaller: absolute, and as a share of the objective.
 const ABSOLUTE_ROUNDING: f64 = 1e-9;
 const RELATIVE_ROUNDING: f64 = 1e-7;
 
@@ -237,28 +238,28 @@ const RELATIVE_ROUNDING: f64 = 1e-7;
 pub(crate) struct WorkerReport {
     pub open: Vec<TreeNode>,
     pub solutions: Vec<Incumbent>,
-    /// Solutions that are not better than the best, where a pool is wanted.
+    /// Solutions no better than the incumbent, if a pool is wanted.
     pub others: Vec<Incumbent>,
     pub observations: Vec<Observation>,
     pub rows: Vec<Arc<ExtraRow>>,
-    /// Rows learned from closed nodes, and the numbers of those that were of use.
+    /// Rows learned from closed nodes, and the numbers of the useful ones.
     pub learned: Vec<Arc<ExtraRow>>,
     pub used: Vec<u64>,
-    /// The same for clauses.
+    /// Clauses learned, and the numbers of the useful ones.
     pub clauses: Vec<Arc<Clause>>,
     pub used_clauses: Vec<u64>,
-    /// Relaxation of the last node that was split.
+    /// Relaxation of the last split node.
     pub relaxed: Option<Vec<f64>>,
-    /// Bounds that strong branching and reduced costs found at the root: they hold everywhere.
+    /// Bounds found by strong branching and reduced costs at the root: they hold everywhere.
     pub root_bounds: Option<(Vec<f64>, Vec<f64>)>,
-    /// Changes of nodes, where somebody watches; bounds in minimised form.
+    /// Changes of nodes, if an observer watches them; bounds in minimised form.
     pub events: Vec<NodeEvent>,
     pub nodes: u64,
-    /// Nodes that it was given and began with.
+    /// Number of its nodes that started a plunge.
     pub plunges: u64,
     pub strong: u64,
     pub refused: u64,
-    /// Least bound among leaves that are left: within the gaps, or numerically unsettled.
+    /// Least bound among the remaining leaves: within the gaps, or numerically unresolved.
     pub left_bound: f64,
 }
 

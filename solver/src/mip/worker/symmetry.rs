@@ -1,16 +1,16 @@
-//! Bounds of a node that follow from symmetry and from the columns branched on above it.
+//! Bounds of a node implied by symmetry and the columns branched on above it.
 
 use super::{RoundShared, Worker};
 use crate::mip::statistics::Component;
 use crate::mip::tree::TreeNode;
 use remat_lp::ModelError;
 
-/// Most turns of symmetry and propagation at a node.
+/// Limit on the rounds of symmetry and propagation at a node.
 const TURN_LIMIT: usize = 10;
 
 impl Worker {
-    /// Tightens bounds by symmetry, and propagates them, until nothing moves; whether the node is
-    /// still feasible.
+    /// Alternates between symmetry and propagation until no bound moves. Returns whether the node
+    /// is still feasible.
     pub(super) fn reduce_by_symmetry(
         &mut self,
         shared: &RoundShared,

@@ -1,4 +1,4 @@
-//! Work of a worker's parts, counted where statistics are asked for.
+//! Work of a worker's components, counted if statistics are on.
 
 use super::{RoundShared, Worker};
 use crate::mip::statistics::{Component, ComponentTally};
@@ -6,7 +6,7 @@ use remat_lp::ModelError;
 use std::time::Instant;
 
 impl Worker {
-    /// Runs a part of the work and counts it; `more` adds what came of it.
+    /// Runs a component and counts its work; `more` adds its results.
     pub(crate) fn counted<T>(
         &mut self,
         shared: &RoundShared,
@@ -27,7 +27,7 @@ impl Worker {
         Ok(done)
     }
 
-    /// Runs a heuristic; a better solution counts as its success.
+    /// Runs a heuristic; an improved incumbent counts as its success.
     pub(crate) fn heuristic<T>(
         &mut self,
         shared: &RoundShared,

@@ -1,5 +1,5 @@
-//! The restricted master as a first-order method sees it: values and duals in the order of its
-//! columns and rows.
+//! The restricted master for a first-order method: values and duals in the order of its columns and
+//! rows.
 
 use super::{MISSING, Master, OVERFLOW, STATICS};
 use crate::price::relaxation::Values;
@@ -8,7 +8,7 @@ use remat_lp::{Basis, ColId, FirstOrderPoint, Model, ModelError, RowId, RowOrder
 use std::collections::BTreeMap;
 
 impl<P: Program> Master<P> {
-    /// The rows in their order: neighbours are alike.
+    /// Order of the rows in which similar rows are neighbours.
     pub(in crate::price) fn row_order(&self) -> RowOrder {
         let mut order: Vec<u32> = (0..self.rows.len() as u32).collect();
         order.sort_unstable_by(|a, b| self.rows[*a as usize].cmp(&self.rows[*b as usize]));
@@ -20,7 +20,8 @@ impl<P: Program> Master<P> {
         self.solver.model()
     }
 
-    /// Forbids that anything is lacking, or lets it again, at its price.
+    /// Fixes the slack columns for overflow and elastic rows at 0, or frees them again at their
+    /// costs.
     ///
     /// # Errors
     /// [`ModelError`] if the solver refuses, which would be a defect here.
@@ -39,7 +40,7 @@ impl<P: Program> Master<P> {
         Values::new(columns.filter(|c| c.1 > least), statics)
     }
 
-    /// Values of the columns of the LP at a solution.
+    /// Values of the LP's columns at a solution.
     pub(in crate::price) fn x_of(&self, values: Option<&Values<P::Column>>) -> Vec<f64> {
         let mut x = vec![0.0; STATICS];
         let Some(values) = values else {
@@ -50,7 +51,7 @@ impl<P: Program> Master<P> {
         x
     }
 
-    /// Duals of the rows of the LP, from some in the program's units.
+    /// Duals of the LP's rows, from duals in the program's units.
     pub(in crate::price) fn y_of(&self, duals: &BTreeMap<&P::Row, f64>) -> Vec<f64> {
         let dual = |row: &P::Row| {
             let dual = duals.get(row).copied().unwrap_or(0.0);
@@ -59,8 +60,8 @@ impl<P: Program> Master<P> {
         self.rows.iter().map(dual).collect()
     }
 
-    /// Goes to a basis of the columns above some value, with every row tight that has a dual; the
-    /// LP solver completes it, or leaves out what is too much.
+    /// Starts from a basis of the columns above the value `least` and the rows with a dual as tight
+    /// rows. The LP solver adds or drops entries until it is a basis.
     ///
     /// # Errors
     /// [`ModelError`] if the solver refuses, which would be a defect here.
@@ -88,8 +89,8 @@ impl<P: Program> Master<P> {
         self.solver.set_basis(&basis)
     }
 
-    /// Drops rows that have long been slack and without a dual, and columns that have long been 0
-    /// with a reduced cost above `dear`, in units of the LP solver; the point follows.
+    /// Drops rows that have long been slack with a dual of 0. Drops columns that have long been 0
+    /// with a reduced cost above `dear`, in units of the LP solver. The point follows.
     ///
     /// # Errors
     /// [`ModelError`] if the solver refuses, which would be a defect here.
@@ -134,7 +135,7 @@ impl<P: Program> Master<P> {
     }
 }
 
-/// Drops entries at ascending places.
+/// Drops the entries at ascending places.
 fn drop_entries(list: &mut Vec<f64>, places: impl Iterator<Item = usize>) {
     let mut places = places.peekable();
     let mut k = 0;

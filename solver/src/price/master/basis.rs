@@ -1,4 +1,4 @@
-//! Bases of the restricted master that outlive what else is in it.
+//! Bases of the restricted master that stay valid when rows and columns are added or purged.
 
 use super::Master;
 use crate::price::{Program, Sense};
@@ -6,11 +6,11 @@ use remat_lp::{Basis, ModelError, VarStatus};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The contents of a basis, whatever else is in the master: other rows are slack, other columns at 0.
+/// A basis by the names of its rows and columns. All other rows are slack, all other columns are 0.
 pub(in crate::price) struct Basics<P: Program> {
     /// Rows that are nonbasic.
     pub tight: Vec<Arc<P::Row>>,
-    /// Basic columns of the master that were not priced, by number.
+    /// Numbers of basic columns that are not priced: slack columns and static columns.
     pub others: Vec<u32>,
     /// Basic priced columns.
     pub columns: BTreeSet<P::Column>,
@@ -33,8 +33,7 @@ impl<P: Program> Master<P> {
         }
     }
 
-    /// Goes to a basis as far as it is there: rows and columns that are not in the master are left
-    /// out.
+    /// Loads a basis. Rows and columns that are not in the master are left out.
     ///
     /// # Errors
     /// [`ModelError`] if the solver refuses, which would be a defect here.

@@ -1,4 +1,4 @@
-//! Columns of the restricted master, and what is excluded of them.
+//! Columns of the restricted master, and their exclusions.
 
 use super::{Master, STATICS, merged};
 use crate::price::Program;
@@ -6,7 +6,7 @@ use remat_lp::{Bounds, ColId, ModelError, NewCol, RowId};
 use std::sync::Arc;
 
 impl<P: Program> Master<P> {
-    /// Bounds of a column.
+    /// Bounds of a column: [0, 0] if it is excluded.
     fn bounds(&self, column: &P::Column) -> Bounds {
         match self.program.is_permitted(column, &self.exclusions) {
             true => (0.0..).into(),
@@ -19,7 +19,7 @@ impl<P: Program> Master<P> {
         &self.exclusions
     }
 
-    /// Leaves out what is excluded now, and lets other columns in again.
+    /// Fixes excluded columns at 0, and frees columns that are permitted again.
     ///
     /// # Errors
     /// [`ModelError`] if the solver refuses, which would be a defect here.
@@ -42,7 +42,7 @@ impl<P: Program> Master<P> {
         Ok(())
     }
 
-    /// Adds columns that are not there yet; returns how many.
+    /// Adds the columns that are not in the master yet; returns their number.
     ///
     /// # Errors
     /// [`ModelError`] if the solver refuses one, which would be a defect here.
@@ -76,7 +76,7 @@ impl<P: Program> Master<P> {
         Ok(new.len())
     }
 
-    /// Adds columns, and keeps these and no others from being purged.
+    /// Adds columns, and keeps exactly these from being purged.
     ///
     /// # Errors
     /// [`ModelError`] if the solver refuses one, which would be a defect here.

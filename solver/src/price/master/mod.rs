@@ -19,44 +19,44 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// The column that pays for what overflows; its cost rises until it is not needed.
+/// Slack column for overflow of the resource. Its cost rises until the column is 0.
 const OVERFLOW: ColId = ColId(0);
-/// The column that pays for what elastic rows lack, likewise.
+/// Slack column for elastic rows. Its cost rises likewise.
 const MISSING: ColId = ColId(1);
 /// Number of the first static column.
 const STATICS: usize = 2;
-/// Pivots of one solve at most, and so many more for each row and column: beyond them it goes round
-/// in circles.
+/// Limit on the pivots of one solve, and its allowance for each row and column. A solve above it
+/// cycles.
 const SOLVE_PIVOT_LIMIT: u64 = 10_000;
 const PIVOTS_PER_ROW_AND_COLUMN: u64 = 20;
 
-/// The restricted master program. Columns of the LP: the overflow, what is missing, the static
-/// columns, the others.
+/// The restricted master program. Columns of the LP: the slack columns for overflow and elastic
+/// rows, the static columns, the priced columns.
 pub struct Master<P: Program> {
     program: Arc<P>,
     solver: Solver,
     rows: Vec<P::Row>,
     row_set: BTreeSet<P::Row>,
-    /// Solves in a row in which the row was slack.
+    /// Consecutive solves in which each row was slack.
     row_age: Vec<u32>,
-    /// Parts of each row.
+    /// Number of parts of each row.
     row_parts: Vec<u32>,
     branches: Vec<Branch<P::Quantity>>,
     columns: Vec<P::Column>,
     column_set: BTreeSet<P::Column>,
     column_age: Vec<u32>,
-    /// Parts of rows that concern each block.
+    /// Parts of rows, by block.
     parts: Vec<Vec<(u32, P::Part)>>,
     columns_of: Vec<Vec<u32>>,
-    /// Columns of the best solution known: with them the master has a point, whatever rows come.
+    /// Columns of the incumbent: they keep the master feasible under any rows.
     kept: BTreeSet<P::Column>,
     statics: u32,
-    /// Costs of overflow and of what is missing.
+    /// Costs of the slack columns for overflow and elastic rows.
     penalties: [f64; 2],
-    /// Exclusions in force: what they exclude is in the master with the bounds [0, 0].
+    /// Exclusions in force: excluded columns stay in the master with the bounds [0, 0].
     exclusions: Arc<P::Exclusions>,
     stop: Option<Arc<AtomicBool>>,
-    /// Counters of solvers that were given up.
+    /// Work of solvers that were replaced.
     spent: Work,
 }
 
@@ -86,7 +86,7 @@ impl<P: Program> Clone for Master<P> {
 }
 
 impl<P: Program> Master<P> {
-    /// The master of the rows and columns that the program starts from.
+    /// A master of the rows and columns that the program starts from.
     ///
     /// # Errors
     /// [`ModelError`] if the solver refuses the program, which would be a defect here.
@@ -133,22 +133,22 @@ impl<P: Program> Master<P> {
         Ok(master)
     }
 
-    /// The program whose columns and rows these are.
+    /// The program.
     pub fn program(&self) -> &P {
         &self.program
     }
 
-    /// The rows, in the order of the LP's.
+    /// The rows, in the order of the LP.
     pub fn rows(&self) -> &[P::Row] {
         &self.rows
     }
 
-    /// Returns whether a row is in the program.
+    /// Returns whether a row is in the master.
     pub fn contains(&self, row: &P::Row) -> bool {
         self.row_set.contains(row)
     }
 
-    /// Number of columns in the master, without those that pay for what it lacks.
+    /// Number of columns in the master, without the slack columns.
     pub fn num_columns(&self) -> usize {
         self.columns.len() + self.statics as usize
     }
@@ -158,13 +158,13 @@ impl<P: Program> Master<P> {
         self.spent + Work::of(&self.solver)
     }
 
-    /// Ends a solve early once the flag is set.
+    /// Sets a flag that ends a solve early.
     pub fn stop_when(&mut self, stop: Option<Arc<AtomicBool>>) {
         self.stop = stop;
     }
 
-    /// Solves from the present basis. A solve that takes far more pivots than masters of this size
-    /// do ends at that limit.
+    /// Solves from the present basis. The pivots are limited: a solve that exceeds the limit for
+    /// masters of this size ends.
     pub fn solve(&mut self, algorithm: Algorithm) -> LpOutcome {
         let size = (self.rows.len() + self.num_columns()) as u64;
         self.solver.set_limits(Limits {
@@ -175,8 +175,8 @@ impl<P: Program> Master<P> {
         self.solver.solve_with(algorithm)
     }
 
-    /// Starts the next solve from the slack basis, with other random numbers: with the same ones a
-    /// second fresh start would come to nothing as well.
+    /// Starts the next solve from the slack basis with a new random seed: the old seed would lead a
+    /// second fresh start into the same failure.
     pub fn forget_basis(&mut self) {
         self.spent = self.work();
         let mut settings = self.solver.settings().clone();
@@ -184,7 +184,7 @@ impl<P: Program> Master<P> {
         self.solver = Solver::new(self.solver.model().clone(), settings);
     }
 
-    /// Number of the first column that was priced.
+    /// Number of columns before the first priced one.
     fn before(&self) -> usize {
         STATICS + self.statics as usize
     }
@@ -196,8 +196,7 @@ impl<P: Program> Master<P> {
         Values::new(columns.zip(values.iter().copied()), statics)
     }
 
-    /// The resource that is lacking, in units of
-    /// [`Rows::resource_unit`](super::Rows::resource_unit).
+    /// Overflow of the resource, in units of [`Rows::resource_unit`](super::Rows::resource_unit).
     pub fn overflow(&self, solution: &Solution) -> f64 {
         solution.value(OVERFLOW)
     }
@@ -209,7 +208,7 @@ impl<P: Program> Master<P> {
             .all(|c| solution.value(*c) <= 1e-6)
     }
 
-    /// Makes what the master lacks dearer by a factor.
+    /// Raises the costs of the slack columns by a factor.
     ///
     /// # Errors
     /// [`ModelError`] if a cost overflows.
@@ -221,7 +220,7 @@ impl<P: Program> Master<P> {
         Ok(())
     }
 
-    /// The objective of a solution in the program's unit of cost, everything included.
+    /// The objective of a solution in the program's unit of cost, slack columns included.
     pub fn value(&self, solution: &Solution) -> f64 {
         solution.objective * self.program.cost_unit()
     }
@@ -232,14 +231,14 @@ impl<P: Program> Master<P> {
         self.duals_of(&solution.y)
     }
 
-    /// The same from duals of the LP.
+    /// Converts duals of the LP in the same way.
     pub(super) fn duals_of(&self, y: &[f64]) -> Vec<f64> {
         let rows = self.rows.iter().zip(y);
         rows.map(|(row, y)| y * self.dual_unit(row)).collect()
     }
 
-    /// A dual of 1 in the LP, in the program's unit of cost, per unit of the resource for
-    /// [`Sense::AtMost`].
+    /// The value of a dual of 1 of the LP in the program's unit of cost, per unit of the resource
+    /// for [`Sense::AtMost`].
     fn dual_unit(&self, row: &P::Row) -> f64 {
         let unit = self.program.cost_unit();
         match self.program.row_traits(row).sense {
@@ -261,9 +260,9 @@ impl<P: Program> Master<P> {
             .price(&self.exclusions, &self.rows, &duals, per_block, tolerance)
     }
 
-    /// The value that the relaxation would have with one more branching, in the program's unit of
-    /// cost, and the work it takes to find out: as far as it is known after so many simplex
-    /// iterations, or infinite if it is above `most`. The master stays as it is.
+    /// The value of the relaxation with one more branching, in the program's unit of cost, and the
+    /// work of the trial. The value is the one after `iterations` simplex iterations, or infinite
+    /// if it is above `most`. The master stays as it is.
     ///
     /// # Errors
     /// [`ModelError`] if the solver refuses, which would be a defect here.
@@ -290,7 +289,7 @@ impl<P: Program> Master<P> {
     }
 }
 
-/// Adds up entries of one index, drops zeros.
+/// Adds up entries with the same index and drops zeros.
 fn merged(mut entries: Vec<(u32, i64)>) -> impl Iterator<Item = (u32, i64)> {
     entries.sort_unstable_by_key(|e| e.0);
     add_up(&mut entries);

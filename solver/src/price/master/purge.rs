@@ -1,26 +1,26 @@
-//! Purging: rows and columns that have long been of no use leave the restricted master.
+//! Purging: rows and columns that have long been unused leave the restricted master.
 
 use super::Master;
 use crate::price::Program;
 use remat_lp::{ColId, ModelError, RowId, Solution, VarStatus};
 use std::collections::BTreeSet;
 
-/// Rows for each block beyond which they are purged early while cutting is eager.
+/// Rows for each block above which rows are purged early while cutting is eager.
 const ROWS_PER_BLOCK_LIMIT: usize = 2;
-/// Ages beyond that limit: few of the rows that eager cutting brings matter for long.
+/// Ages above that limit: few of the rows that eager cutting adds matter for long.
 const EARLY_AGES: Ages = Ages {
     rows: 1,
     columns: 4,
 };
-/// Share of the objective beyond which a reduced cost counts as dear.
+/// Share of the objective above which a reduced cost makes a column expensive.
 const DEAR_SHARE: f64 = 1e-3;
-/// Columns for each row beyond which less dear ones go too, and after fewer solves: every pivot
-/// looks at all of them.
+/// Columns for each row above which cheaper columns are purged too, and after fewer solves: every
+/// pivot looks at all columns.
 const COLUMNS_PER_ROW_LIMIT: usize = 4;
 const DEAR_SHARE_BEYOND: f64 = 1e-4;
 const COLUMN_AGE_BEYOND: u32 = 2;
 
-/// After how many solves rows that are slack, and columns that are dear, are dropped.
+/// Numbers of solves after which slack rows and expensive columns are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ages {
     rows: u32,
@@ -28,10 +28,10 @@ struct Ages {
 }
 
 impl<P: Program> Master<P> {
-    /// Notes which rows are slack and which columns are dear in a solution, and drops those that
-    /// have been so for `age` solves: sooner where they are many (rows only while cutting is
-    /// `eager`), and in any case later by `patience`: what comes and goes in turns stays in the
-    /// end.
+    /// Notes which rows are slack and which columns are expensive in a solution, and drops those
+    /// that have been so for `age` solves. Where they are many, they are dropped sooner (rows only
+    /// while cutting is `eager`). Every age is longer by `patience`, so that rows and columns that
+    /// keep returning stay in the end.
     ///
     /// # Errors
     /// [`ModelError`] if the solver refuses, which would be a defect here.
@@ -74,7 +74,8 @@ impl<P: Program> Master<P> {
                 cols.push(ColId(at as u32));
             }
         }
-        // Deleting shifts everything behind: only worth it in bulk. A few rows may have most entries.
+        // Deleting shifts all later entries, so it is done in bulk. A few rows may have most
+        // entries.
         let of = |r: &RowId| u64::from(self.row_parts[r.0 as usize]);
         let parts: u64 = rows.iter().map(of).sum();
         let all_parts = self.row_parts.iter().map(|parts| u64::from(*parts)).sum();
@@ -87,7 +88,7 @@ impl<P: Program> Master<P> {
         Ok(())
     }
 
-    /// Deletes rows and columns of the LP, and numbers the others anew.
+    /// Deletes rows and columns of the LP, and renumbers the rest.
     pub(super) fn delete(&mut self, rows: &[RowId], cols: &[ColId]) -> Result<(), ModelError> {
         if rows.is_empty() && cols.is_empty() {
             return Ok(());
@@ -122,13 +123,13 @@ impl<P: Program> Master<P> {
     }
 }
 
-/// Returns whether so many of all are enough to delete them.
+/// Returns whether `some` is a large enough share of `all` to delete.
 fn is_bulk(some: u64, all: u64) -> bool {
     some * 10 > all
 }
 
-/// Ages for a master of so many rows, columns and blocks, and the reduced cost from which on a
-/// column is dear, as a share of the objective.
+/// Ages for a master of this many rows, columns and blocks, and the reduced cost above which a
+/// column is expensive, as a share of the objective.
 fn limits([rows, columns, blocks]: [usize; 3], age: u32, eager: bool) -> (Ages, f64) {
     let mut ages = Ages {
         rows: age,

@@ -1,4 +1,4 @@
-//! Rows of the restricted master, branchings among them.
+//! Rows of the restricted master, including branchings.
 
 use super::{MISSING, Master, OVERFLOW, STATICS, merged};
 use crate::price::{Branch, Program, RowTraits, Sense};
@@ -6,7 +6,7 @@ use remat_lp::{ColId, ModelError, NewRow, RowId};
 use std::collections::BTreeSet;
 
 impl<P: Program> Master<P> {
-    /// Size in the LP of one unit of a coefficient or right side of a row.
+    /// Size in the LP of one unit of a row's coefficients and right side.
     pub(super) fn scale(&self, row_traits: RowTraits) -> f64 {
         match row_traits.sense {
             Sense::AtMost => 1.0 / self.program.resource_unit(),
@@ -14,7 +14,7 @@ impl<P: Program> Master<P> {
         }
     }
 
-    /// A row over the columns that are there.
+    /// A row over the columns of the master.
     pub(super) fn new_row(&self, row: &P::Row) -> NewRow {
         let program = &self.program;
         let row_traits = program.row_traits(row);
@@ -46,7 +46,7 @@ impl<P: Program> Master<P> {
         }
     }
 
-    /// Adds rows that are not there yet; returns how many.
+    /// Adds the rows that are not in the master yet; returns their number.
     ///
     /// # Errors
     /// [`ModelError`] if the solver refuses one, which would be a defect here.
@@ -75,7 +75,7 @@ impl<P: Program> Master<P> {
         self.row_parts.push(count);
     }
 
-    /// Makes the branchings of the program these and no others.
+    /// Replaces the branchings in the master by these.
     ///
     /// # Errors
     /// [`ModelError`] if the solver refuses, which would be a defect here.

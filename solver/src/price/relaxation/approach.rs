@@ -1,9 +1,8 @@
-//! The way to a large root by a first-order method, where the simplex method takes too many pivots.
+//! First-order method for large roots, for which the simplex method takes too many pivots.
 //!
-//! Between two rounds of columns, rows and cuts the method goes on for some iterations from the
-//! point it has come to: neither new columns nor new rows spoil it, and a restricted master that is
-//! not solved to its end costs little. Its duals are central ones for most of the way, and bounds
-//! are those of any duals.
+//! Between two rounds of columns, rows and cuts, the method runs for some iterations from its last
+//! point. New columns and rows do not spoil that point, and a partial solve of the restricted
+//! master is cheap. Its duals are central for most of the way, and any duals prove a bound.
 
 use super::bound::Proof;
 use super::{RelaxEnd, Relaxation};
@@ -15,33 +14,33 @@ use std::time::Instant;
 /// Settings of an approach.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApproachSettings {
-    /// Pivots of the simplex method below which it does not count as slow.
+    /// Pivots of the simplex method below which it is not slow.
     pub pivots: u64,
-    /// Pivots in each solve, on average, below which it does not either.
+    /// Mean pivots of a solve below which it is not slow.
     pub pivots_per_solve: u64,
-    /// Rounds at most.
+    /// Limit on rounds.
     pub rounds: u32,
     /// Iterations of the first-order method in a round.
     pub iterations: u64,
-    /// Rounds from one separation of cuts to the next.
+    /// Rounds between two separations of cuts.
     pub rounds_per_cuts: u32,
-    /// Columns of one block added at most in a round.
+    /// Limit on the columns of one block added in a round.
     pub columns_per_block: usize,
-    /// Columns added at most in a round.
+    /// Limit on the columns added in a round.
     pub columns_per_round: usize,
     /// Reduced cost below which a column pays, as a share of the mean cost of a block.
     pub column_share: f64,
-    /// Reduced cost above which an idle column may leave, as a share of that.
+    /// Reduced cost above which an idle column may leave, as a share of the same cost.
     pub dear_share: f64,
     /// Rounds after which idle columns and rows leave.
     pub age: u32,
-    /// Violation below which a row of counts is left alone.
+    /// Violation below which a row of counts is ignored.
     pub row_tolerance: f64,
-    /// Violation below which a row of a resource is, as a share of the capacity.
+    /// Violation below which a row of a resource is ignored, as a share of the capacity.
     pub resource_share: f64,
-    /// Rounds over which the bound must gain.
+    /// Rounds over which the bound must gain `tail_share`.
     pub tail_rounds: u32,
-    /// Share of itself that it must gain over them.
+    /// Share of the bound that it must gain in `tail_rounds`.
     pub tail_share: f64,
 }
 
@@ -69,18 +68,18 @@ impl Default for ApproachSettings {
 
 /// Value below which a column is not in the point.
 const LEAST_VALUE: f64 = 1e-5;
-/// Value below which a column is not in the basis that the simplex method goes on from.
+/// Value below which a column is not in the starting basis of the simplex method.
 const BASIC_VALUE: f64 = 1e-3;
-/// Share of the value within which the bound must be for the point to count as a guide.
+/// Relative gap between value and bound below which the point is published as a guide.
 const GUIDE_SHARE: f64 = 0.02;
-/// Rounds from one published point to the next.
+/// Rounds between two published points.
 const ROUNDS_PER_POINT: u32 = 10;
 
 /// Progress of an approach.
 struct Approach {
     point: FirstOrderPoint,
     round: u32,
-    /// Bound of the best duals, up to rounding, by round.
+    /// Bound of the best duals by round, up to rounding.
     best: Vec<f64>,
 }
 
@@ -96,8 +95,7 @@ impl<P: Program> Relaxation<P> {
         })
     }
 
-    /// Approaches the end of the relaxation until the bound is in its tail, and leaves a basis near
-    /// the point that it has come to.
+    /// Runs until the bound is in its tail, and leaves a basis near the last point.
     pub fn approach(
         &mut self,
         settings: &ApproachSettings,
@@ -113,7 +111,7 @@ impl<P: Program> Relaxation<P> {
         };
         while !self.is_late() && self.bound < self.target && !approach.is_over(settings) {
             if self.bound > self.program().cost_upper_bound() {
-                // No solution fits, which the simplex method confirms.
+                // No solution fits; the simplex method confirms that.
                 break;
             }
             if let Some(offers) = incumbents.and_then(Incumbents::take_columns) {
@@ -139,7 +137,7 @@ impl<P: Program> Relaxation<P> {
         })
     }
 
-    /// Iterations, the bound, and what comes and goes.
+    /// One round: iterations, the bound, then changes of rows and columns.
     fn approach_round(
         &mut self,
         settings: &ApproachSettings,
@@ -172,7 +170,7 @@ impl<P: Program> Relaxation<P> {
         program.base_cost().max(1) as f64 / program.blocks().max(1) as f64
     }
 
-    /// The columns that pay; the bound of the duals, where that may be better.
+    /// The columns that pay. Also proves the bound of the duals if it may be better.
     fn price_approach(
         &mut self,
         settings: &ApproachSettings,
@@ -202,7 +200,7 @@ impl<P: Program> Relaxation<P> {
         best.map(|c| c.column).collect()
     }
 
-    /// The rows and cuts that the values violate.
+    /// The rows and cuts that the point violates.
     fn separate_approach(
         &mut self,
         settings: &ApproachSettings,
@@ -243,7 +241,7 @@ impl<P: Program> Relaxation<P> {
 }
 
 impl Approach {
-    /// Returns whether the bound gains little, or rounds are used up.
+    /// Returns whether the bound gains too little, or the rounds are used up.
     fn is_over(&self, settings: &ApproachSettings) -> bool {
         if self.round >= settings.rounds || !self.point.weight.is_finite() {
             return true;

@@ -1,4 +1,4 @@
-//! Bounds from duals, and duals between those of a linear program and the best so far.
+//! Bounds from duals: the duals of a linear program, and their mean with the best duals so far.
 
 use super::Relaxation;
 use crate::price::Program;
@@ -6,7 +6,7 @@ use remat_lp::Solution;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// Share of the value by which a bound may lag behind it before duals between two proofs are tried.
+/// Relative lag of a bound behind the value above which duals between two proofs are tried.
 const LAG_SHARE: f64 = 2e-3;
 
 /// Rows and duals, and the bound they prove.
@@ -18,7 +18,7 @@ pub(in crate::price) struct Proof<P: Program> {
 }
 
 impl<P: Program> Default for Proof<P> {
-    /// Nothing.
+    /// A proof of the bound 0, without rows.
     fn default() -> Self {
         Proof {
             bound: 0,
@@ -29,7 +29,7 @@ impl<P: Program> Default for Proof<P> {
 }
 
 impl<P: Program> Proof<P> {
-    /// Computes what the duals of some rows prove.
+    /// Computes the bound that the duals of some rows prove.
     pub fn of(program: &P, exclusions: &P::Exclusions, rows: &[P::Row], duals: &[f64]) -> Self {
         let priced = rows.iter().zip(duals).filter(|p| *p.1 != 0.0);
         Proof {
@@ -39,9 +39,9 @@ impl<P: Program> Proof<P> {
         }
     }
 
-    /// Computes what the duals half-way to another proof's prove. The bound is concave in the
-    /// duals, those of a linear program jump from solve to solve as long as rows and columns are
-    /// missing, and what is between two of them is often better than both.
+    /// Computes the bound of the duals half-way to another proof's. The bound is concave in the
+    /// duals. While rows and columns are missing, the duals of the linear program jump from solve
+    /// to solve, and their midpoint often proves more than either of them.
     pub fn between(&self, other: &Self, program: &P, exclusions: &P::Exclusions) -> Self {
         let mut duals: BTreeMap<&P::Row, f64> = BTreeMap::new();
         for proof in [self, other] {
@@ -60,15 +60,15 @@ impl<P: Program> Proof<P> {
 }
 
 impl<P: Program> Relaxation<P> {
-    /// Takes over the bound of some rows and duals.
+    /// Adopts the bound of some rows and duals.
     pub fn adopt(&mut self, rows: &[P::Row], duals: &[f64]) {
         let master = &self.master;
         self.proof = Proof::of(master.program(), master.exclusions(), rows, duals);
         self.bound = self.bound.max(self.proof.bound);
     }
 
-    /// Computes the safe bound of a solution's duals, and of some that are nearer the best so far
-    /// where it lags behind the value.
+    /// Computes the safe bound of a solution's duals. If the best bound lags behind the value, it
+    /// also tries duals nearer to the best ones so far.
     pub(super) fn prove(&mut self, solution: &Solution) {
         let clock = Instant::now();
         let master = &self.master;
@@ -85,9 +85,9 @@ impl<P: Program> Relaxation<P> {
         self.spent.pricing += clock.elapsed();
     }
 
-    /// Takes over a bound, and its proof where none is better.
+    /// Adopts a bound, and also its proof unless the present one is better.
     pub(super) fn take(&mut self, mut proof: Proof<P>) {
-        // Exclusions hold below the cutoff, so no bound is above it.
+        // Exclusions hold below the cutoff only, so the bound is capped there.
         proof.bound = proof.bound.min(self.cutoff);
         self.bound = self.bound.max(proof.bound);
         if proof.bound >= self.proof.bound {

@@ -1,5 +1,4 @@
-//! The loop where the time goes: solve, price and separate, add, until nothing is violated and
-//! nothing pays.
+//! The main loop: solve, price, separate and add, until no row is violated and no column pays.
 
 use super::cuts::spread;
 use super::{RelaxEnd, Relaxation};
@@ -7,37 +6,35 @@ use crate::price::{Incumbents, Program, RowLimits};
 use remat_lp::{Algorithm, LpOutcome, ModelError, Solution};
 use std::time::Instant;
 
-/// Solves from one computation of the safe bound to the next; it is computed at the end in any
-/// case.
+/// Solves between two computations of the safe bound. It is also computed at the end.
 const SOLVES_PER_BOUND: usize = 25;
-/// Number of rises of the penalties of what the master lacks, at most, and the factor of each.
+/// Limit on the rises of the slack columns' costs, and the factor of each rise.
 const PENALTY_RISE_LIMIT: usize = 8;
 const PENALTY_FACTOR: f64 = 8.0;
-/// Tries at a node that the LP solver gets from the slack basis.
+/// Limit on fresh starts of the LP solver from the slack basis at a node.
 const FRESH_START_LIMIT: usize = 20;
-/// Share of the value within which the last solve must have moved for the relaxation to count as
-/// settled.
+/// Relative change of the value by the last solve below which the relaxation is settled.
 const SETTLED_SHARE: f64 = 1e-3;
-/// A value that stays within this share of itself over so many solves stands still.
+/// Relative change over this many solves below which the value has stalled.
 const STALL_SHARE: f64 = 2e-5;
 const STALL_SOLVES: usize = 10;
-/// Rounds from one rise of a convergence's patience to the next.
+/// Rounds between two rises of a convergence's patience.
 const ROUNDS_PER_PATIENCE: u32 = 32;
 /// Reduced cost below which a column pays, in units of the LP solver.
 const REDUCED_COST_TOLERANCE: f64 = 1e-4;
 
-/// Violation below which a row of counts counts as met.
+/// Violation below which a row of counts is met.
 const ROW_TOLERANCE: f64 = 1e-6;
 
 /// Extent to which a relaxation is solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::price) enum Until {
-    /// Until every row of the master is met, in general a single time.
+    /// Until every row of the master is met, which usually takes one solve.
     Feasible,
-    /// Until the value stands still. Large programs bring rows and columns on a plateau for as long
-    /// as they took to come there.
+    /// Until the value stalls. Large programs keep adding rows and columns on a plateau for as long
+    /// as they took to reach it.
     Stalled,
-    /// Until nothing is violated and nothing pays.
+    /// Until no row is violated and no column pays.
     Converged,
 }
 
@@ -56,14 +53,14 @@ enum Solve {
     Ended(RelaxEnd),
 }
 
-/// A solution as the loop judges it.
+/// A solution with its tests by the loop.
 struct JudgedSolution {
     late: bool,
     /// Every row of the master is met.
     met: bool,
-    /// The value stands still.
+    /// The value has stalled.
     stalled: bool,
-    /// The relaxation is solved as far as was asked for.
+    /// The relaxation is solved to the requested extent.
     enough: bool,
     /// Change of the value by the last solve.
     moved: f64,
@@ -78,8 +75,8 @@ struct PricedRowsAndColumns<P: Program> {
 }
 
 impl<P: Program> Relaxation<P> {
-    /// Solves with rows and columns coming in, those that `incumbents` offer among them;
-    /// a node of the tree, whose bound is not everybody's, has none.
+    /// Solves and adds rows and columns, including columns that `incumbents` offers. Nodes of the
+    /// tree pass `None`, because their bounds are local.
     pub fn converge(
         &mut self,
         until: Until,
@@ -120,7 +117,7 @@ impl<P: Program> Relaxation<P> {
         self.spent.rounds.is_multiple_of(SOLVES_PER_BOUND)
     }
 
-    /// Keeps the columns of a better solution, if there is one.
+    /// Adds the columns of a better solution, if one is offered, and keeps them.
     fn take_offers(
         &mut self,
         incumbents: Option<&Incumbents<P>>,
@@ -149,15 +146,15 @@ impl<P: Program> Relaxation<P> {
         if self.fresh_starts >= FRESH_START_LIMIT {
             return Solve::Ended(RelaxEnd::Trouble);
         }
-        // The master is feasible and bounded: another way to the optimum may find it.
+        // The master is feasible and bounded: another path may reach its optimum.
         self.fresh_starts += 1;
         self.master.forget_basis();
         progress.algorithm = Algorithm::Auto;
         Solve::Retry
     }
 
-    /// Notes a solution, and judges it. Before the purge: afterwards its columns are others than
-    /// the master's.
+    /// Notes a solution and tests it. It must run before the purge, which changes the master's
+    /// columns.
     fn judge(&mut self, solution: &Solution, progress: &mut LoopProgress) -> JudgedSolution {
         let late = self.is_late();
         let met = self.master.is_met(solution);
@@ -181,8 +178,8 @@ impl<P: Program> Relaxation<P> {
         }
     }
 
-    /// The rows that a solution violates and the columns that pay; proves the bound when that is
-    /// due.
+    /// Finds the rows that a solution violates and the columns that pay; proves the bound if that
+    /// is due.
     fn price_and_separate(
         &mut self,
         solution: &Solution,
@@ -211,8 +208,7 @@ impl<P: Program> Relaxation<P> {
         Ok(())
     }
 
-    /// Adds what was found. What still overflows on a plateau may be too cheap: it grows dearer now
-    /// and then.
+    /// Adds the rows and columns that were found.
     fn add(
         &mut self,
         found: PricedRowsAndColumns<P>,
@@ -233,7 +229,8 @@ impl<P: Program> Relaxation<P> {
         Ok(())
     }
 
-    /// The end of the convergence, if it has come to one.
+    /// The end of the convergence, if it is reached. If the resource still overflows on a plateau,
+    /// the costs of the slack columns are raised now and then.
     fn end_of(
         &mut self,
         judged: &JudgedSolution,
@@ -264,7 +261,7 @@ impl<P: Program> Relaxation<P> {
         })
     }
 
-    /// Makes what the master lacks dearer, if that has not been done too often.
+    /// Raises the costs of the slack columns, unless the limit of rises is reached.
     fn raise_penalties(&mut self) -> Result<bool, ModelError> {
         let dearer = self.penalties < PENALTY_RISE_LIMIT;
         if dearer {
@@ -274,8 +271,8 @@ impl<P: Program> Relaxation<P> {
         Ok(dearer)
     }
 
-    /// Solves again with the rows and columns that came last, and lets no more in: trials of
-    /// branchings start from an optimum, or all of them would first find the way to it.
+    /// Solves again with the rows and columns added last, without adding more. Trials of branchings
+    /// then start from an optimum; otherwise each of them would have to find it first.
     pub fn resolve(&mut self) {
         if self.complete {
             return;
@@ -306,7 +303,8 @@ impl<P: Program> Relaxation<P> {
         let clock = Instant::now();
         let program = self.master.program();
         let limits = RowLimits {
-            // Overflow is as good as the resource: only what exceeds both is news.
+            // Overflow was paid for: only rows that exceed the capacity and the overflow are
+            // reported.
             overflow: overflow * program.resource_unit(),
             tolerance: ROW_TOLERANCE,
             per_group: self.settings.resource_rows_per_group,

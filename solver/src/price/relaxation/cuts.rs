@@ -1,4 +1,4 @@
-//! Cut rounds: how cuts are looked for, and where that ends.
+//! Cut rounds: separation of cuts, and its end.
 
 use super::converge::Until;
 use super::{MEAN_WEIGHT, RelaxEnd, Relaxation};
@@ -6,36 +6,37 @@ use crate::price::{Incumbents, Program};
 use remat_lp::ModelError;
 use std::time::Instant;
 
-/// Cuts at the point inside below which the vertex is separated, too.
+/// Number of cuts at the inner point below which the vertex is separated too.
 const INSIDE_CUTS: usize = 20;
 
-/// Limits on how long cuts are added.
+/// Limits on the rounds of cuts.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::price) struct CutEffort {
-    /// Rounds at most.
+    /// Limit on rounds.
     pub rounds: usize,
-    /// At first cuts are separated after every solve, whatever else is missing, up to this tail.
+    /// Tail of the eager phase, in which cuts are separated after every solve, before other rows
+    /// and columns are complete.
     pub eager: Option<Tail>,
-    /// Cuts are looked for inside the relaxation, not at its vertex.
+    /// True if cuts are separated at a point inside the relaxation, not at its vertex.
     pub inside: bool,
-    /// Tail that counts as an end where every relaxation is solved to its end.
+    /// Tail that ends cutting once every relaxation is solved to its end.
     pub tail: Tail,
 }
 
-/// Test for the tail of cutting: in so many rounds the value has stayed within a share of itself,
-/// or of what it has gained on the bound that was there before.
+/// Test for the tail of cutting: the value changes little over a number of rounds. The limit is a
+/// share of the value, or of its gain over the bound before cutting.
 #[derive(Clone, Copy, Debug)]
 pub struct Tail {
     /// Rounds.
     pub rounds: usize,
     /// Share of the value, for each round.
     pub of_value: f64,
-    /// Share of what was gained.
+    /// Share of the gain.
     pub of_gain: f64,
 }
 
 impl Tail {
-    /// Returns whether the last of some values are in the tail.
+    /// Returns whether the last values are in the tail.
     fn holds(&self, values: &[f64], before: f64) -> bool {
         let Some((apart, most)) = spread(values, self.rounds + 1) else {
             return false;
@@ -45,8 +46,7 @@ impl Tail {
     }
 }
 
-/// The distance between the last so many values, and the largest of them; nothing where there are
-/// fewer.
+/// The range of the last `count` values, and the largest of them; `None` if there are fewer.
 pub(super) fn spread(values: &[f64], count: usize) -> Option<(f64, f64)> {
     let last = &values[values.len().checked_sub(count)?..];
     let most = last.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -55,7 +55,7 @@ pub(super) fn spread(values: &[f64], count: usize) -> Option<(f64, f64)> {
 }
 
 impl<P: Program> Relaxation<P> {
-    /// Cut rounds at the present node until they are idle, each shown to `incumbents`.
+    /// Runs cut rounds at the present node until they are idle, and publishes each to `incumbents`.
     pub fn cut_rounds(
         &mut self,
         effort: CutEffort,
@@ -91,7 +91,8 @@ impl<P: Program> Relaxation<P> {
                 continue;
             }
             if eager.take().is_some() {
-                // What is left is in the tail: from here on every relaxation is solved to its end.
+                // The remaining gains are in the tail: from here on every relaxation is solved to
+                // its end.
                 end = self.converge(Until::Stalled, incumbents)?;
                 self.publish(incumbents);
                 if end != RelaxEnd::Converged {
@@ -108,10 +109,10 @@ impl<P: Program> Relaxation<P> {
         Ok(end)
     }
 
-    /// Adds cuts at the solution, or at a point `inside` the relaxation, between it and the mean of
-    /// those before: a vertex has whatever no row forbids yet, the next one has something else, and
-    /// what cuts the point inside off cuts off much that is near both (in-out separation; Ben-Ameur
-    /// & Neto 2007, Fischetti & Salvagnin 2010).
+    /// Adds cuts at the solution, or at a point `inside` the relaxation, between the solution and
+    /// the mean of the earlier ones. A vertex violates cuts in a way that the next vertex may not.
+    /// A cut that removes the inner point removes much of the region near both points (in-out
+    /// separation; Ben-Ameur & Neto 2007, Fischetti & Salvagnin 2010).
     fn add_cuts(&mut self, inside: bool) -> Result<usize, ModelError> {
         let clock = Instant::now();
         let program = self.program();
@@ -138,8 +139,8 @@ impl<P: Program> Relaxation<P> {
 mod tests {
     use crate::price::RootSettings;
 
-    /// Values of eager rounds at the root of 24 equal layers (`zoo:bert?layers=24` at 30%), which
-    /// has a value of 2298028225 in the end.
+    /// Values of eager rounds at the root of 24 equal layers (`zoo:bert?layers=24` at 30%); the
+    /// final value is 2298028225.
     const PLATEAU: [f64; 9] = [
         2_296_872_947.0,
         2_296_872_947.0,

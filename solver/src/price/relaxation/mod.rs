@@ -1,10 +1,10 @@
-//! The relaxation of a node: a restricted master, and what is known of the node it stands at.
+//! The relaxation of a node: a restricted master, with the bound and solution of its present node.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `approach` | a first-order method, where pivots are too many |
-//! | `converge` | rows and columns until nothing is violated and nothing pays |
-//! | `cuts` | cut rounds, and where they end |
+//! | `approach` | a first-order method, for when pivots are too many |
+//! | `converge` | rows and columns until no row is violated and no column pays |
+//! | `cuts` | cut rounds, and their end |
 //! | `bound` | bounds from duals |
 //! | `values` | a solution, and points between solutions |
 
@@ -28,24 +28,24 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Weight of the mean of a node's solutions in the next mean, and in the point inside.
+/// Weight of the mean of a node's solutions in the next mean, and in the inner point.
 const MEAN_WEIGHT: f64 = 0.8;
 
 /// Status at the end of a convergence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RelaxEnd {
-    /// The relaxation is solved as far as was asked for: nothing is violated and nothing pays, the
-    /// value stands still, or every row is met.
+    /// The relaxation is solved to the requested extent: no row is violated and no column pays, the
+    /// value has stalled, or every row is met.
     Converged,
     /// The bound has reached the target.
     Cutoff,
-    /// The resource overflows however dear it is, or a branching cannot be met.
+    /// The bound is above the cost of every solution: no solution fits.
     Infeasible,
     /// Time is over or the flag is set.
     Late,
-    /// The simplex method takes so many pivots that something else is to have a try.
+    /// The simplex method takes so many pivots that another method should be tried.
     Slow,
-    /// The LP solver gave up.
+    /// The LP solver gave up, or slack columns stay positive at the highest costs.
     Trouble,
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Spent {
     pub separation: Duration,
 }
 
-/// A restricted master, and what is known of the node it stands at.
+/// A restricted master, with the bound and solution of its present node.
 #[derive(Clone)]
 pub(super) struct Relaxation<P: Program> {
     pub settings: RootSettings,
@@ -67,25 +67,25 @@ pub(super) struct Relaxation<P: Program> {
     pub spent: Spent,
     /// Safe lower bound on the solutions below the present branchings.
     pub bound: u64,
-    /// Value of the last relaxation, everything included.
+    /// Value of the last relaxation, slack columns included.
     pub value: f64,
     /// Its solution.
     pub point: P::Point,
     values: Option<Values<P::Column>>,
-    /// The mean of the solutions at this node, the later the more.
+    /// Mean of the solutions at this node, with growing weights.
     mean: Option<Values<P::Column>>,
-    /// Rows and duals of the best bound that was proven here.
+    /// Rows and duals of the best bound proven at this node.
     pub proof: Proof<P>,
-    /// True if that solution meets every row, apart from cuts that were not looked for, or is near
+    /// True if that solution meets every row, apart from cuts that were not separated, or is near
     /// one that does.
     pub settled: bool,
-    /// True if nothing is violated and nothing pays at that solution.
+    /// True if no row is violated and no column pays at that solution.
     pub complete: bool,
-    /// Cost below which the exclusions hold: no bound is above it.
+    /// Cost below which the exclusions hold: every bound is capped there.
     pub cutoff: u64,
-    /// Bounds from here on end a convergence.
+    /// Bound at which a convergence ends.
     pub target: u64,
-    /// Pivots that count as slow, as long as something else may have a try.
+    /// Pivots that count as slow, while another method may still be tried.
     pub slow: Option<ApproachSettings>,
     begin: Instant,
     penalties: usize,
@@ -122,8 +122,7 @@ impl<P: Program> Relaxation<P> {
         self.master.program()
     }
 
-    /// Goes to another node: its branchings, what is excluded below it, and the bound that is known
-    /// there.
+    /// Moves to another node: sets its branchings, the exclusions below it, and its known bound.
     pub fn enter(
         &mut self,
         branches: &[Branch<P::Quantity>],
@@ -139,7 +138,7 @@ impl<P: Program> Relaxation<P> {
         Ok(())
     }
 
-    /// Returns the rows and the basis that the last relaxation, and the best bound here, rest on.
+    /// Returns the rows of the best bound, and the basis of the last relaxation.
     pub fn warm(&self) -> Warm<P> {
         let priced = self.proof.rows.iter().cloned();
         Warm {
@@ -148,11 +147,11 @@ impl<P: Program> Relaxation<P> {
         }
     }
 
-    /// Restores what the relaxation of another node rests on, and goes to its basis.
+    /// Restores the rows, columns and basis of another node's relaxation.
     pub fn restore(&mut self, warm: &Warm<P>) -> Result<(), ModelError> {
         let clock = Instant::now();
         let basis = &warm.basis;
-        // Permanent rows are there, apart from branchings that do not hold here.
+        // Permanent rows are present, apart from branchings that do not hold here.
         let missing = |row: &&Arc<P::Row>| {
             !self.program().row_traits(row).permanent && !self.master.contains(row)
         };
@@ -165,7 +164,7 @@ impl<P: Program> Relaxation<P> {
         Ok(())
     }
 
-    /// Excludes what no solution below the cutoff does that meets the present branchings.
+    /// Excludes choices of no solution below the cutoff that meets the present branchings.
     pub fn exclude(&mut self) -> Result<(), ModelError> {
         if self.cutoff == u64::MAX || self.proof.bound == 0 {
             return Ok(());
@@ -192,16 +191,16 @@ impl<P: Program> Relaxation<P> {
         values.map_or_else(Vec::new, Values::list)
     }
 
-    /// Shows where it has come to.
+    /// Publishes the bound and the point.
     pub fn publish(&self, incumbents: Option<&Incumbents<P>>) {
         if let Some(incumbents) = incumbents {
             incumbents.publish(self.bound, self.settled, &self.point);
         }
     }
 
-    /// Returns the quantities that the point leaves open, at most `limit`. Where there are none but
-    /// a row may be missing it converges first: the point may be integral and yet no solution.
-    /// `None` if that does not end well.
+    /// Returns the quantities that the point leaves open, at most `limit`. If there is no such
+    /// quantity but a row may be missing, it converges first, because an integral point may violate
+    /// that row. `None` if the convergence fails.
     pub fn open(&mut self, limit: usize) -> Result<Option<Vec<Open<P::Quantity>>>, ModelError> {
         let open = self.program().open(&self.point, limit);
         if !open.is_empty() || self.complete {

@@ -9,13 +9,13 @@ const MIXTURE_TOLERANCE: f64 = 1e-4;
 /// Values of columns and static columns.
 #[derive(Clone, Debug)]
 pub(in crate::price) struct Values<C> {
-    /// Columns that are there, in order.
+    /// Columns with positive values, in order.
     columns: Vec<(C, f64)>,
     statics: Vec<f64>,
 }
 
 impl<C: Clone + Ord> Values<C> {
-    /// Of columns that are different from each other, and of all static columns.
+    /// Values of distinct columns and of all static columns.
     pub fn new(columns: impl Iterator<Item = (C, f64)>, statics: &[f64]) -> Self {
         let mut columns: Vec<_> = columns.filter(|c| c.1 > 0.0).collect();
         columns.sort_unstable_by(|a, b| a.0.cmp(&b.0));
@@ -25,7 +25,7 @@ impl<C: Clone + Ord> Values<C> {
         }
     }
 
-    /// The point that is so far on the way to another one, from 0 for this one to 1 for the other.
+    /// The point on the way to `other`: this one for `share` 0, the other for 1.
     pub fn towards(&self, other: &Self, share: f64) -> Self {
         let scaled = |values: &Self, by: f64| {
             let columns = values.columns.iter().map(move |c| (c.0.clone(), by * c.1));
@@ -33,7 +33,7 @@ impl<C: Clone + Ord> Values<C> {
         };
         let mut columns = scaled(self, 1.0 - share);
         columns.extend(scaled(other, share));
-        // Two runs that are in order: as fast as a merge.
+        // The list is two sorted runs, which sort as fast as a merge.
         columns.sort_by(|a, b| a.0.cmp(&b.0));
         add_up(&mut columns);
         columns.retain(|c| c.1 > MIXTURE_TOLERANCE);
@@ -60,7 +60,7 @@ impl<C: Clone + Ord> Values<C> {
         self.columns.iter().map(|c| c.0.clone()).collect()
     }
 
-    /// The program's view of it.
+    /// The values as a point of the program.
     pub fn point<P: Program<Column = C>>(&self, program: &P) -> P::Point {
         program.point(&mut self.columns.iter().cloned(), &self.statics)
     }

@@ -1,11 +1,11 @@
-//! Relaxations of nodes: going from one to another, warm starts, trials, exclusions, purges.
+//! Relaxations of nodes: moves between nodes, warm starts, trials, exclusions, purges.
 
 use super::tenants::{Choice, Tenants};
 use crate::price::relaxation::{CutEffort, RelaxEnd, Relaxation, Until};
 use crate::price::{Branch, Branching, Columns, Open, Pricing, RootSettings, Tail};
 use std::sync::Arc;
 
-/// The relaxation of a program, converged; `None` if that is infeasible.
+/// The converged relaxation of a program; `None` if it is infeasible.
 fn converged(program: &Tenants) -> Option<Relaxation<Tenants>> {
     let program = Arc::new(program.clone());
     let mut relax = Relaxation::new(program, RootSettings::default()).unwrap();
@@ -13,7 +13,7 @@ fn converged(program: &Tenants) -> Option<Relaxation<Tenants>> {
     (end == RelaxEnd::Converged).then_some(relax)
 }
 
-/// A program with its converged root, and a quantity that is open there.
+/// A program with its converged root, and an open quantity of it.
 type Fractional = (Tenants, Relaxation<Tenants>, Open<Choice>);
 
 /// Programs whose root is fractional.
@@ -111,7 +111,7 @@ fn nothing_that_a_better_solution_does_is_excluded() {
                         .all(|c| program.is_permitted(&c, &exclusions))
                 );
             }
-            // What is excluded is out of the master, and comes back where it is permitted again.
+            // Excluded columns leave the master, and return once they are permitted again.
             let kept = |relax: &Relaxation<Tenants>| relax.master.num_columns();
             let before = kept(&relax);
             relax

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// Functions of a program, and a number of calls that each search gets to.
+/// Functions of a program, each with a number of calls that every search reaches.
 const FUNCTIONS: [(&str, u32); 16] = [
     ("start", 0),
     ("row_traits", 40),

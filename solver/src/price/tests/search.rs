@@ -1,5 +1,5 @@
-//! Whole searches against brute force, and their proofs against a checker that knows the program
-//! alone.
+//! Whole searches against brute force, and their proofs against a checker that knows only the
+//! program.
 
 use super::tenants::Tenants;
 use crate::price::*;
@@ -82,8 +82,8 @@ fn every_way_to_search_finds_the_optimum_of_brute_force() {
     assert!(infeasible > 10, "{infeasible} infeasible");
 }
 
-/// The bound that a proof proves, from the program alone: duals and branchings of each node, and
-/// what nodes above it exclude below the cutoff.
+/// The bound that a proof proves, from the program alone. It uses the duals and branchings of each
+/// node, and the exclusions of the nodes above it below the cutoff.
 fn checked(program: &Tenants, proof: &TreeProof<Tenants>, cutoff: u64) -> u64 {
     let mut known: Vec<(u64, Vec<Vec<bool>>, BTreeSet<usize>)> = Vec::new();
     let mut leaf = vec![true; proof.nodes.len()];

@@ -1,9 +1,9 @@
-//! A made-up program that uses everything a program may: tenants of a building choose a plan of
-//! what they use in each period; what a period has is limited, and more can be rented.
+//! A test program that uses every feature of the interface. Each tenant of a building chooses a
+//! plan with its use in each period. The capacity of a period is limited, and more can be rented.
 //!
-//! A column is a tenant's plan. Rows say that every tenant has one (elastic) and that a period's
-//! use fits (resource, separated). Renting is a static column for each period. Cuts are covers of
-//! plans. Exclusions are of plans.
+//! A column is a tenant's plan. Elastic rows say that every tenant has one plan; separated resource
+//! rows say that a period's use fits. Renting is a static column for each period. Cuts are covers
+//! of plans. Exclusions are of plans.
 
 use crate::price::*;
 use remat_lp::random::SplitMix64;
@@ -24,9 +24,9 @@ pub struct Tenants {
     pub plans: Vec<Vec<Plan>>,
     /// Capacity of each period.
     pub capacity: Vec<i64>,
-    /// Cost of one more unit; `None` where nothing can be rented.
+    /// Cost of one more unit; `None` if units cannot be rented.
     pub rent: Option<u64>,
-    /// A function that panics, and after how many calls.
+    /// A function that panics, and the number of calls before that.
     pub panics: Option<(&'static str, Arc<AtomicU32>)>,
 }
 
@@ -37,13 +37,13 @@ pub type Choice = (usize, usize);
 pub enum Row {
     Tenant(usize),
     Period(usize),
-    /// Not all of these plans.
+    /// Not all of these plans together.
     Cover(Vec<Choice>),
     Branch(Branch<Choice>),
 }
 
 impl Tenants {
-    /// From easy to impossible.
+    /// A random program, from easy to infeasible.
     pub fn random(seed: u64, tenants: usize, plans: usize, periods: usize) -> Self {
         let mut random = SplitMix64::new(seed);
         let mut plan = |_| Plan {
@@ -95,7 +95,7 @@ impl Tenants {
         }
     }
 
-    /// Every way to choose, with its cost.
+    /// Every combination of plans, with its cost.
     pub fn all_solutions(&self) -> Vec<(u64, Vec<usize>)> {
         let mut all: Vec<Vec<usize>> = vec![Vec::new()];
         for plans in &self.plans {
@@ -109,13 +109,13 @@ impl Tenants {
         all.into_iter().filter_map(costed).collect()
     }
 
-    /// Most that a period may lack.
+    /// Upper bound on the units that a period may lack.
     fn most_rented(&self, period: usize) -> i64 {
         let most = |plans: &Vec<Plan>| plans.iter().map(|p| p.uses[period]).max();
         self.plans.iter().filter_map(most).sum()
     }
 
-    /// Reduced cost of every plan, and least worth of renting.
+    /// Reduced cost of every plan, and the least worth of renting.
     fn reduced<N: Number>(&self, rows: &[Row], y: &[N], one: N) -> (BTreeMap<Choice, N>, N) {
         let cost = |c: Choice| (c, one.times(self.plan(&c).cost as i64));
         let mut reduced: BTreeMap<Choice, N> = self.choices().map(cost).collect();
@@ -134,8 +134,8 @@ impl Tenants {
         (reduced, renting)
     }
 
-    /// Reduced costs of what is permitted, the least of each tenant, and the bound; `None` if a
-    /// tenant has no plan left.
+    /// Reduced costs of the permitted plans, the least one of each tenant, and the bound; `None` if
+    /// a tenant has no plan left.
     fn bound(
         &self,
         permitted: &[Vec<bool>],
@@ -232,7 +232,7 @@ impl Rows for Tenants {
 }
 
 impl Pricing for Tenants {
-    /// True if a plan of a tenant is permitted.
+    /// True for each permitted plan of a tenant.
     type Exclusions = Vec<Vec<bool>>;
     fn no_exclusions(&self) -> Vec<Vec<bool>> {
         let all = self.plans.iter().map(|plans| vec![true; plans.len()]);

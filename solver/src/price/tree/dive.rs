@@ -1,16 +1,16 @@
-//! Dives: from a node straight down to a solution, pricing on the way (Sadykov, Vanderbeck, Pessoa,
-//! Tahiri & Uchoa 2019, *Primal heuristics for branch and price: the assets of diving methods*,
-//! INFORMS Journal on Computing 31).
+//! Dives: from a node straight down to a solution, with pricing on the way (Sadykov, Vanderbeck,
+//! Pessoa, Tahiri & Uchoa 2019, *Primal heuristics for branch and price: the assets of diving
+//! methods*, INFORMS Journal on Computing 31).
 
 use super::Visited;
 use crate::price::relaxation::{RelaxEnd, Relaxation, Until};
 use crate::price::{Branch, Open, Program};
 use remat_lp::ModelError;
 
-/// Dives from a node that was solved: rounds up the open quantity that is nearest to its next
-/// integer, and prices again, until the point is integral, what is fixed cannot be met, or the
-/// bound reaches the target. What is proven on the way holds below these branchings only: the proof
-/// of the node stays as it was.
+/// Dives from a solved node: rounds up the open quantity that is nearest to its next integer, and
+/// prices again. The dive ends when the point is integral, the roundings are infeasible, or the
+/// bound reaches the target. Its bounds hold below these roundings only, so the node keeps its own
+/// proof.
 pub(super) fn dive<P: Program>(
     relax: &mut Relaxation<P>,
     branches: &[Branch<P::Quantity>],
@@ -24,7 +24,7 @@ pub(super) fn dive<P: Program>(
     }))
 }
 
-/// Returns whether it came to a solution.
+/// Returns whether the dive found a solution.
 fn go_down<P: Program>(
     relax: &mut Relaxation<P>,
     mut branches: Vec<Branch<P::Quantity>>,
@@ -46,7 +46,7 @@ fn go_down<P: Program>(
     Ok(true)
 }
 
-/// The open quantity whose value is nearest to the integer above it; the first of those.
+/// The open quantity whose value is nearest to the integer above it; the first one in a tie.
 fn nearest_to_next<Q: Clone>(open: &[Open<Q>]) -> Option<&Open<Q>> {
     open.iter()
         .min_by(|a, b| a.distance(true).total_cmp(&b.distance(true)))

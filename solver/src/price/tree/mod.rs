@@ -1,8 +1,8 @@
 //! Branch, price and cut.
 //!
 //! A node of the tree is a list of branchings ([`Branch`](super::Branch)). One restricted program
-//! serves all nodes: going to another node exchanges its branching rows, while columns, rows and
-//! cuts, which hold everywhere, stay. A few such programs work side by side, in rounds. Nodes are
+//! serves all nodes: moving to another node replaces its branching rows. Columns, rows and cuts
+//! stay, because they hold everywhere. A few such programs work in parallel, in rounds. Nodes are
 //! taken by least bound, with short plunges to the better child. Every bound is a Lagrangian bound
 //! in integers.
 
@@ -37,32 +37,33 @@ pub struct TreeSettings {
     /// A node whose bound is within this share of the best cost is closed.
     pub gap: f64,
     /// True if the search goes on from there towards a gap of 0, until a limit or the flag ends it.
-    /// Nodes are not closed within the gap then but put aside. Not together with `prove`.
+    /// Nodes within the gap are then set aside, not closed. Incompatible with `prove`.
     pub beyond: bool,
-    /// Nodes at most.
+    /// Limit on nodes.
     pub nodes: u64,
-    /// Simplex iterations at most, those of the root included.
+    /// Limit on simplex iterations, including those at the root.
     pub iterations: u64,
     /// Rounds of cuts at a node below the root.
     pub node_cut_rounds: usize,
-    /// Nodes solved side by side. The answer depends on it, and not on the number of threads.
+    /// Nodes solved in parallel. The answer depends on this number, not on the number of threads.
     pub lanes: usize,
-    /// Branchings that are tried before one is chosen.
+    /// Limit on the branchings tried before one is chosen.
     pub strong_candidates: usize,
-    /// Branchings tried side by side. The answer depends on it, and not on the number of threads.
+    /// Branchings tried in parallel. The answer depends on this number, not on the number of
+    /// threads.
     pub strong_batch: usize,
-    /// Trials in a row without a better one that end the choice, unless the best one gains little
-    /// on one side.
+    /// Consecutive trials without improvement that end the choice, unless the best branching gains
+    /// little on one side.
     pub strong_patience: usize,
-    /// Work on trials for each unit of work on relaxations; beyond that, what pseudo-costs know
-    /// well is not tried.
+    /// Work on trials for each unit of work on relaxations. Above it, candidates with reliable
+    /// pseudo-costs are not tried.
     pub strong_share: u64,
-    /// Simplex iterations of the first trials, as far as most of them end within these.
+    /// Simplex iterations of the first trials, while most of them end within these.
     pub strong_first_iterations: u64,
-    /// Those of later ones; twice as many where most do not end within them.
+    /// Simplex iterations of later trials; doubled while most trials do not end within them.
     pub strong_iterations: u64,
-    /// Nodes of the tree from one dive to a solution to the next, the first one below the root; 0
-    /// for none.
+    /// Nodes between two dives to a solution; the first dive starts at the first node below the
+    /// root. 0 disables dives.
     pub dive_every: u64,
     /// True if a proof is collected.
     pub prove: bool,
@@ -94,9 +95,9 @@ impl Default for TreeSettings {
 pub enum TreeEnd {
     /// No node is open: the bound is within the gap of the best cost.
     Closed,
-    /// Proven: no solution fits.
+    /// No solution fits: the program is proven infeasible.
     Infeasible,
-    /// A limit, the flag or the LP solver stopped it.
+    /// A limit, the flag or the LP solver stopped the search.
     Limit,
 }
 
@@ -105,8 +106,8 @@ pub enum TreeEnd {
 pub struct TreeOutcome<P: Program> {
     /// Status at the end.
     pub end: TreeEnd,
-    /// Safe lower bound on the cost of every solution that fits. Above the cost of every solution
-    /// if none fits.
+    /// Safe lower bound on the cost of every solution that fits. If no solution fits, it is above
+    /// the program's `cost_upper_bound`.
     pub bound: u64,
     /// Bound at the root.
     pub root_bound: u64,
@@ -114,23 +115,23 @@ pub struct TreeOutcome<P: Program> {
     pub nodes: u64,
     /// Simplex iterations.
     pub iterations: u64,
-    /// Work of the tree, without that of the root.
+    /// Work of the tree, without the work of the root.
     pub work: Work,
-    /// Ticks of the longest way through it: of each round the longest lane, of each batch of trials
-    /// the longest. That is its time where every lane, and every trial of a batch, has a thread of
-    /// its own.
+    /// Ticks of the critical path: the sum over rounds of their longest lanes, and over batches of
+    /// their longest trials. It is the time of the tree if every lane and every trial of a batch
+    /// has a thread.
     pub span: u64,
     /// Cuts added.
     pub cuts: usize,
-    /// Proof of the bound, if one was asked for. Bounds that were learned elsewhere
-    /// ([`Root::learn_bound`]) are no part of it.
+    /// Proof of the bound, if requested. It leaves out bounds from other sources
+    /// ([`Root::learn_bound`]).
     pub proof: Option<TreeProof<P>>,
 }
 
-/// Searches the tree, in safe bounds, over the whole space of solutions. Nodes are solved in rounds
-/// of [`TreeSettings::lanes`], in the current rayon pool; the answer does not depend on its size.
-/// Between rounds `heuristic` looks for solutions. The limits of the root's settings end the search
-/// too.
+/// Searches the tree over the whole space of solutions, with safe bounds. Nodes are solved in
+/// rounds of [`TreeSettings::lanes`], in the current rayon pool; the answer does not depend on its
+/// size. Between rounds `heuristic` looks for solutions. The limits of the root's settings end the
+/// search too.
 ///
 /// # Errors
 /// [`ModelError`] where the LP solver refuses a change: a defect.
@@ -143,8 +144,8 @@ pub fn search<P: Program>(
     Tree::new(root, settings, incumbents, heuristic).run()
 }
 
-/// Share of the distance between least bound and target within which a lane plunges into the better
-/// child.
+/// Divisor of the distance between least bound and target: a lane plunges into the better child
+/// within that reach.
 const PLUNGE_REACH: u64 = 4;
 /// Bound first, then the younger node.
 type QueueKey = (u64, std::cmp::Reverse<u64>);
@@ -154,10 +155,11 @@ struct Tree<'a, P: Program> {
     settings: &'a TreeSettings,
     incumbents: &'a Incumbents<P>,
     heuristic: &'a dyn PrimalHeuristic<P>,
-    /// The gap in which nodes are done: the settings' at first, 0 beyond it.
+    /// The gap at which nodes are closed: at first the settings' gap, then 0 if the search goes
+    /// beyond it.
     gap: f64,
     open: BTreeMap<QueueKey, Node<P>>,
-    /// The node that each lane goes on with.
+    /// The node that each lane continues with.
     plunges: Vec<Option<Node<P>>>,
     /// Least bound of the nodes that were closed.
     closed_bound: u64,
@@ -165,7 +167,7 @@ struct Tree<'a, P: Program> {
     root_bound: u64,
     created: u64,
     nodes: u64,
-    /// The number of nodes from which on the next dive is due.
+    /// The node count at which the next dive is due.
     next_dive: u64,
     /// Time owed to the primal heuristic for relaxations and trials.
     share: Share,
@@ -174,8 +176,7 @@ struct Tree<'a, P: Program> {
     proof: Proof<P>,
     /// Recorder of the proofs of all nodes' bounds.
     recorder: Option<Recorder<P>>,
-    /// Exclusions of what no solution below the cost to beat does, and the cost that they were
-    /// found with.
+    /// Exclusions that hold for all solutions below the cost to beat, and that cost.
     exclusions: (Arc<P::Exclusions>, u64),
     /// Work of the root, which every lane inherits.
     root_work: Work,
@@ -184,7 +185,7 @@ struct Tree<'a, P: Program> {
     /// Ticks of the longest lane of each round.
     span: u64,
     trial_length: Length,
-    /// The rows that open nodes rest on.
+    /// Rows of the open nodes' warm starts.
     pool: RowPool<P>,
 }
 
@@ -229,7 +230,7 @@ impl<'a, P: Program> Tree<'a, P> {
             tree.recorder = Some(Recorder::new(&tree.proof));
         }
         if end == RelaxEnd::Converged {
-            // The root again, with what is excluded by then: its proof is another one.
+            // A second proof of the root, with the exclusions found by then.
             let recorder = tree.recorder.as_mut();
             tree.plunges[0] = Some(Node {
                 number: recorder.map_or(0, |r| r.add(Some((0, None)))),
@@ -247,7 +248,7 @@ impl<'a, P: Program> Tree<'a, P> {
 
     fn run(mut self) -> Result<TreeOutcome<P>, ModelError> {
         if self.is_far() {
-            // While the root was solved the primal heuristic had what was left of the machine.
+            // During the root, the primal heuristic had the rest of the machine.
             let best = self.incumbents.best();
             self.share.owe(self.root_work.ticks, best, self.bound);
             self.run_heuristic(Vec::new());
@@ -290,12 +291,12 @@ impl<'a, P: Program> Tree<'a, P> {
         })
     }
 
-    /// Runs the heuristic from relaxations, and on as long as it is due where the gap is wide.
-    /// Elsewhere relaxations guide better than good solutions do, and more of them come from the
-    /// tree alone.
+    /// Runs the heuristic from relaxations. Where the gap is wide, it continues as long as it is
+    /// due. Elsewhere relaxations guide it better than good solutions do, and the tree alone
+    /// supplies more of them.
     fn run_heuristic(&mut self, mut visited: Vec<Visited<P>>) {
         let goes_on = |tree: &Self| tree.is_far() && tree.share.is_due() && !tree.limit_reached();
-        // What a round brought is looked at whatever ends the search: it may be a solution.
+        // The results of a round are examined even at the end of the search: they may be solutions.
         while !visited.is_empty() || goes_on(self) {
             let best = self.incumbents.best();
             let taken = std::mem::take(&mut visited);
@@ -319,7 +320,7 @@ impl<'a, P: Program> Tree<'a, P> {
         self.lanes.iter().map(own).fold(known, |all, own| all + own)
     }
 
-    /// Goes on with what is within the gap towards a gap of 0, if that is wanted.
+    /// Continues with the nodes set aside towards a gap of 0, if the settings say so.
     fn go_beyond(&mut self) {
         if self.settings.beyond && self.bound >= self.target() {
             self.gap = 0.0;
@@ -338,7 +339,7 @@ impl<'a, P: Program> Tree<'a, P> {
         self.target_within(self.gap)
     }
 
-    /// The cost below which everything must stay permitted.
+    /// The cost below which no choice may be excluded.
     fn cutoff(&self) -> u64 {
         match self.settings.beyond {
             true => self.target_within(0.0),
@@ -351,7 +352,7 @@ impl<'a, P: Program> Tree<'a, P> {
         best.map_or(u64::MAX, |best| best - (gap * best as f64).floor() as u64)
     }
 
-    /// The bound of the whole tree: the least of all open and closed nodes'.
+    /// The bound of the whole tree: the least bound of all open and closed nodes.
     fn update_bound(&mut self) {
         let open = self.open.keys().next().map_or(u64::MAX, |k| k.0);
         let plunges = self.plunges.iter().flatten().map(|n| n.bound).min();
@@ -369,7 +370,7 @@ impl<'a, P: Program> Tree<'a, P> {
             .insert((node.bound, std::cmp::Reverse(self.created)), node);
     }
 
-    /// A node for every lane: the one it plunges into, or the best that is open.
+    /// A node for every lane: the one that it plunges into, or the best open one.
     fn next_round(&mut self) -> Vec<Option<Node<P>>> {
         let target = self.target();
         let none = self.plunges.iter().map(|_| None).collect();
@@ -378,7 +379,7 @@ impl<'a, P: Program> Tree<'a, P> {
             if let Some(node) = slot.take_if(|n| n.bound >= target) {
                 self.push(node);
             }
-            // What is at the target or above it stays where it is.
+            // Nodes at or above the target stay in the queue.
             if slot.is_none()
                 && let Some(first) = self.open.first_entry().filter(|e| e.key().0 < target)
             {
@@ -388,7 +389,7 @@ impl<'a, P: Program> Tree<'a, P> {
         round
     }
 
-    /// Returns whether the round from here on has a dive.
+    /// Returns whether this round includes a dive.
     fn dive_is_due(&mut self) -> bool {
         let every = self.settings.dive_every;
         let due = every > 0 && self.nodes >= self.next_dive;
@@ -398,7 +399,7 @@ impl<'a, P: Program> Tree<'a, P> {
         due
     }
 
-    /// Excludes what no solution below the cost to beat does, when that has become lower.
+    /// Excludes choices of no solution below the cost to beat, whenever that cost has fallen.
     fn exclude(&mut self, cutoff: u64) {
         let (exclusions, last) = &mut self.exclusions;
         if cutoff >= *last {
@@ -410,7 +411,7 @@ impl<'a, P: Program> Tree<'a, P> {
         program.exclude(Arc::make_mut(exclusions), rows, duals, cutoff);
     }
 
-    /// Solves a node in each lane, side by side; returns the relaxations that are worth a look.
+    /// Solves a node in each lane, in parallel; returns the relaxations worth rounding.
     fn solve_round(&mut self, round: Vec<Option<Node<P>>>) -> Result<Vec<Visited<P>>, ModelError> {
         let (target, cutoff) = (self.target(), self.cutoff());
         self.exclude(cutoff);
@@ -462,7 +463,7 @@ impl<'a, P: Program> Tree<'a, P> {
             if let Some((open, up, gain)) = solved.gained {
                 self.pseudocosts.note::<P>(&open, up, gain);
             }
-            // Schedules always, others as far as time is left for them.
+            // Solutions always, other points as long as the heuristic has time for them.
             visited.extend(solved.visited.filter(|v| v.integral || time));
             visited.extend(solved.dived);
             if let Some(recorder) = &mut self.recorder {

@@ -8,7 +8,7 @@ use crate::price::{Branch, Open, Program};
 use remat_lp::ModelError;
 use std::sync::Arc;
 
-/// The end of eager cutting and that of cut rounds at a node.
+/// Limits on eager cutting and on cut rounds at a node.
 const EAGER_NODE_TAIL: Tail = Tail {
     rounds: 3,
     ..NODE_TAIL
@@ -19,26 +19,25 @@ const NODE_TAIL: Tail = Tail {
     of_gain: 0.0,
 };
 
-/// Gain of the last branching, as a share of what would have closed the node, below which the node
-/// is on a plateau.
+/// Gain of the last branching, as a share of the gain that would have closed the node, below which
+/// the node is on a plateau.
 const PLATEAU_GAIN_SHARE: f64 = 0.02;
-/// Quantities that are looked at before one is chosen to branch on.
+/// Limit on the quantities considered for branching.
 const CANDIDATE_LIMIT: usize = 64;
-/// The same on a plateau: it is seldom those with the most at stake that lead off it.
+/// The same limit on a plateau: the quantities that lead off it seldom rank first.
 const CANDIDATE_LIMIT_ON_PLATEAU: usize = 300;
 
-/// A node of the tree: a list of branchings, and what is known of it.
+/// A node of the tree: a list of branchings, its bound and its warm start.
 pub(super) struct Node<P: Program> {
-    /// Its number in the proof, if there is one.
+    /// Its number in the proof, if a proof is recorded.
     pub number: u32,
     pub bound: u64,
     pub branches: Vec<Branch<P::Quantity>>,
-    /// Exclusions of what no better solution below it does.
+    /// Exclusions that hold for better solutions below it.
     pub exclusions: Arc<P::Exclusions>,
-    /// Open quantity that the last branching was made at, its direction, and the value of the
-    /// relaxation there.
+    /// Open quantity of the last branching, its direction, and the value of the relaxation there.
     pub made_at: Option<(Open<P::Quantity>, bool, f64)>,
-    /// Rows and basis that the relaxation there rests on.
+    /// Warm start from the parent's relaxation: its rows and basis.
     pub warm: Option<Arc<Warm<P>>>,
 }
 
@@ -47,7 +46,7 @@ pub(super) struct Node<P: Program> {
 pub struct Visited<P: Program> {
     /// The solution.
     pub point: P::Point,
-    /// It leaves nothing open: it is a solution.
+    /// True if it leaves no quantity open: it is a solution.
     pub integral: bool,
 }
 
@@ -56,22 +55,22 @@ pub(super) struct SolvedNode<P: Program> {
     /// Number and bound of the node.
     pub number: u32,
     pub bound: u64,
-    /// Its children, the one to plunge into first; none if it is closed.
+    /// Its children, the one to plunge into first; `None` if it is closed.
     pub children: Option<[Node<P>; 2]>,
-    /// The node itself, if it is put aside.
+    /// The node itself, if it is set aside until the gap is closed.
     pub aside: Option<Node<P>>,
-    /// Rows and basis that its relaxation rests on, if it has children or is put aside.
+    /// Rows and basis of its relaxation, if it has children or is set aside.
     pub warm: Option<Warm<P>>,
-    /// Its relaxation, where that was solved to the end.
+    /// Its relaxation, if it was solved to the end.
     pub visited: Option<Visited<P>>,
     /// Result of a dive from it.
     pub dived: Option<Visited<P>>,
     pub trials: Trials<P::Quantity>,
-    /// Quantity and direction of the branching above, and its gain in truth.
+    /// Quantity and direction of the branching above, and its true gain.
     pub gained: Option<(Open<P::Quantity>, bool, f64)>,
 }
 
-/// Solves a node, and puts it aside where it is within the gap but not above the cost to beat.
+/// Solves a node, and sets it aside if it is within the gap but below the cost to beat.
 pub(super) fn solve_node<P: Program>(
     relax: &mut Relaxation<P>,
     node: Node<P>,
@@ -131,13 +130,13 @@ fn branch<P: Program>(
         let gain = (relax.value.min(target as f64) - before).max(0.0);
         solved.gained = Some((open, up, gain));
         if gain <= PLATEAU_GAIN_SHARE * (target as f64 - before) {
-            // Where branchings come to nothing, pseudo-costs are of no use: it is worth any trial
-            // to find one that does not.
+            // Branchings without gain make pseudo-costs useless: a branching that gains is worth
+            // any number of trials.
             effort.thrifty = false;
             looked_at = CANDIDATE_LIMIT_ON_PLATEAU;
         }
     }
-    // Where the relaxation was not solved to its end, its bound stands.
+    // The bound of an unfinished relaxation is valid too.
     if end != RelaxEnd::Converged {
         return Ok(solved);
     }
@@ -190,7 +189,7 @@ fn converge<P: Program>(
     relax.cut_rounds(effort, None)
 }
 
-/// The two children of a branching, the one whose bound rises least first.
+/// The two children of a branching, the one whose bound rises less first.
 fn children<P: Program>(
     relax: &Relaxation<P>,
     node: &Node<P>,
@@ -200,7 +199,7 @@ fn children<P: Program>(
     let [down, up] = chosen.branches().map(|branch| {
         let up = branch.at_least;
         let mut branches = node.branches.clone();
-        // A tighter bound on the same quantity takes the place of the old one.
+        // A tighter bound on the same quantity replaces the old one.
         branches.retain(|b| b.quantity != branch.quantity || b.at_least != branch.at_least);
         branches.push(branch);
         Node {

@@ -1,5 +1,4 @@
-//! Strong branching: candidates are tried by dual simplex, as far as pseudo-costs do not know
-//! better.
+//! Strong branching: the dual simplex tries candidates whose pseudo-costs are not yet reliable.
 
 use super::TreeSettings;
 use super::pseudocost::PseudoCosts;
@@ -8,42 +7,42 @@ use crate::price::{Open, Program, Work};
 use rayon::prelude::*;
 use remat_lp::ModelError;
 
-/// Gain on the worse side, as a share of what would close the node, below which more candidates are
-/// tried.
+/// Gain on the worse side, as a share of the gain that would close the node, below which more
+/// candidates are tried.
 const WANTED_GAIN_SHARE: f64 = 0.1;
-/// Work of the first trials at most, in multiples of the root's.
+/// Limit on the work of the first trials, in multiples of the root's work.
 pub(super) const FIRST_TRIALS_WORK: u64 = 10;
-/// Factor by which later trials are longer where many do not end.
+/// Factor by which later trials are longer while many hit their limit.
 const LONG_TRIAL_FACTOR: u64 = 2;
-/// Share of trials that do not end beyond which they grow longer, and below which they grow shorter
-/// again.
+/// Shares of trials that hit their limit: above the first one trials are lengthened, below the
+/// second one shortened again.
 const UNENDED_SHARE_TO_LENGTHEN: f64 = 0.5;
 const UNENDED_SHARE_TO_SHORTEN: f64 = 0.2;
-/// Gain that counts as the least, and the score of gains that close a child, as shares of what
-/// would close the node.
+/// Floor of a gain, and the score of a gain that closes a child, as shares of the gain that would
+/// close the node.
 const GAIN_FLOOR_SHARE: f64 = 1e-3;
 const CLOSING_GAIN_SHARE: f64 = 1.1;
-/// The gain wanted where no solution is known, as a share of the value.
+/// The wanted gain while there is no incumbent, as a share of the value.
 const GAIN_SHARE_WITHOUT_TARGET: f64 = 0.1;
 
-/// Targets, settings and experience that the nodes of a round are solved with.
+/// Targets, settings and pseudo-costs for the nodes of a round.
 #[derive(Clone, Copy)]
 pub(super) struct Effort<'a> {
     /// The least bound that closes a node.
     pub target: u64,
-    /// The cost to beat: what no solution below it does is excluded.
+    /// The cost to beat: choices of no solution below it are excluded.
     pub cutoff: u64,
     pub settings: &'a TreeSettings,
     pub pseudocosts: &'a PseudoCosts,
-    /// Trials have taken their share of the work.
+    /// True if trials have used up their share of the work.
     pub thrifty: bool,
     pub length: Length,
     /// True if the node is followed by a dive.
     pub dives: bool,
 }
 
-/// Lengths of trials: the first ones, which decide on the whole tree, are longest, if most of them
-/// end.
+/// Lengths of trials. The first trials decide on the whole tree and are longest, provided that most
+/// of them end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Length {
     first: bool,
@@ -69,8 +68,8 @@ impl Length {
         }
     }
 
-    /// Notes how many of so many solves the limit has ended, and whether the time of the first ones
-    /// is over.
+    /// Updates the lengths after `solves`, of which `limited` hit the limit; `over` if the time of
+    /// the first trials is over.
     pub fn note(&mut self, solves: u64, limited: u64, over: bool) {
         let least = if self.long {
             UNENDED_SHARE_TO_SHORTEN
@@ -88,9 +87,9 @@ impl Length {
 pub(super) struct Trials<Q> {
     pub made: Vec<(Open<Q>, [f64; 2])>,
     pub work: Work,
-    /// Ticks of the longest trial of each batch.
+    /// Ticks of the longest trial of each batch, summed up.
     pub span: u64,
-    /// Solves that the limit of iterations has ended, of two for each trial.
+    /// Solves that hit the limit of iterations, two for each trial at most.
     pub limited: u64,
 }
 
@@ -105,10 +104,10 @@ impl<Q> Default for Trials<Q> {
     }
 }
 
-/// The branching whose trial, or pseudo-cost, promises most: candidates in the order of what
-/// pseudo-costs expect of them, until some in a row did not do better than the best, or all as long
-/// as that one gains little. Most trials are short: many candidates tried a little find better
-/// branchings than a few tried to their end.
+/// Chooses the branching with the best gains by trial or pseudo-cost. Candidates are tried in the
+/// order of their pseudo-costs, until several in a row did not beat the best one. If the best one
+/// gains little, all are tried. Most trials are short: many short trials find better branchings
+/// than a few complete ones.
 pub(super) fn choose<P: Program>(
     relax: &Relaxation<P>,
     open: &[Open<P::Quantity>],
@@ -122,7 +121,7 @@ pub(super) fn choose<P: Program>(
         ..
     } = *effort;
     let value = relax.value;
-    // What goes beyond the target closes the child, however far.
+    // A gain that reaches the target closes the child; any excess is worthless.
     let enough = match target {
         u64::MAX => GAIN_SHARE_WITHOUT_TARGET * value.max(1.0),
         _ => (target as f64 - value).max(1.0) * CLOSING_GAIN_SHARE,
@@ -156,7 +155,7 @@ pub(super) fn choose<P: Program>(
                 trials.made.push(((*candidate).clone(), tried));
                 trials.work = trials.work + work;
                 trials.limited += limited;
-                // A trial cannot tell more than what such branchings have gained.
+                // A trial is not trusted beyond twice the true gains of such branchings.
                 let truth = pseudocosts.expect_gained::<P>(candidate);
                 gains =
                     std::array::from_fn(|k| truth[k].map_or(tried[k], |t| tried[k].min(2.0 * t)));
@@ -180,16 +179,16 @@ pub(super) fn choose<P: Program>(
     Ok((open, gains))
 }
 
-/// Gains of a branching down and up, and what it took to find out.
+/// Gains of a branching down and up, and the work of the trial.
 struct Trial {
     gains: [f64; 2],
     work: Work,
-    /// Solves that the limit of iterations has ended.
+    /// Solves that hit the limit of iterations.
     limited: u64,
 }
 
-/// Tries out a branching in the restricted master: its gains down and up, at most `enough`; `None`
-/// where pseudo-costs know better.
+/// Tries a branching in the restricted master: its gains down and up, each at most `enough`. `None`
+/// if its pseudo-costs are reliable and trials are limited.
 fn try_out<P: Program>(
     relax: &Relaxation<P>,
     candidate: &Open<P::Quantity>,
@@ -219,7 +218,7 @@ fn try_out<P: Program>(
 mod tests {
     use super::*;
 
-    /// Lengths after rounds of a hundred solves of which so many were ended.
+    /// Lengths after rounds of 100 solves, of which `limited` hit the limit.
     fn after(length: &mut Length, limited: &[u64], over: bool) -> Vec<u64> {
         let settings = TreeSettings::default();
         let mut note = |limited: &u64| {

@@ -1,10 +1,10 @@
 //! Proofs of a tree's bound: for every node the branching that leads to it, and duals.
 //!
-//! The duals of a node prove a bound on what is below it, in the Lagrangian way
-//! ([`Pricing::lagrangian_bound`](crate::price::Pricing::lagrangian_bound)). Those of an inner node
-//! (of the root above all) also prove what no better solution below it does
-//! ([`Pricing::exclude`](crate::price::Pricing::exclude)), on which the bounds further down rest.
-//! Nothing else is needed to check the tree.
+//! The duals of a node prove a Lagrangian lower bound for its subtree
+//! ([`Pricing::lagrangian_bound`](crate::price::Pricing::lagrangian_bound)). The duals of an inner
+//! node (of the root above all) also prove exclusions for better solutions in its subtree
+//! ([`Pricing::exclude`](crate::price::Pricing::exclude)). The bounds further down use these
+//! exclusions. The branchings and duals are all a checker of the tree needs.
 
 use crate::price::relaxation::Proof;
 use crate::price::{Branch, Program};
@@ -13,10 +13,10 @@ use std::collections::BTreeMap;
 /// A node of the tree.
 #[derive(Clone, Debug)]
 pub struct ProvenNode<Q> {
-    /// The node above, and the branching that leads here; without one, it is the node above once
-    /// more, with other duals. `None` at the root.
+    /// The parent, and the branching that leads here; without a branching, this is the parent again
+    /// with other duals. `None` at the root.
     pub above: Option<(u32, Option<Branch<Q>>)>,
-    /// Bound that the duals prove, after the exclusions above; 0 if there are none.
+    /// Bound that the duals prove with the exclusions of the nodes above; 0 without duals.
     pub bound: u64,
     /// Rows ([`TreeProof::rows`]) with their duals, as for
     /// [`Pricing::lagrangian_bound`](crate::price::Pricing::lagrangian_bound).
@@ -26,15 +26,14 @@ pub struct ProvenNode<Q> {
 /// The proof of a tree.
 #[derive(Clone, Debug)]
 pub struct TreeProof<P: Program> {
-    /// Rows that nodes have duals for.
+    /// Rows with duals in some node.
     pub rows: Vec<P::Row>,
-    /// Nodes, each behind the one above it.
+    /// Nodes, each after its parent.
     pub nodes: Vec<ProvenNode<P::Quantity>>,
 }
 
 impl<P: Program> TreeProof<P> {
-    /// The bound that is proven: a node's is the better of its own and that of the node above, the
-    /// least of all leaves counts.
+    /// The proven bound: the least bound of all leaves. A node's bound is at least its parent's.
     pub fn bound(&self) -> u64 {
         let mut bounds: Vec<u64> = Vec::with_capacity(self.nodes.len());
         let mut leaf = vec![true; self.nodes.len()];
@@ -57,7 +56,7 @@ pub(in crate::price) struct Recorder<P: Program> {
 }
 
 impl<P: Program> Recorder<P> {
-    /// A tree of a root with what proves its bound.
+    /// A tree of a root with the duals that prove its bound.
     pub fn new(root: &Proof<P>) -> Self {
         let mut recorder = Recorder {
             known: BTreeMap::new(),
@@ -71,7 +70,7 @@ impl<P: Program> Recorder<P> {
         recorder
     }
 
-    /// A node below another; its number.
+    /// Adds a node below another; returns its number.
     pub fn add(&mut self, above: Option<(u32, Option<Branch<P::Quantity>>)>) -> u32 {
         self.proof.nodes.push(ProvenNode {
             above,
@@ -81,7 +80,7 @@ impl<P: Program> Recorder<P> {
         self.proof.nodes.len() as u32 - 1
     }
 
-    /// Records what proves the bound of a node, if anything does.
+    /// Records the duals that prove the bound of a node, if the bound is above 0.
     pub fn prove(&mut self, node: u32, by: &Proof<P>) {
         if by.bound == 0 {
             return;

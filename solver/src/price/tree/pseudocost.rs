@@ -3,9 +3,8 @@
 use crate::price::{Open, Program};
 use std::collections::BTreeMap;
 
-/// Gains of branchings by kind and direction. What a trial gains in the restricted master is more
-/// than what is left of it once new columns are in, so what was gained in truth counts as soon as
-/// it is known.
+/// Gains of branchings by kind and direction. Trials overestimate gains, because the restricted
+/// master lacks columns. Once a child is solved, its true gain replaces the estimate.
 #[derive(Default)]
 pub(super) struct PseudoCosts {
     trials: BTreeMap<PseudocostKey, Average>,
@@ -33,9 +32,9 @@ impl Average {
     }
 }
 
-/// Gains after which pseudo-costs are believed without a trial.
+/// True gains after which a pseudo-cost replaces trials.
 const RELIABLE_GAINS: u32 = 8;
-/// Distances below this one count as it: a gain per unit of distance has no use of smaller ones.
+/// Lower limit on distances: a smaller distance would inflate the gain per unit.
 const DISTANCE_FLOOR: f64 = 0.05;
 
 impl PseudoCosts {
@@ -48,7 +47,7 @@ impl PseudoCosts {
         })
     }
 
-    /// Gains expected from what such branchings have gained in truth, where that is known.
+    /// Gains expected from the true gains of such branchings, where they are known.
     pub fn expect_gained<P: Program>(&self, open: &Open<P::Quantity>) -> [Option<f64>; 2] {
         [false, true].map(|up| {
             let average = self.gained.get(&(P::kind(&open.quantity), up))?;
@@ -56,7 +55,7 @@ impl PseudoCosts {
         })
     }
 
-    /// Returns whether there is no need for a trial.
+    /// Returns whether a trial is unnecessary.
     pub fn is_reliable<P: Program>(&self, open: &Open<P::Quantity>) -> bool {
         [false, true].iter().all(|up| {
             let known = self.gained.get(&(P::kind(&open.quantity), *up));
@@ -75,7 +74,7 @@ impl PseudoCosts {
         }
     }
 
-    /// Notes what a branching gained in truth.
+    /// Notes the true gain of a branching.
     pub fn note<P: Program>(&mut self, open: &Open<P::Quantity>, up: bool, gain: f64) {
         let average = self
             .gained

@@ -1,22 +1,22 @@
-//! Time shared by the tree and the primal heuristic beside it: work of the tree is owed, moves of
-//! the heuristic pay for it.
+//! Time shared by the tree and the primal heuristic: work of the tree adds a debt, and moves of the
+//! heuristic pay it off.
 
-/// Ticks of the LP solver in the time of a move of the primal heuristic, about.
+/// Approximate number of LP ticks in the time of a move of the primal heuristic.
 const TICKS_PER_MOVE: u64 = 400;
-/// Gap beyond which a better solution is worth more than the tree: half of the time is the
-/// heuristic's at first.
+/// Gap above which a better solution is worth more than the tree: the heuristic starts with half of
+/// the time.
 const WIDE_GAP: f64 = 0.01;
-/// Gap below which there is little left to find.
+/// Gap below which improvements are rare.
 const NARROW_GAP: f64 = 5e-4;
-/// The tree's time in multiples of the heuristic's: at first, except where the gap is wide, and at
-/// most.
+/// The tree's time in multiples of the heuristic's: the first value (unless the gap is wide), and
+/// the limit.
 const TREE_SHARE: u32 = 2;
 const TREE_SHARE_LIMIT: u32 = 5;
 const TREE_SHARE_LIMIT_IF_NARROW: u32 = 20;
-/// Calls of the heuristic that find nothing from one rise of the tree's share to the next.
+/// Calls of the heuristic without an improvement between two rises of the tree's share.
 const IDLE_CALLS_PER_RISE: u32 = 2;
 
-/// The work that the primal heuristic is still owed, and for how long it has found nothing.
+/// The work that the primal heuristic is owed, and its number of calls without an improvement.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Share {
     /// In ticks of the LP solver.
@@ -25,7 +25,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Notes work of the tree, done when the best cost and the bound were these.
+    /// Adds a debt for work of the tree, at these values of the best cost and the bound.
     pub fn owe(&mut self, ticks: u64, best: Option<u64>, bound: u64) {
         self.owed += (ticks / u64::from(self.of_tree(best, bound))) as i64;
     }
@@ -35,7 +35,7 @@ impl Share {
         self.owed > 0
     }
 
-    /// Notes so many moves, and whether they found a better solution.
+    /// Pays for `moves` of the heuristic; `better` if they found a better solution.
     pub fn pay(&mut self, moves: u64, better: bool) {
         self.owed -= (moves * TICKS_PER_MOVE) as i64;
         self.idle = if better { 0 } else { self.idle + 1 };
@@ -52,8 +52,7 @@ impl Share {
     }
 }
 
-/// Returns whether the best solution costs so much more than the bound that a better one is worth
-/// more than the tree.
+/// Returns whether the gap is so wide that a better solution is worth more than the tree.
 pub fn is_far(best: u64, bound: u64) -> bool {
     gap(best, bound) > WIDE_GAP
 }

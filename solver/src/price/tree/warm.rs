@@ -5,16 +5,16 @@ use crate::price::master::Basics;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The rows and the basis that a relaxation rests on. A node that is far from the one that was
-/// solved before it has few of its rows in the restricted master any more: where the basis of its
-/// parent is put together again, it begins where that one ended.
+/// The rows and the basis of a solved relaxation. The restricted master has lost most of a node's
+/// rows if the node is far from the one solved before it. Restoring the basis of its parent lets it
+/// start where the parent ended.
 pub(in crate::price) struct Warm<P: Program> {
     /// Rows with duals in its best bound.
     pub priced: Vec<Arc<P::Row>>,
     pub basis: Basics<P>,
 }
 
-/// Rows that several nodes rest on, each once.
+/// Rows of the warm starts of several nodes, each row once.
 pub(super) struct RowPool<P: Program>(BTreeSet<Arc<P::Row>>);
 
 impl<P: Program> Default for RowPool<P> {
@@ -24,7 +24,7 @@ impl<P: Program> Default for RowPool<P> {
 }
 
 impl<P: Program> RowPool<P> {
-    /// The same with rows as they are in the pool, where they come if they are new.
+    /// Replaces the rows of a warm start by those in the pool. New rows are added to the pool.
     pub fn share(&mut self, mut warm: Warm<P>) -> Warm<P> {
         for row in warm.priced.iter_mut().chain(&mut warm.basis.tight) {
             match self.0.get(row) {
@@ -37,7 +37,7 @@ impl<P: Program> RowPool<P> {
         warm
     }
 
-    /// Drops what nobody holds any more.
+    /// Drops the rows that no warm start uses any more.
     pub fn forget(&mut self) {
         self.0.retain(|row| Arc::strong_count(row) > 1);
     }

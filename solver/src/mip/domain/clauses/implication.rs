@@ -1,18 +1,17 @@
 //! The implication graph of a domain's trail, and the cut through it at the first unique
 //! implication point.
 //!
-//! Every change on the trail knows the row or clause it follows from; the bounds that the
-//! derivation used are the last changes of the row's other columns before it. Branchings, and
-//! bounds found by other means (reduced costs, strong branching, learned rows, propagators of the
-//! domain), have no reason and stay in the clause: it says no more than that these bounds leave
-//! nothing together.
+//! Every change on the trail has the row or clause that implied it as its reason. The derivation
+//! used the last earlier changes of the row's other columns. Branchings have no reason. Neither do
+//! bounds from reduced costs, strong branching, learned rows and a domain's propagators. They stay
+//! in the clause, which says only that its bounds are infeasible together.
 
 use super::Literal;
 use crate::mip::domain::{Domain, NONE, Reason};
 use crate::mip::problem::Problem;
 use std::collections::BTreeSet;
 
-/// Most changes that are explained for one clause.
+/// Limit on the changes that are explained for one clause.
 const EXPLANATION_LIMIT: usize = 400;
 
 /// Positions on the trail, at most one for each bound.
@@ -22,7 +21,8 @@ struct ImplicationCut<'a> {
 }
 
 impl ImplicationCut<'_> {
-    /// Adds a position; of two changes of a bound the later one implies the earlier.
+    /// Adds a position. Of two changes of one bound only the later is kept, because it implies the
+    /// other.
     fn add(&mut self, at: u32) {
         if self.positions.contains(&at) {
             return;
@@ -45,8 +45,8 @@ impl ImplicationCut<'_> {
     }
 }
 
-/// The positions that make a row's least activity (`below`: that which exceeds its upper side), or
-/// its largest, what it is just before `time`, without a column.
+/// Finds the positions that determine a row's least activity (if `least`) or largest activity
+/// immediately before `time`, without one column.
 fn row_positions(
     p: &Problem,
     d: &Domain,
@@ -70,14 +70,14 @@ fn row_positions(
     }
 }
 
-/// The positions of a clause's bounds but one, each the first at which it held.
+/// The positions of a clause's bounds except one, each the first position at which the bound held.
 fn clause_positions(d: &Domain, id: u32, without: Option<(u32, bool)>, time: u32) -> Vec<u32> {
     let Some(clause) = d.clauses.clauses.get(id as usize) else {
         return Vec::new();
     };
     let mut out = Vec::new();
     for l in &clause.literals {
-        // The bound implied is the opposite one of the literal that has to fail.
+        // The implied bound is the opposite of the literal that must fail.
         if without == Some((l.col, !l.upper)) && !held(d, l, time) {
             continue;
         }
@@ -88,7 +88,7 @@ fn clause_positions(d: &Domain, id: u32, without: Option<(u32, bool)>, time: u32
     out
 }
 
-/// Returns whether a literal held just before a time.
+/// Returns whether a literal held immediately before a time.
 fn held(d: &Domain, l: &Literal, time: u32) -> bool {
     let v = d.value_before(l.col as usize, l.upper, time);
     if l.upper { v <= l.value } else { v >= l.value }
@@ -109,7 +109,7 @@ fn first_held(d: &Domain, l: &Literal, time: u32) -> Option<u32> {
             break;
         }
         found = Some(at);
-        // Held before this change too?
+        // Tests whether it held before this change too.
         let before = if l.upper {
             c.old <= l.value
         } else {
@@ -126,7 +126,7 @@ fn first_held(d: &Domain, l: &Literal, time: u32) -> Option<u32> {
     found
 }
 
-/// Positions on the trail that a change follows from; `None` if it has no reason.
+/// Positions on the trail that imply a change; `None` if it has no reason.
 fn explain(p: &Problem, d: &Domain, at: u32) -> Option<Vec<u32>> {
     let c = d.trail[at as usize];
     let mut out = Vec::new();
@@ -141,7 +141,7 @@ fn explain(p: &Problem, d: &Domain, at: u32) -> Option<Vec<u32>> {
     Some(out)
 }
 
-/// Positions that together leave nothing, from a domain found infeasible by propagation.
+/// Positions whose bounds are infeasible together, from a domain that propagation made infeasible.
 pub(crate) fn conflict_positions(p: &Problem, d: &Domain) -> Option<Vec<u32>> {
     let end = d.trail.len() as u32;
     let mut out = Vec::new();
@@ -154,7 +154,7 @@ pub(crate) fn conflict_positions(p: &Problem, d: &Domain) -> Option<Vec<u32>> {
         }
         Reason::Clause(id) => out = clause_positions(d, id, conflict.bound, end),
     }
-    // A bound was to cross the opposite one.
+    // A bound would have crossed the opposite one.
     if let Some((col, upper)) = conflict.bound {
         let at = d.last_before(col as usize, !upper, end);
         if at != NONE {
@@ -164,8 +164,8 @@ pub(crate) fn conflict_positions(p: &Problem, d: &Domain) -> Option<Vec<u32>> {
     Some(out)
 }
 
-/// Positions that together leave nothing of a row `entries . x <= rhs`; bounds that the proof does
-/// not need are left out, those that count least first.
+/// Positions whose bounds make a row `entries . x <= rhs` infeasible. Bounds that the proof does
+/// not need are left out, the least important first.
 pub(crate) fn proof_positions(
     d: &Domain,
     entries: &[(u32, f64)],
@@ -190,7 +190,7 @@ pub(crate) fn proof_positions(
         if at != NONE && here != there {
             parts.push((here - there, j, at));
         } else if here != there {
-            // A bound that is tighter than the global one without being on the trail.
+            // The bound is tighter than the global one, but not on the trail.
             return None;
         }
     }
@@ -228,7 +228,7 @@ pub(crate) fn first_uip(
         cut.add(at);
     }
     let continuous = |at: u32| !p.integer[d.trail[at as usize].col as usize];
-    // What has no reason stays.
+    // Changes without a reason stay.
     let mut kept: BTreeSet<u32> = BTreeSet::new();
     let mut steps = 0;
     loop {
@@ -257,7 +257,7 @@ pub(crate) fn first_uip(
             }
         }
     }
-    // What the others imply is said already.
+    // Bounds implied by the others are redundant.
     let implied: Vec<u32> = (cut.positions.iter().copied())
         .filter(|&at| {
             explain(p, d, at).is_some_and(|r| r.iter().all(|q| cut.positions.contains(q)))
@@ -325,10 +325,10 @@ mod tests {
             let l = Literal { col, upper, value };
             clause.contains(&l)
         };
-        // b (not a, on which it rests) and c.
+        // b (instead of its reason a) and c.
         assert_eq!(clause.len(), 2, "{clause:?}");
         assert!(has(1, false, 1.0) && has(2, false, 1.0), "{clause:?}");
-        // Elsewhere the clause closes what the rows only close together.
+        // Elsewhere the clause closes nodes that single rows do not close.
         let mut other = Domain::new(&p);
         let learned = Arc::new(Clause {
             tag: 1,
@@ -339,7 +339,7 @@ mod tests {
         assert_eq!((other.upper[1], other.upper[0]), (0.0, 0.0));
         let reason = other.trail.iter().find(|c| c.col == 1).map(|c| c.reason);
         assert_eq!(reason, Some(Reason::Clause(0)));
-        // Back, and the other way round.
+        // Undo, then branch in the other order.
         other.undo(&p, 0);
         assert!(branch(&mut other, &p, 1));
         assert_eq!(other.upper[2], 0.0);
@@ -354,7 +354,7 @@ mod tests {
             d.fix(&p, j, 1.0);
         }
         let global = (p.lower.as_slice(), p.upper.as_slice());
-        // 5 a + c <= 3: a alone is too much.
+        // 5 a + c <= 3: a alone violates it.
         let start = proof_positions(&d, &[(0, 5.0), (2, 1.0)], 3.0, global).unwrap();
         assert_eq!(start, [0]);
         assert!(proof_positions(&d, &[(0, 1.0), (2, 1.0)], 2.0, global).is_none());

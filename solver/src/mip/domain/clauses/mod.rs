@@ -1,10 +1,10 @@
-//! Clauses over bounds, learned from conflicts: of a set of bounds that together leave nothing, one
-//! has to fail (conflict analysis in integer programs: Achterberg 2007, *Conflict analysis in mixed
-//! integer programming*; first unique implication points: Marques-Silva & Sakallah 1999; two
-//! watched literals: Moskewicz et al. 2001).
+//! Clauses over bounds, learned from conflicts: at least one bound of an infeasible set must fail
+//! (conflict analysis in integer programs: Achterberg 2007, *Conflict analysis in mixed integer
+//! programming*; first unique implication points: Marques-Silva & Sakallah 1999; two watched
+//! literals: Moskewicz et al. 2001).
 //!
-//! A clause holds for every solution better than the best one known when it was learned.
-//! [`implication`] finds it from the trail of a domain, [`watch`] propagates it.
+//! A clause holds for every solution better than the incumbent at the time of learning.
+//! [`implication`] derives it from the trail of a domain, [`watch`] propagates it.
 
 pub(crate) mod implication;
 pub(crate) mod watch;
@@ -42,7 +42,7 @@ impl Literal {
     }
 }
 
-/// Bounds that do not hold together.
+/// Bounds that are infeasible together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Clause {
     /// Unique in the search.
@@ -50,21 +50,21 @@ pub(crate) struct Clause {
     pub literals: Vec<Literal>,
 }
 
-/// A clause learned, and since when it was of no use.
+/// A learned clause, and its number of rounds without use.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Learned {
     pub clause: Arc<Clause>,
-    /// Rounds since it last implied anything.
+    /// Rounds since it last implied a bound.
     pub age: u32,
 }
 
-/// Most clauses kept.
+/// Limit on the stored clauses.
 pub(crate) const CLAUSE_LIMIT: usize = 400;
 
-/// Rounds without use after which a clause goes.
+/// Rounds without use after which a clause is dropped.
 const OLDEST: u32 = 30;
 
-/// Brings together what a round learned. `used`: tags of clauses that were good for something.
+/// Merges the clauses learned in a round. `used`: tags of clauses that implied a bound.
 pub(crate) fn merge(pool: &mut Vec<Learned>, learned: Vec<Arc<Clause>>, mut used: Vec<u64>) {
     used.sort_unstable();
     used.dedup();
@@ -82,7 +82,7 @@ pub(crate) fn merge(pool: &mut Vec<Learned>, learned: Vec<Arc<Clause>>, mut used
         }
     }
     if pool.len() > CLAUSE_LIMIT {
-        // Those of use of late stay, of these the short ones, of these the young ones.
+        // Keeps the most recently used ones; ties go to short ones, then to young ones.
         let mut order: Vec<usize> = (0..pool.len()).collect();
         order.sort_by_key(|&k| {
             let c = &pool[k];

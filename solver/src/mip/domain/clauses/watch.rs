@@ -1,18 +1,18 @@
-//! Propagation of clauses: each watches two of its bounds that do not hold yet; while they do not,
-//! nothing follows.
+//! Propagation of clauses. Each clause watches two of its bounds that do not hold yet; until one of
+//! them holds, it implies no bound.
 
 use super::{Clause, Literal};
 use std::sync::Arc;
 
-/// The clauses of a domain and what they watch.
+/// The clauses of a domain and their watched bounds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watched {
     pub clauses: Vec<Arc<Clause>>,
-    /// Places of the two literals watched.
+    /// Positions of the two watched literals.
     places: Vec<[usize; 2]>,
     /// Clauses that watch the lower and the upper bound of each column.
     of: [Vec<Vec<u32>>; 2],
-    /// Marks of the clauses that implied something since they were asked last.
+    /// Marks of the clauses that have implied a bound since the last report.
     pub used: Vec<bool>,
 }
 
@@ -45,14 +45,14 @@ impl Watched {
         self.used.clear();
     }
 
-    /// Adds a clause; what it says under the bounds given has to be acted upon.
+    /// Adds a clause. The caller must apply its consequence under the given bounds.
     pub fn add(&mut self, clause: Arc<Clause>, lower: &[f64], upper: &[f64]) -> Says {
         for lists in &mut self.of {
             lists.resize(lower.len(), Vec::new());
         }
         let id = self.clauses.len() as u32;
         let mut order: Vec<usize> = (0..clause.literals.len()).collect();
-        // First what fails, then what is open: the best to watch.
+        // Watches failing literals first, then open ones.
         order.sort_by_key(|&k| {
             let l = &clause.literals[k];
             if l.fails(lower, upper) {
@@ -92,7 +92,7 @@ impl Watched {
             .unwrap_or_default()
     }
 
-    /// Looks at a clause after a bound that it watches has changed.
+    /// Checks a clause after a change of a bound that it watches.
     pub fn look(&mut self, id: u32, lower: &[f64], upper: &[f64]) -> Says {
         let clause = &self.clauses[id as usize];
         let places = &mut self.places[id as usize];
