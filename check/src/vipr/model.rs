@@ -1,4 +1,4 @@
-//! The model that a certificate is for: read here on its own, and compared constraint by
+//! The model that a certificate is for. It is read here independently, and compared constraint by
 //! constraint.
 
 use super::{Certificate, Form, ViprSense};
@@ -42,10 +42,10 @@ impl MpsModel {
         }
     }
 
-    /// Compares with what a certificate states.
+    /// Compares the model with the problem that a certificate states.
     ///
     /// # Errors
-    /// What differs.
+    /// A description of the first difference.
     pub fn compare(&self, c: &Certificate) -> Result<(), String> {
         if self.names.len() != c.names.len() {
             let (a, b) = (c.names.len(), self.names.len());
