@@ -179,7 +179,6 @@ fn check_staying(graph: &Graph, paths: &Paths, staying: &[u32]) -> Result<(), St
 /// the tensors that stay take no more than `room` by themselves. Without a choice they do not
 /// either, because `room` is the room of a stage. If `h` is at least 1, all these tensors are there
 /// when the window begins, in `begin` bytes. The row adds `h` times `more - need`, and the need.
-/// row adds `h` times `more - need`, and the need.
 fn check_either(
     graph: &Graph,
     paths: &Paths,
