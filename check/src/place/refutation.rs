@@ -341,7 +341,7 @@ impl TreeSteps<'_> {
         let floor = floor.ok_or_else(|| format!("nothing is left to place at {time}"))?;
         let mut cases: Vec<usize> = Vec::new();
         for (_, k) in lowest.into_iter().filter(|&(lowest, _)| lowest == floor) {
-            // Of like buffers the first comes first.
+            // Of equal buffers, only the first is a case.
             if cases.iter().all(|&other| !ground.is_like(other, k)) {
                 cases.push(k);
             }

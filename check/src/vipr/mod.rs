@@ -39,7 +39,7 @@ pub struct Constraint {
     pub form: Rc<Form>,
 }
 
-/// Reason why a derived constraint is said to hold.
+/// Reason given for a derived constraint.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DerivationReason {
     /// It is assumed.

@@ -111,7 +111,7 @@ impl<'a> MemoryPlanSearch<'a> {
         MemoryPlanSearch { settings, ..self }
     }
 
-    /// The same with a listener, who may end the search.
+    /// The same with a listener, which may end the search.
     pub fn listener(self, listener: &'a dyn Listener) -> Self {
         MemoryPlanSearch { listener, ..self }
     }

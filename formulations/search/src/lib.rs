@@ -10,7 +10,7 @@
 //! | `watch`, `patience` | the time of a solve, and its interrupts |
 //! | `ticker` | a thread beside a piece of work, and panics that end both |
 //! | [`recognise`] | common parts of published programs recognised in models of unknown origin |
-//! | [`random`] | numbers that look random, the same on every machine |
+//! | [`random`] | pseudorandom numbers, the same on every machine |
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 

@@ -33,7 +33,7 @@ impl Cover {
         if !self.weights.windows(2).all(|w| w[0].0 < w[1].0) {
             return Err("tensors are weighed twice".into());
         }
-        // Inputs of the stage's own node up to here are there anyhow.
+        // Inputs of the stage's own node up to here are there in any case.
         let is_fixed = |k: u32| k <= node && graph.reads(stage, k);
         let refused = |k: u32| {
             let of_node = self.made > 0 && (k == node || graph.reads(node, k));

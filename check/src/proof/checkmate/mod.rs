@@ -168,7 +168,7 @@ pub(super) fn check_graph(
     }
 }
 
-/// The worth of a node's multipliers.
+/// The value of a node's multipliers.
 pub struct NodePrices {
     prices: Prices,
     one: i128,

@@ -182,7 +182,7 @@ impl Life<'_> {
                 let read = cost + self.prices.device.paid(node, event);
                 let now = read + now - self.prices.device.occupied(node, event);
                 let back = earlier.map_or(now, |earlier| now.min(read + earlier));
-                // The host has no use for the room of its copy where it has no limit.
+                // An unlimited host keeps its copy: its room has no other use.
                 if linked.host_bytes.is_some() {
                     lower(&mut self.device, Some(back));
                 }

@@ -46,7 +46,7 @@ pub enum ProgramError {
     /// A path has more operators than there are steps.
     #[error("{steps} time steps: the longest path has {longest} operators; give at least as many")]
     Steps {
-        /// Steps that were asked for.
+        /// Requested steps.
         steps: u32,
         /// Operators on the longest path.
         longest: u32,

@@ -44,7 +44,7 @@ pub enum ProgramError {
         /// Number of column handles.
         needed: usize,
     },
-    /// More columns or rows than 32-bit numbers tell apart.
+    /// More columns or rows than the limit of 2^30.
     #[error("the program is too large: {what} exceed 2^30")]
     TooLarge {
         /// "columns" or "rows".

@@ -21,7 +21,7 @@ pub trait Observer: Sync {
     fn report(&self, _moves: u64, _best: Option<u64>) {}
     /// Takes the best schedule so far, between rounds.
     fn found(&self, _: &Found) {}
-    /// Retained sets to polish, asked for between rounds.
+    /// Retained sets to polish, requested between rounds.
     fn start(&self) -> Option<BitMatrix> {
         None
     }

@@ -112,7 +112,7 @@ fn root<P: Problem>(
     };
     let incumbents = &shared.incumbents;
     let start = (shared.problem).root_start(&program, &shared.stop, &shared.incumbents);
-    // With equal layers, a few of them say more.
+    // A start from fewer equal layers replaces the approach.
     if start.is_none() {
         settings.approach = Some(ApproachSettings::default());
     }

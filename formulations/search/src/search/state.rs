@@ -29,7 +29,7 @@ pub(super) struct SearchShared<'a, P: Problem> {
     best: Mutex<Option<Arc<Found>>>,
     /// Retained sets near a relaxation that are not polished yet.
     pub starts: Mutex<Vec<BitMatrix>>,
-    /// True if time is over, the user asks, or the best schedule is optimal.
+    /// True if time is over, the user interrupts, or the best schedule is optimal.
     pub stop: Arc<AtomicBool>,
     /// Calls of the annealing during the tree.
     pub calls: AtomicU64,
@@ -139,7 +139,7 @@ impl<'a, P: Problem> SearchShared<'a, P> {
         best.is_some_and(|best| price::is_far(best, bound))
     }
 
-    /// Returns whether there is a schedule, and the gap is worth long runs.
+    /// Returns whether there is a schedule, and the gap is wide enough for long runs.
     pub fn is_very_far(&self) -> bool {
         let (best, bound) = (self.incumbents.best(), self.incumbents.bound());
         best.is_some_and(|best| best.saturating_sub(bound) as f64 > LONG_RUN_GAP * best as f64)

@@ -61,7 +61,7 @@ pub(super) struct Apart {
 
 impl Apart {
     pub fn new(reading: &Reading<'_>, roles: &Roles, addresses: &Addresses) -> Apart {
-        // By column: pairs that are apart where it is 1.
+        // By column: pairs that are apart if it is 1.
         let mut says: BTreeMap<u32, BTreeSet<(u32, u32)>> = BTreeMap::new();
         for below in addresses.below.iter().filter(|below| below.value) {
             let pair = (below.low.min(below.high), below.low.max(below.high));

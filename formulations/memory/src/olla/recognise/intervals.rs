@@ -90,7 +90,8 @@ fn cliques(neighbours: &[Vec<u32>]) -> (Vec<u32>, Option<Vec<Vec<u32>>>) {
         let mut before: Vec<u32> = before
             .filter(|w| met[*w as usize] < met[v as usize])
             .collect();
-        // The neighbour that was met last knows all others, or there is a cycle without a chord.
+        // The neighbour that was met last has all others as neighbours, or there is a cycle without
+        // a chord.
         let parent = before.iter().copied().max_by_key(|w| met[*w as usize]);
         if let Some(parent) = parent {
             let mut known = neighbours[parent as usize].clone();

@@ -229,7 +229,7 @@ impl<'g, 'p> HeightSearch<'g, 'p> {
             if state.lowest[k] > floor || is_lifted {
                 region = self.with_cause(region, k, here);
             }
-            // Of like items the first comes first.
+            // Of equal items, only the first is a case.
             let twin = ground.twin[k].filter(|&twin| !state.placed[twin as usize]);
             if state.lowest[k] == floor && twin.is_none() {
                 items.push(item);
