@@ -1,5 +1,5 @@
-//! Judges of what the solvers claim. They share no code with any solver: this crate depends on
-//! instances alone.
+//! Checkers for the claims of the solvers. This crate shares no code with any solver: it depends
+//! only on the crate of instances.
 //!
 //! | module | concept |
 //! |---|---|

@@ -1,15 +1,15 @@
 //! The problem read from either end, and executed sets.
 //!
-//! A storage is taken by the first of its makers that runs and goes with the last of its users.
-//! From the beginning of the step the maker is its producer and the users are its readers; from the
-//! end the makers are the readers, which are undone, and the user is the producer.
+//! The first maker of a storage that runs allocates it, and the last of its users frees it. From
+//! the beginning of the step, the maker is the producer and the users are the readers. From the
+//! end, operators are undone: the makers are the readers and the user is the producer.
 
 use remat_instances::order::OrderProblem;
 use std::collections::BTreeMap;
 
 /// A problem from one end.
 pub struct Ends {
-    /// Operators that run before each, and behind it.
+    /// Direct predecessors and successors of each operator.
     pub before: Vec<Vec<u32>>,
     pub after: Vec<Vec<u32>>,
     /// Storages that each operator makes and uses.
@@ -20,7 +20,7 @@ pub struct Ends {
     pub users: Vec<Vec<u32>>,
     /// Sizes of storages in bytes.
     pub bytes: Vec<u64>,
-    /// True for storages that are there at this end, and for those that never go.
+    /// True for storages in memory at this end, and for storages that are never freed.
     pub there: Vec<bool>,
     pub stays: Vec<bool>,
     /// Workspace of each operator in bytes.
@@ -103,7 +103,7 @@ impl Ends {
         }
     }
 
-    /// All operators that lists lead to from one, itself left out.
+    /// Operators reachable from `v` through `lists`, without `v` itself.
     pub fn led_to(&self, lists: &[Vec<u32>], v: u32) -> Vec<bool> {
         let mut reached = vec![false; self.len()];
         let mut open = vec![v];
@@ -126,7 +126,7 @@ pub struct ExecutedSet<'a> {
 }
 
 impl<'a> ExecutedSet<'a> {
-    /// Nothing executed.
+    /// The empty set.
     pub fn new(ends: &'a Ends) -> ExecutedSet<'a> {
         let done = vec![false; ends.len()];
         ExecutedSet { ends, done }
@@ -166,7 +166,7 @@ impl<'a> ExecutedSet<'a> {
             .sum()
     }
 
-    /// Bytes that go with an operator.
+    /// Bytes that an operator frees.
     pub fn freed(&self, v: u32) -> u64 {
         let uses = self.ends.uses[v as usize].iter();
         let last = uses.filter(|t| {

@@ -1,16 +1,17 @@
 //! Least memory between two executed sets, proven by a flow.
 //!
 //! A storage is in memory at a set if one of its makers has run (or it was there), and one of its
-//! users has not (or it stays). Every unit of a flow from the source, which has run, to the sink,
-//! which has not, comes at least once from what has run to what has not; as nothing that has run
-//! has something before it that has not, that is by way of a storage that is in memory. No storage
-//! carries more than its size, so the flow is no larger than the memory of any set between.
+//! users has not (or it stays). A flow goes from the source, which has run, to the sink, which has
+//! not. So each of its units crosses at least once from an executed to an unexecuted operator. Flow
+//! between operators without a storage goes to a predecessor, and predecessors of executed
+//! operators are executed. So a unit crosses through a storage in memory. No storage carries more
+//! than its size, so the flow is no larger than the memory of any set between.
 
 use super::ends::ExecutedSet;
 use super::parse::Flow;
 
-/// The memory that a flow proves of every set that holds what has run and some of the `free`
-/// operators, with what is before these, in bytes. Storages in `born` count as taken.
+/// Lower bound in bytes, by a flow, on the memory of every set that consists of the executed
+/// operators and some `free` ones with their predecessors. Storages in `born` count as taken.
 pub fn least(
     run: &ExecutedSet<'_>,
     free: &[bool],

@@ -1,8 +1,9 @@
 //! Operators that can wait until right before the first one behind them.
 //!
-//! Such an operator takes at least what it can ever free, and each operator that may be the first
-//! behind it takes, with its workspace, at least what it can free and its workspace. Moved to right
-//! before that one it makes no step larger (`docs/theory/order.md`, "Lazy operators").
+//! A lazy operator takes at least as many bytes as it can ever free. Each operator that may be the
+//! first behind it takes, with its workspace, at least those bytes and the workspace of the lazy
+//! operator. Moved to right before that one, it makes no step larger (`docs/theory/order.md`, "Lazy
+//! operators").
 
 use super::ends::Ends;
 

@@ -1,7 +1,8 @@
 //! Executed sets from which every way to the end needs the bound.
 //!
-//! Each listed set has a reason that refers to larger listed sets only, and the set of the whole is
-//! not listed: so, from the largest to the smallest, none of them can be completed below the bound.
+//! The reason for a listed set refers only to larger listed sets, and the set of all operators is
+//! not listed. So, from the largest set to the smallest, no listed set can be completed below the
+//! bound.
 
 use super::ends::{Ends, ExecutedSet};
 use super::flow;
@@ -13,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 /// Most operators of a block whose orders are enumerated.
 const BLOCK_LIMIT: usize = 24;
 
-/// Checks a proof by executed sets; returns how many there are.
+/// Checks a proof by executed sets and returns their number.
 pub fn check(problem: &OrderProblem, levels: &Levels, bound: u64) -> Result<usize, String> {
     let (mut ends, mut far_ends) = (Ends::forward(problem), Ends::backward(problem));
     let (mut near, mut far) = (&levels.head, &levels.tail);
@@ -42,7 +43,8 @@ pub fn check(problem: &OrderProblem, levels: &Levels, bound: u64) -> Result<usiz
     Ok(levels.sets.len())
 }
 
-/// Runs operators, each of which frees at least what it takes and needs less than the bound.
+/// Runs operators, and checks that each frees at least the bytes that it takes and needs less than
+/// the bound.
 fn fall(
     run: &mut ExecutedSet<'_>,
     path: &[u32],
@@ -123,7 +125,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// The run at a set, which must hold what is before its operators.
+    /// The executed set given by bits. It must hold all predecessors of its operators.
     fn load(&self, set: &[u64], goal: &[bool]) -> Result<ExecutedSet<'_>, String> {
         let mut run = ExecutedSet::new(self.ends);
         for v in 0..self.ends.len() {
@@ -220,7 +222,7 @@ impl Checker<'_> {
         if is_listed(run, &block) {
             return Ok(());
         }
-        // The operator itself comes last, whatever the order of the others.
+        // The operator itself comes last in every order of the block.
         let others = &block[1..];
         others.iter().for_each(|u| run.run(*u));
         let last = run.bytes() + run.taken(v) + self.ends.workspace[v as usize];

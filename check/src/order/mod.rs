@@ -1,9 +1,9 @@
 //! Proofs that no order of a training graph needs less memory than a bound
 //! (`remat-order-proof/1`), checked in integers.
 //!
-//! `docs/theory/order.md`, "Certificates", states the format and why what is checked is enough.
-//! Shares no code with the search: what is true here is true because of these few files and the
-//! reader of graphs, which says what comes before what and who reads which storage.
+//! `docs/theory/order.md`, "Certificates", states the format and why the checks suffice. This
+//! module shares no code with the search. Its verdict depends only on these few files and on the
+//! reader of graphs, which gives the predecessors of operators and the readers of storages.
 //!
 //! | module | concept |
 //! |---|---|
@@ -26,21 +26,21 @@ use remat_instances::order::{OrderGraph, Variant};
 /// The first line of a proof.
 pub const HEADER: &str = "remat-order-proof/1";
 
-/// Statement that a proof has shown, and counts of what was checked.
+/// Statement that a proof has shown, and the number of sets that were checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Proven {
-    /// The variant.
+    /// The variant of the graph.
     pub variant: Variant,
-    /// No order of it needs less than so many bytes.
+    /// No execution order of the variant needs less than so many bytes.
     pub bound_bytes: u64,
-    /// Executed sets that were checked; 0 for a proof without any.
+    /// Executed sets that were checked; 0 for a proof without sets.
     pub sets: usize,
 }
 
 /// Checks a proof for a graph.
 ///
 /// # Errors
-/// The first thing that is wrong, in words.
+/// The first fault, in words.
 ///
 /// ```
 /// use remat_instances::order::{read_order_graph_bytes, Variant};

@@ -6,14 +6,14 @@ use std::fmt::Display;
 use std::iter::Peekable;
 use std::str::{FromStr, Lines, SplitWhitespace};
 
-/// Flow by way of a storage.
+/// Flow through a storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stream {
     /// Tensor whose storage it is.
     pub tensor: u32,
-    /// The operator that takes the storage, or the source.
+    /// The operator that takes the storage; `None` for the source.
     pub from: Option<u32>,
-    /// The operator that holds it, or the sink.
+    /// The operator that holds it; `None` for the sink.
     pub to: Option<u32>,
     /// Bytes.
     pub bytes: u64,
@@ -22,7 +22,7 @@ pub struct Stream {
 /// A flow that proves a least memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
-    /// Flow by way of storages.
+    /// Flow through storages.
     pub streams: Vec<Stream>,
     /// Flow from an operator to one before it, in bytes.
     pub precedence: Vec<(u32, u32, u64)>,
@@ -33,18 +33,18 @@ pub struct Flow {
 pub enum Reason {
     /// Each step needs the bound, or leads to a listed set.
     Steps,
-    /// These operators free what they take; behind them is a listed set.
+    /// These operators free at least the bytes that they take, and lead to a listed set.
     Falls(Vec<u32>),
-    /// Behind these operators is a listed set with the least memory between.
+    /// These operators lead to a listed set with the least memory between.
     Valley(Vec<u32>, Flow),
 }
 
 /// An executed set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// The number of an earlier one that it holds; the start for none.
+    /// Number of an earlier set that it contains; `None` for the start.
     pub before: Option<usize>,
-    /// The operators that it holds beside.
+    /// Further operators of the set.
     pub operators: Vec<u32>,
     /// The reason why it leads nowhere.
     pub reason: Reason,
@@ -95,7 +95,7 @@ pub struct Proof {
 /// Reads the text of a proof.
 ///
 /// # Errors
-/// The line that is wrong, and what would be right.
+/// The faulty line, and the expected text.
 pub fn parse(text: &str) -> Result<Proof, String> {
     let mut lines = ProofLines {
         lines: text.lines().peekable(),

@@ -7,7 +7,7 @@ use std::fmt;
 /// Evidence that was checked for a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
-    /// Nothing is in use.
+    /// No buffer is in use.
     Empty,
     /// The load of a moment.
     Load,
@@ -17,22 +17,24 @@ pub enum Evidence {
     Fixed,
     /// A search tree of so many nodes without a placement.
     Refutation(u64),
-    /// One of these for a lower height, and no sum of sizes between that and the bound.
+    /// Another kind of evidence for a lower height, and no sum of sizes between that height and the
+    /// bound.
     Sum,
 }
 
-/// Reason why a certificate shows nothing.
+/// Reason why a certificate does not show its bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BoundFault {
     /// There is no buffer with this position, or positions do not ascend.
     Buffers(u64),
-    /// The argument shows this bound, which is less than what is claimed.
+    /// The argument shows this bound, which is less than the claimed one.
     Less(u64),
-    /// The argument speaks of something that is not so.
+    /// The argument makes a false statement.
     Wrong(String),
-    /// The certificate says that a search was made, and does not show it.
+    /// The certificate claims a search but does not contain its tree.
     NotShown,
-    /// Sums of sizes cannot be counted: too many, or alignments, fixed offsets and windows forbid.
+    /// Sums of sizes cannot be counted: too many, or alignments, fixed offsets or windows forbid
+    /// it.
     Sums,
 }
 
@@ -50,14 +52,14 @@ impl fmt::Display for BoundFault {
 
 impl std::error::Error for BoundFault {}
 
-/// Largest number of sums that are counted, and of steps of that.
+/// Limits on the number of sums that are counted, and on the steps to count them.
 const SUMS_LIMIT: u64 = 1 << 22;
 const SUM_STEPS_LIMIT: u64 = 1 << 34;
 
-/// Checks that a certificate shows its bound, and says by which evidence.
+/// Checks that a certificate shows its bound, and returns the kind of evidence.
 ///
 /// # Errors
-/// [`BoundFault`] says what is not shown.
+/// [`BoundFault`] if the bound is not shown.
 pub fn bound(lives: &Lives, certificate: &BoundCertificate) -> Result<Evidence, BoundFault> {
     let count = lives.buffers().len() as u64;
     let mut last = None;
@@ -82,7 +84,7 @@ pub fn bound(lives: &Lives, certificate: &BoundCertificate) -> Result<Evidence, 
     if !certificate.is_sum {
         return Err(BoundFault::Less(shown));
     }
-    // No height is between the two.
+    // The bound follows if no sum of sizes lies between the two heights.
     match next_sum(&buffers, shown).ok_or(BoundFault::Sums)? {
         sum if sum >= certificate.bound => Ok(Evidence::Sum),
         sum => Err(BoundFault::Less(sum)),
@@ -146,8 +148,8 @@ pub(super) fn common(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-/// Height of the buffers live at a moment, one above the other: all begin at multiples of
-/// `divisor`, so only the one on top ends where it likes.
+/// Height of the buffers live at a moment, stacked. All begin at multiples of `divisor`, so only
+/// the topmost one may end between multiples.
 fn stack(buffers: &[&Buffer], time: u64, divisor: u64) -> u64 {
     let mut sum = 0;
     let mut spared = 0;
@@ -164,8 +166,8 @@ fn stack(buffers: &[&Buffer], time: u64, divisor: u64) -> u64 {
     sum - spared
 }
 
-/// The least sum of sizes from a height on. Some lowest placement is pushed down: then its height
-/// is the sum of the sizes of a chain of buffers, each on the one before.
+/// The least sum of sizes that is at least `from`. Some lowest placement is pushed down: then its
+/// height is the sum of the sizes of a chain of buffers, each on the one before.
 fn next_sum(buffers: &[&Buffer], from: u64) -> Option<u64> {
     let allowed = |buffer: &&Buffer| {
         buffer.alignment == 1 && buffer.offset.is_none() && !buffer.has_windows()
@@ -176,7 +178,7 @@ fn next_sum(buffers: &[&Buffer], from: u64) -> Option<u64> {
         .filter(|buffer| !buffer.pieces().is_empty())
         .collect();
     let unit = used.iter().map(|buffer| buffer.size).reduce(common)?;
-    // Alignments that divide every size ask for nothing.
+    // Alignments that divide every size are no restriction.
     let is_free = used
         .iter()
         .all(|buffer| allowed(buffer) || unit % buffer.alignment == 0 && buffer.offset.is_none());

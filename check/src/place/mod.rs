@@ -1,4 +1,4 @@
-//! Judges of addresses: placements of buffers, and bounds on their height.
+//! Checkers of addresses: placements of buffers, and bounds on their height.
 //!
 //! | module | concept |
 //! |---|---|

@@ -35,10 +35,10 @@ impl fmt::Display for OffsetFault {
 
 impl std::error::Error for OffsetFault {}
 
-/// The height in bytes of a placement that is one.
+/// Checks a placement and returns its height in bytes.
 ///
 /// # Errors
-/// [`OffsetFault`] says which buffers contradict it.
+/// [`OffsetFault`] names the buffers that contradict it.
 pub fn offsets(lives: &Lives, placement: &Placement) -> Result<u64, OffsetFault> {
     let offsets = placement.offsets();
     if offsets.len() != lives.buffers().len() {

@@ -1,11 +1,12 @@
-//! Search trees that leave no placement of a height.
+//! Search trees that rule out every placement of a height.
 //!
-//! Some placement of a height that allows one is *pushed down*: each buffer without a fixed offset
-//! lies on the highest end, rounded up to its alignment, of the buffers that share a moment with
-//! it and begin lower. So offsets are multiples of a unit, and a placement can be told from below:
-//! at a moment, one of the unplaced buffers is the lowest. It lies on the moment's floor (the
-//! lowest offset that is left to any of them), or higher, on a buffer that is not live at that
-//! moment. A tree goes through these cases, and each of its leaves contradicts the height.
+//! If a height allows a placement, it also allows one that is *pushed down*. There, each buffer
+//! without a fixed offset lies on the highest end, rounded up to its alignment, of the buffers that
+//! share a moment with it and begin lower. So offsets are multiples of a unit, and a placement can
+//! be described from below: at a moment, one of the unplaced buffers is the lowest. It lies on the
+//! moment's floor (the lowest offset that is left to any of them), or higher, on a buffer that is
+//! not live at that moment. A tree goes through these cases, and each of its leaves contradicts the
+//! height.
 
 use super::bound::{common, divisor};
 use remat_instances::place::{Buffer, WASTE};
@@ -13,7 +14,8 @@ use remat_instances::place::{Buffer, WASTE};
 /// Height in bytes from which sums of addresses could leave 64 bits.
 const HEIGHT_LIMIT: u64 = 1 << 62;
 
-/// Checks that the steps of a tree leave no placement of a height in bytes: its number of nodes.
+/// Checks that the steps of a tree rule out all placements of a height in bytes. Returns its number
+/// of nodes.
 pub(super) fn refute(
     positions: &[u64],
     buffers: &[&Buffer],
@@ -51,7 +53,7 @@ struct Ground<'b> {
     positions: &'b [u64],
     buffers: &'b [&'b Buffer],
     height: u64,
-    /// Divisor of all offsets of a placement that is pushed down.
+    /// Divisor of all offsets in a pushed-down placement.
     unit: u64,
     /// Size of each buffer, rounded up to the divisor of all alignments.
     sizes: Vec<u64>,
@@ -79,7 +81,8 @@ impl<'b> Ground<'b> {
             common(common(unit, sizes[k]), buffers[k].offset.unwrap_or(0))
         });
         let is_loose = |&k: &usize| loose % buffers[k].alignment == 0;
-        // Where every alignment divides all sizes, offsets are multiples of what these share.
+        // If every alignment divides all sizes, offsets are multiples of the common divisor of the
+        // sizes.
         let unit = match used.iter().all(is_loose) {
             true => loose,
             false => used
@@ -146,7 +149,7 @@ impl<'b> Ground<'b> {
 #[derive(Clone)]
 struct PlacedBuffers<'g> {
     ground: &'g Ground<'g>,
-    /// Offset below which nothing unplaced begins, for each moment.
+    /// Offset below which no unplaced buffer begins, for each moment.
     floors: Vec<u64>,
     /// Offset of each placed buffer.
     offsets: Vec<Option<u64>>,
@@ -176,7 +179,7 @@ impl<'g> PlacedBuffers<'g> {
             .max()
             .unwrap_or(0);
         match self.ground.buffers[k].offset {
-            // Beneath a fixed buffer nothing is left; `contradicts` looks for that.
+            // A fixed buffer has no room beneath it; `contradicts` checks that.
             Some(fixed) => fixed,
             None => floor.next_multiple_of(self.ground.buffers[k].alignment),
         }
@@ -189,8 +192,8 @@ impl<'g> PlacedBuffers<'g> {
             .filter(|&k| self.offsets[k].is_none())
     }
 
-    /// Returns whether what is placed leaves no placement: the unplaced buffers of some moment lie
-    /// above each other, each from its lowest offset on.
+    /// Returns whether the placed buffers rule out a placement: at some moment the unplaced
+    /// buffers, stacked from their lowest offsets on, exceed the height.
     fn contradicts(&self) -> bool {
         for k in 0..self.ground.buffers.len() {
             if self.offsets[k].is_some() {
@@ -224,8 +227,8 @@ impl<'g> PlacedBuffers<'g> {
         })
     }
 
-    /// Places a buffer at an offset, above everything that is placed. A floor beneath it at which
-    /// something lower may still begin stays: that is less than what is known.
+    /// Places a buffer at an offset, above all placed buffers. A floor stays if another buffer may
+    /// still begin below the offset: a lower floor is valid, though weaker.
     fn place(&mut self, k: usize, offset: u64) {
         let flat: Vec<usize> = self.ground.at[k]
             .iter()
@@ -241,7 +244,8 @@ impl<'g> PlacedBuffers<'g> {
         self.offsets[k] = Some(offset);
     }
 
-    /// The lowest offset at which an unplaced buffer of a moment may begin if none does at `floor`.
+    /// Lowest offset at which an unplaced buffer of a moment may begin if no buffer begins at
+    /// `floor`.
     fn next_level(&self, moment: usize, floor: u64) -> Option<u64> {
         let levels = self.unplaced(moment).filter_map(|k| {
             let lowest = self.lowest(k);
@@ -272,14 +276,14 @@ struct OpenNode<'g> {
     floor: u64,
     /// Buffers that may lie on the floor and were not named yet.
     cases: Vec<usize>,
-    /// True if nothing may lie on the floor, and that was not named yet.
+    /// True if the floor may be left empty, and this case was not named yet.
     may_waste: bool,
     /// Cases that are still to be read.
     left: u64,
 }
 
 impl<'g> OpenNode<'g> {
-    /// The state in which a case holds, or `None` if it cannot.
+    /// The state in which a case holds; `None` if it contradicts the height.
     fn child(&self, case: Option<usize>) -> Option<PlacedBuffers<'g>> {
         let mut child = self.state.clone();
         match case {
@@ -299,7 +303,7 @@ impl TreeSteps<'_> {
         word.ok_or_else(|| format!("the tree ends after {} words", self.steps.len()))
     }
 
-    /// Passes over a node that is not needed.
+    /// Skips a node that is not needed.
     fn skip(&mut self) -> Result<(), String> {
         let mut left = Vec::new();
         loop {
@@ -324,7 +328,7 @@ impl TreeSteps<'_> {
         self.nodes += 1;
         let ground = state.ground;
         let time = self.word()?;
-        // The buffers live at a time are those of the last begin before it, or fewer.
+        // The buffers live at a time are among the buffers of the last begin before it.
         let moment = ground.moments.partition_point(|&moment| moment <= time);
         let moment = moment
             .checked_sub(1)
@@ -337,7 +341,7 @@ impl TreeSteps<'_> {
         let floor = floor.ok_or_else(|| format!("nothing is left to place at {time}"))?;
         let mut cases: Vec<usize> = Vec::new();
         for (_, k) in lowest.into_iter().filter(|&(lowest, _)| lowest == floor) {
-            // Of like buffers the first comes first.
+            // Of equal buffers, only the first is a case.
             if cases.iter().all(|&other| !ground.is_like(other, k)) {
                 cases.push(k);
             }
@@ -347,7 +351,7 @@ impl TreeSteps<'_> {
             .copied()
             .find(|&k| ground.buffers[k].offset.is_some());
         if let Some(fixed) = fixed {
-            // It begins here, so nothing else does.
+            // It begins here, so no other buffer does.
             cases = vec![fixed];
         }
         let (may_waste, left) = (fixed.is_none(), self.word()?);

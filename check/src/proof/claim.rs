@@ -17,7 +17,7 @@ pub enum Claim {
     Bound(u64),
     /// No schedule fits.
     Infeasible,
-    /// No schedule fits, since this node does not, beside what is there with it in any case.
+    /// No schedule fits, since this node does not fit beside the tensors that are there with it.
     TooSmall(u32),
 }
 
@@ -33,7 +33,7 @@ impl<'a> Head<'a> {
     /// Reads the head of a proof for one of the `known` programs, which `right` lists.
     ///
     /// # Errors
-    /// The word that is wrong, and what would be right.
+    /// The faulty word, and the expected text.
     pub(super) fn read(
         lines: &mut ProofLines<'a>,
         known: &[&str],

@@ -65,7 +65,7 @@ pub struct Proof {
 /// Reads the text of a proof.
 ///
 /// # Errors
-/// The line that is wrong, and what would be right.
+/// The faulty line, and the expected text.
 pub fn parse(text: &str) -> Result<Proof, String> {
     let mut lines = ProofLines::of(text);
     let known = ["checkmate", "monet", "trips", "envelope"];
@@ -90,12 +90,12 @@ pub fn parse(text: &str) -> Result<Proof, String> {
     })
 }
 
-/// Checks that a proof shows what it claims about an instance: with its implementations and
-/// in-place steps for MONeT's program; of Checkmate's the first implementations count
+/// Checks that a proof shows its claim about an instance. MONeT's program uses its implementations
+/// and in-place steps. For Checkmate's program the first implementations count
 /// ([`Instance::single_implementation_view`]).
 ///
 /// # Errors
-/// The first thing that is wrong, in words.
+/// The first fault, in words.
 pub fn check(proof: &Proof, instance: &Instance) -> Result<Counts, String> {
     let (budget_bytes, claim) = (proof.budget_bytes, proof.claim);
     match &proof.body {

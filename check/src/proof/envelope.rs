@@ -1,10 +1,10 @@
 //! Bounds for plans with copies by bounds for plans without, in more memory
 //! (`docs/theory/proof/envelope.md`).
 //!
-//! Whoever keeps on the device what only the host has gets, from a plan with copies, one without
-//! that computes the same in more memory. How much more it is at a moment is bounded by what the
-//! link carries before it and behind it, in plans that take no longer than a horizon. *Holders* take
-//! memory away again where that is less than the larger budget gives.
+//! A plan with copies becomes a plan without if tensors that only the host has stay on the device:
+//! it computes the same in more memory. The extra memory at a moment is bounded by the bytes that
+//! the link carries before and behind it, in plans that take no longer than a horizon. *Holders*
+//! take memory away again in stages that need less than the larger budget.
 
 use super::checkmate::{self, Checkmate, Holder};
 use super::claim::{Claim, Head};
@@ -20,7 +20,7 @@ use remat_instances::instance::CopyTimes;
 pub struct Envelope {
     /// The link.
     pub terms: LinkTerms,
-    /// The cost up to which plans are looked at: longer ones take longer than it.
+    /// The cost up to which plans are considered.
     pub horizon: u64,
     /// Memory taken away, in the order of its nodes.
     pub holders: Vec<Holder>,
@@ -39,14 +39,14 @@ pub struct PlainProof {
     pub evidence: Evidence<checkmate::CheckmateRow, checkmate::CheckmateQuantity>,
 }
 
-/// Holders of an envelope at most: checking takes as many steps for each stage.
+/// Limit on the holders of an envelope: checking takes as many steps for each stage.
 const HOLDERS_LIMIT: usize = 4096;
 
 impl Envelope {
     /// Reads an envelope and the proof within.
     ///
     /// # Errors
-    /// The line that is wrong, and what would be right.
+    /// The faulty line, and the expected text.
     pub(super) fn read(lines: &mut ProofLines<'_>) -> Result<Self, String> {
         let terms = LinkTerms::read(lines)?;
         let horizon = lines.headed("horizon", "a cost")?;
@@ -84,10 +84,10 @@ impl Envelope {
         })
     }
 
-    /// Checks that plans with copies within a budget take at least what is claimed.
+    /// Checks that plans with copies within a budget take at least the claimed cost.
     ///
     /// # Errors
-    /// The first thing that is wrong, in words.
+    /// The first fault, in words.
     pub(super) fn check(
         &self,
         instance: &Instance,
@@ -96,7 +96,7 @@ impl Envelope {
     ) -> Result<Counts, String> {
         let cost = match claim {
             Claim::Bound(cost) => cost,
-            // If anything fits, some plan takes less than that.
+            // If any plan fits, some plan takes less than that.
             Claim::Infeasible => {
                 let linked = LinkedGraph::new(instance, budget_bytes, &self.terms, 1)?;
                 linked.map_or(0, |linked| linked.beyond())
@@ -123,7 +123,7 @@ impl Envelope {
         let times = self.terms.times(instance)?;
         let graph = checkmate::Graph::new(instance, budget_bytes);
         let Some(graph) = graph else {
-            // What is always there exceeds the budget.
+            // The static memory exceeds the budget.
             return Ok(Counts::default());
         };
         let held = self.held(&graph)?;
@@ -164,8 +164,8 @@ impl Envelope {
         Ok(held)
     }
 
-    /// Bytes that suffice in each stage for what a plan with copies has on the device and on the
-    /// host alone, beside what is always there.
+    /// Bytes that suffice in each stage for the tensors of a plan with copies, on the device and on
+    /// the host alone, beside the static memory.
     fn needed(&self, instance: &Instance, graph: &checkmate::Graph, times: &CopyTimes) -> Vec<u64> {
         let n = graph.len();
         let before = |stage: usize| {
@@ -189,7 +189,8 @@ impl Envelope {
         let least = sizes.map(|id| instance.node(id).output_bytes).min();
         let most = graph.most_bytes();
         let room = |stage: usize| {
-            // What only the host has when the stage's node starts went before that, and comes later.
+            // Bytes that only the host has when the stage's node starts left before that, and
+            // return later.
             let gone = loss.map_or(stage, |loss| stage.min(loss));
             let come = loss.map_or(stage, |loss| stage.max(loss + 1));
             let to = self.horizon.saturating_sub(all - before(gone));

@@ -3,10 +3,10 @@
 /// Larger weights are refused: checking takes as many steps for each item.
 const WEIGHT_LIMIT: u32 = 1 << 20;
 
-/// Checks that a right side is one that can be looked at.
+/// Checks that a right side is within the limit.
 ///
 /// # Errors
-/// The limit.
+/// Names the limit.
 pub(super) fn check_weight(most: u32) -> Result<(), String> {
     match most <= WEIGHT_LIMIT {
         true => Ok(()),
@@ -14,8 +14,8 @@ pub(super) fn check_weight(most: u32) -> Result<(), String> {
     }
 }
 
-/// Returns whether items, each of so many bytes and so much weight, that fit into some room may
-/// weigh more than `most`. Nothing fits where there is no room.
+/// Returns whether items, given as (bytes, weight), that fit into `room` may weigh more than
+/// `most`. False if there is no room.
 pub(super) fn fits_more(
     items: impl Iterator<Item = (u64, u32)>,
     room: Option<u64>,

@@ -1,7 +1,7 @@
-//! The link to host memory that a proof is about, and what it can carry.
+//! The link to host memory that a proof is about, and its capacity.
 //!
-//! A link is part of the claim, as the budget is: the instance says which tensors may leave, and how
-//! long a unit of cost is.
+//! A link is part of the claim, as the budget is: the instance gives the tensors that may leave,
+//! and the length of a unit of cost.
 
 use super::text::ProofLines;
 use remat_instances::Instance;
@@ -20,7 +20,7 @@ impl LinkTerms {
     /// Reads the line of a link.
     ///
     /// # Errors
-    /// The word that is wrong, and what would be right.
+    /// The faulty word, and the expected text.
     pub(super) fn read(lines: &mut ProofLines<'_>) -> Result<Self, String> {
         let mut line = lines.next()?;
         line.keyword("link")?;
@@ -60,10 +60,10 @@ impl LinkTerms {
         })
     }
 
-    /// Times of copies in the instance's unit of cost, after a look at the numbers.
+    /// Times of copies in the instance's unit of cost, after a check of the numbers.
     ///
     /// # Errors
-    /// A value beyond what an instance may have, or a unit that is no time.
+    /// A value that an instance may not have, or a unit that is no time.
     pub(super) fn times(&self, instance: &Instance) -> Result<CopyTimes, String> {
         let checked = instance.with_host_link(Some(self.link.clone()));
         checked.map_err(|e| format!("the link: {}: {}", e.path, e.problem))?;
@@ -76,7 +76,8 @@ impl LinkTerms {
         })
     }
 
-    /// The stage of the loss, where copies to the host end before it and those back begin behind.
+    /// The stage of the loss, if copies to the host must end before it and copies back begin behind
+    /// it.
     pub(super) fn loss(&self, instance: &Instance) -> Option<usize> {
         let loss = instance.loss().map(NodeId::index);
         loss.filter(|_| self.by_loss)

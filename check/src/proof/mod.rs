@@ -1,19 +1,18 @@
 //! Proofs of bounds (`remat-proof/2`), checked in integers.
 //!
-//! A proof says that every schedule of an instance within a budget costs at least so much, or that
-//! none fits. It consists of rows that hold at every schedule, and of a tree whose nodes have
-//! multipliers for rows. `docs/theory/proof.md` states the format, and `docs/theory/proof/` a
-//! theorem for each thing that is checked.
+//! A proof states that every schedule of an instance within a budget costs at least so much, or
+//! that no schedule fits. It consists of rows that hold at every schedule, and of a tree whose
+//! nodes have multipliers for rows. `docs/theory/proof.md` states the format. `docs/theory/proof/`
+//! has a theorem for each check.
 //!
-//! This module shares no code with the solver. A module uses those above it in this table, and none
-//! below.
+//! This module shares no code with the solver. A module uses only modules above it in this table.
 //!
 //! | module | concept |
 //! |---|---|
 //! | `text` | lines and words |
 //! | `claim` | the head of a proof: program, instance, budget, claim |
 //! | `theory` | the trait of a program: rows, lives of tensors, their reading |
-//! | `knapsack` | weights of what fits |
+//! | `knapsack` | weights of sets that fit |
 //! | `link` | the link to host memory that a proof is about |
 //! | `tree` | rows and a tree, checked node by node for any theory |
 //! | [`checkmate`] | Checkmate's program: its rows, and the lives of tensors |

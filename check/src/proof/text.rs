@@ -46,7 +46,7 @@ impl<'a> ProofLines<'a> {
         line.last_number(right)
     }
 
-    /// Nothing but empty lines may follow.
+    /// Checks that only empty lines follow.
     pub(super) fn end(&mut self) -> Result<(), String> {
         for text in self.lines.by_ref() {
             self.number += 1;
@@ -105,13 +105,13 @@ impl<'a> ProofLine<'a> {
         Ok(number)
     }
 
-    /// A list: how many there are, and they.
+    /// Reads a list: the number of items, and the items.
     pub(super) fn list<T>(
         &mut self,
         item: impl Fn(&mut Self) -> Result<T, String>,
     ) -> Result<Vec<T>, String> {
         let count: usize = self.number("how many there are")?;
-        // Not with this capacity: the count is not to be believed before they are there.
+        // The count is not yet verified, so the list does not get this capacity.
         let mut list = Vec::new();
         for _ in 0..count {
             list.push(item(self)?);

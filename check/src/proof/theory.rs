@@ -1,5 +1,5 @@
-//! A program, as the tree of a proof sees it: its rows, the lives of its tensors, and the reading
-//! of both (`docs/theory/proof/lagrangian.md`).
+//! A program, as the tree of a proof sees it: its rows, the lives of its tensors, and their readers
+//! (`docs/theory/proof/lagrangian.md`).
 
 use super::text::ProofLine;
 use std::fmt::Debug;
@@ -9,14 +9,14 @@ use std::fmt::Debug;
 pub struct QuantityBranch<Q> {
     /// The quantity that is bounded: an integer at every schedule.
     pub quantity: Q,
-    /// Bounded below rather than above.
+    /// True if it is bounded below, false if above.
     pub at_least: bool,
     /// The bound.
     pub count: u32,
 }
 
 impl<Q: PartialEq> QuantityBranch<Q> {
-    /// Returns whether one of the two holds at every schedule.
+    /// Returns whether, at every schedule, one of the two branchings holds.
     pub fn completes(&self, other: &Self) -> bool {
         let (low, high) = match (self.at_least, other.at_least) {
             (false, true) => (self, other),
@@ -30,7 +30,7 @@ impl<Q: PartialEq> QuantityBranch<Q> {
 /// Reads a branching, whose quantity is read by `quantity`.
 ///
 /// # Errors
-/// The word that is wrong, and what would be right.
+/// The faulty word, and the expected text.
 pub(super) fn read_branch<Q>(
     line: &mut ProofLine<'_>,
     quantity: impl Fn(&mut ProofLine<'_>) -> Result<Q, String>,
@@ -48,47 +48,45 @@ pub(super) fn read_branch<Q>(
     })
 }
 
-/// The rows of a program for one instance and budget, the lives of its tensors, and the reading of
-/// both.
+/// The rows of a program for one instance and budget, the lives of its tensors, and their readers.
 pub(crate) trait Theory {
     /// Its rows.
     type Row;
     /// Quantities of a schedule that are integers.
     type Quantity: Clone + PartialEq + Debug;
-    /// Worth of the multipliers of rows.
+    /// Value of the multipliers of rows.
     type Prices;
-    /// Things that no better schedule does.
+    /// Steps that no better schedule has.
     type Exclusions: Clone;
 
     /// Reads the row of a line.
     ///
     /// # Errors
-    /// The word that is wrong, and what would be right.
+    /// The faulty word, and the expected text.
     fn read_row(line: &mut ProofLine<'_>) -> Result<Self::Row, String>;
     /// Reads a quantity.
     ///
     /// # Errors
-    /// The word that is wrong, and what would be right.
+    /// The faulty word, and the expected text.
     fn read_quantity(line: &mut ProofLine<'_>) -> Result<Self::Quantity, String>;
 
-    /// The branching that a row states, if it is none that holds at every schedule.
+    /// The branching that a row states; `None` for a row that holds at every schedule.
     fn branch(row: &Self::Row) -> Option<&QuantityBranch<Self::Quantity>>;
-    /// Checks that a row holds at every schedule that fits; or, if it is a branching, that what it
-    /// counts is an integer.
+    /// Checks that a row holds at every schedule that fits. A branching must count an integer.
     ///
     /// # Errors
-    /// A description of what is wrong with it.
+    /// A description of the fault.
     fn check_row(&self, row: &Self::Row) -> Result<(), String>;
-    /// More than any schedule without useless computations costs.
+    /// More than the cost of any schedule without useless computations.
     fn beyond(&self) -> u64;
 
     /// Exclusions before anything is proven.
     fn excluded_at_first(&self) -> Self::Exclusions;
-    /// Number of things that are excluded.
+    /// Number of exclusions.
     fn count(exclusions: &Self::Exclusions) -> usize;
 
-    /// The worth of rows with multipliers, of which `one` makes a unit of cost, all of which are
-    /// known to hold. `None` where 128 bits might not hold a sum.
+    /// The value of rows with multipliers; `one` makes a unit of cost. All rows are known to hold.
+    /// `None` if 128 bits might not hold a sum.
     fn prices<'a>(
         &self,
         rows: impl Iterator<Item = (&'a Self::Row, i128)>,
@@ -96,20 +94,20 @@ pub(crate) trait Theory {
     ) -> Option<Self::Prices>
     where
         Self::Row: 'a;
-    /// Checks what multipliers must be for [`Theory::lagrangian_bound`] to hold.
+    /// Checks the conditions on multipliers under which [`Theory::lagrangian_bound`] holds.
     ///
     /// # Errors
-    /// A description of what is wrong with them.
+    /// A description of the fault.
     fn check_prices(&self, _: &Self::Prices) -> Result<(), String> {
         Ok(())
     }
-    /// The least cost of a permitted schedule, in units of which `one` makes a unit of cost;
-    /// `None` where there is none.
+    /// The least cost of a permitted schedule, in units of which `one` makes a unit of cost. `None`
+    /// if no schedule is permitted.
     fn lagrangian_bound(
         &self,
         prices: &Self::Prices,
         exclusions: &Self::Exclusions,
     ) -> Option<i128>;
-    /// Excludes what no permitted schedule that costs at most so much does.
+    /// Excludes the steps that no permitted schedule of cost at most `most` has.
     fn exclude(&self, prices: &Self::Prices, most: i128, exclusions: &mut Self::Exclusions);
 }

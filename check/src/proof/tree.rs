@@ -5,10 +5,10 @@ use super::claim::Claim;
 use super::text::ProofLines;
 use super::theory::{QuantityBranch, Theory, read_branch};
 
-/// Exclusions are followed up until nothing changes, or so often.
+/// Limit on the passes of exclusions at a node; they end earlier if a pass changes no exclusion.
 const PASSES: usize = 6;
 
-/// Counts of what was checked.
+/// Numbers of rows and nodes that were checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Rows with a multiplier at some node.
@@ -22,11 +22,11 @@ pub struct Counts {
 /// Place of a node in the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place<Q> {
-    /// At the top.
+    /// The root.
     Root,
-    /// At another node, as the same once more.
+    /// Below another node, without a branching.
     Again(u32),
-    /// At another node, by a branching.
+    /// Below another node, with a branching.
     Below(u32, QuantityBranch<Q>),
 }
 
@@ -46,15 +46,15 @@ pub struct Node<Q> {
 pub struct Evidence<R, Q> {
     /// Rows.
     pub rows: Vec<R>,
-    /// The tree, each node behind the one it hangs at.
+    /// The tree, each node behind its parent.
     pub nodes: Vec<Node<Q>>,
 }
 
 impl<R, Q> Evidence<R, Q> {
-    /// Reads rows and nodes; there are none for a node that does not fit.
+    /// Reads rows and nodes. [`Claim::TooSmall`] has neither.
     ///
     /// # Errors
-    /// The line that is wrong, and what would be right.
+    /// The faulty line, and the expected text.
     pub(super) fn read<P: Theory<Row = R, Quantity = Q>>(
         lines: &mut ProofLines<'_>,
         claim: Claim,
@@ -80,7 +80,7 @@ impl<R, Q> Evidence<R, Q> {
     }
 }
 
-/// Reads a node of the tree, whose multipliers are those of so many rows.
+/// Reads a node of the tree. Its multipliers refer to `rows` rows.
 fn read_node<P: Theory>(
     lines: &mut ProofLines<'_>,
     number: usize,
@@ -131,10 +131,10 @@ fn read_node<P: Theory>(
     })
 }
 
-/// The verdict on a node that is said not to fit.
+/// The verdict on a claim that a node does not fit.
 ///
 /// # Errors
-/// It does.
+/// The node fits.
 pub(super) fn check_too_small(is_too_small: bool, node: u32) -> Result<Counts, String> {
     match is_too_small {
         true => Ok(Counts::default()),
@@ -180,7 +180,7 @@ pub(super) fn check_tree<P: Theory>(
 struct Checker<'a, P: Theory> {
     program: &'a P,
     evidence: &'a Evidence<P::Row, P::Quantity>,
-    /// Nodes that hang at each.
+    /// Children of each node.
     below: Vec<Vec<u32>>,
     /// Cost that every leaf must reach.
     target: u64,
@@ -188,7 +188,7 @@ struct Checker<'a, P: Theory> {
     leaves: usize,
 }
 
-/// A node that is still to be checked, and what is known above it.
+/// A node that is still to be checked, with the branchings and exclusions above it.
 struct OpenNode<P: Theory> {
     node: u32,
     exclusions: P::Exclusions,
@@ -211,7 +211,7 @@ impl<P: Theory> Checker<'_, P> {
         Ok(())
     }
 
-    /// Checks that a row holds at every schedule below a node, as far as that is not known.
+    /// Checks that a row holds at every schedule below a node, unless that is known.
     fn check_row(
         &mut self,
         row: u32,
@@ -229,7 +229,7 @@ impl<P: Theory> Checker<'_, P> {
         }
     }
 
-    /// Checks a node; returns those that hang at it.
+    /// Checks a node and returns its children.
     fn visit(&mut self, at: OpenNode<P>) -> Result<Vec<OpenNode<P>>, String> {
         let OpenNode {
             node: number,
@@ -253,8 +253,8 @@ impl<P: Theory> Checker<'_, P> {
         let sound = self.program.check_prices(&prices);
         sound.map_err(|e| format!("node {number}: {e}"))?;
         let reach = self.program.lagrangian_bound(&prices, &exclusions);
-        // The largest bound that is less than the target: costs are whole numbers. No sum of it and
-        // of others is to overflow.
+        // The largest bound that is less than the target: costs are whole numbers. Its sums with
+        // other costs must not overflow.
         let most = (i128::from(self.target) - 1).checked_mul(one);
         let most = most.filter(|most| *most < i128::MAX / 4);
         let most = most.ok_or_else(too_large)?;

@@ -6,7 +6,7 @@ use num_traits::{One, Signed, Zero};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// Counts of what was checked.
+/// Numbers of lines that were checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineCounts {
     /// Derived lines.
@@ -18,7 +18,7 @@ pub struct LineCounts {
 }
 
 impl Constraint {
-    /// No point satisfies it.
+    /// Returns whether no point satisfies it.
     fn is_absurd(&self) -> bool {
         self.form.is_empty()
             && match self.sense {
@@ -28,7 +28,8 @@ impl Constraint {
             }
     }
 
-    /// Every point that satisfies this satisfies the other, for obvious reasons.
+    /// Returns whether every point that satisfies this satisfies the other, by a comparison of
+    /// their forms and sides.
     fn dominates(&self, other: &Constraint) -> bool {
         if self.is_absurd() {
             return true;
@@ -107,7 +108,7 @@ fn rounded(mut c: Constraint, integer: &BTreeSet<usize>) -> Result<Constraint, S
     Ok(c)
 }
 
-/// Returns whether one of the two holds at every point with integral values.
+/// Returns whether, at every point with integral values, one of the two holds.
 fn leave_no_third(a: &Constraint, b: &Constraint, integer: &BTreeSet<usize>) -> bool {
     let (low, high) = match (a.sense, b.sense) {
         (ViprSense::AtMost, ViprSense::AtLeast) => (a, b),
@@ -121,11 +122,11 @@ fn leave_no_third(a: &Constraint, b: &Constraint, integer: &BTreeSet<usize>) -> 
         && high.side <= &low.side + RBig::one()
 }
 
-/// Checks everything.
+/// Checks a certificate.
 ///
 /// # Errors
-/// The first thing that is wrong, in words. Lines are numbered as the certificate does, from 0 and
-/// constraints first.
+/// The first fault, in words. Lines are numbered as in the certificate, from 0 and constraints
+/// first.
 pub fn check(c: &Certificate) -> Result<LineCounts, String> {
     let best = check_solutions(c)?;
     let mut known = c.constraints.clone();
@@ -223,7 +224,7 @@ fn check_solutions(c: &Certificate) -> Result<Option<RBig>, String> {
     Ok(best)
 }
 
-/// `last` is the last line if it rests on no assumption.
+/// Checks the claim. `last` is the last line if it rests on no assumption.
 fn check_claim(
     c: &Certificate,
     last: Option<&Constraint>,
@@ -302,7 +303,7 @@ mod tests {
             let verdict = parse(&text).and_then(|c| check(&c));
             assert!(verdict.is_err(), "{to}");
         }
-        // What rests on an assumption proves nothing.
+        // A line that rests on an assumption proves no claim.
         let text = PROOF.replacen("{ rnd 1 0 1/2 }", "{ lin 2 0 0 3 0 }", 1);
         assert!(parse(&text).and_then(|c| check(&c)).is_err());
         for cut in [10, 60, 150, PROOF.len() - 4] {

@@ -1,6 +1,6 @@
 //! Certificates in VIPR format, checked in rational numbers (Cheung, Gleixner & Steffy 2017).
 //!
-//! Shares no code with the solver or its readers: what is true here is true because of these few
+//! This module shares no code with the solver or its readers: its verdict depends only on these few
 //! files.
 
 pub mod check;
@@ -39,18 +39,18 @@ pub struct Constraint {
     pub form: Rc<Form>,
 }
 
-/// Reason why a derived constraint is said to hold.
+/// Reason given for a derived constraint.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DerivationReason {
     /// It is assumed.
     Assumption,
     /// A sum of constraints with multipliers.
     Linear(Vec<(usize, RBig)>),
-    /// Such a sum, rounded.
+    /// A rounded sum of constraints with multipliers.
     Rounded(Vec<(usize, RBig)>),
     /// It holds in two cases: (constraint, its assumption) twice.
     Unsplit([(usize, usize); 2]),
-    /// A solution of the list is that good.
+    /// A solution of the list reaches this bound.
     Solution,
 }
 
@@ -59,7 +59,7 @@ pub enum DerivationReason {
 pub enum Claim {
     /// There is no solution.
     Infeasible,
-    /// The optimum is between these; `None` is infinite.
+    /// The optimum is between these values; `None` is infinite.
     Range(Option<RBig>, Option<RBig>),
 }
 
@@ -121,7 +121,7 @@ const LARGEST_UNPACKED_BYTES: u64 = 1 << 30;
 /// The text of a certificate or model, unpacked if it starts like a gzip file.
 ///
 /// # Errors
-/// Damaged gzip data, data that unpack to more than 1 GiB, and what is not UTF-8.
+/// Damaged gzip data, data that unpack to more than 1 GiB, and text that is not UTF-8.
 pub fn text(bytes: &[u8]) -> std::io::Result<String> {
     let mut text = String::new();
     if !bytes.starts_with(&[0x1f, 0x8b]) {

@@ -1,4 +1,4 @@
-//! The model that a certificate is for: read here on its own, and compared constraint by
+//! The model that a certificate is for. It is read here independently, and compared constraint by
 //! constraint.
 
 use super::{Certificate, Form, ViprSense};
@@ -42,10 +42,10 @@ impl MpsModel {
         }
     }
 
-    /// Compares with what a certificate states.
+    /// Compares the model with the problem that a certificate states.
     ///
     /// # Errors
-    /// What differs.
+    /// A description of the first difference.
     pub fn compare(&self, c: &Certificate) -> Result<(), String> {
         if self.names.len() != c.names.len() {
             let (a, b) = (c.names.len(), self.names.len());
@@ -81,7 +81,7 @@ impl MpsModel {
             .map(|r| (r.sense, r.side.clone(), (*r.form).clone()))
             .collect();
         stated.sort();
-        // Both are in order: whichever is smaller is missing on the other side.
+        // Both are in order: the smaller one is missing on the other side.
         let (mut theirs, mut ours) = (stated.iter().peekable(), self.sides.iter().peekable());
         let (mut extra, mut missing) = (None, None);
         loop {
@@ -118,7 +118,7 @@ impl MpsModel {
         }
     }
 
-    /// A side as people write it.
+    /// A side in readable notation.
     fn side(&self, (sense, side, form): &SideKey) -> String {
         let sign = match sense {
             ViprSense::Equal => "=",
@@ -128,7 +128,7 @@ impl MpsModel {
         format!("{} {sign} {side}", self.terms(form))
     }
 
-    /// A form as people write it, cut where it is long.
+    /// A form in readable notation, cut if it is long.
     fn terms(&self, form: &Form) -> String {
         const TERMS: usize = 6;
         let shown = form.iter().take(TERMS).map(|(j, v)| {

@@ -14,7 +14,7 @@ fn number(text: &str) -> Result<RBig, String> {
     rational(text).ok_or_else(|| format!("{text:?} is not a number"))
 }
 
-/// Bounds at or beyond this are none.
+/// Returns `None` for a bound of 1e20 or more in absolute value: it is infinite.
 fn finite(v: RBig) -> Option<RBig> {
     let limit = RBig::from(IBig::from(10).pow(20));
     (v.abs() < limit).then_some(v)
@@ -33,11 +33,11 @@ struct ModelColumn {
     upper: Option<RBig>,
     /// True if a bound was given; integer columns without one are binary.
     touched: bool,
-    /// True if a lower bound was given: a negative upper one does not take it back.
+    /// True if a lower bound was given: a later negative upper bound keeps it.
     low_given: bool,
 }
 
-/// The parts of a file that were read so far.
+/// The state of a reader.
 #[derive(Default)]
 struct MpsReader {
     model: MpsModel,
@@ -51,9 +51,9 @@ struct MpsReader {
     section: String,
     /// True between the markers of integer columns.
     integer: bool,
-    /// The set of each section that counts: the first.
+    /// The name of the set that counts in each section: the first.
     sets: BTreeMap<String, String>,
-    /// Number of the present line.
+    /// Number of the current line.
     line: usize,
 }
 
@@ -61,7 +61,7 @@ impl MpsModel {
     /// Reads the text of an MPS file.
     ///
     /// # Errors
-    /// Where it stops making sense.
+    /// The line at which the text is not valid.
     pub fn parse(text: &str) -> Result<MpsModel, String> {
         let mut reader = MpsReader::default();
         for (k, line) in text.lines().enumerate() {
@@ -91,7 +91,8 @@ impl MpsReader {
         Err(format!("line {}: {problem}", self.line))
     }
 
-    /// The words of a line without its remark: a dollar sign that begins no name begins one.
+    /// The words of a line without its remark. A remark begins with a dollar sign that begins no
+    /// name.
     fn words<'a>(&self, line: &'a str) -> Vec<&'a str> {
         let is_name = |w: &str| self.row_of.contains_key(w) || self.col_of.contains_key(w);
         let mut words: Vec<&str> = line.split_whitespace().collect();
@@ -102,7 +103,7 @@ impl MpsReader {
         words
     }
 
-    /// Reads a line of the present section.
+    /// Reads a line of the current section.
     fn read(&mut self, w: &[&str]) -> Result<(), String> {
         match self.section.as_str() {
             "OBJSENSE" => self.read_sense(w[0]),
@@ -122,7 +123,7 @@ impl MpsReader {
         self.model.maximise = word.to_ascii_uppercase().starts_with("MAX");
     }
 
-    /// Returns whether a set of the present section counts.
+    /// Returns whether a set of the current section counts.
     fn counts(&mut self, set: &str) -> bool {
         let first = self.sets.entry(self.section.clone());
         first.or_insert_with(|| set.into()) == set

@@ -49,7 +49,7 @@ impl<'a> Tokens<'a> {
         rational(w).map_or_else(|| self.fail("a rational number", w), Ok)
     }
 
-    /// `inf` or `-inf` is none.
+    /// Reads the end of a range; `None` for `inf` or `-inf`.
     fn end(&mut self) -> Read<Option<RBig>> {
         let w = self.word()?;
         match w {
@@ -127,7 +127,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// Columns in order, the same ones added up, zeros left out.
+/// Columns in order, with equal ones summed and zeros left out.
 pub fn sorted(pairs: Vec<(usize, RBig)>) -> Form {
     let mut sum: BTreeMap<usize, RBig> = BTreeMap::new();
     for (j, v) in pairs {
@@ -139,7 +139,7 @@ pub fn sorted(pairs: Vec<(usize, RBig)>) -> Form {
 /// Reads the text of a certificate.
 ///
 /// # Errors
-/// Where the text stops making sense, in words.
+/// The line at which the text is not valid, in words.
 pub fn parse(text: &str) -> Result<Certificate, String> {
     let words = text
         .lines()
@@ -202,7 +202,7 @@ pub fn parse(text: &str) -> Result<Certificate, String> {
     for k in 0..d {
         let c = t.constraint(n)?;
         let reason = t.reason(m + k)?;
-        // Until which line it is needed: a hint for the memory of others.
+        // The last line that needs it: a hint for the memory of other readers.
         t.word()?;
         derived.push((c, reason));
     }

@@ -1,5 +1,5 @@
-//! Orders and addresses: a training graph in an order with the least peak memory, and buffers at
-//! addresses in the smallest arena, both proven.
+//! Execution orders of training graphs with the least peak memory, and addresses of buffers in the
+//! smallest arena, both proven optimal.
 //!
 //! | module | concept |
 //! |---|---|

@@ -50,12 +50,12 @@ impl FlowNetwork {
         self.outgoing[to].push(edge + 1);
     }
 
-    /// Flow over the `k`-th edge that was added, from 0. Panics where there are not so many.
+    /// Flow over the `k`-th edge that was added, from 0. Panics if there are not so many edges.
     pub fn flow(&self, k: usize) -> u64 {
         self.residual[2 * k + 1]
     }
 
-    /// Adds flow from `source` to `sink` until it is maximal and returns what was added. The two
+    /// Adds flow from `source` to `sink` until it is maximal, and returns the added amount. The two
     /// must differ, and some cut must have a capacity below [`UNLIMITED`].
     ///
     /// Phases of breadth-first levels and blocking flows (Dinic, 1970): O(vertices^2 edges), far
@@ -99,8 +99,8 @@ impl FlowNetwork {
         reaches
     }
 
-    /// Distances from the source over edges with room, up to the sink's; `None` once the sink is
-    /// out of reach.
+    /// Distances from the source over edges with room, up to the distance of the sink; `None` if
+    /// the sink is out of reach.
     fn levels(&self, source: usize, sink: usize) -> Option<Vec<u32>> {
         let mut levels = vec![u32::MAX; self.outgoing.len()];
         levels[source] = 0;
@@ -120,8 +120,8 @@ impl FlowNetwork {
         None
     }
 
-    /// A path of edges from source to sink, each one level up. Vertices found to be dead ends lose
-    /// their level, so a phase looks at each edge once, apart from the paths themselves.
+    /// A path of edges from source to sink, each one level up. Dead ends lose their level, so a
+    /// phase visits each edge once, apart from the paths themselves.
     fn augmenting_path(
         &self,
         source: usize,

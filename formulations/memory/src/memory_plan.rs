@@ -1,9 +1,9 @@
 //! Order and addresses together: the least arena in which a training graph runs, proven.
 //!
-//! No placement is below the load of its order, and no load below the bound of all orders. So an
+//! No placement is below the load of its order, and no load is below the bound of all orders. So an
 //! arena as high as that bound is optimal among all orders and addresses (the joint program (9) of
-//! OLLA, arXiv 2210.12924). Where the best order does not lie that low, others within the same
-//! peak are placed as well.
+//! OLLA, arXiv 2210.12924). If the best order does not reach that height, other orders within the
+//! same peak are placed as well.
 
 use crate::order::{OrderOutcome, OrderSearch, OrderSearchError, OrderSettings};
 use crate::place::{PlaceError, PlaceOutcome, PlaceSettings, place};
@@ -14,9 +14,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Other orders that are placed at most where the first one does not lie as low as its load.
+/// Limit on other orders that are placed if the first one lies higher than its load.
 const ORDERS: usize = 8;
-/// Nodes of the search for addresses of each of them, without a time limit.
+/// Nodes of the search for addresses of each other order, without a time limit.
 const NODES_FOR_EACH: u64 = 200_000;
 /// Share of the time limit for the order, for the addresses at its load, and for each other order.
 const ORDER_SHARE: f64 = 0.4;
@@ -43,12 +43,12 @@ impl From<OrderFault> for MemoryPlanSearchError {
     }
 }
 
-/// An order with addresses, and what is proven of them.
+/// An order with addresses, and the proven bound.
 #[derive(Clone, Debug)]
 pub struct MemoryPlanOutcome {
-    /// `Optimal` where resident memory and arena together are the bound.
+    /// `Optimal` if resident memory and arena together equal the bound.
     pub status: Status,
-    /// The search for the order; its order is not the plan's where another one lies lower.
+    /// The search for the order; the plan has another order if that one lies lower.
     pub order: OrderOutcome,
     /// The plan: order and addresses.
     pub plan: MemoryPlan,
@@ -56,11 +56,11 @@ pub struct MemoryPlanOutcome {
     pub placement: PlaceOutcome,
     /// Resident memory and arena in bytes.
     pub total_bytes: u64,
-    /// Bytes that no order with any addresses needs less than.
+    /// Lower bound in bytes on every order with any addresses.
     pub bound_bytes: u64,
     /// Orders that were placed.
     pub orders: usize,
-    /// Seconds that it took.
+    /// Seconds taken.
     pub seconds: f64,
 }
 
@@ -106,12 +106,12 @@ impl<'a> MemoryPlanSearch<'a> {
         MemoryPlanSearch { variant, ..self }
     }
 
-    /// The same with settings; the time limit is for all of it.
+    /// The same with settings; the time limit covers both searches.
     pub fn settings(self, settings: OrderSettings) -> Self {
         MemoryPlanSearch { settings, ..self }
     }
 
-    /// The same with a listener, who may end the search.
+    /// The same with a listener, which may end the search.
     pub fn listener(self, listener: &'a dyn Listener) -> Self {
         MemoryPlanSearch { listener, ..self }
     }
@@ -119,7 +119,7 @@ impl<'a> MemoryPlanSearch<'a> {
     /// Searches.
     ///
     /// # Errors
-    /// [`MemoryPlanSearchError`] for a variant whose edges go round, and sizes beyond all
+    /// [`MemoryPlanSearchError`] for a variant whose edges form a cycle, and for sizes beyond all
     /// addresses.
     pub fn run(&self) -> Result<MemoryPlanOutcome, MemoryPlanSearchError> {
         let begun = self.settings.begun.unwrap_or_else(Instant::now);
@@ -151,7 +151,7 @@ impl<'a> MemoryPlanSearch<'a> {
                     best = placed;
                 }
             }
-            // As low as the rest of the time takes it.
+            // The lowest placement within the rest of the time.
             if best.outcome.height > load && !self.is_over(left()) {
                 let lowest = self.placed(&best.order, None, left(), None)?;
                 if lowest.outcome.height <= best.outcome.height {

@@ -9,12 +9,12 @@ use std::sync::Arc;
 const ITERATIONS: u64 = 50_000;
 /// Largest violation of a row in a clean solution.
 const CLEAN: f64 = 1e-9;
-/// Part of an objective that the noise may have won, and that the gap grows by without it.
+/// Largest loss of the objective, relative to it, that counts as noise of the search.
 const NOISE: f64 = 1e-8;
 
-/// Solves the linear program that is left once the integer columns have the values of an optimal
-/// solution, and takes its values where they keep rows within [`CLEAN`] and leave the gap closed.
-/// The search's own values may be off by its tolerances.
+/// Solves the linear program that remains when the integer columns have the values of an optimal
+/// solution. Takes its values if they keep rows within [`CLEAN`] and leave the gap closed. The
+/// search's own values may be off by its tolerances.
 pub(super) fn cleaned(model: &Model, settings: &mip::Settings, result: &mut SolveResult) {
     let Some(solution) = &mut result.solution else {
         return;
@@ -36,7 +36,7 @@ pub(super) fn cleaned(model: &Model, settings: &mip::Settings, result: &mut Solv
     let noise = NOISE * objective.abs().max(1.0);
     if gap <= settings.absolute_gap.max(closed) + noise {
         if result.dual_bound == solution.objective {
-            // A closed search remains one.
+            // A closed search stays closed.
             result.dual_bound = objective;
         }
         (solution.objective, solution.x) = (objective, x);

@@ -1,4 +1,4 @@
-//! Models of which a bound, and often a point, is known before the general search.
+//! Models with a bound, and often a point, before the general search.
 
 use remat_lp::{ColId, Model, ModelBuilder, RowId, Sense};
 use remat_memory::olla::recognise::RecognisedOlla;
@@ -9,9 +9,8 @@ use remat_solver::mip::{
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Solves a model with what is known of it: where the point is as good as the bound, that is the
-/// answer; else the general search begins with the point, and with the bound as one of the column
-/// that has it.
+/// Solves a model with a known bound and point. If the point reaches the bound, it is the answer.
+/// Else the general search begins with the point, and with the bound as a bound of the peak column.
 ///
 /// # Errors
 /// As the general search.
@@ -57,7 +56,8 @@ pub(super) fn solve_known(
     Ok(result)
 }
 
-/// The least value of the peak: integers are within what is proven, and its own bound holds.
+/// The least value of the peak: the proven bound, rounded up if the column is integer, or its own
+/// lower bound.
 fn least_peak(model: &Model, known: &RecognisedOlla) -> f64 {
     let own = model.col_lower()[known.peak as usize];
     let proven = match model.is_integer(ColId(known.peak)) {
@@ -70,7 +70,7 @@ fn least_peak(model: &Model, known: &RecognisedOlla) -> f64 {
 /// Part of a number that rounding may have taken.
 const ROUNDING: f64 = 1e-9;
 
-/// Returns whether a solution is as good as a bound, within the gap that was asked for.
+/// Returns whether a solution is as good as a bound, within the requested gap.
 fn is_closed(solution: &Solution, bound: f64, settings: &mip::Settings) -> bool {
     let gap = (solution.objective - bound).abs();
     let relative = settings.relative_gap * solution.objective.abs();
@@ -79,7 +79,7 @@ fn is_closed(solution: &Solution, bound: f64, settings: &mip::Settings) -> bool 
             .absolute_gap
             .max(relative)
             .max(ROUNDING * bound.abs());
-    // Between the two a cutoff proves nothing.
+    // A cutoff between bound and objective would prove no optimum.
     let low = bound.min(solution.objective);
     let high = bound.max(solution.objective);
     is_closed
@@ -88,7 +88,7 @@ fn is_closed(solution: &Solution, bound: f64, settings: &mip::Settings) -> bool 
             .is_none_or(|cutoff| cutoff <= low || cutoff > high)
 }
 
-/// The result where nothing has to be searched for.
+/// The result if no search is needed.
 fn settled(
     model: &Model,
     solution: Solution,

@@ -1,10 +1,10 @@
-//! Raw linear and integer programs: solved as they are, or as the published program that they
-//! state, and edited and solved again.
+//! Raw linear and integer programs: solved by the general search, or as the published program that
+//! they state, and edited and solved again.
 //!
 //! | module | concept |
 //! |---|---|
 //! | `model` | [`solve_model`]: raw linear and integer programs |
-//! | `known` | models of which a bound and a point are known before the general search |
+//! | `known` | models with a known bound and point before the general search |
 //! | `clean` | continuous values of a solution without the noise of the search |
 //! | [`program`] | programs that are edited and solved again, for modelling languages |
 #![deny(missing_docs)]

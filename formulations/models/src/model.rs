@@ -1,5 +1,5 @@
-//! The door for raw programs: linear programs, recognised rematerialization programs, and the
-//! general search.
+//! The entry point for raw programs: linear programs, recognised rematerialization programs, and
+//! the general search.
 
 use super::clean::cleaned;
 use super::known::solve_known;
@@ -50,9 +50,9 @@ impl Default for ModelSettings {
 pub struct LinearSettings {
     /// Settings of the simplex methods.
     pub lp: remat_lp::Settings,
-    /// Reductions before the simplex; `None` for none.
+    /// Reductions before the simplex; `None` for no presolve.
     pub presolve: Option<PresolveSettings>,
-    /// Simplex iterations at most.
+    /// Limit on the simplex iterations.
     pub iterations: Option<u64>,
     /// End after this time.
     pub time_limit: Option<Duration>,
@@ -70,7 +70,7 @@ impl Default for LinearSettings {
 }
 
 impl ModelSettings {
-    /// Asks for an answer that is settled in rational numbers; gaps with their defaults become 0.
+    /// Requests an answer that is settled in rational numbers; gaps with their defaults become 0.
     pub fn ask_exact(&mut self) {
         let preset = mip::Settings::default();
         let mip = &mut self.mip;
@@ -101,7 +101,7 @@ impl LinearSettings {
     }
 }
 
-/// The error of a setting that makes no sense, where there is such a value.
+/// The error of a setting, if `wrong` has a value.
 ///
 /// # Errors
 /// [`SolveError::Setting`].
@@ -123,7 +123,7 @@ pub(crate) fn setting(
 /// The answer to a linear program.
 #[derive(Debug)]
 pub struct Linear {
-    /// Outcome with duals or a ray, and what presolve did.
+    /// Outcome with duals or a ray, and the reductions of presolve.
     pub solved: Solved,
     /// True if the time limit ended it.
     pub timed_out: bool,
@@ -208,15 +208,15 @@ pub fn solve_linear(
     })
 }
 
-/// Solves a model: one without integers by the simplex methods, with duals or a ray; Checkmate's,
-/// POET's, MONeT's and OLLA's published programs, however they are named, ordered and scaled, as
-/// such; any other by branch and cut. Of OLLA's programs a bound and a point come from the search
-/// for orders and addresses; where they differ, branch and cut begins with both.
+/// Solves a model. A model without integers is solved by the simplex methods, with duals or a ray.
+/// Published programs of Checkmate, POET, MONeT and OLLA are solved as such, with any names, order
+/// and scale. Other models are solved by branch and cut. For OLLA's programs a bound and a point
+/// come from the search for orders and addresses; if they differ, branch and cut begins with both.
 ///
-/// Recognition gives way where something is asked that only the general search has: certificates,
-/// exact answers, state files, a pool of several solutions, a limit of ticks or memory. Starts and a cutoff count
-/// for recognised programs, too; observers are told of the progress, and of the solution at the
-/// end. An answer that fails the check against the model goes to the
+/// There is no recognition if the settings request features of the general search alone. These are
+/// certificates, exact answers, state files, a pool of several solutions, and a limit of ticks or
+/// memory. Starts and a cutoff count for recognised programs, too. Observers receive the progress,
+/// and the solution at the end. An answer that fails the check against the model goes to the
 /// general search.
 ///
 /// ```
@@ -236,7 +236,7 @@ pub fn solve_linear(
 /// ```
 ///
 /// # Errors
-/// [`SolveError`] for settings that make no sense, and files that cannot be read or written.
+/// [`SolveError`] for invalid settings, and for files that cannot be read or written.
 pub fn solve_model(
     model: &Arc<Model>,
     settings: &ModelSettings,
@@ -250,8 +250,8 @@ pub fn solve_model(
     Ok(Answered::Integer { result, recognised })
 }
 
-/// Solves a model as [`solve_model`] does one with integers, whether it has any or not; with the
-/// published program that it was recognised as.
+/// Solves a model, with or without integers, as [`solve_model`] does one with integers. Also
+/// returns the published program that the model was recognised as.
 ///
 /// # Errors
 /// As [`solve_model`].
@@ -300,7 +300,7 @@ pub fn solve_integer(
     Ok((result, None))
 }
 
-/// Published programs that are looked for in a model, in this order.
+/// Recognisers of published programs, in the order of their use.
 static RECOGNISERS: [fn(&Asked<'_>) -> Option<Recognition>; 3] = [
     |asked| asked.by(checkmate::recognise),
     |asked| asked.by(poet::recognise),
@@ -333,7 +333,7 @@ impl Asked<'_> {
     }
 }
 
-/// Returns whether the tree of a recognised program came to its end, before any limit, with a gap.
+/// Returns whether the tree of a recognised program ended, before any limit, with a gap.
 fn is_open(result: &SolveResult, settings: &mip::Settings, begun: Instant) -> bool {
     let limits = &settings.limits;
     let ended = matches!(
@@ -412,7 +412,7 @@ fn linear(model: &Arc<Model>, settings: &ModelSettings) -> Result<Linear, SolveE
     solve_linear(model, &linear, &**interrupt)
 }
 
-/// Solves a recognised program as such; `None` where the answer fails the check against the model.
+/// Solves a recognised program as such; `None` if the answer fails the check against the model.
 fn solve_recognised<R: Recognised + Sync>(
     model: &Model,
     recognised: &R,
@@ -455,7 +455,7 @@ fn solve_recognised<R: Recognised + Sync>(
     Some((result, program))
 }
 
-/// Observers of a general search as a listener of a recognised program's.
+/// Observers of a general search as a listener of a recognised program.
 struct Observed<'a> {
     /// The model's objective for a cost of the instance.
     objective: &'a (dyn Fn(u64) -> f64 + Sync),
@@ -523,7 +523,7 @@ fn answer<R: Recognised>(
         }
         Status::Feasible | Status::Limit => SolveStatus::NodeLimit,
     };
-    // Only what is better than the cutoff is wanted.
+    // Only solutions better than the cutoff are wanted.
     if let Some(cutoff) = settings.cutoff {
         solution = solution.filter(|s| sign * s.objective < sign * cutoff);
         if solution.is_none() && sign * dual_bound >= sign * cutoff {
@@ -533,7 +533,7 @@ fn answer<R: Recognised>(
             };
         }
         if solution.is_none() && status == SolveStatus::Optimal {
-            // Optimal within the gap, and above the cutoff: between the two nothing is proven.
+            // Optimal within the gap, and above the cutoff: between the two there is no proof.
             status = SolveStatus::NodeLimit;
         }
     }

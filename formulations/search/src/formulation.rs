@@ -1,4 +1,4 @@
-//! Formulations: what the search must know of a program for rematerialization.
+//! Formulations: the interface between the search and a program for rematerialization.
 
 use super::{BoundProof, Listener, Outcome, Settings, SolveError, Watch, search};
 use crate::anneal::{Found, Landscape};
@@ -17,14 +17,14 @@ pub trait Formulation: Sync {
     where
         Self: 'a;
 
-    /// The replay without recomputation: percentages of a budget are of its peak.
+    /// The replay without recomputation: percentages of a budget refer to its peak.
     ///
     /// # Errors
     /// [`ReplayError`] for an instance to which the formulation does not apply.
     fn plain(&self) -> Result<Replay, ReplayError>;
 
-    /// The program for a budget in bytes. `starts` are schedules to start from; those that do not
-    /// execute within the budget are left aside.
+    /// The program for a budget in bytes. `starts` are schedules to start from; schedules that do
+    /// not execute within the budget are ignored.
     ///
     /// # Errors
     /// [`SolveError`] for an instance to which the formulation does not apply.
@@ -34,11 +34,11 @@ pub trait Formulation: Sync {
         starts: &'a [Self::Schedule],
     ) -> Result<Start<Self::Problem<'a>>, SolveError>;
 
-    /// Findings of heuristics and of `starts` that fit, for programs that are
-    /// [too large](Start::TooLarge) to be searched; `bound` is the lower bound that is known.
+    /// Results of heuristics and of `starts` that fit, for programs that are [too
+    /// large](Start::TooLarge) to be searched; `bound` is the known lower bound.
     ///
     /// # Errors
-    /// [`SolveError`] where there are no threads.
+    /// [`SolveError`] if no threads can be started.
     fn heuristic(
         &self,
         _budget_bytes: u64,
@@ -51,7 +51,7 @@ pub trait Formulation: Sync {
     }
 }
 
-/// Findings without a search.
+/// Results without a search.
 #[derive(Clone, Debug)]
 pub struct Heuristic<S> {
     /// The best schedule that fits, with its replay.
@@ -83,29 +83,30 @@ impl<S> Heuristic<S> {
 
 /// Status of a problem before it is searched.
 pub enum Start<P: Problem> {
-    /// Proven: nothing fits.
+    /// Proven: no schedule fits.
     Infeasible {
         /// Reason, in words.
         because: String,
-        /// A proof, where the formulation has one.
+        /// A proof, if the formulation has one.
         proof: Option<BoundProof>,
     },
-    /// A schedule that nothing can beat.
+    /// A schedule whose cost equals the bound.
     Optimal {
-        /// The schedule, its cost being the bound.
+        /// The schedule.
         schedule: P::Schedule,
         /// Its replay.
         replay: Replay,
-        /// A proof, where the formulation has one.
+        /// A proof, if the formulation has one.
         proof: Option<BoundProof>,
     },
     /// To be searched, with a lower bound on the cost of every schedule.
     Open(P, u64),
-    /// Too large to be searched, with a lower bound: left to [`Formulation::heuristic`].
+    /// Too large to be searched, with a lower bound: [`Formulation::heuristic`] takes over.
     TooLarge(u64),
 }
 
-/// A program for an instance and a budget: what is annealed, what is bounded, and the judge.
+/// A program for an instance and a budget: a landscape for annealing, a program for bounds, and a
+/// simulator.
 pub trait Problem: Sync {
     /// Landscape that is annealed.
     type Landscape: Landscape<Sets = BitMatrix>;
@@ -118,12 +119,12 @@ pub trait Problem: Sync {
     /// it; the last comes first.
     const THRESHOLDS: &'static [f64];
 
-    /// The annealing's view.
+    /// The landscape of the annealing.
     fn landscape(&self) -> &Self::Landscape;
-    /// The priced program; `None` where there is none, or it is too large to be worth it.
+    /// The priced program; `None` if there is none, or it is too large to be worth it.
     fn program(&self) -> Option<Arc<Self::Program>>;
-    /// A place to start the root from, where something is known of programs like this one. `stop`
-    /// ends looking for it; bounds are told on the way.
+    /// A place to start the root from, if similar programs provide one. `stop` ends the search for
+    /// it; bounds are reported on the way.
     fn root_start(
         &self,
         _: &Self::Program,
@@ -132,16 +133,16 @@ pub trait Problem: Sync {
     ) -> Option<RootStart<Self::Program>> {
         None
     }
-    /// Reason why nothing fits, where that is seen without a search.
+    /// Reason why no schedule fits, if it is known without a search.
     fn refuted(&self) -> Option<String> {
         None
     }
-    /// The sets that keeping everything retains.
+    /// The retained sets of the plan that keeps everything.
     fn everything(&self) -> &BitMatrix;
-    /// Schedules that are known and fit; heuristics take a part of the time that is left.
+    /// Known schedules that fit; heuristics take a part of the time left.
     fn known(&self, watch: &Watch<'_>) -> Vec<Found>;
-    /// Retained sets near a relaxation: in general of no schedule that fits, but of one if the
-    /// point is a schedule.
+    /// Retained sets near a relaxation. In general no schedule with them fits; if the point is a
+    /// schedule, they are its retained sets.
     fn near(
         &self,
         program: &Self::Program,
@@ -154,28 +155,28 @@ pub trait Problem: Sync {
         program: &Self::Program,
         found: &Found,
     ) -> Vec<<Self::Program as Columns>::Column>;
-    /// The schedule of retained sets, and its replay: the judge.
+    /// The schedule of retained sets, and its replay by the simulator.
     ///
     /// # Errors
-    /// [`ReplayError`] where the search found what cannot be executed, which is a defect.
+    /// [`ReplayError`] if the search's schedule cannot be executed, which is a defect.
     fn judge(&self, found: Found) -> Result<(Self::Schedule, Replay), ReplayError>;
-    /// The plan of a schedule as a `remat-plan/1` document, where the formulation has such plans.
+    /// The plan of a schedule as a `remat-plan/1` document, if the formulation has such plans.
     fn plan(&self, _: Self::Schedule) -> Option<String> {
         None
     }
-    /// Returns whether the bound that is told is the one that [`Problem::proof`] shows, where a
-    /// proof is asked for; else it may be a better one.
+    /// Returns whether [`Problem::proof`] shows the reported bound if a proof is requested; else
+    /// the reported bound may be better.
     fn is_bound_proven(&self) -> bool {
         false
     }
-    /// The text that proves a tree's bound, where the formulation has such proofs.
+    /// The text that proves a tree's bound, if the formulation has such proofs.
     fn proof(&self, _: &Self::Program, _: &TreeProof<Self::Program>) -> Option<BoundProof> {
         None
     }
 }
 
 /// Input of a solve, of a frontier and of a search for the largest batch: any [`Formulation`], or
-/// one that is chosen for an instance.
+/// one that is selected for an instance.
 pub trait Solvable: Sync {
     /// Its schedules.
     type Schedule: Clone + Send + Sync;
@@ -189,7 +190,7 @@ pub trait Solvable: Sync {
     /// Finds a schedule of least cost within a budget in bytes, and a proven lower bound.
     ///
     /// # Errors
-    /// [`SolveError`]; a budget that nothing fits is an [`Outcome`], not an error.
+    /// [`SolveError`]; if no schedule fits into the budget, that is an [`Outcome`], not an error.
     fn solve(
         &self,
         budget_bytes: u64,

@@ -1,5 +1,5 @@
-//! What the search must know of a program for rematerialization, and the search itself, which is
-//! the same for all of them.
+//! The interface between the search and programs for rematerialization, and the search itself,
+//! which is the same for all of them.
 //!
 //! | module | concept |
 //! |---|---|
@@ -7,10 +7,10 @@
 //! | `settings`, `listener`, `outcome`, `proof` | input and output of a solve |
 //! | `search` | the root beside the annealing, then the tree |
 //! | [`anneal`] | annealing over retained sets, for any landscape |
-//! | `watch`, `patience` | the time of a solve, and who may end it |
+//! | `watch`, `patience` | the time of a solve, and its interrupts |
 //! | `ticker` | a thread beside a piece of work, and panics that end both |
-//! | [`recognise`] | published programs in models of unknown origin: their common parts |
-//! | [`random`] | numbers that look random, the same on every machine |
+//! | [`recognise`] | common parts of published programs recognised in models of unknown origin |
+//! | [`random`] | pseudorandom numbers, the same on every machine |
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
@@ -36,5 +36,6 @@ pub use settings::{Effort, Settings};
 pub use ticker::{StopOnPanic, ticking};
 pub use watch::Watch;
 
-/// Bytes of stack of the threads on which doors to other languages solve: those of a main thread.
+/// Bytes of stack of the threads on which bindings to other languages solve: the size of a main
+/// thread's stack.
 pub const STACK_BYTES: usize = 8 << 20;

@@ -1,8 +1,8 @@
-//! Listeners: who follows a solve, and may end it.
+//! Listeners, which follow a solve and may end it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A look at a solve in progress.
+/// The state of a solve in progress.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// Seconds since the start.
@@ -25,14 +25,14 @@ pub trait Listener: Sync {
     fn is_interrupted(&self) -> bool {
         false
     }
-    /// Takes a look, about ten times a second.
+    /// Receives the progress, about ten times a second.
     fn progress(&self, _: &Progress) {}
-    /// Takes the cost of the best schedule of the annealing so far, about ten times a second;
+    /// Receives the cost of the best schedule of the annealing so far, about ten times a second;
     /// `plan` makes its plan as a `remat-plan/1` document, which takes time.
     fn best(&self, _cost: u64, _plan: &dyn Fn() -> Option<String>) {}
 }
 
-/// Nobody.
+/// Does not listen.
 impl Listener for () {}
 
 /// A flag that ends the solve.
@@ -42,11 +42,11 @@ impl Listener for AtomicBool {
     }
 }
 
-/// A listener with a function in the place of its looks.
+/// A listener whose progress goes to a function.
 pub struct Watching<'a, F> {
     /// Listener that may interrupt.
     pub listener: &'a dyn Listener,
-    /// Takes the looks.
+    /// Receives the progress.
     pub look: F,
 }
 
@@ -64,7 +64,7 @@ impl<F: Fn(&Progress) + Sync> Listener for Watching<'_, F> {
     }
 }
 
-/// A listener that may interrupt, and is told nothing: of a solve that is a part of another.
+/// A listener that may interrupt but receives no progress: for a solve that is a part of another.
 pub struct Unheard<'a>(pub &'a dyn Listener);
 
 impl Listener for Unheard<'_> {

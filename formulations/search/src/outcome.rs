@@ -33,8 +33,8 @@ impl Status {
     }
 }
 
-/// Schedules that bounds are over: between two first computations every node runs at most once, and
-/// nodes come in the order of the instance (Jain et al., MLSys 2020, section 4.2).
+/// The schedules that bounds cover: between two first computations every node runs at most once,
+/// and nodes come in the order of the instance (Jain et al., MLSys 2020, section 4.2).
 pub const STAGE_SCHEDULES: &str = "stage-schedules";
 
 /// The outcome of a solve: a schedule of some program, a bound, and counters.
@@ -46,7 +46,7 @@ pub struct Outcome<S = Schedule> {
     pub schedule: Option<S>,
     /// Its replay.
     pub replay: Option<Replay>,
-    /// Proven lower bound on the cost of every schedule; meaningless where none fits.
+    /// Proven lower bound on the cost of every schedule; meaningless if no schedule fits.
     pub bound: u64,
     /// `(objective - bound) / objective`.
     pub gap: Option<f64>,
@@ -60,14 +60,14 @@ pub struct Outcome<S = Schedule> {
     pub lp_iterations: u64,
     /// Moves of the annealing.
     pub moves: u64,
-    /// Reason why no schedule fits, where that was proven.
+    /// Reason why no schedule fits, if that was proven.
     pub infeasible_because: Option<String>,
-    /// A proof of the bound, or that nothing fits, where that was asked for.
+    /// A proof of the bound, or that no schedule fits, if one was requested.
     pub proof: Option<BoundProof>,
 }
 
 impl<S> Outcome<S> {
-    /// Nothing found yet, and a bound.
+    /// An outcome without a schedule, and a bound.
     pub fn new(bound: u64) -> Self {
         Outcome {
             status: Status::Limit,
@@ -90,7 +90,7 @@ impl<S> Outcome<S> {
         self.replay.as_ref().map(|replay| replay.makespan)
     }
 
-    /// Takes over a schedule as the answer. The bound is final.
+    /// Adopts a schedule as the answer. The bound is final.
     pub fn take(&mut self, schedule: S, replay: Replay) {
         let (objective, bound) = (replay.cost, self.bound);
         debug_assert!(bound <= objective, "bound {bound} above a cost {objective}");
@@ -99,7 +99,7 @@ impl<S> Outcome<S> {
         self.replay = Some(replay);
     }
 
-    /// Finds the status, once everything else is known.
+    /// Sets the status, after all other fields.
     pub fn settle(&mut self, gap: f64, interrupted: bool) {
         let closed = self.gap.is_some_and(|open| open <= gap);
         self.status = match self.cost() {
@@ -144,7 +144,7 @@ pub enum SolveError {
     /// The worker threads could not be started.
     #[error("cannot start {threads} worker threads: {source}")]
     Threads {
-        /// Number of threads that were asked for.
+        /// Number of threads that were requested.
         threads: usize,
         /// Error on starting them.
         source: rayon::ThreadPoolBuildError,
@@ -162,7 +162,7 @@ pub enum SolveError {
         /// Reason, in words.
         because: String,
     },
-    /// Two things were asked for that no plan has both of.
+    /// Two options that exclude each other.
     #[error("{first} with {second}: {because}")]
     Together {
         /// One of them.
@@ -172,22 +172,21 @@ pub enum SolveError {
         /// Reason, in words.
         because: &'static str,
     },
-    /// A plan to start from is none of the instance and the formulation.
+    /// A start that is no plan of the instance and the formulation.
     #[error("start {index}: {because}")]
     Start {
-        /// Its position among those that were given, from 0.
+        /// Its position among the given starts, from 0.
         index: usize,
         /// Reason, in words.
         because: String,
     },
-    /// The addresses that were asked for cannot be given.
+    /// The requested addresses cannot be given.
     #[error(transparent)]
     Addresses(Box<dyn std::error::Error + Send + Sync>),
-    /// The search's result did not survive its replay: a defect of the search, never shown as a
-    /// result.
+    /// The search's result failed its replay: a defect of the search, never returned as a result.
     #[error("the schedule that the search found does not replay: {0}")]
     Replay(#[from] ReplayError),
-    /// Nor did its memory: likewise.
+    /// The search's result exceeds the budget: likewise a defect.
     #[error(
         "the schedule that the search found has a peak of {peak_bytes} bytes, the budget is {budget_bytes}"
     )]

@@ -1,9 +1,9 @@
-//! The patience of whoever waits.
+//! Limits of heuristics.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The patience of whoever waits for a heuristic: those that may take long ask it.
+/// The limit of a heuristic, which heuristics that may take long check often.
 #[derive(Clone, Copy)]
 pub struct Patience<'a>(Waiting<'a>);
 
@@ -18,7 +18,7 @@ impl<'a> Patience<'a> {
     /// Waits for as long as it takes.
     pub const ENDLESS: Patience<'static> = Patience(Waiting::Endless);
 
-    /// Waits until `is_over`, which is asked often, says that the time is over.
+    /// Waits until `is_over`, which is asked often, returns true.
     pub fn until(is_over: &'a (dyn Fn() -> bool + Sync)) -> Self {
         Patience(Waiting::Until(is_over))
     }
@@ -37,7 +37,7 @@ impl<'a> Patience<'a> {
         }
     }
 
-    /// The flag, for linear programs to look at, if it is one.
+    /// The flag, for linear programs to check, if the limit is one.
     pub fn flag(self) -> Option<Arc<AtomicBool>> {
         match self.0 {
             Waiting::Flag(flag) => Some(flag.clone()),

@@ -1,6 +1,6 @@
 //! Proofs of bounds, as text that can be checked without the solver.
 
-/// A proof that every schedule within a budget costs at least so much, or that there is none
+/// A proof that every schedule within a budget costs at least so much, or that no schedule fits
 /// (`docs/theory/proof.md`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundProof {
@@ -9,7 +9,7 @@ pub struct BoundProof {
 }
 
 impl BoundProof {
-    /// The proof of a bound in units of cost; `None` where it proves that no schedule fits.
+    /// The proof of a bound in units of cost; `None` if it proves that no schedule fits.
     pub fn new(text: String, bound: Option<u64>) -> Self {
         BoundProof { text, bound }
     }
@@ -19,7 +19,7 @@ impl BoundProof {
         &self.text
     }
 
-    /// The bound that it proves, in units of cost; `None` where it proves that no schedule fits.
+    /// The proven bound in units of cost; `None` if it proves that no schedule fits.
     pub fn bound(&self) -> Option<u64> {
         self.bound
     }

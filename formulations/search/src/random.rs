@@ -1,9 +1,9 @@
-//! Numbers that look random, the same on every machine: splitmix64 (Steele, Lea, Flood, 2014).
+//! Pseudorandom numbers, the same on every machine: splitmix64 (Steele, Lea, Flood, 2014).
 
 /// Distance of the states of the sequence.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A number that looks random for each seed.
+/// A pseudorandom number for a seed.
 pub fn mix(seed: u64) -> u64 {
     let mut x = seed.wrapping_add(STEP);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,11 +1,11 @@
-//! Published programs recognised in models of unknown origin: what the programs share.
+//! Common parts of published programs that are recognised in models of unknown origin.
 
 use crate::{Solvable, SolveError};
 use remat_instances::number::LARGEST_VALUE;
 use remat_lp::Sense;
 
 /// A model that is the published program of an instance and a budget, up to names, order, scale,
-/// and rows that are no part of it.
+/// and additional rows.
 pub trait Recognised {
     /// The formulation that solves it.
     type Formulation: Solvable;
@@ -37,7 +37,7 @@ pub trait Recognised {
     fn objective(&self, cost: u64) -> f64;
 }
 
-/// Objective of a model against the cost of the instance that it states.
+/// Objective of a model in terms of the cost of the instance that it states.
 #[derive(Clone, Copy, Debug)]
 pub struct Objective {
     /// The model's sense.
@@ -64,8 +64,8 @@ pub struct Integers {
     pub scale: f64,
 }
 
-/// Nonnegative numbers as integers at most, rounded down where no scale makes them whole: then
-/// sums are lower bounds.
+/// Nonnegative numbers as integers. If no scale makes them whole, they are rounded down: then sums
+/// are lower bounds.
 pub fn integers_below(values: &[f64]) -> Option<Integers> {
     integers(values).or_else(|| {
         let largest = values.iter().copied().fold(0.0, f64::max);

@@ -7,24 +7,24 @@ use std::time::{Duration, Instant};
 const DEFAULT_ROUNDS: u32 = 24;
 /// Simplex iterations of the tree when no time limit is given.
 const DEFAULT_ITERATIONS: u64 = 500_000;
-/// Relative gap at which an answer counts as optimal where none is named.
+/// Relative gap at which an answer counts as optimal if the user names no gap.
 const DEFAULT_GAP: f64 = 1e-4;
-/// Time beyond the default gap, in multiples of what it took to meet it.
+/// Time beyond the default gap, in multiples of the time until it was reached.
 const DEFAULT_OVERTIME: f64 = 4.0;
-/// Shares of the time limit that the search goes on at least and at most once the gap is met.
+/// Least and largest share of the time limit for the search after the gap is reached.
 const OVERTIME_SHARES: [f64; 2] = [0.02, 0.5];
-/// Nodes of the tree side by side where the work is fixed.
+/// Nodes of the tree side by side if the work is fixed.
 const DEFAULT_LANES: usize = 4;
 
-/// Quick work: rounds of annealing at most, and rounds without success that end it.
+/// Quick work: limit on the rounds of annealing, and rounds without success that end it.
 const QUICK_ROUNDS: [u32; 2] = [4, 2];
-/// Quick work: length of annealing runs for each node, in full ones, on graphs of so many nodes and
-/// on smaller ones; on larger ones their product is the same, down to the least share.
+/// Quick work: length of annealing runs for each node, as a share of full ones, on graphs of up to
+/// `QUICK_NODES` nodes. On larger graphs share times nodes is constant, down to the least share.
 const QUICK_SHARE: f64 = 0.25;
 const QUICK_NODES: usize = 512;
 const QUICK_LEAST_SHARE: f64 = 1.0 / 32.0;
-/// Quick work: simplex iterations of the root times nodes of the graph: those of larger programs
-/// take longer.
+/// Quick work: simplex iterations of the root times nodes of the graph, because iterations of
+/// larger programs take longer.
 const QUICK_ITERATION_NODES: u64 = 1_000_000;
 
 /// Work of a solve without a time limit, counted in moves and simplex iterations.
@@ -34,7 +34,7 @@ pub enum Effort {
     #[default]
     Full,
     /// A small share of it: baselines, some rounds of annealing and the root, seconds for graphs of
-    /// some hundred nodes. The answer depends on the clock as little as that of the full work.
+    /// some hundred nodes. Like the answer of the full work, it does not depend on the clock.
     Quick,
 }
 
@@ -53,25 +53,26 @@ impl FromStr for Effort {
 /// Settings of a solve: limits, the gap, threads and the seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// End after this time. Without a limit the work is fixed, and the answer depends on instance,
-    /// budget and settings alone, on any number of threads.
+    /// End after this time. Without a limit the work is fixed, and the answer depends only on
+    /// instance, budget and settings, on any number of threads.
     pub time_limit: Option<Duration>,
-    /// Work where there is no time limit.
+    /// Work if there is no time limit.
     pub effort: Effort,
-    /// Moment from which the time counts, where that is not the call: the input was read before it.
+    /// Moment from which the time counts; `None` for the call. An earlier moment includes the
+    /// reading of the input.
     pub begun: Option<Instant>,
     /// Relative gap `(objective - bound) / objective` at which the answer counts as optimal, 1e-4
-    /// where none is named.
+    /// by default.
     pub gap: f64,
-    /// With a time limit: once the gap is met, the search goes on for so many times as long as that
-    /// took, towards a gap of 0, unless this is 0; at least for a fiftieth of the limit, at most
-    /// for half of it. Not together with `prove`.
+    /// With a time limit: the search goes on towards a gap of 0 once the gap is reached. It does so
+    /// for so many times as long as that took, at least for a fiftieth of the limit, at most for
+    /// half of it. 0 ends it at once. Not together with `prove`.
     pub overtime: f64,
-    /// Rounds of annealing at most when there is no time limit.
+    /// Limit on the rounds of annealing when there is no time limit.
     pub rounds: u32,
-    /// Simplex iterations of the tree at most when there is no time limit.
+    /// Limit on the simplex iterations of the tree when there is no time limit.
     pub iterations: u64,
-    /// Nodes of the tree at most.
+    /// Limit on the nodes of the tree.
     pub nodes: u64,
     /// Worker threads; 0 for one per core. Changes the time, not the answer.
     pub threads: usize,
@@ -104,7 +105,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The same, ending at a gap that somebody named: nothing is searched beyond it.
+    /// The same, ending at a gap that the user names, without overtime.
     pub fn with_gap(self, gap: f64) -> Self {
         Settings {
             gap,
@@ -112,7 +113,7 @@ impl Settings {
         }
     }
 
-    /// The same, ending once the gap is met.
+    /// The same, ending once the gap is reached.
     pub fn without_overtime(self) -> Self {
         Settings {
             overtime: 0.0,
@@ -120,12 +121,12 @@ impl Settings {
         }
     }
 
-    /// Returns whether the search may go on once the gap is met.
+    /// Returns whether the search may go on once the gap is reached.
     pub fn has_overtime(&self) -> bool {
         self.time_limit.is_some() && !self.prove && self.overtime > 0.0
     }
 
-    /// For how long it does so if the gap was met after the time `met`.
+    /// Length of the overtime if the gap was reached after the time `met`.
     pub fn overtime_after(&self, met: Duration) -> Duration {
         match self.time_limit {
             Some(limit) if self.has_overtime() => {
@@ -137,7 +138,7 @@ impl Settings {
         }
     }
 
-    /// Number of worker threads: that of the cores where it is not set.
+    /// Number of worker threads: the number of cores if it is not set.
     pub fn worker_threads(&self) -> usize {
         match self.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -145,13 +146,13 @@ impl Settings {
         }
     }
 
-    /// Returns whether the work is the quick one.
+    /// Returns whether the work is quick.
     pub fn is_quick(&self) -> bool {
         self.time_limit.is_none() && self.effort == Effort::Quick
     }
 
-    /// Rounds of annealing at most without a time limit, and rounds without success that end it,
-    /// which are `idle` for the full work.
+    /// Limit on the rounds of annealing without a time limit, and rounds without success that end
+    /// it. The latter are `idle` for the full work.
     pub fn fixed_rounds(&self, idle: u32) -> [u32; 2] {
         match self.is_quick() {
             true => [QUICK_ROUNDS[0].min(self.rounds), QUICK_ROUNDS[1]],
@@ -159,7 +160,7 @@ impl Settings {
         }
     }
 
-    /// Length of annealing runs, in full ones.
+    /// Length of annealing runs, as a share of full ones.
     pub fn run_share(&self, nodes: usize) -> f64 {
         match self.is_quick() {
             true => {
@@ -170,7 +171,7 @@ impl Settings {
         }
     }
 
-    /// Simplex iterations of the root at most.
+    /// Limit on the simplex iterations of the root.
     pub fn root_iterations(&self, nodes: usize) -> u64 {
         match self.is_quick() {
             true => QUICK_ITERATION_NODES / nodes.max(1) as u64,
@@ -178,7 +179,7 @@ impl Settings {
         }
     }
 
-    /// Nodes of the tree at most: none for the quick work.
+    /// Limit on the nodes of the tree: 0 for the quick work.
     pub fn tree_nodes(&self) -> u64 {
         match self.is_quick() {
             true => 0,

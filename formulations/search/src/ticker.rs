@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Time between two ticks.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Sets a flag when the thread that holds it panics: who waits for that thread's work ends.
+/// Sets a flag when the thread that holds it panics, so that threads that wait for its work end.
 pub struct StopOnPanic<'a>(pub &'a AtomicBool);
 
 impl Drop for StopOnPanic<'_> {
@@ -20,8 +20,8 @@ impl Drop for StopOnPanic<'_> {
 }
 
 /// Does the work while `tick` is called ten times a second from another thread. A panic of either
-/// sets `stop`, which is to end the other, and goes on from here. It is an error where there is no
-/// further thread.
+/// sets `stop`, which is to end the other, and goes on from here. Returns an error if no thread can
+/// be started.
 pub fn ticking<R>(
     tick: impl Fn() + Sync,
     stop: &AtomicBool,

@@ -1,10 +1,10 @@
-//! The time that a solve has, and whoever may end it.
+//! The time limit of a solve, and its interrupts.
 
 use super::{Effort, Listener, Settings};
 use crate::Patience;
 use std::time::{Duration, Instant};
 
-/// The clock of a solve: when it began, its time limit, and the listener that may end it.
+/// The clock of a solve: its beginning, its time limit, and the listener that may end it.
 pub struct Watch<'a> {
     begun: Instant,
     limit: Option<Duration>,
@@ -13,7 +13,7 @@ pub struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// The clock of a solve that begins now, or began when its settings say.
+    /// The clock of a solve that begins now, or at the moment in its settings.
     pub fn new(settings: &Settings, listener: &'a dyn Listener) -> Self {
         Watch {
             begun: settings.begun.unwrap_or_else(Instant::now),
@@ -28,12 +28,12 @@ impl<'a> Watch<'a> {
         self.begun.elapsed()
     }
 
-    /// Time that is left, where there is a limit.
+    /// Time left, if there is a limit.
     pub fn left(&self) -> Option<Duration> {
         self.limit.map(|limit| limit.saturating_sub(self.elapsed()))
     }
 
-    /// Work where there is no time limit.
+    /// Work if there is no time limit.
     pub fn effort(&self) -> Effort {
         self.effort
     }
@@ -53,7 +53,8 @@ impl<'a> Watch<'a> {
         self.listener
     }
 
-    /// Does a piece of work that ends when a share of the time left is over, or everything.
+    /// Does a piece of work that ends when a share of the time left is over, or the whole solve
+    /// ends.
     pub fn within<R>(&self, share: f64, work: impl FnOnce(Patience<'_>) -> R) -> R {
         let end = self.left().map(|left| self.elapsed() + left.mul_f64(share));
         let is_over = || self.is_over() || end.is_some_and(|end| self.elapsed() >= end);

@@ -1,9 +1,9 @@
-//! Covers: what fits beside each other at an event.
+//! Covers: limits on the tensors in memory together at an event.
 
 use super::graph::Graph;
 use crate::proof::knapsack::{check_weight, fits_more};
 
-/// Tensors with weights that are there at an event together weigh at most so much.
+/// Upper limit on the total weight of the tensors in memory at an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cover {
     /// The stage.
@@ -12,18 +12,18 @@ pub struct Cover {
     pub node: u32,
     /// The right side.
     pub most: u32,
-    /// The weight of a recomputation of the node in the stage; if there is one, its inputs have
-    /// none.
+    /// The weight of a recomputation of the node in the stage. If it is not 0, inputs of the node
+    /// have no weight.
     pub made: u32,
     /// Tensors with weights, ascending.
     pub weights: Vec<(u32, u32)>,
 }
 
 impl Cover {
-    /// Checks that what fits weighs no more.
+    /// Checks that tensors that fit weigh no more than the right side.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The fault of the cover.
     pub fn check(&self, graph: &Graph) -> Result<(), String> {
         let Cover { stage, node, .. } = *self;
         if node > stage || stage as usize >= graph.len() || (node == stage && self.made > 0) {
@@ -33,7 +33,7 @@ impl Cover {
         if !self.weights.windows(2).all(|w| w[0].0 < w[1].0) {
             return Err("tensors are weighed twice".into());
         }
-        // Inputs of the stage's own node up to here are there anyhow.
+        // Inputs of the stage's own node up to here are there in any case.
         let is_fixed = |k: u32| k <= node && graph.reads(stage, k);
         let refused = |k: u32| {
             let of_node = self.made > 0 && (k == node || graph.reads(node, k));
@@ -68,7 +68,7 @@ impl Cover {
         }
     }
 
-    /// Returns whether tensors that weigh more fit into some room.
+    /// Returns whether tensors of a larger weight fit into some room.
     fn fits_more(&self, graph: &Graph, room: Option<u64>, most: u32) -> bool {
         let items = self.weights.iter();
         let items = items.map(|&(k, weight)| (graph.bytes[k as usize], weight));

@@ -2,15 +2,15 @@
 
 use remat_instances::Instance;
 
-/// Memory that is not there from one stage to another.
+/// Memory that is not available from one stage to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holder {
     /// Bytes that are taken.
     pub bytes: u64,
     /// First stage without them: the holder is computed before its node.
     pub from: u32,
-    /// The last such stage, behind whose node the holder is read; `None` for one that is read by
-    /// the last node that is no by-product.
+    /// The last such stage, behind whose node the holder is read. `None` if the last node that is
+    /// no by-product reads it.
     pub until: Option<u32>,
 }
 
@@ -30,20 +30,20 @@ pub struct Graph {
     pub inputs: Vec<Vec<u32>>,
     /// Parents of by-products.
     pub parent: Vec<Option<u32>>,
-    /// True if the node may be computed again: not where the instance says that it, or its parent,
+    /// True if the node may be computed again: false if the instance says that it, or its parent,
     /// is computed once.
     pub recomputable: Vec<bool>,
     /// Readers, ascending.
     pub readers: Vec<Vec<u32>>,
-    /// The last stage in which a tensor is of any use: where it is read, or something is recomputed
-    /// from it that is.
+    /// The last stage in which a tensor is of any use: its reader runs there, or a useful
+    /// recomputation reads it there.
     pub last_stage: Vec<usize>,
     /// Bytes for all together.
     pub capacity: u64,
 }
 
 impl Graph {
-    /// The graph of an instance within a budget; `None` if what is always there exceeds that.
+    /// The graph of an instance within a budget; `None` if the static memory exceeds the budget.
     pub fn new(instance: &Instance, budget_bytes: u64) -> Option<Graph> {
         let n = instance.len();
         let inputs: Vec<Vec<u32>> = instance
@@ -103,9 +103,9 @@ impl Graph {
         self
     }
 
-    /// The graph with other bytes for all together, and nodes that take some of them: of each
-    /// holder one that costs nothing and is computed once, and one that reads it where it ends. They
-    /// stand before and behind the node of their stage, in the order of the list.
+    /// The graph with another capacity, and with nodes that take some of it. Each holder is a node
+    /// without cost that is computed once, and a node that reads it at its end. They stand before
+    /// and behind the node of their stage, in the order of the list.
     pub fn with_holders(&self, holders: &[Holder], capacity: u64) -> Graph {
         let n = self.len();
         let mut graph = Graph {
@@ -157,7 +157,7 @@ impl Graph {
         graph.with_readers()
     }
 
-    /// Adds a node without cost that is computed once; its number.
+    /// Adds a node without cost that is computed once, and returns its number.
     fn add_holder(&mut self, bytes: u64, inputs: Vec<u32>) -> u32 {
         self.cost.push(0);
         self.cost_again.push(0);
@@ -170,8 +170,8 @@ impl Graph {
         self.len() as u32 - 1
     }
 
-    /// The most bytes that anything takes while each stage runs: all tensors that are of use then,
-    /// and the largest workspace and output of what runs.
+    /// Upper bound on the bytes in use during each stage: all tensors of use then, and the largest
+    /// workspace and output of a node that may run.
     pub fn most_bytes(&self) -> Vec<u64> {
         let n = self.len();
         let most = |stage: usize| {
@@ -208,7 +208,7 @@ impl Graph {
     }
 
     /// Bytes without which a node cannot run for the first time: inputs, output, workspace, and
-    /// what later nodes read and is never recomputed.
+    /// tensors that later nodes read and that are never recomputed.
     pub fn need_first(&self, node: u32) -> u64 {
         let stays = |k: &usize| {
             let is_read = self.readers[*k].last().is_some_and(|q| *q > node);
@@ -218,7 +218,8 @@ impl Graph {
         self.need_alone(node) + kept.sum::<u64>()
     }
 
-    /// Returns whether nothing fits, since a node does not beside what is there with it.
+    /// Returns whether no schedule fits because `node` does not fit beside the tensors that it
+    /// needs.
     pub fn is_too_small(&self, node: u32) -> bool {
         (node as usize) < self.len() && self.need_first(node) > self.capacity
     }

@@ -16,7 +16,7 @@ pub struct LifeExclusions {
 }
 
 impl LifeExclusions {
-    /// Nothing is excluded but what is never recomputed.
+    /// Excludes only nodes that are never recomputed.
     pub fn none(graph: &Graph) -> Self {
         let len = graph.len();
         let once = |node: &bool| vec![!node; len];
@@ -57,16 +57,16 @@ impl LifeExclusions {
 /// their costs. Stages are counted from its own.
 pub struct CheckmateLives {
     node: usize,
-    /// Cost of a beginning; `None` where there may be none.
+    /// Cost of a beginning; `None` if a life cannot begin in the stage.
     begin: Vec<Option<i128>>,
     /// Cost of an end.
     end: Vec<Option<i128>>,
     /// True if it may be there when the stage begins.
     hold: Vec<bool>,
-    /// Least cost from the stage on of one that is not there when it begins; one entry more than
-    /// stages.
+    /// Least cost from the stage on of a life that is absent when the stage begins; one entry more
+    /// than stages.
     absent: Vec<i128>,
-    /// Least cost of one that is there in the stage, up to the cost of its beginning.
+    /// Least cost of a life that is present in the stage, without the cost of its beginning.
     present: Vec<Option<i128>>,
 }
 
@@ -149,7 +149,7 @@ impl CheckmateLives {
         lives
     }
 
-    /// Cost of the cheapest.
+    /// Cost of the cheapest life.
     pub fn least(&self) -> i128 {
         self.absent[0]
     }
@@ -157,7 +157,7 @@ impl CheckmateLives {
     /// Rules out recomputations and stays with which no life costs at most `most`.
     pub fn exclude(&self, most: i128, exclusions: &mut LifeExclusions) {
         let dear = |cost: Option<i128>| cost.is_none_or(|cost| cost > most);
-        // Least cost up to the beginning of the stage: not there, there.
+        // Least cost up to the beginning of the stage, absent and present.
         let (mut absent, mut present) = (0, None);
         for slot in 0..self.begin.len() {
             let stage = self.node + slot;

@@ -4,8 +4,8 @@
 //! | module | concept |
 //! |---|---|
 //! | `graph` | costs, sizes, readers |
-//! | `rows` | whether a row holds at every schedule, and what its multiplier is worth to whom |
-//! | [`cover`] | what fits beside each other at an event |
+//! | `rows` | validity of rows at every schedule, and the value of their multipliers |
+//! | [`cover`] | limits on the tensors in memory together at an event |
 //! | `lives` | the cheapest life of a tensor |
 //! | `read` | rows and quantities as they are written |
 
@@ -48,8 +48,8 @@ pub enum Counted {
 /// A path cut's window and path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// The stage at whose start something of the path is held, or else the first node is recomputed
-    /// from there on.
+    /// The stage at whose start a tensor of the path is held, unless its first node is recomputed
+    /// from that stage on.
     pub from: u32,
     /// The stage whose node reads the end of the path.
     pub reader: u32,
@@ -76,7 +76,7 @@ pub enum CheckmateRow {
         /// Its input.
         input: u32,
     },
-    /// The parent of by-product `node` is recomputed in `stage` where that is.
+    /// If by-product `node` is recomputed in `stage`, so is its parent.
     Parent {
         /// The stage.
         stage: u32,
@@ -92,18 +92,18 @@ pub enum CheckmateRow {
         /// The size by which sizes and capacity are rounded; 0 for sizes as they are.
         unit: u64,
     },
-    /// The weight of what is there at an event is at most so much.
+    /// The weight of the tensors in memory at an event is at most so much.
     Cover(Cover),
-    /// Something of the path is held or its first node recomputed.
+    /// A tensor of the path is held, or its first node is recomputed.
     Path(Path),
-    /// The tensors that stay throughout the window, and what the recomputation of the path's first
-    /// node needs, fit.
+    /// The tensors that stay throughout the window fit beside the bytes that the recomputation of
+    /// the path's first node needs.
     PathMemory {
         /// Window and path.
         path: Path,
         /// Tensors whose stay is charged.
         staying: Vec<u32>,
-        /// (stage, tensor): charged where it is there at the turn of the path's first node.
+        /// (stage, tensor): charged if the tensor is there at the turn of the path's first node.
         companions: Vec<(u32, u32)>,
         /// Bytes of the companions of any stage, at least.
         other_bytes: u64,
@@ -139,7 +139,7 @@ impl Checkmate {
 /// Checks a proof about an instance within a budget.
 ///
 /// # Errors
-/// The first thing that is wrong, in words.
+/// The first fault, in words.
 pub(super) fn check(
     instance: &Instance,
     budget_bytes: u64,
@@ -148,7 +148,7 @@ pub(super) fn check(
 ) -> Result<Counts, String> {
     match Graph::new(instance, budget_bytes) {
         Some(graph) => check_graph(graph, claim, evidence),
-        // The memory that is always there exceeds the budget: nothing fits, whatever the claim.
+        // The static memory exceeds the budget: no schedule fits, and every claim holds.
         None => Ok(Counts::default()),
     }
 }
@@ -168,7 +168,7 @@ pub(super) fn check_graph(
     }
 }
 
-/// The worth of a node's multipliers.
+/// The value of a node's multipliers.
 pub struct NodePrices {
     prices: Prices,
     one: i128,
@@ -244,7 +244,7 @@ impl Theory for Checkmate {
             let lives = self.lives(prices, exclusions, i);
             lives.exclude(least + room, exclusions);
         }
-        // What cannot have its inputs or its parent's run cannot be recomputed.
+        // A node cannot be recomputed without its inputs or without a run of its parent.
         for i in 0..graph.len() {
             for stage in i + 1..=graph.last_stage[i] {
                 let there = |&input: &u32| {

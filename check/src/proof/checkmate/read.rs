@@ -7,7 +7,7 @@ use crate::proof::theory::read_branch;
 /// Reads the row of a line.
 ///
 /// # Errors
-/// The word that is wrong, and what would be right.
+/// The faulty word, and the expected text.
 pub fn row(line: &mut ProofLine<'_>) -> Result<CheckmateRow, String> {
     let kind = line.word("a kind of row")?;
     row_of(kind, line)
@@ -73,7 +73,7 @@ fn path(line: &mut ProofLine<'_>) -> Result<Path, String> {
 /// Reads a quantity.
 ///
 /// # Errors
-/// The word that is wrong, and what would be right.
+/// The faulty word, and the expected text.
 pub fn quantity(line: &mut ProofLine<'_>) -> Result<CheckmateQuantity, String> {
     let word = line.word("a quantity")?;
     quantity_of(word, line)

@@ -1,13 +1,12 @@
-//! Validity of rows at every schedule, and the worth of their multipliers, by whom it concerns.
+//! Validity of rows at every schedule, and the value of their multipliers for each tensor.
 
 use super::graph::Graph;
 use super::{CheckmateRow, Counted, Path};
 
-/// Checks that a row holds at every schedule that fits; or, if it is a branching, that it counts
-/// every node once.
+/// Checks that a row holds at every schedule that fits. A branching must count every node once.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault of the row.
 pub fn check(graph: &Graph, row: &CheckmateRow) -> Result<(), String> {
     let n = graph.len() as u32;
     let reads = |reader: u32, input: u32| match graph.reads(reader, input) {
@@ -117,18 +116,18 @@ fn check_path(graph: &Graph, path: &Path) -> Result<(), String> {
 /// Sizes and capacity as they are, or rounded.
 struct RoundedSizes {
     unit: u64,
-    /// Of each tensor.
+    /// Size of each tensor.
     sizes: Vec<i128>,
     /// Sums of the multipliers of memory rows at events before each.
     before: Vec<i128>,
 }
 
-/// Worth of multipliers: to the stays, crossings and starts of every tensor, and in all.
+/// Value of multipliers: for the stays, crossings and starts of every tensor, and in total.
 pub struct Prices {
     gauges: Vec<RoundedSizes>,
-    /// Paid to who is there at an event; in the end, at all events up to it.
+    /// Paid to a tensor that is there at an event; in the end, at all events up to it.
     covers: Vec<Vec<(usize, i128)>>,
-    /// Paid to who is there when a stage begins.
+    /// Paid to a tensor that is there when a stage begins.
     pub crosses: Vec<Vec<(usize, i128)>>,
     /// Paid for a recomputation in a range of stages (first, last).
     pub starts: Vec<Vec<(usize, usize, i128)>>,
@@ -139,8 +138,8 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// Prices of rows with multipliers, all of which are known to hold. `None` where numbers are
-    /// too large.
+    /// Prices of rows with multipliers. All rows are known to hold. `None` if numbers are too
+    /// large.
     pub fn new<'a>(
         graph: &Graph,
         rows: impl Iterator<Item = (&'a CheckmateRow, i128)>,
@@ -175,7 +174,7 @@ impl Prices {
         Some(prices)
     }
 
-    /// Counts what a row can be worth at most, so that sums do not overflow.
+    /// Adds the largest value that a row can have to `most`, so that sums do not overflow.
     fn count(&mut self, y: i128, weight: u128) -> Option<()> {
         let worth = y.checked_mul(i128::try_from(weight).ok()?)?;
         self.most = self.most.checked_add(worth)?;
@@ -347,7 +346,7 @@ impl Prices {
         self.gauges.iter().map(pay).sum()
     }
 
-    /// Payment to a tensor for what reads it at all events before one.
+    /// Payment to a tensor for its readers at all events before one.
     pub fn paid(&self, tensor: usize, event: usize) -> i128 {
         let covers = &self.covers[tensor];
         match covers.partition_point(|c| c.0 < event) {
@@ -357,8 +356,8 @@ impl Prices {
     }
 }
 
-/// Mixed-integer rounding of a size by a unit, for a capacity: superadditive, so what fits fits
-/// when rounded.
+/// Mixed-integer rounding of a size by a unit, for a capacity. It is superadditive: sizes that fit
+/// together still fit when they are rounded.
 fn rounded(capacity: u64, unit: u64, size: u64) -> u64 {
     if unit == 0 {
         return size;

@@ -1,8 +1,8 @@
-//! Rows as linear forms: what they count, and their right sides.
+//! Rows as linear forms: their terms and their right sides.
 
 use super::graph::Graph;
 
-/// Something that a schedule does or not, or several of them together.
+/// An event of a schedule, or several of them together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Atom {
     /// A node is computed in a stage of `first..=last`.
@@ -49,7 +49,7 @@ impl Form {
         }
     }
 
-    /// Adds the starts of a node in a stage by those of its ways that `counts` accepts.
+    /// Adds the starts of a node in a stage by the ways that `counts` accepts.
     pub fn ways(
         &mut self,
         graph: &Graph,
@@ -70,9 +70,9 @@ impl Form {
         self.add(Atom::Stored { node, stage }, coefficient);
     }
 
-    /// Adds a tensor at the turn of a node in a stage, or of the stage's backward node where none
-    /// is given: stored when the stage begins, as long as its own turn is not over; then stored for
-    /// the next stage or held.
+    /// Adds a tensor at the turn of a node in a stage, or of the stage's backward node if `turn` is
+    /// `None`. Until its own turn is over, the tensor is there if it is stored when the stage
+    /// begins; then, if it is stored for the next stage or held.
     pub fn there(&mut self, tensor: u32, turn: Option<u32>, stage: u32, coefficient: i64) {
         if turn.is_some_and(|turn| tensor >= turn) {
             self.stored(tensor, stage, coefficient);
@@ -90,8 +90,8 @@ impl Form {
         self.starts(tensor, since..upto, -coefficient);
     }
 
-    /// Raises the right side where a stage makes one of some choices, by their numbers; in any case
-    /// if they are all.
+    /// Raises the right side if a stage makes one of some choices, given by their numbers; in any
+    /// case if they are all choices.
     pub fn require(&mut self, graph: &Graph, stage: u32, ways: &[usize], weight: i64) {
         if ways.len() == graph.choices[stage as usize].len() {
             self.right += i128::from(weight);
@@ -110,9 +110,8 @@ impl Form {
     }
 
     /// A form "at most" in bytes, rounded by a unit (0 leaves it as it is): mixed-integer rounding.
-    /// Each term is a coefficient times an integer that is at least 0; the function is
-    /// superadditive and rises, so what is at most the right side is at most that when both are
-    /// rounded.
+    /// Each term is a coefficient times an integer that is at least 0. The function is
+    /// superadditive and increasing, so a form that holds also holds when both sides are rounded.
     pub fn rounded(mut self, unit: u64) -> Form {
         let unit = i128::from(unit);
         if unit == 0 {

@@ -6,13 +6,13 @@ use remat_instances::instance::{Implementation, Node, NodeId, NodeKind};
 /// A way to compute a forward node.
 #[derive(Clone, Copy, Debug)]
 pub struct Way {
-    /// Into the buffer of another tensor.
+    /// True if the output goes into the buffer of another tensor.
     pub in_place: bool,
     /// Cost, in the instance's unit.
     pub cost: u64,
-    /// Workspace in bytes, at least.
+    /// Workspace in bytes, by the published program.
     pub workspace: i64,
-    /// Workspace in bytes, as the replay has it.
+    /// Workspace in bytes, by the simulator.
     pub full_workspace: i64,
 }
 
@@ -29,8 +29,8 @@ pub struct Choice {
     pub reads: Vec<u32>,
 }
 
-/// A graph, and the memory its tensors may take together. Forward nodes and the loss are
-/// `0..columns`; stage 0 runs them, stage `t` the backward node `columns - 1 + t`.
+/// A graph and its memory limits. Forward nodes and the loss are `0..columns`. Stage 0 runs them,
+/// and stage `t` runs the backward node `columns - 1 + t`.
 pub struct Graph {
     /// Number of forward nodes and the loss.
     pub columns: usize,
@@ -44,29 +44,29 @@ pub struct Graph {
     pub needs: Vec<Vec<u32>>,
     /// Parents of by-products.
     pub parent: Vec<Option<u32>>,
-    /// The input that a node may overwrite; not of by-products, which go with their parents.
+    /// The input that a node may overwrite; `None` for by-products, which go with their parents.
     pub over: Vec<Option<u32>>,
     /// True if a node has an in-place option.
     pub has_option: Vec<bool>,
-    /// Ways to compute each node in stage 0, and later, none dominated.
+    /// Undominated ways to compute each node in stage 0, and in later stages.
     ways: [Vec<Vec<Way>>; 2],
-    /// Ways to run the backward node of each stage, none dominated, that fit; one for stage 0,
-    /// which reads what the loss reads.
+    /// Undominated ways to run the backward node of each stage that fit. Stage 0 has one, with the
+    /// inputs of the loss.
     pub choices: Vec<Vec<Choice>>,
-    /// Bytes for what is there while forward nodes have their turns, by stage.
+    /// Bytes for tensors and workspace at the turns of forward nodes, by stage.
     pub room: Vec<i64>,
-    /// Bytes for what is there while the backward node runs; entry 0 has no meaning.
+    /// Bytes for tensors and workspace while the backward node runs; entry 0 has no meaning.
     pub backward_room: Vec<i64>,
-    /// The last stage in which it may be of use to have the tensor, directly or for a
-    /// recomputation; 0 where that is none behind the first.
+    /// The last stage in which the tensor may be of use, to a backward node or to a recomputation;
+    /// 0 if there is no such stage behind the first.
     pub last_use: Vec<u32>,
     /// True if the node may be computed behind stage 0.
     recomputable: Vec<bool>,
 }
 
 impl Graph {
-    /// The graph of an instance within a budget; `None` if something that happens in every schedule
-    /// exceeds that.
+    /// The graph of an instance within a budget; `None` if a part of every schedule exceeds the
+    /// budget.
     ///
     /// # Errors
     /// An instance without a loss has no such program.
@@ -89,7 +89,7 @@ impl Graph {
         };
         let needs = |i: usize| list(&read_by_all(&node(i).implementations));
         let needs: Vec<Vec<u32>> = (0..columns).map(needs).collect();
-        // Only what is an input of every implementation is there for another reason.
+        // The node can only overwrite an input that every implementation reads.
         let over = |i: usize| {
             let on = node(i).in_place.as_ref()?.on.0;
             (parent(i).is_none() && needs[i].contains(&on)).then_some(on)
@@ -161,9 +161,9 @@ impl Graph {
         self.parent[node as usize].is_none()
     }
 
-    /// The last stage at whose beginning a tensor may be stored to some use. A backward node reads
-    /// what is stored beyond it; and what the loss reads and is not stored is held, and charged
-    /// twice where it passes another node.
+    /// The last stage at whose beginning a tensor may be stored to some use. A tensor that a
+    /// backward node reads may be stored beyond its stage. A tensor that the loss reads and that is
+    /// not stored is held, and charged twice if it passes another node.
     pub fn last_stored(&self, node: u32) -> u32 {
         match self.last_use[node as usize] {
             0 => self.is_read(node, 0).into(),
@@ -183,7 +183,7 @@ impl Graph {
         choices.iter().all(|c| c.reads.contains(&node))
     }
 
-    /// Returns whether a node charges a tensor while it runs: its own, or one that passes.
+    /// Returns whether a node charges a tensor while it runs: its own, or one of its passing list.
     pub fn charges(&self, node: u32, tensor: u32) -> bool {
         tensor == node || self.passing[node as usize].binary_search(&tensor).is_ok()
     }
@@ -199,9 +199,9 @@ impl Graph {
         self.run_bytes(node) + scratch.unwrap_or(0)
     }
 
-    /// Returns whether a node may be computed in a stage in a way: it is not one that is never
-    /// recomputed, and what is charged fits beside what the backward node reads whatever it
-    /// chooses, which is stored or held from its turn on.
+    /// Returns whether a node may be computed in a stage in a way. After stage 0 it must be
+    /// recomputable. Its charges must fit beside the tensors that every choice of the backward node
+    /// reads: these are stored or held from their turns on.
     pub fn fits(&self, node: u32, stage: u32, way: usize) -> bool {
         if stage > 0 && !self.recomputable[node as usize] {
             return false;
@@ -215,7 +215,7 @@ impl Graph {
         beside + self.run_bytes(node) + scratch <= self.room[stage as usize]
     }
 
-    /// More than any schedule costs that has no useless computations.
+    /// More than the cost of any schedule without useless computations.
     pub fn beyond(&self) -> u64 {
         let dearest = |ways: &[Way]| ways.iter().map(|w| w.cost).max().unwrap_or(0);
         let forward = (0..self.columns as u32).map(|i| {
@@ -241,8 +241,8 @@ fn read_by_all(ways: &[Implementation]) -> Vec<NodeId> {
     first.iter().filter(in_all).copied().collect()
 }
 
-/// Drops what costs no less and takes no less than another that may take its place; of equals all
-/// but the first.
+/// Drops an item if another one, which may replace it, has no higher cost and no more bytes. The
+/// first of equal items stays.
 fn without_dominated<T>(
     all: Vec<T>,
     size: impl Fn(&T) -> (u64, i64),
@@ -261,8 +261,8 @@ fn without_dominated<T>(
     all.filter(|a| a.1).map(|a| a.0).collect()
 }
 
-/// Ways to compute a forward node. Among those in place, and among those that are not, one that
-/// costs and takes no more takes the place of another: no row sees more of them.
+/// Ways to compute a forward node. A way replaces another of its kind (in place or not) if it has
+/// no higher cost and workspace. Rows have terms for the rest only.
 fn ways_of(node: &Node, again: bool) -> Vec<Way> {
     let mut all = Vec::new();
     for way in &node.implementations {
@@ -291,8 +291,8 @@ fn ways_of(node: &Node, again: bool) -> Vec<Way> {
     without_dominated(all, |w| (w.cost, w.workspace), replaces)
 }
 
-/// Ways to run the backward node of a stage. One that costs, takes and reads no more takes the
-/// place of another.
+/// Ways to run the backward node of a stage. A choice replaces another if its cost, workspace and
+/// reads are no larger.
 fn choices_of(node: &Node, loss: usize, stage: usize) -> Vec<Choice> {
     let forward = |list: &[NodeId]| -> Vec<u32> {
         let read = list.iter().filter(|u| u.index() <= loss);

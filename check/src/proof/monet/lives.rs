@@ -1,8 +1,8 @@
 //! The cheapest life of a tensor: computed in a stage, stored for the next ones, and perhaps again.
 //!
-//! When a stage begins a tensor is absent or stored. What is stored stays or ends; either way it
-//! may be computed anew in the stage, which ends what was there. What was computed is stored for
-//! the next stage, held for the backward node, or gone.
+//! When a stage begins, a tensor is absent or stored. A stored tensor stays or ends. Either way, it
+//! may be computed anew in the stage, which ends its old life. A computed tensor is stored for the
+//! next stage, held for the backward node, or gone.
 
 use super::graph::Graph;
 use super::prices::Prices;
@@ -19,7 +19,7 @@ pub struct Exclusions {
 }
 
 impl Exclusions {
-    /// Starts that do not fit are excluded, and those of nodes that are computed once.
+    /// Excludes starts that do not fit, and recomputations of nodes that are computed once.
     pub fn at_first(graph: &Graph) -> Self {
         let all = 0..graph.columns as u32;
         let ways = all
@@ -88,25 +88,25 @@ impl Exclusions {
         self.no_store[node as usize * self.stages + stage as usize] = true;
     }
 
-    /// Number of things that are ruled out.
+    /// Number of exclusions.
     pub fn excluded(&self) -> usize {
         let all = [&self.no_start, &self.no_store, &self.no_choice];
         all.into_iter().flatten().filter(|out| **out).count()
     }
 }
 
-/// Ways that a stage offers a tensor, and the least costs of what is ahead.
+/// Costs of a tensor's steps in a stage, and the least costs from the stage on.
 #[derive(Clone, Copy, Default)]
 struct Stage {
     /// Cost of the cheapest start.
     start: Option<i128>,
-    /// Cost of being held, or of being gone if that is less.
+    /// Cost of being held or gone, whichever is less.
     end: i128,
     /// Cost of being stored when the next stage begins.
     stay: Option<i128>,
-    /// Least cost from here on of a tensor that was computed here, its start aside.
+    /// Least cost from here on of a tensor that was computed here, without its start.
     made: Option<i128>,
-    /// The same of one that is stored when the stage begins.
+    /// The same for a tensor that is stored when the stage begins.
     stored: Option<i128>,
 }
 
@@ -116,7 +116,7 @@ pub struct MonetLives<'a> {
     prices: &'a Prices,
     node: u32,
     stages: Vec<Stage>,
-    /// Cost of the cheapest; `None` if there is none.
+    /// Cost of the cheapest life; `None` if no life is possible.
     pub least: Option<i128>,
 }
 
@@ -136,7 +136,7 @@ impl<'a> MonetLives<'a> {
             stages: vec![Stage::default(); last as usize + 1],
             least: None,
         };
-        // Behind the last stage of use: nothing is ahead, stored or not.
+        // Beyond the last stage of use, no cost is ahead, stored or not.
         let (mut absent, mut stored) = (Some(0), Some(0));
         for stage in (0..=last).rev() {
             let ways = 0..graph.ways(node, stage).len();

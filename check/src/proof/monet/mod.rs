@@ -2,12 +2,12 @@
 //!
 //! | module | concept |
 //! |---|---|
-//! | `graph` | costs, sizes, ways, choices, and what fits at all |
+//! | `graph` | costs, sizes, ways, choices, and room |
 //! | `valid` | why rows hold at every schedule |
 //! | `rows` | rows as linear forms |
-//! | `paths` | paths from a node to what a backward node reads |
+//! | `paths` | paths from a node to the reads of a backward node |
 //! | `forms` | linear forms, and rounding |
-//! | `prices` | the worth of multipliers |
+//! | `prices` | the value of multipliers |
 //! | `lives` | the cheapest life of a tensor |
 //! | `read` | rows and quantities as they are written |
 
@@ -75,13 +75,13 @@ pub enum MonetQuantity {
 pub enum StartKind {
     /// All.
     All,
-    /// Those that are not in place.
+    /// Starts that are not in place.
     Plain,
-    /// Those in place.
+    /// Starts in place.
     InPlace,
 }
 
-/// A moment at which tensors are there or not, and perhaps something that runs with a weight.
+/// A moment at which tensors are in memory or not. A run at this moment may have a weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// The turn of a forward node.
@@ -89,25 +89,25 @@ pub enum Turn {
         /// The node.
         node: u32,
     },
-    /// The turn of a forward node, whose run weighs something.
+    /// The turn of a forward node, whose run has a weight.
     Run {
         /// The node.
         node: u32,
-        /// The workspace of a run from which on it has the weight.
+        /// The least workspace at which a run has the weight.
         scratch: i64,
         /// The weight.
         weight: u32,
     },
     /// The turn of the stage's backward node.
     Backward {
-        /// The workspace of a choice from which on it has the weight.
+        /// The least workspace at which a choice has the weight.
         scratch: i64,
         /// The weight.
         weight: u32,
     },
 }
 
-/// Tensors with weights that are there at a turn together weigh at most so much.
+/// Upper limit on the total weight of the tensors in memory at a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cover {
     /// The stage.
@@ -123,7 +123,7 @@ pub struct Cover {
 /// A row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MonetRow {
-    /// A tensor is stored for the next stage or held where the backward node of a stage reads it.
+    /// A tensor that the backward node of a stage reads is stored for the next stage or held.
     Need {
         /// The stage.
         stage: u32,
@@ -139,7 +139,7 @@ pub enum MonetRow {
         /// Its input.
         input: u32,
     },
-    /// The parent of a by-product is computed in a stage where that is, and in place where that is.
+    /// If a by-product is computed in a stage, so is its parent; likewise in place.
     Parent {
         /// The stage.
         stage: u32,
@@ -155,7 +155,7 @@ pub enum MonetRow {
         /// The node.
         node: u32,
     },
-    /// No more of a tensor is overwritten in a stage than was there before and is gone behind it.
+    /// If a tensor is overwritten in a stage, it was there before and is gone behind it.
     Ended {
         /// The stage.
         stage: u32,
@@ -177,8 +177,8 @@ pub enum MonetRow {
         stage: u32,
         /// The node.
         node: u32,
-        /// Tensors that are charged where it runs, not where they are stored: of its passing list,
-        /// and its own.
+        /// Tensors charged by the run and not by their storage: some of its passing list, and its
+        /// own.
         by_run: Vec<u32>,
         /// The size by which sizes are rounded; 0 for sizes as they are.
         unit: u64,
@@ -190,9 +190,9 @@ pub enum MonetRow {
         /// The size by which sizes are rounded; 0 for sizes as they are.
         unit: u64,
     },
-    /// Something of the paths is stored when the window begins, or the source is computed in it.
+    /// A tensor of the paths is stored when the window begins, or the source is computed in it.
     Path(Paths),
-    /// Tensors that stay, and what the source needs, fit.
+    /// The tensors that stay fit beside the bytes that the source needs.
     PathMemory {
         /// The paths.
         paths: Paths,
@@ -203,29 +203,29 @@ pub enum MonetRow {
         /// The size by which sizes are rounded; 0 for sizes as they are.
         unit: u64,
     },
-    /// Either the source is computed beside what stays, or something of the paths is stored beside
-    /// it: both fit.
+    /// Beside the tensors that stay, either the source is computed or tensors of the paths are
+    /// stored. Both cases fit.
     Either {
         /// The paths.
         paths: Paths,
         /// The room of a stage of the window.
         room: i64,
-        /// Bytes by which what is stored of the paths is charged beyond its own.
+        /// Bytes charged for stored tensors of the paths beyond their own.
         more: i64,
         /// Tensors that stay.
         staying: Vec<u32>,
-        /// Tensors that may be stored when the window begins, and bytes of them that count.
+        /// Tensors that may be stored when the window begins, and the bytes of each that count.
         beside: Vec<(u32, i64)>,
     },
-    /// Tensors that do not fit together are not there together.
+    /// The weight of tensors that are there together is at most so much.
     Cover(Cover),
-    /// Tensors that do not fit together do not stay while the source is computed.
+    /// The weight of tensors that stay while the source is computed is at most so much.
     PathCover {
         /// The paths.
         paths: Paths,
         /// The stage of the window from which on tensors stay.
         since: u32,
-        /// The weight of computing the source from there on.
+        /// The weight of computing the source from that stage on.
         due: u32,
         /// The right side.
         most: u32,
@@ -242,7 +242,7 @@ pub(super) struct Monet {
 }
 
 impl Monet {
-    /// `None` if something that happens in every schedule exceeds the budget.
+    /// The program; `None` if a part of every schedule exceeds the budget.
     ///
     /// # Errors
     /// An instance without a loss has no such program.
@@ -283,7 +283,7 @@ impl Monet {
 /// Checks a proof about an instance within a budget.
 ///
 /// # Errors
-/// The first thing that is wrong, in words; an instance without a loss has no such program.
+/// The first fault, in words; an instance without a loss has no such program.
 pub(super) fn check(
     instance: &Instance,
     budget_bytes: u64,
@@ -298,7 +298,7 @@ pub(super) fn check(
     }
     match program {
         Some(program) => check_tree(&program, claim, evidence),
-        // Something that happens in every schedule exceeds the budget: nothing fits.
+        // A part of every schedule exceeds the budget: no schedule fits.
         None => Ok(Counts::default()),
     }
 }
@@ -363,7 +363,7 @@ impl Theory for Monet {
 
     fn exclude(&self, prices: &Prices, most: i128, exclusions: &mut Exclusions) {
         let graph = &self.graph;
-        // Nothing is left to be excluded where there is no schedule.
+        // Without a schedule, all exclusions are needless.
         let Some(reach) = self.lagrangian_bound(prices, exclusions) else {
             return;
         };
@@ -382,7 +382,8 @@ impl Theory for Monet {
                 lives.exclude(most - (reach - least), exclusions);
             }
         }
-        // What cannot have its inputs, a by-product its parent's run, cannot be recomputed.
+        // A node cannot be recomputed without its inputs, a by-product not without a run of its
+        // parent.
         for node in self.nodes() {
             for stage in 1..=graph.last_use[node as usize] {
                 let may_be = |&u: &u32| {

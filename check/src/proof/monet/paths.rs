@@ -1,11 +1,11 @@
-//! Paths from a node to what a backward node reads.
+//! Paths from a node to the reads of a backward node.
 
 use super::graph::Graph;
 
-/// Choices of a backward node, and paths to something that each of them reads.
+/// Choices of a backward node, and paths to a tensor that each of them reads.
 ///
-/// In a window of stages: if one of the choices is made and nothing of the paths is stored when the
-/// window begins, the first node of the paths is computed in the window.
+/// Let one of the choices be made, and no tensor of the paths be stored when a window of stages
+/// begins. Then the first node of the paths is computed in the window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paths {
     /// The stage with which the window begins.
@@ -14,7 +14,7 @@ pub struct Paths {
     pub reader: u32,
     /// The node that is computed in the window.
     pub source: u32,
-    /// Nodes of the paths whose storage counts, ascending: all but parents of by-products that come
+    /// Nodes of the paths whose storage counts, ascending: all but parents whose by-products come
     /// next.
     pub stored: Vec<u32>,
     /// Implementations of the backward node, ascending.
@@ -22,11 +22,11 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// Checks that the source is computed in the window if one of the choices is made and nothing
+    /// Checks that the source is computed in the window if one of the choices is made and no tensor
     /// of the paths is stored.
     ///
     /// # Errors
-    /// A description of what is wrong.
+    /// A description of the fault.
     pub fn check(&self, graph: &Graph) -> Result<(), String> {
         let Paths { from, reader, .. } = *self;
         if from == 0 || from > reader || reader as usize >= graph.stages {
@@ -60,19 +60,19 @@ impl Paths {
     /// The choices, by their numbers in the graph.
     ///
     /// # Errors
-    /// The one that is none.
+    /// Names an implementation that is no choice of the stage.
     pub fn choices(&self, graph: &Graph) -> Result<Vec<usize>, String> {
         let ways = self.ways.iter();
         ways.map(|way| choice(graph, self.reader, *way)).collect()
     }
 
-    /// Returns whether the source is computed in the window where something reads `reads` when it
-    /// ends, as far as that follows.
+    /// Returns whether the source must be computed in the window if `reads` are read at its end.
     ///
-    /// A tensor that is read at the end of the window, or by a computation in it, and was not stored
-    /// when it began, is computed in it; and so is the parent of a by-product that is.
+    /// A tensor that was not stored at the beginning of the window is computed in it if it is read
+    /// at its end or by a computation in it. So is the parent of a by-product that is computed in
+    /// it.
     fn is_computed(&self, graph: &Graph, reads: &[u32]) -> bool {
-        // What is of no use in the window is not stored.
+        // A tensor of no use in the window is not stored.
         let counts =
             |i: u32| self.stored.binary_search(&i).is_ok() || graph.last_stored(i) < self.from;
         let mut computed = vec![false; graph.columns];
@@ -90,7 +90,7 @@ impl Paths {
         computed[self.source as usize]
     }
 
-    /// The stages of the window from one on.
+    /// The stages of the window from `since` on.
     pub fn stages_from(&self, since: u32) -> std::ops::RangeInclusive<usize> {
         since as usize..=self.reader as usize
     }
@@ -99,7 +99,7 @@ impl Paths {
 /// The number of an implementation among the choices of a stage.
 ///
 /// # Errors
-/// Words, where it is none.
+/// A description, if it is not among them.
 pub fn choice(graph: &Graph, stage: u32, implementation: u32) -> Result<usize, String> {
     let choices = graph.choices.get(stage as usize).map_or(&[][..], |c| c);
     let found = choices

@@ -1,17 +1,17 @@
-//! Worth of multipliers: to the starts, stays and choices of a schedule, and in all.
+//! Value of multipliers: for the starts, stays and choices of a schedule, and in total.
 
 use super::forms::{Atom, Form};
 use super::graph::Graph;
 
-/// Payments of rows with multipliers to what they count.
+/// Payments of rows with multipliers for the atoms that they count.
 pub struct Prices {
     stages: usize,
     /// A unit of cost.
     pub one: i128,
     /// Right sides.
     pub worth: i128,
-    /// By node and stage, for a start in any way; in the end. Differences from stage to stage
-    /// before that.
+    /// By node and stage, for a start in any way. While rows are added, differences from stage to
+    /// stage.
     starts: Vec<i128>,
     /// By node: for starts in a stage in a way.
     ways: Vec<Vec<(u32, usize, i128)>>,
@@ -24,7 +24,7 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// Prices of forms with multipliers that are at least 0. `None` where 128 bits might not hold a
+    /// Prices of forms with multipliers that are at least 0. `None` if 128 bits might not hold a
     /// sum.
     pub fn new(
         graph: &Graph,

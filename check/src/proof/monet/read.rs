@@ -7,7 +7,7 @@ use crate::proof::theory::read_branch;
 /// Reads the row of a line.
 ///
 /// # Errors
-/// The word that is wrong, and what would be right.
+/// The faulty word, and the expected text.
 pub fn row(line: &mut ProofLine<'_>) -> Result<MonetRow, String> {
     Ok(match line.word("a kind of row")? {
         "need" => MonetRow::Need {
@@ -138,7 +138,7 @@ fn paths(line: &mut ProofLine<'_>) -> Result<Paths, String> {
 /// Reads a quantity.
 ///
 /// # Errors
-/// The word that is wrong, and what would be right.
+/// The faulty word, and the expected text.
 pub fn quantity(line: &mut ProofLine<'_>) -> Result<MonetQuantity, String> {
     Ok(match line.word("a quantity")? {
         "starts" => MonetQuantity::Starts {

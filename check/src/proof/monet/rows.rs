@@ -1,4 +1,4 @@
-//! Rows of MONeT's program as linear forms. `valid` says why they hold.
+//! Rows of MONeT's program as linear forms. `valid` states why they hold.
 
 use super::forms::{Atom, Form};
 use super::graph::{Graph, Way};
@@ -8,7 +8,8 @@ use super::{Cover, MonetQuantity, MonetRow, StartKind, Turn};
 /// The form of a row that holds.
 pub fn form(graph: &Graph, row: &MonetRow) -> Form {
     match row {
-        // What is read was computed in the stage, or is stored beyond it: it is there afterwards.
+        // A tensor that is read was computed in the stage, or is stored beyond it: it is there
+        // afterwards.
         MonetRow::Need { stage, node } => {
             let mut form = Form::at_least(0);
             form.there(*node, None, *stage, 1);
@@ -27,14 +28,14 @@ pub fn form(graph: &Graph, row: &MonetRow) -> Form {
             form
         }
         MonetRow::Parent { stage, node, kind } => parent(graph, (*stage, *node), *kind),
-        // What is overwritten is neither stored for the next stage nor read by the backward node.
+        // An overwritten tensor is neither stored for the next stage nor read by the backward node.
         MonetRow::Overwritten { stage, node } => {
             let mut form = Form::at_least(-1);
             gone(graph, *stage, *node, &mut form);
             form
         }
-        // And it was there before: stored, or computed in the stage. Where the node is not computed
-        // in place this counts what is there before, less what is there behind.
+        // And it was there before: stored, or computed in the stage. If the node is not computed in
+        // place, the form counts the tensor before, less the tensor behind.
         MonetRow::Ended { stage, node } => {
             let mut form = Form::at_least(0);
             gone(graph, *stage, *node, &mut form);
@@ -97,7 +98,7 @@ pub fn form(graph: &Graph, row: &MonetRow) -> Form {
     }
 }
 
-/// The parent of a by-product, where that is computed.
+/// If a by-product is computed, so is its parent.
 fn parent(graph: &Graph, (stage, node): (u32, u32), kind: StartKind) -> Form {
     let mut form = Form::at_least(0);
     let parent = graph.parent[node as usize].unwrap_or(node);
@@ -114,8 +115,8 @@ fn parent(graph: &Graph, (stage, node): (u32, u32), kind: StartKind) -> Form {
 
 /// The contents of memory while a node runs.
 ///
-/// Where the node runs all of its passing list is charged by the run, and nothing of it by
-/// storage; where it does not, the row says less than the one without a run.
+/// If the node runs, its run charges the whole passing list, and the storage of these tensors
+/// charges no bytes. If it does not run, the row is weaker than the one without a run.
 fn run(graph: &Graph, (stage, node): (u32, u32), by_run: &[u32], unit: u64) -> Form {
     let mut form = Form::at_least(graph.room[stage as usize]);
     let charged = |i: u32| by_run.binary_search(&i).is_ok();
@@ -145,8 +146,8 @@ fn backward(graph: &Graph, stage: u32, unit: u64) -> Form {
 
 /// The tensors that stay in a window, and the source of its paths.
 ///
-/// If the source has to be computed from `since` on it is, at a turn at which its need is
-/// charged beside what stays. Otherwise what stays fits at its turn in the last stage.
+/// If the source has to be computed from `since` on, it has a turn at which its need is charged
+/// beside the tensors that stay. Otherwise these tensors fit at its turn in the last stage.
 fn path_memory(graph: &Graph, paths: &Paths, since: u32, staying: &[u32], unit: u64) -> Form {
     let mut form = Form::at_least(largest_room(graph, paths, since));
     let need = graph.need_again(paths.source).max(0);
@@ -232,8 +233,8 @@ fn path_cover(
     form
 }
 
-/// Counts, negative, a node in place and what it overwrites behind it. In stage 0 what the loss
-/// reads is charged as held though it may be overwritten.
+/// Subtracts a run in place and the overwritten tensor behind it. In stage 0, a tensor that the
+/// loss reads is charged as held though it may be overwritten.
 fn gone(graph: &Graph, stage: u32, node: u32, form: &mut Form) {
     form.ways(graph, node, stage, |w| w.in_place, -1);
     let Some(over) = graph.over[node as usize] else {
@@ -245,8 +246,8 @@ fn gone(graph: &Graph, stage: u32, node: u32, form: &mut Form) {
     }
 }
 
-/// Adds the bytes of what is there at a turn, tensors aside that are charged otherwise where they
-/// are stored.
+/// Adds the bytes of tensors that are there at a turn. The storage of `is_charged` tensors is left
+/// out: it is charged elsewhere.
 fn there(
     graph: &Graph,
     stage: u32,
@@ -282,8 +283,8 @@ pub(super) fn largest_room(graph: &Graph, paths: &Paths, since: u32) -> i64 {
     rooms.max().unwrap_or(0)
 }
 
-/// Adds what makes it needless to compute the source from stage `since` on: something of the paths
-/// is stored, or the source was computed before in the window.
+/// Adds the cases in which the source need not be computed from stage `since` on: a tensor of the
+/// paths is stored, or the source was computed before in the window.
 fn not_due(paths: &Paths, since: u32, weight: i64, form: &mut Form) {
     for &i in &paths.stored {
         form.stored(i, paths.from, weight);
@@ -291,7 +292,7 @@ fn not_due(paths: &Paths, since: u32, weight: i64, form: &mut Form) {
     form.starts(paths.source, paths.from..since, weight);
 }
 
-/// Raises the right side where a choice of the paths is made; they are known to be choices.
+/// Raises the right side if a choice of the paths is made; they are known to be choices.
 fn require(graph: &Graph, paths: &Paths, weight: i64, form: &mut Form) {
     let ways = paths.choices(graph).unwrap_or_default();
     form.require(graph, paths.reader, &ways, weight);

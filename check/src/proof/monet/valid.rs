@@ -1,14 +1,15 @@
-//! Rows of MONeT's program: why they hold at every schedule. `rows` tells what they say.
+//! Validity of the rows of MONeT's program at every schedule. `rows` gives their linear forms.
 //!
-//! A schedule here has no more than it needs: of several ways to compute a node, all in place or
-//! all not, and of several choices of a stage, it takes none that another beats; nothing is
-//! computed or stored beyond its last use. Among the cheapest schedules that fit there is one like
-//! that. To exchange and to leave out keeps what is asked of it below: that what every
-//! implementation reads is there, that what is overwritten is gone, that memory is within the room.
+//! A schedule here is in normal form. Its ways to compute a node are all in place or all not, and
+//! it takes no way and no choice that another one dominates. It computes and stores no tensor
+//! beyond its last use. Some cheapest schedule that fits is in normal form. The exchanges that lead
+//! to it keep three facts: tensors that every implementation reads are there, overwritten tensors
+//! are gone, and memory is within the room.
 //!
-//! `S` is what is stored when a stage begins, `R` what is computed in it. A tensor is *held* if the
-//! backward node of the stage reads it and the next stage does not store it; then it is computed in
-//! the stage. So a tensor is not both stored for the next stage and held.
+//! `S` is the set of tensors stored when a stage begins, `R` the set of nodes computed in it. A
+//! tensor is *held* if the backward node of the stage reads it and the next stage does not store
+//! it; then it is computed in the stage. So a tensor is not both stored for the next stage and
+//! held.
 
 use super::graph::Graph;
 use super::paths::{Paths, choice};
@@ -16,11 +17,10 @@ use super::rows::largest_room;
 use super::{Cover, MonetQuantity, MonetRow, StartKind, Turn};
 use crate::proof::knapsack::{check_weight, fits_more};
 
-/// Checks that a row holds at every schedule that fits; or, if it is a branching, that it counts
-/// things that there are.
+/// Checks that a row holds at every schedule that fits. A branching must count existing items.
 ///
 /// # Errors
-/// A description of what is wrong with it.
+/// A description of the fault.
 pub fn check(graph: &Graph, row: &MonetRow) -> Result<(), String> {
     match row {
         MonetRow::Need { stage, node } => {
@@ -157,8 +157,8 @@ fn check_window(graph: &Graph, paths: &Paths, since: u32) -> Result<(), String> 
     })
 }
 
-/// Checks that tensors may stay while the source of some paths is computed: it does not charge
-/// them itself.
+/// Checks that tensors may stay while the source of some paths is computed: the source must not
+/// charge them itself.
 fn check_staying(graph: &Graph, paths: &Paths, staying: &[u32]) -> Result<(), String> {
     check_ascending(staying)?;
     let source = paths.source;
@@ -169,15 +169,16 @@ fn check_staying(graph: &Graph, paths: &Paths, staying: &[u32]) -> Result<(), St
     })
 }
 
-/// Checks that it is a right side and a surcharge with which both ways fit: what stays beside the
-/// source; and, when the window begins, what stays, what is stored of the paths, and `beside`.
+/// Checks a right side and a surcharge. Two cases must fit: the tensors that stay beside the
+/// source; and, when the window begins, the tensors that stay, stored tensors of the paths, and
+/// `beside`.
 ///
-/// Let `h` tensors of the paths be stored. Where `h` is 0 and a choice is made, the source is
-/// computed in some stage: with what stays that takes no more than the room of the stage, which is
-/// more than `room` by no more than what the row takes off, unless that is the need, and then what
-/// stays takes no more than `room` by itself. Without a choice it does not either: `room` is that
-/// of a stage. Where `h` is more, all are there when the window begins, in `begin` bytes, and the
-/// row adds `h` times `more - need`, and the need.
+/// Let `h` tensors of the paths be stored. If `h` is 0 and a choice is made, the source is computed
+/// in some stage. With the tensors that stay it takes no more than the room of that stage. The row
+/// takes off the excess of that room over `room`, but at most the need. If it takes off the need,
+/// the tensors that stay take no more than `room` by themselves. Without a choice they do not
+/// either, because `room` is the room of a stage. If `h` is at least 1, all these tensors are there
+/// when the window begins, in `begin` bytes. The row adds `h` times `more - need`, and the need.
 fn check_either(
     graph: &Graph,
     paths: &Paths,
@@ -221,8 +222,8 @@ fn check_either(
 }
 
 /// Bytes for tensors that are stored when a stage begins: at its first turn, or while the backward
-/// node before runs, which has its workspace, and reads what is stored or held. `counts` names the
-/// tensors that have to be in these bytes where they are stored.
+/// node before runs, with its workspace and its reads. `counts` selects the tensors that have to be
+/// in these bytes if they are stored.
 fn room_at_beginning(graph: &Graph, stage: u32, counts: impl Fn(u32) -> bool) -> i64 {
     let first = graph.room[stage as usize];
     if stage < 2 {
@@ -246,7 +247,8 @@ fn check_weights(
     check_weights_beside(graph, weights, room, most, 0)
 }
 
-/// Checks that tensors that fit beside something of a weight weigh with it at most so much.
+/// Checks that the tensors that fit beside an item of weight `weight` weigh with it at most so
+/// much.
 fn check_weights_beside(
     graph: &Graph,
     weights: &[(u32, u32)],
@@ -256,7 +258,7 @@ fn check_weights_beside(
 ) -> Result<(), String> {
     let items = weights.iter();
     let items = items.map(|&(k, weight)| (graph.bytes[k as usize] as u64, weight));
-    // Where there is no room, this never happens.
+    // Without room, this case never happens.
     let room = u64::try_from(room).ok();
     let is_lighter = match most.checked_sub(weight) {
         Some(left) => !fits_more(items, room, left),
@@ -267,8 +269,8 @@ fn check_weights_beside(
     })
 }
 
-/// Checks a cover: what every choice of the stage reads is there from its turn on, and takes room
-/// beside the tensors that have weights.
+/// Checks a cover. The tensors that every choice of the stage reads are there from their turns on,
+/// and take room beside the weighted tensors.
 fn check_cover(graph: &Graph, cover: &Cover) -> Result<(), String> {
     let Cover {
         stage,
@@ -329,7 +331,7 @@ fn check_cover(graph: &Graph, cover: &Cover) -> Result<(), String> {
     }
 }
 
-/// Checks that what a quantity counts is there.
+/// Checks that the items that a quantity counts exist.
 fn check_counted(graph: &Graph, quantity: &MonetQuantity) -> Result<(), String> {
     let check_nodes = |nodes: &[u32]| {
         check_ascending(nodes)?;
@@ -349,7 +351,7 @@ fn check_counted(graph: &Graph, quantity: &MonetQuantity) -> Result<(), String> 
             check_stage(*last, graph.stages)?;
             check_nodes(nodes)
         }
-        // What the last backward node reads may be stored beyond it.
+        // The tensors that the last backward node reads may be stored beyond it.
         MonetQuantity::Stored { stage, nodes } => {
             check_stage(*stage, graph.stages + 1)?;
             check_nodes(nodes)

@@ -1,4 +1,4 @@
-//! Checkmate's graph, and what a link may do with its tensors.
+//! Checkmate's graph, with the copies that a link can make of its tensors.
 
 use crate::proof::checkmate::Graph;
 use crate::proof::link::{LinkTerms, may_leave};
@@ -9,8 +9,8 @@ use remat_instances::instance::Duplex;
 pub struct LinkedGraph {
     /// The graph without the link.
     pub graph: Graph,
-    /// Time of the copy to the host and of that back, by tensor, in units and rounded down; `None`
-    /// where it may not leave.
+    /// Times of the copies to the host and back, by tensor, in units and rounded down; `None` for
+    /// tensors that may not leave.
     pub copies: Vec<Option<[u64; 2]>>,
     /// Time of a recomputation, by tensor, in units and rounded up.
     pub again: Vec<u64>,
@@ -20,19 +20,19 @@ pub struct LinkedGraph {
     pub unit: u64,
     /// True if copies both ways share one clock.
     pub half_duplex: bool,
-    /// Host memory in bytes, where it is limited.
+    /// Host memory in bytes; `None` if it is not limited.
     pub host_bytes: Option<u64>,
-    /// The stage of the loss, where copies are made around it.
+    /// The stage of the loss, if copies are made around it.
     loss: Option<usize>,
-    /// Time of all copies of each tensor, one each way, in units of cost.
+    /// Time of the copies of all tensors, one each way, in units of cost.
     round_trips: u64,
 }
 
 impl LinkedGraph {
-    /// The graph of an instance; `None` if what is always there exceeds the budget.
+    /// The graph of an instance; `None` if the static memory exceeds the budget.
     ///
     /// # Errors
-    /// A link that is none for the instance, or a unit that is 0.
+    /// A link that does not suit the instance, or a unit that is 0.
     pub fn new(
         instance: &Instance,
         budget_bytes: u64,
@@ -90,8 +90,8 @@ impl LinkedGraph {
         (self.before[to.max(from)] - self.before[from]).div_ceil(self.unit)
     }
 
-    /// Returns whether computations may wait in a stage for a copy to the host. (Waiting later for
-    /// one that is complete takes no time, and so it is waited for before the loss.)
+    /// Returns whether computations may wait in a stage for a copy to the host. (To wait later for
+    /// a complete copy takes no time, so the wait is placed before the loss.)
     pub fn may_leave_in(&self, stage: usize) -> bool {
         self.loss.is_none_or(|loss| stage <= loss)
     }
@@ -101,14 +101,14 @@ impl LinkedGraph {
         self.loss.map_or(0, |loss| loss + 1)
     }
 
-    /// Returns whether a reader may run in a stage to any use.
+    /// Returns whether a run of a reader in a stage may be of use.
     pub fn runs(&self, reader: u32, stage: usize) -> bool {
         let q = reader as usize;
         q == stage || q < stage && self.graph.recomputable[q] && stage <= self.graph.last_stage[q]
     }
 
-    /// More than some plan takes, if any fits: between two computations each tensor goes and comes
-    /// at most once, and at any time something is computed or copied.
+    /// More than the time of some plan, if any fits. Between two computations each tensor goes and
+    /// comes at most once, and at every time a node is computed or a tensor is copied.
     pub fn beyond(&self) -> u64 {
         let n = self.len() as u64;
         let pauses = n.saturating_mul(n).saturating_add(1);

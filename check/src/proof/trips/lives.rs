@@ -2,20 +2,21 @@
 //! computation on.
 //!
 //! A life is followed forwards, stage by stage: the begin of the stage, its own turn, the turns of
-//! its readers. What is on the device, there or with a copy on the host, is counted less what it
-//! would have been charged from the beginning on, so that nothing happens between turns. What a
-//! tensor on the host is paid for coming back depends on when it left; those that left between the
-//! same windows are one. What is on the host alone comes back some time: another copy is none.
+//! its readers. The cost of a tensor on the device, with or without a copy on the host, is stored
+//! less the charges from the beginning on. So states do not change between turns. The payment for
+//! the return of a tensor depends on the moment at which it left: tensors that left between the
+//! same windows form one class. A tensor on the host alone comes back some time, so it is not
+//! copied again.
 
 use super::graph::LinkedGraph;
 use super::prices::Prices;
 
-/// Least costs by state; of what is on the device less the charges up to now.
+/// Least costs by state. For tensors on the device, the charges up to now are subtracted.
 struct Life<'a> {
     linked: &'a LinkedGraph,
     prices: &'a Prices,
     node: usize,
-    /// First stages of windows that pay for coming back, ascending.
+    /// First stages of windows that pay for a return, ascending.
     windows: Vec<usize>,
     /// Charge for a unit of time of a copy to the host that is complete in a stage, by stage.
     out: Vec<i128>,
@@ -89,7 +90,7 @@ impl Life<'_> {
         may.then(|| self.out[stage] * i128::from(out) - self.prices.leaves[self.node])
     }
 
-    /// A stage begins; a copy may be complete then, after which the tensor goes at once.
+    /// A stage begins. A copy may be complete then; the tensor leaves the device at once, or stays.
     fn begin(&mut self, stage: usize) {
         let (node, prices) = (self.node, self.prices);
         let crossed = prices.device.crosses[node].iter();
@@ -105,8 +106,8 @@ impl Life<'_> {
         self.copied(stage, now);
     }
 
-    /// On the device, with all charges up to an event, its copy to the host is complete: it goes, or
-    /// stays.
+    /// The copy to the host is complete while the tensor is on the device, with all charges up to
+    /// an event: the tensor leaves, or stays.
     fn copied(&mut self, stage: usize, event: usize) {
         let (Some(cost), Some(out)) = (self.device, self.copy_out(stage)) else {
             return;
@@ -117,7 +118,7 @@ impl Life<'_> {
         lower(&mut self.host[class], Some(gone));
     }
 
-    /// Behind a turn: it may be dropped, or its copy complete.
+    /// Behind a turn, the tensor may be dropped, or its copy may be complete.
     fn after(&mut self, stage: usize, turn: usize) {
         let event = self.linked.graph.event(stage, turn) + 1;
         let charged = self.prices.device.charged(self.node, event);
@@ -135,7 +136,8 @@ impl Life<'_> {
         }
     }
 
-    /// Computed again, where the device has none; a copy on the host may be of use later.
+    /// Computes the tensor again if the device does not have it; a copy on the host may be of use
+    /// later.
     fn own_turn(&mut self, stage: usize) {
         let (node, prices, graph) = (self.node, self.prices, &self.linked.graph);
         let hosted = self.host.iter().flatten().copied().min();
@@ -155,7 +157,7 @@ impl Life<'_> {
         self.after(stage, node);
     }
 
-    /// Turns of readers, before which it may come back.
+    /// Turns of readers, before which the tensor may come back.
     fn readers(&mut self, stage: usize) {
         let (node, linked) = (self.node, self.linked);
         let graph = &linked.graph;
@@ -169,7 +171,7 @@ impl Life<'_> {
                 best = self.returning(stage);
                 ways = best.and_then(|_| self.ways_back(stage));
             }
-            // What left in this stage comes back without payment.
+            // A tensor that left in this stage comes back without payment.
             lower(&mut best, self.host[class]);
             let turn = *turn as usize;
             let event = graph.event(stage, turn);
@@ -180,7 +182,7 @@ impl Life<'_> {
                 let read = cost + self.prices.device.paid(node, event);
                 let now = read + now - self.prices.device.occupied(node, event);
                 let back = earlier.map_or(now, |earlier| now.min(read + earlier));
-                // The host has no use for the room of its copy where it has no limit.
+                // An unlimited host keeps its copy: its room has no other use.
                 if linked.host_bytes.is_some() {
                     lower(&mut self.device, Some(back));
                 }
@@ -190,10 +192,10 @@ impl Life<'_> {
         }
     }
 
-    /// Least cost on the host, of those that left before a stage, with what is paid for coming back
+    /// Least cost on the host, of tensors that left before a stage, less the payment for a return
     /// in it.
     fn returning(&self, stage: usize) -> Option<i128> {
-        // By the number of windows that had begun when it left.
+        // By the number of windows that had begun when the tensor left.
         let mut paid = vec![0i128; self.windows.len() + 1];
         for one in &self.prices.returns[self.node] {
             if (one.from..=one.reader).contains(&stage) {
@@ -210,8 +212,9 @@ impl Life<'_> {
         best
     }
 
-    /// Costs of a copy back that is read in a stage: issued in it; and issued before, less the charge
-    /// for memory up to the end of the stage in which it is issued. `None` where none may be issued.
+    /// Costs of a copy back that is read in a stage. The first is for an issue in the stage, the
+    /// second for an earlier one, less the charge for memory up to the end of the stage of issue.
+    /// `None` if no copy may be issued.
     fn ways_back(&self, stage: usize) -> Option<(i128, Option<i128>)> {
         let [_, back] = self.linked.copies[self.node]?;
         if stage < self.linked.first_return() {
@@ -223,7 +226,7 @@ impl Life<'_> {
         let mut charge: i128 = over.iter().map(|w| w.charge).sum();
         let now = charge * back;
         let mut earlier = None;
-        // To be issued before a window begins is worth a look, and so latest: what is charged for
+        // Only the last stage before a window begins is a candidate for the issue: the charge for
         // memory rises with earlier stages.
         let mut windows = over.iter().peekable();
         while let Some(window) = windows.next() {

@@ -2,14 +2,14 @@
 //! (`docs/theory/proof/trips.md`).
 //!
 //! A *trip* of a tensor begins where it is computed and ends where neither the device nor the host
-//! has it any more. Rows are those of Checkmate's program that hold with a link too, and what the
-//! link can carry and the host can hold.
+//! has it any more. Some rows are rows of Checkmate's program that hold with a link too. Others
+//! limit the time of copies and the memory of the host.
 //!
 //! | module | concept |
 //! |---|---|
 //! | `graph` | the graph, with times of copies |
-//! | `rows` | whether a row holds for every plan |
-//! | `prices` | what multipliers are worth, and to whom |
+//! | `rows` | validity of rows for every plan |
+//! | `prices` | the value of multipliers for tensors, copies and time |
 //! | `lives` | the cheapest trips of a tensor |
 //! | `read` | rows and quantities as they are written |
 
@@ -48,15 +48,15 @@ pub enum Lane {
     Out,
     /// Copies back.
     Back,
-    /// Both, at half duplex.
+    /// Copies both ways, at half duplex.
     Both,
 }
 
 /// A row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TripRow {
-    /// A row of Checkmate's program: need, input, parent, memory or path. What is needed is on the
-    /// device; a path counts what comes back within its window.
+    /// A row of Checkmate's program: need, input, parent, memory or path. Inputs must be on the
+    /// device. A path counts tensors that come back within its window.
     Device(checkmate::CheckmateRow),
     /// Copies within a window of stages take no more than its time.
     Window {
@@ -67,7 +67,7 @@ pub enum TripRow {
         /// Last stage.
         last: u32,
     },
-    /// What waits on the host when a stage begins fits there.
+    /// The tensors that wait on the host when a stage begins fit there.
     Host {
         /// The stage.
         stage: u32,
@@ -82,11 +82,11 @@ pub(super) struct Trips {
 }
 
 impl Trips {
-    /// The program; times of copies and windows are counted in so many units of cost. `None` if what
-    /// is always there exceeds the budget.
+    /// The program, with times of copies and windows in so many units of cost. `None` if the static
+    /// memory exceeds the budget.
     ///
     /// # Errors
-    /// A link that is none for the instance.
+    /// A link that does not suit the instance.
     pub fn new(
         instance: &Instance,
         budget_bytes: u64,
@@ -101,7 +101,7 @@ impl Trips {
 /// Checks a proof about an instance within a budget, with a link.
 ///
 /// # Errors
-/// The first thing that is wrong, in words.
+/// The first fault, in words.
 pub(super) fn check(
     instance: &Instance,
     budget_bytes: u64,
@@ -110,7 +110,7 @@ pub(super) fn check(
     evidence: &Evidence<TripRow, TripQuantity>,
 ) -> Result<Counts, String> {
     if let Claim::TooSmall(node) = claim {
-        // A node does not fit beside its inputs: all else may be on the host.
+        // A node does not fit beside its inputs: all other tensors may be on the host.
         let is_too_small = checkmate::Graph::new(instance, budget_bytes).is_none_or(|graph| {
             (node as usize) < graph.len() && graph.need_alone(node) > graph.capacity
         });
@@ -118,7 +118,7 @@ pub(super) fn check(
     }
     match Trips::new(instance, budget_bytes, terms, unit)? {
         Some(program) => check_tree(&program, claim, evidence),
-        // The memory that is always there exceeds the budget: nothing fits.
+        // The static memory exceeds the budget: no plan fits.
         None => Ok(Counts::default()),
     }
 }
@@ -127,7 +127,7 @@ impl Theory for Trips {
     type Row = TripRow;
     type Quantity = TripQuantity;
     type Prices = Prices;
-    /// Nothing is excluded.
+    /// There are no exclusions.
     type Exclusions = ();
 
     fn read_row(line: &mut ProofLine<'_>) -> Result<TripRow, String> {
@@ -167,7 +167,7 @@ impl Theory for Trips {
         Prices::new(&self.graph, rows, one)
     }
 
-    /// Idle time may be as long as it likes, so that it must not pay.
+    /// Checks that idle time does not pay, because its length is not limited.
     fn check_prices(&self, prices: &Prices) -> Result<(), String> {
         let most = prices.one * i128::from(self.graph.unit);
         match prices.load.iter().position(|load| *load > most) {

@@ -1,4 +1,4 @@
-//! Worth of multipliers: to all that a tensor does on the device, to its copies, and to time.
+//! Value of multipliers: for a tensor's steps on the device, for its copies, and for time.
 
 use super::graph::LinkedGraph;
 use super::rows::device_row;
@@ -20,7 +20,7 @@ pub struct Window {
 /// A payment to a tensor that comes back.
 #[derive(Clone, Copy, Debug)]
 pub struct Return {
-    /// Stage before which it must have left the device, and not earlier than which it is read.
+    /// Stage before which it must have left the device; it is read in this stage or later.
     pub from: usize,
     /// The last stage in which it may be read.
     pub reader: usize,
@@ -28,9 +28,9 @@ pub struct Return {
     pub pay: i128,
 }
 
-/// Worth of multipliers.
+/// Value of multipliers.
 pub struct Prices {
-    /// Of rows of the device.
+    /// Prices of rows of the device.
     pub device: DevicePrices,
     /// A unit of cost.
     pub one: i128,
@@ -38,9 +38,9 @@ pub struct Prices {
     pub out: Vec<Window>,
     /// Windows that count copies back, over each stage; the last to begin comes first.
     pub back: Vec<Vec<Window>>,
-    /// Payment for a unit of time in which nothing, or something again, is computed, by stage.
+    /// Payment for a unit of idle or recomputation time, by stage.
     pub load: Vec<i128>,
-    /// Payments for coming back, by tensor.
+    /// Payments for a return, by tensor.
     pub returns: Vec<Vec<Return>>,
     /// Payment for a copy to the host, by tensor.
     pub leaves: Vec<i128>,
@@ -51,8 +51,8 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// Prices of rows with multipliers, all of which are known to hold. `None` where sums might not
-    /// fit into 128 bits.
+    /// Prices of rows with multipliers. All rows are known to hold. `None` if sums might not fit
+    /// into 128 bits.
     pub fn new<'a>(
         linked: &LinkedGraph,
         rows: impl Iterator<Item = (&'a TripRow, i128)>,
@@ -141,7 +141,7 @@ fn begin_of(lane: Lane, first: usize) -> usize {
     first + usize::from(lane == Lane::Out)
 }
 
-/// The largest sum of a row's coefficients over the lives of all tensors, of what the link brings,
+/// The largest sum of a row's coefficients over the lives of all tensors, for the terms of the link
 /// and the right side; at least 1.
 fn weight(linked: &LinkedGraph, row: &TripRow) -> Option<i128> {
     let n = linked.len() as i128;

@@ -8,7 +8,7 @@ use crate::proof::theory::read_branch;
 /// Reads the row of a line.
 ///
 /// # Errors
-/// The word that is wrong, and what would be right.
+/// The faulty word, and the expected text.
 pub fn row(line: &mut ProofLine<'_>) -> Result<TripRow, String> {
     const KINDS: &str = "need, input, parent, memory, path, window, host or branch";
     let kind = line.word("a kind of row")?;
@@ -38,7 +38,7 @@ pub fn row(line: &mut ProofLine<'_>) -> Result<TripRow, String> {
 /// Reads a quantity.
 ///
 /// # Errors
-/// The word that is wrong, and what would be right.
+/// The faulty word, and the expected text.
 pub fn quantity(line: &mut ProofLine<'_>) -> Result<TripQuantity, String> {
     match line.word("a quantity")? {
         "leaves" => Ok(TripQuantity::Leaves {

@@ -1,26 +1,26 @@
 //! Validity of rows at every plan.
 //!
 //! A stage begins where the one before has ended, so stage `t` ends with the first computation of
-//! node `t`. Plans do nothing useless: a tensor is dropped when it has been read for the last time
-//! before it comes again, or when its copy to the host is complete, if that is later; it is computed
-//! where the device has none; what is copied to the host comes back, every copy back is read, and a
-//! host without limit keeps its copy as long as it may come back.
+//! node `t`. Plans have no useless steps. A tensor is dropped behind its last reader before it
+//! comes again, or when its copy to the host is complete, if that is later. A node is computed only
+//! if the device does not have its output. Each copy to the host comes back, and each copy back is
+//! read. A host without limit keeps its copy as long as it may come back.
 //!
-//! - *Rows of the device.* What a computation reads is on the device then, copied back or not, and
-//!   what is on the device fits.
-//! - *Path.* If no tensor of the path is on the device when the first stage of the window begins,
-//!   the last one, which is read in the window, has come back within it or was computed; then its
-//!   input was read in the window, and so on up to the first one. What counts of copies back is the
-//!   first thing that brings a tensor to the device within the window: one that comes later follows
-//!   another one that counts, or a computation.
+//! - *Rows of the device.* The inputs of a computation are on the device then, copied back or not,
+//!   and the tensors on the device fit.
+//! - *Path.* Suppose that no tensor of the path is on the device when the first stage of the window
+//!   begins. The last one, which is read in the window, has come back within it or was computed.
+//!   Then its input was read in the window, and so on up to the first one. A copy back counts if it
+//!   is the first event that brings the tensor to the device within the window. A later one follows
+//!   another that counts, or a computation.
 //! - *Window.* A copy to the host of a tensor starts behind its first computation, so behind stage
-//!   `first` for tensors from there on, and computations wait for it before node `last` runs. In
+//!   `first` for tensors from there on. Computations wait for it before node `last` runs. In
 //!   between are the first computations of the stages between, all recomputations of stages behind
-//!   `first` up to `last`, and idle time there. A copy back that is issued in stage `first` or later
-//!   and read in stage `last` or before has the time of stage `first` as well. At half duplex both
-//!   kinds take turns.
-//! - *Host.* Between the stage in which a copy is complete and that in which the last copy back is
-//!   read the host has the tensor.
+//!   `first` up to `last`, and idle time there. A copy back that is issued in stage `first` or
+//!   later and read in stage `last` or before has the time of stage `first` as well. At half duplex
+//!   both kinds take turns.
+//! - *Host.* Between the stage in which a copy is complete and the stage in which the last copy
+//!   back is read, the host has the tensor.
 
 use super::graph::LinkedGraph;
 use super::{Lane, TripQuantity, TripRow};
@@ -28,11 +28,10 @@ use crate::proof::checkmate;
 use crate::proof::checkmate::rows as device;
 use crate::proof::theory::QuantityBranch;
 
-/// Checks that a row holds at every plan that fits; or, if it is a branching, that what it counts
-/// is an integer.
+/// Checks that a row holds at every plan that fits. A branching must count an integer.
 ///
 /// # Errors
-/// A description of what is wrong with it.
+/// A description of the fault.
 pub fn check(linked: &LinkedGraph, row: &TripRow) -> Result<(), String> {
     let n = linked.len();
     match row {

@@ -7,15 +7,15 @@ use remat_lp::{ColId, ModelBuilder};
 #[derive(Clone, Debug)]
 pub(super) struct AddressOwner {
     pub name: String,
-    /// Size in units; 0 for one that is never in use.
+    /// Size in units; 0 for an owner that is never in use.
     pub size: u64,
     /// Divisor of the address, in units.
     pub alignment: u64,
-    /// The address that it must have, in units.
+    /// A fixed address in units.
     pub fixed: Option<u64>,
 }
 
-/// Addresses of items, and which of two lies below.
+/// Addresses of items, and the order of each pair in space.
 #[derive(Clone, Debug)]
 pub(super) struct AddressColumns {
     pub items: Vec<AddressOwner>,
@@ -23,11 +23,11 @@ pub(super) struct AddressColumns {
     pub address: Vec<ColId>,
     /// Items that may be in memory together, the first below the second.
     pub pairs: Vec<(u32, u32)>,
-    /// Of each pair: the first is below, the first is above.
+    /// For each pair: the first is below, the first is above.
     pub below: Vec<[ColId; 2]>,
     /// The largest end of any item.
     pub peak: ColId,
-    /// No address is higher in some best placement, in units: M.
+    /// An upper bound on addresses in some best placement, in units: M.
     pub top: u64,
 }
 
@@ -96,7 +96,7 @@ impl AddressColumns {
         }
     }
 
-    /// Values of the columns for addresses in units; `None` where one is no multiple of its
+    /// Values of the columns for addresses in units; `None` if an address is no multiple of its
     /// alignment.
     pub fn point(&self, offsets: &[u64], x: &mut [f64]) -> Option<()> {
         let mut peak = 0;
@@ -110,7 +110,7 @@ impl AddressColumns {
         for (&(i, j), columns) in self.pairs.iter().zip(&self.below) {
             let [low, high] = [i, j].map(|i| offsets[i as usize]);
             let [size_low, size_high] = [i, j].map(|i| self.items[i as usize].size);
-            // Items that share addresses are in neither order: they are not there together.
+            // Items that share addresses have neither order: they are not in memory together.
             x[columns[0].index()] = f64::from(u8::from(low + size_low <= high));
             x[columns[1].index()] = f64::from(u8::from(high + size_high <= low));
         }

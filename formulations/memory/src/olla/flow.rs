@@ -1,21 +1,21 @@
-//! A graph as OLLA's programs see it: operators, tensors, and tensors of size 0 for what has to
-//! come before what.
+//! A graph as OLLA's programs see it: operators, tensors, and tensors of size 0 for edges without
+//! data.
 
 use super::ProgramError;
 use remat_instances::order::{OperatorId, OrderGraph, OrderProblem, Variant};
 use std::collections::HashSet;
 
-/// Columns of a program at most.
+/// Limit on the columns of a program.
 pub(super) const COLUMN_LIMIT: usize = 1 << 30;
 
-/// A tensor: what one operator makes and others read.
+/// A tensor: the output of one operator, read by others.
 #[derive(Clone, Debug)]
 pub(super) struct FlowTensor {
     pub name: String,
     pub source: u32,
     /// Readers, ascending.
     pub sinks: Vec<u32>,
-    /// Size in bytes; 0 for one that only orders operators.
+    /// Size in bytes; 0 for a tensor that only orders operators.
     pub bytes: u64,
     /// True if it stays to the end.
     pub kept: bool,
@@ -117,12 +117,12 @@ impl Flow {
         tensors.chain(workspaces).filter(|bytes| *bytes > 0)
     }
 
-    /// The largest number of bytes that divides all sizes; 1 where there are none.
+    /// The largest number of bytes that divides all sizes; 1 if there are no sizes.
     pub fn unit_bytes(&self) -> u64 {
         self.sizes().fold(0, gcd).max(1)
     }
 
-    /// Bytes of an operator's inputs and outputs and its workspace: the most of any.
+    /// The largest sum of an operator's inputs, outputs and workspace, in bytes.
     pub fn working_set(&self) -> u64 {
         let of = |operator: &FlowOperator| {
             let near = operator.inputs.iter().chain(&operator.outputs);
@@ -155,8 +155,8 @@ impl Flow {
         !tensor.kept && !tensor.sinks.is_empty() && sinks.all(|s| ancestors.has(v, *s))
     }
 
-    /// Returns whether columns say when an operator runs that makes nothing: where it reads two
-    /// tensors or more (those of one may run at once), or works in memory of its own.
+    /// Returns whether an operator without outputs has columns for its step: it reads two tensors
+    /// or more, or has a workspace. (A reader of one tensor may run at once.)
     pub fn is_waited_for(&self, v: usize) -> bool {
         let operator = &self.operators[v];
         let reads = operator.inputs.len() + operator.weights;
@@ -194,14 +194,14 @@ pub(super) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Names that any format of models takes, each once.
+/// Names that every format of models accepts, each once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ModelNames {
     taken: HashSet<String>,
 }
 
 impl ModelNames {
-    /// A name as near to the wanted one as can be, or to another one where that is empty.
+    /// A name as near to `wanted` as possible; `other` replaces an empty one.
     pub fn fresh(&mut self, wanted: &str, other: &str) -> String {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         let wanted = if wanted.is_empty() { other } else { wanted };
@@ -267,7 +267,7 @@ impl TimeAxis {
         })
     }
 
-    /// Returns whether steps are in the windows of operators and behind those of predecessors.
+    /// Returns whether steps are in the windows of operators and behind the steps of predecessors.
     pub fn allows(&self, problem: &OrderProblem, step_of: &[u32]) -> bool {
         let window = |v: usize| self.earliest[v]..=self.latest[v];
         step_of.len() == problem.len()
@@ -277,7 +277,7 @@ impl TimeAxis {
             })
     }
 
-    /// One operator a step, in an order, as early as its window allows; `None` where that does not
+    /// One operator a step, in an order, as early as its window allows; `None` if that does not
     /// fit.
     pub fn one_by_one(&self, order: &[OperatorId]) -> Option<Vec<u32>> {
         let mut step_of = vec![0; self.earliest.len()];
@@ -300,7 +300,7 @@ pub enum Steps {
     /// As the published code: a factor times the least of the number of operators and 1.01 times
     /// the number of operators on the longest path, at least the latter.
     Published(f64),
-    /// One for each operator, as the paper: a program without loss, any order fits one by one.
+    /// One step for each operator, as in the paper: every order fits, one operator a step.
     Operators,
     /// A given number.
     Count(u32),

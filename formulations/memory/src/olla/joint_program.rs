@@ -8,12 +8,12 @@ use super::{ProgramError, exact_total};
 use remat_instances::order::{LifeOf, OperatorId, OrderGraph, OrderProblem, TensorId, Variant};
 use remat_lp::{ColId, Model, ModelBuilder, Sense};
 
-/// OLLA's program of order and addresses together, (9) with (1) to (8) and (10) to (12)
-/// (arXiv 2210.12924): when tensors are made and how long they stay, and where they lie.
+/// OLLA's program of order and addresses together, (9) with (1) to (8) and (10) to (12) (arXiv
+/// 2210.12924). It gives the steps at which tensors are made, the time they stay, and their
+/// addresses.
 ///
-/// Pairs that cannot be in memory together have no columns: those whose windows are apart, and those
-/// of which one is read before the other is made in every order. Workspaces are like tensors that
-/// live for one step.
+/// Pairs that cannot be in memory together have no columns: their windows are apart, or one is read
+/// before the other is made in every order. Workspaces are like tensors that live for one step.
 ///
 /// ```
 /// use remat_memory::memory_plan::MemoryPlanSearch;
@@ -42,9 +42,9 @@ pub struct JointProgram {
     model: Model,
 }
 
-/// Contents of memory at each step of a stretch.
+/// Contents of memory at each step of a range.
 struct Presence {
-    /// Columns of each step, whose sum is 1 where the item is there; from the first step on.
+    /// Columns of each step, from the first step on; their sum is 1 if the item is there.
     columns: Vec<Vec<ColId>>,
     first: u32,
 }
@@ -105,7 +105,7 @@ impl JointProgram {
             lp.add_row(..=1.0, [(first, 1.0), (second, 1.0)]);
             let [a, b] = [i, j].map(|i| &presence[i as usize]);
             for t in a.first.max(b.first)..=a.last().min(b.last()).min(axis.steps) {
-                // An operator's workspace is there with what it makes.
+                // An operator's workspace is in memory together with its outputs.
                 let both = |c: &ColId| -1.0 - f64::from(u8::from(b.at(t).contains(c)));
                 let of_first = a.at(t).iter().map(|c| (*c, both(c)));
                 let of_second = b.at(t).iter().filter(|c| !a.at(t).contains(c));
@@ -137,9 +137,9 @@ impl JointProgram {
         self.axis.steps
     }
 
-    /// The point of an order, one operator a step, with offsets in bytes of everything that it
-    /// takes; `None` where the order breaks an edge or the steps are too few for it, or an offset is
-    /// missing or no multiple of the unit.
+    /// The point of an order, one operator a step, with an offset in bytes for each item. `None` if
+    /// the order breaks an edge or needs more steps, or if an offset is missing or no multiple of
+    /// the unit.
     pub fn point(
         &self,
         order: &[OperatorId],
@@ -161,7 +161,7 @@ impl JointProgram {
         Some(x)
     }
 
-    /// The order of a point, and the offset in bytes of everything that it takes.
+    /// The order of a point, and the offset in bytes of each item.
     pub fn plan(&self, point: &[f64]) -> (Vec<OperatorId>, Vec<(LifeOf, u64)>) {
         let twice = self.lives.twice_step_of(&self.flow, &self.axis, point);
         let offsets = self.addresses.offsets(point);
@@ -214,7 +214,7 @@ impl ItemKind {
         }
     }
 
-    /// The operator that takes it.
+    /// The operator that takes the item.
     fn operator(self, flow: &Flow) -> u32 {
         match self {
             ItemKind::Tensor(e) => flow.tensors[e].source,
@@ -233,7 +233,7 @@ impl Presence {
     }
 }
 
-/// Everything that gets an address.
+/// All items with an address.
 fn owners(problem: &OrderProblem, flow: &Flow) -> (Vec<LifeOf>, Vec<ItemKind>) {
     let tensors = problem.storages().iter().enumerate();
     let tensors = tensors.map(|(e, s)| (LifeOf::Storage(s.tensor), ItemKind::Tensor(e)));

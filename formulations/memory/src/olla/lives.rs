@@ -1,5 +1,5 @@
-//! Columns and rows that say when tensors are made and how long they stay: (1) to (5) and (10) to
-//! (12) of OLLA, on the time steps at which something can change.
+//! Columns and rows for the steps at which tensors are made and stay: (1) to (5) and (10) to (12)
+//! of OLLA, on the time steps at which a value can change.
 
 use super::ProgramError;
 use super::flow::{COLUMN_LIMIT, Flow, TimeAxis};
@@ -10,21 +10,21 @@ use remat_lp::{ColId, ModelBuilder};
 pub(super) struct TensorColumns {
     /// Steps with columns, ascending; the first is the earliest of the source.
     pub steps: Vec<u32>,
-    /// `generate`, one for each step of the source's window: the first so many of `steps`.
+    /// `generate`, one for each step of the source's window: the first entries of `steps`.
     pub generate: Vec<ColId>,
     /// `preserve`, one for each of `steps` but the first.
     pub preserve: Vec<ColId>,
 }
 
 impl TensorColumns {
-    /// The column that says that the tensor is made at a step.
+    /// The column for a tensor that is made at a step.
     pub fn generate_at(&self, step: u32) -> Option<ColId> {
         let at = self.steps.binary_search(&step).ok()?;
         self.generate.get(at).copied()
     }
 
-    /// The column that says that the tensor stays at a step; in a gap, where nothing can change,
-    /// that of the next step with one.
+    /// The column for a tensor that stays at a step. In a gap, where no value can change, it is the
+    /// column of the next step with one.
     pub fn preserve_at(&self, step: u32) -> Option<ColId> {
         if step <= self.steps[0] {
             return None;
@@ -42,7 +42,7 @@ pub(super) struct RunColumns {
     pub columns: Vec<ColId>,
 }
 
-/// A program that begins: who is in memory at which step.
+/// Columns of the tensors in memory at each step, and of runs.
 #[derive(Clone, Debug)]
 pub(super) struct LiveColumns {
     pub tensors: Vec<TensorColumns>,
@@ -80,7 +80,7 @@ impl LiveColumns {
         Ok(LiveColumns { tensors, runs })
     }
 
-    /// Adds the rows (1) to (5), and those of operators without outputs.
+    /// Adds the rows (1) to (5), and the rows of operators without outputs.
     pub fn rows(&self, flow: &Flow, axis: &TimeAxis, lp: &mut ModelBuilder) {
         for (e, columns) in self.tensors.iter().enumerate() {
             self.staying(flow, e, columns, lp);
@@ -126,7 +126,7 @@ impl LiveColumns {
             before.extend(columns.generate.get(k).map(|c| (*c, -1.0)));
             before.extend(k.checked_sub(1).map(|k| (columns.preserve[k], -1.0)));
             before.push((stays, 1.0));
-            // What only orders operators stays for good.
+            // A tensor that only orders operators stays for good.
             let is_held = flow.tensors[e].bytes == 0 && k < columns.generate.len();
             match is_held {
                 true => lp.add_row(0.0, before),
@@ -154,8 +154,8 @@ impl LiveColumns {
         lp.add_row(1.0.., run.columns.iter().map(|c| (*c, 1.0)));
     }
 
-    /// Values of the columns where each operator runs at a step, from 1: tensors stay no longer
-    /// than they are read, or must.
+    /// Values of the columns if each operator runs at a step, from 1. Tensors stay only until their
+    /// last read or as long as they must.
     pub fn point(&self, flow: &Flow, axis: &TimeAxis, step_of: &[u32], x: &mut [f64]) {
         for (e, columns) in self.tensors.iter().enumerate() {
             let tensor = &flow.tensors[e];
@@ -177,8 +177,8 @@ impl LiveColumns {
         }
     }
 
-    /// The step at which each operator runs at a point, doubled; those without columns run right
-    /// behind the step that makes what they read.
+    /// Twice the step at which each operator runs at a point. Operators without columns run right
+    /// behind the step that makes their inputs.
     pub fn twice_step_of(&self, flow: &Flow, axis: &TimeAxis, x: &[f64]) -> Vec<u32> {
         let is_one = |c: &ColId| x.get(c.index()).is_some_and(|v| *v > 0.5);
         let mut step_of: Vec<Option<u32>> = vec![None; flow.operators.len()];
@@ -225,7 +225,7 @@ fn forced_until(flow: &Flow, axis: &TimeAxis, e: usize) -> u32 {
     }
 }
 
-/// Steps at which something of a tensor can change: the window of its source, and those of its
+/// Steps at which a column of a tensor can change: the window of its source, and the windows of its
 /// sinks with the step before.
 fn steps(flow: &Flow, axis: &TimeAxis, e: usize) -> Vec<u32> {
     let tensor = &flow.tensors[e];
@@ -235,7 +235,7 @@ fn steps(flow: &Flow, axis: &TimeAxis, e: usize) -> Vec<u32> {
     for sink in tensor.sinks.iter().map(|v| *v as usize) {
         steps.extend((axis.earliest[sink] - 1).max(first)..=axis.latest[sink]);
     }
-    // The step behind the last asks for what is kept.
+    // The step behind the last requires the kept tensors.
     if tensor.kept {
         steps.extend([axis.steps.max(first), axis.steps + 1]);
     }
@@ -275,7 +275,7 @@ fn tensor(
     }
 }
 
-/// A binary column, fixed where it has a value.
+/// A binary column, fixed if it has a value.
 pub(super) fn binary(lp: &mut ModelBuilder, name: String, value: Option<f64>) -> ColId {
     let bounds = value.map_or(0.0..=1.0, |v| v..=v);
     let column = lp.add_col(0.0, bounds);

@@ -1,19 +1,19 @@
 //! OLLA's programs (arXiv 2210.12924; MODeL, ICML 2023): orders of operators, addresses of tensors,
 //! and both together, as published.
 //!
-//! [`crate::order`] and [`crate::place`](mod@crate::place) solve the same problems without them.
-//! Here they are written down for other solvers, and found again in models of unknown origin.
-//! `docs/theory/olla.md` has columns and rows.
+//! [`crate::order`] and [`crate::place`](mod@crate::place) solve the same problems without these
+//! programs. This module writes the programs for other solvers, and recognises them in models of
+//! unknown origin. `docs/theory/olla.md` has columns and rows.
 //!
 //! | module | concept |
 //! |---|---|
 //! | `flow` | the graph as the programs see it; time steps and windows of operators |
-//! | `lives` | columns and rows of what is in memory when: (1) to (5), (10) to (12) |
+//! | `lives` | columns and rows for the tensors in memory at each step: (1) to (5), (10) to (12) |
 //! | `addresses` | columns and rows of addresses: (7), (8) |
 //! | `order_program` | [`OrderProgram`]: (14) |
 //! | `place_program` | [`PlaceProgram`]: (15) |
 //! | `joint_program` | [`JointProgram`]: (9) |
-//! | `pack` | steps for operators where several share one |
+//! | `pack` | steps for operators if several share one |
 //! | `recognise` | the programs in models of unknown origin |
 
 mod addresses;
@@ -40,13 +40,13 @@ const TOTAL_LIMIT: u64 = 1 << 53;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProgramError {
-    /// The edges of the variant go round.
+    /// The edges of the variant form a cycle.
     #[error(transparent)]
     Cycle(#[from] OrderCycle),
     /// A path has more operators than there are steps.
     #[error("{steps} time steps: the longest path has {longest} operators; give at least as many")]
     Steps {
-        /// Steps that were asked for.
+        /// Requested steps.
         steps: u32,
         /// Operators on the longest path.
         longest: u32,
@@ -76,12 +76,12 @@ pub enum ProgramError {
     /// Sizes are beyond all addresses.
     #[error(transparent)]
     Lives(#[from] LivesError),
-    /// The model is refused, which is a defect of this program.
+    /// The model is invalid, which is a defect of this program.
     #[error("the program is no model: {0}; please report this")]
     Model(String),
 }
 
-/// The sum of all sizes in bytes, where exact numbers hold it.
+/// The sum of all sizes in bytes, if exact numbers hold it.
 fn exact_total(flow: &flow::Flow) -> Result<u64, ProgramError> {
     let bytes = flow.sizes().fold(0, u64::saturating_add);
     match bytes.saturating_add(flow.base_bytes) <= TOTAL_LIMIT {

@@ -8,11 +8,11 @@ use remat_lp::{ColId, Model, ModelBuilder, Sense};
 
 /// OLLA's program of the order, (14) with (1) to (5) and (10) to (13) (arXiv 2210.12924), as its
 /// published code builds it: `generate` and `preserve` for each tensor and step, several operators
-/// in a step where there are fewer steps than operators.
+/// in a step if there are fewer steps than operators.
 ///
 /// Edges without data are tensors of size 0; resident tensors are a constant, their readers need no
-/// column. Memory is in units that divide all sizes, so all coefficients are integers; the objective
-/// is in bytes, resident memory included.
+/// column. Memory is in units that divide all sizes, so all coefficients are integers; the
+/// objective is in bytes, resident memory included.
 ///
 /// ```
 /// use remat_memory::olla::{OrderProgram, Steps};
@@ -43,8 +43,8 @@ impl OrderProgram {
     /// Builds the program of a variant.
     ///
     /// # Errors
-    /// [`ProgramError`]: edges that go round, fewer steps than operators on a path, too many
-    /// columns, sizes beyond exact numbers.
+    /// [`ProgramError`]: edges in a cycle, fewer steps than operators on a path, too many columns,
+    /// sizes beyond exact numbers.
     pub fn new(
         graph: &OrderGraph,
         variant: Variant,
@@ -89,8 +89,8 @@ impl OrderProgram {
         self.axis.steps
     }
 
-    /// The point of an order, one operator a step; `None` where the order breaks an edge, or the
-    /// steps are too few for it.
+    /// The point of an order, one operator a step; `None` if the order breaks an edge or needs more
+    /// steps.
     pub fn point(&self, order: &[OperatorId]) -> Option<Vec<f64>> {
         let is_whole = order.len() == self.problem.len();
         let known = order.iter().all(|v| v.index() < self.problem.len());
@@ -98,8 +98,8 @@ impl OrderProgram {
         self.point_of_steps(&step_of)
     }
 
-    /// The point where each operator runs at a step, from 1; `None` where a step is outside of an
-    /// operator's window, or not behind those of all that it waits for.
+    /// The point for steps of operators, from 1. `None` if a step is outside of its operator's
+    /// window, or not behind the steps of all predecessors.
     pub fn point_of_steps(&self, step_of: &[u32]) -> Option<Vec<f64>> {
         let allowed = self.axis.allows(&self.problem, step_of);
         allowed.then_some(())?;
@@ -122,14 +122,14 @@ impl OrderProgram {
     }
 }
 
-/// Operators by their keys; those with the same as they come behind each other.
+/// Operators sorted by their keys; equal keys stay in topological order.
 pub(super) fn ordered(problem: &OrderProblem, key: &[u32]) -> Vec<OperatorId> {
     let mut order = problem.topological_order().to_vec();
     order.sort_by_key(|v| key[*v as usize]);
     order.into_iter().map(OperatorId).collect()
 }
 
-/// Memory of each step in units, (13): what is made and what stays, and workspaces.
+/// Memory of each step in units, (13): tensors that are made or stay, and workspaces.
 fn memory_rows(
     flow: &Flow,
     axis: &TimeAxis,

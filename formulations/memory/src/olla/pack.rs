@@ -1,23 +1,23 @@
-//! Operators in fewer time steps than there are operators: several share a step, and all that they
-//! make counts together.
+//! Operators in fewer time steps than there are operators: several share a step, and all their
+//! outputs count together.
 
 use remat_instances::order::{OperatorId, OrderProblem};
 use remat_search::random::SplitMix64;
 
-/// Numbers that tune the search for steps. None changes what is proven.
+/// Numbers that tune the search for steps. They do not change proven bounds.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PackTuning {
-    /// Moves of one operator to another step that are tried at most.
+    /// Limit on the moves of one operator to another step.
     pub moves: u64,
-    /// Excess, as a share of that of the start, at which a worse move is taken in one of e cases: at
-    /// first, and at last.
+    /// Excess, as a share of the initial one, at which a worse move is accepted with probability
+    /// 1/e: at first, and at last.
     pub heat: [f64; 2],
 }
 
 impl Default for PackTuning {
     fn default() -> Self {
-        // Half a second for 500 operators. Of the published graphs, all but GoogLeNet come within
-        // 0.3% of the bound of all orders; a hotter start gains nothing.
+        // Half a second for 500 operators. All published graphs but GoogLeNet get within 0.3% of
+        // the bound of all orders; a hotter start brings no gain.
         PackTuning {
             moves: 300_000,
             heat: [0.03, 1e-5],
@@ -25,14 +25,14 @@ impl Default for PackTuning {
     }
 }
 
-/// Operators that run at steps of their windows, each behind all that it waits for.
+/// Operators that run at steps of their windows, each behind all its predecessors.
 pub(super) struct Packing<'a> {
     pub problem: &'a OrderProblem,
     /// First and last step of each operator, from 0.
     pub windows: &'a [(u32, u32)],
     /// Number of steps.
     pub steps: u32,
-    /// By storage: a step at which it has to be there still.
+    /// By storage: a step at which it must still be in memory.
     pub forced: &'a [Option<u32>],
 }
 
@@ -48,7 +48,7 @@ struct PackState<'a> {
 }
 
 impl Packing<'_> {
-    /// One operator a step, in an order, as early as windows allow; `None` where that does not fit.
+    /// One operator a step, in an order, as early as windows allow; `None` if that does not fit.
     pub fn one_by_one(&self, order: &[OperatorId]) -> Option<Vec<u32>> {
         let mut step_of = vec![0; self.windows.len()];
         let mut next = 0;
@@ -62,8 +62,8 @@ impl Packing<'_> {
         Some(step_of)
     }
 
-    /// Steps with little memory, at best the target (resident memory included); `None` where some
-    /// window leaves no step. The same for the same seed.
+    /// Steps with little memory, at best the target (resident memory included); `None` if a window
+    /// leaves no step. The result depends only on the arguments and the seed.
     pub fn search(
         &self,
         order: &[OperatorId],
@@ -85,12 +85,12 @@ impl Packing<'_> {
         Some(best.step_of)
     }
 
-    /// All as early as they can.
+    /// All operators as early as possible.
     fn early(&self, order: &[OperatorId]) -> Option<Vec<u32>> {
         self.placed(order, &|_, first, _| first)
     }
 
-    /// All as late as they can.
+    /// All operators as late as possible.
     fn late(&self, order: &[OperatorId]) -> Option<Vec<u32>> {
         let mut step_of = vec![0; self.windows.len()];
         for v in order.iter().rev().map(|v| v.index()) {
@@ -117,7 +117,7 @@ impl Packing<'_> {
         })
     }
 
-    /// Steps by a rule of place in the order, first step and operator.
+    /// Steps by a rule that maps place in the order, first step and operator to a step.
     fn placed(
         &self,
         order: &[OperatorId],
@@ -183,14 +183,14 @@ impl<'a> PackState<'a> {
         self.memory.iter().copied().max().unwrap_or(0)
     }
 
-    /// Squares of what is above the target, as shares of it.
+    /// Sum of squares of the memory above the target, as shares of the target.
     fn excess(&self, steps: std::ops::RangeInclusive<usize>) -> f64 {
         let scale = self.target.max(1) as f64;
         let above = self.memory[steps].iter().map(|m| (m - self.target).max(0));
         above.map(|m| (m as f64 / scale).powi(2)).sum()
     }
 
-    /// Steps to which an operator may go alone.
+    /// Steps to which an operator may move alone.
     fn room(&self, v: usize) -> (u32, u32) {
         let (first, last) = self.packing.windows[v];
         let problem = self.packing.problem;
@@ -205,7 +205,7 @@ impl<'a> PackState<'a> {
         (before.fold(first, u32::max), after.fold(last, u32::min))
     }
 
-    /// Moves an operator to a step; returns by how much the excess changes.
+    /// Moves an operator to a step and returns the change of the excess.
     fn shift(&mut self, v: usize, step: u32) -> f64 {
         let problem = self.packing.problem;
         let old = self.step_of[v];
@@ -217,7 +217,7 @@ impl<'a> PackState<'a> {
         self.step_of[v] = step;
         for (s, (begin, end)) in &lives {
             let (new_begin, new_end) = self.life(*s);
-            // Only ends that moved change anything.
+            // Only ends that moved change the memory.
             if new_begin != *begin {
                 low = low.min(new_begin.min(*begin));
                 high = high.max(new_begin.max(*begin));
@@ -244,9 +244,9 @@ impl<'a> PackState<'a> {
         self.excess(low..=high) - before
     }
 
-    /// Moves an operator to a step of its window, with what comes before or behind it out of the way
-    /// as far as it has to; returns by how much the excess changes, and what moved from where.
-    /// `None`, with nothing moved, where a window is too narrow.
+    /// Moves an operator to a step of its window, and its predecessors or successors out of the way
+    /// as far as needed. Returns the change of the excess, and the moved operators with their old
+    /// steps. `None`, with no operator moved, if a window is too narrow.
     fn push(&mut self, v: usize, step: u32) -> Option<(f64, Vec<(usize, u32)>)> {
         let problem = self.packing.problem;
         let is_later = step > self.step_of[v];
@@ -363,7 +363,7 @@ impl<'a> PackState<'a> {
     }
 }
 
-/// Numbers by a seed.
+/// Random numbers by a seed.
 struct Random(SplitMix64);
 
 impl Random {

@@ -7,9 +7,9 @@ use remat_instances::order::{LifeOf, OrderGraph, OrderReplay};
 use remat_instances::place::{Buffer, Lives, Placement};
 use remat_lp::{Model, ModelBuilder, Sense};
 
-/// OLLA's program of addresses, (15) with (6) to (8) where lives are fixed (arXiv 2210.12924), as
-/// its published code builds it: an address for each buffer, and two binaries for each pair that is
-/// live together. Addresses are in units that divide all sizes; the objective is in bytes.
+/// OLLA's program of addresses, (15) with (6) to (8) for fixed lives (arXiv 2210.12924), as its
+/// published code builds it. It has an address for each buffer, and two binaries for each pair that
+/// is live together. Addresses are in units that divide all sizes; the objective is in bytes.
 ///
 /// ```
 /// use remat_memory::olla::PlaceProgram;
@@ -83,7 +83,7 @@ impl PlaceProgram {
         })
     }
 
-    /// Builds the program of the lives of an order, by the names of tensors where they have some.
+    /// Builds the program of the lives of an order, with the names of tensors if they have names.
     ///
     /// # Errors
     /// As [`PlaceProgram::new`], and [`ProgramError::Lives`] for sizes beyond all addresses.
@@ -119,7 +119,7 @@ impl PlaceProgram {
         &self.model
     }
 
-    /// The point of a placement; `None` where an offset is no multiple of the unit.
+    /// The point of a placement; `None` if an offset is no multiple of the unit.
     pub fn point(&self, placement: &Placement) -> Option<Vec<f64>> {
         let units = |offset: &u64| offset.is_multiple_of(self.unit).then(|| offset / self.unit);
         let offsets: Option<Vec<u64>> = placement.offsets().iter().map(units).collect();

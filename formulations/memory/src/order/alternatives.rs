@@ -1,4 +1,4 @@
-//! Other orders within the same peak: their tensors may lie better.
+//! Other orders within the same peak: their tensors may allow lower placements.
 
 use super::ends::{Ends, How};
 use super::greedy::{self, Rule};
@@ -9,15 +9,15 @@ use super::windows::Random;
 use remat_instances::order::OperatorId;
 
 impl OrderSearch<'_> {
-    /// Orders other than a given one whose peak is at most `peak_bytes`: up to `count`, each once.
+    /// Other orders whose peak is at most `peak_bytes`: up to `count`, each once.
     ///
-    /// Level searches at that peak, from both ends, go first where another order goes: those of the
-    /// rules, then random ones by the seed. Each looks at as many sets as the settings' first
-    /// rounds have, eight for each operator at least. For [`remat_instances::order::Life`]s that
-    /// are to be placed.
+    /// Level searches at that peak, from both ends, follow other orders first: orders of the rules,
+    /// then random ones by the seed. Each visits as many sets as the settings' first rounds have,
+    /// at least eight for each operator. The orders give [`remat_instances::order::Life`]s that are
+    /// to be placed.
     ///
     /// # Errors
-    /// [`OrderSearchError`] for a variant whose edges go round.
+    /// [`OrderSearchError`] for a variant whose edges form a cycle.
     ///
     /// ```
     /// use remat_memory::order::OrderSearch;

@@ -38,10 +38,10 @@ pub struct OrderBaselines {
 }
 
 impl OrderBaselines {
-    /// Works the orders out.
+    /// Computes the orders.
     ///
     /// # Errors
-    /// [`OrderSearchError`] for a variant whose edges go round.
+    /// [`OrderSearchError`] for a variant whose edges form a cycle.
     pub fn of(graph: &OrderGraph, variant: Variant) -> Result<Self, OrderSearchError> {
         let problem = graph.problem(variant)?;
         let (forward, backward) = (Side::forward(&problem), Side::backward(&problem));
@@ -98,17 +98,17 @@ impl OrderBaselines {
 pub struct OrderBounds {
     /// The largest working set of an operator: inputs, outputs, workspace.
     pub working_set_bytes: u64,
-    /// The largest sum of what is in memory with an operator in every order.
+    /// The largest sum of storages that are in memory with an operator in every order.
     pub forced_lives_bytes: u64,
     /// The largest minimum cut at an operator.
     pub node_cut_bytes: u64,
 }
 
 impl OrderBounds {
-    /// Works the bounds out: a minimum cut for each operator whose cut may be the largest.
+    /// Computes the bounds: a minimum cut for each operator whose cut may be the largest.
     ///
     /// # Errors
-    /// [`OrderSearchError`] for a variant whose edges go round.
+    /// [`OrderSearchError`] for a variant whose edges form a cycle.
     pub fn of(graph: &OrderGraph, variant: Variant) -> Result<Self, OrderSearchError> {
         let ends = Ends::of(&graph.problem(variant)?);
         let most = |needs: super::bounds::Needs| needs.most().map_or(0, |(bytes, _)| bytes);

@@ -1,4 +1,4 @@
-//! Beams: from one number of executed operators to the next, the best few executed sets.
+//! Beams: for each number of executed operators, the best few executed sets.
 
 use super::bits;
 use super::block::Blocks;
@@ -22,7 +22,7 @@ struct Kept {
     path: Vec<u32>,
 }
 
-/// Sets of one size: by the largest memory on the way, the memory, and the set.
+/// Sets of one size, sorted by the largest memory on the way, the memory, and the set.
 type Front = BTreeMap<(u64, u64, Vec<u64>), (u32, Vec<u32>)>;
 
 /// Beams from either end, wider and wider.
@@ -34,12 +34,12 @@ pub(super) struct Beams<'a> {
     beam: Option<Beam<'a>>,
 }
 
-/// A beam on its way.
+/// An unfinished beam.
 struct Beam<'a> {
     run: SideRun<'a>,
     blocks: Blocks,
     inside: Vec<u32>,
-    /// Memory below which nothing counts as larger, in bytes.
+    /// Memory in bytes up to which differences do not count.
     bound: u64,
     width: usize,
     fronts: Vec<Front>,
@@ -59,7 +59,7 @@ impl<'a> Beams<'a> {
         }
     }
 
-    /// Goes on with the beam at hand.
+    /// Continues the current beam.
     pub fn round(
         &mut self,
         known: &RoundKnowledge,
@@ -121,7 +121,7 @@ impl<'a> Beam<'a> {
         }
     }
 
-    /// Expands the sets of one size; true once there are no more.
+    /// Expands the sets of one size; true if there are no more.
     fn advance(&mut self, peak: u64, states: &mut u64, is_over: &dyn Fn() -> bool) -> bool {
         let end = self.fronts.len() - 1;
         if self.at == end {
@@ -151,7 +151,7 @@ impl<'a> Beam<'a> {
         false
     }
 
-    /// Offers the set that the run is at to its front, and goes back by the path.
+    /// Offers the current set of the run to its front, and goes back by the path.
     fn offer(&mut self, most: u64, parent: u32, path: Vec<u32>) {
         let bytes = self.run.bytes;
         let front = &mut self.fronts[self.run.count];

@@ -1,16 +1,16 @@
 //! Sets of operators as words of bits.
 
-/// Words of a set of so many.
+/// Words of a set over `len` members.
 pub(super) fn words(len: usize) -> usize {
     len.div_ceil(64)
 }
 
-/// The empty set of so many.
+/// The empty set over `len` members.
 pub(super) fn empty(len: usize) -> Vec<u64> {
     vec![0; words(len)]
 }
 
-/// The set of all of so many.
+/// The full set over `len` members.
 pub(super) fn full(len: usize) -> Vec<u64> {
     let mut set = empty(len);
     (0..len as u32).for_each(|v| insert(&mut set, v));
@@ -58,7 +58,7 @@ pub(super) fn hash(set: &[u64]) -> u64 {
     state
 }
 
-/// Bits of pairs: row by row the set of what comes behind each operator.
+/// Bits of pairs: row by row the set of operators behind each operator.
 #[derive(Clone, Debug)]
 pub(super) struct Matrix {
     words: usize,
@@ -66,7 +66,7 @@ pub(super) struct Matrix {
 }
 
 impl Matrix {
-    /// No pair of so many.
+    /// The matrix without pairs.
     pub fn new(len: usize) -> Self {
         let words = words(len);
         Matrix {

@@ -9,10 +9,10 @@ use std::collections::HashMap;
 pub(super) struct BlockChoice {
     /// The operator that the block ends with.
     pub operator: u32,
-    /// True if it runs without the lazy ones that it waits for: it is one of a large block itself.
+    /// True if it runs alone, as a ready member of a block that is too large.
     pub alone: bool,
-    /// Memory that the best order of the block needs, in bytes; at least so much, where a good one
-    /// is within the level.
+    /// Memory that the best order of the block needs, in bytes; a lower bound if some order is
+    /// within the level.
     pub need: u64,
 }
 
@@ -20,11 +20,11 @@ pub(super) struct BlockChoice {
 #[derive(Clone, Debug)]
 pub(super) struct Blocks {
     lazy: Vec<bool>,
-    /// The operators of the window, each behind those before it.
+    /// The operators of the window, each behind its predecessors.
     inside: Vec<u32>,
-    /// Places in a known order: what is tried first has the least.
+    /// Ranks in a known order: the operator with the least rank is tried first.
     ranks: Vec<u32>,
-    /// Most lazy operators of a block whose best order is worked out.
+    /// Limit on the lazy operators of a block whose best order is computed.
     block_limit: usize,
     closed: Vec<bool>,
     seen: Vec<bool>,
@@ -99,7 +99,7 @@ impl Blocks {
         choices
     }
 
-    /// The operators of a choice in a good order, the best one where it needs more than `level`.
+    /// The operators of a choice in a good order: the best one if it needs more than `level`.
     pub fn path(&mut self, run: &mut SideRun<'_>, choice: &BlockChoice, level: u64) -> Vec<u32> {
         match choice.alone {
             true => vec![choice.operator],
@@ -109,8 +109,8 @@ impl Blocks {
         }
     }
 
-    /// The need of a block as in [`BlockChoice`], and a good order of it; the block itself where it
-    /// is too large.
+    /// The need of a block as in [`BlockChoice`], and a good order of it; the block itself if it is
+    /// too large.
     fn order(
         &mut self,
         run: &mut SideRun<'_>,
@@ -135,7 +135,7 @@ impl Blocks {
             self.seen[*u as usize] = false;
         }
         block.sort_by_key(|u| self.ranks[*u as usize]);
-        // The last need is that of any order.
+        // The last need is the same in any order.
         let mut last = 0;
         let needs = block.iter().map(|u| {
             last = run.run(*u);
@@ -164,7 +164,7 @@ impl Blocks {
 /// Dynamic programme over the executed subsets of a block.
 struct Best<'a> {
     block: &'a [u32],
-    /// The least need from a subset on, and the operator that comes next.
+    /// The least need from a subset on, and the next operator.
     known: HashMap<u64, (u64, usize)>,
 }
 

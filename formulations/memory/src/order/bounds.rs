@@ -14,7 +14,7 @@ pub(super) struct Needs {
 }
 
 impl Needs {
-    /// The largest, and the first operator that has it; `None` where there is no operator.
+    /// The largest, and the first operator that has it; `None` if there is no operator.
     pub fn most(&self) -> Option<(u64, u32)> {
         let needs = self.bytes.iter().zip(0u32..);
         let needs = needs.map(|(bytes, v)| (*bytes, v));
@@ -22,7 +22,7 @@ impl Needs {
     }
 }
 
-/// Working sets: what an operator reads, makes and works in.
+/// Working sets: inputs, outputs and workspace of an operator.
 pub(super) fn working_sets(forward: &Side) -> Needs {
     let sum = |list: &[u32]| -> u64 { list.iter().map(|t| forward.bytes[*t as usize]).sum() };
     let need = |v: u32| {
@@ -34,8 +34,8 @@ pub(super) fn working_sets(forward: &Side) -> Needs {
     }
 }
 
-/// Forced lives: beside what an operator makes and works in, all storages that are made before it
-/// and read by it or behind it, whatever the order.
+/// Forced lives: outputs and workspace of an operator, and all storages that are made before it and
+/// read by it or behind it in every order.
 pub(super) fn forced_lives(forward: &Side, reach: &Reach) -> Needs {
     let mut bytes: Vec<u64> = (0..forward.len as u32)
         .map(|v| {
@@ -73,16 +73,16 @@ pub(super) fn forced_lives(forward: &Side, reach: &Reach) -> Needs {
 pub(super) struct LargestCut {
     /// The bound in bytes.
     pub bytes: u64,
-    /// The operator at which it is, where a cut was worked out.
+    /// Operator of the cut, if a cut was computed.
     pub operator: Option<u32>,
     /// True if no other operator's cut can be larger.
     pub is_complete: bool,
-    /// Cuts worked out.
+    /// Number of computed cuts.
     pub cuts: usize,
 }
 
-/// The largest node cut, begun with a bound that is known. `upper` is what each operator needs in
-/// some order: no cut of it is larger, so that only those are worked out that may count.
+/// The largest node cut, from a known bound on. `upper` is the need of each operator in some order:
+/// no cut of the operator is larger, so cuts that cannot matter are not computed.
 pub(super) fn largest_cut(
     forward: &Side,
     reach: &Reach,

@@ -1,7 +1,7 @@
 //! Memory that every order needs when one operator runs: a minimum cut.
 //!
-//! When `v` runs, all that is before it has run, and nothing behind it has. The least memory of the
-//! sets in which that is so, by a minimum cut, with what `v` takes, bounds every order.
+//! When `v` runs, all its predecessors have run and none of its successors has. A minimum cut gives
+//! the least memory of such sets. With the bytes that `v` takes, it bounds every order.
 
 use super::bits;
 use super::reach::Around;
@@ -16,8 +16,8 @@ pub(super) struct NodeCut {
     pub least: Least,
 }
 
-/// The cut at an operator that has not run, over the orders that go on from where `run` is to the
-/// end of `goal`. The run is at the same set afterwards.
+/// The cut at an operator that has not run, over the orders from the executed set of `run` to
+/// `goal`. The run is at the same set afterwards.
 pub(super) fn node_cut(
     run: &mut SideRun<'_>,
     valley: &mut Valley,

@@ -1,4 +1,4 @@
-//! A problem from both of its ends, and what the searches of either share.
+//! A problem from both of its ends, and the parts that both searches share.
 
 use super::bits;
 use super::block::Blocks;
@@ -21,7 +21,7 @@ pub(super) struct Ends {
 pub(super) struct How<'a> {
     /// A known order: its steps are tried first.
     pub known: &'a [u32],
-    /// A bound that is proven, or taken to be: the first level, in bytes.
+    /// A proven or assumed bound: the first level, in bytes.
     pub bound: u64,
     /// The level that is not exceeded, in bytes.
     pub cap: u64,
@@ -56,7 +56,8 @@ impl Ends {
         }
     }
 
-    /// Operators that free at least what they take from either end on, and fit into the level.
+    /// Operators that free at least the bytes they take, from either end on, and fit into the
+    /// level.
     pub fn caught(&self, level: u64) -> Caught {
         let mut caught = Caught {
             head: Vec::new(),
@@ -73,7 +74,7 @@ impl Ends {
         caught
     }
 
-    /// A level search over the orders between what is caught.
+    /// A level search over the orders between the caught operators.
     pub fn level(&self, direction: Direction, caught: &Caught, how: How<'_>) -> Level<'_> {
         let side = self.side(direction);
         let (near, far) = match direction {
@@ -107,7 +108,7 @@ impl Ends {
         Level::new(side, start, goal, blocks, how.bound, caps)
     }
 
-    /// The whole order of a middle part that a search of a direction found.
+    /// The whole order for the middle part that a search found.
     pub fn whole(&self, direction: Direction, caught: &Caught, middle: Vec<u32>) -> Vec<u32> {
         let middle = self.side(direction).turned(middle);
         let tail = caught.tail.iter().rev().copied();

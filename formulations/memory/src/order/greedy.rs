@@ -1,10 +1,10 @@
-//! Orders by one rule: those that frameworks use.
+//! Orders by the rules that frameworks use.
 
 use super::side::{Side, SideRun};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// Steps of a rule between two looks at the clock.
+/// Steps of a rule between two checks of the clock.
 const STEPS_BETWEEN_LOOKS: usize = 64;
 
 /// A rule that makes an order.
@@ -12,19 +12,19 @@ const STEPS_BETWEEN_LOOKS: usize = 64;
 pub enum Rule {
     /// The order of the program, as far as the variant allows it.
     Program,
-    /// Least peak memory first (PyTorch Inductor's `memory.py`, 2024): of the ready operators the
-    /// one with the least memory while it runs, the peak so far at least; of these the one that
-    /// adds least; of these the first in the program.
+    /// Least peak memory first (PyTorch Inductor's `memory.py`, 2024). Takes the ready operator
+    /// with the least memory while it runs, at least the peak so far. Ties go to the one that adds
+    /// least, then to the first in the program.
     Lpmf,
-    /// Inductor's breadth-first order: of the ready operators the one whose predecessors ran first.
+    /// Inductor's breadth-first order: the ready operator whose predecessors ran first.
     BreadthFirst,
-    /// Inductor's depth-first order: operators by ascending size of what they read and write, each
-    /// behind what it needs.
+    /// Inductor's depth-first order: operators by ascending size of inputs and outputs, each behind
+    /// its predecessors.
     DepthFirst,
     /// Least peak memory first from the end of the step to its beginning.
     ReverseLpmf,
-    /// XLA's list scheduler (`hlo_memory_scheduler`): of the ready operators the one that lowers
-    /// memory most, then the one with most users, then the first in the program.
+    /// XLA's list scheduler (`hlo_memory_scheduler`). Takes the ready operator that lowers memory
+    /// most, then the one with most users, then the first in the program.
     ListScheduling,
 }
 
@@ -52,7 +52,7 @@ impl Rule {
     }
 }
 
-/// The order that a rule makes, by the two sides of a problem; `None` where it is over before.
+/// The order of a rule, from the two sides of a problem; `None` if `is_over` ends it before.
 pub(super) fn order(
     rule: Rule,
     forward: &Side,
@@ -69,7 +69,7 @@ pub(super) fn order(
     }
 }
 
-/// Runs, of the operators that are ready, always the one with the least key.
+/// Runs the ready operator with the least key, until all have run.
 fn least_first<K: Ord>(
     side: &Side,
     is_over: &dyn Fn() -> bool,

@@ -1,7 +1,7 @@
 //! Searches side by side: exact ones from both ends, dives at higher levels, windows.
 //!
-//! Work goes in rounds. In a round each lane does a fixed number of states by itself; after it what
-//! they found is put together in the order of the lanes, so the answer does not depend on threads.
+//! Work goes in rounds. In a round each lane visits a fixed number of states by itself. Afterwards
+//! the results are merged in the order of the lanes, so the answer does not depend on threads.
 
 use super::beam::Beams;
 use super::ends::{Caught, Ends, How};
@@ -21,13 +21,13 @@ pub(super) struct RoundKnowledge {
     pub peak: u64,
     /// The proven bound.
     pub bound: u64,
-    /// A budget: nothing better is needed.
+    /// A budget: better orders are not needed.
     pub budget: Option<u64>,
 }
 
 impl RoundKnowledge {
-    /// The highest level at which an order would be news: below the best, and within the budget
-    /// while nothing is.
+    /// The highest level at which an order would be news: below the best, and at most the budget
+    /// while no order is within it.
     fn cap(&self) -> u64 {
         let better = self.peak.saturating_sub(1);
         self.budget.map_or(better, |budget| better.min(budget))
@@ -41,19 +41,19 @@ pub(super) struct News {
     pub order: Option<(Vec<u32>, FoundBy)>,
     /// A proven bound.
     pub bound: u64,
-    /// States looked at.
+    /// Visited states.
     pub states: u64,
 }
 
-/// Fractions of the way from the bound to the best peak at which dives look for an order, one after
-/// the other as long as they find none.
+/// Levels of dives for an order, as fractions of the way from the bound to the best peak. A dive
+/// that finds no order goes on to the next one.
 const FRACTIONS: [(u64, u64); 6] = [(1, 4), (1, 2), (3, 4), (7, 8), (31, 32), (1, 1)];
 /// States of the first dives, and of the first windows.
 const FIRST_STATES: u64 = 2_000;
 
-/// A search of its own.
+/// An independent search.
 pub(super) enum OrderLane<'a> {
-    /// All that is within the proven bound.
+    /// All sets within the proven bound.
     Exact(Exact<'a>),
     /// An order within a level between bound and best.
     Dive(Dive<'a>),
@@ -135,7 +135,7 @@ impl<'a> OrderLane<'a> {
         matches!(self, OrderLane::Exact(_))
     }
 
-    /// Returns whether the lane can still do something.
+    /// Returns whether the lane has work left.
     pub fn is_open(&self) -> bool {
         match self {
             OrderLane::Exact(exact) => !exact.is_full,
@@ -211,7 +211,7 @@ impl<'a> Dive<'a> {
         news
     }
 
-    /// Goes on to the next fraction; after the last one with more states.
+    /// Goes on to the next fraction; after the last one, to the first with twice the states.
     fn next(&mut self) {
         self.at += 1;
         if self.at == FRACTIONS.len() {
@@ -236,7 +236,7 @@ impl<'a> Dive<'a> {
     }
 }
 
-/// Does a round of the lanes that are open, on so many threads; news come in the order of lanes.
+/// Does a round of the open lanes on so many threads. News are in the order of lanes.
 pub(super) fn round(
     lanes: &mut [&mut OrderLane<'_>],
     known: &RoundKnowledge,
@@ -272,7 +272,7 @@ pub(super) fn round(
             }
         }
     });
-    // Where there was no further thread.
+    // Lanes for which no thread could be started.
     for (lane, news) in lanes.iter_mut().zip(&mut news) {
         if news.is_none() {
             *news = Some(lane.round(known, states, is_over));

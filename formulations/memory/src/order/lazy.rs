@@ -1,11 +1,12 @@
 //! The lazy rule: operators that can wait until right before the first one that needs them.
 //!
-//! Let `c` take at least as much as it can ever free, and let every operator that may be the first
-//! behind `c` take, with its workspace, at least what `c` can free and its workspace. Then running
-//! `c` right before the first of them makes no step larger: until there, memory is lower by what
-//! `c` takes and higher by at most what it frees; and while `c` runs there it is at most what it is
-//! when the operator behind it runs. So some best order has every such `c` right before what needs
-//! it, and a search branches on the others alone (`docs/theory/order.md`, "Lazy operators").
+//! Let `c` take at least as much as it can ever free. Let every operator that may be the first
+//! behind `c` take, with its workspace, at least the bytes that `c` can free and the workspace of
+//! `c`. Then running `c` right before the first of them makes no step larger. Until there, memory
+//! is lower by the bytes of `c` and higher by at most the bytes that it frees. While `c` runs
+//! there, memory is at most the memory while the next operator runs. So some best order has every
+//! such `c` right before the operator that needs it, and a search branches on the others alone
+//! (`docs/theory/order.md`, "Lazy operators").
 
 use super::bits;
 use super::reach::Reach;
@@ -43,7 +44,7 @@ pub(super) fn lazy(side: &Side, reach: &Reach, start: &[u64], goal: &[u64]) -> V
     (0..side.len as u32).map(is_lazy).collect()
 }
 
-/// Most bytes that an operator can free: of storages that nobody behind it holds.
+/// Upper bound on the bytes that an operator can free: storages without users behind it.
 fn frees_at_most(side: &Side, reach: &Reach, c: u32) -> u64 {
     let behind = reach.behind(side.direction, c);
     let uses = side.uses.row(c).iter().filter(|t| {
@@ -53,7 +54,7 @@ fn frees_at_most(side: &Side, reach: &Reach, c: u32) -> u64 {
     uses.map(|t| side.bytes[*t as usize]).sum()
 }
 
-/// Least bytes that an operator takes: of storages that nobody but those behind it takes as well.
+/// Lower bound on the bytes that an operator takes: storages whose other makers are behind it.
 fn takes_at_least(side: &Side, reach: &Reach, c: u32) -> u64 {
     let behind = reach.behind(side.direction, c);
     let makes = side.makes.row(c).iter().filter(|t| {

@@ -1,17 +1,17 @@
-//! The level search: which executed sets can be reached within a level of memory.
+//! The level search over executed sets that can be reached within a level of memory.
 //!
 //! The search holds a level and explores all sets that are reachable within it, deepest first.
-//! Steps that need more wait; when nothing else is left, the level becomes the smallest need of
-//! those that wait, and *that is a proven bound*: no order needs less. The first complete order is
-//! one of least peak. Two exact rules keep the number of sets small:
+//! Steps that need more wait. When only waiting steps are left, the level becomes their smallest
+//! need, and *that is a proven bound*: every order needs it. The first complete order is one of
+//! least peak. Two exact rules keep the number of sets small:
 //!
-//! - single operators that free at least what they take run at once, as soon as they fit;
-//! - *valleys*: where the search comes down to a set `K` with no more memory than an earlier one
-//!   `I` on its way, the set `X` between them with the least memory (a minimum cut) replaces
-//!   everything that follows `I`: by submodularity every order from `I` can be made to pass `X`
-//!   without a larger step. What was open between is dropped. A set that was dropped and is met
-//!   again on another way counts anew: before a level is called exhausted, all that is reachable
-//!   by what is listed is looked through ((`survey`)).
+//! - single operators that free at least the bytes they take run at once, as soon as they fit;
+//! - *valleys*: suppose the search reaches a set `K` with no more memory than an earlier set `I` on
+//!   its way. Then the set `X` between them with the least memory (a minimum cut) replaces all
+//!   steps behind `I`. By submodularity, every order from `I` can be made to pass `X` without a
+//!   larger step. Open sets between are dropped. A dropped set may be reached again on another way,
+//!   and then counts anew. So before a level is called exhausted, all sets that the listed ones
+//!   lead to are traversed (`survey`).
 
 use super::bits;
 use super::block::Blocks;
@@ -27,7 +27,7 @@ const WHOLE: u32 = u32::MAX;
 /// Result of a piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pause {
-    /// The work is done, the search is not.
+    /// The given work is done, but not the search.
     Worked,
     /// The goal is reached.
     Found,
@@ -46,7 +46,7 @@ pub(super) struct Caps {
     pub state_bytes: usize,
 }
 
-/// Something that waits: its need, the state, the step.
+/// A waiting step: its need, the state, the number of the step.
 type WaitingStep = Reverse<(u64, u32, u32)>;
 
 /// A level search from one executed set to another.
@@ -57,20 +57,20 @@ pub(super) struct Level<'a> {
     states: States,
     stack: Vec<(u32, u32)>,
     waiting: BinaryHeap<WaitingStep>,
-    /// Level up to which is searched, and the proven bound, in bytes.
+    /// Current level of the search, and the proven bound, in bytes.
     level: u64,
     bound: u64,
     cap: u64,
     state_bytes: usize,
     run: SideRun<'a>,
     valley: Valley,
-    /// The stack's height below the entry that the dive at hand began with, and its number.
+    /// The stack's height below the first entry of the current dive, and the number of the dive.
     dive_base: usize,
     dive: u64,
     /// Entries were dropped since the last survey.
     is_pruned: bool,
     surveys: u64,
-    /// States looked at in all.
+    /// States visited in total.
     pub expanded: u64,
     found: Option<u32>,
 }
@@ -120,12 +120,12 @@ impl<'a> Level<'a> {
         self.bound
     }
 
-    /// States in memory, and the choices at them: the search as a proof tells it.
+    /// The states, and the choices at them: the material of a proof.
     pub fn log(&mut self) -> (&States, &mut Blocks) {
         (&self.states, &mut self.blocks)
     }
 
-    /// Takes over a bound that was proven elsewhere.
+    /// Adopts a bound that was proven elsewhere.
     pub fn raise(&mut self, bound: u64) {
         self.bound = self.bound.max(bound);
     }
@@ -140,7 +140,7 @@ impl<'a> Level<'a> {
         self.found.map(|s| self.states.order(s))
     }
 
-    /// Looks at up to so many states more, or until it is over.
+    /// Visits up to so many more states, or ends when `is_over`.
     pub fn work(&mut self, states: u64, is_over: &dyn Fn() -> bool) -> Pause {
         let end = self.expanded + states;
         loop {
@@ -161,10 +161,10 @@ impl<'a> Level<'a> {
         }
     }
 
-    /// Takes an entry of the stack.
+    /// Processes an entry of the stack.
     fn take(&mut self, s: u32, k: u32) {
         if self.stack.len() < self.dive_base {
-            // The dive that was at work has ended: the entry begins another.
+            // The current dive has ended: the entry begins another.
             self.dive += 1;
             self.dive_base = self.stack.len();
             if self.states.is_dropped(s, self.surveys) {
@@ -191,7 +191,7 @@ impl<'a> Level<'a> {
         }
     }
 
-    /// Lists the steps of a state that the run is at.
+    /// Lists the steps of a state. The run is at the state.
     fn expand(&mut self, s: u32) {
         if let Status::Expanded | Status::Committed(..) = self.states.list[s as usize].status {
             return;
@@ -222,12 +222,12 @@ impl<'a> Level<'a> {
         self.states.list[s as usize].steps[k as usize].to = t;
     }
 
-    /// Runs operators that free at least what they take, as long as there are any.
+    /// Runs operators that free at least the bytes they take, as long as there are any.
     fn run_falling(&mut self, path: &mut Vec<u32>) {
         falling(&mut self.run, self.blocks.inside(), self.level, path);
     }
 
-    /// The state that the run is at, `path` behind state `s`.
+    /// Adds or finds the state of the run, which `path` reaches from state `s`.
     fn arrive(&mut self, s: u32, path: Vec<u32>) -> u32 {
         let set = set_of(&self.run);
         if let Some(t) = self.states.find(&set) {
@@ -255,8 +255,8 @@ impl<'a> Level<'a> {
         t
     }
 
-    /// Commits a state to the least memory between it and a later state; false where the two are
-    /// not on one way.
+    /// Commits a state to the least memory between it and a later state; false if the later one was
+    /// not reached through it.
     fn commit(&mut self, i: u32, k: u32) -> bool {
         let Some(mut path) = self.states.path(i, k) else {
             return false;
@@ -309,7 +309,7 @@ impl<'a> Level<'a> {
         true
     }
 
-    /// Goes on to the next level; false where that is beyond the cap.
+    /// Goes on to the next level; false if it is beyond the cap.
     fn next_level(&mut self) -> bool {
         self.dive_base = usize::MAX;
         if self.is_pruned {
@@ -324,13 +324,13 @@ impl<'a> Level<'a> {
         true
     }
 
-    /// The least need of all that waits, in bytes.
+    /// The least need of all waiting steps, in bytes.
     fn least_waiting(&self) -> u64 {
         let least = self.waiting.peek();
         least.map_or(u64::MAX, |Reverse((need, ..))| *need)
     }
 
-    /// Moves what fits into the level from those that wait to the stack.
+    /// Moves the waiting steps that fit into the level to the stack.
     fn release(&mut self) {
         let begin = self.stack.len();
         while let Some(Reverse((need, s, k))) = self.waiting.peek().copied() {
@@ -343,7 +343,7 @@ impl<'a> Level<'a> {
         self.stack[begin..].reverse();
     }
 
-    /// Goes through all that the first state leads to, and lists anew what is unresolved.
+    /// Traverses all states that the first one leads to, and lists the unresolved ones anew.
     fn survey(&mut self) {
         self.is_pruned = false;
         self.surveys += 1;
@@ -387,8 +387,8 @@ pub(super) fn set_of(run: &SideRun<'_>) -> Vec<u64> {
     set
 }
 
-/// Runs operators of a window that free at least what they take and fit into the level, as long as
-/// there are any; appends them to `path`. Every order within the level can begin with them.
+/// Runs operators of a window that free at least the bytes they take and fit into the level, as
+/// long as there are any. Appends them to `path`. Every order within the level can begin with them.
 pub(super) fn falling(run: &mut SideRun<'_>, inside: &[u32], level: u64, path: &mut Vec<u32>) {
     let is_falling = |run: &SideRun<'_>, v: u32| {
         run.is_ready(v) && run.freed(v) >= run.taken(v) && run.need(v) <= level

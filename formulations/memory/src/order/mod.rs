@@ -1,19 +1,19 @@
 //! The order of a training graph with least peak memory, proven.
 //!
-//! [`OrderSearch`] is the front door: greedy orders, bounds by minimum cuts, and a level search
+//! [`OrderSearch`] is the entry point: greedy orders, bounds by minimum cuts, and a level search
 //! over executed sets that has a proven bound at all times. `docs/theory/order.md` has semantics,
 //! theory and figures.
 //!
 //! | module | concept |
 //! |---|---|
 //! | `search` | [`OrderSearch`]: the ladder from rules and bounds to proofs |
-//! | `alternatives` | other orders within the same peak, for whoever places tensors |
-//! | `settings`, `outcome` | what goes in and comes out |
+//! | `alternatives` | other orders within the same peak, for the search for addresses |
+//! | `settings`, `outcome` | inputs and outputs of a search |
 //! | `baselines` | [`OrderBaselines`]: every rule's order, replayed; [`OrderBounds`] |
 //! | `greedy` | [`Rule`]: the orders that frameworks use |
-//! | `side`, `reach`, `bits` | the problem read from either end; who is behind whom |
+//! | `side`, `reach`, `bits` | the problem read from either end; transitive precedence |
 //! | `bounds`, `cut`, `valley` | forced lives, node cuts, least memory between two sets |
-//! | `lazy`, `block` | operators that can wait, and those they wait for |
+//! | `lazy`, `block` | operators that can wait, and the operators that wait for them |
 //! | `level`, `states` | the level search |
 //! | `ends`, `lanes`, `windows`, `beam` | searches from both ends and of parts, side by side |
 //! | `olla` | [`Olla`]: levels, control edges and overlaps as OLLA's program has them |

@@ -1,5 +1,5 @@
 //! Structure of a graph as OLLA's program reads it (arXiv 2210.12924, section 4, and its code):
-//! levels, early updates, and which tensors may be in memory together.
+//! levels, early updates, and pairs of tensors that may be in memory together.
 //!
 //! Its graph has data and `order_edges`; resident tensors are nodes without inputs.
 
@@ -25,7 +25,7 @@ use remat_instances::order::{OperatorId, OrderGraph, TensorId};
 #[derive(Clone, Debug)]
 pub struct Olla<'a> {
     graph: &'a OrderGraph,
-    /// Sources of inputs and sinks of outputs, edges of size 0 behind those of data.
+    /// Sources of inputs and sinks of outputs; edges of size 0 come after data edges.
     before: Vec<Vec<u32>>,
     after: Vec<Vec<u32>>,
     forward: Vec<u32>,
@@ -77,7 +77,7 @@ impl<'a> Olla<'a> {
         olla
     }
 
-    /// Works the levels out, in an order of the operators by data and edges.
+    /// Computes the levels, in an order of the operators by data and edges.
     fn levels(&mut self) {
         let n = self.before.len();
         let mut waits: Vec<usize> = self.before.iter().map(Vec::len).collect();
@@ -119,8 +119,8 @@ impl<'a> Olla<'a> {
     }
 
     /// Returns whether two tensors may be in memory together in some order: unless all readers of
-    /// one come before the producer of the other. A tensor that nobody reads, and a resident one,
-    /// may be there with any.
+    /// one come before the producer of the other. A tensor without readers, and a resident one, may
+    /// be there with any.
     pub fn may_overlap(&self, a: TensorId, b: TensorId) -> bool {
         let precedes = |a: TensorId, b: TensorId| {
             let readers = &self.readers[a.index()];
@@ -134,9 +134,9 @@ impl<'a> Olla<'a> {
     /// OLLA's control edges of early weight updates, `[update, anchor]`, by operator: a heuristic
     /// that cuts off optima. Equal to `olla_early_edges` of the published graphs.
     ///
-    /// An update is an operator that nothing comes behind and that reads a resident tensor. Its
-    /// anchor is looked for among what comes behind its inputs' sources, then behind the sources of
-    /// their inputs, and so on: behind its own forward level, the one with the highest backward
+    /// An update is an operator without successors that reads a resident tensor. Its anchor is
+    /// searched among the successors of its inputs' sources, then of the sources of their inputs,
+    /// and so on. It is the operator with the highest backward level behind the update's forward
     /// level.
     pub fn early_edges(&self) -> Vec<[OperatorId; 2]> {
         let reads_weight = |v: &u32| {
@@ -160,7 +160,7 @@ impl<'a> Olla<'a> {
         while !candidates.is_empty() {
             let mut sources = Vec::new();
             for &u in candidates.iter().flat_map(|v| &self.before[*v as usize]) {
-                // A source that was looked at gave no anchor.
+                // A visited source gave no anchor.
                 if !bits::has(&seen, u) {
                     bits::insert(&mut seen, u);
                     sources.push(u);

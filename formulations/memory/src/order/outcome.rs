@@ -15,7 +15,7 @@ pub enum BoundKind {
     ForcedLives(OperatorId),
     /// A minimum cut at this operator.
     NodeCut(OperatorId),
-    /// Everything within a level was searched.
+    /// All sets within a level were searched.
     Level,
 }
 
@@ -57,11 +57,11 @@ impl FoundBy {
     }
 }
 
-/// The outcome of a search: an order, what it needs, and what every order needs.
+/// The outcome of a search: an order, its peak, and a lower bound on every order.
 #[derive(Clone, Debug)]
 pub struct OrderOutcome {
-    /// `Optimal` where peak and bound are equal; `Infeasible` where no order fits into the budget;
-    /// `Feasible` where the search ended before, or the budget is met.
+    /// `Optimal` if peak and bound are equal; `Infeasible` if no order fits into the budget;
+    /// `Feasible` if the search ended before, or the budget is met.
     pub status: Status,
     /// The variant that was solved.
     pub variant: Variant,
@@ -69,13 +69,13 @@ pub struct OrderOutcome {
     pub order: Vec<OperatorId>,
     /// Its replay by the independent simulator.
     pub replay: OrderReplay,
-    /// Bytes that no order of the variant needs less than.
+    /// Lower bound in bytes on the peak of every order of the variant.
     pub bound_bytes: u64,
     /// Kind of that bound.
     pub bound_by: BoundKind,
     /// Origin of the order.
     pub found_by: FoundBy,
-    /// Executed sets looked at, by all searches.
+    /// Executed sets visited by all searches.
     pub states: u64,
     /// Minimum cuts at operators of the whole graph.
     pub cuts: usize,

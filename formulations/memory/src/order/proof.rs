@@ -1,9 +1,9 @@
 //! Certificates of bounds, for `remat_check::order`.
 //!
 //! A bound by a cut is proven by a flow: `docs/theory/order.md`, "Certificates", has the format. A
-//! bound of the level search is proven by the executed sets that it leads to: each with the steps
-//! from it that need less than the bound, or with the valley that it may as well go by and a flow
-//! that proves the valley.
+//! bound of the level search is proven by the executed sets that it leads to. Each has the steps
+//! that need less than the bound, or a valley through which orders can be led and a flow that
+//! proves the valley.
 
 use super::bits;
 use super::cut::node_cut;
@@ -33,7 +33,7 @@ impl OrderProof {
         &self.text
     }
 
-    /// The bound that it proves, in bytes: exactly that of the outcome.
+    /// The proven bound in bytes, equal to the bound of the outcome.
     pub fn bound_bytes(&self) -> u64 {
         self.bound_bytes
     }
@@ -42,12 +42,12 @@ impl OrderProof {
 impl OrderSearch<'_> {
     /// A proof of the bound of an outcome of this search.
     ///
-    /// A bound by resident memory, working sets, forced lives or cuts has one always. One of the
-    /// level search is searched once more at the level below the bound, from both ends by turns;
-    /// `None` where that does not end within the settings' states and time.
+    /// A bound by resident memory, working sets, forced lives or cuts always has a proof. For a
+    /// bound of the level search, the level below the bound is searched again, from both ends in
+    /// turns. `None` if that search does not end within the settings' states and time.
     ///
     /// # Errors
-    /// [`OrderSearchError`] for a variant whose edges go round.
+    /// [`OrderSearchError`] for a variant whose edges form a cycle.
     ///
     /// ```
     /// use remat_memory::order::OrderSearch;
@@ -210,7 +210,7 @@ struct Log<'a> {
     bound: u64,
     run: SideRun<'a>,
     valley: Valley,
-    /// Sets that are written and their numbers, those before operators that fall included.
+    /// Written sets and their numbers, including sets before falling operators.
     written: HashMap<Vec<u64>, usize>,
     text: &'a mut String,
 }
@@ -259,7 +259,7 @@ impl Log<'_> {
         }
     }
 
-    /// Writes a set by what it has beside an earlier one; false where it is written already.
+    /// Writes a set by its operators beyond an earlier one; false if it is written already.
     fn set(&mut self, set: &[u64], before: Option<&[u64]>) -> bool {
         if self.written.contains_key(set) {
             return false;

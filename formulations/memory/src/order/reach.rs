@@ -1,9 +1,9 @@
-//! Which operators come behind which.
+//! Transitive precedence of operators.
 
 use super::bits::{self, Matrix};
 use super::side::{Direction, NumberLists, Side};
 
-/// Transitive precedence: for each operator the sets before and behind it.
+/// For each operator the sets before and behind it.
 #[derive(Clone, Debug)]
 pub(super) struct Reach {
     ancestors: Matrix,
@@ -11,7 +11,7 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    /// Works the sets out from the forward side, in `edges * operators / 64` steps.
+    /// Computes the sets from the forward side, in `edges * operators / 64` steps.
     pub fn of(forward: &Side) -> Self {
         let mut ancestors = Matrix::new(forward.len);
         let mut descendants = Matrix::new(forward.len);
@@ -63,7 +63,7 @@ pub(super) struct Around<'a> {
     pub behind: &'a [u64],
 }
 
-/// All that lists lead to from an operator, itself left out.
+/// Operators reachable through `lists` from one, without the operator itself.
 pub(super) fn led_to(lists: &NumberLists, len: usize, v: u32) -> Vec<u64> {
     let mut set = bits::empty(len);
     let mut open = vec![v];

@@ -1,4 +1,4 @@
-//! The front door: from a graph to an order and a proven bound.
+//! The entry point: from a graph to an order and a proven bound.
 
 use super::bounds::{Needs, forced_lives, largest_cut, working_sets};
 use super::ends::Ends;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OrderSearchError {
-    /// The edges of the variant go round.
+    /// The edges of the variant form a cycle.
     #[error(transparent)]
     Cycle(#[from] OrderCycle),
     /// The simulator rejects an order of the search: a defect of this program.
@@ -73,8 +73,8 @@ impl<'a> OrderSearch<'a> {
         self
     }
 
-    /// The same with a budget: it ends with an order within so many bytes, or a proof that there is
-    /// none.
+    /// The same with a budget: it ends with an order within so many bytes, or a proof that no order
+    /// fits.
     pub fn budget(mut self, bytes: u64) -> Self {
         self.settings.budget_bytes = Some(bytes);
         self
@@ -86,7 +86,7 @@ impl<'a> OrderSearch<'a> {
         self
     }
 
-    /// The same with a listener, who may end the search and is told bound and peak.
+    /// The same with a listener, which may end the search and receives bound and peak.
     pub fn listener(self, listener: &'a dyn Listener) -> Self {
         OrderSearch { listener, ..self }
     }
@@ -99,7 +99,7 @@ impl<'a> OrderSearch<'a> {
     /// Searches.
     ///
     /// # Errors
-    /// [`OrderSearchError`] for a variant whose edges go round.
+    /// [`OrderSearchError`] for a variant whose edges form a cycle.
     pub fn run(&self) -> Result<OrderOutcome, OrderSearchError> {
         let problem = self.graph.problem(self.variant)?;
         let mut ladder = Ladder::new(self, &problem);
@@ -108,14 +108,14 @@ impl<'a> OrderSearch<'a> {
     }
 }
 
-/// The steps of a search, and what they have found.
+/// The steps of a search, and their results so far.
 struct Ladder<'a> {
     search: &'a OrderSearch<'a>,
     begun: Instant,
     known: RoundKnowledge,
     found_by: FoundBy,
     bound_by: BoundKind,
-    /// Least memory in which each operator runs in any order that was looked at.
+    /// Least memory in which each operator runs in any tried order.
     upper: Vec<u64>,
     states: u64,
     cuts: usize,
@@ -179,7 +179,7 @@ impl<'a> Ladder<'a> {
         self.tell();
     }
 
-    /// Takes over an order where it is better.
+    /// Adopts an order if it is better.
     fn offer(&mut self, forward: &Side, order: Vec<u32>, found_by: FoundBy) {
         let mut run = SideRun::new(forward);
         let mut peak = forward.base_bytes;
@@ -224,7 +224,7 @@ impl<'a> Ladder<'a> {
         let tuning = &settings.tuning;
         let mut lanes = OrderLane::all(ends, &self.known, settings.states, settings.seed, tuning);
         let mut states = tuning.first_states;
-        // A search that never goes back looks at less than one set for each operator.
+        // A search that never goes back visits less than one set for each operator.
         let mut alone = 2 * self.upper.len() as u64;
         while !self.is_done() && !self.is_over() {
             let open = lanes.iter_mut().filter(|lane| lane.is_open());

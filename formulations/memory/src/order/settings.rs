@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug, PartialEq)]
 pub struct OrderSettings {
     /// End after this time, with the best order and bound so far. Without a limit the work ends
-    /// with the proof or by `states`, and the answer depends on graph and settings alone.
+    /// with the proof or by `states`, and the answer depends only on graph and settings.
     pub time_limit: Option<Duration>,
-    /// Moment from which the time counts, where that is not the call.
+    /// Moment from which the time counts; `None` for the call.
     pub begun: Option<Instant>,
     /// Stop when an order within so many bytes is found, or is proven not to exist.
     pub budget_bytes: Option<u64>,
-    /// Executed sets that the exact search of each direction looks at, at most.
+    /// Limit on the executed sets that the exact search of each direction visits.
     pub states: u64,
     /// Worker threads; 0 for one per core. Changes the time, not the answer.
     pub threads: usize,
@@ -37,7 +37,7 @@ impl Default for OrderSettings {
 }
 
 impl OrderSettings {
-    /// Number of worker threads: that of the cores where it is not set.
+    /// Number of worker threads: the number of cores if it is not set.
     pub fn worker_threads(&self) -> usize {
         match self.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -46,22 +46,23 @@ impl OrderSettings {
     }
 }
 
-/// Numbers that tune the search. None changes what is proven.
+/// Numbers that tune the search. They do not change proven bounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OrderTuning {
-    /// Operators of a graph up to which it is worked out who is behind whom: the two tables take
+    /// Limit on the operators of a graph with tables of transitive precedence: the two tables take
     /// `operators^2 / 4` bytes. Larger graphs get baselines and the working-set bound.
     pub reach_operators: usize,
-    /// Operators of a block whose best order is worked out by a dynamic programme over at most two
-    /// to the power of so many sets; larger ones are branched on. 12 answers in a millisecond.
+    /// Limit on the operators of a block whose best order is computed by a dynamic programme. The
+    /// programme has at most two to the power of so many sets. Larger blocks are branched on. 12
+    /// answers in a millisecond.
     pub block_operators: usize,
     /// Memory of the states of one search, in bytes.
     pub state_bytes: usize,
-    /// States of the first rounds, in which the exact searches are alone until they have looked at
-    /// two for each operator: training graphs end before. Then each round has twice as many as the
-    /// one before, up to `round_states`.
+    /// States of the first rounds, in which the exact searches are alone until they have visited
+    /// two states for each operator. Training graphs end before. Then each round has twice as many
+    /// states as the one before, up to `round_states`.
     pub first_states: u64,
-    /// States of a round at most: between two rounds the searches exchange what they found.
+    /// Limit on the states of a round. Between two rounds the searches exchange their results.
     pub round_states: u64,
 }
 

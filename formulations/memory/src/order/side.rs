@@ -1,9 +1,9 @@
-//! An order problem seen from one end: operators that are run one by one, and memory that is taken
-//! by the first of some operators and goes with the last of others.
+//! An order problem seen from one end. Operators run one by one; a storage is taken by the first of
+//! some operators and freed by the last of others.
 //!
-//! Read forwards, a storage is taken by its producer and goes with its last reader. Read backwards,
-//! from the end of the step, it is taken by the first of its readers to be undone and goes with its
-//! producer. Both are one kind of problem: the memory of an executed set is submodular either way,
+//! Read forwards, a storage is taken by its producer and freed by its last reader. Read backwards,
+//! from the end of the step, it is taken by the first of its readers to be undone and freed by its
+//! producer. Both are one kind of problem. The memory of an executed set is submodular either way,
 //! so that every rule and search is written once (`docs/theory/order.md`, "Theory").
 
 use super::bits;
@@ -30,7 +30,7 @@ impl NumberLists {
         all
     }
 
-    /// One of them.
+    /// A list by its number.
     #[inline]
     pub fn row(&self, i: u32) -> &[u32] {
         let i = i as usize;
@@ -70,7 +70,8 @@ pub(super) struct Side {
     /// Operators that are run before one, and behind it.
     pub before: NumberLists,
     pub after: NumberLists,
-    /// Storages that an operator takes if it is the first to, and those it may be the last to hold.
+    /// Storages that an operator takes if it is the first maker, and storages it may be the last to
+    /// hold.
     pub makes: NumberLists,
     pub uses: NumberLists,
     /// The same by storage.
@@ -78,9 +79,9 @@ pub(super) struct Side {
     pub users: NumberLists,
     /// Size of each storage in bytes.
     pub bytes: Vec<u64>,
-    /// True for storages that are there at this end.
+    /// True for storages that are in memory at this end.
     pub there: Vec<bool>,
-    /// True for storages that never go.
+    /// True for storages that are never freed.
     pub stays: Vec<bool>,
     /// Workspace of each operator in bytes.
     pub workspace: Vec<u64>,
@@ -154,7 +155,8 @@ impl Side {
         ranks
     }
 
-    /// The places in an order of the graph as ranks of this side: what comes first has the least.
+    /// The ranks of operators in an order of the graph, as this side reads it: the first one has
+    /// rank 0.
     pub fn ranks(&self, order: &[u32]) -> Vec<u32> {
         let mut ranks = vec![0; self.len];
         for (k, v) in order.iter().enumerate() {
@@ -167,28 +169,28 @@ impl Side {
     }
 }
 
-/// An executed set, with what counts for the next operator.
+/// An executed set, with the counts that the next operator needs.
 #[derive(Clone, Debug)]
 pub(super) struct SideRun<'a> {
     pub side: &'a Side,
     pub done: Vec<bool>,
     /// Operators that each operator still waits for.
     waits: Vec<u32>,
-    /// Makers of each storage that have run, one more where it was there at the beginning.
+    /// Makers of each storage that have run, one more if it was there at the beginning.
     born: Vec<u32>,
-    /// Users of each storage that have not run, one more where it stays.
+    /// Users of each storage that have not run, one more if it stays.
     left: Vec<u32>,
     /// Memory in bytes.
     pub bytes: u64,
-    /// The largest memory of what has run since the beginning or the last [`SideRun::load`], and
-    /// that at the beginning, in bytes. Undoing leaves it.
+    /// The largest memory in bytes since the beginning or the last [`SideRun::load`], including the
+    /// memory there. Undoing leaves it.
     pub peak: u64,
     /// Operators that have run.
     pub count: usize,
 }
 
 impl<'a> SideRun<'a> {
-    /// Nothing executed.
+    /// The empty set.
     pub fn new(side: &'a Side) -> Self {
         let mut run = SideRun {
             side,
@@ -239,7 +241,7 @@ impl<'a> SideRun<'a> {
                 .iter()
                 .for_each(|t| self.left[*t as usize] -= 1);
         }
-        // What is there at this end is in its base.
+        // Storages in memory at this end are part of its base.
         for t in 0..side.bytes.len() {
             let is = self.born[t] > 0 && self.left[t] > 0;
             match (side.there[t], is) {
@@ -263,7 +265,7 @@ impl<'a> SideRun<'a> {
         self.born[t as usize] > 0
     }
 
-    /// Users of a storage that have not run, one more where it stays.
+    /// Users of a storage that have not run, one more if it stays.
     #[inline]
     pub fn left_of(&self, t: u32) -> u32 {
         self.left[t as usize]
@@ -283,7 +285,7 @@ impl<'a> SideRun<'a> {
         first.map(|t| self.side.bytes[*t as usize]).sum()
     }
 
-    /// Bytes that go with an operator.
+    /// Bytes that an operator frees.
     #[inline]
     pub fn freed(&self, v: u32) -> u64 {
         let uses = self.side.uses.row(v).iter();
@@ -325,7 +327,7 @@ impl<'a> SideRun<'a> {
         need
     }
 
-    /// Undoes an operator of which nothing that has run comes behind.
+    /// Undoes an operator. Its successors must not have run.
     pub fn undo(&mut self, v: u32) {
         let side = self.side;
         self.done[v as usize] = false;

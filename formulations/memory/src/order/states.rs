@@ -7,7 +7,7 @@ use std::collections::HashMap;
 /// No state.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A step from a state, and the state that it leads to, once it was followed.
+/// A step from a state, and the state that it leads to; [`NONE`] until it is followed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StateStep {
     pub choice: BlockChoice,
@@ -17,12 +17,12 @@ pub(super) struct StateStep {
 /// Treatment of a state.
 #[derive(Clone, Debug)]
 pub(super) enum Status {
-    /// Not looked at.
+    /// Not visited.
     Open,
     /// Its steps are listed.
     Expanded,
-    /// Whoever gets from here to the goal may as well go by that state; and the survey after which
-    /// that was found.
+    /// Every way from here to the goal can be led through that state. The second number is the
+    /// survey after which this was found.
     Committed(u32, u64),
 }
 
@@ -34,7 +34,7 @@ pub(super) struct ExecutedState {
     /// The state before it, and the operators between the two, in order.
     pub parent: u32,
     pub path: Box<[u32]>,
-    /// The state before it, those that are committed left out.
+    /// The state before it, without committed states.
     pub up: u32,
     pub status: Status,
     pub steps: Vec<StateStep>,
@@ -43,8 +43,8 @@ pub(super) struct ExecutedState {
     /// The stack's height below its steps, and the dive in which they were pushed.
     pub base: usize,
     pub dive: u64,
-    /// True if its steps are listed with what is to be done, but for those that a commitment
-    /// dropped since.
+    /// True if its steps are on the stack or waiting, except steps that a commitment has dropped
+    /// since.
     pub is_listed: bool,
     /// Another state with the same hash.
     same: u32,
@@ -61,7 +61,7 @@ pub(super) struct States {
 }
 
 impl States {
-    /// No state; operators are so many.
+    /// The empty list of states, for so many operators.
     pub fn new(len: usize) -> Self {
         States {
             words: bits::words(len),
@@ -143,7 +143,7 @@ impl States {
             .collect()
     }
 
-    /// The operators from one state to a later one that was reached by way of it.
+    /// The operators from one state to a later one that was reached through it.
     pub fn path(&self, from: u32, to: u32) -> Option<Vec<u32>> {
         let mut paths = Vec::new();
         let mut at = to;
@@ -164,8 +164,8 @@ impl States {
         )
     }
 
-    /// Returns whether a state was reached by way of a state that committed to another way since a
-    /// survey. It may be reached otherwise all the same: then the next survey lists it.
+    /// Returns whether a state was reached through a state that committed to another way since a
+    /// survey. If it can be reached otherwise too, the next survey lists it.
     pub fn is_dropped(&self, s: u32, since: u64) -> bool {
         let mut before = s;
         let mut at = self.list[s as usize].parent;

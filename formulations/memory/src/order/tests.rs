@@ -1,4 +1,4 @@
-//! Each search on its own, from either end, against all executed sets.
+//! Each search alone, from either end, against all executed sets.
 
 use super::bits;
 use super::ends::{Ends, How};
@@ -51,7 +51,7 @@ fn graphs() -> impl Strategy<Value = OrderGraph> {
     })
 }
 
-/// The least peak from any executed set to the end, by going through all of them.
+/// The least peak from any executed set to the end, by enumeration.
 fn all_sets(side: &Side) -> BTreeMap<u32, u64> {
     let mut run = SideRun::new(side);
     let end = 1u32 << side.len;

@@ -1,10 +1,10 @@
 //! Least memory between two executed sets, by a minimum cut.
 //!
 //! The memory of an executed set is `[a maker has run] - [all users have run]`, summed over
-//! storages with their sizes: submodular, so a minimum over sets between two is a minimum cut (Picard 1976
-//! for closures). The executed side is the source's; an arc from an operator to one before it, and
-//! from a storage's second vertex to its users, cannot be cut; a storage's size is cut where a
-//! maker has run and a user has not.
+//! storages with their sizes. It is submodular, so a minimum over sets between two is a minimum cut
+//! (Picard 1976 for closures). The executed side is the source's. An arc from an operator to one
+//! before it, and from a storage's second vertex to its users, cannot be cut. A storage's size is
+//! cut if a maker has run and a user has not.
 
 use super::bits;
 use super::side::{Side, SideRun};
@@ -12,7 +12,7 @@ use crate::max_flow::{FlowNetwork, UNLIMITED};
 
 const SOURCE: usize = 0;
 const SINK: usize = 1;
-/// Vertices that are no operator's.
+/// Number of vertices that belong to no operator.
 const ENDS: usize = 2;
 
 /// Vertex of an operator that is not free.
@@ -24,17 +24,17 @@ struct Piece {
     storage: u32,
     /// The edge that has the size as its capacity.
     sized: usize,
-    /// Edges to users, by operator; empty where the sized edge leads to the only user.
+    /// Edges to users, by operator; empty if the sized edge leads to the only user.
     to_users: Vec<(u32, usize)>,
     /// User that the sized edge leads to.
     only_user: Option<u32>,
-    /// Edges from makers, by operator; empty where the sized edge comes from the only maker.
+    /// Edges from makers, by operator; empty if the sized edge comes from the only maker.
     from_makers: Vec<(u32, usize)>,
     /// Maker that the sized edge comes from.
     only_maker: Option<u32>,
 }
 
-/// Flow by way of a storage: from a maker, or the source, to a user, or the sink.
+/// Flow through a storage: from a maker, or the source, to a user, or the sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stream {
     pub storage: u32,
@@ -54,7 +54,8 @@ pub(super) struct Least {
     pieces: Vec<Piece>,
     /// Edges of precedence: (operator, the one before it, edge).
     precedence: Vec<(u32, u32, usize)>,
-    /// Storages that are there whatever the free operators do, and were not counted by the run.
+    /// Storages that stay in memory for every choice of free operators, and that the run did not
+    /// count.
     certain: Vec<u32>,
 }
 
@@ -66,7 +67,7 @@ impl Least {
         free.filter(move |(k, _)| !sink[ENDS + k]).map(|(_, v)| *v)
     }
 
-    /// The flow through storages, those that are certain included: it proves the least memory.
+    /// The flow through storages, including certain ones: it proves the least memory.
     pub fn streams(&self, side: &Side) -> Vec<Stream> {
         let certain = self.certain.iter().map(|t| Stream {
             storage: *t,
@@ -128,9 +129,9 @@ impl Valley {
         }
     }
 
-    /// Least memory over the sets that hold what has run and some of the `free` operators, with
-    /// all that is before these. Storages in `born` count as if a maker had run. Operators that are
-    /// neither done nor free stay behind.
+    /// Least memory over the sets that consist of the executed operators and some of the `free`
+    /// ones, with all predecessors of these. Storages in `born` count as if a maker had run.
+    /// Operators that are neither executed nor free stay behind.
     pub fn least(&mut self, run: &SideRun<'_>, free: &[u32], born: &[u32]) -> Least {
         for (k, v) in free.iter().enumerate() {
             self.vertex[*v as usize] = (ENDS + k) as u32;
@@ -253,7 +254,7 @@ impl Valley {
     }
 }
 
-/// A network that grows.
+/// A network under construction.
 struct Build {
     vertices: usize,
     edges: Vec<(usize, usize, u64)>,

@@ -1,4 +1,4 @@
-//! Better orders of parts of an order: each window is searched on its own.
+//! Better orders of parts of an order: each window is searched alone.
 
 use super::bits;
 use super::ends::{Ends, How};
@@ -12,7 +12,7 @@ use remat_search::random::SplitMix64;
 /// Operators of the narrowest window.
 const NARROWEST: usize = 24;
 
-/// Windows around the peak of the best order, wider and wider as long as none helps.
+/// Windows around the peak of the best order, wider and wider until one helps.
 pub(super) struct Windows<'a> {
     ends: &'a Ends,
     tuning: &'a OrderTuning,
@@ -23,14 +23,14 @@ pub(super) struct Windows<'a> {
     /// The order at work, and its peak.
     order: Vec<u32>,
     peak: u64,
-    /// Windows tried at the peak at hand.
+    /// Windows tried at the current peak.
     tried: usize,
     random: Random,
     is_open: bool,
 }
 
 impl<'a> Windows<'a> {
-    /// Windows of whatever order is the best.
+    /// Windows of the best order.
     pub fn new(ends: &'a Ends, seed: u64, states: u64, tuning: &'a OrderTuning) -> Self {
         Windows {
             ends,
@@ -95,7 +95,7 @@ impl<'a> Windows<'a> {
         news
     }
 
-    /// Looks for an order of a window within a level; takes it over.
+    /// Searches an order of a window within a level, and adopts it.
     fn search(
         &mut self,
         from: usize,

@@ -16,10 +16,10 @@ pub enum PlaceBaseline {
     BestFit,
     /// The heap of XLA (`GlobalDecreasingSizeBestFitHeap`): best fit by decreasing size.
     XlaHeap,
-    /// The hill climbing of TVM's memory planner: first fit, with places of buffers in the order
-    /// exchanged between those at the top and those that clash with them.
+    /// The hill climbing of TVM's memory planner: first fit, with exchanges in the order between
+    /// buffers at the top and buffers that clash with them.
     TvmHillClimb,
-    /// OLLA's pyramid: the longest lives, each within the one before, are stacked on the floor, the
+    /// OLLA's pyramid: the longest lives, each within the one before, are stacked on the floor. The
     /// others follow by first fit (arXiv 2210.12924, section 4.3).
     Pyramid,
 }
@@ -48,7 +48,7 @@ impl PlaceBaseline {
         }
     }
 
-    /// Places buffers this way; `seed` is for the hill climbing.
+    /// Places buffers this way; only hill climbing uses `seed`.
     ///
     /// # Errors
     /// [`PlaceError::Pairs`] if too many pairs of buffers are live together.
@@ -106,8 +106,8 @@ fn pyramid(lives: &Lives) -> Vec<u32> {
     order
 }
 
-/// Exchanges buffers at the top with such that clash with them, or with what clashes with those;
-/// keeps what is no higher, and now and then what is.
+/// Exchanges a buffer at the top with one that clashes with it, or with a neighbour of such a
+/// buffer. Keeps placements that are no higher, and 2% of the higher ones.
 fn hill_climb(fitter: &Fitter<'_>, seed: u64) -> Vec<u64> {
     let lives = fitter.lives;
     let mut order = Sequence::Size.order(lives);

@@ -12,7 +12,7 @@ pub(super) enum Shown {
     Fixed { buffer: usize },
 }
 
-/// The largest bound by stacks and fixed buffers, in bytes; `None` where nothing is in use.
+/// The largest bound by stacks and fixed buffers, in bytes; `None` if no buffer is in use.
 ///
 /// A stack of buffers whose alignments have a common divisor takes their sizes rounded up to it,
 /// but for the one on top.
@@ -76,16 +76,16 @@ pub(super) fn shown(lives: &Lives) -> Option<(u64, Shown)> {
     best
 }
 
-/// Sums times sizes up to which sums are counted: the checker counts so many.
+/// Limit on sums times sizes that are counted; the checker has the same limit.
 const SUM_STEPS_LIMIT: u64 = 1 << 34;
 
 /// Heights that a lowest placement may have.
 ///
-/// A placement that is pushed down has its top at the end of a chain of buffers, each on another
-/// or on the floor. Without alignments and fixed offsets the height is a sum of sizes.
+/// A placement that is pushed down has its top at the end of a chain of buffers, each on another or
+/// on the floor. Without alignments and fixed offsets the height is a sum of sizes.
 pub(super) struct Heights {
     unit: u64,
-    /// Sums of sizes in units, a bit each; empty where they are not known.
+    /// Sums of sizes in units, a bit each; empty if they are not known.
     sums: Vec<u64>,
     /// Ends that items can have: remainder and divisor in bytes.
     ends: Vec<(u64, u64)>,
@@ -142,7 +142,7 @@ impl Heights {
         !self.sums.is_empty()
     }
 
-    /// The least height from `bytes` on; `bytes` itself where there is none.
+    /// The least height that is at least `bytes`; `bytes` itself if there is no such height.
     pub fn from(&self, bytes: u64) -> u64 {
         if self.has_sums() {
             let mut sum = bytes.div_ceil(self.unit);

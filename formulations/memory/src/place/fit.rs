@@ -12,7 +12,7 @@ pub(super) enum Rule {
     Best,
 }
 
-/// Buffers with what clashes with each, ready to be placed in many orders.
+/// Buffers with the buffers that clash with each, ready to be placed in many orders.
 pub(super) struct Fitter<'l> {
     pub lives: &'l Lives,
     /// Rectangles of each buffer.
@@ -21,11 +21,11 @@ pub(super) struct Fitter<'l> {
     pub neighbours: Lists<u32>,
 }
 
-/// Offset of a buffer that has none.
+/// Offset of an unplaced buffer.
 const UNPLACED: u64 = u64::MAX;
 
 impl<'l> Fitter<'l> {
-    /// The buffers, or `None` if more than `pairs_limit` pairs of them are live together.
+    /// The buffers; `None` if more than `pairs_limit` pairs of them are live together.
     pub fn new(lives: &'l Lives, pairs_limit: usize) -> Option<Self> {
         let mut pieces = Lists::new();
         let mut changes: Vec<(u64, bool, u32)> = Vec::new();
@@ -101,7 +101,7 @@ impl<'l> Fitter<'l> {
                     if piece.lower >= theirs.upper || theirs.lower >= piece.upper {
                         continue;
                     }
-                    // Free is whoever ends where the other begins.
+                    // A buffer that ends where the other begins does not clash.
                     if offset + theirs.end <= piece.start {
                         continue;
                     }
@@ -142,7 +142,7 @@ impl<'l> Fitter<'l> {
         tops.max().unwrap_or(0)
     }
 
-    /// Buffers on stacks that reach the top: those that end there, and whoever holds one up.
+    /// Buffers on stacks that reach the top: buffers that end there, and buffers that support them.
     pub fn critical(&self, offsets: &[u64], height: u64) -> Vec<u32> {
         let mut is_critical = vec![false; offsets.len()];
         let mut critical: Vec<u32> = Vec::new();

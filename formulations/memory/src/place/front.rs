@@ -1,4 +1,4 @@
-//! The front door: buffers and settings in, a replayed placement and a proven bound out.
+//! The entry point: buffers and settings in, a replayed placement and a proven bound out.
 
 use super::least::{Least, PlacedGroup, SharedWork};
 use super::outcome::{PlaceError, PlaceOutcome, PlaceStatus};
@@ -10,7 +10,7 @@ use remat_instances::place::{Argument, BoundCertificate, Lives, Placement};
 use std::time::Instant;
 
 /// Places buffers: as low as possible, or within the capacity of the settings. The capacity of the
-/// lives themselves is not looked at.
+/// lives themselves is ignored.
 ///
 /// # Errors
 /// [`PlaceError`] if fixed buffers clash, or threads cannot be started.
@@ -69,7 +69,7 @@ fn place_in_pool(
         .into_iter()
         .map(|part| Prepared::new(lives, part))
         .collect();
-    // Parts of high bounds first: what they need is free for the others.
+    // Parts with high bounds come first: their height is then free for the others.
     let mut order: Vec<usize> = (0..parts.len()).collect();
     let bounds: Vec<u64> = parts
         .iter()
@@ -135,7 +135,7 @@ pub(super) struct Prepared {
     pub part: BufferGroup,
     /// The buffers of the part.
     pub inner: Lives,
-    /// Those of the base, then those of the part.
+    /// The buffers of the base, then the buffers of the part.
     pub whole: Lives,
 }
 

@@ -16,7 +16,7 @@ use remat_instances::place::{Lives, Placement};
 pub(super) struct SharedWork<'a> {
     pub stop: LaneStop<'a>,
     pub seed: u64,
-    /// Nodes that are left.
+    /// Remaining nodes.
     pub nodes_left: u64,
     /// Nodes so far.
     pub nodes: u64,
@@ -38,21 +38,21 @@ pub(super) struct PlacedGroup {
     pub offsets: Vec<u64>,
     /// Height in bytes, with the base.
     pub height: u64,
-    /// Bytes below which no placement of part and base is.
+    /// Lower bound in bytes on placements of part and base.
     pub bound: u64,
     pub reason: BoundReason,
     /// True if the reason shows less, and the bound is the next sum of sizes.
     pub is_sum: bool,
 }
 
-/// A part with all that its search needs.
+/// A part with the state of its search.
 pub(super) struct Least<'l> {
     part: &'l BufferGroup,
     /// The buffers of the part.
     inner: &'l Lives,
     heights: Heights,
     placed: PlacedGroup,
-    /// Height that is low enough, in bytes.
+    /// Height in bytes that suffices.
     enough: u64,
 }
 
@@ -103,11 +103,11 @@ impl<'l> Least<'l> {
         }
     }
 
-    /// Takes note that no placement is as low as `height` bytes.
+    /// Records that no placement is as low as `height` bytes.
     fn refuted(&mut self, height: u64) {
         let sums = self.heights.has_sums();
         let next = self.heights.from(height + 1).max(height + 1);
-        // Heights that no placement has need no search of their own.
+        // Heights that are no sum of sizes need no search.
         let height = if sums { height } else { next - 1 };
         self.placed.bound = next;
         self.placed.reason = BoundReason::Refuted { height };
@@ -174,7 +174,7 @@ impl<'l> Least<'l> {
         self.offer(better, height);
     }
 
-    /// Halves the heights between bound and best, for buffers with windows.
+    /// Bisects the heights between bound and best, for buffers with windows.
     fn search_windows(&mut self, work: &mut SharedWork<'_>) {
         if self.inner.buffers().len() > work.tuning.window_buffers {
             return;
@@ -182,7 +182,7 @@ impl<'l> Least<'l> {
         let mut windows = Windows::new(self.inner);
         while !self.is_done() && !work.stop.is_over() {
             let (low, high) = (self.target(), self.placed.height - 1);
-            // The bound first: it is met most of the time.
+            // The bound first: usually a placement reaches it.
             let middle = if windows.nodes == 0 {
                 low
             } else {
@@ -210,7 +210,7 @@ impl<'l> Least<'l> {
         }
     }
 
-    /// Searches at the bound in rounds, and between bound and best where it finds nothing.
+    /// Searches at the bound in rounds. If a round finds no answer, also between bound and best.
     fn search(&mut self, fitter: Option<&Fitter<'_>>, work: &mut SharedWork<'_>) {
         let all: Vec<u32> = (0..self.inner.buffers().len() as u32).collect();
         let problem = PlaceProblem::new(self.inner, &all);
@@ -245,7 +245,7 @@ impl<'l> Least<'l> {
                 continue;
             }
             lanes = Some((height, at));
-            // Nothing found: something between bound and best.
+            // The round found no answer: try a height between bound and best.
             if let Some(fitter) = fitter {
                 let placements = work.tuning.local_placements << rounds.min(16);
                 self.improve(fitter, placements, work.seed ^ rounds, work);
@@ -285,7 +285,7 @@ impl<'l> Least<'l> {
         HeightLanes::new(ground, inner, work.seed, tuning)
     }
 
-    /// One round at a height: whether there was an answer, or `None` if the nodes are spent.
+    /// Does one round at a height; true if it found an answer, `None` if the nodes are spent.
     fn round(
         &mut self,
         lanes: &mut HeightLanes<'_, '_>,
@@ -315,7 +315,7 @@ impl<'l> Least<'l> {
     }
 }
 
-/// Offsets by sweeps: buffers without a fixed offset lie above all that have one.
+/// Offsets by sweeps: buffers without a fixed offset lie above all fixed ones.
 fn above_fixed(lives: &Lives, enough: u64, stop: &LaneStop<'_>) -> Vec<u64> {
     let buffers = lives.buffers();
     let is_free = |k: &u32| buffers[*k as usize].offset.is_none();

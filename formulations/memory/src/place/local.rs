@@ -1,8 +1,8 @@
 //! Local search over orders of first fit.
 //!
 //! The height is made by stacks that reach the top. Only a buffer of such a stack is moved: to an
-//! earlier place in the order, or behind another. A buffer that was moved stays for a while
-//! (tabu), unless a placement is the best so far.
+//! earlier place in the order, or behind another. A moved buffer is tabu for some moves, unless a
+//! placement is the best so far.
 
 use super::fit::{Fitter, Rule};
 use super::search::LaneStop;
@@ -11,7 +11,7 @@ use remat_search::random::mix;
 /// Numbers that tune the local search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LocalTuning {
-    /// Moves for which a buffer stays after it was moved.
+    /// Moves for which a moved buffer is tabu.
     pub tenure: u64,
     /// Moves without a better placement after which the search goes back to the best.
     pub patience: u64,
@@ -39,7 +39,7 @@ pub(super) fn improve(
     let tuning = LocalTuning::default();
     let mut best = start.to_vec();
     let mut best_height = fitter.height(&best);
-    // Placed again from below, a placement becomes no higher.
+    // A placement that is redone from below becomes no higher.
     let mut order = by_offset(start);
     let mut current = best.clone();
     let mut current_height = best_height;
@@ -61,7 +61,7 @@ pub(super) fn improve(
         };
         let from = order.iter().position(|&k| k == moved).unwrap_or(0);
         let target = match mix(seed ^ mix(4 * step + 1)) % 4 {
-            // Before one that is in the way, or anywhere before.
+            // Before a buffer that is in the way, or anywhere before.
             0 | 1 => {
                 let before = critical
                     .iter()

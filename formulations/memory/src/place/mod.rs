@@ -1,14 +1,15 @@
 //! Addresses of buffers with given lives: dynamic storage allocation, with proven bounds.
 //!
 //! [`place`](place()) finds a placement of least height, or one within a capacity. Its outcome has
-//! the offsets, their replayed height, a bound below which no placement is, and a certificate of
-//! that, which `remat_check::place` judges. `docs/theory/place.md` tells how.
+//! the offsets, their replayed height, a lower bound on the height of every placement, and a
+//! certificate of the bound, which `remat_check::place` checks. `docs/theory/place.md` describes
+//! the method.
 //!
 //! | module | concept |
 //! |---|---|
 //! | `front` | [`place`](place()): parts one after another, the replay, the status |
 //! | `settings`, `outcome` | [`PlaceSettings`], [`PlaceOutcome`] |
-//! | `plan` | [`place_plan`]: everything that a plan takes |
+//! | `plan` | [`place_plan`]: all memory of a plan |
 //! | `baselines` | [`PlaceBaseline`]: known ways without a bound |
 //! | `parts` | lives split in time, buffers on the floor |
 //! | `problem` | buffers in units, over sections |
@@ -17,7 +18,7 @@
 //! | `fit`, `orders`, `local` | first fit and best fit, orders, local search over orders |
 //! | `sweep` | very many buffers, valley by valley |
 //! | `search` | whether buffers fit into a height: the exact search |
-//! | `windows` | the same for buffers of which parts stay in use in gaps |
+//! | `windows` | the same for buffers with parts that stay in use in gaps |
 //! | `proof` | refutations that are written down |
 
 mod baselines;

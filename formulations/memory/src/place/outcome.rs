@@ -7,13 +7,14 @@ use remat_instances::place::{BoundCertificate, Placement, PlacementError};
 pub enum PlaceStatus {
     /// No placement is lower: the height is the bound.
     Optimal,
-    /// The placement is within the capacity, which is all that was asked for.
+    /// The placement is within the capacity, as requested.
     Fits,
     /// A limit was reached with a gap between height and bound.
     Feasible,
     /// No placement is within the capacity: the bound is above it.
     Infeasible,
-    /// A limit was reached; no placement within the capacity was found, and none was ruled out.
+    /// A limit was reached: no placement within the capacity was found, and the bound is not above
+    /// it.
     Undecided,
 }
 
@@ -35,12 +36,12 @@ impl PlaceStatus {
 pub struct PlaceOutcome {
     /// Status.
     pub status: PlaceStatus,
-    /// The lowest placement that was found; above the capacity where the status says that none
-    /// within it was.
+    /// The lowest placement that was found. It is above the capacity if the status is `Infeasible`
+    /// or `Undecided`.
     pub placement: Placement,
     /// Its height in bytes, replayed.
     pub height: u64,
-    /// Bytes below which no placement is, proven.
+    /// Proven lower bound in bytes on the height of every placement.
     pub bound: u64,
     /// Largest load in bytes.
     pub load: u64,
@@ -48,7 +49,7 @@ pub struct PlaceOutcome {
     pub certificate: BoundCertificate,
     /// Nodes of the search.
     pub nodes: u64,
-    /// Seconds that it took.
+    /// Seconds taken.
     pub seconds: f64,
 }
 
@@ -71,7 +72,7 @@ pub enum PlaceError {
     /// A placement failed its replay, which is a defect of the search.
     #[error("a placement failed its replay: {0}; please report this")]
     Replay(PlacementError),
-    /// Too many pairs of buffers are live together for a way to place them.
+    /// Too many pairs of buffers are live together for this way to place them.
     #[error("more than {limit} pairs of buffers are live together; `place` takes more")]
     Pairs {
         /// Largest number of pairs.

@@ -1,5 +1,5 @@
-//! Parts that can be placed one by one: lives are split where nothing is in use, and buffers that
-//! are live together with all others lie on the floor.
+//! Parts that can be placed one by one. Lives are split at moments without buffers in use, and
+//! buffers that are live together with all others lie on the floor.
 
 use super::problem::gcd;
 use remat_instances::place::Lives;
@@ -11,15 +11,14 @@ pub(super) struct BufferGroup {
     pub buffers: Vec<u32>,
     /// Positions of the buffers beneath, in their order from the floor.
     pub base: Vec<u32>,
-    /// Bytes of those.
+    /// Sum of the sizes of the base in bytes.
     pub base_bytes: u64,
 }
 
-/// Splits buffers into parts; buffers that are never in use are in none.
+/// Splits buffers into parts; buffers that are never in use belong to no part.
 ///
-/// A buffer that is live together with all others of its part can be moved to the floor: all
-/// others are above or below it, and those below make room. Without it the part may fall apart
-/// again.
+/// A buffer that is live together with all others of its part can be moved to the floor. All others
+/// are above or below it, and the ones below make room. Without it the part may split again.
 pub(super) fn split(lives: &Lives) -> Vec<BufferGroup> {
     let is_used = |index: &u32| !lives.buffers()[*index as usize].pieces().is_empty();
     let buffers: Vec<u32> = (0..lives.buffers().len() as u32).filter(is_used).collect();
@@ -58,8 +57,8 @@ pub(super) fn split(lives: &Lives) -> Vec<BufferGroup> {
     done
 }
 
-/// Returns whether buffers may lie one above the other in any order: without gaps and fixed
-/// offsets, and with sizes that keep every alignment.
+/// Returns whether buffers may lie one above the other in any order: they have no gaps and no fixed
+/// offsets, and their sizes keep every alignment.
 fn is_plain(lives: &Lives, buffers: &[u32]) -> bool {
     let of = |&index: &u32| &lives.buffers()[index as usize];
     let sizes = buffers
@@ -119,7 +118,7 @@ impl Groups {
     }
 }
 
-/// The buffers, which have no gaps, that are live together with each other one.
+/// The buffers that are live together with each other one. Buffers have no gaps here.
 fn live_with_all(lives: &Lives, buffers: &[u32]) -> Vec<u32> {
     let life = |index: &u32| {
         let buffer = &lives.buffers()[*index as usize];

@@ -1,4 +1,4 @@
-//! Addresses for everything that a plan takes.
+//! Addresses for all memory of a plan.
 
 use super::settings::PlaceTuning;
 use super::{PlaceError, PlaceSettings, PlaceStatus, place};
@@ -8,7 +8,7 @@ use remat_instances::plan::{AddressesError, Plan, PlanAddresses};
 use remat_instances::simulate::{PlanLives, ReplayError};
 use std::time::{Duration, Instant};
 
-/// Largest alignment, in bytes: that of a page that is huge everywhere.
+/// Largest alignment in bytes, the size of the largest common huge page.
 pub const ALIGNMENT_LIMIT: u64 = 1 << 30;
 
 /// Reason why a plan has no addresses.
@@ -18,7 +18,7 @@ pub enum PlacePlanError {
     /// The plan cannot be executed.
     #[error(transparent)]
     Replay(#[from] ReplayError),
-    /// Its sizes add up to more than addresses can be.
+    /// Its sizes add up to more than addresses allow.
     #[error(transparent)]
     Lives(#[from] LivesError),
     /// They cannot be placed.
@@ -27,7 +27,7 @@ pub enum PlacePlanError {
     /// The addresses failed their replay, which is a defect of the search.
     #[error("addresses failed their replay: {0}; please report this")]
     Addresses(Box<AddressesError>),
-    /// The alignment is none.
+    /// The alignment is not valid.
     #[error("an alignment of {found} bytes is none; give a power of two up to {ALIGNMENT_LIMIT}")]
     Alignment {
         /// The alignment.
@@ -35,23 +35,23 @@ pub enum PlacePlanError {
     },
 }
 
-/// A plan with addresses, and what is proven of them.
+/// A plan with addresses, and the proven bound on its arena.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlacedPlan {
-    /// `Optimal` where no arena for the plan and the alignment is smaller; otherwise as
-    /// [`place`](super::place()) says.
+    /// `Optimal` if no arena for the plan and the alignment is smaller; otherwise the status of
+    /// [`place`](super::place()).
     pub status: PlaceStatus,
     /// The addresses, replayed.
     pub addresses: PlanAddresses,
-    /// Peak of the plan in bytes, which no arena is below.
+    /// Peak of the plan in bytes, a lower bound on every arena.
     pub peak_bytes: u64,
-    /// Largest load in bytes: the peak, or more where the replay counts a workspace as negative.
+    /// Largest load in bytes: the peak, or more if the replay counts a workspace as negative.
     pub load_bytes: u64,
-    /// Bytes below which no arena for the plan and the alignment is, proven.
+    /// Proven lower bound in bytes on arenas for the plan and the alignment.
     pub bound_bytes: u64,
     /// Nodes of the search.
     pub nodes: u64,
-    /// Seconds that it took.
+    /// Seconds taken.
     pub seconds: f64,
 }
 
@@ -61,7 +61,7 @@ impl PlacedPlan {
         self.addresses.arena_bytes
     }
 
-    /// The lower of two placements of a plan at one alignment, with all that both prove.
+    /// The lower of two placements of a plan at one alignment, with the stronger bound.
     fn and(self, other: PlacedPlan) -> PlacedPlan {
         let bound_bytes = self.bound_bytes.max(other.bound_bytes);
         let nodes = self.nodes + other.nodes;
@@ -82,7 +82,7 @@ impl PlacedPlan {
         }
     }
 
-    /// Size of the arena above the peak, as a fraction of the peak: 0 if nothing is lost.
+    /// Size of the arena above the peak, as a fraction of the peak: 0 if no memory is lost.
     pub fn fragmentation(&self) -> f64 {
         match self.peak_bytes {
             0 => 0.0,
@@ -91,12 +91,12 @@ impl PlacedPlan {
     }
 }
 
-/// Places everything that a plan takes (fixed memory, tensors, workspaces) in one arena, as low as
-/// it can, or within the capacity of the settings. Offsets are multiples of `alignment_bytes`, or
-/// of what the sizes [suggest](PlanLives::suggested_alignment) within `budget_bytes`.
+/// Places all memory of a plan (fixed memory, tensors, workspaces) in one arena, as low as
+/// possible, or within the capacity of the settings. Offsets are multiples of `alignment_bytes`, or
+/// of the [suggested](PlanLives::suggested_alignment) alignment for `budget_bytes`.
 ///
-/// What is there all the time is set aside and lies beneath the rest, or above it where its size
-/// keeps no alignment.
+/// Buffers that are live all the time are set aside and lie beneath the rest, or above it if their
+/// size breaks the alignment.
 ///
 /// # Errors
 /// [`PlacePlanError`] for a plan that cannot be executed, an alignment that is no power of two, and
@@ -158,10 +158,10 @@ pub fn place_plan(
     })
 }
 
-/// The alignment of an arena, where one is asked for; 0 is none.
+/// The requested alignment of an arena. 0 counts as 1.
 ///
 /// # Errors
-/// [`PlacePlanError::Alignment`] for one that is no power of two, or too large.
+/// [`PlacePlanError::Alignment`] for an alignment that is no power of two, or too large.
 pub fn check_alignment(asked: Option<u64>) -> Result<Option<u64>, PlacePlanError> {
     match asked {
         Some(found) if !found.max(1).is_power_of_two() || found > ALIGNMENT_LIMIT => {
@@ -171,8 +171,8 @@ pub fn check_alignment(asked: Option<u64>) -> Result<Option<u64>, PlacePlanError
     }
 }
 
-/// Places a plan as [`place_plan`] does. While the arena is above the budget, and no bound is, it
-/// goes on to ask whether anything fits into the budget, until the limits of the settings.
+/// Places a plan as [`place_plan`] does. While the arena is above the budget and the bound is not,
+/// it goes on to search a placement within the budget, until the limits of the settings.
 ///
 /// # Errors
 /// As [`place_plan`].
@@ -213,12 +213,12 @@ pub fn place_plan_within(
     Ok(best)
 }
 
-/// Buffers that are there all the time, and the others.
+/// Buffers that are live all the time, and the others.
 struct Aside {
     alignment: u64,
-    /// Positions and sizes of those beneath the others, from the floor.
+    /// Positions and sizes of buffers beneath the others, from the floor.
     floor: Vec<(u32, u64)>,
-    /// Position and size of the one whose size breaks the alignment most.
+    /// Position and size of the buffer whose size breaks the alignment most.
     odd: Option<(u32, u64)>,
     /// Positions of the others.
     others: Vec<u32>,
@@ -248,16 +248,16 @@ impl Aside {
         aside
     }
 
-    /// Bytes of all of them, each rounded up.
+    /// Bytes of all buffers set aside, each rounded up.
     fn rounded(&self) -> u64 {
         let all = self.floor.iter().chain(&self.odd);
         all.map(|(_, size)| size.next_multiple_of(self.alignment))
             .sum()
     }
 
-    /// Bytes below which nothing is if no placement of the others is below `others`: what is there
-    /// all the time can be taken out of any placement, and what lies above it moved down by its
-    /// size, rounded down.
+    /// Lower bound in bytes on the height, if `others` is one for the other buffers. The buffers
+    /// set aside can be taken out of any placement, and the buffers above moved down by their
+    /// sizes, rounded down.
     fn bound(&self, others: u64) -> u64 {
         let down = |(_, size): &(u32, u64)| size - size % self.alignment;
         others + self.floor.iter().chain(&self.odd).map(down).sum::<u64>()
@@ -276,7 +276,7 @@ impl Aside {
         let ends = ends.map(|(&k, offset)| offset + lives.buffers()[k as usize].size);
         let height = ends.max().unwrap_or(0);
         if let Some((k, size)) = self.odd {
-            // Either of the two may lie on top, where its size breaks nothing.
+            // Either of the two may lie on top, where its size does not break the alignment.
             let beneath = round(size) - size <= round(height) - height;
             offsets[k as usize] = if beneath { top } else { top + round(height) };
             top += if beneath { round(size) } else { 0 };

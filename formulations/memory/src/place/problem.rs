@@ -9,7 +9,7 @@ pub(super) struct PlaceItem {
     pub size: u64,
     /// Divisor of its offset in units.
     pub alignment: u64,
-    /// Offset in units that it must have.
+    /// Fixed offset in units, if any.
     pub fixed: Option<u64>,
     /// Bytes by which `size` is more than the buffer's own size.
     pub excess: u64,
@@ -91,7 +91,7 @@ pub(super) fn align(offset: u64, alignment: u64) -> u64 {
 }
 
 impl PlaceProblem {
-    /// The items of some buffers (by position), none of which has windows; empty ones are left out.
+    /// The items of some buffers (by position) without windows; empty buffers are left out.
     pub fn new(lives: &Lives, chosen: &[u32]) -> Self {
         let buffers = lives.buffers();
         let is_used = |index: &u32| !buffers[*index as usize].pieces().is_empty();
@@ -106,7 +106,7 @@ impl PlaceProblem {
         let sizes = of(&rounded);
         let fixed = of(&|index| buffers[index].offset.unwrap_or(0));
         let loose = gcd(sizes, fixed);
-        // Alignments that divide every size and fixed offset ask for nothing.
+        // Alignments that divide every size and fixed offset are no restriction.
         let is_loose = |&index: &u32| loose.is_multiple_of(buffers[index as usize].alignment);
         let is_free = chosen.iter().all(is_loose);
         let tight = |index: usize| if is_free { 0 } else { buffers[index].alignment };
@@ -133,8 +133,8 @@ impl PlaceProblem {
         }
     }
 
-    /// The latest offset of an item within a height of so many bytes, in units; none if its size
-    /// is more than that.
+    /// The latest offset of an item within a height of so many bytes, in units; `None` if its size
+    /// exceeds the height.
     pub fn latest(&self, item: usize, height: u64) -> Option<u64> {
         let PlaceItem {
             size,
@@ -230,7 +230,7 @@ fn stretches(lives: &Lives, chosen: &[u32]) -> (Vec<u64>, Lists<SectionStretch>)
         let list = &mut stretches[item as usize];
         if begins {
             match list.last_mut() {
-                // A gap without a section of its own is no gap.
+                // A gap without a section of its own is ignored.
                 Some(last) if last.1 == sections => last.1 = u32::MAX,
                 _ => list.push((sections, u32::MAX)),
             }

@@ -1,4 +1,4 @@
-//! Writing down why no placement is lower.
+//! Certificates of the least height.
 
 use super::bound::Shown;
 use super::front::Prepared;
@@ -9,8 +9,8 @@ use remat_instances::place::{self, Argument, BoundCertificate};
 
 /// The certificate of a part's bound, among so many buffers in all.
 ///
-/// A bound that a search proved is searched once more, with all buffers of the base, and written
-/// down unless that takes too much.
+/// A bound that a search proved is searched once more, with all buffers of the base, and its steps
+/// are written down unless they exceed the limits.
 pub(super) fn certificate(
     of: &Prepared,
     placed: &PlacedGroup,
@@ -79,7 +79,7 @@ fn refutation(
 
 /// Steps with moments for sections and positions of buffers for items.
 fn translated(problem: &PlaceProblem, positions: &[u32], steps: &[u32]) -> Vec<u64> {
-    /// A word that is expected.
+    /// Kind of the next word.
     enum Next {
         Section,
         Count,

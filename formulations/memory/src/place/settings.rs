@@ -4,19 +4,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Nodes of the search where neither they nor the time are limited.
+/// Limit on the nodes of the search if neither nodes nor time are limited.
 const DEFAULT_NODES: u64 = 4_000_000;
 
 /// Settings of a placement: the goal, limits, threads and the seed.
 #[derive(Clone, Debug, Default)]
 pub struct PlaceSettings {
-    /// Bytes within which any placement will do; the least height is sought where there is none.
+    /// Bytes within which every placement suffices; `None` asks for the least height.
     pub capacity: Option<u64>,
-    /// End after this time. Without a limit the work is fixed, and the answer depends on lives and
-    /// settings alone, on any number of threads.
+    /// End after this time. Without a limit the work is fixed, and the answer depends only on lives
+    /// and settings, on any number of threads.
     pub time_limit: Option<Duration>,
-    /// Nodes of the search at most; where it is `None` 4,000,000 without a time limit, any number
-    /// with one.
+    /// Limit on the nodes of the search. `None` stands for 4,000,000 nodes without a time limit,
+    /// and for any number with one.
     pub nodes: Option<u64>,
     /// Worker threads; 0 for one per core. Changes the time, not the answer.
     pub threads: usize,
@@ -27,7 +27,7 @@ pub struct PlaceSettings {
 }
 
 impl PlaceSettings {
-    /// Number of worker threads: that of the cores where it is not set.
+    /// Number of worker threads: the number of cores if it is not set.
     pub fn worker_threads(&self) -> usize {
         match self.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -41,7 +41,7 @@ impl PlaceSettings {
         flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
-    /// Nodes of the search at most.
+    /// Limit on the nodes of the search.
     pub(super) fn nodes_limit(&self) -> u64 {
         let default = if self.time_limit.is_some() {
             u64::MAX
@@ -55,26 +55,26 @@ impl PlaceSettings {
 /// Numbers that tune a placement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlaceTuning {
-    /// Pairs of buffers live together up to which buffers are placed one by one in many orders
-    /// (8 bytes for each pair).
+    /// Limit on the pairs of buffers live together for placing one by one in many orders (8 bytes
+    /// for each pair).
     pub fit_pairs: usize,
-    /// Pairs of buffers live together up to which there is an exact search.
+    /// Limit on the pairs of buffers live together for an exact search.
     pub search_pairs: usize,
-    /// Sum of the numbers of sections of all buffers up to which there is an exact search (4 bytes
-    /// for each, in each of eleven lanes).
+    /// Limit on the sum of the numbers of sections of all buffers for an exact search (4 bytes for
+    /// each, in each of eleven lanes).
     pub search_places: u64,
-    /// Units up to which sums of sizes are counted (a bit for each, and a pass for each buffer).
+    /// Limit on the units for counting sums of sizes (a bit for each, and a pass for each buffer).
     pub sums_units: u64,
-    /// Placements of the local search after each round of the exact one that finds nothing.
+    /// Placements of the local search after each round of the exact search without an answer.
     pub local_placements: u64,
-    /// Buffers up to which there is an exact search where some have windows.
+    /// Limit on the buffers for an exact search if some have windows.
     pub window_buffers: usize,
-    /// Nodes of a search that writes down its refutation.
+    /// Limit on the nodes of a search that writes down its refutation.
     pub proof_nodes: u64,
-    /// Steps of a refutation that is written down, four bytes each.
+    /// Limit on the steps of a refutation that is written down, four bytes each.
     pub proof_steps: usize,
-    /// Searches for a placement within a budget, each of twice the nodes of the one before, where
-    /// the search for the least height ends above it.
+    /// Number of searches for a placement within a budget if the search for the least height ends
+    /// above it. Each has twice the nodes of the one before.
     pub fit_rounds: u32,
 }
 

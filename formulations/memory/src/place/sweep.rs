@@ -1,11 +1,11 @@
 //! Placing very many buffers: a sweep over the lowest valleys.
 //!
-//! The floors over the sections are a skyline. The sweep takes its lowest valley, in it the section
-//! of which most is left to place (the least slack), and the best buffer that is live there and
-//! lies within the valley. Where there is none the section rises to the lower wall. Valleys do not
-//! disturb each other, so the order of preference among buffers decides everything, and a buffer
-//! costs O(log^2 n): there is time for several orders. Very many buffers are swept in stages of
-//! the height: each stage by all orders, from where the best one of the stage before stopped.
+//! The floors over the sections are a skyline. The sweep takes its lowest valley, and in it the
+//! section with the most left to place (the least slack). Then it takes the best buffer that is
+//! live there and lies within the valley. If there is no such buffer, the section rises to the
+//! lower wall. Valleys do not disturb each other, so the order of preference among buffers decides.
+//! A buffer costs `O(log^2 n)`, so there is time for several orders. Very many buffers are swept in
+//! stages of the height: each stage by all orders, from the best state of the stage before.
 
 mod choice;
 mod rests;
@@ -22,7 +22,7 @@ use skyline::Skyline;
 /// Numbers that tune the sweeps.
 struct SweepTuning {
     /// Powers of the load by which sections are weighed; with 0 sections are counted. On lives of
-    /// 50,000 buffers each of them was the best of some.
+    /// 50,000 buffers, each power was the best for some.
     powers: [i32; 6],
     /// Shares of a valley, as divisors, within which a buffer counts as beside a wall; 0 for no
     /// preference of such buffers.
@@ -32,7 +32,8 @@ struct SweepTuning {
     /// Buffers from which there are stages; below, the first few orders are tried.
     large_buffers: usize,
     few_orders: usize,
-    /// Numbers of stages, one attempt after another. More of them choose more often, by less.
+    /// Numbers of stages, one attempt after another. With more stages the order changes more often,
+    /// by less.
     stages: [u64; 3],
 }
 
@@ -48,8 +49,8 @@ const TUNING: SweepTuning = SweepTuning {
 /// An order of preference: the power by which sections are weighed, and the share for walls.
 type SweepOrder = (i32, u32);
 
-/// Places buffers without fixed offsets, with sweeps until one is at most `enough` bytes high;
-/// gaps count as life, and windows as the whole buffer. Offsets in bytes.
+/// Places buffers without fixed offsets, with sweeps until one is at most `enough` bytes high. Gaps
+/// count as life, and windows as the whole buffer. Returns offsets in bytes.
 pub(super) fn place(lives: &Lives, enough: u64, stop: &LaneStop<'_>) -> Vec<u64> {
     let all: Vec<u32> = (0..lives.buffers().len() as u32).collect();
     let problem = PlaceProblem::new(lives, &all);
@@ -97,7 +98,7 @@ struct SweepProgress {
     skyline: Skyline,
     /// Offset in units of each placed item.
     offsets: Vec<u64>,
-    /// Items that are not placed.
+    /// Unplaced items.
     left: Vec<u32>,
     /// Largest top so far.
     top: u64,
@@ -115,7 +116,7 @@ impl SweepProgress {
         }
     }
 
-    /// Units below which the height cannot stay.
+    /// Lower bound in units on the final height.
     fn committed(&self) -> u64 {
         let runs =
             self.skyline
@@ -147,7 +148,7 @@ impl<'p> Sweep<'p> {
         Sweep { problem, spans }
     }
 
-    /// Height in bytes of a sweep that is done.
+    /// Height in bytes of a finished sweep.
     fn height(&self, placed: &SweepProgress) -> u64 {
         let ends = self
             .problem
@@ -158,7 +159,7 @@ impl<'p> Sweep<'p> {
         ends.max().unwrap_or(0)
     }
 
-    /// A sweep in stages up to `goal` units, each by the order after which least is lost.
+    /// A sweep in stages up to `goal` units, each by the order that loses least.
     fn staged(
         &self,
         start: &SweepProgress,
@@ -187,7 +188,8 @@ impl<'p> Sweep<'p> {
         state.left.is_empty().then_some(state)
     }
 
-    /// Sweeps on from a state until nothing is left below `cut` units; `None` if it is late.
+    /// Continues a sweep from a state until no item is left below `cut` units; `None` if it is
+    /// late.
     fn advance(
         &self,
         state: &SweepProgress,
@@ -218,7 +220,8 @@ impl<'p> Sweep<'p> {
                 continue;
             }
             let Some(best) = choice.best((from, section), (section + 1, to)) else {
-                // Nothing reaches the section: it rises, with all about it that nothing reaches.
+                // No item fits on the section: it rises, with all sections around it on which no
+                // item fits.
                 let level = state.skyline.wall(from, to);
                 match choice.next_begin(from, to) {
                     begin if begin > section => state.skyline.lift(from, begin, level),

@@ -1,10 +1,10 @@
 //! Exact search for buffers with windows, by differences of offsets.
 //!
-//! A buffer of which a part is in use in a gap is no rectangle, and others may lie beside that part
-//! above and below its offset. For two buffers the differences of their offsets that clash are a
-//! few ranges, so what is allowed are the ranges between. The search keeps bounds on offsets; where
-//! all lowest offsets together are no placement, it branches on the allowed ranges of two that
-//! clash. Meant for few buffers: nothing is known about stacks here.
+//! A buffer with a part in use in a gap is no rectangle: others may lie beside that part above and
+//! below its offset. For two buffers, the clashing differences of their offsets are a few ranges,
+//! and the ranges between are allowed. The search keeps bounds on offsets. If all lowest offsets
+//! together are no placement, it branches on the allowed ranges of two buffers that clash. It is
+//! meant for few buffers, because it uses no bounds by stacks.
 
 use super::problem::{align, gcd};
 use super::search::LaneStop;
@@ -36,14 +36,14 @@ pub(super) struct Windows {
     ends: Vec<i64>,
     alignments: Vec<u64>,
     fixed: Vec<Option<i64>>,
-    /// Heights of lowest placements are multiples of it.
+    /// Heights of lowest placements are multiples of this unit.
     pub unit: u64,
     pub nodes: u64,
 }
 
 const FAR: i64 = i64::MAX / 4;
 
-/// Bounds on offsets, and the allowed ranges of each pair that are left, as a first and a last one.
+/// Bounds on offsets, and for each pair the first and the last allowed range that is left.
 #[derive(Clone)]
 struct WindowBounds {
     lowest: Vec<i64>,
@@ -129,7 +129,7 @@ impl Windows {
                 return WindowVerdict::Fits(bounds.lowest.iter().map(|&o| o as u64).collect());
             };
             let (first, last) = bounds.left[clash];
-            // The range that moves nothing far comes first, so it is pushed last.
+            // The range that moves buffers least comes first, so it is pushed last.
             let difference = |bounds: &WindowBounds| {
                 let pair = &self.pairs[clash];
                 bounds.lowest[pair.second] - bounds.lowest[pair.first]
@@ -149,7 +149,7 @@ impl Windows {
         WindowVerdict::Refuted
     }
 
-    /// Draws all consequences of the bounds; false if there is no placement within them.
+    /// Propagates the bounds; false if there is no placement within them.
     fn tighten(&self, bounds: &mut WindowBounds) -> bool {
         loop {
             let mut changed = false;

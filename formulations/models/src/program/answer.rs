@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Reason why a solve ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
-    /// The first point is optimal, within the gaps where there are integers.
+    /// The first point is optimal, within the gaps if there are integers.
     Optimal,
     /// No point exists.
     Infeasible,
@@ -16,8 +16,8 @@ pub enum Ending {
     Unbounded,
     /// No point is better than the cutoff.
     Cutoff,
-    /// The objective has no limit over the relaxation, and no point was found: there is none, or
-    /// the objective has no limit.
+    /// The objective has no limit over the relaxation, and no point was found: the program is
+    /// infeasible or unbounded.
     InfeasibleOrUnbounded,
     /// The time limit.
     TimeLimit,
@@ -60,8 +60,8 @@ impl Ending {
 pub struct Point {
     /// Objective in the program's sense, with its constant.
     pub objective: f64,
-    /// Value of each column, by handle: NaN for columns that were removed. Those of integer columns
-    /// are integers.
+    /// Value of each column, by handle: NaN for removed columns. Integer columns have integer
+    /// values.
     pub x: Vec<f64>,
 }
 
@@ -78,14 +78,14 @@ pub struct Duals {
     pub row_status: Vec<Option<VarStatus>>,
 }
 
-/// An answer in rational numbers, where the settings ask for one. Fractions are written `p/q`, whole
+/// An answer in rational numbers, if the settings request one. Fractions are written `p/q`, whole
 /// numbers without the line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exact {
-    /// Objective of the point, in the program's sense, with its constant. `None` where there is no
-    /// point that is feasible without a tolerance, or none was found.
+    /// Objective of the point, in the program's sense, with its constant. `None` if there is no
+    /// point that is feasible without a tolerance, or no point was found.
     pub objective: Option<String>,
-    /// No feasible point is better than this. `None` where nothing is proven, or nothing feasible.
+    /// No feasible point is better than this. `None` without a proof, or if no point is feasible.
     pub bound: Option<String>,
     /// Reason why the claim could not be settled.
     pub problem: Option<String>,
@@ -110,20 +110,20 @@ pub struct Answer {
     pub points: Vec<Point>,
     /// No point is better than this, in the program's sense.
     pub bound: f64,
-    /// Duals, of a linear program that was solved.
+    /// Duals of a solved linear program.
     pub duals: Option<Duals>,
-    /// A proof that no point exists, by row (Farkas): of a linear program.
+    /// A proof that no point exists, by row (Farkas), for linear programs.
     pub farkas: Option<Vec<f64>>,
-    /// A direction in which the objective improves without end, by column: of a linear program.
+    /// A direction in which the objective improves without end, by column, for linear programs.
     pub ray: Option<Vec<f64>>,
-    /// Values of several objectives at the first point, in their order; empty where there is one
+    /// Values of several objectives at the first point, in their order; empty if there is one
     /// objective.
     pub objective_values: Vec<f64>,
-    /// The same in rational numbers, where the settings ask for that.
+    /// The answer in rational numbers, if the settings request it.
     pub exact: Option<Exact>,
     /// Counters.
     pub info: Info,
-    /// The published program that it was recognised as; serialised answers leave it out.
+    /// The published program that the model was recognised as; serialised answers omit it.
     #[serde(skip)]
     pub recognised: Option<RecognisedAs>,
 }

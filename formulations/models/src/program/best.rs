@@ -2,9 +2,9 @@
 //!
 //! The integer points are split into regions, each with its best point (Murty 1968, Lawler 1972).
 //! The best of these is the next one. Its region is split around it: a column within its bounds has
-//! a value below it, above it, or the same, and then a column after it differs. Where all of these
-//! have the same value, a row says that one of the columns at a bound leaves it. So a point costs a
-//! fixed number of searches, however many there were before. Points that differ in continuous
+//! a value below it, above it, or the same, and then a column after it differs. If all of these
+//! have the same value, a row states that one of the columns at a bound leaves it. So a point costs
+//! a fixed number of searches, for any number of earlier points. Points that differ in continuous
 //! columns alone count as one.
 
 use super::lower::model_bounds;
@@ -17,7 +17,7 @@ use crate::setting;
 use remat_solver::mip::SolveError;
 use std::sync::Arc;
 
-/// Limits of which points count, apart from their number (`pool_size` of the search's settings).
+/// Limits on the points that count, apart from their number (`pool_size` of the search's settings).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BestPoints {
     /// Largest difference to the best objective, as a share of it.
@@ -51,14 +51,14 @@ impl BestPoints {
     }
 }
 
-/// A row that keeps out a point with columns at bounds: `entries . x >= side`.
+/// A row that excludes a point with columns at bounds: `entries . x >= side`.
 #[derive(Clone)]
 struct KeptOut {
     entries: Vec<(Col, f64)>,
     side: f64,
 }
 
-/// Integer points that are left.
+/// Remaining integer points.
 #[derive(Clone)]
 struct Region {
     /// Bounds of each integer column.
@@ -66,7 +66,7 @@ struct Region {
     rows: Vec<KeptOut>,
 }
 
-/// A region, its best point, and others that were found beside it.
+/// A region, its best point, and other points that were found with it.
 struct RegionBest {
     region: Region,
     point: Point,
@@ -109,8 +109,8 @@ impl Integers {
         self.cols.iter().zip(&region.bounds).all(within) && region.rows.iter().all(keeps)
     }
 
-    /// The program with the points of a region alone. Rows say so: bounds of semi-integer columns
-    /// mean something else.
+    /// The program with the points of a region alone. The region's bounds become rows, because
+    /// bounds of semi-integer columns have another meaning.
     fn program(&self, program: &Program, region: &Region) -> Result<Program, ProgramError> {
         let mut program = program.clone();
         let finite = |bound: f64| bound.clamp(-INFINITE, INFINITE);
@@ -126,7 +126,7 @@ impl Integers {
         Ok(program)
     }
 
-    /// The regions that make up one without the point of it with these integers.
+    /// The regions that together make up one without its point with these integers.
     fn without(&self, mut region: Region, x: &[f64]) -> Vec<Region> {
         let mut regions = Vec::new();
         let (mut entries, mut side) = (Vec::new(), 1.0);
@@ -191,7 +191,7 @@ pub(super) fn solve_best(
         let over = |limit: f64| objective - limit > 1e-9 * limit.abs().max(1.0);
         !limit.is_some_and(over)
     };
-    // Of regions, in order: the best one last.
+    // Open regions in order: the best one last.
     let mut open = vec![RegionBest {
         region,
         point: best,
@@ -215,7 +215,8 @@ pub(super) fn solve_best(
         for region in parts {
             let given = others.iter().filter(|x| search.integers.holds(&region, x));
             let given = given.cloned().collect();
-            // The worst of so many that are known already, or of those that count.
+            // The worst of the points that can still be needed: of known ones, or of those within
+            // the limit.
             let left = count - all.points.len();
             let known = open.len().checked_sub(left).map(|k| &open[k].point);
             let known = known.map(|point| search.sign * point.objective);
@@ -228,7 +229,7 @@ pub(super) fn solve_best(
             match answer.ending {
                 Ending::Optimal => {}
                 Ending::Infeasible | Ending::Cutoff => continue,
-                // What was found until then counts, in order.
+                // Points found until then count, in order.
                 other => all.ending = other,
             }
             if let Some(point) = best.filter(|p| fits(search.sign * p.objective)) {

@@ -7,23 +7,23 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// The linear model of a program, and whose columns and rows are whose.
+/// The linear model of a program, with the program's column and row of each of its own.
 #[derive(Clone)]
 pub struct Compiled {
-    /// The model: the program's columns and rows in order of creation, then those that special
-    /// constraints come to.
+    /// The model: the program's columns and rows in order of creation, then the columns and rows of
+    /// special constraints.
     pub model: Arc<Model>,
     /// The program's column behind each column of the model.
     pub cols: Vec<Col>,
     /// The program's row behind each row of the model.
     pub rows: Vec<Row>,
-    /// The program, where answers have to be checked against its special constraints.
+    /// The program, if answers have to be checked against its special constraints.
     pub(super) source: Option<Arc<Program>>,
     definitions: Vec<Definition>,
     handles: (usize, usize),
 }
 
-/// A model that is built, and the program's columns and rows behind its first ones.
+/// A model under construction, and the program's columns and rows behind its first ones.
 pub(super) type Built = (ModelBuilder, Vec<Col>, Vec<Row>);
 
 impl fmt::Debug for Compiled {
@@ -38,12 +38,12 @@ impl fmt::Debug for Compiled {
 }
 
 impl Program {
-    /// The linear model of the program: special constraints, products and kinds that linear models
-    /// do not have become columns and rows behind those of the program.
+    /// The linear model of the program: special constraints, products and kinds without a linear
+    /// form become columns and rows behind the program's own.
     ///
     /// # Errors
     /// [`ProgramError::Model`] for bounds that the model refuses; [`ProgramError::Unbounded`],
-    /// [`ProgramError::NotBinary`] and [`ProgramError::Product`] for what has no exact linear form.
+    /// [`ProgramError::NotBinary`] and [`ProgramError::Product`] if there is no exact linear form.
     pub fn compile(&self) -> Result<Compiled, ProgramError> {
         let lowered = lower::lower(self)?;
         match lowered.open.first() {
@@ -52,8 +52,8 @@ impl Program {
         }
     }
 
-    /// A linear model that has every point of the program, and more where something has no exact
-    /// linear form.
+    /// A linear model that has every point of the program, and more if a part has no exact linear
+    /// form.
     ///
     /// # Errors
     /// [`ProgramError::Model`].
@@ -63,8 +63,8 @@ impl Program {
         Ok(compiled)
     }
 
-    /// The linear model of the program with columns and rows that its special constraints came to,
-    /// less those that are open.
+    /// The linear model of the program with the columns and rows of its special constraints,
+    /// without open rows.
     ///
     /// # Errors
     /// [`ProgramError::Model`].
@@ -81,7 +81,7 @@ impl Program {
         })
     }
 
-    /// The program's columns and rows with those that its special constraints came to.
+    /// The program's columns and rows, and those of its special constraints.
     pub(super) fn built(&self, lowered: Lowered) -> Result<(Built, Vec<Definition>), ProgramError> {
         let (mut builder, cols, rows) = self.rows_alone()?;
         let mut definitions = Vec::with_capacity(lowered.cols.len());
@@ -111,7 +111,7 @@ impl Program {
         Ok(((builder, cols, rows), definitions))
     }
 
-    /// The program's own columns and rows, and whose they are.
+    /// The model of the program's own columns and rows, and their handles.
     fn rows_alone(&self) -> Result<Built, ProgramError> {
         let mut builder = ModelBuilder::new(self.sense());
         builder.set_name(self.name());
@@ -141,7 +141,7 @@ impl Program {
         Ok((builder, cols, rows))
     }
 
-    /// The model of the columns and rows alone, and whose they are.
+    /// The model of the columns and rows alone, and their handles.
     ///
     /// # Errors
     /// [`ProgramError::Model`].
@@ -157,8 +157,8 @@ impl Compiled {
         (0..self.model.num_cols()).any(|j| self.model.is_integer(ColId(j as u32)))
     }
 
-    /// A point of the model out of one by handle: columns that the program does not have get their
-    /// values by definition. `None` where a value is missing or not finite.
+    /// A point of the model from one by handle: columns that the program does not have get their
+    /// values by definition. `None` if a value is missing or not finite.
     pub fn complete(&self, point: &[f64]) -> Option<Vec<f64>> {
         let values = self.cols.iter().map(|col| point.get(col.index()).copied());
         let mut x = values.collect::<Option<Vec<f64>>>()?;
@@ -169,8 +169,8 @@ impl Compiled {
         x.iter().all(|v| v.is_finite()).then_some(x)
     }
 
-    /// A vector over the model's columns by the program's handles, with `none` where there is no
-    /// column.
+    /// A vector over the model's columns by the program's handles, with `none` for handles without
+    /// a column.
     pub fn by_col<T: Copy>(&self, values: &[T], none: T) -> Vec<T> {
         let mut all = vec![none; self.handles.0];
         for (col, &value) in self.cols.iter().zip(values) {
@@ -179,7 +179,8 @@ impl Compiled {
         all
     }
 
-    /// A vector over the model's rows by the program's handles, with `none` where there is no row.
+    /// A vector over the model's rows by the program's handles, with `none` for handles without a
+    /// row.
     pub fn by_row<T: Copy>(&self, values: &[T], none: T) -> Vec<T> {
         let mut all = vec![none; self.handles.1];
         for (row, &value) in self.rows.iter().zip(values) {

@@ -7,14 +7,14 @@ use remat_lp::Sense;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Most columns, and most rows.
+/// Limit on the columns, and on the rows.
 const MOST: usize = 1 << 30;
 
-/// Handle of a column: it stays valid whatever else is added or removed.
+/// Handle of a column: it stays valid when others are added or removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Col(pub u32);
 
-/// Handle of a row: it stays valid whatever else is added or removed.
+/// Handle of a row: it stays valid when others are added or removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Row(pub u32);
 
@@ -54,7 +54,7 @@ impl Kind {
         !matches!(self, Kind::Continuous | Kind::SemiContinuous)
     }
 
-    /// Returns whether 0 is among its values whatever the bounds are.
+    /// Returns whether 0 is among its values for any bounds.
     pub fn is_semi(self) -> bool {
         matches!(self, Kind::SemiContinuous | Kind::SemiInteger)
     }
@@ -91,20 +91,20 @@ pub struct Program {
     offset: f64,
     cols: Vec<Column>,
     rows: Vec<RowData>,
-    /// Entries of all rows, with those of removed and rewritten ones.
+    /// Entries of all rows, including removed and rewritten ones.
     entries: Vec<(Col, f64)>,
-    /// Entries that no row has any more.
+    /// Number of entries that no row has any more.
     waste: usize,
     removed_cols: usize,
     removed_rows: usize,
-    /// For each column, where the row that is added has it; all 0 between two rows.
+    /// For each column, its position in the row that is being added; all 0 between two rows.
     place: Vec<u32>,
     pub(super) specials: Vec<Option<Special>>,
     pub(super) products: Vec<Product>,
     /// Parts of the objective that are linear between points, by column.
     pub(super) pieces: BTreeMap<Col, Vec<(f64, f64)>>,
     pub(super) edits: u64,
-    /// The first number of the program's file that no double stands for, in words.
+    /// The first number of the program's file that no double represents, in words.
     pub(super) rounded: Option<String>,
 }
 
@@ -145,8 +145,8 @@ impl Program {
         self.offset
     }
 
-    /// The first number of the program's file that no double stands for, and that was rounded, with
-    /// its place, in words. Edits leave it.
+    /// The first number of the program's file that no double represents and that was rounded, with
+    /// its place, in words. Edits keep it.
     pub fn rounded(&self) -> Option<&str> {
         self.rounded.as_deref()
     }
@@ -198,10 +198,10 @@ impl Program {
         self.cols.iter().any(|c| c.alive && c.kind.is_integer())
     }
 
-    /// Adds columns and rows, all or none: an error takes back the ones before it.
+    /// Adds all columns and rows or, after an error, no column and row.
     ///
     /// # Errors
-    /// Those of the additions.
+    /// Errors of the additions.
     pub fn all_or_none<T>(
         &mut self,
         add: impl FnOnce(&mut Program) -> Result<T, ProgramError>,
@@ -221,7 +221,7 @@ impl Program {
     /// Adds a column without entries. Bounds beyond [`INFINITE`](super::INFINITE) are infinite.
     ///
     /// # Errors
-    /// [`ProgramError::Model`] for bounds that mean nothing ([`are_bounds`](super::are_bounds)),
+    /// [`ProgramError::Model`] for invalid bounds ([`are_bounds`](super::are_bounds)),
     /// [`ProgramError::NotFinite`] for the cost, [`ProgramError::TooLarge`].
     pub fn add_col(
         &mut self,
@@ -252,7 +252,7 @@ impl Program {
     /// Adds a row; entries of the same column are added up, zeros dropped.
     ///
     /// # Errors
-    /// [`ProgramError::Model`] for sides that mean nothing ([`are_bounds`](super::are_bounds)),
+    /// [`ProgramError::Model`] for invalid sides ([`are_bounds`](super::are_bounds)),
     /// [`ProgramError::NotFinite`] for an entry or a sum of entries, [`ProgramError::Gone`],
     /// [`ProgramError::TooLarge`].
     pub fn add_row(
@@ -281,7 +281,7 @@ impl Program {
         Ok(Row(k as u32))
     }
 
-    /// Appends entries, each column once; their number.
+    /// Appends entries, each column once, and returns their number.
     fn push_entries(&mut self, row: usize, entries: &[(Col, f64)]) -> Result<u32, ProgramError> {
         let start = self.entries.len();
         let mut problem = None;
@@ -337,7 +337,7 @@ impl Program {
         self.remove_cols(&[col])
     }
 
-    /// Removes columns and their entries, in one pass over the program; none where one is an error.
+    /// Removes columns and their entries, in one pass over the program; after an error, no column.
     ///
     /// # Errors
     /// [`ProgramError::Gone`].
@@ -380,7 +380,7 @@ impl Program {
         Ok(())
     }
 
-    /// Moves the entries together where more than half are nobody's.
+    /// Compacts the entries if more than half belong to no row.
     fn compact(&mut self) {
         if 2 * self.waste <= self.entries.len() {
             return;
@@ -395,7 +395,7 @@ impl Program {
         self.waste = 0;
     }
 
-    /// Returns whether a column is there.
+    /// Returns whether the program has a column.
     pub(super) fn has_col(&self, col: Col) -> bool {
         self.cols.get(col.index()).is_some_and(|c| c.alive)
     }
@@ -446,7 +446,7 @@ impl Program {
         self.col(col).map(|c| c.kind)
     }
 
-    /// Name of a column, where it was given one.
+    /// Name of a column, if it has one.
     ///
     /// # Errors
     /// [`ProgramError::Gone`].
@@ -454,7 +454,7 @@ impl Program {
         self.col(col).map(|c| c.name.as_deref())
     }
 
-    /// Name of a row, where it was given one.
+    /// Name of a row, if it has one.
     ///
     /// # Errors
     /// [`ProgramError::Gone`].

@@ -4,7 +4,7 @@ use remat_lp::ModelError;
 use remat_solver::mip::SolveError;
 
 impl ProgramError {
-    /// Returns whether it is about something that has no exact linear form.
+    /// Returns whether the error is about a part without an exact linear form.
     pub(super) fn is_of_form(&self) -> bool {
         matches!(
             self,
@@ -18,7 +18,7 @@ impl ProgramError {
 /// Error in a program, in an edit of it, or in its settings.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ProgramError {
-    /// A number is NaN, or infinite where only finite numbers make sense.
+    /// A number is NaN, or infinite although it must be finite.
     #[error("{what} is {value}; a finite number is needed")]
     NotFinite {
         /// Place where it was found.
@@ -26,7 +26,7 @@ pub enum ProgramError {
         /// The offending number.
         value: f64,
     },
-    /// A column or row that was removed, or is another program's.
+    /// A column or row that was removed, or belongs to another program.
     #[error("{what} {index} is not in the program")]
     Gone {
         /// "column" or "row".
@@ -44,29 +44,29 @@ pub enum ProgramError {
         /// Number of column handles.
         needed: usize,
     },
-    /// More columns or rows than 32-bit numbers tell apart.
+    /// More columns or rows than the limit of 2^30.
     #[error("the program is too large: {what} exceed 2^30")]
     TooLarge {
         /// "columns" or "rows".
         what: &'static str,
     },
-    /// Points of a function by pieces make no sense.
+    /// Points of a function by pieces are invalid.
     #[error("piecewise linear function: {problem}")]
     Pieces {
-        /// Description of what is wrong.
+        /// Description of the fault.
         problem: &'static str,
     },
-    /// A product that no exact linear form is known for.
+    /// A product without a known exact linear form.
     #[error("the product of {first} and {second} cannot be expressed exactly: {missing}")]
     Product {
         /// Name of one column.
         first: String,
         /// Name of the other.
         second: String,
-        /// Description of what would make it possible.
+        /// Condition under which it would be possible.
         missing: String,
     },
-    /// A column of a special constraint has no bound, and none follows from the rows.
+    /// A column of a special constraint has no bound, and the rows imply no bound.
     #[error("{what} needs a finite {bound} bound of {column}, at most 1e9 in size")]
     Unbounded {
         /// Kind of the constraint.
@@ -76,7 +76,7 @@ pub enum ProgramError {
         /// Name of the column, or of the expression.
         column: String,
     },
-    /// A column takes other values than 0 and 1 where only these make sense.
+    /// A column that must be binary has other values than 0 and 1.
     #[error("{what} is about binary columns, and {column} is none")]
     NotBinary {
         /// Kind of the constraint.
@@ -90,19 +90,19 @@ pub enum ProgramError {
         /// Ending of the name.
         ending: String,
     },
-    /// An exact answer cannot be had.
+    /// There is no exact answer.
     #[error("there is no exact answer: {problem}")]
     Inexact {
-        /// Reason why.
+        /// The reason.
         problem: String,
     },
-    /// A program was not found to have a point, nor to have none.
+    /// The program was neither proven feasible nor infeasible.
     #[error("within the limits there is no proof that the program is infeasible")]
     Undecided,
-    /// The model of the program is refused.
+    /// The model of the program is invalid.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The search cannot be made.
+    /// The search failed.
     #[error(transparent)]
     Solve(#[from] SolveError),
 }

@@ -28,7 +28,7 @@ impl Program {
     /// The program of a model: handles are the model's own indices.
     ///
     /// # Errors
-    /// [`ProgramError::NotFinite`] for numbers that a program refuses.
+    /// [`ProgramError::NotFinite`] for numbers that a program does not accept.
     pub fn of_model(model: &Model) -> Result<Program, ProgramError> {
         let mut program = Program::default();
         program.rounded = model.rounded().map(ToString::to_string);
@@ -131,11 +131,11 @@ impl Program {
         Ok(program)
     }
 
-    /// The file of the program: implications, ordered sets and semi-continuous columns as they are,
-    /// other special constraints as rows and columns.
+    /// The file of the program: implications, ordered sets and semi-continuous columns in their own
+    /// form, other special constraints as rows and columns.
     ///
     /// # Errors
-    /// As [`Program::compile`], for those others.
+    /// As [`Program::compile`], for the other special constraints.
     pub fn file(&self) -> Result<ModelFile, ProgramError> {
         let lowered = lower::beside_file(self)?;
         if let Some(open) = lowered.open.first() {
@@ -200,7 +200,7 @@ impl Program {
     }
 }
 
-/// Sides as relations of one sign: other programs read no more of an implication.
+/// Sides as one-sided relations: other programs read only such implications.
 fn one_sided(lower: f64, upper: f64) -> Vec<Bounds> {
     const INF: f64 = f64::INFINITY;
     match lower.is_finite() && upper.is_finite() && lower != upper {

@@ -1,9 +1,10 @@
 //! Irreducible infeasible subsystems: rows, bounds and special constraints that no point satisfies
-//! together, none of which can be left out.
+//! together, and all of which are needed for that.
 //!
-//! A linear program begins with the support of its Farkas proof; then each member is left out in
-//! turn, and stays out where the others have no point either (the deletion filter of Chinneck &
-//! Dravnieks 1991), with warm starts. A program with integers has members left out in blocks first.
+//! For a linear program, the search begins with the support of its Farkas proof. Then each member
+//! is left out in turn, and stays out if the others have no point either (the deletion filter of
+//! Chinneck & Dravnieks 1991), with warm starts. For a program with integers, members are left out
+//! in blocks first.
 
 use super::{
     Answer, Col, Ending, INFINITE, Kind, Program, ProgramError, ProgramSettings, Row, SpecialId,
@@ -15,18 +16,18 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Nodes of the search that decides about one member; where they are not enough it stays.
+/// Nodes of the search that decides about one member; if they do not suffice, the member stays.
 const NODES: u64 = 5_000;
 /// Work of that search, and simplex iterations of a linear program.
 const TICKS: u64 = 2_000_000_000;
 const ITERATIONS: u64 = 200_000;
-/// Sides of the box in which a point is looked for where bounds are missing.
+/// Sides of the box in which a point is searched if bounds are missing.
 const BOX: f64 = 1e6;
 /// Multipliers up to this are 0 in a Farkas proof.
 const SUPPORT: f64 = 1e-9;
 
 /// Rows, bounds and special constraints that no point satisfies together. Integrality, and the
-/// bounds of semi-continuous columns, hold besides.
+/// bounds of semi-continuous columns, hold in any case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Iis {
     /// Rows.
@@ -49,13 +50,13 @@ enum Member {
     Upper(Col),
 }
 
-/// Finds an irreducible infeasible subsystem; `None` where the program has a point. Limits and
-/// interrupt of the settings hold for the whole of it: when they are reached what was found so far
-/// is not minimal.
+/// Finds an irreducible infeasible subsystem; `None` if the program has a point. Limits and
+/// interrupt of the settings hold for the whole search. When they are reached, the result so far is
+/// not minimal.
 ///
 /// # Errors
-/// [`ProgramError::Undecided`] where the limits do not suffice to prove the program infeasible, and
-/// those of [`super::solve_program`].
+/// [`ProgramError::Undecided`] if the limits do not suffice to prove the program infeasible, and
+/// the errors of [`super::solve_program`].
 pub fn find_iis(program: &Program, settings: &ModelSettings) -> Result<Option<Iis>, ProgramError> {
     let filter = Filter::new(program, settings);
     let all = filter.members()?;
@@ -77,7 +78,7 @@ pub fn find_iis(program: &Program, settings: &ModelSettings) -> Result<Option<Ii
         Some(mut relaxed) => relaxed.filter(&filter, &mut minimal),
         None => None,
     };
-    // Where the simplex proved nothing, the front door decides.
+    // If the simplex proved no infeasibility, the general search decides.
     if linear && let Some(kept) = kept {
         return Ok(Some(made(&kept, minimal)));
     }
@@ -151,7 +152,7 @@ impl<'a> Filter<'a> {
             || self.left().is_some_and(|left| left <= 0.0)
     }
 
-    /// Everything that may be left out: rows, special constraints, bounds.
+    /// All members that may be left out: rows, special constraints, bounds.
     fn members(&self) -> Result<Vec<Member>, ProgramError> {
         let program = self.program;
         let mut members = Vec::new();
@@ -212,8 +213,8 @@ impl<'a> Filter<'a> {
         Ok(part)
     }
 
-    /// True if some members together have no point, false if they have one; `None` where the
-    /// limits do not suffice.
+    /// True if some members together have no point, false if they have one; `None` if the limits do
+    /// not suffice.
     fn ending(&self, set: &[Member]) -> Result<Option<bool>, ProgramError> {
         let mut how = ProgramSettings {
             model: self.settings.clone(),
@@ -235,8 +236,8 @@ impl<'a> Filter<'a> {
         Ok(decided(&answer))
     }
 
-    /// As [`Self::ending`], of a part that has no exact linear form: it has no point if a model with
-    /// more has none, and it has one if one is found in a box.
+    /// As [`Self::ending`], for a part without an exact linear form. It has no point if a wider
+    /// model has no point, and it has one if one is found in a box.
     fn ending_around(
         &self,
         mut part: Program,
@@ -270,8 +271,8 @@ impl<'a> Filter<'a> {
         Ok(decided(&answer).filter(|infeasible| !infeasible))
     }
 
-    /// Leaves members out: rows and special constraints first, which may need bounds to be
-    /// expressed, then bounds. Whether it went to the end.
+    /// Leaves members out: first rows and special constraints, which may need bounds to be
+    /// expressed, then bounds. Returns whether it went to the end.
     fn shrink(&self, set: &mut Vec<Member>) -> Result<bool, ProgramError> {
         let is_bound = |m: &Member| matches!(m, Member::Lower(_) | Member::Upper(_));
         let (mut bounds, mut others): (Vec<_>, Vec<_>) = set.iter().partition(|m| is_bound(m));
@@ -282,7 +283,8 @@ impl<'a> Filter<'a> {
         Ok(first && second)
     }
 
-    /// Leaves members out, in blocks that become smaller, while others stay.
+    /// Leaves members out, in blocks that become smaller, while others stay. Returns whether the
+    /// result is minimal.
     fn shrink_beside(
         &self,
         set: &mut Vec<Member>,
@@ -356,18 +358,18 @@ impl Has {
     }
 }
 
-/// The rows and bounds of a program as a linear program of which some are left out.
+/// The rows and bounds of a program as a linear program in which some can be left out.
 struct Relaxed {
     model: Model,
     cols: Vec<Col>,
     rows: Vec<Row>,
     solver: Solver,
-    /// Members that are there.
+    /// Members in the linear program.
     set: Vec<Member>,
 }
 
 impl Relaxed {
-    /// `None` where there is no row or bound.
+    /// The linear program; `None` without rows and bounds.
     fn new(program: &Program, all: &[Member]) -> Result<Option<Self>, ProgramError> {
         let (model, cols, rows) = program.compile_rows()?;
         let mut solver = Solver::new(model.clone(), remat_lp::Settings::default());
@@ -385,7 +387,7 @@ impl Relaxed {
         }))
     }
 
-    /// Has a member in, or leaves it out.
+    /// Puts a member in, or leaves it out.
     fn put(&mut self, member: Member, is_in: bool) -> Option<()> {
         let (off_low, off_high) = (f64::NEG_INFINITY, f64::INFINITY);
         match member {
@@ -448,7 +450,7 @@ impl Relaxed {
         self.solver.solve()
     }
 
-    /// Takes a proof's members alone.
+    /// Keeps only the members of a proof.
     fn keep(&mut self, support: &[Member]) {
         let out = self.set.iter().copied().filter(|m| !support.contains(m));
         let out: Vec<Member> = out.collect();
@@ -458,8 +460,8 @@ impl Relaxed {
         self.set.retain(|m| !out.contains(m));
     }
 
-    /// An irreducible set, if the rows and bounds have no point; `minimal` becomes false where it
-    /// may not be one.
+    /// An irreducible set, if the rows and bounds have no point; `minimal` becomes false if it may
+    /// not be one.
     fn filter(&mut self, filter: &Filter<'_>, minimal: &mut bool) -> Option<Vec<Member>> {
         let LpOutcome::Infeasible(ray) = self.solve(filter) else {
             return None;
@@ -468,7 +470,7 @@ impl Relaxed {
         let support = self.support(&ray.y);
         self.keep(&support);
         if !matches!(self.solve(filter), LpOutcome::Infeasible(_)) {
-            // The proof was not worth its multipliers.
+            // The support of the proof was not infeasible by itself.
             for &member in &all {
                 self.put(member, true);
             }

@@ -1,4 +1,4 @@
-//! A program solved as a model with integers is, in the terms of the search.
+//! A program solved like a model with integers, in the terms of the search.
 
 use super::open::solve_open;
 use super::solve::{ending, of_integer};
@@ -11,12 +11,12 @@ use remat_solver::mip::{
 };
 use std::sync::Arc;
 
-/// Name of the finder of points that branching on rows found.
+/// Name of the finder of points from branching on rows.
 const BRANCHING: &str = "branching on rows";
 
 /// Solves a program as [`solve_integer`] does a model: starts and solutions are over the program's
-/// columns, in order. Certificates, exact answers and state files are about the linear model that
-/// [`Program::compile`] makes.
+/// columns, in order. Certificates, exact answers and state files refer to the linear model of
+/// [`Program::compile`].
 ///
 /// ```
 /// use remat_models::program::{Program, solve_whole};
@@ -30,8 +30,8 @@ const BRANCHING: &str = "branching on rows";
 /// ```
 ///
 /// # Errors
-/// As [`super::solve_program`]; [`ProgramError::Unbounded`] where a certificate, an exact answer or
-/// a state file is asked for, and a row that holds in some places alone has no finite bound.
+/// As [`super::solve_program`]; [`ProgramError::Unbounded`] if a certificate, an exact answer or a
+/// state file is requested, and a conditional row has no finite bound.
 pub fn solve_whole(
     program: &Program,
     settings: &ModelSettings,
@@ -91,7 +91,7 @@ fn in_own_terms(compiled: &Compiled, mut result: SolveResult, tolerance: f64) ->
     result
 }
 
-/// The result that an answer is.
+/// The result for an answer.
 fn of_answer(answer: Answer) -> SolveResult {
     let solution = |point: Point| Solution {
         objective: point.objective,
@@ -111,7 +111,7 @@ fn of_answer(answer: Answer) -> SolveResult {
     }
 }
 
-/// The status of a search whose ending is that.
+/// The status of a search with this ending.
 fn status(ending: Ending) -> SolveStatus {
     match ending {
         Ending::Optimal => SolveStatus::Optimal,
@@ -128,7 +128,7 @@ fn status(ending: Ending) -> SolveStatus {
     }
 }
 
-/// Tells the observers of a search.
+/// Reports to the observers of a search.
 struct Watched(Vec<Arc<dyn Observer>>);
 
 impl Watcher for Watched {

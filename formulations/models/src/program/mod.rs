@@ -1,22 +1,22 @@
-//! Programs that are edited, solved, and edited again: what modelling languages and their users ask
-//! of a solver, over the front door for raw models ([`crate::solve_model`]).
+//! Programs that are edited, solved, and edited again: the features that modelling languages and
+//! their users need, on top of the entry point for raw models ([`crate::solve_model`]).
 //!
 //! | module | concept |
 //! |---|---|
 //! | `edit` | [`Program`]: columns and rows under handles that stay valid |
-//! | `numbers` | numbers that a program takes |
+//! | `numbers` | numbers that a program accepts |
 //! | `special` | [`Special`]: implications, functions, ordered sets and products, under handles |
 //! | `violation` | special constraints at a point, by their definitions |
 //! | `lower` | special constraints as rows and columns of a linear model |
-//! | `compile` | [`Compiled`]: the linear model of a program, and whose columns and rows are whose |
+//! | `compile` | [`Compiled`]: the linear model of a program, with the handles behind it |
 //! | `file` | programs of LP and MPS files, and such files of programs |
 //! | `integer` | [`solve_whole`]: a program in the terms of a search |
 //! | `answer` | [`Answer`]: status, points, bound, duals and rays under the program's handles |
-//! | `starts` | starts, completed where they have gaps |
-//! | `objectives` | [`Objective`]: several, by priority |
-//! | `open` | branching on rows that hold in some places alone |
-//! | `best` | [`BestPoints`]: not one point but the best of them |
-//! | `separating` | [`Cut`]s and points that a watcher hands in |
+//! | `starts` | starts, completed if they have gaps |
+//! | `objectives` | [`Objective`]: several objectives, by priority |
+//! | `open` | branching on conditional rows |
+//! | `best` | [`BestPoints`]: several best points in place of one |
+//! | `separating` | [`Cut`]s and points of a watcher |
 //! | `repair` | points that tolerances moved off a special constraint |
 //! | `stages` | limits that several solves share |
 //! | `iis` | [`find_iis`]: the reason why there is no point |

@@ -1,9 +1,9 @@
-//! Numbers that a program takes, and handles that it does not have.
+//! Numbers that a program accepts, and handles that it does not have.
 
 use super::ProgramError;
 use remat_lp::ModelError;
 
-/// Numbers from here on are infinite in bounds and sides.
+/// Numbers of at least this size are infinite in bounds and sides.
 pub const INFINITE: f64 = 1e20;
 
 pub(super) fn gone(what: &'static str, index: usize) -> ProgramError {
@@ -20,13 +20,13 @@ pub(super) fn finite(value: f64, what: impl FnOnce() -> String) -> Result<f64, P
     }
 }
 
-/// Returns whether two bounds, or sides of a row, mean something: neither is NaN, the lower one
-/// below [`INFINITE`], the upper one above `-INFINITE`. They may cross.
+/// Returns whether two bounds, or sides of a row, are valid: neither is NaN, the lower one is below
+/// [`INFINITE`], the upper one above `-INFINITE`. They may cross.
 pub fn are_bounds(lower: f64, upper: f64) -> bool {
     lower < INFINITE && upper > -INFINITE
 }
 
-/// Bounds, or sides of a row, with infinities where they are meant.
+/// Bounds, or sides of a row, with large numbers as infinities.
 ///
 /// # Errors
 /// [`ProgramError::Model`] unless [`are_bounds`].

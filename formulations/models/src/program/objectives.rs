@@ -1,5 +1,5 @@
-//! Several objectives: those of greater priority first, each kept within its tolerance by those
-//! that follow.
+//! Several objectives, by descending priority. Later ones keep each earlier one within its
+//! tolerance.
 
 use super::solve::solve_alone;
 use super::stages::SharedLimits;
@@ -8,21 +8,22 @@ use crate::setting;
 use remat_solver::mip::SolveError;
 use std::sync::Arc;
 
-/// Loss that is allowed whatever the tolerances are, for each unit of the objective: rounding.
+/// Loss for rounding that is allowed with any tolerances, for each unit of the objective.
 const ROUNDING: f64 = 1e-9;
 
 /// One of several objectives, in the program's sense.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Objective {
-    /// Costs by column; those of the same column are added up.
+    /// Costs by column; costs of the same column are added up.
     pub entries: Vec<(Col, f64)>,
     /// Constant.
     pub constant: f64,
-    /// Those of a greater one are solved first; those of the same are added up by weight.
+    /// Objectives of greater priority are solved first; objectives of the same priority are added
+    /// up by weight.
     pub priority: i32,
-    /// Factor among objectives of one priority; below 0 it is turned round.
+    /// Factor among objectives of one priority; a negative one reverses the sense.
     pub weight: f64,
-    /// Loss that later objectives may cause; of those of one priority the largest counts.
+    /// Loss that later objectives may cause; among objectives of one priority the largest counts.
     pub absolute: f64,
     /// The same as a share of the value.
     pub relative: f64,
@@ -58,8 +59,8 @@ impl Objective {
     }
 }
 
-/// Solves a program for each priority in turn. The answer's objective is that of the first
-/// objective of the settings, its bound holds where all are solved.
+/// Solves a program for each priority in turn. The answer's objective is the value of the settings'
+/// first objective; its bound holds if all priorities are solved.
 ///
 /// # Errors
 /// As [`super::solve_program`].
@@ -95,7 +96,7 @@ pub(super) fn solve_objectives(
         }
         stage.set_offset(constant)?;
         let mut how = stages.next();
-        // A cutoff is one of the first objective.
+        // The cutoff refers to the first objective.
         how.model.mip.cutoff = how.model.mip.cutoff.filter(|_| k == 0);
         let before = last.as_ref().and_then(|answer| answer.points.first());
         how.starts.extend(before.map(|point| point.x.clone()));

@@ -1,9 +1,9 @@
-//! Branching on rows that hold in some places alone, where no bound is known that one row of the
-//! model could rest on (the disjunctions of Balas, 1979).
+//! Branching on conditional rows without a known bound that one row of the model could rest on (the
+//! disjunctions of Balas, 1979).
 //!
 //! A node has decided some of the rows: either its sum of binary columns is 1, or it is 0 and the
-//! row holds. The others are left out, and the model is solved by branch and cut as it is. Where
-//! its answer violates one of those, two nodes come of it; else it is a point of the program. The
+//! row holds. The other rows are left out, and the model is solved by branch and cut. If its answer
+//! violates one of them, the node has two children; else the answer is a point of the program. The
 //! node of the best bound is next, so the first point that no bound beats is optimal.
 
 use super::lower::{Lowered, NewRow, OpenRow};
@@ -23,24 +23,24 @@ const VIOLATED: f64 = 1e-6;
 /// A node: the decisions so far, and a bound that holds below it.
 #[derive(Clone)]
 struct OpenTreeNode {
-    /// Numbers of open rows, each with true where it need not hold.
+    /// Numbers of open rows, each with true if it need not hold.
     decided: Vec<(usize, bool)>,
     bound: f64,
 }
 
 /// Outcome of a node's model.
 enum NodeOutcome {
-    /// Nothing below it.
+    /// There is no better point below it.
     Nothing { by_cutoff: bool },
     /// A row to branch on, and a bound.
     Branch(usize, f64),
     /// The best point below it, and a bound.
     Point(Answer),
-    /// An end of the whole search, with a bound and a point that was found until then.
+    /// An end of the whole search, with a bound and the point found until then.
     End(Ending, f64, Option<Answer>),
 }
 
-/// Tells a watcher of looks alone: what a node finds need not be a point.
+/// Forwards only the progress to a watcher: the solution of a node need not be a point.
 struct Looks(Arc<dyn Watcher>);
 
 impl Watcher for Looks {
@@ -61,7 +61,7 @@ impl Watcher for Looks {
     }
 }
 
-/// Solves a program some of whose rows are open.
+/// Solves a program with open rows.
 ///
 /// # Errors
 /// As [`super::solve_program`].
@@ -103,7 +103,7 @@ impl OpenTree<'_> {
             bound: -sign * f64::INFINITY,
         }];
         let mut points: Vec<Point> = Vec::new();
-        // The worst bound of what is done: no point below is better.
+        // The worst bound of finished nodes: no point below them is better.
         let mut done = sign * f64::INFINITY;
         let (mut by_cutoff, mut ended) = (false, None);
         while let Some(node) = take_best(&mut nodes, sign) {
@@ -152,7 +152,7 @@ impl OpenTree<'_> {
         })
     }
 
-    /// Keeps a point, and tells the watcher where it is the best.
+    /// Keeps a point, and reports it to the watcher if it is the best.
     fn keep(&self, points: &mut Vec<Point>, answer: Answer) {
         let sign = self.program.sense().sign();
         for point in answer.points {
@@ -166,7 +166,7 @@ impl OpenTree<'_> {
         points.truncate(self.settings.model.mip.pool_size.max(1));
     }
 
-    /// The difference of point and bound that ends a search.
+    /// The difference of point and bound at which a search ends.
     fn gap(&self, objective: f64) -> f64 {
         let mip = &self.settings.model.mip;
         mip.absolute_gap.max(mip.relative_gap * objective.abs())
@@ -208,7 +208,7 @@ impl OpenTree<'_> {
         let starts = self.starts.clone().unwrap_or_default();
         let answered = search(self.program, &compiled, &how, starts, &self.looks)?;
         let Answered::Integer { result, .. } = answered else {
-            // Open rows are about binary columns, so there are integers.
+            // Open rows have binary columns, so there are integers.
             return Ok(NodeOutcome::End(Ending::Numeric, node.bound, None));
         };
         self.info = self.stages.count(&result.info);
@@ -217,7 +217,7 @@ impl OpenTree<'_> {
         let bound = result.dual_bound;
         Ok(match result.status {
             SolveStatus::Infeasible => NodeOutcome::Nothing { by_cutoff: false },
-            // Of a point that is there nothing better was wanted.
+            // A known point is not beaten below this node.
             SolveStatus::Cutoff => NodeOutcome::Nothing {
                 by_cutoff: best.is_none(),
             },
@@ -233,7 +233,7 @@ impl OpenTree<'_> {
                 }
             }
             status => {
-                // A point in which all rows hold counts, wherever the search ended.
+                // A point in which all rows hold counts for any end of the search.
                 let x = result.solution.as_ref().map(|s| s.x.as_slice());
                 let whole = x.is_some_and(|x| worst(&self.lowered.open, left, x).is_none());
                 let point = whole.then(|| self.point(&compiled, result));
@@ -248,7 +248,7 @@ impl OpenTree<'_> {
 
     /// The point of a result in which all rows hold.
     fn point(&self, compiled: &Compiled, mut result: SolveResult) -> NodeOutcome {
-        // Others of the pool need not be points.
+        // Other points of the pool may violate open rows.
         result.pool.truncate(1);
         let tolerance = self.settings.model.mip.feasibility_tolerance;
         let bound = result.dual_bound;
@@ -260,7 +260,7 @@ impl OpenTree<'_> {
     }
 }
 
-/// Takes the node of the best bound out, of equal ones the youngest.
+/// Removes the node of the best bound, among equals the youngest.
 fn take_best(nodes: &mut Vec<OpenTreeNode>, sign: f64) -> Option<OpenTreeNode> {
     let bounds = nodes.iter().enumerate();
     let best = bounds

@@ -1,20 +1,21 @@
-//! Special constraints without bounds, against the same with bounds that cut nothing off; rows with
-//! products, sums of integers in products; parts of the objective that are linear between points.
+//! Special constraints without bounds, against the same ones with bounds that cut no point off.
+//! Rows with products, sums of integers in products. Parts of the objective that are linear between
+//! points.
 
 use super::*;
 use proptest::prelude::*;
 use remat_lp::Sense;
 use std::sync::Arc;
 
-/// Bound that stands for none: no optimum of these programs is beyond.
+/// Bound in place of an infinite one: no optimum of these programs is beyond it.
 const FAR: f64 = 1000.0;
 
 fn solved(program: &Program) -> Answer {
     solve_program(program, &ProgramSettings::default(), Arc::new(())).unwrap()
 }
 
-/// Numbers that are drawn: for each of three columns cost and the side of a row that keeps its optimum near;
-/// kinds of special constraints on them.
+/// Drawn numbers: for each of three columns the cost and the side of a row that keeps its optimum
+/// near; kinds of special constraints on them.
 #[derive(Clone, Debug)]
 struct Case {
     costs: Vec<i8>,
@@ -41,7 +42,7 @@ fn cases() -> impl Strategy<Value = Case> {
         })
 }
 
-/// The program; `bounded` columns are within [-FAR, FAR], others within nothing.
+/// The program; `bounded` columns are within [-FAR, FAR], others are free.
 fn built(case: &Case, bounded: bool) -> Program {
     let mut p = Program::default();
     let sign = if case.maximise { -1.0 } else { 1.0 };
@@ -54,7 +55,7 @@ fn built(case: &Case, bounded: bool) -> Program {
     let mut cols = Vec::new();
     for (&cost, &side) in case.costs.iter().zip(&case.sides) {
         let x = p.add_col(-far, far, 0.0, Kind::Continuous, None).unwrap();
-        // Its distance from a value is what it costs, so that optima are near.
+        // Its distance from a value is its cost, so that optima are near.
         let away = p
             .add_col(
                 0.0,
@@ -166,7 +167,8 @@ fn an_unbounded_implication_is_branched_on_and_named_where_a_model_is_wanted() {
         .unwrap()
     };
     let first = implication(&mut p, true, 4.0);
-    // Off, `x` has no lower bound but by `y`, which is dear: -2 + 3 * 4 there, 4 - 5 if it is on.
+    // Off, `x` has no lower bound but by `y`, which is expensive: -2 + 3 * 4 there, 4 - 5 if it is
+    // on.
     let second = implication(&mut p, false, -2.0);
     let words = p.compile().unwrap_err().to_string();
     assert!(
@@ -179,14 +181,14 @@ fn an_unbounded_implication_is_branched_on_and_named_where_a_model_is_wanted() {
         (Ending::Optimal, -1.0)
     );
     assert!((answer.bound + 1.0).abs() <= 1e-6, "{}", answer.bound);
-    // Twice as cheap `y` makes the program unbounded where `x` need not stay.
+    // `y` at half the cost makes the program unbounded if `x` need not stay.
     p.set_cost(y, 0.5).unwrap();
     p.remove_special(first).unwrap();
     let off = solved(&p);
     assert_eq!(off.ending, Ending::Unbounded);
     p.remove_special(second).unwrap();
     assert_eq!(solved(&p).ending, Ending::Unbounded);
-    // With both no point is without a bound.
+    // With both, every point has a bound.
     implication(&mut p, true, 4.0);
     implication(&mut p, false, -2.0);
     assert_eq!(solved(&p).ending, Ending::Optimal);
@@ -344,7 +346,7 @@ fn convex_parts_need_no_bounds_and_no_integers() {
 
 #[test]
 fn a_node_whose_optimum_is_the_cutoff_is_closed() {
-    // The best point of one node costs what that of another does, to the last digit.
+    // The best points of two nodes have the same cost, to the last digit.
     let case = Case {
         costs: vec![3, 3, 1],
         sides: vec![1, 0, 1],

@@ -87,8 +87,8 @@ fn dot(costs: &[i8], x: &[f64]) -> f64 {
     costs.iter().zip(x).map(|(&c, x)| f64::from(c) * x).sum()
 }
 
-/// Five columns between bounds that nothing else limits: each point of the pool takes some searches,
-/// and the columns may lack bounds.
+/// Five columns that only their bounds limit: each point of the pool takes some searches, and the
+/// columns may lack bounds.
 #[test]
 fn a_large_pool_of_unbounded_columns_takes_few_searches_a_point() {
     let mut program = Program::default();
@@ -307,7 +307,7 @@ fn a_subsystem_of_special_constraints() {
     assert!(iis.minimal && iis.upper.contains(&r));
 }
 
-/// Wants no two of the first three columns at once, and has a point to offer.
+/// Forbids two of the first three columns at once, and has a point to offer.
 struct Strict {
     asked: std::sync::Mutex<Vec<Vec<f64>>>,
     told: std::sync::Mutex<Vec<Point>>,

@@ -1,7 +1,7 @@
 //! Points that the search's tolerance moved off a special constraint.
 //!
 //! A row of the linear model may be missed by the tolerance, and a special constraint is several
-//! rows: a step of `1e-6` along a piece with a slope of a million is one of 1 in its value. Such a
+//! rows. A step of `1e-6` along a piece with a slope of a million changes its value by 1. Such a
 //! point is solved again with its integers fixed and next to no tolerance.
 
 use super::{Answer, Compiled, Ending, Point, SPECIAL_TOLERANCE};
@@ -10,12 +10,12 @@ use remat_solver::mip::Solution;
 
 /// Tolerance of the simplex in the second solve.
 const TIGHT: f64 = 1e-9;
-/// Its iterations at most.
+/// Limit on its iterations.
 const ITERATIONS: u64 = 100_000;
 
-/// Checks points against special constraints by their definitions, and states objectives by those.
-/// Points that violate them are made again, or taken out where that is of no use. `solutions` are
-/// the points in the model, where they are of a search; `tolerance` is that of its rows.
+/// Checks points against special constraints by their definitions, and computes objectives from
+/// them. Points that violate them are solved again, or removed if that does not help. `solutions`
+/// are the points in the model, if a search found them; `tolerance` is the tolerance of its rows.
 pub(super) fn check(
     compiled: &Compiled,
     mut answer: Answer,

@@ -2,9 +2,8 @@
 //! (Chvatal 1983, chapter 10).
 //!
 //! Along each nonbasic variable every basic one moves at a rate that the tableau holds. Changes of
-//! a basic variable's cost change the reduced costs at those rates; changes of a bound that a
-//! nonbasic variable stands at move the basic variables. One pass over the rows of the tableau
-//! finds both.
+//! a basic variable's cost change the reduced costs at those rates. Changes of the bound at which a
+//! nonbasic variable is move the basic variables. One pass over the rows of the tableau finds both.
 
 use super::{Duals, Program, ProgramError};
 use remat_lp::{Basis, ColId, Model, RowId, Sense, Settings, Solver, VarStatus};
@@ -15,8 +14,8 @@ const ZERO: f64 = 1e-9;
 /// A range, of which either end may be infinite.
 pub type Range = (f64, f64);
 
-/// Ranges within which the basis of an optimal answer stays optimal, each with all else as it is.
-/// Columns and rows that are not there have NaN.
+/// Ranges within which the basis of an optimal answer stays optimal, each with all else unchanged.
+/// Removed columns and rows have NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sensitivity {
     /// Costs of columns, by handle.
@@ -25,12 +24,12 @@ pub struct Sensitivity {
     pub lower: Vec<Range>,
     /// Upper bounds of columns, by handle.
     pub upper: Vec<Range>,
-    /// Sides of rows, by handle; of a row with two the upper one.
+    /// Sides of rows, by handle; of a row with two sides the upper one.
     pub sides: Vec<Range>,
 }
 
-/// Ranges of a program that was solved as it is, by the basis that its duals hold; `None` where the
-/// program is not linear, or the basis is not of it.
+/// Ranges of an unchanged program by the basis in its duals; `None` if the program is not linear,
+/// or the basis is not one of the program.
 ///
 /// ```
 /// use remat_models::program::{Kind, Program, ProgramSettings, sensitivity, solve_program};
@@ -99,7 +98,7 @@ impl<'a> Ranges<'a> {
         let (n, m) = (model.num_cols(), model.num_rows());
         let mut solver = Solver::new(model.clone(), Settings::default());
         solver.set_basis(&basis).ok()?;
-        // Optimal already: values and duals of this very basis.
+        // The basis is optimal already: values and duals belong to it.
         let solution = solver.solve();
         let solution = solution.optimal()?;
         if solver.basis() != basis {
@@ -222,7 +221,7 @@ impl<'a> Ranges<'a> {
                 _ => {}
             }
         }
-        // A bound that the variable does not stand at may come as near as its value.
+        // A bound at which the variable is not may move up to its value.
         let bound = |v: usize, at: VarStatus| match self.status(v) == at {
             true => shifted(self.moves[v], self.value[v]),
             false if at == VarStatus::AtLower => (f64::NEG_INFINITY, self.value[v]),

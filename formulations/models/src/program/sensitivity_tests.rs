@@ -5,14 +5,14 @@ use proptest::prelude::*;
 use remat_lp::Sense;
 use std::sync::Arc;
 
-/// Distance beyond an end at which a number is put.
+/// Distance beyond an end at which a number is set.
 const BEYOND: f64 = 0.05;
 
 fn solved(program: &Program) -> Answer {
     solve_program(program, &ProgramSettings::default(), Arc::new(())).unwrap()
 }
 
-/// Numbers of which no two combinations are equal: vertices are not degenerate.
+/// Numbers without equal combinations: vertices are not degenerate.
 fn number(range: std::ops::Range<i32>) -> impl Strategy<Value = f64> {
     (range, 0u16..u16::MAX).prop_map(|(whole, part)| f64::from(whole) + f64::from(part) / 65536.0)
 }

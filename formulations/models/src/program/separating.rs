@@ -1,7 +1,7 @@
-//! Rows and points that a watcher hands in while the search goes on.
+//! Rows and points that a watcher hands in during the search.
 //!
-//! The watcher sees points by the program's handles. Rows that it hands in are kept: a point is not
-//! asked about twice where one of them cuts it off.
+//! The watcher sees points by the program's handles. Its rows are kept: it is not asked again about
+//! a point that one of them cuts off.
 
 use super::numbers::{finite, gone, sides};
 use super::starts::{check_start, completed};
@@ -13,15 +13,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Violation from which a row counts, as in the search.
 const VIOLATED: f64 = 1e-6;
-/// Distance from an integer that counts as none.
+/// Distance from an integer that is ignored.
 const INTEGRAL: f64 = 1e-6;
 
-/// Parts that a watcher takes in a search, beyond looking on.
+/// Parts of a watcher in a search, beyond observation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Role {
-    /// Its rows are part of the program: no point counts before it was asked about it.
+    /// True if its rows are part of the program: no point counts before the watcher was asked about
+    /// it.
     pub lazy_rows: bool,
-    /// It is asked about the relaxations of nodes, too.
+    /// True if it is asked about the relaxations of nodes, too.
     pub nodes: bool,
 }
 
@@ -70,7 +71,7 @@ pub(super) struct Asking {
 #[derive(Default)]
 struct KnownRows {
     rows: Vec<ModelRow>,
-    /// The latest point that the watcher had nothing against.
+    /// The latest point to which the watcher did not object.
     approved: Vec<f64>,
     /// The first error in a row or point that the watcher handed in.
     failed: Option<ProgramError>,
@@ -99,7 +100,7 @@ impl Asking {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The first error in a row or point that was handed in: it ended the search.
+    /// The first error in a row or point of the watcher: it ended the search.
     pub fn failed(&self) -> Option<ProgramError> {
         self.known().failed.clone()
     }
@@ -130,7 +131,7 @@ impl Asking {
         })
     }
 
-    /// The point by handle; integers are whole where they nearly are.
+    /// The point by handle; nearly integral values of integer columns are rounded.
     fn by_handle(&self, node: &NodeView<'_>) -> Vec<f64> {
         let values = node.x.iter().zip(node.integer).map(|(&v, &integer)| {
             let whole = integer && (v - v.round()).abs() <= INTEGRAL;
@@ -158,7 +159,7 @@ impl Separator for Asking {
             false => self.role.nodes,
         };
         let x = self.by_handle(node);
-        // NaN stands for columns that are gone: the bits are compared.
+        // NaN stands for removed columns, so the bits are compared.
         let same = |a: &[f64]| {
             a.iter()
                 .map(|v| v.to_bits())

@@ -19,15 +19,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct ProgramSettings {
     /// Settings of the search and of linear programs. Starts are given apart.
     pub model: ModelSettings,
-    /// Points to start from, by handle; NaN where a point says nothing. What is missing is found
-    /// with the rest fixed, within small limits.
+    /// Points to start from, by handle; NaN for missing values. These are found with the rest
+    /// fixed, within small limits.
     pub starts: Vec<Vec<f64>>,
-    /// A point, as a start, that is tried after those.
+    /// A point that is tried after the starts.
     pub hints: Option<Vec<f64>>,
     /// Objectives to be solved by priority in place of the program's.
     pub objectives: Vec<Objective>,
     /// Finds the best points, as many as `model.mip.pool_size`, distinct in the integer columns and
-    /// in exact order. Without it the pool has those that a search comes by.
+    /// in exact order. Without it the pool has the points that a search happens to find.
     pub best_points: Option<BestPoints>,
 }
 
@@ -53,7 +53,7 @@ impl ProgramSettings {
 }
 
 impl ProgramSettings {
-    /// Checks that an exact answer can be had.
+    /// Checks that an exact answer is possible.
     ///
     /// # Errors
     /// [`ProgramError::Inexact`].
@@ -75,43 +75,43 @@ impl ProgramSettings {
 
 /// Follows a solve, and may end it.
 pub trait Watcher: Send + Sync {
-    /// Takes a look at the search. `false` ends it.
+    /// Receives the progress of the search; `false` ends it.
     fn progress(&self, _progress: &Progress) -> bool {
         true
     }
 
-    /// Takes a new best point, by handle.
+    /// Receives a new best point, by handle.
     fn incumbent(&self, _point: &Point) {}
 
-    /// The parts that it takes in a search with integers. With any, presolve leaves the columns
-    /// alone, nothing is recognised, and one thread searches.
+    /// Its parts in a search with integers. With any, presolve does not change the columns,
+    /// programs are not recognised, and one thread searches.
     fn role(&self) -> Role {
         Role::default()
     }
 
-    /// Takes a point by handle and hands in rows: of an integral one those that it must not
-    /// violate, of the relaxation at a node those that cut it off.
+    /// Receives a point by handle and hands in rows. If it is integral, these are rows that it
+    /// violates; if it is the relaxation at a node, rows that cut it off.
     fn separate(&self, _x: &[f64], _integral: bool) -> Vec<Cut> {
         Vec::new()
     }
 
-    /// Takes the relaxation at a node, by handle, and hands in points, with NaN where they say
-    /// nothing; each is checked.
+    /// Receives the relaxation at a node, by handle, and hands in points, with NaN for missing
+    /// values; each is checked.
     fn suggest(&self, _x: &[f64]) -> Vec<Vec<f64>> {
         Vec::new()
     }
 }
 
-/// Nobody.
+/// Does not watch.
 impl Watcher for () {}
 
-/// Solves a program: Checkmate's program as such, whatever else by the simplex methods or by branch
-/// and cut ([`solve_model`]).
+/// Solves a program: Checkmate's program as such, any other by the simplex methods or by branch and
+/// cut ([`solve_model`]).
 ///
 /// # Errors
 /// [`ProgramError::Model`] and [`ProgramError::Solve`]; [`ProgramError::Length`] and
-/// [`ProgramError::NotFinite`] for starts; [`ProgramError::Inexact`] where an exact answer is asked
-/// for and cannot be had.
+/// [`ProgramError::NotFinite`] for starts; [`ProgramError::Inexact`] if an exact answer is
+/// requested and impossible.
 pub fn solve_program(
     program: &Program,
     settings: &ProgramSettings,
@@ -152,7 +152,7 @@ pub(super) fn solve_alone(
     Ok(answer(&compiled, answered, tolerance))
 }
 
-/// Solves the model of a program, with the parts that a watcher takes in it.
+/// Solves the model of a program, with the parts of a watcher in it.
 ///
 /// # Errors
 /// As [`solve_program`].
@@ -187,8 +187,8 @@ pub(super) fn search(
     }
 }
 
-/// As [`solve_program`], of a program that is compiled already: for its own objective, from starts
-/// that say everything.
+/// As [`solve_program`], for a program that is compiled already: for its own objective, from
+/// complete starts.
 ///
 /// # Errors
 /// As [`solve_program`].
@@ -217,7 +217,7 @@ fn answer(compiled: &Compiled, answered: Answered, tolerance: f64) -> Answer {
     }
 }
 
-/// Settings and surroundings of a search.
+/// Settings and control of a search.
 fn prepared(
     compiled: &Arc<Compiled>,
     settings: &ProgramSettings,
@@ -238,7 +238,7 @@ fn prepared(
     (how, control)
 }
 
-/// Tells a watcher in the terms of the program.
+/// Reports to a watcher in the terms of the program.
 struct Told {
     compiled: Arc<Compiled>,
     watcher: Arc<dyn Watcher>,
@@ -266,7 +266,7 @@ fn point(compiled: &Compiled, solution: &Solution) -> Point {
     }
 }
 
-/// The ending that a status of a search is.
+/// The ending for a status of a search.
 pub(super) fn ending(status: SolveStatus) -> Ending {
     match status {
         SolveStatus::Optimal => Ending::Optimal,

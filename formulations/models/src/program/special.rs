@@ -5,7 +5,7 @@ use super::{Col, Kind, Program, ProgramError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Handle of a special constraint: it stays valid whatever else is added or removed.
+/// Handle of a special constraint: it stays valid when others are added or removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SpecialId(pub u32);
 
@@ -30,8 +30,8 @@ pub struct Product {
 /// Norm of several columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Norm {
-    /// Number of those that are not 0. A column that is not integer counts from 1e-5 on, and takes
-    /// no values between 0 and that.
+    /// Number of columns that are not 0. A column that is not integer counts from 1e-5 on, and
+    /// takes no values between 0 and that.
     Zero,
     /// Sum of absolute values.
     One,
@@ -42,9 +42,9 @@ pub enum Norm {
 /// Type of a special ordered set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SosType {
-    /// One member at most differs from 0.
+    /// At most one member differs from 0.
     One,
-    /// Two members at most differ from 0, neighbours by weight.
+    /// At most two members differ from 0, neighbours by weight.
     Two,
 }
 
@@ -89,14 +89,14 @@ pub enum Special {
         /// The argument.
         of: Col,
     },
-    /// `result` is 1 where all others are, else 0; all take 0 and 1 alone.
+    /// `result` is 1 if all others are 1, else 0; all are binary.
     And {
         /// The result.
         result: Col,
         /// Arguments.
         of: Vec<Col>,
     },
-    /// `result` is 1 where any other is, else 0; all take 0 and 1 alone.
+    /// `result` is 1 if any other is 1, else 0; all are binary.
     Or {
         /// The result.
         result: Col,
@@ -112,8 +112,8 @@ pub enum Special {
         /// The norm.
         norm: Norm,
     },
-    /// `y` is a function of `x`, linear between points; the first and the last slope go on beyond
-    /// the ends. Between two points of the same `x`, `y` takes any value between theirs.
+    /// `y` is a function of `x`, linear between points; the first and the last slope continue
+    /// beyond the ends. Between two points of the same `x`, `y` takes any value between theirs.
     Pieces {
         /// The argument.
         x: Col,
@@ -143,7 +143,7 @@ pub enum Special {
 }
 
 impl Special {
-    /// Columns without which it has no meaning, and those that it may lose.
+    /// Columns that it needs, and columns that it may lose.
     fn members(&mut self) -> (Vec<Col>, Members<'_>) {
         match self {
             Special::Indicator { col, entries, .. } => (vec![*col], Members::Weighted(entries)),
@@ -289,9 +289,9 @@ impl Program {
         &self.products
     }
 
-    /// Sets a part of the objective: a function of a column that is linear between points, as
-    /// [`Special::Pieces`] has them; none without points. At a jump the better value counts. The
-    /// cost of the column stays beside it.
+    /// Sets a part of the objective: a function of a column that is linear between points, as in
+    /// [`Special::Pieces`]; no points remove it. At a jump the better value counts. The cost of the
+    /// column stays beside it.
     ///
     /// # Errors
     /// [`ProgramError::Gone`], [`ProgramError::Pieces`].
@@ -314,14 +314,15 @@ impl Program {
         &self.pieces
     }
 
-    /// Takes all parts of the objective away but costs and constant.
+    /// Removes all parts of the objective except costs and constant.
     pub fn clear_parts(&mut self) {
         self.products.clear();
         self.pieces.clear();
         self.edits += 1;
     }
 
-    /// Returns whether there is more than columns, rows and costs of a linear or integer program.
+    /// Returns whether the program has more than columns, rows and costs of a linear or integer
+    /// program.
     pub fn has_specials(&self) -> bool {
         self.specials().next().is_some()
             || !self.products.is_empty()
@@ -331,8 +332,8 @@ impl Program {
                 .any(|col| self.kind(col).is_ok_and(Kind::is_semi))
     }
 
-    /// Takes removed columns out of special constraints and products; those that lose what they are
-    /// about go.
+    /// Removes removed columns from special constraints and products, and deletes those that lose a
+    /// column they need.
     pub(super) fn leave_specials(&mut self) {
         let mut specials = std::mem::take(&mut self.specials);
         for place in &mut specials {

@@ -4,7 +4,7 @@ use super::ProgramSettings;
 use remat_solver::mip::Info;
 use std::time::Instant;
 
-/// Limits of several solves together, and what is used of them.
+/// Limits that several solves share, and their use so far.
 pub(super) struct SharedLimits {
     settings: ProgramSettings,
     clock: Instant,
@@ -12,7 +12,7 @@ pub(super) struct SharedLimits {
 }
 
 impl SharedLimits {
-    /// Settings without several objectives or points: those of one solve.
+    /// Shared limits by the settings, whose several objectives or points are cleared.
     pub fn new(settings: &ProgramSettings) -> Self {
         let mut settings = settings.clone();
         settings.objectives.clear();
@@ -25,7 +25,7 @@ impl SharedLimits {
         }
     }
 
-    /// Settings of the next solve, with what is left of the limits.
+    /// Settings of the next solve, with the rest of the limits.
     pub fn next(&self) -> ProgramSettings {
         let mut next = self.settings.clone();
         let limits = &mut next.model.mip.limits;
@@ -38,7 +38,7 @@ impl SharedLimits {
         next
     }
 
-    /// Counts a solve; the counters of all of them so far.
+    /// Counts a solve and returns the counters of all solves so far.
     pub fn count(&mut self, info: &Info) -> Info {
         self.used = Info {
             nodes: self.used.nodes + info.nodes,

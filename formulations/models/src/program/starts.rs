@@ -1,4 +1,4 @@
-//! Starts that say everything, and those that are completed.
+//! Complete starts, and completion of others.
 
 use super::solve::solve_alone;
 use super::{Compiled, Kind, Point, Program, ProgramError, ProgramSettings, Watcher};
@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 /// Nodes of the search that completes a start.
 const NODES: u64 = 500;
-/// Its work in deterministic units.
+/// Limit on its work in deterministic units.
 const TICKS: u64 = 200_000_000;
 /// Share of the time limit that all starts together may take.
 const TIME_SHARE: f64 = 0.1;
 
-/// Starts in the order of the model's columns. Those with gaps, and hints, are completed by a search
-/// in the program with their values fixed; where that has no point, with the integer ones alone
-/// fixed. Those that lead to no point are left out.
+/// Starts in the order of the model's columns. Starts with gaps, and hints, are completed by a
+/// search in the program with their values fixed. If that has no point, only the integer ones are
+/// fixed. Starts that lead to no point are left out.
 pub(super) fn whole(
     program: &Program,
     compiled: &Compiled,
@@ -41,7 +41,7 @@ pub(super) fn whole(
 /// # Errors
 /// [`ProgramError::Length`], [`ProgramError::NotFinite`].
 pub fn check_start(program: &Program, start: &[f64], what: &str) -> Result<(), ProgramError> {
-    // Values that are missing at the end are searched for.
+    // Values missing at the end are searched for.
     if start.len() > program.col_handles() {
         return Err(ProgramError::Length {
             what: what.into(),
@@ -58,9 +58,9 @@ pub fn check_start(program: &Program, start: &[f64], what: &str) -> Result<(), P
     }
 }
 
-/// The best point that is found with the values of a start, which may have gaps (NaN), by handle;
-/// where there is none, with those of its integer columns alone. The search is on one thread and
-/// within small limits; `None` where it comes to nothing.
+/// The best point that is found with the values of a start, which may have gaps (NaN), by handle.
+/// If there is no such point, only the values of its integer columns are kept. The search is on one
+/// thread and within small limits; `None` if it finds no point.
 ///
 /// ```
 /// use remat_models::program::{Kind, Program, ProgramSettings, complete_start};
@@ -87,7 +87,7 @@ pub fn complete_start(
     })
 }
 
-/// The values of a start with what is missing, by handle.
+/// The values of a start, with its gaps filled, by handle.
 pub(super) fn completed(
     program: &Program,
     start: &[f64],

@@ -6,7 +6,7 @@ use remat_lp::{ColId, RowId, Sense};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// An edit, with numbers that choose among what there is.
+/// An edit, with numbers that choose among existing columns and rows.
 #[derive(Clone, Debug)]
 enum Edit {
     Col(i8, i8),
@@ -51,7 +51,7 @@ impl Plain {
     }
 }
 
-/// The two after the edits; columns are integers from 0 up, rows have upper sides.
+/// Both programs after the edits; columns are integers from 0 up, rows have upper sides.
 fn edited(edits: &[Edit]) -> Result<(Program, Plain), ProgramError> {
     let (mut program, mut plain) = (Program::default(), Plain::default());
     program.set_sense(Sense::Maximise);
@@ -319,7 +319,7 @@ fn bounds_that_mean_nothing_are_refused_at_once() {
         assert_eq!(program.row_bounds(row), cut.row_bounds(row));
         assert_eq!((program.num_cols(), program.num_rows()), (1, 1));
     }
-    // Sides that cross are a program without a point.
+    // With crossing sides the program has no point.
     program.set_row_bounds(row, 1.0, 0.0).unwrap();
     // A sum that overflows.
     let twice = program.add_row(&[(x, 1e308), (x, 1e308)], 0.0, 1.0, None);

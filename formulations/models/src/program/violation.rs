@@ -4,7 +4,7 @@ use super::special::{Norm, Product, SosType, Special};
 use super::{Col, Program};
 use remat_lp::Sense;
 
-/// Largest violation of a special constraint in a point that counts, in units of its values where
+/// Largest violation of a special constraint in a point that counts, in units of its values if
 /// these are larger than 1.
 pub const SPECIAL_TOLERANCE: f64 = 1e-6;
 
@@ -159,8 +159,8 @@ impl Special {
 }
 
 impl Program {
-    /// The special constraint that a point by handle violates most, and by how much; `None` where
-    /// it violates none by more than [`SPECIAL_TOLERANCE`].
+    /// The special constraint that a point by handle violates most, and its violation; `None` if no
+    /// violation exceeds [`SPECIAL_TOLERANCE`].
     pub fn violated_special(&self, x: &[f64]) -> Option<(super::SpecialId, f64)> {
         let all = self.specials().map(|(id, s)| (id, s.violation(x)));
         let worst = all.max_by(|a, b| a.1.total_cmp(&b.1))?;

@@ -11,22 +11,23 @@ use std::time::{Duration, Instant};
 
 /// Moves between two adjustments of temperature and price.
 const BLOCK: u64 = 1024;
-/// Moves between two questions whether to end: on large graphs a block takes seconds.
+/// Moves between two checks for an end: on large graphs a block takes seconds.
 const ASKED_EVERY: u64 = 64;
 /// First and last price of excess of a run that seeks, in units of [`Landscape::absence_price`].
-/// From the common price on, large general graphs freeze far above capacity: every recomputation
-/// then drags its inputs' with it.
+/// From the common price on, large general graphs freeze far above capacity, because every
+/// recomputation drags the recomputations of its inputs with it.
 pub const SEEK_FROM: f64 = 0.03;
 const SEEK_TO: f64 = 100.0;
-/// First and last temperature of such a run from everything, in mean node costs.
+/// First and last temperature of a run that seeks from the plan that keeps everything, in mean node
+/// costs.
 pub const SEEK_HOT: f64 = 0.3;
 pub const SEEK_COLD: f64 = 0.05;
 /// Last temperature of other runs.
 pub const LAST_TEMPERATURE: f64 = 0.001;
-/// One in so many rejected flips is tried again together with a second one. Fewer (16) loses 2% on
-/// U-Net at 5 GiB.
+/// One in so many rejected flips is tried again together with a second one. Fewer retries (16) lose
+/// 2% on U-Net at 5 GiB.
 const COMPOUND: u32 = 2;
-/// Tensors at most that follow a flip.
+/// Limit on the tensors that follow a flip.
 const FOLLOWERS: usize = 16;
 
 /// Result of a run.
@@ -47,12 +48,12 @@ pub struct ChainSettings {
     pub hot: f64,
     /// Last temperature, in units of the mean cost of a node.
     pub cold: f64,
-    /// A cost that cannot be beaten: the run ends when it is met.
+    /// A cost that cannot be beaten: the run ends when it reaches this cost.
     pub target: u64,
-    /// Time in which the temperature must be down, whatever was done by then.
+    /// Time within which the temperature falls to `cold`, even if fewer moves are done.
     pub time: Option<Duration>,
-    /// Multiple of [`Landscape::absence_price`] from which excess gets dearer at a steady rate, as
-    /// long as nothing fitted.
+    /// Multiple of [`Landscape::absence_price`] at which the price of excess starts; it rises at a
+    /// steady rate until a schedule fits.
     pub seek: Option<f64>,
 }
 
@@ -64,9 +65,9 @@ pub struct Chain<'g, L: Landscape> {
     price: Price,
     evaluated: u64,
     best: Option<Found<L::Sets>>,
-    /// Cost of the current state when it is the best so far and not copied yet.
+    /// Cost of the current state if it is the best so far and not copied yet.
     unsaved: Option<u64>,
-    /// Flips of the step at hand.
+    /// Flips of the current step.
     done: Vec<Flip>,
     /// Scratch of `follow`.
     inputs: Vec<u32>,
@@ -90,7 +91,7 @@ impl<'g, L: Landscape> Chain<'g, L> {
         chain
     }
 
-    /// Runs the temperature down once; `observer` is asked and told once a block.
+    /// Runs the temperature down once; `observer` is asked and receives a report once a block.
     pub fn run(&mut self, settings: ChainSettings, observer: &dyn Observer) {
         let scale = self.landscape.mean_cost();
         let absence_price = self.landscape.absence_price();
@@ -144,12 +145,12 @@ impl<'g, L: Landscape> Chain<'g, L> {
         self.best
     }
 
-    /// Bytes above capacity of the sets where the run stands, summed over stages.
+    /// Bytes above capacity of the current sets, summed over stages.
     pub fn excess(&self) -> f64 {
         self.walk.excess()
     }
 
-    /// The retained sets where the run stands.
+    /// The current retained sets.
     pub fn retained(&self) -> L::Sets {
         self.walk.retained()
     }
@@ -200,9 +201,9 @@ impl<'g, L: Landscape> Chain<'g, L> {
         self.walk.take_back(first);
     }
 
-    /// Tries a rejected flip again with what it calls for: a tensor that is dropped wants the
-    /// inputs of its next computation held, one that is kept needs them no more. Each of these is
-    /// taken if it pays by itself.
+    /// Tries a rejected flip again with the flips that it suggests. A dropped tensor needs the
+    /// inputs of its next computation held, a kept one does not need them any more. Each suggested
+    /// flip is made if it pays by itself.
     fn follow(&mut self, first: Flip, delta: Delta, threshold: f64) {
         self.leave();
         self.walk.try_out(first);
@@ -227,8 +228,8 @@ impl<'g, L: Landscape> Chain<'g, L> {
                 self.done.push(flip);
                 energy += gain;
             }
-            // What is dropped is not made here any more, what is not held is: its own inputs are
-            // next.
+            // A dropped tensor is not computed here any more, and a tensor that is not held is: its
+            // own inputs come next.
             if first.keep == (gain <= 0.0) {
                 let more = self.walk.inputs(j).iter();
                 inputs.extend(more.filter(|i| !inputs[..].contains(i)).collect::<Vec<_>>());
@@ -238,7 +239,7 @@ impl<'g, L: Landscape> Chain<'g, L> {
         self.settle(energy, threshold);
     }
 
-    /// Tries what no series of single flips finds.
+    /// Tries a move that no series of single flips finds.
     fn leap(&mut self, threshold: f64) {
         self.leave();
         self.done.clear();
@@ -250,7 +251,7 @@ impl<'g, L: Landscape> Chain<'g, L> {
         self.settle(energy, threshold);
     }
 
-    /// Stays where the flips of this step lead, or takes them back.
+    /// Accepts the flips of this step, or takes them back.
     fn settle(&mut self, energy: f64, threshold: f64) {
         if energy <= threshold {
             self.walk.settle();
@@ -267,7 +268,7 @@ impl<'g, L: Landscape> Chain<'g, L> {
         delta.energy(self.price.value)
     }
 
-    /// Marks the state as best where it is.
+    /// Marks the current state as the best, if it is.
     #[inline]
     fn notice(&mut self) {
         if self.walk.excess() == 0.0 {

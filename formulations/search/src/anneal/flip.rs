@@ -1,4 +1,4 @@
-//! Moves of annealing, and what they change.
+//! Moves of annealing, and their effects.
 
 /// Keeping (or dropping) one tensor at the start of each stage of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -14,7 +14,7 @@ pub struct Flip {
 }
 
 impl Flip {
-    /// The flip that leads back.
+    /// The inverse flip.
     pub fn inverse(self) -> Flip {
         Flip {
             keep: !self.keep,

@@ -1,26 +1,25 @@
-//! Generations of schedules: where one has come to its end, the next begins without what it found.
+//! Generations of schedules: when one stagnates, the next begins without its schedules.
 
 use super::chain::Found;
 use super::population::Population;
 
-/// The best schedules of a search, and those of a generation that knows nothing of them.
+/// The best schedules of a search, and a younger generation that does not know them.
 ///
-/// A population that has found its valley has members of that valley alone, and crosses them for
-/// ever. What another seed would find is then found by a generation of its own, by turns with the
-/// elder ones: it begins with what the first one began with, and joins them once it has come to its
-/// end, too.
+/// A population that has found its valley has members of that valley alone, and crosses only them.
+/// A second generation stands for another seed: it takes turns with the elder one, and begins with
+/// the same schedules as the first one did. When it stagnates too, it joins the elder one.
 #[derive(Clone, Debug, Default)]
 pub struct Generations {
-    /// What each generation begins with.
+    /// Initial schedules of each generation.
     ancestors: Population,
     elder: Aged,
     young: Option<Aged>,
-    /// True if the young ones are at work.
+    /// True if the young generation is at work.
     turn: bool,
 }
 
 impl Generations {
-    /// Those at work.
+    /// The population at work.
     pub fn at_work(&mut self) -> &mut Population {
         &mut self.aged().population
     }
@@ -32,32 +31,32 @@ impl Generations {
         }
     }
 
-    /// Takes in what every generation is to begin with.
+    /// Adds initial schedules of every generation.
     pub fn begin(&mut self, known: impl IntoIterator<Item = Found>) {
         known.into_iter().for_each(|f| self.ancestors.admit(f));
         self.elder = Aged::of(self.ancestors.clone());
     }
 
-    /// Takes in what nobody of those at work has found.
+    /// Admits a schedule that the generation at work did not find to the elder generation.
     pub fn admit(&mut self, found: Found) {
         self.elder.population.admit(found);
     }
 
-    /// The cheapest of all.
+    /// The cheapest schedule of all generations.
     pub fn best(&self) -> Option<&Found> {
         let both = std::iter::once(&self.elder).chain(&self.young);
         let best = both.filter_map(|aged| aged.population.best());
         best.min_by_key(|found| found.cost)
     }
 
-    /// Takes note of so many moves of those at work; others are at work next. A generation has come
-    /// to its end where it has found nothing better for as long as it took to its best, and for
-    /// `least` moves.
+    /// Records moves of the generation at work; the other one is at work next. A generation
+    /// stagnates if it has found no better schedule for as long as it took to find its best, and
+    /// for `least` moves.
     pub fn note(&mut self, moves: u64, least: u64) {
         let is_old = self.aged().note(moves, least);
         self.turn = !self.turn;
         match self.young.take() {
-            // It was at work.
+            // The young generation was at work.
             Some(young) if is_old && !self.turn => {
                 let members = young.population.into_members();
                 members.for_each(|f| self.elder.population.admit(f));
@@ -77,7 +76,7 @@ impl Generations {
 #[derive(Clone, Debug, Default)]
 struct Aged {
     population: Population,
-    /// Moves, and how many there were when the best was found.
+    /// Moves in total, and moves until the best was found.
     moves: u64,
     found_at: u64,
     best: Option<u64>,
@@ -92,7 +91,7 @@ impl Aged {
         }
     }
 
-    /// Takes note of moves; returns whether nothing has been found for long.
+    /// Records moves; returns whether the population stagnates.
     fn note(&mut self, moves: u64, least: u64) -> bool {
         self.moves += moves;
         let best = self.population.best().map(|found| found.cost);
@@ -124,7 +123,7 @@ mod tests {
     fn a_generation_of_its_own_begins_where_the_elder_find_nothing_and_joins_them() {
         let mut generations = Generations::default();
         generations.begin([found(100, 0)]);
-        // As long as something is found, and for as long as that took, nothing changes.
+        // The generation stays while it finds better schedules, and for as long after as that took.
         generations.note(5, 10);
         generations.at_work().admit(found(90, 1));
         generations.note(30, 10);
@@ -135,16 +134,16 @@ mod tests {
         assert_eq!(generations.best().map(|f| f.cost), Some(90));
         generations.at_work().admit(found(80, 2));
         assert_eq!(generations.best().map(|f| f.cost), Some(80));
-        // By turns. What others find is not the young ones'.
+        // The generations take turns. A schedule that is admitted does not join the young one.
         generations.note(20, 10);
         generations.admit(found(89, 4));
         assert_eq!(at_work(&mut generations), [89, 90, 100]);
         generations.note(20, 10);
         assert_eq!(at_work(&mut generations), [80, 100]);
-        // The young ones have found nothing for longer than it took them.
+        // The young one has found no better schedule for longer than it took to find its best.
         generations.note(21, 10);
         assert_eq!(at_work(&mut generations), [80, 89, 90, 100]);
-        // The least counts where nothing was found since.
+        // The least number of moves counts if no better schedule was found since.
         generations.note(10, 10);
         assert_eq!(at_work(&mut generations), [80, 89, 90, 100]);
         generations.note(1, 10);

@@ -6,29 +6,29 @@ use super::observer::Observer;
 use remat_lp::random::Xoshiro256;
 use std::time::Duration;
 
-/// State of a run: retained sets with what follows from them, and ways to go on.
+/// State of a run: retained sets with derived values, and moves.
 ///
-/// Single flips are enough for a program: what has a default makes runs faster, or takes them
+/// A program needs single flips only: the methods with defaults make runs faster, or let them get
 /// further.
 pub trait Walk {
-    /// Retained sets, written down.
+    /// Copied retained sets.
     type Sets;
-    /// One in so many steps is a [`leap`](Walk::leap), if any is.
+    /// One in so many steps is a [`leap`](Walk::leap); `None` for no leaps.
     const LEAP: Option<u32> = None;
 
     /// Computes the change by a flip.
     fn evaluate(&mut self, flip: Flip) -> Delta;
-    /// Carries a flip out, for good.
+    /// Makes a flip for good.
     fn apply(&mut self, flip: Flip);
-    /// Carries a flip out that may be taken back.
+    /// Makes a flip that may be taken back.
     fn try_out(&mut self, flip: Flip) {
         self.apply(flip);
     }
-    /// Takes back the flip that was tried last and not taken back.
+    /// Takes back the last flip that was tried and not taken back.
     fn take_back(&mut self, flip: Flip) {
         self.apply(flip.inverse());
     }
-    /// Flips that were tried stay.
+    /// Accepts the flips that were tried.
     fn settle(&mut self) {}
     /// Bytes above capacity, summed over stages.
     fn excess(&self) -> f64;
@@ -36,36 +36,36 @@ pub trait Walk {
     fn cost(&self) -> u64;
     /// The retained sets.
     fn retained(&self) -> Self::Sets;
-    /// Is called after every block of steps.
+    /// Called after every block of steps.
     fn look_around(&mut self) {}
-    /// Is called after every block of steps of a run that seeks and has found nothing yet: excess
-    /// may count for more in stages that stay above capacity; `share` is the part of the run since
-    /// the last time.
+    /// Called after every block of steps of a run that seeks and has not found a schedule yet.
+    /// Excess may count for more in stages that stay above capacity; `share` is the part of the run
+    /// since the last call.
     fn press(&mut self, share: f64) {
         let _ = share;
     }
 
     /// A flip anywhere.
     fn anywhere(&self, random: &mut Xoshiro256) -> Option<Flip>;
-    /// A flip to go with another one: beside it in the graph, or during it in time.
+    /// A flip to go with another one: near it in the graph, or at the same time.
     fn second(&self, first: Flip, random: &mut Xoshiro256) -> Option<Flip> {
         let _ = first;
         self.anywhere(random)
     }
-    /// Flip of a tensor in response to one of a tensor that has it as an input: it is let go where
-    /// it is held for nothing, if the other is kept, or held where it is computed.
+    /// Flip of a tensor in response to a flip of a tensor that reads it. If the other one is kept,
+    /// it is dropped where it is held without use; else it is held where it is computed.
     fn following(&self, tensor: usize, first: Flip) -> Option<Flip> {
         let _ = (tensor, first);
         None
     }
-    /// Inputs of a tensor's computation, as far as they may follow its flips.
+    /// Inputs of a tensor's computation that may follow its flips.
     fn inputs(&self, tensor: usize) -> &[u32] {
         let _ = tensor;
         &[]
     }
 
     /// Tries flips that belong together and lists them in `done`, until they gain enough or it
-    /// gives up; returns the change of energy at a price of excess.
+    /// gives up. Returns the change of energy at a price of excess.
     fn leap(
         &mut self,
         price: f64,
@@ -78,16 +78,16 @@ pub trait Walk {
     }
 }
 
-/// A program whose schedules follow from their retained sets, and can be annealed.
+/// A program whose schedules follow from their retained sets and can be annealed.
 pub trait Landscape: Sync + Sized {
-    /// Retained sets, written down.
+    /// Copied retained sets.
     type Sets: Send;
     /// State of a run.
     type Walk<'g>: Walk<Sets = Self::Sets>
     where
         Self: 'g;
 
-    /// Time of a move, in that of a move of Checkmate's annealing, about.
+    /// Approximate time of a move, in moves of Checkmate's annealing.
     const MOVE_WEIGHT: u64 = 1;
 
     /// Number of nodes; the work of a run grows with it.
@@ -96,17 +96,17 @@ pub trait Landscape: Sync + Sized {
     fn mean_cost(&self) -> f64;
     /// Initial price of a byte of excess.
     fn byte_price(&self) -> f64;
-    /// First temperature of long runs, in mean node costs: runs that take a large share of the time
-    /// where the best schedule is far from the bound. `None` where there are none.
+    /// First temperature of long runs, in mean node costs. Long runs take a large share of the time
+    /// if the best schedule is far from the bound. `None` for no long runs.
     fn long_run_hot(&self) -> Option<f64> {
         None
     }
     /// Price of the absence of a byte for one stage.
     fn absence_price(&self) -> f64;
-    /// Given retained sets.
+    /// A walk from given retained sets.
     fn walk<'g>(&'g self, start: &Self::Sets) -> Self::Walk<'g>;
 
-    /// One annealing run from given retained sets: the best schedule it saw that fits, if any did.
+    /// One annealing run from given retained sets: the best schedule that fits, if any.
     fn anneal(
         &self,
         start: &Self::Sets,
@@ -119,8 +119,8 @@ pub trait Landscape: Sync + Sized {
         chain.into_best()
     }
 
-    /// Improves a schedule stretch by stretch, where the graph is so large that runs over all of it
-    /// come to little; `None` where it is not, or nothing better was found.
+    /// Improves a schedule stretch by stretch, on graphs so large that runs over all of them gain
+    /// little. `None` on smaller graphs, and if no better schedule was found.
     fn stretched(
         &self,
         _from: &Found<Self::Sets>,
@@ -136,10 +136,10 @@ pub trait Landscape: Sync + Sized {
 pub struct StretchSettings {
     /// Seed of all random choices.
     pub seed: u64,
-    /// Rounds at most.
+    /// Limit on the rounds.
     pub rounds: u64,
-    /// End after this time. The answer is then as good as the machine is fast.
+    /// End after this time. The answer then depends on the speed of the machine.
     pub time: Option<Duration>,
-    /// A cost that cannot be beaten: the rounds end when it is met.
+    /// A cost that cannot be beaten: the rounds end when they reach this cost.
     pub target: u64,
 }

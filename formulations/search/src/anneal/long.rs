@@ -1,10 +1,10 @@
-//! Long runs: one for each thread with a share of the time, where the limit of time cuts the runs of
-//! rounds short and the best schedule costs far more than is proven.
+//! Long runs: one for each thread with a share of the time. They follow if the time limit cuts the
+//! runs of rounds short and the best schedule costs far more than the bound.
 //!
 //! Near the least budget of a general graph every recomputation drags others along, a move takes
-//! long, and a run of a round is over before it is cold. Where a run ends depends most on where the
-//! first schedule that fits was found: some threads start afresh again and again, the others go on
-//! from the best ([095](../../../docs/inside/decisions/095-starts-near-the-least-budget.md)).
+//! long, and a run of a round is over before it is cold. The end of a run depends most on the first
+//! schedule that fits: some threads start afresh again and again, the others go on from the best
+//! ([095](../../../docs/inside/decisions/095-starts-near-the-least-budget.md)).
 
 use super::chain::{ChainSettings, Found, LAST_TEMPERATURE, SEEK_COLD, SEEK_FROM, SEEK_HOT};
 use super::landscape::Landscape;
@@ -16,24 +16,23 @@ use remat_lp::random::Xoshiro256;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Share of the time that the runs of a round were given which it must have taken for them to count
-/// as cut short.
+/// Share of the time of its runs that a round must have taken for them to count as cut short.
 const CUT_SHARE: f64 = 0.8;
-/// Share of the time limit that long runs get at first, its factor where they found nothing, and the
-/// most.
+/// Share of the time limit for long runs: the first share, its factor after a call without success,
+/// and its limit.
 const FIRST_SHARE: f64 = 0.1;
 const SHARE_FACTOR: f64 = 1.5;
 const MOST_SHARE: f64 = 0.4;
 /// Share of the time limit up to which some threads start afresh.
 const FRESH_SHARE: f64 = 0.5;
-/// Moves for each node of a start that seeks, and of the run from what it found.
+/// Moves for each node of a start that seeks, and of the run from its schedule.
 const SEEK_MOVES_PER_NODE: u64 = 640;
 const RUN_MOVES_PER_NODE: u64 = 3_000;
 /// Factor on the first temperature of every second run.
 const COOLER: f64 = 0.3;
-/// Random streams of long runs begin here, apart from those of rounds.
+/// First random stream of long runs, apart from the streams of rounds.
 const FIRST_STREAM: u64 = 1 << 48;
-/// Bits by which the number of a call is shifted in them, and that of a lane.
+/// Bits by which the numbers of a call and of a lane are shifted in a stream.
 const CALL_SHIFT: u32 = 24;
 const LANE_SHIFT: u32 = 12;
 
@@ -46,7 +45,7 @@ pub struct LongRuns<'a> {
 }
 
 impl<'a> LongRuns<'a> {
-    /// None yet.
+    /// The state before the first long run.
     pub fn new(observer: &'a dyn Observer) -> Self {
         LongRuns {
             observer,
@@ -56,15 +55,15 @@ impl<'a> LongRuns<'a> {
         }
     }
 
-    /// Takes note of a round: how many lanes it had, how much time each of them was given, and what
-    /// it took.
+    /// Records a round: the number of its lanes, the time given to each of them, and the time
+    /// taken.
     pub fn note_round(&mut self, lanes: usize, given: Option<Duration>, took: Duration) {
         let waves = lanes.div_ceil(rayon::current_num_threads()) as u32;
         self.due = given.is_some_and(|given| took >= (given * waves).mul_f64(CUT_SHARE));
     }
 
-    /// Takes note of whether the last long runs found something better: those that did not are
-    /// longer the next time, and due after another round.
+    /// Records whether the last long runs found a better schedule. After a call without success,
+    /// the next one is longer and due after another round.
     pub fn note(&mut self, found: bool) {
         self.due = found;
         if !found {
@@ -77,10 +76,10 @@ impl<'a> LongRuns<'a> {
         self.due && graph.long_run_hot().is_some() && self.observer.is_far()
     }
 
-    /// One lane for each thread of the current rayon pool, within a share of the time limit and what
-    /// is left of it; they end early once the schedule is no longer far from the bound. In the first
+    /// One lane for each thread of the current rayon pool, within a share of the time limit and the
+    /// time left. Lanes end early when the schedule is no longer far from the bound. In the first
     /// part of the time every second lane starts afresh, as often as there is time for; the others
-    /// go on from the best schedules. Returns what fits, and the moves.
+    /// go on from the best schedules. Returns schedules that fit, and the moves.
     pub fn run<L: Landscape<Sets = BitMatrix>>(
         &mut self,
         graph: &L,
@@ -150,7 +149,7 @@ impl<L: Landscape<Sets = BitMatrix>> LongLane<'_, L> {
         self.graph.anneal(from, random, run, self.observer)
     }
 
-    /// Starts that seek, each with a run from what it found, as often as there is time for.
+    /// Starts that seek, each with a run from its schedule, as often as there is time for.
     fn start_afresh(&self, everything: &BitMatrix) -> Vec<Found> {
         let nodes = self.graph.nodes() as u64;
         let mut found = Vec::new();
@@ -191,7 +190,7 @@ impl<L: Landscape<Sets = BitMatrix>> LongLane<'_, L> {
     }
 }
 
-/// Another observer, as long as the best schedule is far from the bound; counts moves.
+/// Forwards to another observer while the best schedule is far from the bound; counts moves.
 struct WhileFar<'a> {
     observer: &'a dyn Observer,
     moves: AtomicU64,

@@ -4,15 +4,15 @@ use super::chain::Found;
 use remat_instances::schedule::BitMatrix;
 use std::time::Instant;
 
-/// Follows an annealing, from any of its threads: ends it, is told of its work, and brings retained
-/// sets to polish.
+/// Follows an annealing from any of its threads: ends it, receives reports of its work, and
+/// supplies retained sets to polish.
 pub trait Observer: Sync {
     /// Returns whether to end; asked often.
     fn is_over(&self) -> bool {
         false
     }
-    /// Returns whether the best schedule costs so much more than is proven that long runs are worth
-    /// their time; asked often.
+    /// Returns whether the gap between the best schedule and the bound is wide enough for long
+    /// runs; asked often.
     fn is_far(&self) -> bool {
         false
     }
@@ -21,20 +21,20 @@ pub trait Observer: Sync {
     fn report(&self, _moves: u64, _best: Option<u64>) {}
     /// Takes the best schedule so far, between rounds.
     fn found(&self, _: &Found) {}
-    /// Retained sets to polish, asked for between rounds.
+    /// Retained sets to polish, requested between rounds.
     fn start(&self) -> Option<BitMatrix> {
         None
     }
 }
 
-/// Nobody.
+/// Does not observe.
 impl Observer for () {}
 
-/// Another observer, and a time to end at.
+/// Another observer, with a deadline.
 pub struct Until<'a> {
     /// The other observer.
     pub observer: &'a dyn Observer,
-    /// The time to end at.
+    /// The deadline.
     pub deadline: Option<Instant>,
 }
 

@@ -8,9 +8,8 @@ use remat_instances::schedule::BitMatrix;
 use remat_lp::random::Xoshiro256;
 use std::time::Duration;
 
-/// First temperatures, in mean node costs. The coldest runs stay where the relaxation is, the
-/// others leave it to repair what rounding broke; which of them wins differs from instance to
-/// instance.
+/// First temperatures, in mean node costs. The coldest runs stay near the relaxation. The others
+/// leave it to repair errors of rounding. The best temperature differs from instance to instance.
 const FIRST_TEMPERATURES: [f64; 4] = [0.001, 0.01, 0.03, 0.1];
 
 /// Moves of a run, for each node of the graph.
@@ -23,10 +22,10 @@ pub const POLISH_RUNS: usize = FIRST_TEMPERATURES.len();
 pub struct PolishSettings {
     /// Moves of a run.
     pub moves: u64,
-    /// Time for all runs together; those that it ends early are cold by then.
+    /// Time for all runs together; runs that it ends early are cold by then.
     pub time: Option<Duration>,
-    /// True if runs seek a schedule that fits: where none is known, what a relaxation retains is
-    /// far from one.
+    /// True if runs seek a schedule that fits: before the first one is known, the retained sets of
+    /// a relaxation are far from fitting.
     pub seek: bool,
     /// Seed of all random choices.
     pub seed: u64,
@@ -35,7 +34,7 @@ pub struct PolishSettings {
 }
 
 /// Anneals from each start (retained sets, whether they fit or not), at several low temperatures,
-/// in the current rayon pool. Returns what fits, in the order of starts and temperatures.
+/// in the current rayon pool. Returns schedules that fit, in the order of starts and temperatures.
 pub fn polish<L: Landscape<Sets = BitMatrix>>(
     graph: &L,
     starts: &[BitMatrix],
@@ -52,7 +51,7 @@ pub fn polish<L: Landscape<Sets = BitMatrix>>(
         .par_iter()
         .enumerate()
         .map(|(k, &(s, hot))| {
-            // Streams of their own, apart from those of the rounds.
+            // Random streams apart from the streams of the rounds.
             let stream = settings.stream.wrapping_mul(1024) + k as u64;
             let random = Xoshiro256::new(!settings.seed, stream);
             let run = ChainSettings {

@@ -1,10 +1,10 @@
-//! Good schedules that differ, and what two of them make together.
+//! Good schedules that differ, and their children.
 
 use super::chain::Found;
 use remat_instances::schedule::BitMatrix;
 use remat_lp::random::Xoshiro256;
 
-/// Schedules at most. Twice as many do no better on networks in a minute.
+/// Limit on the schedules. Twice as many do no better on networks in a minute.
 const SIZE: usize = 16;
 /// Schedules are much alike if they differ in less than one of so many retained tensors and stages.
 /// With 32 the annealing of U-Net at 6 GiB ended in worse valleys (`bench/results/monet_60s.txt`).
@@ -12,10 +12,10 @@ const ALIKE: usize = 8;
 
 /// The best schedules found so far, each of another cost, the cheapest first.
 ///
-/// Runs from scratch end in one of many valleys, longer ones hardly in better ones: what differs
-/// between valleys is made of decisions far apart in time or in the graph, which no series of moves
-/// crosses at once. Two ends hold good parts each; put together, and annealed at a low temperature
-/// until they fit, they come out below both.
+/// Runs from scratch end in one of many valleys, and longer ones hardly in better ones. Valleys
+/// differ by decisions far apart in time or in the graph, which no series of moves changes at once.
+/// Two ends have good parts each. Their combination, annealed at a low temperature until it fits,
+/// is better than both.
 #[derive(Clone, Debug, Default)]
 pub struct Population {
     members: Vec<Found>,
@@ -27,23 +27,24 @@ impl Population {
         self.members.first()
     }
 
-    /// One of the cheapest, counted from 0; the dearest where there are not so many.
+    /// One of the cheapest, counted from 0; the most expensive if there are not so many.
     pub fn member(&self, number: usize) -> Option<&Found> {
         self.members.get(number).or(self.members.last())
     }
 
-    /// Returns whether nothing fits.
+    /// Returns whether there is no schedule yet.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// Returns whether a new one would take another's place.
+    /// Returns whether a new schedule would replace another.
     pub fn is_full(&self) -> bool {
         self.members.len() == SIZE
     }
 
-    /// Takes in what is cheaper than the dearest, or finds room, unless it costs what another one
-    /// does. What is much like another one takes its place, or none.
+    /// Inserts a schedule if there is room or it beats the most expensive member, unless another
+    /// member has the same cost. If it is much like a member, it must be cheaper, and replaces that
+    /// member.
     pub fn admit(&mut self, found: Found) {
         if let Some(like) = alike(&self.members, &found) {
             if self.members[like].cost <= found.cost {
@@ -63,14 +64,15 @@ impl Population {
         self.members.into_iter()
     }
 
-    /// Crosses two members; a single one gives its own retained sets, none gives `None`.
+    /// Crosses two members. A single member gives its own retained sets; `None` if there is no
+    /// member.
     pub fn child(&self, random: &mut Xoshiro256) -> Option<BitMatrix> {
         if self.is_empty() {
             return None;
         }
         let many = self.members.len() as u32;
         let first = random.below(many);
-        // Any but the first; itself where there is no other.
+        // Any other member; the first itself if there is no other.
         let second = (first + 1 + random.below(many - 1)) % many;
         let of = |k: u32| &self.members[k as usize].retained;
         Some(cross(of(first).clone(), of(second), random))

@@ -1,5 +1,5 @@
-//! Rounds of annealing runs side by side: some start afresh, the others from what two of the best
-//! schedules make together.
+//! Rounds of annealing runs side by side: some start afresh, the others from children of two of the
+//! best schedules.
 
 use super::chain::{ChainSettings, Found, LAST_TEMPERATURE, SEEK_COLD, SEEK_FROM, SEEK_HOT};
 use super::landscape::{Landscape, StretchSettings, Walk};
@@ -12,30 +12,29 @@ use remat_instances::schedule::BitMatrix;
 use remat_lp::random::Xoshiro256;
 use std::time::{Duration, Instant};
 
-/// Runs in a round: fixed, so that the answer does not depend on the number of threads. Where time
-/// decides it anyway, there is one for each thread.
+/// Runs in a round: fixed, so that the answer does not depend on the number of threads. With a time
+/// limit, it depends on the time anyway, and there is a run for each thread.
 const LANES: usize = 8;
 /// First temperatures of runs that start afresh, in mean node costs.
 const FRESH_HOT: [f64; LANES] = [1.0, 0.3, 3.0, 0.5, 0.7, 0.2, 2.0, 0.4];
 /// First temperatures of runs that start from two good schedules.
 const CHILD_HOT: [f64; 3] = [0.03, 0.1, 0.3];
-/// One in so many lanes seeks as long as nothing fits.
+/// One in so many lanes seeks as long as no schedule fits.
 const SEEKERS_AT_FIRST: usize = 2;
 /// One in so many seeks later, if it starts afresh.
 const SEEKERS: usize = 4;
 /// Moves for each node of a graph with a backward pass in which a run with a time limit may raise
-/// the price. Of other graphs many short runs find more (docs/inside/decisions/095).
+/// the price. On other graphs many short runs find more (docs/inside/decisions/095).
 const SEEK_MOVES_PER_NODE: u64 = 1 << 14;
-/// Without a time limit: moves of the longest such run, in those of a run in the first round.
+/// Without a time limit: longest run that seeks, in multiples of a run in the first round.
 const LONGEST_RUN_FACTOR: u64 = 64;
-/// Share of the time left that such a run gets.
+/// Share of the time left that a run that seeks gets.
 const SEEK_SHARE: f64 = 0.45;
-/// A rounded relaxation that costs this much more than what is known is too far from a good
-/// schedule.
+/// Factor on the best cost above which a rounded relaxation is too far from a good schedule.
 const HOPELESS: f64 = 1.25;
-/// The same before anything is known, in costs of the start.
+/// The same before the first schedule, in costs of the start.
 const HOPELESS_AT_FIRST: f64 = 2.0;
-/// Moves of a run that polishes one, in those of a run in the first round.
+/// Moves of a run that polishes a rounded relaxation, in multiples of a run in the first round.
 const POLISHING_RUN_FACTOR: u64 = 2;
 /// Rounds over stretches in a row, and bits by which their number is shifted in their seed.
 const STRETCH_ROUNDS: u64 = 64;
@@ -46,19 +45,19 @@ const STRETCH_SEED_SHIFT: u32 = 40;
 pub struct PortfolioSettings {
     /// Seed of all random choices.
     pub seed: u64,
-    /// Moves of a run in the first round for each node of the graph. Rounds that find nothing
-    /// better make the next one longer: by a quarter, or twofold as long as nothing fits.
+    /// Moves of a run in the first round for each node of the graph. Rounds without a better
+    /// schedule make the next one longer: by a quarter, or twofold as long as no schedule fits.
     pub moves_per_node: u64,
-    /// Rounds at most.
+    /// Limit on the rounds.
     pub rounds: u32,
-    /// End after this many rounds in a row that found nothing better.
+    /// End after this many rounds in a row without a better schedule.
     pub idle_rounds: u32,
-    /// End after this time. The answer is then as good as the machine is fast; without it, it
-    /// depends on the seed and the number of rounds alone.
+    /// End after this time. The answer then depends on the speed of the machine. Without it, it
+    /// depends only on the seed and the number of rounds.
     pub time_limit: Option<Duration>,
-    /// Share of that time that a round gets at most, once something fits.
+    /// Limit on the share of that time that a round gets, once a schedule fits.
     pub round_share: f64,
-    /// A cost that cannot be beaten: the search ends when it is met.
+    /// A cost that cannot be beaten: the search ends when it reaches this cost.
     pub target: u64,
 }
 
@@ -72,16 +71,16 @@ pub struct Annealed {
 }
 
 /// Anneals in rounds, from `start` (retained sets) and from the schedules of `population`, which
-/// takes in what is found. Returns what the rounds came to.
+/// admits the results. Returns counters.
 ///
-/// A round runs `LANES` runs in the current rayon pool and ends when all have ended; what they
-/// found is merged in lane order. Half of the runs start afresh, and one when the population is
-/// full; the others from its [children](Population::child). Of those that start afresh some
-/// [seek](ChainSettings::seek). `observer` is told of better schedules and asked before each round:
-/// retained sets that it has, rounded from a relaxation, are polished instead. As long as that
-/// finds nothing better, it takes turns with the rounds. Where time cuts the runs of a round short
-/// and the best schedule is far from the bound, long runs follow. What is still the best after
-/// another round is polished, too.
+/// A round runs `LANES` runs in the current rayon pool and ends when all have ended; the results
+/// are merged in lane order. Half of the runs start afresh, and one when the population is full;
+/// the others from its [children](Population::child). Some of the fresh runs
+/// [seek](ChainSettings::seek). `observer` receives better schedules and is asked before each
+/// round: if it has retained sets, rounded from a relaxation, they are polished instead. While
+/// these bring no better schedule, they take turns with the rounds. If time cuts the runs of a
+/// round short and the best schedule is far from the bound, long runs follow. A schedule that is
+/// still the best after another round is polished, too.
 pub fn search<L: Landscape<Sets = BitMatrix>>(
     graph: &L,
     start: &BitMatrix,
@@ -125,7 +124,7 @@ fn best(population: &Population) -> Option<u64> {
     population.best().map(|found| found.cost)
 }
 
-/// Rounds so far, and what the next one depends on.
+/// State of the rounds, and inputs of the next one.
 struct Rounds<'a, L> {
     graph: &'a L,
     start: &'a BitMatrix,
@@ -134,7 +133,7 @@ struct Rounds<'a, L> {
     runs: &'a Until<'a>,
     /// Number of rounds.
     count: u32,
-    /// Rounds in a row that found nothing better.
+    /// Rounds in a row without a better schedule.
     idle: u32,
     /// Moves of a run in the first round, and in the next one.
     first_moves: u64,
@@ -142,7 +141,8 @@ struct Rounds<'a, L> {
     /// Moves that all runs were given.
     given: u64,
     polish: PolishSettings,
-    /// False after retained sets of the observer that led to nothing better: a round comes first.
+    /// False after retained sets of the observer that brought no better schedule: a round comes
+    /// first.
     may_guide: bool,
     /// Cost of the schedule that was polished last because it stayed the best.
     settled: Option<u64>,
@@ -189,7 +189,7 @@ impl<'a, L: Landscape<Sets = BitMatrix>> Rounds<'a, L> {
         limit.map(|limit| limit.saturating_sub(self.clock.elapsed()))
     }
 
-    /// Polishes retained sets that the observer has; returns whether it had any.
+    /// Polishes retained sets of the observer; returns whether it had any.
     fn polish_guided(&mut self, population: &mut Population) -> bool {
         let guided = match self.may_guide {
             true => self.runs.observer.start(),
@@ -237,7 +237,7 @@ impl<'a, L: Landscape<Sets = BitMatrix>> Rounds<'a, L> {
         true
     }
 
-    /// Makes a long run, where one is due; returns whether one was.
+    /// Makes a long run if one is due; returns whether one was.
     fn run_long(&mut self, population: &mut Population, left: Option<Duration>) -> bool {
         let limits = self.settings.time_limit.zip(left);
         let Some((limit, left)) = limits.filter(|_| !population.is_empty()) else {
@@ -260,8 +260,8 @@ impl<'a, L: Landscape<Sets = BitMatrix>> Rounds<'a, L> {
         let (settings, seeking) = (self.settings, population.is_empty());
         let round = Round {
             number: self.count as usize,
-            // What fits first is worth more than eight that do not: fewer and longer runs, where
-            // time cuts them.
+            // The first schedule that fits is worth more than eight that do not. So there are fewer
+            // and longer runs if time cuts them.
             lanes: match settings.time_limit {
                 Some(_) if seeking => rayon::current_num_threads(),
                 _ => settings.lanes(),
@@ -290,8 +290,8 @@ impl<'a, L: Landscape<Sets = BitMatrix>> Rounds<'a, L> {
 
     /// Polishes the best schedule, if it is still the one from before the round.
     ///
-    /// Runs end a unit or two above the bottom of their valley, where moves that save so little are
-    /// drawn too seldom.
+    /// Runs end a unit or two above the bottom of their valley, because moves that save so little
+    /// are drawn too seldom.
     fn polish_settled(&mut self, population: &mut Population, before: Option<u64>) {
         let is_new = before != self.settled;
         let best = population.best();
@@ -308,7 +308,7 @@ impl<'a, L: Landscape<Sets = BitMatrix>> Rounds<'a, L> {
         found.into_iter().for_each(|f| population.admit(f));
     }
 
-    /// Sets the moves of the next round; returns true where none follows.
+    /// Sets the moves of the next round; returns true if no round follows.
     fn is_last(&mut self, population: &Population, before: Option<u64>, seeking: bool) -> bool {
         let (settings, after) = (self.settings, best(population));
         if after.is_some_and(|cost| cost <= settings.target) {
@@ -331,13 +331,13 @@ impl<'a, L: Landscape<Sets = BitMatrix>> Rounds<'a, L> {
 }
 
 impl PortfolioSettings {
-    /// Time for a run, of what is left: the temperature of every run gets down within it, so that
-    /// no round is in vain.
+    /// Time for a run, out of the time left. Within it the temperature of every run falls to its
+    /// end, so that no round is in vain.
     fn lane_time(&self, left: Duration, seeking: bool) -> Duration {
         let waves = self.lanes().div_ceil(rayon::current_num_threads()) as f64;
         let limit = self.time_limit.unwrap_or(left);
         match seeking {
-            // A slow rise of the price comes further than several fast ones.
+            // A slow rise of the price gets further than several fast ones.
             true => left.mul_f64(SEEK_SHARE),
             false => limit.mul_f64(self.round_share).min(left).div_f64(waves),
         }
@@ -351,7 +351,7 @@ impl PortfolioSettings {
         }
     }
 
-    /// Time for rounds over stretches, of what is left.
+    /// Time for rounds over stretches, out of the time left.
     fn stretch_time(&self, left: Duration) -> Duration {
         let limit = self.time_limit.unwrap_or(left);
         limit.mul_f64(self.round_share).min(left)
@@ -366,7 +366,7 @@ struct Round<'a> {
     every: usize,
     moves: u64,
     time: Option<Duration>,
-    /// True if nothing fits yet.
+    /// True if no schedule fits yet.
     seeking: bool,
     settings: &'a PortfolioSettings,
 }
@@ -383,7 +383,7 @@ impl Round<'_> {
     ) -> Option<Found> {
         let stream = self.number * self.settings.lanes() + lane;
         let mut random = Xoshiro256::new(self.settings.seed, stream as u64);
-        // Alternately afresh, and from what is known.
+        // Alternately afresh, and from known schedules.
         let child = match lane % 2 == 1 || (lane > 0 && population.is_full()) {
             true => population.child(&mut random),
             false => None,
@@ -398,7 +398,8 @@ impl Round<'_> {
             (false, None) => (fresh_hot, LAST_TEMPERATURE),
         };
         let run = ChainSettings {
-            // Where time ends a run that seeks, nothing else does before it has come far.
+            // If time ends a run that seeks, its moves must not end it before the price has risen
+            // far.
             moves: match self.time {
                 Some(_) if self.seeking && seeks && graph.long_run_hot().is_none() => {
                     let least = SEEK_MOVES_PER_NODE * graph.nodes() as u64;

@@ -1,5 +1,4 @@
-//! The price of excess memory that keeps a run along the border of what fits, and what it weighs in
-//! single stages.
+//! The price of excess memory, which keeps a run near capacity, and its weights in single stages.
 
 /// Factor on the price of excess while the search stays above capacity, and while it stays below.
 /// Faster changes gave worse medians (docs/inside/decisions/060).
@@ -8,18 +7,18 @@ const PRICE_FALL_FACTOR: f64 = 0.98;
 /// Blocks in a row on one side before the price changes.
 const PATIENCE: i32 = 4;
 
-/// In a run excess becomes dearer by at most this power of e in a stage that stays above capacity
-/// (docs/inside/decisions/060).
+/// In a run, the weight of excess rises by at most this power of e in a stage that stays above
+/// capacity (docs/inside/decisions/060).
 const STAGE_RISE_POWER: f64 = 12.0;
-/// And cheaper again by this one.
+/// And falls again by this power.
 const STAGE_FALL_POWER: f64 = 5.0;
 
-/// Makes excess weigh more in stages that are above capacity, and less in the others, as far as it
-/// was made to weigh more; `share` is the part of the run since the last time.
+/// Raises the weight of excess in stages above capacity, and lowers raised weights in the others;
+/// `share` is the part of the run since the last call.
 ///
-/// One price for all stages is too high for most where it suffices for the worst, and freezes them.
-/// Weights on what stays violated lead a local search out of that (Morris, "The breakout method for
-/// escaping from local minima", AAAI 1993).
+/// One price for all stages that suffices for the worst one is too high for most, and freezes them.
+/// Weights on violations that persist lead a local search out of them (Morris, "The breakout method
+/// for escaping from local minima", AAAI 1993).
 pub fn press(weights: &mut [f64], above: impl Iterator<Item = bool>, share: f64) {
     let dearer = (STAGE_RISE_POWER * share).exp();
     let cheaper = (-STAGE_FALL_POWER * share).exp();
@@ -33,16 +32,16 @@ pub fn press(weights: &mut [f64], above: impl Iterator<Item = bool>, share: f64)
 
 /// Cost units per byte of excess, adapted block by block.
 pub struct Price {
-    /// The price at present.
+    /// The current price.
     pub value: f64,
-    /// Typical worth of a byte on this graph.
+    /// Typical value of a byte on this graph.
     typical: f64,
     /// Blocks in a row that ended with (positive) or without (negative) excess.
     pressure: i32,
 }
 
 impl Price {
-    /// Starts from what a byte is worth.
+    /// Starts from the typical value of a byte.
     pub fn new(typical: f64) -> Self {
         Price {
             value: typical,
@@ -51,8 +50,8 @@ impl Price {
         }
     }
 
-    /// After a block that ended above capacity or not: excess gets dearer while the search stays
-    /// above and cheaper while it stays below.
+    /// Adjusts the price after a block that ended above capacity or not. It rises while the search
+    /// stays above and falls while it stays below.
     pub fn adjust(&mut self, above: bool) {
         self.pressure = if above {
             self.pressure.max(0) + 1

@@ -1,18 +1,18 @@
-//! Values that flips have overwritten: flips that do not pay are taken back without evaluating
-//! their stages again.
+//! Values that flips have overwritten: flips that do not pay are taken back without an evaluation
+//! of their stages.
 
 /// Values overwritten by flips that may be taken back, the last one last. `V` is the value of a
-/// stage, `T` are totals over stages, `L` is what is listed for a stage.
+/// stage, `T` are totals over stages, `L` are the lists of a stage.
 #[derive(Clone)]
 pub struct Undo<V, T, L> {
     steps: Vec<UndoStep<T>>,
     values: Vec<V>,
-    /// Stages with their lists; from `listed` on they are spare.
+    /// Stages with their lists; entries from `listed` on are spare.
     lists: Vec<(usize, L)>,
     listed: usize,
 }
 
-/// A flip: the totals before it, and where what it has overwritten begins.
+/// A flip: the totals before it, and the beginnings of its overwritten values and lists.
 #[derive(Clone, Copy)]
 struct UndoStep<T> {
     totals: T,
@@ -42,7 +42,7 @@ impl<V: Copy, T: Copy, L: Default> Undo<V, T, L> {
         self.values.extend(values);
     }
 
-    /// Place for the lists of a stage that the flip at hand overwrites; they are forgotten soon
+    /// Place for the lists of a stage that the current flip overwrites. They are discarded soon
     /// unless the flip may be taken back.
     pub fn list(&mut self, stage: usize, may_come_back: bool) -> &mut L {
         let at = self.listed;
@@ -55,7 +55,7 @@ impl<V: Copy, T: Copy, L: Default> Undo<V, T, L> {
         list
     }
 
-    /// Takes the last flip back: tells `relist` the stages with their lists before it, and returns
+    /// Takes the last flip back: passes `relist` the stages with their lists before it, and returns
     /// totals and values.
     pub fn take_back(
         &mut self,
@@ -69,7 +69,7 @@ impl<V: Copy, T: Copy, L: Default> Undo<V, T, L> {
         Some((step.totals, self.values.drain(step.values..)))
     }
 
-    /// Forgets all flips: they stay.
+    /// Discards the undo data of all flips: they stay.
     pub fn settle(&mut self) {
         self.steps.clear();
         self.values.clear();

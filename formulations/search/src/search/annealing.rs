@@ -1,4 +1,4 @@
-//! Annealing in its places: beside the root, and by turns with the tree.
+//! Annealing beside the root, and in turns with the tree.
 
 use super::state::{SearchShared, locked};
 use crate::Problem;
@@ -12,21 +12,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Moves of an annealing run in the first round, for each node.
 pub(super) const FIRST_MOVES_PER_NODE: u64 = 1 << 10;
-/// Rounds at a time during the tree, with runs of the first length: nothing else is annealed as
-/// long as the gap is wide, where relaxations guide badly; then as much as what they guide.
+/// Rounds of each renewal during the tree, with runs of the first length. While the gap is wide,
+/// relaxations guide badly and renewals are the main annealing. Later they get as much work as
+/// polishing.
 const RENEWED_ROUNDS: u64 = 4;
-/// Length of a run during the tree at most, in first ones.
+/// Limit on the length of a run during the tree, in multiples of a first run.
 const RENEWED_LENGTH_LIMIT: u64 = 16;
-/// Moves without success after which a generation may end, in runs of the first length.
+/// Least moves without success after which a generation may end, in runs of the first length.
 const LEAST_OF_A_GENERATION: u64 = 128;
-/// Length of runs as long as nothing fits, in first ones: only long runs come near.
+/// Length of runs as long as no schedule fits, in multiples of a first run: only long runs get
+/// near.
 const LENGTH_WITHOUT_SCHEDULE: u64 = 4;
 /// Share from which on a retained tensor of a node's relaxation counts as retained.
 const NODE_THRESHOLD: f64 = 0.5;
 
 impl<P: Problem> SearchShared<'_, P> {
-    /// Fewer moves where one takes longer: the tree's share of the time is worth more. And fewer
-    /// for the quick work.
+    /// Moves for each node: fewer if a move takes longer, because the tree needs the time more, and
+    /// fewer for the quick work.
     pub fn moves_per_node(&self, checkmate: u64) -> u64 {
         let share = self.settings.run_share(self.problem.landscape().nodes());
         ((share * checkmate as f64) as u64 / P::Landscape::MOVE_WEIGHT).max(1)
@@ -56,7 +58,7 @@ impl<P: Problem> SearchShared<'_, P> {
         spent
     }
 
-    /// A few more rounds of annealing, of the best schedules or of a generation of its own; returns
+    /// A few more rounds of annealing, of the best schedules or of a younger generation. Returns
     /// the work in moves of Checkmate's annealing.
     fn renew(&self) -> u64 {
         let stream = self.calls.fetch_add(1, Ordering::Relaxed);
@@ -65,7 +67,7 @@ impl<P: Problem> SearchShared<'_, P> {
             Some(_) => 1,
         };
         let first = longer * self.moves_per_node(FIRST_MOVES_PER_NODE);
-        // Runs are as long as the rounds before have come to, fewer in number.
+        // Runs are as long as in the rounds before, but fewer.
         let pace = self.turns.pace.load(Ordering::Relaxed);
         let pace = pace.clamp(first, RENEWED_LENGTH_LIMIT * first);
         let rounds = (RENEWED_ROUNDS * first / pace).max(1) as u32;
@@ -148,8 +150,8 @@ impl<P: Problem> Observer for AnnealingBeside<'_, '_, P> {
     }
 }
 
-/// The annealing beside the root: with a time limit the two help each other, and it ends when the
-/// root does.
+/// The annealing beside the root. With a time limit the two help each other, and it ends when the
+/// root ends.
 pub(super) struct BesideRoot<'s, 'p, P: Problem> {
     pub shared: &'s SearchShared<'p, P>,
     pub root_done: &'s AtomicBool,
@@ -158,8 +160,8 @@ pub(super) struct BesideRoot<'s, 'p, P: Problem> {
 impl<P: Problem> Observer for BesideRoot<'_, '_, P> {
     fn is_over(&self) -> bool {
         let shared = self.shared;
-        // Without a time limit the work is fixed, so that the answer does not depend on when the
-        // bound arrives.
+        // Without a time limit the work is fixed, so that the answer does not depend on the time at
+        // which the bound arrives.
         let ended = || shared.is_closed() || self.root_done.load(Ordering::Relaxed);
         shared.is_stopped() || (shared.is_timed() && ended())
     }
@@ -189,8 +191,7 @@ impl<P: Problem> PrimalHeuristic<P::Program> for SearchShared<'_, P> {
         let Some(program) = &self.program else {
             return 0;
         };
-        // Relaxations guide badly as long as the gap is wide; but one that is integral is a
-        // schedule.
+        // While the gap is wide, relaxations guide badly; but an integral relaxation is a schedule.
         let is_far = self.is_far();
         let near = |v: Visited<P::Program>| self.problem.near(program, &v.point, NODE_THRESHOLD);
         let visited = visited.into_iter().filter(|v| v.integral || !is_far);

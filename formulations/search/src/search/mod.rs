@@ -1,16 +1,16 @@
 //! The search: the same for every formulation.
 //!
-//! First the root relaxation is solved in one thread while the others anneal. Then the tree is
-//! searched by all threads; what its relaxations retain is rounded and annealed at low
+//! First the root relaxation is solved in one thread while the others anneal. Then all threads
+//! search the tree. The retained sets of its relaxations are rounded and annealed at low
 //! temperatures, which finds better schedules than annealing alone. With a time limit the first
-//! phase ends when the root does, or the limit comes; without one it does a fixed amount of work,
-//! so that the answer depends on instance, budget and settings alone.
+//! phase ends when the root is solved or the limit is reached. Without one it does a fixed amount
+//! of work, so that the answer depends only on instance, budget and settings.
 //!
 //! | file | concept |
 //! |---|---|
 //! | `phases` | the root beside the annealing, then the tree |
-//! | `annealing` | annealing in its places |
-//! | `state` | what both phases share, the time, and when to end |
+//! | `annealing` | annealing beside the root and during the tree |
+//! | `state` | shared state of both phases, the time, and the ends |
 
 mod annealing;
 mod phases;
@@ -21,8 +21,8 @@ use remat_instances::budget::format_bytes;
 use state::SearchShared;
 use std::sync::PoisonError;
 
-/// Solves where keeping everything does not fit. `bound` is a lower bound on the cost of every
-/// schedule.
+/// Solves an instance if keeping everything does not fit. `bound` is a lower bound on the cost of
+/// every schedule.
 pub(super) fn run<P: Problem>(
     problem: &P,
     budget_bytes: u64,

@@ -18,7 +18,7 @@ use std::thread;
 
 /// Rounds without a better schedule after which the annealing ends, when no time limit is given.
 const IDLE_ROUNDS: u32 = 6;
-/// Share of the time limit that a round beside the root gets at most.
+/// Limit on the share of the time limit for a round beside the root.
 const ROUND_SHARE: f64 = 0.1;
 
 /// Root, if there is a tree to search below it, and the threads that annealed.
@@ -46,13 +46,13 @@ pub(super) fn root_and_annealing<P: Problem>(
     let root_done = AtomicBool::new(false);
     thread::scope(|scope| {
         let _stop = StopOnPanic(&shared.stop);
-        // The pool takes what threads the root's leaves.
+        // The pool takes the threads that the root's start leaves.
         let (begin, begun) = mpsc::channel();
         let root = shared.program.clone().map(|program| {
             let root_done = &root_done;
             thread::Builder::new().spawn_scoped(scope, move || {
                 let _stop = StopOnPanic(&shared.stop);
-                // Nothing is sent where the other side fails.
+                // No message comes if the other side fails.
                 let root = begun.recv().ok().and_then(|()| root(program, shared));
                 root_done.store(true, Ordering::Relaxed);
                 root
@@ -62,13 +62,13 @@ pub(super) fn root_and_annealing<P: Problem>(
         let threads = settings.threads;
         let pool = threads::pool(threads);
         let pool = pool.map_err(|source| SolveError::Threads { threads, source })?;
-        // What is known before the root begins, it can have without a limit, too: the answer is the
-        // same each time.
+        // The root can use schedules that are known before it begins even without a time limit: the
+        // answer is the same each time.
         let first = (!timed).then(|| pool.install(|| shared.problem.known(shared.watch)));
         if let Some(best) = first.iter().flatten().min_by_key(|found| found.cost) {
             shared.offer(best);
         }
-        // Without a program nobody waits for it.
+        // Without a program there is no receiver.
         let _ = begin.send(());
         pool.install(|| {
             let mut generations = locked(&shared.generations);
@@ -84,7 +84,7 @@ pub(super) fn root_and_annealing<P: Problem>(
                 ..portfolio
             };
             shared.anneal(&mut generations, &portfolio, &beside);
-            // Nothing is better than what meets the bound.
+            // A schedule that reaches the bound is optimal.
             if generations
                 .best()
                 .is_some_and(|best| best.cost <= portfolio.target)
@@ -99,7 +99,7 @@ pub(super) fn root_and_annealing<P: Problem>(
     })
 }
 
-/// Solves the root. What it cannot do leaves the combinatorial bound standing.
+/// Solves the root. If it fails, the combinatorial bound stands.
 fn root<P: Problem>(
     program: Arc<P::Program>,
     shared: &SearchShared<'_, P>,
@@ -112,12 +112,12 @@ fn root<P: Problem>(
     };
     let incumbents = &shared.incumbents;
     let start = (shared.problem).root_start(&program, &shared.stop, &shared.incumbents);
-    // Of equal layers a few say more.
+    // A start from fewer equal layers replaces the approach.
     if start.is_none() {
         settings.approach = Some(ApproachSettings::default());
     }
     let root = match start {
-        // Its bound was told already, and nobody asks for the proof.
+        // Its bound was reported already, and no proof is requested.
         Some(_) if shared.is_stopped() && !shared.settings.prove => return None,
         Some(start) => Root::solve_from(program, &settings, incumbents, start),
         None => Root::solve(program, &settings, incumbents),
@@ -136,7 +136,7 @@ fn root<P: Problem>(
     Some(root)
 }
 
-/// The second phase; what proves the bound, if that is wanted.
+/// The second phase. Returns the evidence of the bound, if it is requested.
 pub(super) fn tree<P: Problem>(
     mut root: Root<P::Program>,
     shared: &SearchShared<'_, P>,
@@ -165,7 +165,7 @@ pub(super) fn tree<P: Problem>(
         prove: settings.prove,
         ..TreeSettings::default()
     };
-    // What the tree cannot do leaves the bound so far standing.
+    // If the tree fails, the bound so far stands.
     let Ok(outcome) = price::search(root, &tree, &shared.incumbents, shared) else {
         return of_root;
     };

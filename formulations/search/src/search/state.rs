@@ -1,4 +1,4 @@
-//! State shared by both phases of a solve: what is known, the time, and when to end.
+//! State shared by both phases of a solve: results, the time, and the ends.
 
 use crate::anneal::{Found, Generations};
 use crate::{Problem, Progress, Settings, Watch};
@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// Share of the time limit that is annealed at a time during the tree, once there is a schedule: on
-/// large general graphs moves are slow, and the tree must have its turn.
+/// Share of the time limit for each turn of the annealing during the tree, once there is a
+/// schedule. On large general graphs moves are slow, and the tree must have its turn.
 const TURN_SHARE: f64 = 1.0 / 16.0;
 
 /// Gap beyond which long runs of the annealing are worth their time (docs/inside/decisions/094).
@@ -21,15 +21,15 @@ pub(super) struct SearchShared<'a, P: Problem> {
     pub program: Option<Arc<P::Program>>,
     pub settings: &'a Settings,
     pub watch: &'a Watch<'a>,
-    /// Time at which the gap was met.
+    /// Time at which the gap was reached.
     met: OnceLock<Duration>,
     pub incumbents: Incumbents<P::Program>,
     pub generations: Mutex<Generations>,
-    /// The best schedule that an annealing told of: nobody waits for the generations' lock.
+    /// The best reported schedule of the annealing, outside the lock of the generations.
     best: Mutex<Option<Arc<Found>>>,
-    /// Retained sets near a relaxation that nobody has polished yet.
+    /// Retained sets near a relaxation that are not polished yet.
     pub starts: Mutex<Vec<BitMatrix>>,
-    /// Time is over, or the user asks, or nothing better is possible.
+    /// True if time is over, the user interrupts, or the best schedule is optimal.
     pub stop: Arc<AtomicBool>,
     /// Calls of the annealing during the tree.
     pub calls: AtomicU64,
@@ -39,15 +39,14 @@ pub(super) struct SearchShared<'a, P: Problem> {
 /// Annealing during the tree.
 #[derive(Default)]
 pub(super) struct Turns {
-    /// Work so far, in moves of Checkmate's.
+    /// Work so far, in moves of Checkmate's annealing.
     pub polishing: AtomicU64,
     pub renewing: AtomicU64,
     /// Moves of the next round's runs, for each node.
     pub pace: AtomicU64,
 }
 
-/// Locks a mutex. The data that another thread left behind is whole: nothing panics between two
-/// writes.
+/// Locks a mutex. Data left by a panicked thread is consistent: no code panics between two writes.
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -60,7 +59,7 @@ impl<'a, P: Problem> SearchShared<'a, P> {
             settings,
             watch,
             met: OnceLock::new(),
-            // Without a time limit nobody listens: the answer must not depend on who is faster.
+            // Without a time limit incumbents are not shared: the answer must not depend on speed.
             incumbents: Incumbents::new(bound, settings.time_limit.is_some()),
             generations: Mutex::new(Generations::default()),
             best: Mutex::new(None),
@@ -71,7 +70,7 @@ impl<'a, P: Problem> SearchShared<'a, P> {
         }
     }
 
-    /// Ends what is to end, and shows where the solve stands.
+    /// Sets `stop` if the solve is over, and reports the progress.
     pub fn tick(&self) {
         if self.watch.is_late() || self.is_over() {
             self.stop.store(true, Ordering::Relaxed);
@@ -103,8 +102,7 @@ impl<'a, P: Problem> SearchShared<'a, P> {
         self.watch.listener().is_interrupted() || self.stop.load(Ordering::Relaxed)
     }
 
-    /// Returns whether the best schedule is proven within the gap, and overtime, if there is any,
-    /// has come to its end.
+    /// Returns whether the best schedule is proven within the gap, and overtime, if any, is over.
     pub fn is_closed(&self) -> bool {
         let bound = self.incumbents.bound();
         let Some(best) = self.incumbents.best() else {
@@ -118,7 +116,7 @@ impl<'a, P: Problem> SearchShared<'a, P> {
         open == 0 || self.watch.elapsed() >= met + self.settings.overtime_after(met)
     }
 
-    /// Returns whether the search may go on once the gap is met.
+    /// Returns whether the search may go on once the gap is reached.
     pub fn has_overtime(&self) -> bool {
         self.settings.has_overtime()
     }
@@ -128,7 +126,7 @@ impl<'a, P: Problem> SearchShared<'a, P> {
         self.is_stopped() || (self.is_timed() && self.is_closed())
     }
 
-    /// Time for annealing before the tree goes on. As long as nothing fits, it waits.
+    /// Time for annealing before the tree goes on; without limit until a schedule fits.
     pub fn turn(&self) -> Option<Duration> {
         let limit = self.settings.time_limit;
         let limit = limit.filter(|_| self.incumbents.best().is_some());
@@ -141,7 +139,7 @@ impl<'a, P: Problem> SearchShared<'a, P> {
         best.is_some_and(|best| price::is_far(best, bound))
     }
 
-    /// Returns whether there is a schedule, and the gap is worth long runs.
+    /// Returns whether there is a schedule, and the gap is wide enough for long runs.
     pub fn is_very_far(&self) -> bool {
         let (best, bound) = (self.incumbents.best(), self.incumbents.bound());
         best.is_some_and(|best| best.saturating_sub(bound) as f64 > LONG_RUN_GAP * best as f64)

@@ -1,11 +1,11 @@
 //! Chen's heuristics on any graph, with articulation points as the candidates (Checkmate, section
 //! 5.1.1).
 //!
-//! An articulation point is a node whose removal disconnects the undirected forward graph: what
-//! comes after it is reconstructed from it alone. The network's input, which is no node of the
-//! instance but always in memory, is a vertex of that graph, read by every node without inputs; so
-//! is what follows the loss. With both, every node of a chain is an articulation point, and the
-//! heuristics reproduce Chen's on chains.
+//! An articulation point is a node whose removal disconnects the undirected forward graph: all
+//! nodes after it are reconstructed from it alone. That graph has two more vertices. One is the
+//! network's input, which is no node of the instance but always in memory, and which every node
+//! without inputs reads. The other one stands for the nodes behind the loss. With both, every node
+//! of a chain is an articulation point, and the heuristics reproduce Chen's on chains.
 
 use super::training::TrainingGraph;
 use super::{NotApplicable, segments};
@@ -43,7 +43,7 @@ pub fn greedy(
     segments::best_greedy(&graph, &candidates(&graph), budget_bytes, patience)
 }
 
-/// The forward nodes that are articulation points, ascending. By-products and the loss are none.
+/// The forward nodes that are articulation points, ascending, without by-products and the loss.
 pub fn candidates(graph: &TrainingGraph<'_>) -> Vec<NodeId> {
     let cuts = articulation_points(&data_flow(graph));
     graph
@@ -55,7 +55,7 @@ pub fn candidates(graph: &TrainingGraph<'_>) -> Vec<NodeId> {
 }
 
 /// Data flow of the forward pass as an undirected graph, by-products left out. Vertices: the nodes
-/// before the backward pass, the network's input, and what follows the end of the pass.
+/// before the backward pass, the network's input, and one vertex for the nodes behind the pass.
 fn data_flow(graph: &TrainingGraph<'_>) -> UnGraph<(), ()> {
     let instance = graph.instance();
     let start = graph.backward_start();

@@ -4,11 +4,11 @@ use super::NotApplicable;
 use remat_instances::instance::Instance;
 use remat_instances::schedule::CheckmateSchedule;
 
-/// Computes each node once and keeps each tensor until its last use, whatever the budget.
-/// Applicable to every graph.
+/// Computes each node once and keeps each tensor until its last use, for any budget. Applicable to
+/// every graph.
 ///
 /// # Errors
-/// None; the result type is that of all heuristics.
+/// Never fails; the result type is shared by all heuristics.
 pub fn run(instance: &Instance, _budget_bytes: u64) -> Result<CheckmateSchedule, NotApplicable> {
     Ok(CheckmateSchedule::checkpoint_all(instance))
 }

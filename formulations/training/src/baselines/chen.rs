@@ -10,7 +10,7 @@ use remat_search::Patience;
 /// Ignores the budget.
 ///
 /// # Errors
-/// [`NotApplicable`] without a backward pass, and where the forward pass is not a chain.
+/// [`NotApplicable`] without a backward pass, and if the forward pass is not a chain.
 pub fn square_root(
     instance: &Instance,
     _budget_bytes: u64,
@@ -22,10 +22,10 @@ pub fn square_root(
 }
 
 /// Segments of about equal memory (algorithm 3), searched over the segment size: the cheapest
-/// schedule within the budget, or the one with the least peak where none fits.
+/// schedule within the budget, or the one with the least peak if no schedule fits.
 ///
 /// # Errors
-/// [`NotApplicable`] without a backward pass, where the forward pass is not a chain, and if the time
+/// [`NotApplicable`] without a backward pass, if the forward pass is not a chain, and if the time
 /// ends before the first schedule.
 pub fn greedy(
     instance: &Instance,
@@ -107,8 +107,8 @@ mod tests {
             cost = found.cost;
         }
         assert!(cost > all.cost);
-        // Nothing fits one byte: the least peak over all segment sizes is that of no larger budget
-        // either.
+        // No schedule fits one byte: the result has the least peak over all segment sizes, as for
+        // any budget that is too small.
         assert!(replay(1).peak_bytes <= 20);
     }
 }

@@ -1,9 +1,11 @@
-//! Dynamic tensor rematerialization (Kirisame et al., ICLR 2021), offline: keep everything, and
-//! when memory runs out evict what is cheap to have again, large, and not needed for long.
+//! Dynamic tensor rematerialization (Kirisame et al., ICLR 2021), offline. It keeps all tensors,
+//! and when memory runs out it evicts tensors that are cheap to recompute, large, and not needed
+//! for long.
 //!
-//! The paper's heuristic is `cost of what must be recomputed / (bytes * staleness)`, with staleness
-//! the time since the last use, because the future is unknown to it. Here it is known: the distance
-//! to the next use takes its place. Works on any graph, with or without a backward pass.
+//! The paper's heuristic is `cost of recomputations / (bytes * staleness)`. Its staleness is the
+//! time since the last use, because it does not know the future. Here the future is known: the
+//! distance to the next use takes the place of staleness. Works on any graph, with or without a
+//! backward pass.
 
 use super::NotApplicable;
 use crate::anneal::{CheckmateLandscape, CheckmateStageScratch, evaluate};
@@ -11,11 +13,11 @@ use remat_instances::instance::Instance;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 use remat_search::Patience;
 
-/// Nodes up to which it takes seconds: its work grows with their square.
+/// Limit on the nodes, for which it takes seconds: its work grows with their square.
 const NODE_LIMIT: usize = 20_000;
 
-/// Stage by stage, tensors are evicted at the start of the stage until its peak fits. A stage that
-/// does not fit with nothing held but what it reads is left above the budget.
+/// Stage by stage, tensors are evicted at the start of the stage until its peak fits. A stage stays
+/// above the budget if it does not fit with its inputs alone.
 ///
 /// # Errors
 /// [`NotApplicable::TooLarge`] for graphs of more than 20,000 nodes, [`NotApplicable::OutOfTime`].
@@ -38,13 +40,13 @@ pub fn run(
     let mut touched = vec![0u64; graph.words];
     let mut evictor = Evictor::new(&graph);
     let last_use = last_uses(&graph);
-    // What was computed again in the stage before and has room until its end.
+    // Tensors that the stage before recomputed and has room for until its end.
     let mut again: Vec<usize> = Vec::new();
     for t in 1..n {
         if patience.is_over() {
             return Err(NotApplicable::OutOfTime);
         }
-        // Whatever there is at the end of the stage before, and its own node.
+        // All tensors at the end of the stage before, and its own node.
         let mut held: Vec<usize> = retained.ones(t - 1).chain([t - 1]).collect();
         held.append(&mut again);
         held.retain(|&i| evictor.next_use(i, t).is_some() || graph.is_once(i) && last_use[i] >= t);
@@ -59,12 +61,12 @@ pub fn run(
             if value.peak <= graph.capacity {
                 break;
             }
-            // Where much is computed again an eviction takes long.
+            // With many recomputations an eviction takes long.
             if patience.is_over() {
                 return Err(NotApplicable::OutOfTime);
             }
-            // What the stage does not touch goes first: its memory is won in full, and nothing is
-            // computed again here.
+            // Tensors that the stage does not touch go first: their memory is won in full, and no
+            // node is recomputed here.
             touched.copy_from_slice(retained.row(t));
             touched[..=t / 64].copy_from_slice(scratch.touched(t));
             let idle = |i: usize| touched[i / 64] >> (i % 64) & 1 == 0;
@@ -95,7 +97,7 @@ pub fn run(
     Ok(CheckmateSchedule::cheapest(instance, retained))
 }
 
-/// The last stage in which each tensor may be read, by a recomputation perhaps.
+/// The last stage in which each tensor may be read, including recomputations.
 fn last_uses(graph: &CheckmateLandscape) -> Vec<usize> {
     let mut last: Vec<usize> = (0..graph.n).collect();
     for i in (0..graph.n).rev() {
@@ -132,8 +134,8 @@ impl<'g> Evictor<'g> {
         users.get(at).map(|&q| q as usize)
     }
 
-    /// Chooses the tensor to evict among those held and not in use: the least cost per byte and
-    /// stage of absence.
+    /// Chooses the tensor to evict among the held ones that are not in use: the least cost per byte
+    /// and stage of absence.
     fn worst(
         &mut self,
         held: &[usize],
@@ -156,7 +158,7 @@ impl<'g> Evictor<'g> {
         best.map(|b| b.1)
     }
 
-    /// Cost of having a tensor again, with its ancestors that are not held.
+    /// Cost of recomputing a tensor, with its ancestors that are not held.
     fn recompute_cost(&mut self, i: usize, retained: &BitMatrix, t: usize) -> f64 {
         self.turn += 1;
         self.stack.clear();

@@ -1,11 +1,11 @@
 //! Tensors dropped over their gaps: from the last forward reader to the first backward one.
 //!
-//! In that gap a tensor does nothing but take up memory. The cheapest for their bytes are dropped
+//! In that gap a tensor only takes up memory. The cheapest tensors for their bytes are dropped
 //! until every moment of the plain execution fits, and come back when the backward pass first needs
-//! one. Tensors that are computed from one another come back together, so they may take up so many
-//! bytes at most (a segment, as Chen's); the smallest segments with which the whole fits are
-//! searched for. All of it is linear in the edges up to a logarithm, on any graph: what graphs of
-//! 100,000 nodes are planned with.
+//! one of them. Tensors that are computed from one another come back together, so the bytes of such
+//! a segment are limited, as in Chen's method; the smallest segments for which the schedule fits
+//! are searched. The work is linear in the edges up to a logarithm, on any graph, so it suits
+//! graphs of 100,000 nodes.
 
 use super::profile::Profile;
 use super::retention::recompute_at_first_need;
@@ -16,13 +16,15 @@ use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate;
 use remat_search::Patience;
 
-/// Attempts with segments of one size: each leaves as much room as the one before fell short of.
+/// Attempts with segments of one size: each lowers its target by the bytes by which the one before
+/// missed the budget.
 const ATTEMPTS: usize = 6;
-/// Tensors at most over which others are found that come back together with one.
+/// Limit on the tensors visited to find others that come back together with one.
 const WALK: usize = 32;
 
-/// Segments of twice the bytes each time, until one fits and the next is no cheaper; or the one
-/// with the least peak. Graphs without a backward pass have the gaps between any two uses.
+/// Segments of twice the bytes each time, until one fits and the next is no cheaper; else the
+/// schedule with the least peak. On graphs without a backward pass, the gaps between any two uses
+/// count.
 ///
 /// # Errors
 /// [`NotApplicable`] without a forward pass, or if the time ends before the first schedule.
@@ -55,9 +57,9 @@ struct GapCandidate {
     /// First and last stage of its gap.
     gap: [usize; 2],
     bytes: u64,
-    /// Cost of having it again, with what is gone by then in any case.
+    /// Cost of its recomputation, including inputs that are gone by then in any case.
     cost: u64,
-    /// Bytes of the same.
+    /// Bytes of these tensors.
     segment_bytes: u64,
 }
 
@@ -65,8 +67,8 @@ struct Gaps<'a> {
     graph: &'a TrainingGraph<'a>,
     /// By rising cost per byte.
     candidates: Vec<GapCandidate>,
-    /// The backward pass reads the node, or it cannot be computed again: where it is not dropped,
-    /// it is held. All others are computed again for those that read them.
+    /// True if the backward pass reads the node, or it cannot be recomputed: such a node is held
+    /// unless it is dropped. All others are recomputed for their readers.
     held: Vec<bool>,
     /// Memory of the plain execution, by stages.
     plain: Profile,
@@ -80,8 +82,8 @@ impl<'a> Gaps<'a> {
             .map(NodeId::from)
             .map(|i| !graph.backward_users(i).is_empty() || !instance.may_recompute(i))
             .collect();
-        // Cost and bytes of a recomputation, with inputs that nobody holds: at most, since what two
-        // of them share is counted twice.
+        // Upper bounds on cost and bytes of a recomputation, with inputs that are not held: common
+        // inputs of two of them are counted twice.
         let mut again = vec![(0u64, 0u64); start];
         let mut candidates = Vec::new();
         for i in (0..start).map(NodeId::from) {
@@ -121,8 +123,8 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// Drops what fits a budget on paper, replays, and leaves more room until the replay fits.
-    /// Returns whether something better was found.
+    /// Drops tensors until a budget is met on paper, replays, and leaves more room until the replay
+    /// fits. Returns whether a better schedule was found.
     fn search(&self, segment_bytes: u64, best: &mut Best, patience: Patience<'_>) -> bool {
         let mut better = false;
         let mut target = best.budget_bytes;
@@ -145,8 +147,8 @@ impl<'a> Gaps<'a> {
         better
     }
 
-    /// Marks of the tensors that are held when, of the cheapest, so many are dropped that each
-    /// moment fits, or no more can be.
+    /// Marks the held tensors, if the cheapest ones are dropped until each moment fits or no more
+    /// can be dropped.
     fn dropped(&self, target_bytes: u64, segment_bytes: u64) -> Vec<bool> {
         let mut saved = self.held.clone();
         let mut profile = self.plain.clone();
@@ -168,7 +170,7 @@ impl<'a> Gaps<'a> {
     }
 
     /// Dropped tensors that come back together with one: it is computed from them, or they from it,
-    /// directly or by what nobody holds.
+    /// directly or through tensors that are not held.
     fn beside(&self, id: NodeId, segments: &Segments) -> Vec<NodeId> {
         let instance = self.graph.instance();
         let mut found = Vec::new();
@@ -212,7 +214,7 @@ pub(super) fn plain_bytes(instance: &Instance) -> Vec<u64> {
 
 /// Sets of dropped tensors that come back together (a union-find structure).
 struct Segments {
-    /// The node before, towards the root of its set; none for what is not dropped.
+    /// The node before, towards the root of its set; `None` for tensors that are not dropped.
     towards: Vec<Option<u32>>,
     /// Bytes of the set, at its root.
     bytes: Vec<u64>,
@@ -234,7 +236,7 @@ impl Segments {
         while let Some(next) = self.towards[i as usize]
             && next != i
         {
-            // Every second step is halved on the way.
+            // Path halving.
             let beyond = self.towards[next as usize];
             self.towards[i as usize] = beyond;
             i = beyond.unwrap_or(next);
@@ -242,8 +244,8 @@ impl Segments {
         i
     }
 
-    /// Joins a tensor to the sets of others, unless they come to more than so many bytes; a tensor
-    /// alone always may. Returns whether it did.
+    /// Joins a tensor to the sets of others, unless their sum exceeds `most_bytes`; a tensor alone
+    /// always may. Returns whether it did.
     fn join(&mut self, id: NodeId, bytes: u64, others: Vec<NodeId>, most_bytes: u64) -> bool {
         let mut roots: Vec<u32> = others.iter().map(|j| self.root(j.0)).collect();
         roots.sort_unstable();

@@ -1,10 +1,11 @@
-//! Tensors dropped while nothing reads them: between two uses, on any graph.
+//! Tensors dropped while they are not read: between two uses, on any graph.
 //!
-//! Around the stage that takes most, a tensor that it does not read is dropped, from its last use
-//! before to its next one: that which costs least for what it brings of all bytes above the budget,
-//! in all stages. A tensor comes back in the stage of its next use, from inputs that are held there
-//! or come back with it, or sooner, before its inputs go. These reads are uses as well, so that
-//! what a recomputation relies on is held for it. Time grows with the square of the nodes.
+//! Around the stage with the most memory, a tensor that the stage does not read is dropped, from
+//! its last use before to its next one. The tensor with the least cost for its bytes above the
+//! budget, in all stages, is chosen. A tensor comes back in the stage of its next use, from inputs
+//! that are held there or come back with it, or sooner, before its inputs go. These reads are uses
+//! as well, so that the inputs of a recomputation are held for it. Time grows with the square of
+//! the nodes.
 
 use super::{Best, NotApplicable};
 use remat_instances::instance::{Instance, NodeId};
@@ -13,11 +14,11 @@ use remat_instances::simulate;
 use remat_search::Patience;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Attempts: each leaves as much room as the one before fell short of.
+/// Attempts: each lowers its target by the bytes by which the one before missed the budget.
 const ATTEMPTS: usize = 6;
-/// Most nodes that come back for one.
+/// Limit on the nodes that come back for one.
 const MOST_AGAIN: usize = 16;
-/// Stages that nothing brings down, after which a plan is left as it is.
+/// Number of stages that cannot be lowered after which a plan is left unchanged.
 const MOST_STUCK: usize = 16;
 
 /// The cheapest schedule found that fits, or the one with the least peak.
@@ -54,7 +55,7 @@ pub(super) fn run(
 
 /// Computations that bring a tensor back.
 struct Again {
-    /// The tensor first, then those that are not held where it comes back.
+    /// The tensor first, then the tensors that are not held where it comes back.
     nodes: Vec<usize>,
     /// Held tensors that they read.
     reads: Vec<usize>,
@@ -63,7 +64,7 @@ struct Again {
     bytes: u64,
 }
 
-/// A tensor dropped from one stage to another, both of which have it.
+/// A tensor dropped from one stage to another; both stages have it.
 struct Drop {
     stretch: (usize, usize),
     again: Again,
@@ -71,23 +72,23 @@ struct Drop {
     rate: f64,
 }
 
-/// Uses and memory of a plan that grows less.
+/// Uses and memory of a plan with falling memory.
 struct Stretches<'a> {
     instance: &'a Instance,
     target_bytes: i64,
-    /// Stages that read each tensor, and the one after which it is there.
+    /// Stages that read each tensor, and the stage after which it exists.
     uses: Vec<BTreeSet<usize>>,
     /// The last of these.
     last: Vec<usize>,
     /// Stretches over which each tensor is dropped: from the use before to the use after.
     dropped: Vec<BTreeMap<usize, usize>>,
-    /// Tensors that each stage computes again.
+    /// Tensors that each stage recomputes.
     made: Vec<BTreeSet<usize>>,
     /// Bytes of each stage.
     profile: Vec<i64>,
-    /// Stages that nothing brings down.
+    /// Stages that cannot be lowered.
     stuck: Vec<bool>,
-    /// Number of stages above the target before each, and the bytes by which they are.
+    /// Number of stages above the target before each, and the sum of their excess bytes.
     above: Vec<(i64, i64)>,
 }
 
@@ -151,7 +152,7 @@ impl<'a> Stretches<'a> {
         retained
     }
 
-    /// The stage that is furthest above the target; sums up how far each is.
+    /// The stage with the largest excess over the target; also sums up all excesses.
     fn worst(&mut self) -> Option<usize> {
         let mut worst = None;
         let mut most = 0;
@@ -166,7 +167,7 @@ impl<'a> Stretches<'a> {
         worst
     }
 
-    /// Returns whether a tensor is there in a stage: held, or computed again for a use.
+    /// Returns whether a tensor is in memory in a stage: held, or recomputed for a use.
     fn is_held(&self, i: usize, t: usize) -> bool {
         let is_alive = i < t && t <= self.last[i];
         let before = self.dropped[i].range(..t).next_back();
@@ -181,8 +182,7 @@ impl<'a> Stretches<'a> {
         (*to > t && self.is_held(i, t)).then_some((*from, *to))
     }
 
-    /// The last stage up to another at which all that a tensor is computed from is held, as far as
-    /// each is held there by itself.
+    /// The last stage up to `t` at which all inputs of a tensor are held, each by itself.
     fn last_inputs(&self, i: usize, t: usize) -> usize {
         let held_to = |need: usize| {
             let last = self.last[need].min(t);
@@ -196,8 +196,8 @@ impl<'a> Stretches<'a> {
         needs.map(|k| held_to(k.index())).min().unwrap_or(t).min(t)
     }
 
-    /// Doing without a tensor around a stage, to its next use or to where what it is computed from
-    /// goes, if that costs less than another for each byte of a stage above the target.
+    /// The drop of a tensor around a stage, to its next use or until its inputs go. `None` unless
+    /// it costs less than another for each byte of a stage above the target.
     fn better(&self, i: usize, t: usize, than: Option<&Drop>) -> Option<Drop> {
         let node = self.instance.node(NodeId::from(i));
         let bytes = node.output_bytes as i64;
@@ -232,8 +232,8 @@ impl<'a> Stretches<'a> {
         best
     }
 
-    /// Computations that bring a tensor back in a stage; `None` where that is not possible, or too
-    /// much.
+    /// Computations that bring a tensor back in a stage; `None` if that is impossible or takes too
+    /// many.
     fn again(&self, i: usize, t: usize) -> Option<Again> {
         let mut all = Again {
             nodes: vec![i],
@@ -267,7 +267,7 @@ impl<'a> Stretches<'a> {
         Some(all)
     }
 
-    /// Drops a tensor: memory, and uses of what brings it back.
+    /// Drops a tensor: updates memory, and the uses of tensors that bring it back.
     fn take(&mut self, drop: Drop) {
         let (from, to) = drop.stretch;
         let i = drop.again.nodes[0];
@@ -280,7 +280,7 @@ impl<'a> Stretches<'a> {
         self.profile[to] += drop.again.bytes as i64;
         self.made[to].extend(&drop.again.nodes);
         for j in drop.again.reads {
-            // What is made there is no use of what is held.
+            // A tensor recomputed there does not use a held one.
             if self.is_held(j, to) {
                 self.uses[j].insert(to);
             }

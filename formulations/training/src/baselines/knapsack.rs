@@ -1,8 +1,8 @@
-//! The knapsack behind PyTorch's `activation_memory_budget`: which activations to save within a
-//! share of memory.
+//! The knapsack behind PyTorch's `activation_memory_budget`: a choice of activations to save within
+//! a share of memory.
 //!
-//! Items are activations; the weight is the memory of keeping one, as a share of a reference
-//! amount, the value the time that recomputing it would take. PyTorch offers three solvers
+//! Items are activations. The weight is the memory of keeping one, as a share of a reference
+//! amount, the value the time of its recomputation. PyTorch offers three solvers
 //! (`activation_memory_budget_solver`): a dynamic program over quantised memory (`dp`, the
 //! default), `greedy` by value per memory, and `ilp`. The first two are here; the integer program
 //! differs from the first only by the quantisation.
@@ -29,7 +29,7 @@ pub struct QuantisedKnapsack {
 
 impl QuantisedKnapsack {
     /// `shares[i]`: memory of item `i` as a share of the reference amount, at least 0. `values[i]`:
-    /// what choosing it saves. Time and memory: items x 10,000 (bits).
+    /// its recomputation time. Time and memory: items x 10,000 (bits).
     pub fn solve(shares: &[f64], values: &[u64]) -> Self {
         let capacity = RESOLUTION as usize;
         let weights: Vec<usize> = shares.iter().map(|&share| quantise(share)).collect();
@@ -52,8 +52,7 @@ impl QuantisedKnapsack {
         }
     }
 
-    /// Marks the items that an optimal choice takes within a share of the reference amount (cut to
-    /// 0..=1).
+    /// Marks the items of an optimal choice within a share of the reference amount (cut to 0..=1).
     pub fn chosen(&self, share: f64) -> Vec<bool> {
         let mut left = quantise(share).min(self.capacity);
         let mut chosen = vec![false; self.weights.len()];
@@ -68,8 +67,8 @@ impl QuantisedKnapsack {
     }
 }
 
-/// Marks the items to take within a share of the reference amount: by value per memory, highest
-/// first, each that still fits. Items without memory come first; the earlier item wins a tie.
+/// Marks the items to take within a share of the reference amount: by descending value per memory,
+/// each that still fits. Items without memory come first; the earlier item wins a tie.
 pub fn greedy(shares: &[f64], values: &[u64], share: f64) -> Vec<bool> {
     let density = |i: usize| {
         if shares[i] > 0.0 {
@@ -92,7 +91,7 @@ pub fn greedy(shares: &[f64], values: &[u64], share: f64) -> Vec<bool> {
 }
 
 fn quantise(share: f64) -> usize {
-    // A conversion from a float saturates, so nothing negative or huge gets through.
+    // A conversion from a float saturates, so negative and huge values are cut.
     (share * RESOLUTION).round() as usize
 }
 

@@ -1,7 +1,7 @@
 //! Chen's heuristics on any graph, by treating the topological order as a chain (Checkmate, section
 //! 5.1.2).
 //!
-//! Every forward node is a candidate; what an edge over a checkpoint needs is recomputed (min-R).
+//! Every forward node is a candidate; inputs over an edge past a checkpoint are recomputed (min-R).
 
 use super::training::TrainingGraph;
 use super::{NotApplicable, segments};

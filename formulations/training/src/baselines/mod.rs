@@ -1,9 +1,9 @@
 //! The known ways to get a schedule without an integer program.
 //!
 //! Every heuristic is a function from an instance and a budget to a [`CheckmateSchedule`], listed
-//! with its source in one table; [`strategies`](crate::strategies) has those of linear programs as well. A schedule is returned even where it misses the budget
-//! (then the one with the least peak among those the heuristic considers): whether it fits is for
-//! [`remat_instances::simulate`] to say.
+//! with its source in one table; [`strategies`](crate::strategies) also has heuristics by linear
+//! programs. A schedule is returned even if it misses the budget (then the one with the least peak
+//! among those the heuristic considers): [`remat_instances::simulate`] decides whether it fits.
 //!
 //! | module | heuristic |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | [`revolve`] | optimal binomial checkpointing of a chain with unit costs |
 //! | [`articulation`] | Chen's segments with articulation points as the candidates |
 //! | [`dtr`] | greedy eviction, stage by stage, on any graph |
-//! | [`gaps`] | what is cheapest for its bytes, dropped between forward and backward pass |
+//! | [`gaps`] | the cheapest tensors for their bytes, dropped between forward and backward pass |
 //! | `idle` | the same between any two uses, on graphs without a backward pass |
 //! | [`linearised`] | Chen's segments on the topological order |
 //! | [`pytorch`] | the minimum cut and the knapsack of PyTorch's compiler |
@@ -20,8 +20,8 @@
 //! | [`hong`] | the checkpoint set of a chain with the least peak in PyTorch |
 //!
 //! Shared parts: [`training`] (the shape of a training graph), [`segments`] (checkpoints and
-//! segments), [`retention`] (schedules from what is held when), [`remat_memory::max_flow`], [`knapsack`],
-//! [`operators`] (what is cheap to recompute).
+//! segments), [`retention`] (schedules from held tensors), [`remat_memory::max_flow`],
+//! [`knapsack`], [`operators`] (operators that are cheap to recompute).
 
 pub mod articulation;
 pub mod chain;
@@ -54,7 +54,7 @@ use remat_instances::simulate::{self, Replay};
 
 use remat_search::Patience;
 
-/// Reason why a heuristic has nothing to say about an instance.
+/// Reason why a heuristic does not apply to an instance.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotApplicable {
     /// The graph has neither a loss nor a backward node.
@@ -78,7 +78,7 @@ pub enum NotApplicable {
     /// The forward pass is not a chain of blocks.
     #[error(transparent)]
     NotAChainOfBlocks(chain::NoChain),
-    /// Too large a graph: it takes too long.
+    /// The graph is too large: it takes too long.
     #[error("too large: {nodes} nodes; it is run up to {most}")]
     TooLarge {
         /// Nodes of the graph.
@@ -119,17 +119,17 @@ pub struct Baseline {
     pub description: &'static str,
     /// Publication that it comes from.
     pub source: &'static str,
-    /// True if it solves a linear program: that takes seconds where the others take milliseconds.
+    /// True if it solves a linear program: that takes seconds, the others milliseconds.
     pub solves_program: bool,
     pub(crate) heuristic: Heuristic,
 }
 
 impl Baseline {
-    /// The schedule this heuristic makes for a budget in bytes, fixed memory included. It replays
-    /// without error; its peak may be above the budget where the heuristic finds nothing better.
+    /// The schedule of this heuristic for a budget in bytes, fixed memory included. It replays
+    /// without error; its peak may be above the budget if the heuristic finds no better schedule.
     ///
     /// # Errors
-    /// [`NotApplicable`] says what the graph lacks.
+    /// [`NotApplicable`] names the missing property of the graph.
     pub fn run(
         &self,
         instance: &Instance,
@@ -138,7 +138,7 @@ impl Baseline {
         self.run_until(instance, budget_bytes, Patience::ENDLESS)
     }
 
-    /// The same within the patience of whoever waits.
+    /// The same within a limit.
     ///
     /// # Errors
     /// As [`Baseline::run`], and [`NotApplicable::OutOfTime`].
@@ -269,10 +269,10 @@ pub(crate) fn by_name(name: &str) -> Option<&'static Baseline> {
     ALL.iter().find(|b| b.name == name)
 }
 
-/// The cheapest schedule within the budget, or, where none fits, the one with the least peak. The
-/// first wins a tie.
+/// The cheapest schedule within the budget or, if no schedule fits, the one with the least peak.
+/// The first wins a tie.
 ///
-/// Schedules that do not replay are skipped; the heuristics make none.
+/// Schedules that do not replay are skipped; heuristics do not make such schedules.
 pub(crate) fn best(
     instance: &Instance,
     budget_bytes: u64,
@@ -287,8 +287,8 @@ pub(crate) fn best(
     best.schedule()
 }
 
-/// The cheapest schedule within a budget so far, or, where none fits, the one with the least peak.
-/// The first wins a tie.
+/// The cheapest schedule within a budget so far or, if no schedule fits, the one with the least
+/// peak. The first wins a tie.
 pub(crate) struct Best {
     budget_bytes: u64,
     found: Option<(Replay, CheckmateSchedule)>,
@@ -302,13 +302,13 @@ impl Best {
         }
     }
 
-    /// Returns whether one fits.
+    /// Returns whether a schedule fits.
     pub fn fits(&self) -> bool {
         let found = self.found.as_ref();
         found.is_some_and(|(replay, _)| replay.peak_bytes <= self.budget_bytes)
     }
 
-    /// Returns whether the new one is better.
+    /// Adds a schedule; returns whether it is better.
     pub fn take(&mut self, replay: Replay, schedule: CheckmateSchedule) -> bool {
         let rank = |r: &Replay| match r.peak_bytes <= self.budget_bytes {
             true => (false, r.cost, r.peak_bytes),

@@ -1,11 +1,11 @@
 //! Forward operators that are recomputed, by the rules of PyTorch's partitioner
 //! (`should_ban_recomputation`).
 //!
-//! torch.compile recomputes pointwise operators, views and what it decomposes into them
+//! torch.compile recomputes pointwise operators, views and operators that it decomposes into them
 //! (normalisations, softmax, dropout, concatenation), because a fused kernel reads its inputs
-//! anyway. How much else is spared depends on how aggressive it has to be: see [`Bans`]. Its
-//! heuristics about kernels that an instance does not have (chains that fuse too long, values used
-//! far apart) are left out.
+//! anyway. Further operators are spared at some levels only: see [`Bans`]. Its heuristics about
+//! kernels that an instance does not have (chains that fuse too long, values used far apart) are
+//! left out.
 
 use super::training::TrainingGraph;
 use remat_instances::instance::{NodeId, NodeKind};
@@ -13,23 +13,23 @@ use remat_instances::instance::{NodeId, NodeKind};
 /// Nodes that are never recomputed, from the most to the least. Each level contains the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Bans {
-    /// PyTorch's default: all that [`Bans::Expensive`] bans, and tensors that a backward operator
-    /// reads which is not pointwise: they must be in memory there in full, so that a recomputation
-    /// is not fused away.
+    /// PyTorch's default: all that [`Bans::Expensive`] bans, and tensors read by a backward
+    /// operator that is not pointwise. These must be in memory there in full, so that a
+    /// recomputation is not fused away.
     Default,
-    /// All that is not pointwise, and reductions: operators whose output has less than a quarter of
-    /// their inputs' bytes.
+    /// All operators that are not pointwise, and reductions: operators whose output has less than a
+    /// quarter of their inputs' bytes.
     Expensive,
     /// Compute-intensive operators and reductions only.
     ComputeIntensive,
-    /// Nothing but the loss, by-products and what is never recomputed, which every level bans.
+    /// Only the loss, by-products and nodes that are computed once, which every level bans.
     None,
 }
 
 /// Class of an operator in PyTorch's partitioner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperatorClass {
-    /// Pointwise operators, views, and what decomposes into them.
+    /// Pointwise operators, views, and operators that decompose into them.
     Pointwise,
     /// Matrix products, convolutions, attention, recurrent cells.
     ComputeIntensive,
@@ -120,9 +120,9 @@ const POINTWISE: [&str; 64] = [
 ];
 const OTHER: [&str; 6] = ["pool", "embedding", "sort", "topk", "gather", "scatter"];
 
-/// The class of an operator by its name, in the spelling of ATen, PyTorch or Keras; `None` where
-/// the name is unknown or empty. A backward operator (`_bwd`, `_backward`) has the class of its
-/// forward twin.
+/// The class of an operator by its name, in the spelling of ATen, PyTorch or Keras; `None` if the
+/// name is unknown or empty. A backward operator (`_bwd`, `_backward`) has the class of its forward
+/// twin.
 ///
 /// ```
 /// use remat_formulations::baselines::operators::{OperatorClass, class};
@@ -154,9 +154,9 @@ pub fn class(op: &str) -> Option<OperatorClass> {
 
 /// Marks the nodes before the backward pass that are never recomputed at a level of [`Bans`].
 ///
-/// By class of operator; where the name is unknown, an operator counts as pointwise if its cost for
-/// each byte that it reads or writes is less than half of the average over the forward pass, else
-/// as compute-intensive. Length: [`TrainingGraph::backward_start`].
+/// Nodes are banned by class of operator. An operator of unknown name is classified by its cost for
+/// each byte that it reads or writes. It counts as pointwise below half of the average over the
+/// forward pass, else as compute-intensive. Length: [`TrainingGraph::backward_start`].
 pub fn banned(graph: &TrainingGraph<'_>, bans: Bans) -> Vec<bool> {
     let instance = graph.instance();
     let mut banned = vec![true; graph.backward_start()];
@@ -267,7 +267,7 @@ mod tests {
         // Cost per byte moved: 100/8, 1/16, 100/16, 1/9; the average is 202/49.
         let instance = chain(&[100, 1, 100, 1], &[8, 8, 8, 1], &[Reads::Both; 4]);
         let graph = TrainingGraph::new(&instance).unwrap();
-        // The last one is cheap, but reads eight times what it writes; then comes the loss.
+        // The last one is cheap, but reads eight times the bytes it writes; then comes the loss.
         assert_eq!(
             banned(&graph, Bans::Expensive),
             [true, false, true, true, true]

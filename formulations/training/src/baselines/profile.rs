@@ -1,15 +1,15 @@
-//! Memory over the stages, lowered over ranges and asked for its most.
+//! Memory over the stages, with ranges that are lowered and queries for the maximum.
 
-/// Bytes of each stage, of which ranges are lowered: a tree over the stages, each change and each
-/// question in logarithmic time.
+/// Bytes of each stage, with ranges that are lowered: a tree over the stages, with updates and
+/// queries in logarithmic time.
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
     /// Leaves, a power of two.
     width: usize,
-    /// Most bytes below each node of the tree, less what the nodes above it are lowered by. The
-    /// root is at 1, the children of `k` at `2 k` and `2 k + 1`.
+    /// Most bytes below each node of the tree, without the lowering of the nodes above it. The root
+    /// is at 1, the children of `k` at `2 k` and `2 k + 1`.
     most: Vec<i64>,
-    /// Bytes by which the whole of each node is lowered, counted in its own `most`.
+    /// Bytes by which the whole of each node is lowered, included in its own `most`.
     lowered: Vec<i64>,
 }
 

@@ -1,20 +1,20 @@
 //! The recomputation of PyTorch's compiler: `min_cut_rematerialization_partition` and
 //! `activation_memory_budget`.
 //!
-//! The partitioner decides what the forward pass saves for the backward pass. Each forward tensor
-//! is an edge of a flow network with its bytes as the capacity; what must not be recomputed hangs
-//! on the source, what the backward pass reads on the sink. A minimum cut is a set of saved tensors
-//! of least bytes from which everything else that is read can be recomputed by the operators that
-//! may be ([`operators::Bans`]). PyTorch weighs the bytes by the distance from the backward pass
-//! and doubles those of tensors that would be fused away; both concern kernels, and are left out
-//! here.
+//! The partitioner decides which tensors the forward pass saves for the backward pass. Each forward
+//! tensor is an edge of a flow network with its bytes as the capacity. Tensors that must not be
+//! recomputed are linked to the source, tensors that the backward pass reads to the sink. A minimum
+//! cut is a set of saved tensors of least bytes from which all other tensors that are read can be
+//! recomputed by permitted operators ([`operators::Bans`]). PyTorch weighs the bytes by the
+//! distance from the backward pass and doubles the bytes of tensors that would be fused away. Both
+//! concern kernels, and are left out here.
 //!
-//! With an activation memory budget below 1 (the bytes that the default saves) the compiler bans
-//! less and less, and in the end a knapsack chooses which compute-intensive tensors stay saved; the
-//! others may be recomputed, and the minimum cut is solved anew.
+//! With an activation memory budget below 1 (the bytes that the default saves), the compiler first
+//! bans fewer operators. In the end a knapsack chooses which compute-intensive tensors stay saved;
+//! the others may be recomputed, and the minimum cut is solved anew.
 //!
-//! In the schedule, as in the compiler's backward graph, a tensor that is not saved is recomputed
-//! once, when it is first needed, and kept until its last need.
+//! In the schedule, as in the compiler's backward graph, an unsaved tensor is recomputed once, when
+//! it is first needed, and kept until its last need.
 
 use super::knapsack::QuantisedKnapsack;
 use super::operators::{self, Bans};
@@ -26,8 +26,8 @@ use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate;
 use remat_memory::max_flow::{FlowNetwork, UNLIMITED};
 
-/// A minimum cut with all cheap operators recomputable ([`Bans::Expensive`]), whatever their
-/// backward readers. Ignores the budget.
+/// A minimum cut with all cheap operators recomputable ([`Bans::Expensive`]), for any backward
+/// readers. Ignores the budget.
 ///
 /// # Errors
 /// [`NotApplicable`] without a backward pass.
@@ -44,7 +44,7 @@ pub fn minimum_cut(
 const SHARES: u32 = 50;
 
 /// The partition for the largest activation memory budget (in fiftieths, 1 being the default
-/// partition) whose schedule fits, or the one with the least peak where none does.
+/// partition) whose schedule fits, or the one with the least peak if no schedule fits.
 ///
 /// # Errors
 /// [`NotApplicable`] without a backward pass.
@@ -123,8 +123,8 @@ impl<'a> Partitions<'a> {
     }
 
     /// Marks the nodes before the backward pass that are saved when activations may take `share` (0
-    /// to 1) of the bytes that the default partition saves. At 0 nothing is banned but the loss and
-    /// by-products.
+    /// to 1) of the bytes that the default partition saves. At 0 only the loss and by-products are
+    /// banned.
     pub fn saved(&self, share: f64) -> Vec<bool> {
         let [(_, default), less, least] = &self.plain;
         if share >= 1.0 {
@@ -146,10 +146,10 @@ impl<'a> Partitions<'a> {
     }
 }
 
-/// A set of saved tensors of least total bytes such that every forward tensor that a backward node
-/// reads is saved or can be recomputed from saved ones (and the network's input) without running a
-/// banned node. Of several sets the one with the fewest recomputations: the cut nearest to the
-/// backward pass.
+/// A set of saved tensors of least total bytes for the backward pass. Every forward tensor that a
+/// backward node reads is saved, or can be recomputed from saved ones (and the network's input)
+/// without running a banned node. Among several sets it has the fewest recomputations: the cut
+/// nearest to the backward pass.
 ///
 /// `banned` and the result have an entry for each node before the backward pass.
 pub fn minimum_cut_saved(graph: &TrainingGraph<'_>, banned: &[bool]) -> Vec<bool> {

@@ -1,12 +1,12 @@
-//! Schedules from what is held when: the common last step of all heuristics.
+//! Schedules from held tensors: the common last step of all heuristics.
 
 use super::training::TrainingGraph;
 use remat_instances::instance::NodeId;
 use remat_instances::schedule::{CheckmateSchedule, StageRuns};
 
-/// A schedule that saves some forward tensors and recomputes each other one at most once, when the
-/// backward pass first needs it, and then keeps it until its last need. This is the order in which
-/// PyTorch's partitioner lays out the backward graph.
+/// A schedule that saves some forward tensors and recomputes each other one at most once. A tensor
+/// is recomputed when the backward pass first needs it, and then kept until its last need. This is
+/// the order in which PyTorch's partitioner lays out the backward graph.
 ///
 /// `saved[i]`: forward node `i` is kept from its computation to its last need. Length: at least
 /// [`TrainingGraph::backward_start`]. A need is a read by a backward node or by a recomputation.

@@ -1,15 +1,15 @@
 //! REVOLVE: optimal checkpointing of a chain with unit costs (Griewank and Walther, ACM TOMS 26(1),
 //! 2000).
 //!
-//! A chain of `l` steps is reversed with `s` checkpoints, the initial state included. With
-//! `beta(s, r) = (s + r)! / (s! r!)` and the repetition number `r` given by
-//! `beta(s, r - 1) < l <= beta(s, r)`, the least number of forward steps is
-//! `r l - beta(s + 1, r - 1)`, and cutting the chain recursively at the states of [`split`] attains
-//! it. With `s` of order `log l`, memory and overhead grow with `log l`.
+//! A chain of `l` steps is reversed with `s` checkpoints, the initial state included. Let
+//! `beta(s, r) = (s + r)! / (s! r!)`, and let the repetition number `r` satisfy
+//! `beta(s, r - 1) < l <= beta(s, r)`. Then the least number of forward steps is
+//! `r l - beta(s + 1, r - 1)`. Cutting the chain recursively at the states of [`split`] attains it.
+//! With `s` of order `log l`, memory and overhead grow with `log l`.
 //!
-//! In a training graph state `k` is the output of the `k`-th forward node and state 0 the network's
-//! input, which is always in memory; the loss is the last step. To reverse step `k` is to run the
-//! backward node of forward node `k`, which reads state `k - 1` (and perhaps state `k`, which is
+//! In a training graph state `k` is the output of the `k`-th forward node. State 0 is the network's
+//! input, which is always in memory; the loss is the last step. Reversing step `k` means running
+//! the backward node of forward node `k`. It reads state `k - 1` (and perhaps state `k`, which is
 //! then kept from one step to the next). A checkpoint is placed when the chain that it cuts is
 //! entered, and held until the step after it was reversed.
 
@@ -21,19 +21,19 @@ use remat_instances::schedule::{CheckmateSchedule, StageRuns};
 use remat_instances::simulate;
 use remat_search::Patience;
 
-/// Activations up to which every number of slots is tried.
+/// Limit on the activations for which every number of slots is tried.
 const EXHAUSTIVE_UP_TO: usize = 1_000;
-/// Slots of which one at a time is given up in longer chains.
+/// In longer chains, one in so many slots is given up at a time.
 const SLOTS_A_STEP: usize = 128;
 
-/// REVOLVE with the largest number of slots whose schedule fits the budget, or, where none does,
+/// REVOLVE with the largest number of slots whose schedule fits the budget or, if no schedule fits,
 /// the schedule with the least peak over all numbers of slots.
 ///
-/// The repetition number is optimal for unit costs and sizes; both are taken as given, as by the
-/// original.
+/// The repetition number is optimal for unit costs and sizes; like the original, the heuristic
+/// assumes both.
 ///
 /// # Errors
-/// [`NotApplicable`] without a backward pass, where the forward pass is not a chain, and if the time
+/// [`NotApplicable`] without a backward pass, if the forward pass is not a chain, and if the time
 /// ends before the first schedule.
 pub fn run(
     instance: &Instance,
@@ -42,7 +42,7 @@ pub fn run(
 ) -> Result<CheckmateSchedule, NotApplicable> {
     let graph = TrainingGraph::new(instance)?;
     graph.require_chain()?;
-    // With room for everything nothing is recomputed, whatever the slots are counted by.
+    // If all tensors fit, no recomputation is needed for any number of slots.
     let everything = checkpoint_all::run(instance, budget_bytes)?;
     let replay = simulate::checkmate(instance, &everything);
     if replay.is_ok_and(|replay| replay.peak_bytes <= budget_bytes) {
@@ -55,7 +55,7 @@ pub fn run(
             break;
         }
         let cuts = checkpoints(graph.activations().len() as u64 + 1, slots as u64 + 1);
-        // No replay is below what is held while the last step of the forward pass runs.
+        // No replay is below the memory held while the last step of the forward pass runs.
         let bar = least
             .as_ref()
             .map_or(u64::MAX, |(peak, _)| (*peak).max(budget_bytes));
@@ -83,8 +83,7 @@ pub fn run(
     }
 }
 
-/// Numbers of slots that are tried for a chain, falling: all, or for long chains in steps of one in
-/// so many.
+/// Numbers of slots that are tried for a chain, falling: all, or for long chains in larger steps.
 fn numbers_of_slots(length: usize) -> impl Iterator<Item = usize> {
     let step = match length {
         0..=EXHAUSTIVE_UP_TO => usize::MAX,
@@ -97,7 +96,7 @@ fn numbers_of_slots(length: usize) -> impl Iterator<Item = usize> {
 /// The REVOLVE schedule of a chain for a number of slots: activations held besides those in use.
 ///
 /// # Errors
-/// [`NotApplicable`] without a backward pass, and where the forward pass is not a chain.
+/// [`NotApplicable`] without a backward pass, and if the forward pass is not a chain.
 pub fn with_slots(instance: &Instance, slots: usize) -> Result<CheckmateSchedule, NotApplicable> {
     let graph = TrainingGraph::new(instance)?;
     graph.require_chain()?;
@@ -107,7 +106,7 @@ pub fn with_slots(instance: &Instance, slots: usize) -> Result<CheckmateSchedule
 }
 
 /// `beta(s, r)`: the largest number of steps that `s` checkpoints reverse with no step run more
-/// than `r` times before its reversal; `u64::MAX` where larger.
+/// than `r` times before its reversal; `u64::MAX` if it is larger.
 pub fn beta(checkpoints: u64, repetitions: u64) -> u64 {
     let mut value: u128 = 1;
     for k in 1..=checkpoints.min(repetitions) as u128 {
@@ -177,7 +176,7 @@ fn checkpoints(steps: u64, slots: u64) -> Vec<ReversalCheckpoint> {
     found
 }
 
-/// A lower bound on what is in memory when the last node before the backward pass runs, in bytes.
+/// A lower bound on the memory in bytes when the last node before the backward pass runs.
 fn held_at_the_end(
     graph: &TrainingGraph<'_>,
     stages: &[(usize, usize)],
@@ -195,7 +194,7 @@ fn held_at_the_end(
                 stages[c.state as usize].1,
             )
         })
-        // Sure to be held: read by a backward node before the checkpoint is given up.
+        // Certainly held: read by a backward node before the checkpoint is given up.
         .filter(|&(id, until)| {
             let first = graph.backward_users(id).first();
             id != end && first.is_some_and(|u| u.index() < until)
@@ -221,8 +220,8 @@ fn schedule_for(
             b if b == steps => id.index() + 1,
             b => stages[b].0 + 1,
         };
-        // Step `state + 1` reads it as its input; where step `state` reads it as its output, it
-        // stays for one more.
+        // Step `state + 1` reads it as its input; if step `state` reads it as its output, it stays
+        // for one more.
         let (_, end) = stages[cut.state as usize];
         retained.fill(id.index(), from, end.saturating_sub(1));
     }
@@ -235,7 +234,7 @@ fn schedule_for(
         let (Some(first), Some(last)) = (users.first(), users.last()) else {
             continue;
         };
-        // What the last step just made or read, and what is no state of the chain, stays as it is.
+        // Outputs and inputs of the last step, and tensors that are no state of the chain, stay.
         let is_state = instance.node(id).kind == NodeKind::Forward;
         let from = if is_state && Some(&id) != activations.last() {
             first.index()

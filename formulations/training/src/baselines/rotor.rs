@@ -2,12 +2,12 @@
 //!
 //! Source: Beaumont, Eyraud-Dubois, Hermann, Joly, Shilova, "Optimal checkpointing for
 //! heterogeneous chains: how to train deep neural networks with limited memory" (2019), theorem 1;
-//! POFO (NeurIPS 2021), appendix B, restates it. A schedule is *persistent* if what was saved (a
-//! checkpoint or the intermediate data of a stage) stays until the backward step that reads it, and
-//! nothing earlier in the chain runs meanwhile.
+//! POFO (NeurIPS 2021), appendix B, restates it. In a *persistent* schedule, saved data (a
+//! checkpoint or the intermediate data of a stage) stay until the backward step that reads them. No
+//! earlier stage of the chain runs meanwhile.
 //!
-//! `C(s, t, m)` is the least cost of recomputation to get from the gradient of stage `t` to that of
-//! stage `s`, where the input of `s` is in memory and `m` bytes are free apart from it:
+//! `C(s, t, m)` is the least cost of recomputation from the gradient of stage `t` to the gradient
+//! of stage `s`. The input of `s` is in memory, and `m` bytes are free apart from it:
 //!
 //! ```text
 //! C(t, t, m) = F_all^t and B^t at once
@@ -16,11 +16,11 @@
 //!                                          C(s', t, m - a_{s'-1}),  C(s, s'-1, m) )
 //! ```
 //!
-//! each where the peaks of the operations fit into `m`. Subproblems that end in the last stage are
-//! the first pass, which costs nothing beyond the base cost; all others are recomputations. Memory
-//! is counted in slots; sizes are rounded up and the budget down, so a schedule never exceeds the
+//! each if the peaks of the operations fit into `m`. Subproblems that end in the last stage are the
+//! first pass, which has no cost beyond the base cost; all others are recomputations. Memory is
+//! counted in slots; sizes are rounded up and the budget down, so a schedule never exceeds the
 //! budget. The table is filled diagonal by diagonal (`t - s`), each in parallel, without recursion.
-//! No decisions are stored: those on the path are found again afterwards.
+//! Decisions are not stored: the ones on the path are recovered afterwards.
 
 use super::NotApplicable;
 use super::chain::{self, Chain, Operation, Stage, TrainingChain};
@@ -48,7 +48,7 @@ pub enum Outcome {
     Optimal(RotorSolution),
     /// No persistent schedule fits, with sizes rounded up to slots.
     Infeasible {
-        /// Size of a slot in bytes: 1 means that nothing was rounded, and the outcome is exact.
+        /// Size of a slot in bytes: 1 means no rounding and an exact outcome.
         slot_bytes: u64,
     },
 }
@@ -94,7 +94,7 @@ pub enum Error {
 /// Largest number of table entries, 8 bytes each.
 pub const LARGEST_TABLE: usize = 1 << 28;
 
-/// Slots that are looked at together.
+/// Slots that are processed together.
 const BLOCK: usize = 32;
 
 /// Larger than any cost, small enough that three of them do not overflow.
@@ -103,8 +103,8 @@ const IMPOSSIBLE: u64 = u64::MAX / 4;
 /// Finds the cheapest persistent schedule whose peak under the chain's model (fixed memory
 /// included) is at most `budget_bytes`.
 ///
-/// Time is O(stages^3 x slots) at worst: for each of the stages^2 / 2 subproblems, only the memory
-/// sizes are looked at for which it is feasible and which are too small to save everything.
+/// Time is O(stages^3 x slots) at worst. For each of the stages^2 / 2 subproblems, only memory
+/// sizes are processed for which it is feasible and which are too small to save all stages.
 ///
 /// # Errors
 /// [`Error`] for an empty chain or a table that is too large.
@@ -131,10 +131,10 @@ pub fn solve(chain: &Chain, budget_bytes: u64, settings: RotorSettings) -> Resul
     }))
 }
 
-/// A budget, fixed memory included, and settings with which [`solve`] finds a schedule: the least
-/// one, up to rounding to slots of the memory that saving everything takes. The slots returned are
-/// of the same size, but only as many as the budget has: finer ones round differently, and might
-/// miss it.
+/// A budget, fixed memory included, and settings with which [`solve`] finds a schedule. The budget
+/// is the least one, up to rounding to slots of the memory that saving everything takes. The slots
+/// returned are of the same size, but only as many as the budget has: finer ones round differently,
+/// and might miss it.
 ///
 /// # Errors
 /// As for [`solve`].
@@ -147,8 +147,7 @@ pub fn least_budget(chain: &Chain, settings: RotorSettings) -> Result<(u64, Roto
         .map(Operation::SaveAll)
         .chain((0..=last).rev().map(Operation::Backward))
         .collect();
-    // Sizes are rounded up once per stage, so as many slots more may be needed in the table than in
-    // truth.
+    // Sizes are rounded up once per stage, so the table may need that many slots more.
     let free = chain::replay(chain, &save_all).map_or(0, |r| r.peak_bytes - chain.fixed_bytes);
     let (slot_bytes, slots) = discretise(free, settings.slots);
     let table = RotorTable::fill(chain, slot_bytes, slots + chain.len() + 1);
@@ -202,7 +201,8 @@ struct RotorTable<'a> {
     /// `diagonals[t - s]` holds the subproblems one after the other by `s`, `slots + 1` entries
     /// each.
     diagonals: Vec<Vec<u64>>,
-    /// `feasible_from[t - s][s]`: the least `m` with a schedule (`slots + 1` where there is none).
+    /// `feasible_from[t - s][s]`: the least `m` with a schedule (`slots + 1` if there is no such
+    /// `m`).
     feasible_from: Vec<Vec<usize>>,
 }
 
@@ -274,7 +274,7 @@ impl<'a> RotorTable<'a> {
         for m in least.max(shift)..costs.len() {
             costs[m] = (cost + rest[m - shift]).min(IMPOSSIBLE);
         }
-        // With as much memory as this, nothing can be cheaper than to save everything.
+        // With this much memory, saving all stages is cheapest.
         let bound = self.lower_bound(s, t);
         let enough = costs.partition_point(|&c| c > bound);
         let mut walk = CheckpointWalk::new(self, s, t);
@@ -293,9 +293,9 @@ impl<'a> RotorTable<'a> {
             let right = &self.at(next, t)[from - shift..enough - shift];
             let left = &self.at(s, next - 1)[from..enough];
             let best = &mut costs[from..enough];
-            // All three fall with the memory: in a block of slots the candidate costs no less than
-            // at its end, and what is known no more than at its start. Most blocks need no look
-            // inside (docs/inside/decisions/060).
+            // All three fall with the memory. In a block of slots the candidate costs no less than
+            // at its end, and the known cost is no more than at its start. Most blocks can be
+            // skipped (docs/inside/decisions/060).
             for from in (0..best.len()).step_by(BLOCK) {
                 let end = (from + BLOCK).min(best.len());
                 if cost + right[end - 1] + left[end - 1] < best[from] {
@@ -319,8 +319,8 @@ impl<'a> RotorTable<'a> {
         (self.in_slots(stage.close_bytes), cost)
     }
 
-    /// `F_all^s` for a stretch that ends in `t`: the least slots, the slots it takes from what
-    /// follows, and the cost.
+    /// `F_all^s` for a stretch that ends in `t`: the least slots, the slots it takes from the rest,
+    /// and the cost.
     fn save(&self, s: usize, t: usize) -> (usize, usize, u64) {
         let stage = &self.stages[s];
         let (run, cost) = if self.is_first_pass(t) {
@@ -333,7 +333,7 @@ impl<'a> RotorTable<'a> {
         (least, self.in_slots(stage.saved_bytes), cost)
     }
 
-    /// No schedule of the stretch costs less: each stage before `t` is saved at least once, or
+    /// Lower bound on the cost of the stretch: each stage before `t` is saved at least once, or
     /// passed and then closed.
     fn lower_bound(&self, s: usize, t: usize) -> u64 {
         if self.is_first_pass(t) {
@@ -448,10 +448,10 @@ pub struct TrainingSolution {
     pub schedule: CheckmateSchedule,
 }
 
-/// Extracts the chain of a training graph and solves it; `None` where no persistent schedule fits.
+/// Extracts the chain of a training graph and solves it; `None` if no persistent schedule fits.
 ///
 /// # Errors
-/// [`TrainingError`] where the graph has no chain, or the chain is too long.
+/// [`TrainingError`] if the graph has no chain, or the chain is too long.
 pub fn solve_training(
     instance: &Instance,
     budget_bytes: u64,
@@ -464,7 +464,7 @@ pub fn solve_training(
 /// Solves as [`solve_training`] does, for a chain that was extracted before.
 ///
 /// # Errors
-/// [`TrainingError::Solve`] where the chain is too long for the slots.
+/// [`TrainingError::Solve`] if the chain is too long for the slots.
 pub fn solve_chain(
     training: &TrainingChain<'_>,
     budget_bytes: u64,
@@ -479,17 +479,17 @@ pub fn solve_chain(
     }
 }
 
-/// Work that [`run`] may put into its table: stages cubed times slots. Some 2 s.
+/// Limit on the table work of [`run`]: stages cubed times slots. Some 2 s.
 const TABLE_WORK_LIMIT: usize = 4_000_000_000;
-/// Slots that [`run`] uses however long the chain is.
+/// Least number of slots of [`run`], for any length of the chain.
 const SLOT_FLOOR: usize = 32;
 
 /// The rotor schedule of a training graph with 500 slots (fewer on chains of more than about 200
-/// stages); where none fits the budget, that of the least budget for which the dynamic program
-/// finds one.
+/// stages). If no schedule fits the budget, it is the schedule of the least budget for which the
+/// dynamic program finds one.
 ///
 /// # Errors
-/// [`NotApplicable`] where the graph has no chain, or one out of range.
+/// [`NotApplicable`] if the graph has no chain, or one out of range.
 pub fn run(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, NotApplicable> {
     let training = chain::extract(instance)?;
     let stages = training.chain().len();

@@ -1,5 +1,5 @@
-//! Checkpoints and segments (Chen et al., 2016): which nodes end a segment, and the schedule that
-//! follows.
+//! Checkpoints and segments (Chen et al., 2016): the choice of nodes that end a segment, and the
+//! resulting schedule.
 //!
 //! A set of checkpoints cuts the forward pass, in execution order, into segments; each segment ends
 //! at its checkpoint, the last one at the loss. Memory semantics of the schedule:
@@ -7,15 +7,15 @@
 //!   recomputation;
 //! - any other forward tensor is held during the forward pass until its last forward reader, no
 //!   longer;
-//! - the last segment is held as it is: it would be recomputed at once;
+//! - the last segment is held unchanged: it would be recomputed at once;
 //! - any other segment is entered in the stage of the first backward node that reads one of its
-//!   tensors: there all its tensors that the backward pass still reads are recomputed, once, and
-//!   held until their last read there; tensors on the way are freed as soon as the recomputation
+//!   tensors. All its tensors that the backward pass still reads are recomputed there, once, and
+//!   held until their last read there. Tensors on the way are freed as soon as the recomputation
 //!   has read them;
 //! - gradients are held from their computation to their last read.
 //!
-//! On graphs where an edge jumps over a checkpoint, what a recomputation reads from other segments
-//! is recomputed for it there and then (min-R, Checkmate section 5.1.1).
+//! On graphs where an edge jumps over a checkpoint, tensors of other segments that a recomputation
+//! reads are recomputed for it there and then (min-R, Checkmate section 5.1.1).
 
 use super::retention::hold_gradients;
 use super::training::TrainingGraph;
@@ -47,7 +47,7 @@ pub fn greedy(graph: &TrainingGraph<'_>, candidates: &[NodeId], segment_bytes: u
     cut(graph, candidates, segment_bytes).0
 }
 
-/// [`greedy`], and the largest size of an open segment at a candidate: for every `segment_bytes`
+/// [`greedy`], and the largest size of an open segment at a candidate. For every `segment_bytes`
 /// from there up to the given one the checkpoints are the same, below they differ.
 fn cut(graph: &TrainingGraph<'_>, candidates: &[NodeId], segment_bytes: u64) -> (Vec<NodeId>, u64) {
     let mut checkpoints = Vec::new();
@@ -80,9 +80,9 @@ fn drop_end(graph: &TrainingGraph<'_>, checkpoints: &mut Vec<NodeId>) {
 /// difference.
 const EXHAUSTIVE_UP_TO: usize = 128;
 
-/// Every set of checkpoints that [`greedy`] makes, from no checkpoint to all candidates; above
-/// [`EXHAUSTIVE_UP_TO`] activations in steps of the segment size of at least one in 128 (up to 500
-/// activations, some hundreds of sets), and coarser ones for longer graphs.
+/// Every set of checkpoints that [`greedy`] makes, from no checkpoint to all candidates. Above
+/// [`EXHAUSTIVE_UP_TO`] activations the segment size falls in steps of at least one in 128 (up to
+/// 500 activations, some hundreds of sets), and coarser ones for longer graphs.
 fn all_cuts(graph: &TrainingGraph<'_>, candidates: &[NodeId]) -> Vec<Vec<NodeId>> {
     let length = graph.activations().len();
     let exhaustive = length <= EXHAUSTIVE_UP_TO;
@@ -130,7 +130,7 @@ pub fn schedule(graph: &TrainingGraph<'_>, checkpoints: &[NodeId]) -> CheckmateS
     let Some(last_checkpoint) = checkpoints.last() else {
         return CheckmateSchedule::checkpoint_all(instance);
     };
-    // Segment of each forward node, or none for checkpoints and the last segment.
+    // Segment of each forward node; `None` for checkpoints and the last segment.
     let mut segment = vec![None; start];
     let mut current = 0;
     for (i, of_node) in segment.iter_mut().enumerate().take(last_checkpoint.index()) {

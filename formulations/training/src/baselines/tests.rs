@@ -28,7 +28,7 @@ fn check(instance: &Instance, budget_bytes: u64, is_chain: bool) -> Result<(), T
             .map_err(|problem| TestCaseError::fail(format!("{}: {problem}", baseline.name)))?;
         prop_assert!(replay.cost >= instance.base_cost(), "{}", baseline.name);
         prop_assert_eq!(&baseline.run(instance, budget_bytes).unwrap(), &schedule);
-        // With room for everything, the searches find that nothing has to be recomputed.
+        // If all tensors fit, the searches find schedules without recomputation.
         let searches = ["chen-greedy", "ap-greedy", "linearised-greedy", "revolve"];
         if searches.contains(&baseline.name) && budget_bytes >= peak_without_recomputation(instance)
         {

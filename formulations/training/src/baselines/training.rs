@@ -17,7 +17,7 @@ impl<'a> TrainingGraph<'a> {
     ///
     /// # Errors
     /// [`NotApplicable::NoBackwardPass`] for graphs with neither a loss nor a backward node,
-    /// [`NotApplicable::NoForwardPass`] for graphs with nothing before the loss.
+    /// [`NotApplicable::NoForwardPass`] for graphs without a node before the loss.
     pub fn new(instance: &'a Instance) -> Result<Self, NotApplicable> {
         let start = instance.backward_start();
         let backward_start = start.ok_or(NotApplicable::NoBackwardPass)?.index();
@@ -41,9 +41,9 @@ impl<'a> TrainingGraph<'a> {
         self.instance
     }
 
-    /// The forward nodes in execution order, without by-products, without the loss, and without
-    /// nodes beyond the first that read nothing: a dropout mask or a table of positions can be made
-    /// anew at any time and ends no segment.
+    /// The forward nodes in execution order, without by-products and the loss. Later nodes without
+    /// inputs are left out too: a dropout mask or a table of positions can be made anew at any time
+    /// and ends no segment.
     pub fn activations(&self) -> &[NodeId] {
         &self.activations
     }
@@ -54,9 +54,9 @@ impl<'a> TrainingGraph<'a> {
         self.backward_start
     }
 
-    /// Checks that the forward pass is a chain: the first node reads nothing, each further one and
+    /// Checks that the forward pass is a chain: the first node has no inputs, each further one and
     /// the loss read exactly the forward node before. By-products hang off the chain and do not
-    /// break it, nor do masks and other nodes that read nothing.
+    /// break it, nor do masks and other nodes without inputs.
     ///
     /// # Errors
     /// [`NotApplicable::NotAChain`] names the first node that breaks it.

@@ -1,4 +1,4 @@
-//! Rows that say that two items lie apart while columns are 1: (6) of OLLA.
+//! Rows that state that two items lie apart while columns are 1: (6) of OLLA.
 
 use super::place::Addresses;
 use super::roles::{NONE, Roles};
@@ -11,12 +11,12 @@ const EXCESS: f64 = 0.5;
 /// A row `sum of coefficients * columns - sum of switches <= upper`.
 #[derive(Clone, Debug)]
 pub(super) struct ApartRow {
-    /// Columns with a role, with their coefficients in units of those of the switches.
+    /// Columns with a role, with coefficients in units of the switches' coefficients.
     pub there: Vec<(u32, f64)>,
-    /// Columns of which one is 1 where those that are there come to more than `upper`.
+    /// Columns of which one must be 1 if the columns of `there` sum to more than `upper`.
     pub switches: Vec<u32>,
     pub upper: f64,
-    /// Two items that lie apart whichever of the switches is 1.
+    /// Two items that lie apart if any of the switches is 1.
     pub items: Option<(u32, u32)>,
 }
 
@@ -51,17 +51,17 @@ impl ApartRow {
     }
 }
 
-/// The rows of a model that say which items lie apart while columns are 1.
+/// The rows of a model that state which items lie apart while columns are 1.
 #[derive(Debug)]
 pub(super) struct Apart {
     pub rows: Vec<ApartRow>,
-    /// Pairs of columns, of equal ones where one is enough, and of items that then lie apart.
+    /// Pairs of columns (equal ones if one column is enough), and of items that then lie apart.
     facts: Vec<[u32; 4]>,
 }
 
 impl Apart {
     pub fn new(reading: &Reading<'_>, roles: &Roles, addresses: &Addresses) -> Apart {
-        // By column: pairs that are apart where it is 1.
+        // By column: pairs that are apart if it is 1.
         let mut says: BTreeMap<u32, BTreeSet<(u32, u32)>> = BTreeMap::new();
         for below in addresses.below.iter().filter(|below| below.value) {
             let pair = (below.low.min(below.high), below.low.max(below.high));
@@ -95,15 +95,15 @@ impl Apart {
         Apart { rows, facts }
     }
 
-    /// Returns whether two items lie apart wherever two columns are 1.
+    /// Returns whether two items lie apart whenever two columns are 1.
     pub fn says(&self, columns: (u32, u32), items: (u32, u32)) -> bool {
         let ((x, y), (i, j)) = (columns, items);
         let fact = [x.min(y), x.max(y), i.min(j), i.max(j)];
         self.facts.binary_search(&fact).is_ok()
     }
 
-    /// Columns that are there together at a step, as far as rows tell it: columns that make or read
-    /// something are of one step, others may be there for several.
+    /// Columns that are 1 together at a step, as far as rows show it. Columns that make or read a
+    /// tensor belong to one step, others may belong to several.
     pub fn columns_of_steps(&self, roles: &Roles) -> Vec<Vec<u32>> {
         let n = roles.tensor_of.len();
         let mut is_firm: Vec<bool> = (0..n as u32)
@@ -150,7 +150,7 @@ pub(super) fn root(parent: &mut [u32], mut x: u32) -> u32 {
     x
 }
 
-/// Makes two numbers of one class.
+/// Merges the classes of two numbers.
 pub(super) fn join(parent: &mut [u32], a: u32, b: u32) {
     let (a, b) = (root(parent, a), root(parent, b));
     parent[a.max(b) as usize] = a.min(b);

@@ -1,8 +1,8 @@
-//! Sizes where memory is an arena: what is there has addresses, and pairs lie apart.
+//! Sizes if memory is an arena: items in memory have addresses, and pairs lie apart.
 //!
-//! At each step the items of what is there are as high as their sizes together if each two of them
-//! lie apart: a row has to say so, unless no order has the two in memory together. Where none does,
-//! one of the two counts nothing.
+//! If every two items in memory at a step lie apart, the arena is at least as high as the sum of
+//! their sizes. A row has to state that two items lie apart, unless no order has the two in memory
+//! together. Without such a row, the smaller of the two gets size 0.
 
 use super::apart::Apart;
 use super::graph::{Sizes, TimedTensor};
@@ -11,7 +11,7 @@ use super::roles::{NONE, Roles};
 use super::steps::StepsRead;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Rows of pairs that one row counts for which says that addresses of one tensor are equal.
+/// Votes of a row which states that two addresses of one tensor are equal, in rows of pairs.
 const LINK_VOTES: u32 = 1 << 16;
 
 /// Sizes by items of an arena.
@@ -20,25 +20,25 @@ pub(super) struct SizesByItems<'r> {
     apart: &'r Apart,
     /// Number of steps.
     steps: u32,
-    /// By column: items that are there where it is 1.
+    /// By column: items that are in memory if it is 1.
     items: Vec<Vec<u32>>,
 }
 
-/// Something that is in memory for some steps: a tensor, or what its operator takes beside it.
+/// An item in memory for some steps: a tensor, or memory that its operator takes beside it.
 struct ArenaPiece {
     /// Tensor or, behind all tensors, run of an operator.
     owner: u32,
-    /// Operator that brings it, and those of which the last ends it.
+    /// Operator that brings it, and the operators of which the last ends it.
     operator: u32,
     ends: Vec<u32>,
     /// True if it stays to the end.
     is_kept: bool,
-    /// First and last step, column that says that it is there then, and its item.
+    /// First and last step, the column of its presence then, and its item.
     at: Vec<(u32, u32, u32, Option<u32>)>,
     size: f64,
 }
 
-/// Steps and columns of the operators that make nothing.
+/// Steps and columns of the operators without outputs.
 type Runs = [(u32, Vec<(u32, u32)>)];
 
 impl<'r> SizesByItems<'r> {
@@ -56,7 +56,7 @@ impl<'r> SizesByItems<'r> {
         }
     }
 
-    /// Parts of all tensors, each followed by what is beside it; then those of runs.
+    /// Parts of all tensors, each followed by the part beside it; then the parts of runs.
     fn parts(&self, tensors: &[TimedTensor], runs: &Runs) -> Vec<ArenaPiece> {
         let mut parts = Vec::with_capacity(2 * tensors.len() + runs.len());
         for (e, tensor) in (0..).zip(tensors) {
@@ -117,11 +117,11 @@ impl<'r> SizesByItems<'r> {
         parts
     }
 
-    /// Returns whether two parts lie apart at every step at which both are there.
+    /// Returns whether two parts lie apart at every step that they share.
     fn are_apart(&self, a: &ArenaPiece, b: &ArenaPiece) -> bool {
         a.at.iter().all(|&(first, last, x, i)| {
             let meets = b.at.iter().filter(|at| at.0 <= last && first <= at.1);
-            // Of the columns of a tensor one counts at a step.
+            // At a step, only one column of a tensor counts.
             let mut meets = meets.filter(|at| a.owner != b.owner || at.2 == x);
             meets.all(|&(.., y, j)| match (i, j) {
                 (Some(i), Some(j)) if i != j => {
@@ -153,12 +153,12 @@ impl Sizes for SizesByItems<'_> {
         let pairs = of_tensors.chunks_exact(2);
         let sizes = pairs.flat_map(|pair| [pair[0].size, pair[0].size + pair[1].size]);
         let runs = of_runs.iter().map(|part| part.size);
-        // Nothing is there always.
+        // An arena has no resident part.
         sizes.chain(runs).chain([0.0]).collect()
     }
 }
 
-/// Operators before each in every order, as rows of bits.
+/// Predecessors of each operator in every order, as rows of bits.
 struct Before {
     words: usize,
     bits: Vec<u64>,
@@ -181,7 +181,7 @@ impl Before {
         }
         let mut bits = vec![0u64; words * n];
         let mut ready: Vec<usize> = (0..n).filter(|v| waits[*v] == 0).collect();
-        // Operators that go round are before nothing; such graphs are refused.
+        // Operators on a cycle count as before no other operator; such graphs are refused.
         while let Some(u) = ready.pop() {
             for &v in &after[u] {
                 for k in 0..words {
@@ -197,7 +197,7 @@ impl Before {
         Before { words, bits }
     }
 
-    /// Returns whether a part is over before another one begins, in every order.
+    /// Returns whether, in every order, a part is over before another one begins.
     fn is_over(&self, part: &ArenaPiece, other: &ArenaPiece) -> bool {
         let row = other.operator as usize * self.words;
         let has = |v: &u32| self.bits[row + *v as usize / 64] >> (v % 64) & 1 != 0;
@@ -205,8 +205,8 @@ impl Before {
     }
 }
 
-/// Items that are there where each column is 1: a guess by who is in the rows of an item most
-/// often. What is concluded from it is read from the rows.
+/// Items in memory if each column is 1: a guess by the owner that is in the rows of an item most
+/// often. All conclusions from the guess are checked against rows.
 fn items(roles: &Roles, addresses: &Addresses, apart: &Apart) -> Vec<Vec<u32>> {
     let tensors = roles.made.len() as u32;
     let owner_of = |c: u32| match roles.tensor_of[c as usize] {
@@ -244,7 +244,7 @@ fn items(roles: &Roles, addresses: &Addresses, apart: &Apart) -> Vec<Vec<u32>> {
         .iter()
         .map(|of| of.first().filter(|_| of.len() == 1).copied())
         .collect();
-    // Of two items in rows of two owners each has one.
+    // If two items in a row have two owners, each has one.
     for i in (0..owner.len()).filter(|i| candidates[*i].len() > 1) {
         let with = partners.range((i as u32, 0)..=(i as u32, u32::MAX));
         let taken: Vec<u32> = with.filter_map(|p| owner[p.1 as usize]).collect();
@@ -264,7 +264,7 @@ fn items(roles: &Roles, addresses: &Addresses, apart: &Apart) -> Vec<Vec<u32>> {
             }
         }
     }
-    // Both are there where one column alone tells them apart.
+    // Both are in memory if one column alone sets them apart.
     for (row, (i, j)) in rows() {
         for i in [i, j].into_iter().filter(|i| alone[*i as usize]) {
             let both = row.there.iter().map(|e| e.0);

@@ -12,22 +12,22 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct TimedTensor {
     /// Operator that makes it.
     pub operator: u32,
-    /// Step and column that says that it is made, ascending.
+    /// Steps and columns at which it is made, ascending.
     pub made: Vec<(u32, u32)>,
-    /// Step from which on nothing can have changed, step, and column that says that it stays;
+    /// The first step since which it cannot have changed, the step, and the column for its stay;
     /// ascending.
     pub stays: Vec<(u32, u32, u32)>,
-    /// Columns of no step that say that it stays, each with the step before.
+    /// Columns for its stay without a step, each with the step before.
     pub between: Vec<(u32, u32)>,
-    /// Last step at which it has to be there, the number of steps for the end.
+    /// Last step at which it must be in memory; the number of steps stands for the end.
     pub forced: Option<u32>,
     /// Operators that read it.
     pub readers: Vec<u32>,
 }
 
 impl TimedTensor {
-    /// Returns whether it is there to the end of so many steps: at the last one it is there with all
-    /// that runs.
+    /// Returns whether it stays to the end of so many steps: at the last one it is in memory with
+    /// all runs.
     pub fn is_kept(&self, steps: u32) -> bool {
         self.forced >= Some(steps - 1)
     }
@@ -44,11 +44,11 @@ pub(super) struct TimedGraph {
     /// First and last step at which each operator may run, from 0.
     pub windows: Vec<(u32, u32)>,
     pub tensors: Vec<TimedTensor>,
-    /// Operator, steps and columns of each run of one without outputs.
+    /// Operator, steps and columns of each run of an operator without outputs.
     pub runs: Vec<(u32, Vec<(u32, u32)>)>,
 }
 
-/// Operators by their outputs, and those without.
+/// Operators with outputs, and operators without.
 struct Operators {
     /// The operator of each tensor.
     of_tensor: Vec<u32>,
@@ -58,8 +58,8 @@ struct Operators {
 }
 
 impl TimedGraph {
-    /// Puts the graph together. What rows say of some steps only is left out, which makes the
-    /// least peak no larger: it stays a bound.
+    /// Builds the graph. Facts that rows state for some steps only are left out. That does not
+    /// raise the least peak, so it stays a bound.
     pub fn new(
         roles: &Roles,
         steps: &StepsRead,
@@ -110,8 +110,8 @@ impl TimedGraph {
 
 /// Sizes that a model states.
 pub(super) trait Sizes {
-    /// For each tensor its size while it stays, and when it is made; then for each run its size;
-    /// then what is always there. All are lower bounds.
+    /// For each tensor its size while it stays, and when it is made; then the size of each run;
+    /// then the size of resident memory. All are lower bounds.
     fn numbers(&self, tensors: &[TimedTensor], runs: &[(u32, Vec<(u32, u32)>)]) -> Vec<f64>;
 }
 
@@ -168,7 +168,7 @@ impl Sizes for SizesByRows<'_> {
     }
 }
 
-/// Tensors on the steps: each has one column of a kind at a step at most, and what stays is a chain
+/// Tensors on the steps. Each has at most one column of a kind at a step, and its stay is a chain
 /// that begins with a column that makes it.
 fn timed(roles: &Roles, steps: &StepsRead, is_one: &[bool]) -> Option<Vec<TimedTensor>> {
     let mut tensors = Vec::with_capacity(roles.made.len());
@@ -186,7 +186,7 @@ fn timed(roles: &Roles, steps: &StepsRead, is_one: &[bool]) -> Option<Vec<TimedT
             readers: Vec::new(),
         });
     }
-    // The step of what comes before a column, through columns without a step.
+    // The step before a column, through columns without a step.
     let mut known: Vec<Option<u32>> = vec![None; roles.tensor_of.len()];
     for c in 0..roles.tensor_of.len() as u32 {
         if !roles.stays(c) {
@@ -220,8 +220,7 @@ fn timed(roles: &Roles, steps: &StepsRead, is_one: &[bool]) -> Option<Vec<TimedT
     Some(tensors)
 }
 
-/// The last step before a column that says that a tensor stays: all columns of which one is 1 then
-/// are of it.
+/// The last step before a column for a stay: all columns of which one must be 1 then belong to it.
 fn before_of(
     roles: &Roles,
     steps: &StepsRead,
@@ -248,7 +247,7 @@ fn before_of(
     Some(step)
 }
 
-/// Tensors that are always made together are of one operator.
+/// Tensors that are always made together belong to one operator.
 fn operators(roles: &Roles) -> Operators {
     let n = roles.made.len();
     let mut equal: BTreeMap<(u32, u32), BTreeSet<u32>> = BTreeMap::new();
@@ -292,7 +291,7 @@ fn operators(roles: &Roles) -> Operators {
     }
 }
 
-/// Steps at which operators may run: all their columns are there.
+/// Steps at which operators may run: those with all their columns.
 fn windows(
     operators: &Operators,
     tensors: &[TimedTensor],
@@ -312,7 +311,7 @@ fn windows(
     is_open.then_some(windows)
 }
 
-/// Readers of tensors: whoever may not run at any step at which the tensor does not stay.
+/// Readers of tensors: operators that may not run at any step at which the tensor does not stay.
 fn reads(roles: &Roles, operators: &Operators, tensors: &mut [TimedTensor]) {
     let mut counted: BTreeMap<(u32, bool, u32), BTreeSet<u32>> = BTreeMap::new();
     for &(x, stays) in &roles.reads {

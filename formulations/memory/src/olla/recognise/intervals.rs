@@ -1,19 +1,18 @@
-//! Lives from pairs that are live together: moments, and who is live at which.
+//! Moments and live buffers at each, reconstructed from pairs that are live together.
 //!
-//! Lives are intervals, so that their graph is chordal and its cliques are moments in a row. The
-//! cliques come from a maximum cardinality search, their row from the partition refinement of Habib,
-//! McConnell, Paul and Viennot (2000). Graphs that are not of intervals get moments all the same, at
-//! which lives have gaps.
+//! Lives are intervals, so their graph is chordal and its cliques are moments in a row. The cliques
+//! come from a maximum cardinality search, and their row from the partition refinement of Habib,
+//! McConnell, Paul and Viennot (2000). Other graphs get moments too, at which lives have gaps.
 
 use remat_instances::place::{Buffer, Gap};
 
-/// Moments: largest sets that are live together, in a row where lives are intervals.
+/// Moments: largest sets that are live together, in a row if lives are intervals.
 pub(super) struct Moments {
     pub sets: Vec<Vec<u32>>,
 }
 
 impl Moments {
-    /// The moments of a graph: every pair is in one, and no others are.
+    /// The moments of a graph: each pair of neighbours is in one, and no other pair is.
     pub fn new(neighbours: &[Vec<u32>]) -> Moments {
         let (order, cliques) = cliques(neighbours);
         let sets = match cliques {
@@ -52,7 +51,7 @@ impl Moments {
     }
 }
 
-/// A maximum cardinality search: the order in which vertices are met, and the largest cliques where
+/// A maximum cardinality search: the order in which vertices are met, and the largest cliques if
 /// the graph is chordal.
 fn cliques(neighbours: &[Vec<u32>]) -> (Vec<u32>, Option<Vec<Vec<u32>>>) {
     let n = neighbours.len();
@@ -91,7 +90,8 @@ fn cliques(neighbours: &[Vec<u32>]) -> (Vec<u32>, Option<Vec<Vec<u32>>>) {
         let mut before: Vec<u32> = before
             .filter(|w| met[*w as usize] < met[v as usize])
             .collect();
-        // The one that was met last knows all others, or there is a cycle without a chord.
+        // The neighbour that was met last has all others as neighbours, or there is a cycle without
+        // a chord.
         let parent = before.iter().copied().max_by_key(|w| met[*w as usize]);
         if let Some(parent) = parent {
             let mut known = neighbours[parent as usize].clone();
@@ -112,7 +112,7 @@ fn cliques(neighbours: &[Vec<u32>]) -> (Vec<u32>, Option<Vec<Vec<u32>>>) {
     (order, Some(sets))
 }
 
-/// Cliques in a row such that each vertex is in a stretch of them, where that can be.
+/// Cliques in a row such that each vertex is in consecutive ones, if possible.
 fn in_a_row(n: usize, cliques: Vec<Vec<u32>>, order: &[u32]) -> Vec<Vec<u32>> {
     let mut with: Vec<Vec<u32>> = vec![Vec::new(); n];
     for (k, clique) in cliques.iter().enumerate() {
@@ -153,7 +153,7 @@ fn in_a_row(n: usize, cliques: Vec<Vec<u32>>, order: &[u32]) -> Vec<Vec<u32>> {
     row.map(|k| cliques[k as usize].clone()).collect()
 }
 
-/// Parts the first and the last class that have some of the chosen cliques, these to the inside.
+/// Splits the first and the last class that have chosen cliques, which go to the inside.
 fn split(classes: &mut Vec<Vec<u32>>, chosen: &[u32]) {
     let has = |class: &Vec<u32>| class.iter().any(|k| chosen.binary_search(k).is_ok());
     let (Some(first), Some(last)) = (classes.iter().position(has), classes.iter().rposition(has))
@@ -177,7 +177,7 @@ fn split(classes: &mut Vec<Vec<u32>>, chosen: &[u32]) {
     }
 }
 
-/// A tree of the cliques: each with one that has all that it shares with earlier ones.
+/// A tree of the cliques: the parent of each has all vertices that it shares with earlier ones.
 fn tree(cliques: &[Vec<u32>], with: &[Vec<u32>], order: &[u32]) -> Vec<(u32, u32)> {
     let mut met = vec![0usize; with.len()];
     order

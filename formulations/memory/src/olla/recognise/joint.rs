@@ -21,17 +21,17 @@ use std::time::{Duration, Instant};
 
 /// Shares of a time limit for the order, for its steps, and for addresses.
 const SHARES: [f64; 3] = [0.3, 0.1, 0.2];
-/// Other orders that are placed at most where the first one does not lie as low as the bound.
+/// Limit on other orders that are placed if the first one lies higher than the bound.
 const ORDERS: usize = 8;
-/// Nodes of the search for addresses of each of them.
+/// Nodes of the search for addresses of each other order.
 const NODES_FOR_EACH: u64 = 200_000;
 
 /// Solves a model that is the joint program, up to names, order and scale of rows and columns, and
-/// further ones; `None` where it is something else.
+/// further ones; `None` for other models.
 ///
-/// The bound is that of all orders of a graph whose sizes are what rows say of an arena: see
-/// [`SizesByItems`]. The point is an order on the steps of the model; what has to lie apart then is
-/// read from the rows, and placed.
+/// The bound is the bound of all orders of a graph whose sizes follow from rows of an arena: see
+/// [`SizesByItems`]. The point is an order on the steps of the model; the rows give the pairs that
+/// must lie apart then, and the items are placed.
 pub(crate) fn joint_program(model: &Model, effort: &Effort<'_>) -> Option<RecognisedOlla> {
     let begun = Instant::now();
     let reading = Reading::new(model)?;
@@ -114,7 +114,7 @@ struct Joint<'a> {
     apart: &'a Apart,
     timed: &'a TimedGraph,
     effort: &'a Effort<'a>,
-    /// A peak that is as good as any.
+    /// A peak that no point can improve.
     target: f64,
 }
 
@@ -123,7 +123,7 @@ impl Joint<'_> {
         x[self.reading.peak as usize] > self.target + 1e-9 * self.target.max(1.0)
     }
 
-    /// The point of steps of operators, with addresses as low as they are found.
+    /// The point for steps of operators, with the lowest addresses that are found.
     fn point(
         &self,
         step_of: &[u32],
@@ -161,7 +161,7 @@ impl Joint<'_> {
         for (item, group) in items.iter().zip(&group) {
             restrict(self.reading, item, scale, &mut buffers[*group as usize]);
         }
-        // What is the same as another one is nowhere.
+        // An item in the group of another has no buffer of its own.
         let is_own = |i: &usize| group[*i] == *i as u32;
         let own: Vec<usize> = (0..items.len()).filter(is_own).collect();
         let buffers: Vec<Buffer> = own.iter().map(|i| buffers[*i].clone()).collect();
@@ -182,8 +182,8 @@ impl Joint<'_> {
         Some(x)
     }
 
-    /// Sets switches of rows of pairs that want one, where their rows allow it: what takes no
-    /// memory is no item, and lies apart from all.
+    /// Sets switches of pair rows without items, if their rows allow it: a tensor without memory is
+    /// no item, and lies apart from all.
     fn switch(&self, x: &mut [f64]) {
         let wanting: Vec<u32> = (0..)
             .zip(&self.apart.rows)

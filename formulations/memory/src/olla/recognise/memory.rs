@@ -1,4 +1,4 @@
-//! Rows of memory: what is there at a step counts against the peak.
+//! Rows of memory: the tensors in memory at a step count against the peak.
 
 use super::roles::Roles;
 use super::rows::Reading;
@@ -19,7 +19,7 @@ impl MemoryRow {
     }
 }
 
-/// The rows of memory of a model: all others of their entries are columns with a role.
+/// The rows of memory of a model: all entries but the peak are columns with a role.
 pub(super) fn rows(reading: &Reading<'_>, roles: &Roles) -> Vec<MemoryRow> {
     let mut rows = Vec::new();
     for row in &reading.rows {

@@ -16,7 +16,7 @@ use std::time::Instant;
 const SHARES: [f64; 2] = [0.4, 0.2];
 
 /// Solves a model that is the program of the order, up to names, order and scale of rows and
-/// columns, and further ones; `None` where it is something else.
+/// columns, and further ones; `None` for other models.
 pub(crate) fn order_program(model: &Model, effort: &Effort<'_>) -> Option<RecognisedOlla> {
     let begun = Instant::now();
     let reading = Reading::new(model)?;
@@ -30,7 +30,7 @@ pub(crate) fn order_program(model: &Model, effort: &Effort<'_>) -> Option<Recogn
     let steps = StepsRead::new(&roles, &columns)?;
     let sizes = SizesByRows::new(&rows, &steps);
     let timed = TimedGraph::new(&roles, &steps, &sizes, &reading.is_one, model.name())?;
-    // A graph of which nothing is known bounds nothing.
+    // A graph without a reader gives no bound.
     let is_graph = timed.tensors.iter().any(|t| !t.readers.is_empty());
     is_graph.then_some(())?;
     let search = OrderSearch::new(&timed.graph)
@@ -88,7 +88,7 @@ impl TimedGraph {
         alone.or_else(|| packing.search(order, target, seed, &PackTuning::default(), is_over))
     }
 
-    /// One operator a step in an order; `None` where windows are too narrow for it.
+    /// One operator a step in an order; `None` if windows are too narrow for it.
     pub fn one_by_one(&self, order: &[OperatorId]) -> Option<Vec<u32>> {
         let problem = self.graph.problem(Variant::Free).ok()?;
         let packing = Packing {
@@ -128,14 +128,14 @@ impl TimedGraph {
 }
 
 impl TimedTensor {
-    /// The last step at which it is read, or has to be there.
+    /// The last step at which the tensor is read or must be in memory.
     fn last(&self, step_of: &[u32]) -> Option<u32> {
         let read = self.readers.iter().map(|v| step_of[*v as usize]).max();
         read.max(self.forced)
     }
 }
 
-/// Values of all columns: those without a role are as near to 0 as they can be.
+/// Values of all columns: columns without a role are as near to 0 as possible.
 pub(super) fn rest(reading: &Reading<'_>) -> Vec<f64> {
     let bounds = reading.lower.iter().zip(&reading.upper);
     bounds

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Pairs of buffers up to which a model is looked at.
+/// Limit on the pairs of buffers of a model that is read.
 const PAIR_LIMIT: usize = 1 << 22;
 /// Share of a time limit for the search for addresses.
 const SHARE: f64 = 0.6;
@@ -27,7 +27,7 @@ pub(super) struct AddressColumn {
     pub size: f64,
 }
 
-/// The end of one buffer at or below another one, where a binary column has a value.
+/// The end of one buffer at or below another one if a binary column has a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Below {
     pub low: u32,
@@ -37,14 +37,14 @@ pub(super) struct Below {
     pub value: bool,
 }
 
-/// Two columns with addresses that are equal, or one at most the other, where a binary column is 1.
+/// Two columns with addresses that are equal, or one at most the other, if a binary column is 1.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
     pub items: (u32, u32),
     pub column: u32,
 }
 
-/// Columns with addresses, and which may lie below which.
+/// Columns with addresses, and the pairs that may lie above each other.
 #[derive(Debug)]
 pub(super) struct Addresses {
     pub items: Vec<AddressColumn>,
@@ -55,7 +55,7 @@ pub(super) struct Addresses {
 }
 
 impl Addresses {
-    /// Reads the addresses of a model; `None` where it has none.
+    /// Reads the addresses of a model; `None` if it has no address.
     pub fn new(reading: &Reading<'_>) -> Option<Addresses> {
         let mut items = items(reading);
         (!items.is_empty()).then_some(())?;
@@ -82,7 +82,7 @@ impl Addresses {
         })
     }
 
-    /// Sets the columns of addresses, in units of the peak, and those that say what is below what.
+    /// Sets the columns of addresses, in units of the peak, and the columns for the order of pairs.
     pub fn fill(&self, reading: &Reading<'_>, offset: &dyn Fn(u32) -> f64, x: &mut [f64]) {
         for (i, item) in (0..).zip(&self.items) {
             let address = offset(i) / item.step;
@@ -118,11 +118,11 @@ impl Addresses {
 }
 
 /// Solves a model that is the program of addresses, up to names, order and scale of rows and
-/// columns, and further ones; `None` where it is something else.
+/// columns, and further ones; `None` for other models.
 ///
-/// Of the rows `a + size <= b + (1 - x) M` only the case `x = 1` counts, and of `x + y >= 1` that
-/// one of the two is so: then the buffers are live together and apart in space. Every point of the
-/// model is a placement of buffers with such lives.
+/// Of the rows `a + size <= b + (1 - x) M` only the case `x = 1` counts. Of `x + y >= 1` only the
+/// fact counts that one of the two holds: then the buffers are live together and apart in space.
+/// Every point of the model is a placement of buffers with such lives.
 pub(crate) fn place_program(model: &Model, effort: &Effort<'_>) -> Option<RecognisedOlla> {
     let reading = Reading::new(model)?;
     let addresses = Addresses::new(&reading)?;
@@ -152,7 +152,7 @@ pub(crate) fn place_program(model: &Model, effort: &Effort<'_>) -> Option<Recogn
     })
 }
 
-/// Those in a pair with each of so many items.
+/// The partners of each item in pairs.
 pub(super) fn neighbours(items: usize, pairs: &BTreeSet<(u32, u32)>) -> Vec<Vec<u32>> {
     let mut neighbours = vec![Vec::new(); items];
     for &(a, b) in pairs {
@@ -162,7 +162,7 @@ pub(super) fn neighbours(items: usize, pairs: &BTreeSet<(u32, u32)>) -> Vec<Vec<
     neighbours
 }
 
-/// Places buffers, until somebody ends it.
+/// Places buffers, until the listener interrupts.
 pub(super) fn placed(
     lives: &Lives,
     settings: PlaceSettings,
@@ -210,7 +210,7 @@ fn items(reading: &Reading<'_>) -> Vec<AddressColumn> {
     items.into_values().collect()
 }
 
-/// A row that says that one buffer is below another one where a binary column has a value.
+/// A row which states that one buffer is below another if a binary column has a value.
 fn below(
     reading: &Reading<'_>,
     row: &OllaRow,
@@ -232,7 +232,7 @@ fn below(
     let factor = items[i as usize].step / low.1;
     let other = items[j as usize].step / -high.1;
     ((factor - other).abs() <= ROUNDING * factor).then_some(())?;
-    // A column with a positive coefficient makes the row say more where it is 1.
+    // With a positive coefficient of the column, the row is stronger if the column is 1.
     let value = switch.1 > 0.0;
     let upper = row.upper - if value { switch.1 } else { 0.0 };
     (upper < 0.0).then_some(Below {
@@ -244,7 +244,7 @@ fn below(
     })
 }
 
-/// A row with two addresses that says that one is at most the other where a binary column is 1.
+/// A row with two addresses which states that one is at most the other if a binary column is 1.
 fn link(reading: &Reading<'_>, row: &OllaRow, of: &[u32]) -> Option<Link> {
     let [_, _, _] = row.entries[..] else {
         return None;
@@ -263,7 +263,7 @@ fn link(reading: &Reading<'_>, row: &OllaRow, of: &[u32]) -> Option<Link> {
 
 /// Pairs of which one is below the other in every point.
 fn pairs(reading: &Reading<'_>, rows: &[Below]) -> BTreeSet<(u32, u32)> {
-    // By column and value: what is below what.
+    // Pairs (low, high) by column and value.
     let mut says: BTreeMap<(u32, bool), Vec<(u32, u32)>> = BTreeMap::new();
     for row in rows {
         let pairs = says.entry((row.column, row.value)).or_default();
@@ -293,7 +293,7 @@ fn pairs(reading: &Reading<'_>, rows: &[Below]) -> BTreeSet<(u32, u32)> {
     pairs
 }
 
-/// Takes over what the model says of an address: that it is a multiple, or fixed.
+/// Copies the restrictions of the model on an address: a multiple, or a fixed value.
 pub(super) fn restrict(
     reading: &Reading<'_>,
     item: &AddressColumn,

@@ -1,4 +1,4 @@
-//! Roles of columns: who says that a tensor is made, that it stays, that an operator runs.
+//! Roles of columns: a tensor is made, a tensor stays, an operator runs.
 
 use super::rows::{BinaryRow, Reading};
 
@@ -10,17 +10,17 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) struct Roles {
     /// Columns of which exactly one is 1: steps at which each tensor may be made.
     pub made: Vec<Vec<u32>>,
-    /// Columns of which one at least is 1: steps at which each operator without outputs may run.
+    /// Columns of which at least one is 1: steps at which each operator without outputs may run.
     pub runs: Vec<Vec<u32>>,
-    /// By column: the tensor that it is of; [`NONE`] for others.
+    /// By column: its tensor; [`NONE`] for others.
     pub tensor_of: Vec<u32>,
-    /// By column: true if it says that the tensor is made, false if it stays.
+    /// By column: true if the tensor is made, false if it stays.
     pub is_made: Vec<bool>,
     /// By column: the operator without outputs whose run it is.
     pub run_of: Vec<u32>,
-    /// By column that says that a tensor stays: those of which one is 1 then, all of the tensor.
+    /// By column for a tensor that stays: the columns of the tensor of which one is 1 then.
     pub before: Vec<Vec<u32>>,
-    /// Columns that say that a tensor is made, equal in every point.
+    /// Pairs of columns for tensors that are made, equal in every point.
     pub equal: Vec<(u32, u32)>,
     /// Pairs `x <= y`: an operator runs, or a tensor is made, and another tensor stays.
     pub reads: Vec<(u32, u32)>,
@@ -29,7 +29,7 @@ pub(super) struct Roles {
 }
 
 impl Roles {
-    /// Reads the roles; `None` where a column has two.
+    /// Reads the roles; `None` if a column has two.
     pub fn new(reading: &Reading<'_>) -> Option<Roles> {
         let n = reading.is_binary.len();
         let mut roles = Roles {
@@ -49,7 +49,7 @@ impl Roles {
         Some(roles)
     }
 
-    /// Reads rows that say that one column is 1.
+    /// Reads rows in which one column is 1.
     fn groups(&mut self, reading: &Reading<'_>) -> Option<()> {
         let mut covers: Vec<Vec<u32>> = Vec::new();
         let mut alone: Vec<Vec<u32>> = Vec::new();
@@ -57,7 +57,7 @@ impl Roles {
         for row in &reading.rows {
             let columns = || row.entries.iter().map(|e| e.0).collect::<Vec<u32>>();
             reading.each_form(row, &mut |form| match form {
-                // A row of its own for one column may as well be a bound.
+                // A row of its own for one column is like a bound.
                 BinaryRow::One([_]) => alone.push(columns()),
                 BinaryRow::One(_) => is_fresh &= self.group(columns()),
                 BinaryRow::Cover(_) => covers.push(columns()),
@@ -79,7 +79,7 @@ impl Roles {
         is_fresh.then_some(())
     }
 
-    /// Makes columns those that make a tensor, unless one of them makes another one.
+    /// Makes columns the ones that make a tensor, unless one of them makes another one.
     fn group(&mut self, columns: Vec<u32>) -> bool {
         let is_fresh = columns.iter().all(|c| self.tensor_of[*c as usize] == NONE);
         if is_fresh {
@@ -92,8 +92,8 @@ impl Roles {
         is_fresh
     }
 
-    /// Follows tensors from the columns that make them: a column that is at most the sum of columns
-    /// of one tensor says that it stays.
+    /// Follows tensors from the columns that make them. A column that is at most the sum of columns
+    /// of one tensor stands for its stay.
     fn chains(&mut self, reading: &Reading<'_>) {
         let mut rows: Vec<(u32, Vec<u32>)> = Vec::new();
         for row in &reading.rows {
@@ -112,7 +112,7 @@ impl Roles {
                 }
             });
         }
-        // Rows wait for those of their columns whose tensor is not known.
+        // Rows wait for their columns without a known tensor.
         let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); self.tensor_of.len()];
         let mut unknown = vec![0u32; rows.len()];
         let mut ready: Vec<u32> = Vec::new();
@@ -146,7 +146,7 @@ impl Roles {
         }
     }
 
-    /// Reads pairs: columns that are equal, reads, and what is apart.
+    /// Reads pairs: equal columns, reads, and columns that are apart.
     fn pairs(&mut self, reading: &Reading<'_>) {
         for row in &reading.rows {
             reading.each_form(row, &mut |form| match form {
@@ -174,17 +174,17 @@ impl Roles {
         }
     }
 
-    /// Returns whether a column is of a tensor or of an operator without outputs.
+    /// Returns whether a column belongs to a tensor or to an operator without outputs.
     pub fn has_role(&self, column: u32) -> bool {
         self.tensor_of[column as usize] != NONE || self.run_of[column as usize] != NONE
     }
 
-    /// Returns whether a column says that a tensor is made.
+    /// Returns whether a column stands for a tensor that is made.
     pub fn makes(&self, column: u32) -> bool {
         self.tensor_of[column as usize] != NONE && self.is_made[column as usize]
     }
 
-    /// Returns whether a column says that a tensor stays.
+    /// Returns whether a column stands for a tensor that stays.
     pub fn stays(&self, column: u32) -> bool {
         self.tensor_of[column as usize] != NONE && !self.is_made[column as usize]
     }

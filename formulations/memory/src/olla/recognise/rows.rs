@@ -40,7 +40,7 @@ pub(super) struct Reading<'m> {
     pub is_one: Vec<bool>,
     /// Columns of values 0 and 1.
     pub is_binary: Vec<bool>,
-    /// Bounds of columns, those that single rows state among them.
+    /// Bounds of columns, including those of single rows.
     pub lower: Vec<f64>,
     pub upper: Vec<f64>,
     /// The one column with a cost.
@@ -148,7 +148,7 @@ impl<'m> Reading<'m> {
         }
     }
 
-    /// Tells of the forms that a row has; none for most rows with other columns than binary ones.
+    /// Reports the forms of a row; most rows with other than binary columns have no form.
     pub fn each_form<'r>(&self, row: &'r OllaRow, tell: &mut dyn FnMut(BinaryRow<'r>)) {
         let binary = |e: &(u32, f64)| self.is_binary[e.0 as usize];
         if !row.entries.iter().all(binary) {

@@ -1,4 +1,4 @@
-//! Time steps: columns that are of one, and their order.
+//! Time steps: columns of one step, and the order of steps.
 
 use super::apart::{join, root};
 use super::roles::{NONE, Roles};
@@ -9,16 +9,16 @@ use std::collections::BTreeSet;
 pub(super) struct StepsRead {
     /// Number of steps.
     pub len: usize,
-    /// By column: its step, from 0; [`NONE`] for those of none.
+    /// By column: its step, from 0; [`NONE`] for a column without a step.
     pub of: Vec<u32>,
     /// By memory row: its step.
     pub of_row: Vec<u32>,
 }
 
 impl StepsRead {
-    /// Works out which columns are of one step, by the rows that have them, and in which order the
-    /// steps come. `rows` are columns that are there together at a step or, of tensors that stay
-    /// unchanged, at the next step at which they can change.
+    /// Finds the columns of each step, by the rows that have them, and the order of the steps.
+    /// `rows` are columns that are 1 together at a step or, for tensors that stay unchanged, at the
+    /// next step at which they can change.
     pub fn new(roles: &Roles, rows: &[Vec<u32>]) -> Option<StepsRead> {
         let n = roles.tensor_of.len();
         let mut parent: Vec<u32> = (0..(n + rows.len()) as u32).collect();
@@ -38,7 +38,7 @@ impl StepsRead {
                 .windows(2)
                 .for_each(|w| join(&mut parent, w[0], w[1]));
         }
-        // Steps are classes with a row, or a column that says that something runs.
+        // Steps are classes with a row, or with a column that makes a tensor or runs an operator.
         let runs = |c: u32| roles.makes(c) || roles.run_of[c as usize] != NONE;
         let mut number = vec![NONE; n + rows.len()];
         let mut len = 0u32;
@@ -70,7 +70,7 @@ impl StepsRead {
             }
         };
         of.iter_mut().chain(&mut of_row).for_each(known);
-        // A tensor that stays unchanged for some steps is of the last of them.
+        // A tensor that stays unchanged for some steps belongs to the last of them.
         for (r, row) in rows.iter().enumerate() {
             for c in row.iter().map(|c| *c as usize).filter(|c| rows_of[*c] > 1) {
                 if number[root(&mut parent, c as u32) as usize] == NONE {
@@ -87,7 +87,7 @@ impl StepsRead {
     }
 }
 
-/// The step of a column, or of those before it in its tensor.
+/// The step of a column, or of the column before it in its tensor.
 fn anchor(roles: &Roles, of: &[u32], mut column: u32) -> u32 {
     loop {
         match (of[column as usize], roles.before[column as usize].first()) {
@@ -97,9 +97,9 @@ fn anchor(roles: &Roles, of: &[u32], mut column: u32) -> u32 {
     }
 }
 
-/// The place of each class, such that tensors stay from earlier to later ones; `None` where they go
-/// round. Classes with a row, the first so many, have places of their own. The others are as near
-/// before what comes behind them as they can be: nothing says at which step they are.
+/// The place of each class, such that tensors stay from earlier to later ones; `None` if the
+/// classes form a cycle. The first `with_row` classes, which have a row, have places of their own.
+/// The others come as late as their successors allow: no row fixes their step.
 fn order(roles: &Roles, of: &[u32], len: usize, with_row: usize) -> Option<Vec<u32>> {
     let mut arcs: BTreeSet<(u32, u32)> = BTreeSet::new();
     for (c, others) in roles.before.iter().enumerate() {

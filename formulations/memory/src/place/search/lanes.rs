@@ -1,4 +1,4 @@
-//! Searches of several kinds in turns: the first that has an answer gives it.
+//! Searches of several kinds in turns: the first answer wins.
 
 use super::rank::{Measure, Preference};
 use super::run::{Branching, HeightSearch, Verdict};
@@ -22,7 +22,7 @@ impl Default for LaneTuning {
     }
 }
 
-/// Kinds of the lanes that go on from round to round; complete, so that they refute.
+/// Kinds of the lanes that continue from round to round. They are complete, so they can refute.
 const STEADY: [(Branching, Measure); 4] = [
     (Branching::LowestFewest, Measure::Width),
     (Branching::Tightest, Measure::Size),
@@ -30,7 +30,7 @@ const STEADY: [(Branching, Measure); 4] = [
     (Branching::LowestTightest, Measure::Size),
 ];
 
-/// Kinds of the lanes that start anew in each round, with noise.
+/// Kinds of the lanes that restart in each round, with noise.
 const RESTARTED: [(Branching, Measure); 6] = [
     (Branching::LowestTightest, Measure::Size),
     (Branching::Fewest, Measure::Width),
@@ -71,7 +71,7 @@ impl<'g, 'p> HeightLanes<'g, 'p> {
         })
     }
 
-    /// Nodes that the next round takes at most.
+    /// Upper bound on the nodes of the next round.
     pub fn next_nodes(&self) -> u64 {
         self.nodes_a_lane * (STEADY.len() + RESTARTED.len()) as u64
     }

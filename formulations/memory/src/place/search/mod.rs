@@ -1,12 +1,12 @@
-//! Search for whether buffers fit into a height, exact.
+//! Exact search that decides whether buffers fit into a height.
 //!
 //! | module | concept |
 //! |---|---|
-//! | `state` | what is placed, the floors of the sections, and contradictions |
+//! | `state` | placed buffers, the floors of the sections, and contradictions |
 //! | `run` | one depth-first search |
-//! | `rank` | which buffer a search tries first |
+//! | `rank` | order in which a search tries buffers |
 //! | `lanes` | searches of several kinds in turns, on several threads |
-//! | `stop` | ends that come from outside |
+//! | `stop` | interrupts and time limits |
 
 mod lanes;
 mod rank;

@@ -4,7 +4,7 @@ use super::super::problem::PlaceProblem;
 use remat_search::random::mix;
 use std::cmp::Reverse;
 
-/// Quantity of an item; items with much of it are tried first.
+/// Quantity of an item; items with a large quantity are tried first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Measure {
     /// Number of sections.
@@ -19,12 +19,13 @@ pub(in super::super) enum Measure {
 
 /// Weight of a section with the largest load, beside 1 for each section.
 const WEIGHT_SCALE: f64 = 1e6;
-/// Items from which on ties of widths are not broken by totals, which cost as much as an item is
-/// wide.
+/// Number of items from which on ties of widths are not broken by totals. A total takes as many
+/// steps as an item is wide.
 const TOTALS_LIMIT: usize = 10_000;
 
 impl Measure {
-    /// The weight of each item: its number of sections, weighed where the measure weighs.
+    /// The weight of each item: its number of sections, weighed if the measure is
+    /// [`Measure::Weight`].
     pub fn weights(self, problem: &PlaceProblem) -> Vec<u128> {
         let loads = problem.loads();
         let largest = loads.iter().copied().max().unwrap_or(1) as f64;
@@ -48,7 +49,7 @@ impl Measure {
     }
 }
 
-/// A measure, with noise where there is a seed.
+/// A measure, with noise if there is a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Preference {
     pub measure: Measure,

@@ -1,10 +1,10 @@
 //! One depth-first search at a height.
 //!
-//! A node chooses a section on a valley of the floors and asks which of its unplaced buffers lies
-//! lowest: one of those that can lie on the floor, or another, higher up, so that a part of the
-//! section is wasted. The cases exclude each other, so no placement is met twice. A case that fails
-//! has a region of sections which alone says so; where a placed buffer has no part in it, the
-//! other buffers in its place would fail in the same way and are passed over.
+//! A node chooses a section on a valley of the floors and branches on its lowest unplaced buffer.
+//! This buffer lies on the floor, or another lies higher up, so that a part of the section is
+//! wasted. The cases exclude each other, so no placement is met twice. A failed case has a region
+//! of sections that suffices as a reason. If a placed buffer has no part in the region, the other
+//! buffers in its place would fail in the same way and are skipped.
 
 use super::super::problem::align;
 use super::rank::Preference;
@@ -36,9 +36,9 @@ impl Branching {
 /// Answer to the question whether items fit into a height.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) enum Verdict {
-    /// They do, at these offsets in units.
+    /// They fit, at these offsets in units.
     Fits(Vec<u64>),
-    /// They do not; with the steps of the refutation where they were kept.
+    /// They do not fit. Contains the steps of the refutation if they were kept.
     Refuted(Option<Vec<u32>>),
     /// The nodes are spent, or the search was stopped.
     Open,
@@ -47,9 +47,9 @@ pub(in super::super) enum Verdict {
 /// A case of a node.
 #[derive(Clone, Copy, Debug)]
 enum Child {
-    /// The floor, on which this item lies.
+    /// This item lies on the floor.
     Item(u32),
-    /// Nothing begins below this offset.
+    /// No item begins below this offset.
     Waste(u64),
 }
 
@@ -60,9 +60,9 @@ pub(in super::super) const WASTE: u32 = u32::MAX;
 struct Frame {
     section: u32,
     children: Vec<Child>,
-    /// The child after the one that is tried.
+    /// The child after the current one.
     next: usize,
-    /// Sections that say why the children so far fail, and that there are no others.
+    /// Sections that explain why the children so far fail, and why there are no others.
     region: Region,
     /// Length of the trail at this node.
     trail: usize,
@@ -80,7 +80,7 @@ pub(in super::super) struct HeightSearch<'g, 'p> {
     begun: bool,
     /// Nodes so far.
     pub nodes: u64,
-    /// Limit on the steps that are kept; 0 keeps none.
+    /// Limit on the steps that are kept; 0 for no steps.
     steps_limit: usize,
     steps: usize,
 }
@@ -105,7 +105,7 @@ impl<'g, 'p> HeightSearch<'g, 'p> {
         })
     }
 
-    /// The same, keeping so many steps of the refutation at most.
+    /// The same, with at most so many steps of the refutation kept.
     pub fn keeping_steps(self, steps_limit: usize) -> Self {
         HeightSearch {
             steps_limit,
@@ -162,7 +162,7 @@ impl<'g, 'p> HeightSearch<'g, 'p> {
         }
     }
 
-    /// Closes the node whose children all failed: the steps that say so.
+    /// Closes the node whose children all failed, and returns its steps.
     fn close(&mut self) -> Vec<u32> {
         let Some(frame) = self.frames.pop() else {
             return Vec::new();
@@ -177,8 +177,8 @@ impl<'g, 'p> HeightSearch<'g, 'p> {
         steps
     }
 
-    /// Takes note that the child that is tried fails by a region; returns the steps where no node
-    /// is open any more.
+    /// Records that the current child fails by a region. Returns the steps if no node is open any
+    /// more.
     fn fail(&mut self, region: Region, steps: Vec<u32>) -> Vec<u32> {
         while let Some(frame) = self.frames.last_mut() {
             let child = frame.children[frame.next - 1];
@@ -218,7 +218,7 @@ impl<'g, 'p> HeightSearch<'g, 'p> {
         let floor = state.floor[s];
         let here = (section, section + 1);
         let mut region = here;
-        // Nothing placed tells of this floor: the unplaced items do.
+        // No placed item gives this floor: the unplaced items do.
         let is_lifted = floor > state.raw[s];
         let mut items: Vec<u32> = Vec::new();
         for &item in ground.members.list(s) {
@@ -229,7 +229,7 @@ impl<'g, 'p> HeightSearch<'g, 'p> {
             if state.lowest[k] > floor || is_lifted {
                 region = self.with_cause(region, k, here);
             }
-            // Of like items the first comes first.
+            // Of equal items, only the first is a case.
             let twin = ground.twin[k].filter(|&twin| !state.placed[twin as usize]);
             if state.lowest[k] == floor && twin.is_none() {
                 items.push(item);
@@ -267,7 +267,7 @@ impl<'g, 'p> HeightSearch<'g, 'p> {
         });
     }
 
-    /// A region with a section that says why an item is not lower.
+    /// A region with a section that explains why an item is not lower.
     fn with_cause(&self, region: Region, item: usize, here: Region) -> Region {
         let cause = self.state.cause[item];
         if cause.0 < cause.1 {
@@ -277,8 +277,8 @@ impl<'g, 'p> HeightSearch<'g, 'p> {
         }
     }
 
-    /// A region that says why nothing can still come beneath an item on a floor: where that floor
-    /// is no top of a placed item, the unplaced ones say so.
+    /// A region that explains why no item can still come beneath an item on a floor. If that floor
+    /// is no top of a placed item, the unplaced items explain it.
     fn with_lifted(&self, mut region: Region, item: u32, floor: u64) -> Region {
         let state = &self.state;
         let ground = state.ground;
@@ -298,8 +298,8 @@ impl<'g, 'p> HeightSearch<'g, 'p> {
         region
     }
 
-    /// The lowest offset at which something may begin on a section if nothing does on its floor,
-    /// and the region that says so: a buffer lies on another that is not in the section.
+    /// The lowest offset at which an item may begin on a section if no item begins on its floor.
+    /// The region explains it: a buffer lies on another that is not in the section.
     fn next_level(&self, section: u32, candidates: &[u32]) -> (u64, Region) {
         let state = &self.state;
         let ground = state.ground;
@@ -367,8 +367,8 @@ impl<'g, 'p> HeightSearch<'g, 'p> {
         chosen
     }
 
-    /// Returns whether all candidates of a section lie on floors of its height everywhere: nothing
-    /// is shut in beneath them. True of the lowest sections.
+    /// Returns whether all candidates of a section lie on floors of its height everywhere, without
+    /// enclosed space beneath them. The lowest sections are flat.
     fn is_flat(&self, section: usize) -> bool {
         let state = &self.state;
         let floor = state.floor[section];

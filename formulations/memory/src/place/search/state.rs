@@ -1,9 +1,9 @@
-//! State of the decision search: what is placed, and how low the rest can lie.
+//! State of the decision search: placed buffers, and the lowest offsets of the others.
 //!
-//! Buffers are placed from below: a placed buffer has nothing unplaced beneath it. So the lowest
-//! offset of an unplaced buffer is the largest top of the placed ones that share a section with
-//! it, rounded up to its alignment. The *floor* of a section is the lowest offset of all its
-//! unplaced buffers.
+//! Buffers are placed from below: a placed buffer has no unplaced buffer beneath it. So the lowest
+//! offset of an unplaced buffer is the largest top of the placed ones that share a section with it,
+//! rounded up to its alignment. The *floor* of a section is the lowest offset of all its unplaced
+//! buffers.
 
 use super::super::problem::{Lists, PlaceProblem, align};
 
@@ -12,7 +12,7 @@ pub(in super::super) type Region = (u32, u32);
 
 pub(super) const NOWHERE: u64 = u64::MAX;
 
-/// The smallest range that has both.
+/// The smallest range that contains both.
 pub(super) fn hull(a: Region, b: Region) -> Region {
     (a.0.min(b.0), a.1.max(b.1))
 }
@@ -34,7 +34,7 @@ pub(in super::super) struct Ground<'p> {
     pub problem: &'p PlaceProblem,
     pub members: Lists<u32>,
     pub neighbours: Lists<u32>,
-    /// Items that are alike in everything: the one before, in the order of items.
+    /// For items that are equal in all properties, the one before in the order of items.
     pub twin: Vec<Option<u32>>,
     /// True if all items have one stretch.
     pub contiguous: bool,
@@ -113,19 +113,19 @@ pub(in super::super) struct SearchState<'g, 'p> {
     pub ceiling: Vec<u64>,
     pub placed: Vec<bool>,
     pub unplaced: usize,
-    /// Offset of a placed item, lowest offset of another.
+    /// Offset of a placed item, lowest offset of an unplaced one.
     pub lowest: Vec<u64>,
-    /// Sections of which one alone says why an item is not lower.
+    /// Sections of which one alone explains why an item is not lower.
     pub cause: Vec<Region>,
     /// Items of each section, the lowest unplaced ones first, nearly.
     order: Lists<u32>,
     /// Units of the unplaced items of each section.
     pub rest: Vec<u64>,
-    /// Lowest offset of the unplaced items of each section; [`NOWHERE`] without any.
+    /// Lowest offset of the unplaced items of each section; [`NOWHERE`] without unplaced items.
     pub floor: Vec<u64>,
     /// Unplaced items of each section that could lie on its floor.
     pub candidates: Vec<u32>,
-    /// Largest top of the placed items of each section, or the offset below which nothing comes.
+    /// Largest top of the placed items of each section, or the offset below which no item begins.
     pub raw: Vec<u64>,
     trail: Vec<Undo>,
     is_dirty: Vec<bool>,
@@ -193,7 +193,7 @@ impl<'g, 'p> SearchState<'g, 'p> {
         self.trail.len()
     }
 
-    /// Goes back to a state of before.
+    /// Goes back to an earlier state.
     pub fn undo(&mut self, len: usize) {
         self.forget_marks();
         while self.trail.len() > len {
@@ -236,7 +236,7 @@ impl<'g, 'p> SearchState<'g, 'p> {
         }
     }
 
-    /// Lets an item lie at `offset` at the lowest, because of a section in `cause`.
+    /// Raises the lowest offset of an item to `offset`, because of a section in `cause`.
     fn raise(&mut self, item: u32, offset: u64, cause: Region) -> Result<(), Region> {
         let k = item as usize;
         let of = &self.ground.problem.items[k];
@@ -311,7 +311,7 @@ impl<'g, 'p> SearchState<'g, 'p> {
         (0, self.ground.problem.sections as u32)
     }
 
-    /// Lets nothing more begin below `offset` in a section.
+    /// Forbids further items to begin below `offset` in a section.
     ///
     /// # Errors
     /// As [`place`](Self::place).
@@ -326,7 +326,7 @@ impl<'g, 'p> SearchState<'g, 'p> {
         self.settle()
     }
 
-    /// Brings floors up to date, and looks whether what is left of each section still fits.
+    /// Updates floors, and checks whether the unplaced items of each section still fit.
     ///
     /// # Errors
     /// As [`place`](Self::place).

@@ -1,21 +1,21 @@
-//! Ends of a search that come from outside.
+//! Interrupts of a search.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// A time limit, an interrupt, and lanes before this one that have the answer.
+/// A time limit, an interrupt, and earlier lanes with an answer.
 #[derive(Clone, Copy, Default)]
 pub(in super::super) struct LaneStop<'a> {
     /// Moment at which the time is over.
     pub deadline: Option<Instant>,
-    /// A flag that ends everything.
+    /// A flag that ends all lanes.
     pub interrupt: Option<&'a AtomicBool>,
-    /// Number of the first lane that has the answer, and of this one.
+    /// Number of the first lane with an answer, and of this one.
     pub lane: Option<(&'a AtomicUsize, usize)>,
 }
 
 impl LaneStop<'_> {
-    /// Nodes between two looks.
+    /// Nodes between two checks.
     pub const NODES: u64 = 64;
 
     /// Returns whether the time is over or the interrupt is set.

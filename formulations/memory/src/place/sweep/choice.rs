@@ -1,7 +1,7 @@
 //! The best item that is live in a section and within a range of sections.
 
-/// A tree over items by their first section; each node has its items by last section, with a tree
-/// of the best ranks. Items that are taken have no rank.
+/// A tree over items by their first section. Each node has its items by last section, with a tree
+/// of the best ranks. Taken items have no rank.
 pub(super) struct ChoiceTree {
     /// Leaves, a power of two.
     leaves: usize,
@@ -69,8 +69,8 @@ impl ChoiceTree {
         }
     }
 
-    /// The item of best rank that begins in a range of sections, first and last, and has its end in
-    /// another, first and last.
+    /// The item of best rank whose first section is in one range and whose end is in another. Both
+    /// ranges include their last value.
     pub fn best(&self, begins: (u32, u32), ends: (u32, u32)) -> Option<u32> {
         let mut low = self.leaves + self.begins.partition_point(|&begin| begin < begins.0);
         let mut high = self.leaves + self.begins.partition_point(|&begin| begin <= begins.1);
@@ -91,8 +91,8 @@ impl ChoiceTree {
         (best != TAKEN).then(|| self.items[best as usize])
     }
 
-    /// First section from `from` on at which an item begins that ends by `to`; `to` where there is
-    /// none.
+    /// First section from `from` on at which an item begins that ends by `to`; `to` if there is no
+    /// such item.
     pub fn next_begin(&self, from: u32, to: u32) -> u32 {
         let low = self.begins.partition_point(|&begin| begin < from);
         let has_item = |node: usize| self.nodes[node].best(from, to) != TAKEN;
@@ -120,7 +120,7 @@ impl ChoiceTree {
         self.begins[node - self.leaves].min(to)
     }
 
-    /// Takes an item out.
+    /// Removes an item.
     pub fn take(&mut self, item: u32) {
         let end = self.ends[item as usize];
         let mut node = self.leaves + self.leaf[item as usize] as usize;

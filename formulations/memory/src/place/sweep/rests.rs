@@ -1,8 +1,8 @@
-//! Units that are left to place in each section, and where most is.
+//! Units that are left to place in each section, and the sections with the most.
 
 use super::super::problem::PlaceProblem;
 
-/// A tree of largest rests over the sections, with changes of ranges.
+/// A tree of largest rests over the sections, with updates of ranges.
 #[derive(Clone)]
 pub(super) struct Rests {
     /// Leaves, a power of two.
@@ -14,7 +14,7 @@ pub(super) struct Rests {
 }
 
 impl Rests {
-    /// The rests before anything is placed; gaps count as life.
+    /// The rests before the first placement; gaps count as life.
     pub fn new(spans: &[(u32, u32)], problem: &PlaceProblem) -> Self {
         let leaves = problem.sections.next_power_of_two().max(1);
         let mut changes = vec![0i64; leaves + 1];

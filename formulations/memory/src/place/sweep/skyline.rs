@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Level of runs in which nothing is left to place.
+/// Level of runs without unplaced items.
 const CLOSED: u64 = u64::MAX;
 
 /// A skyline.
@@ -30,7 +30,7 @@ impl Skyline {
         Some((from, self.runs[&from].0, level))
     }
 
-    /// Beginning, end and level of all runs in which something is left to place.
+    /// Beginning, end and level of all runs with unplaced items.
     pub fn runs(&self) -> impl Iterator<Item = (u32, u32, u64)> + '_ {
         let open = self.runs.iter().filter(|(_, run)| run.1 != CLOSED);
         open.map(|(&from, &(to, level))| (from, to, level))
@@ -47,7 +47,7 @@ impl Skyline {
         before.min(after)
     }
 
-    /// Takes a run out of what is placed on: nothing is left to place in it.
+    /// Closes a run: no item is left to place in it.
     pub fn close(&mut self, from: u32, to: u32) {
         self.lift(from, to, CLOSED);
     }

@@ -39,7 +39,7 @@ impl Affine {
         self.plus(&other.times(-1.0))
     }
 
-    /// With a multiple of a column added.
+    /// The sum with a multiple of a column added.
     pub fn and(mut self, position: usize, factor: f64) -> Self {
         self.terms.push((position, factor));
         self

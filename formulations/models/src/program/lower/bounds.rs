@@ -7,16 +7,16 @@ use crate::program::violation::pieces_at;
 use crate::program::{Program, ProgramError};
 use remat_lp::{ColId, Limits, LpOutcome, ModelBuilder, Sense, Solver};
 
-/// Rounds over all rows and definitions: what follows from what, along chains of them.
+/// Rounds over all rows and definitions, to propagate along chains of them.
 const ROUNDS: usize = 4;
 
-/// Simplex iterations of one linear program at most.
+/// Limit on the simplex iterations of one linear program.
 const ITERATIONS: u64 = 100_000;
 
 impl Lowering<'_> {
     /// Tightens bounds by rows and definitions. A bound that would cross the other is not taken.
-    /// Those by definitions become bounds of the model: what rests on them may take the place of
-    /// the definition.
+    /// Bounds by definitions become bounds of the model, because forms that rest on them may
+    /// replace the definition.
     pub(super) fn tighten(&mut self) -> Result<(), ProgramError> {
         let program = self.program;
         for _ in 0..ROUNDS {
@@ -36,13 +36,13 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Bounds that a row gives its columns.
+    /// Tightens the bounds of a row's columns by the row.
     fn by_row(&mut self, terms: &[(usize, f64)], lower: f64, upper: f64) {
         let ends = |of: &Self, j: usize, v: f64| match v > 0.0 {
             true => (v * of.lower[j], v * of.upper[j]),
             false => (v * of.upper[j], v * of.lower[j]),
         };
-        // The finite part of each end, and how many terms are infinite there.
+        // The finite part of each end, and the number of infinite terms there.
         let (mut least, mut most) = ((0.0, 0), (0.0, 0));
         for &(j, v) in terms {
             let (low, high) = ends(self, j, v);
@@ -75,11 +75,11 @@ impl Lowering<'_> {
                 new_lower.unwrap_or(f64::NEG_INFINITY),
                 new_upper.unwrap_or(f64::INFINITY),
             );
-            // Sums of the other terms are of the bounds before: they stay valid.
+            // The sums are over older bounds of the other terms, and stay valid.
         }
     }
 
-    /// Takes bounds of a column where they are tighter.
+    /// Takes bounds of a column if they are tighter.
     fn narrow(&mut self, j: usize, mut lower: f64, mut upper: f64) {
         if self.integer[j] {
             (lower, upper) = ((lower - 1e-6).ceil(), (upper + 1e-6).floor());
@@ -93,7 +93,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Bounds that a definition gives its result.
+    /// Tightens the bounds of a definition's result by its arguments.
     fn by_definition(&mut self, special: &Special) {
         let range = |of: &Self, col| {
             let j = of.at(col);
@@ -170,7 +170,7 @@ impl Lowering<'_> {
     /// The least and the largest value of a product, which may be infinite.
     fn product_range(&self, product: &Product) -> (f64, f64) {
         let (a, b) = (self.at(product.first), self.at(product.second));
-        // 0 times an infinite bound is 0: the other bound tells what is infinite.
+        // 0 times an infinite bound is 0; an infinite product comes from the other corners.
         let times = |u: f64, v: f64| if u == 0.0 || v == 0.0 { 0.0 } else { u * v };
         let corners = [self.lower[a], self.upper[a]]
             .map(|u| [self.lower[b], self.upper[b]].map(|v| times(product.factor, times(u, v))));
@@ -190,7 +190,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// An upper bound of a sum that a row may rest on: by the bounds of its columns, or by a linear
+    /// An upper bound of a sum for use in a row: by the bounds of its columns, or by a linear
     /// program over all rows.
     ///
     /// # Errors
@@ -277,7 +277,7 @@ impl LpBounds {
                 let bound = s.objective + sum.constant;
                 Some((bound + 1e-6 * bound.abs().max(1.0)).ceil())
             }
-            // Any bound holds where there is no point.
+            // Any bound holds if there is no point.
             LpOutcome::Infeasible(_) => Some(0.0),
             _ => None,
         }

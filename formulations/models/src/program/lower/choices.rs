@@ -6,7 +6,7 @@ use crate::program::special::SosType;
 use crate::program::{Col, ProgramError};
 
 impl Lowering<'_> {
-    /// A row that holds where a binary column has a value.
+    /// A row that holds if a binary column has a value.
     pub(super) fn indicator(
         &mut self,
         col: Col,
@@ -16,7 +16,7 @@ impl Lowering<'_> {
     ) -> Result<(), ProgramError> {
         const WHAT: &str = "an implication";
         let binary = self.binary(col, WHAT)?;
-        // 1 where the row need not hold.
+        // 1 if the row need not hold.
         let idle = match value {
             true => Affine::of([(binary, -1.0)], 1.0),
             false => Affine::column(binary),
@@ -31,7 +31,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// `x` is 0 where a sum that is 0 or 1 is 0.
+    /// `x` is 0 if a sum that is 0 or 1 is 0.
     fn only_where(
         &mut self,
         what: &'static str,

@@ -29,8 +29,7 @@ impl Lowering<'_> {
         self.largest(what, &result, &of)
     }
 
-    /// `result` is the largest of sums: not less than any, and not more than the one that is
-    /// chosen.
+    /// `result` is the largest of sums: not less than any, and not more than the chosen one.
     fn largest(
         &mut self,
         what: &'static str,
@@ -39,7 +38,7 @@ impl Lowering<'_> {
     ) -> Result<(), ProgramError> {
         let ranges: Vec<_> = of.iter().map(|sum| self.range(sum)).collect();
         let floor = ranges.iter().map(|r| r.0).fold(f64::NEG_INFINITY, f64::max);
-        // Those that never exceed another are not chosen.
+        // Sums that never exceed another are not chosen.
         let fixed = ranges.iter().position(|r| r.0 == floor && r.1 == floor);
         let candidates = (0..of.len()).filter(|&k| ranges[k].1 > floor || fixed == Some(k));
         let candidates: Vec<usize> = candidates.collect();
@@ -168,7 +167,7 @@ impl Lowering<'_> {
         Ok(size)
     }
 
-    /// A sum that is 1 where a column is not 0, else 0.
+    /// A sum that is 1 if a column is not 0, else 0.
     fn differs_from_zero(&mut self, x: &Affine) -> Result<Affine, ProgramError> {
         let column = x.terms[0].0;
         if self.is_binary(column) {

@@ -9,8 +9,8 @@
 //! | `pieces` | functions linear between points |
 //! | `products` | products of columns |
 //!
-//! Columns and rows come after those of the program. Each new column has a definition: its value at
-//! a point of the program, so that starts can be completed.
+//! New columns and rows come after the program's own. Each new column has a definition: its value
+//! at a point of the program, so that starts can be completed.
 
 mod affine;
 mod bounds;
@@ -26,8 +26,8 @@ use bounds::LpBounds;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// Largest size of a bound that a row may rest on: with more, a binary column within the tolerance
-/// of the simplex from 0 moves the row by thousands.
+/// Largest size of a bound in a row: with more, a binary column within the tolerance of the simplex
+/// from 0 moves the row by thousands.
 const LARGEST: f64 = 1e9;
 
 /// Value of a column at a point, from the columns before it.
@@ -50,11 +50,11 @@ pub(super) struct NewRow {
     pub upper: f64,
 }
 
-/// A row that holds where a sum of binary columns is 0 and not where it is 1, for which no bound is
-/// known that a row for both could rest on.
+/// A row that holds if a sum of binary columns is 0 and not if it is 1, without a known bound for
+/// one row that covers both.
 #[derive(Clone)]
 pub(super) struct OpenRow {
-    /// The sum: 1 where the row need not hold.
+    /// The sum: 1 if the row need not hold.
     pub idle: Affine,
     /// The row.
     pub row: NewRow,
@@ -62,18 +62,18 @@ pub(super) struct OpenRow {
     pub missing: ProgramError,
 }
 
-/// Everything that comes to the program's own columns and rows.
+/// Additions to the program's own columns and rows.
 #[derive(Clone, Default)]
 pub(super) struct Lowered {
     pub cols: Vec<NewCol>,
     pub rows: Vec<NewRow>,
-    /// Costs by column, of the program's and of new ones, besides those that are there.
+    /// Further costs by column, of the program's and of new ones.
     pub costs: Vec<(usize, f64)>,
-    /// Bounds of the program's columns, by position, that are tighter than those that they have.
+    /// Bounds of the program's columns, by position, that are tighter than its own.
     pub bounds: BTreeMap<usize, (f64, f64)>,
     /// Addition to the constant of the objective.
     pub offset: f64,
-    /// Rows that hold in some places alone, and that a search has to branch on.
+    /// Conditional rows that a search has to branch on.
     pub open: Vec<OpenRow>,
 }
 
@@ -103,7 +103,7 @@ pub(super) fn model_bounds(program: &Program, col: Col) -> Result<(f64, f64), Pr
     Ok((lower, upper))
 }
 
-/// The columns and rows that a program's specials come to; nothing where there are none.
+/// The columns and rows of a program's special parts; empty without such parts.
 ///
 /// # Errors
 /// [`ProgramError::Unbounded`], [`ProgramError::NotBinary`], [`ProgramError::Product`].
@@ -111,7 +111,8 @@ pub(super) fn lower(program: &Program) -> Result<Lowered, ProgramError> {
     lower_as(program, Wanted::All)
 }
 
-/// As [`lower`], less what a file has as it is: implications, ordered sets, columns that may be 0.
+/// As [`lower`], without parts that a file has in their own form: implications, ordered sets,
+/// columns that may be 0.
 ///
 /// # Errors
 /// As [`lower`].
@@ -119,8 +120,8 @@ pub(super) fn beside_file(program: &Program) -> Result<Lowered, ProgramError> {
     lower_as(program, Wanted::BesideFile)
 }
 
-/// As [`lower`], less what has no exact linear form: what comes out holds for every point of the
-/// program, and for others.
+/// As [`lower`], without parts that have no exact linear form: the result holds for every point of
+/// the program, and for others.
 ///
 /// # Errors
 /// As the program.
@@ -132,14 +133,14 @@ pub(super) fn relax(program: &Program) -> Result<Lowered, ProgramError> {
 #[derive(Clone, Copy, PartialEq)]
 enum Wanted {
     All,
-    /// What has an exact linear form.
+    /// Parts with an exact linear form.
     Relaxed,
-    /// What a file does not have as it is.
+    /// Parts that a file does not have in their own form.
     BesideFile,
 }
 
 fn lower_as(program: &Program, wanted: Wanted) -> Result<Lowered, ProgramError> {
-    // Every row that is there before an error holds by itself.
+    // Every row that was added before an error holds by itself.
     let forgive = |result: Result<(), ProgramError>| match result {
         Err(error) if wanted == Wanted::Relaxed && error.is_of_form() => Ok(()),
         other => other,
@@ -183,11 +184,11 @@ struct Lowering<'a> {
     lowered: Lowered,
     /// Linear forms of products of two positions.
     products: HashMap<(usize, usize), Affine>,
-    /// Sums of integer columns that continuous ones are, once a product asks for one.
+    /// Sums of integer columns that equal continuous ones, once a product needs one.
     values: Option<HashMap<usize, Affine>>,
     /// Bits of integer columns.
     bits: HashMap<usize, Vec<usize>>,
-    /// Linear programs over the program's rows, once a bound asks for one.
+    /// Linear programs over the program's rows, once a bound needs one.
     linear: Option<LpBounds>,
 }
 
@@ -272,7 +273,7 @@ impl<'a> Lowering<'a> {
         self.lower.len() - 1
     }
 
-    /// Adds a binary column that is 1 where something holds.
+    /// Adds a binary column that is 1 if a condition holds.
     fn choice(&mut self, holds: impl Fn(&[f64]) -> bool + Send + Sync + 'static) -> usize {
         let definition: Definition = Arc::new(move |x| f64::from(u8::from(holds(x))));
         self.add((0.0, 1.0), true, definition)
@@ -292,10 +293,11 @@ impl<'a> Lowering<'a> {
         self.row(&left.minus(right), f64::NEG_INFINITY, 0.0);
     }
 
-    /// Adds `left <= right` where a sum of binary columns is 0; where it is 1 nothing is said.
+    /// Adds `left <= right` for the case that a sum of binary columns is 0; if it is 1, the row is
+    /// no restriction.
     ///
     /// # Errors
-    /// None for a bound that is missing: the row stays open.
+    /// Not [`ProgramError::Unbounded`]: if a bound is missing, the row stays open.
     fn at_most_unless(
         &mut self,
         what: &'static str,
@@ -315,7 +317,7 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// Leaves `sum <= 0` where `idle` is 0 to a search.
+    /// Leaves `sum <= 0` for `idle == 0` to a search.
     fn open(&mut self, idle: Affine, sum: &Affine, missing: ProgramError) {
         self.lowered.open.push(OpenRow {
             idle,
@@ -333,8 +335,8 @@ impl<'a> Lowering<'a> {
         self.row(&left.minus(right), 0.0, 0.0);
     }
 
-    /// Tighter bounds of columns that may be 0 become rows: in a file their bounds hold where they
-    /// are not 0.
+    /// Tighter bounds of columns that may be 0 become rows: in a file their bounds hold only if
+    /// they are not 0.
     fn bounds_of_semis(&mut self) -> Result<(), ProgramError> {
         for (j, (lower, upper)) in std::mem::take(&mut self.lowered.bounds) {
             match self.program.kind(self.own[j])?.is_semi() {

@@ -8,8 +8,8 @@ use crate::program::{Col, ProgramError};
 use std::sync::Arc;
 
 impl Lowering<'_> {
-    /// `y` is a function of `x`: of each piece a share is gone, and none of a piece before all of
-    /// those before.
+    /// `y` is a function of `x`. Each piece is passed by a share, and only after all pieces before
+    /// it.
     pub(super) fn pieces(
         &mut self,
         x: usize,
@@ -34,7 +34,8 @@ impl Lowering<'_> {
         let mut gate = None;
         for (k, pair) in points.windows(2).enumerate() {
             let (from, to) = (pair[0], pair[1]);
-            // Measured along `x`, an upright piece along `y`: so tolerances mean what they say.
+            // Measured along `x`, an upright piece along `y`, so that tolerances keep their
+            // meaning.
             let (run, rise) = (to.0 - from.0, to.1 - from.1);
             let length = if run > 0.0 { run } else { rise.abs() };
             if length == 0.0 {
@@ -65,8 +66,8 @@ impl Lowering<'_> {
 }
 
 impl Lowering<'_> {
-    /// Adds a function of a column to the objective: a cost where it is a line, rows under it where
-    /// the objective draws it to its hull, else a column with its value.
+    /// Adds a function of a column to the objective. It becomes a cost if it is a line, rows under
+    /// it if the objective draws it to its hull, else a column with its value.
     pub(super) fn cost_by_pieces(
         &mut self,
         col: Col,
@@ -111,7 +112,7 @@ fn is_convex(points: &[(f64, f64)], sign: f64) -> bool {
     slopes.windows(2).all(|w| w[0] <= w[1])
 }
 
-/// Slope and constant where all points are on one line.
+/// Slope and constant, if all points are on one line.
 fn straight(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     let slope = (points[1].1 - points[0].1) / (points[1].0 - points[0].0);
     let same = points
@@ -120,7 +121,7 @@ fn straight(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     same.then_some((slope, points[0].1 - slope * points[0].0))
 }
 
-/// Points from one value of `x` to another, with those at both ends; upright pieces there stay.
+/// Points from one value of `x` to another, with points at both ends; upright pieces there stay.
 fn within(points: &[(f64, f64)], lower: f64, upper: f64) -> Vec<(f64, f64)> {
     let mut kept = Vec::with_capacity(points.len() + 2);
     if points.iter().all(|p| p.0 != lower) {

@@ -1,6 +1,6 @@
-//! Products of columns: a binary with anything that is bounded (McCormick 1976, exact there), a
-//! bounded integer by its bits, a continuous column that an equation says is a sum of integers by
-//! those.
+//! Products of columns. A binary column is multiplied with any bounded column (McCormick 1976,
+//! exact there), a bounded integer by its bits, and a continuous column by the integers of an
+//! equation that defines it.
 
 use super::affine::Affine;
 use super::{Definition, LARGEST, Lowering};
@@ -9,10 +9,10 @@ use crate::program::special::Product;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Widest range of an integer column whose bits are made.
+/// Widest range of an integer column that is split into bits.
 const WIDEST: f64 = (1u64 << 30) as f64;
 
-/// Rows under a square: each is a secant between neighbouring integers.
+/// Limit on the rows under a square: each is a secant between neighbouring integers.
 const SECANTS: usize = 64;
 
 impl Lowering<'_> {
@@ -86,7 +86,7 @@ impl Lowering<'_> {
         }))
     }
 
-    /// The sum of integer columns that an equation says a continuous column is.
+    /// The sum of integer columns that equals a continuous column by an equation.
     fn value_of(&mut self, j: usize) -> Option<Affine> {
         if self.integer[j] {
             return None;
@@ -224,7 +224,7 @@ impl Lowering<'_> {
             self.secants(&column, x, lower, upper);
             return product;
         }
-        // The hull of the product alone.
+        // The convex hull of the product.
         let plane = |of_x: f64, of_y: f64| Affine::of([(x, of_x), (y, of_y)], -of_x * of_y);
         self.at_most(&plane(low, lower), &column);
         self.at_most(&plane(high, upper), &column);
@@ -233,8 +233,8 @@ impl Lowering<'_> {
         product
     }
 
-    /// Rows around a square: over it the line from end to end, under it secants between neighbours
-    /// of integers.
+    /// Rows around a square: over it the line from end to end, under it secants between
+    /// neighbouring integers.
     fn secants(&mut self, square: &Affine, x: usize, lower: f64, upper: f64) {
         let chord = Affine::of([(x, lower + upper)], -lower * upper);
         self.at_most(square, &chord);

@@ -1,17 +1,17 @@
 //! From a training graph to a chain.
 //!
 //! A forward graph is cut after every node position where exactly one tensor is still read by later
-//! forward nodes (an articulation point of the data flow); what lies between two cuts is a block
-//! and becomes a stage, as rotor does with the blocks of a ResNet. The loss and the backward nodes
+//! forward nodes (an articulation point of the data flow). The nodes between two cuts are a block
+//! and become a stage, as in rotor's treatment of ResNet blocks. The loss and the backward nodes
 //! are split into one contiguous stretch per block, in reverse.
 //!
 //! A cut is undone where the chain model would not describe the graph:
 //! - a backward node reads forward tensors of blocks that are too far apart, or out of order;
-//! - the tensor at the cut is read by no backward node (a convolution's output before a ReLU): as a
+//! - no backward node reads the tensor at the cut (a convolution's output before a ReLU). As a
 //!   checkpoint it is no better than the tensor after it, and the model would hold it longer than
 //!   Checkmate does;
-//! - a block's output does not depend on its input, or its backward step needs nothing of the
-//!   forward pass: a recomputation charged to it would not be needed.
+//! - a block's output does not depend on its input, or its backward step does not read the forward
+//!   pass: a recomputation charged to it would not be needed.
 //!
 //! A plain linear network stays a chain of single nodes, as far as its backward nodes read every
 //! output.
@@ -26,7 +26,7 @@ pub enum NoChain {
     /// The graph is not marked as a training graph.
     #[error("the graph has no backward pass: it has neither a loss nor a backward node")]
     NoBackwardPass,
-    /// Everything is one block.
+    /// All nodes form one block.
     #[error(
         "the forward graph cannot be cut into a chain: at every position two or more tensors are needed later, or backward nodes reach across the cut"
     )]
@@ -70,7 +70,7 @@ impl<'a> TrainingChain<'a> {
         &self.blocks
     }
 
-    /// Returns whether every stage keeps for its backward step nothing but its own output: a linear
+    /// Returns whether every stage keeps only its own output for its backward step: a linear
     /// network.
     pub fn is_linear(&self) -> bool {
         self.chain
@@ -86,7 +86,7 @@ impl<'a> TrainingChain<'a> {
 /// Time is linear in the graph for every cut that is undone.
 ///
 /// # Errors
-/// [`NoChain`] where the graph has no backward pass or cannot be cut.
+/// [`NoChain`] if the graph has no backward pass or cannot be cut.
 pub fn extract(instance: &Instance) -> Result<TrainingChain<'_>, NoChain> {
     let first_backward = || instance.nodes().iter().position(|v| v.is_backward());
     let turn = instance.loss().map(|l| l.index()).or_else(first_backward);
@@ -138,7 +138,7 @@ fn find_cuts(instance: &Instance, loss: usize) -> Vec<ChainCut> {
             sum[last.index()] -= i as i64;
         }
     }
-    // By-products whose parents have run, but not they: they belong into one block.
+    // By-products that have not run although their parents have: both belong to one block.
     let mut apart = vec![0i64; loss + 2];
     for i in 0..loss {
         if let Some(parent) = instance.node(NodeId::from(i)).parent() {
@@ -164,7 +164,7 @@ fn find_cuts(instance: &Instance, loss: usize) -> Vec<ChainCut> {
     cuts
 }
 
-/// The blocks between cuts, or the cut that has to go.
+/// The blocks between cuts, or the cut that must be removed.
 fn split(instance: &Instance, loss: usize, cuts: &[ChainCut]) -> Result<Vec<Block>, usize> {
     let last = cuts.len();
     let block_of = |node: NodeId| cuts.partition_point(|c| c.after < node.index());
@@ -276,8 +276,8 @@ fn depends_on_input(instance: &Instance, block: &Block, input: NodeId) -> bool {
     output_does && (reads(&backward) || reads(&closure(instance, block, &block.saved)))
 }
 
-/// The nodes of a block that have to run so that `wanted` is there, given the block's input, in
-/// execution order.
+/// The nodes of a block that have to run to compute `wanted` from the block's input, in execution
+/// order.
 pub(super) fn closure(instance: &Instance, block: &Block, wanted: &[NodeId]) -> Vec<usize> {
     let start = block.forward.start;
     let mut needed = vec![false; block.forward.len()];
@@ -300,7 +300,7 @@ pub(super) fn closure(instance: &Instance, block: &Block, wanted: &[NodeId]) -> 
         .collect()
 }
 
-/// Nodes that run in order: those up to a place `again`, the others for the first time.
+/// Nodes that run in order: first the nodes `again`, then the nodes that run for the first time.
 struct ChainRun<'a> {
     again: &'a [usize],
     first: &'a [usize],
@@ -321,9 +321,9 @@ impl ChainRun<'_> {
     }
 }
 
-/// Peak of a run as Checkmate's replay has it: `held` is there at the start, an input is freed
-/// after its last read unless kept, an output that nobody reads directly after its node. Tensors
-/// that are read but neither held nor computed are somebody else's and are not counted.
+/// Peak of a run in Checkmate's replay. The tensors `held` are in memory at the start. An input is
+/// freed after its last read unless it is kept, an unread output directly after its node. Tensors
+/// that are read but neither held nor computed belong to other blocks and are not counted.
 fn peak(
     instance: &Instance,
     run: &ChainRun<'_>,

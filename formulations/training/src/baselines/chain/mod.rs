@@ -1,21 +1,21 @@
 //! Heterogeneous chains: the model of rotor and POFO, its operations, and their replay.
 //!
-//! A chain has stages `0..=L` (the papers count from 1): stage `l` turns the output `a_{l-1}` of
-//! the stage before into its own output `a_l`, and its backward step needs the gradient `delta_l`,
-//! the input `a_{l-1}` and `abar_l`, all intermediate data of the stage (Beaumont, Eyraud-Dubois,
-//! Hermann, Joly, Shilova, "Optimal checkpointing for heterogeneous chains: how to train deep
-//! neural networks with limited memory", 2019; POFO, NeurIPS 2021, section 3.1 and table 1). The
-//! last stage holds the loss.
+//! A chain has stages `0..=L` (the papers count from 1). Stage `l` turns the output `a_{l-1}` of
+//! the stage before into its own output `a_l`. Its backward step needs the gradient `delta_l`, the
+//! input `a_{l-1}` and `abar_l`, all intermediate data of the stage. The last stage holds the loss.
+//! Sources: Beaumont, Eyraud-Dubois, Hermann, Joly, Shilova, "Optimal checkpointing for
+//! heterogeneous chains: how to train deep neural networks with limited memory", 2019; POFO,
+//! NeurIPS 2021, section 3.1 and table 1.
 //!
 //! The published model has one duration and one overhead for each direction. Here a stage may be a
-//! whole block of an [`Instance`], and Checkmate's replay frees a tensor inside a block as soon as
-//! nothing reads it any more, computes every node in the first pass, and only what is needed in a
-//! later one. A [`Stage`] therefore carries the cost and peak of each *kind of run*;
-//! [`Chain::from_parameters`] fills them in from the published parameters. With these numbers:
-//! - the cost of a persistent schedule is exactly that of its [`CheckmateSchedule`];
-//! - its peak is at least that of its [`CheckmateSchedule`]: the model holds a stage's input until
-//!   the stage's backward step is over, also where the last read comes before. A budget that the
-//!   model keeps is kept by the replay.
+//! whole block of an [`Instance`]. Checkmate's replay frees a tensor inside a block after its last
+//! read. It computes every node in the first pass, and only the needed ones in a later pass. A
+//! [`Stage`] therefore carries the cost and peak of each *kind of run*; [`Chain::from_parameters`]
+//! fills them in from the published parameters. With these numbers:
+//! - the cost of a persistent schedule equals the cost of its [`CheckmateSchedule`];
+//! - its peak is at least the peak of its [`CheckmateSchedule`]. The model holds a stage's input
+//!   until the stage's backward step is over, even if the last read comes before. A schedule within
+//!   the budget under the model is within the budget in the replay.
 //!
 //! [`extract`] makes a chain from an instance, [`TrainingChain::schedule`] maps operations back.
 
@@ -29,11 +29,11 @@ pub use extract::{Block, NoChain, TrainingChain, extract};
 #[cfg(doc)]
 use remat_instances::{instance::Instance, schedule::CheckmateSchedule};
 
-/// Peaks of the ways to run a stage forward, in bytes. The gradient held at the time is not
-/// counted, nor is the stage's input unless said so.
+/// Peaks of the ways to run a stage forward, in bytes, without the gradient held at the time. The
+/// stage's input is not counted unless stated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ForwardPeaks {
-    /// Only the output is kept, the input is held by somebody else (`F_ck`).
+    /// Only the output is kept; the input is held anyway (`F_ck`).
     pub pass_bytes: u64,
     /// Only the output is kept; the input is counted and freed after its last read (`F_none`).
     pub stream_bytes: u64,
@@ -46,8 +46,8 @@ pub struct ForwardPeaks {
 pub struct Stage {
     /// Size of the output, `a_l`.
     pub output_bytes: u64,
-    /// Size of what `F_all` leaves, `abar_l`: all that the backward step needs of this stage, and
-    /// the output.
+    /// Size of the tensors that `F_all` leaves, `abar_l`: all that the backward step needs of this
+    /// stage, and the output.
     pub saved_bytes: u64,
     /// Size of the gradients that are alive when the backward step starts, `delta_l`; 0 for the
     /// last stage.
@@ -60,21 +60,20 @@ pub struct Stage {
     pub pass_cost: u64,
     /// Cost of a further run that makes the output and everything saved (`F_all`).
     pub save_cost: u64,
-    /// Cost of a further `F_all` directly before the backward step: the output need not be made for
-    /// its own sake.
+    /// Cost of a further `F_all` directly before the backward step, which need not make the output.
     pub close_cost: u64,
     /// Peaks of the first forward run.
     pub first: ForwardPeaks,
     /// Peaks of a further forward run.
     pub again: ForwardPeaks,
-    /// Peak of `F_all` and the backward step directly after it, gradients counted, input not. For
-    /// the last stage the run is the first, for the others a further one: a persistent schedule has
-    /// no other case.
+    /// Peak of `F_all` and the backward step directly after it, with gradients and without the
+    /// input. For the last stage the run is the first, for the others a further one: a persistent
+    /// schedule has no other case.
     pub close_bytes: u64,
-    /// Peak of the forward half of that alone, gradients counted.
+    /// Peak of the forward half alone, with gradients.
     pub close_forward_bytes: u64,
-    /// Peak of the backward step where `F_all` ran before, gradients and saved data counted, input
-    /// not.
+    /// Peak of the backward step if `F_all` ran before, with gradients and saved data and without
+    /// the input.
     pub backward_bytes: u64,
 }
 
@@ -102,7 +101,7 @@ pub struct StageParameters {
 pub struct Chain {
     /// The stages, at least one.
     pub stages: Vec<Stage>,
-    /// Memory that is there throughout: the input of the first stage, and whatever else is fixed.
+    /// Memory that is in use throughout: the input of the first stage, and other fixed memory.
     pub fixed_bytes: u64,
 }
 
@@ -110,8 +109,8 @@ impl Chain {
     /// A chain by its published parameters: `stages[l]` with input `a_{l-1}`, the first with an
     /// input of `input_bytes`.
     ///
-    /// The gradient that the first stage makes (`delta_0` in the papers, that of the batch) is
-    /// counted as 0 bytes.
+    /// The gradient that the first stage makes (`delta_0` in the papers, the gradient of the batch)
+    /// is counted as 0 bytes.
     pub fn from_parameters(input_bytes: u64, stages: &[StageParameters]) -> Self {
         let mut input = input_bytes;
         let mut incoming = 0;
@@ -183,7 +182,7 @@ pub enum Operation {
     /// `F_none`: runs the stage forward and drops its input, which is a plain output of the stage
     /// before.
     DropInput(usize),
-    /// `B`: the backward step; drops the saved data of the stage, its input (where that is a plain
+    /// `B`: the backward step; drops the saved data of the stage, its input (if it is a plain
     /// output) and the gradient that was read.
     Backward(usize),
 }
@@ -221,7 +220,7 @@ pub enum OperationError {
         /// The stage.
         stage: usize,
     },
-    /// The input is to be dropped, but is part of what a stage saved, or the chain's input.
+    /// The input is to be dropped, but is part of the saved data of a stage, or the chain's input.
     #[error("operation {at} drops the input of stage {stage}, which is not a plain output")]
     CannotDrop {
         /// Position in the sequence.
@@ -287,12 +286,12 @@ pub fn replay(chain: &Chain, operations: &[Operation]) -> Result<ChainReplay, Op
     }
 }
 
-/// State of a chain between two operations: what it holds.
+/// State of a chain between two operations: the data that it holds.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(in crate::baselines) struct ChainState {
-    /// The output of the stage is in memory by itself.
+    /// True if the output of the stage is in memory by itself.
     pub(super) plain: Vec<bool>,
-    /// Everything the stage saves is in memory, its output among it.
+    /// True if all saved data of the stage are in memory, including its output.
     pub(super) saved: Vec<bool>,
     computed: Vec<bool>,
     pub(super) next_backward: Option<usize>,
@@ -329,8 +328,8 @@ impl ChainState {
         chain.fixed_bytes + data + gradient
     }
 
-    /// One operation; `closes` says that the stage's backward step follows at once. Returns its
-    /// cost and peak.
+    /// Applies one operation; `closes` is true if the stage's backward step follows at once.
+    /// Returns its cost and peak.
     pub(super) fn apply(
         &mut self,
         chain: &Chain,

@@ -1,16 +1,16 @@
 //! From operations on a chain to a schedule of the training graph.
 //!
-//! A schedule is frontier-advancing: everything recomputed between two backward steps belongs to
-//! the stage of the node that is computed next for the first time, the first node of the coming
-//! backward stretch. A persistent sequence runs a contiguous ascending run of stages there
-//! (`F^s .. F^t`, then `B^t`), hence no node twice in a stage: the dynamic program for stages
+//! A schedule is frontier-advancing. All recomputations between two backward steps belong to one
+//! stage: the stage of the node that is computed next for the first time, the first node of the
+//! coming backward stretch. A persistent sequence runs a contiguous ascending run of stages there
+//! (`F^s .. F^t`, then `B^t`), hence no node twice in a stage. The dynamic program for stages
 //! `s..=t` starts with `F^s` and goes on, in either case, with the program for `s'..=t`, `s' > s`.
 //!
-//! Only what is *held* is taken from the operations (the retained matrix S); the computations are
-//! the cheapest for it ([`CheckmateSchedule::tightest`]). A sequence that runs a stage twice
-//! between two backward steps, which is not persistent, becomes a schedule that runs it once and
-//! holds the output in between: it costs no more than the sequence, and its peak is for the replay
-//! to tell.
+//! Only the *held* tensors are taken from the operations (the retained matrix S); the computations
+//! are the cheapest for them ([`CheckmateSchedule::tightest`]). A sequence that is not persistent
+//! runs a stage twice between two backward steps. It becomes a schedule that runs the stage once
+//! and holds the output in between. The schedule costs no more than the sequence; its peak follows
+//! from the replay.
 
 use super::{ChainState, Operation, OperationError, TrainingChain};
 use remat_instances::instance::{Instance, NodeId};
@@ -19,11 +19,11 @@ use remat_instances::schedule::{CheckmateSchedule, StageRuns};
 impl TrainingChain<'_> {
     /// The schedule of a sequence of operations.
     ///
-    /// For a persistent sequence its cost is that of [`super::replay`], and its peak is at most the
-    /// one found there.
+    /// For a persistent sequence its cost equals the cost of [`super::replay`], and its peak is at
+    /// most the one found there.
     ///
     /// # Errors
-    /// [`OperationError`] where the sequence cannot be executed.
+    /// [`OperationError`] if the sequence cannot be executed.
     pub fn schedule(&self, operations: &[Operation]) -> Result<CheckmateSchedule, OperationError> {
         let chain = self.chain();
         let mut held = HeldTensors::new(self);
@@ -68,14 +68,14 @@ pub(in crate::baselines) struct HeldTensors<'a> {
     instance: &'a Instance,
     chain: &'a TrainingChain<'a>,
     retained: StageRuns,
-    /// Stage in which each block was run forward last, where that was one stage; a first run has
-    /// one per node.
+    /// Stage in which each block was run forward last; `None` for a first run, which has one stage
+    /// per node.
     run_at: Vec<Option<usize>>,
 }
 
 impl<'a> HeldTensors<'a> {
-    /// Nothing held but gradients, the loss, and, inside each block's first run, what later nodes
-    /// of the block read.
+    /// Holds only gradients, the loss and, inside each block's first run, the tensors that later
+    /// nodes of the block read.
     pub(in crate::baselines) fn new(chain: &'a TrainingChain<'a>) -> Self {
         let instance = chain.instance;
         let n = instance.len();
@@ -110,12 +110,13 @@ impl<'a> HeldTensors<'a> {
         self.run_at[l].unwrap_or(tensor.index()) + 1
     }
 
-    /// Block `l` runs forward, for the first time or before the backward stretch of block `next`.
+    /// Records that block `l` runs forward, for the first time or before the backward stretch of
+    /// block `next`.
     pub(in crate::baselines) fn run_forward(&mut self, l: usize, first: bool, next: usize) {
         self.run_at[l] = (!first).then(|| self.chain.blocks()[next].backward.start);
     }
 
-    /// The input of block `l` is held until the block's backward stretch is over.
+    /// Holds the input of block `l` until the block's backward stretch is over.
     pub(in crate::baselines) fn keep_input(&mut self, l: usize) {
         if let Some(before) = l.checked_sub(1)
             && let Some(x) = self.chain.blocks()[before].output
@@ -125,7 +126,7 @@ impl<'a> HeldTensors<'a> {
         }
     }
 
-    /// The input of block `l` is held until the recomputations before the backward stretch of block
+    /// Holds the input of block `l` until the recomputations before the backward stretch of block
     /// `next`.
     fn use_input(&mut self, l: usize, next: usize) {
         if let Some(before) = l.checked_sub(1)
@@ -136,7 +137,7 @@ impl<'a> HeldTensors<'a> {
         }
     }
 
-    /// Everything that the backward stretch of block `l` reads of it is held until that is over.
+    /// Holds all tensors of block `l` that its backward stretch reads until that is over.
     pub(in crate::baselines) fn save(&mut self, l: usize) {
         let block = &self.chain.blocks()[l];
         for &id in &block.saved {
@@ -152,7 +153,7 @@ impl<'a> HeldTensors<'a> {
         }
     }
 
-    /// The output of block `l` is held until the block's backward stretch is over.
+    /// Holds the output of block `l` until the block's backward stretch is over.
     pub(in crate::baselines) fn keep_output(&mut self, l: usize) {
         let block = &self.chain.blocks()[l];
         if let Some(x) = block.output {
@@ -160,7 +161,7 @@ impl<'a> HeldTensors<'a> {
         }
     }
 
-    /// The cheapest schedule, without retentions that are of no use.
+    /// The cheapest schedule, without useless retentions.
     pub(in crate::baselines) fn finish(self) -> CheckmateSchedule {
         CheckmateSchedule::tightest(self.instance, self.retained)
     }

@@ -10,19 +10,19 @@
 //! M(i) = d_i + min over i < j <= n of  max(M(j), U(i, j))        (equation 16)
 //! ```
 //!
-//! is the least peak of what follows the checkpoint `i`.
+//! is the least peak of the steps behind checkpoint `i`.
 //!
-//! Where this departs from the text, each checked against all checkpoint sets by brute force:
+//! Departures from the text, each checked against all checkpoint sets by brute force:
 //! - The text takes the minimum over `j < n`, Algorithm 5 over `j <= n`. The latter is right: `d_n`
 //!   is a checkpoint.
 //! - The answer is said to be `M(1)`. That would make layer 1 a checkpoint and leave the input out.
 //!   With `d_0` in the checkpoint set, as equation 9 has it, the answer is `M(0)`; the sets of
 //!   table 2 do not contain 1 either. For the paper's value without the input, set `d_0 = 0`.
-//! - Algorithm 6 compares with "`j + 1`"; meant is the next element of the queue, `j + 1` itself
+//! - Algorithm 6 compares with "`j + 1`", but means the next element of the queue: `j + 1` itself
 //!   may have left it.
 //! - The paper's inequalities are strict, which sizes of 0 break. Only the weak forms are used
-//!   here: `U(i, j)` does not decrease in `j` nor as `i` falls, and a `j` with both `M` and `U` no
-//!   less than those of another may go.
+//!   here: `U(i, j)` does not decrease in `j` nor as `i` falls, and a `j` may go if both its `M`
+//!   and its `U` are no less than another's.
 //!
 //! The paper gives no recursive variant of these algorithms.
 
@@ -54,10 +54,10 @@ pub fn dynamic_selection_quadratic(sizes: &LayerSizes) -> Selection {
 ///
 /// The queue holds candidates `j`, ascending, with `M(j)` strictly falling. In that order `U(i, j)`
 /// rises, so the best `j` is the first with `U(i, j) >= M(j)` or the one before. As `i` falls, `U`
-/// rises: candidates beyond the crossing never come back and leave at the end, while a new `M(i)`
-/// removes those at the front that are no less. So the last two candidates are all that is looked
-/// at, and neither ever moves to the right: their range maxima come from two windows that grow on
-/// the left and shrink on the right.
+/// rises. Candidates beyond the crossing never come back and leave at the end, while a new `M(i)`
+/// removes those at the front that are no less. So only the last two candidates are examined, and
+/// neither ever moves to the right. Their range maxima come from two windows that grow on the left
+/// and shrink on the right.
 pub fn dynamic_selection(sizes: &LayerSizes) -> Selection {
     let n = sizes.last();
     let mut next = vec![n; n + 1];
@@ -128,7 +128,7 @@ impl WindowMax {
         self.records.push_front((position, value));
     }
 
-    /// Cuts the window before `end`, for good, and returns its maximum (0 if nothing is left).
+    /// Cuts the window before `end`, for good, and returns its maximum (0 for an empty window).
     fn up_to(&mut self, end: usize) -> u64 {
         while self.records.back().is_some_and(|&(p, _)| p >= end) {
             self.records.pop_back();

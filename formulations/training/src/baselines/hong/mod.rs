@@ -3,15 +3,15 @@
 //!
 //! | function | minimises | time |
 //! |---|---|---|
-//! | [`checkpoint_selection`] | equation 6: all checkpoints and the largest segment at once (Algorithm 3) | O(n^3) |
-//! | [`dynamic_selection_quadratic`] | equation 9: PyTorch's memory, freed step by step (Algorithm 5) | O(n^2) |
+//! | [`checkpoint_selection`] | equation 6: checkpoints and largest segment (Algorithm 3) | O(n^3) |
+//! | [`dynamic_selection_quadratic`] | equation 9: PyTorch's memory (Algorithm 5) | O(n^2) |
 //! | [`dynamic_selection`] | the same (Algorithm 6) | O(n) |
 //!
 //! Conventions: sizes are `d_0` (the input) to `d_n` (the output); both are checkpoints in every
 //! set. Where text and algorithms of the paper disagree, the equations stand; [`selection`] and
-//! [`dynamic`] list what was decided and why.
+//! [`dynamic`] list the decisions and their reasons.
 //!
-//! [`schedule`] makes a schedule of a checkpoint set; [`run`] is the heuristic for a training
+//! [`schedule`] turns a checkpoint set into a schedule; [`run`] is the heuristic for a training
 //! graph.
 
 pub mod dynamic;
@@ -27,12 +27,12 @@ use super::{NotApplicable, best};
 use remat_instances::instance::Instance;
 use remat_instances::schedule::CheckmateSchedule;
 
-/// Size that stands for a stage of a chain that saves more than its output.
+/// Size that represents a stage of a chain that saves more than its output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageSize {
-    /// The output, `a_l`: what a checkpoint takes.
+    /// The output, `a_l`: the size of a checkpoint.
     Output,
-    /// All that the backward step needs, `abar_l`: what a stage in a segment takes.
+    /// All data that the backward step needs, `abar_l`: the size of a stage in a segment.
     Saved,
 }
 
@@ -42,7 +42,7 @@ pub enum StageSize {
 /// On a linear network ([`TrainingChain::is_linear`]) both kinds of size agree.
 ///
 /// # Errors
-/// [`SizesError::TooLarge`] where the sizes add up to more than 2^62 bytes.
+/// [`SizesError::TooLarge`] if the sizes add up to more than 2^62 bytes.
 pub fn layer_sizes(
     training: &TrainingChain<'_>,
     size: StageSize,
@@ -55,17 +55,17 @@ pub fn layer_sizes(
     LayerSizes::new([0].into_iter().chain(sizes).collect())
 }
 
-/// The schedule of a checkpoint set (Algorithm 4): the forward pass keeps the checkpoints; when the
-/// backward pass reaches checkpoint `i`, everything between it and the checkpoint before is
+/// The schedule of a checkpoint set (Algorithm 4). The forward pass keeps the checkpoints. When the
+/// backward pass reaches checkpoint `i`, all layers between it and the checkpoint before are
 /// recomputed, and freed layer by layer.
 ///
 /// `checkpoints` index layers as in [`layer_sizes`]: `i >= 1` is the output of stage `i - 1`. The
 /// segment before the last layer is kept from the forward pass: recomputing it at once would take
-/// the same memory and cost more. Of a stage with more to save than its output, the rest is
-/// recomputed also where the output is a checkpoint.
+/// the same memory and cost more. If a stage saves more than its output, the rest is recomputed
+/// even if the output is a checkpoint.
 ///
 /// # Errors
-/// [`CheckpointError`] where the list is no checkpoint set of the chain.
+/// [`CheckpointError`] if the list is no checkpoint set of the chain.
 pub fn schedule(
     training: &TrainingChain<'_>,
     checkpoints: &[usize],
@@ -105,11 +105,11 @@ pub fn schedule(
 }
 
 /// The schedule of the checkpoint set with the least peak under PyTorch's model
-/// ([`dynamic_selection`]). The budget plays no part. On a chain that is not linear, both kinds of
+/// ([`dynamic_selection`]), for any budget. On a chain that is not linear, both kinds of
 /// [`StageSize`] are tried, and the schedule with the smaller peak in the replay wins.
 ///
 /// # Errors
-/// [`NotApplicable`] where the graph has no chain.
+/// [`NotApplicable`] if the graph has no chain.
 pub fn run(instance: &Instance, _budget_bytes: u64) -> Result<CheckmateSchedule, NotApplicable> {
     let training = chain::extract(instance)?;
     let kinds: &[StageSize] = if training.is_linear() {
@@ -118,7 +118,7 @@ pub fn run(instance: &Instance, _budget_bytes: u64) -> Result<CheckmateSchedule,
         &[StageSize::Output, StageSize::Saved]
     };
     let of_kind = |&kind: &StageSize| {
-        // Neither fails: an instance's sizes stay below 2^62 together, and a selection is a
+        // Both calls succeed: an instance's sizes stay below 2^62 together, and a selection is a
         // checkpoint set.
         let found = dynamic_selection(&layer_sizes(&training, kind).ok()?);
         schedule(&training, &found.checkpoints).ok()

@@ -11,9 +11,9 @@
 //! with `l(i)` the least `j` for which `d_{j+1} + .. + d_i <= s`. Both `l` and the candidates move
 //! one way, so a monotone queue gives all `M(., s)` in O(n); there are O(n^2) segment sums `s`.
 //!
-//! Where this departs from the text:
+//! Departures from the text:
 //! - The paper says that `d_n` is a checkpoint, but returns `s + M(n, s)`, which may leave it in a
-//!   segment; that can be less than any value of equation 6 with `d_n` among the checkpoints (sizes
+//!   segment. That can be less than any value of equation 6 with `d_n` among the checkpoints (sizes
 //!   1, 4, 1, 1: 6 where equation 6 gives at least 7). Here `c_s = d_n + M(n - 1, s)`, which brute
 //!   force confirms.
 //! - `l` is monotone for sizes of 0 as well (weakly), and ties in the queue are resolved either way
@@ -60,7 +60,7 @@ pub fn checkpoint_selection(sizes: &LayerSizes) -> Selection {
     }
 }
 
-/// One column of `M`, and where its values came from.
+/// One column of `M`, and the decisions behind its values.
 struct SelectionColumn {
     /// `least[i] = M(i - 1, s)`, so that `least[0] = M(-1, s) = 0`.
     least: Vec<u64>,

@@ -26,7 +26,7 @@ pub enum SizesError {
     "checkpoints must ascend from 0 to {last}, both included, without repetition; entry {at} does not"
 )]
 pub struct CheckpointError {
-    /// Position in the list, or its length where the last layer is missing.
+    /// Position in the list, or its length if the last layer is missing.
     pub at: usize,
     /// The last layer.
     pub last: usize,
@@ -59,7 +59,7 @@ pub(super) fn check(checkpoints: &[usize], last: usize) -> Result<(), Checkpoint
 }
 
 impl LayerSizes {
-    /// Sizes in bytes, `bytes[0]` that of the input (0 where it is not to be counted).
+    /// Sizes in bytes, from the input in `bytes[0]` (0 if it is not counted).
     ///
     /// # Errors
     /// [`SizesError`] for an empty list, or sizes of more than 2^62 bytes together.
@@ -100,7 +100,7 @@ impl LayerSizes {
     /// Equation 6: all checkpoints, and the largest segment between two of them, at once.
     ///
     /// # Errors
-    /// [`CheckpointError`] where the list is no checkpoint set.
+    /// [`CheckpointError`] if the list is no checkpoint set.
     pub fn static_peak(&self, checkpoints: &[usize]) -> Result<u64, CheckpointError> {
         check(checkpoints, self.last())?;
         let kept: u64 = checkpoints.iter().map(|&i| self.size(i)).sum();
@@ -112,15 +112,15 @@ impl LayerSizes {
     }
 
     /// Equations 9 to 12: the largest `m(i)` over the checkpoints `i` after the first. `m(i)` is
-    /// the memory when the backward pass reaches `i`: the checkpoints up to `i`, the segment before
-    /// it, and a gradient buffer as large as the largest of that segment and the checkpoint `h`
-    /// before it.
+    /// the memory when the backward pass reaches `i`. It consists of the checkpoints up to `i`, the
+    /// segment before it, and a gradient buffer. The buffer is as large as the largest of that
+    /// segment and the checkpoint `h` before it.
     ///
     /// `m(0)` is not defined (there is no checkpoint before); for a network without layers the peak
     /// is the input.
     ///
     /// # Errors
-    /// [`CheckpointError`] where the list is no checkpoint set.
+    /// [`CheckpointError`] if the list is no checkpoint set.
     pub fn dynamic_peak(&self, checkpoints: &[usize]) -> Result<u64, CheckpointError> {
         check(checkpoints, self.last())?;
         let mut kept = self.size(0);

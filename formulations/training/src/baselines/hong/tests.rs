@@ -174,8 +174,8 @@ fn networks_without_layers_hold_their_input() {
 }
 
 /// VGG-19 at 224 x 224, batch 128, activations in MiB: 16 convolutions, 5 poolings, 3 fully
-/// connected layers. Table 2 puts the measured peak of Algorithm 6 below that of Algorithm 3; the
-/// model must say the same.
+/// connected layers. In table 2 the measured peak of Algorithm 6 is below the peak of Algorithm 3;
+/// the model must agree.
 #[test]
 fn on_vgg_19_the_dynamic_selection_beats_the_static_one() {
     let image = |channels: u64, side: u64| 128 * channels * side * side * 4;

@@ -5,8 +5,8 @@ use remat_instances::instance::{CostUnit, InstanceData, Node, NodeId};
 use remat_instances::simulate;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The least cost over all persistent operation sequences, by Dijkstra's algorithm on what is in
-/// memory. Shares with the dynamic program nothing but the replay of single operations.
+/// The least cost over all persistent operation sequences, by Dijkstra's algorithm on the tensors
+/// in memory. Shares only the replay of single operations with the dynamic program.
 fn brute_force(chain: &Chain, budget_bytes: u64) -> Option<u64> {
     // The flag of a stage says that its plain output is a checkpoint (an operation kept it as its
     // input).
@@ -89,8 +89,8 @@ fn parameters() -> impl Strategy<Value = StageParameters> {
         )
 }
 
-/// One forward node: does it read a second tensor, what does its backward node read, is that split
-/// in two nodes.
+/// One forward node: whether it reads a second tensor, the reads of its backward node, whether that
+/// is split in two nodes, cost, bytes and workspace.
 type Recipe = (bool, u8, bool, u64, u64, u64);
 
 fn training_graph(recipes: &[Recipe]) -> Instance {
