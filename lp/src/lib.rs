@@ -1,9 +1,9 @@
 //! Sparse linear programming for branch and bound.
 //!
 //! A bounded dual simplex and a primal simplex on one factorised basis, made for warm starts:
-//! bounds and costs change, rows and columns come and go, and the basis, its factorisation and its
-//! pricing weights are kept as far as they are valid. Beside them a barrier method with crossover
-//! to such a basis. Every outcome carries its proof, and
+//! bounds and costs change, rows and columns are added and deleted, and the basis, its
+//! factorisation and its pricing weights are kept as far as they are valid. A barrier method with
+//! crossover to such a basis is the alternative. Every outcome carries its proof, and
 //! [`certificate`] checks it against the original model without sharing code with the simplex.
 //!
 //! # The interface in one place
@@ -12,7 +12,7 @@
 //!   [`mps::read`]/[`mps::write`], [`lp_format::read`]/[`lp_format::write`];
 //!   [`solution_file::SolutionFile`] for answers.
 //! - [`Solver::new`]`(model, settings)`, [`Solver::solve`] -> [`LpOutcome`].
-//! - Changes, all of which keep what is valid: [`Solver::set_col_bounds`],
+//! - Changes, which all keep the valid parts of the state: [`Solver::set_col_bounds`],
 //!   [`Solver::set_row_bounds`], [`Solver::set_cost`], [`Solver::add_rows`], [`Solver::add_cols`],
 //!   [`Solver::delete_rows`], [`Solver::delete_cols`].
 //! - [`Solver::basis`] / [`Solver::set_basis`]: snapshot and restore a [`Basis`].
@@ -20,15 +20,15 @@
 //! - [`Limits`]: iterations, ticks, objective cutoff, interrupt flag.
 //! - [`Algorithm::Barrier`], or [`Barrier`] without crossover: central duals.
 //! - [`solve()`]: the same with a presolve before and a postsolve, basis included, after.
-//! - [`certificate::check`], [`certificate::safe_bound`], [`proven_bound`]: trust nothing.
+//! [`certificate::check`], [`certificate::safe_bound`], [`proven_bound`]: independent verification.
 //!
 //! # Events
 //!
-//! Nothing is printed. The readers emit a warning named `file remark` (`line`, `text`) for all that
-//! does not count in a file, or may be a mistake in it: text behind its end, a set of a section
-//! that is not the first. A solve emits `tracing` events named `simplex`, target `remat_lp`, level `DEBUG`: one at each rebuild of the working state and one,
-//! with `last = true`, at its end. They come from the thread that solves, and cost nothing where no
-//! subscriber wants them.
+//! The library prints no output. The readers emit a warning named `file remark` (`line`, `text`)
+//! for content that is ignored or may be a mistake: text behind the end of a file, a set of a
+//! section other than the first. A solve emits `tracing` events named `simplex`, target `remat_lp`,
+//! level `DEBUG`: one at each rebuild of the working state and one, with `last = true`, at its end.
+//! The events come from the solving thread and cost no time without a subscriber.
 //!
 //! | field | meaning |
 //! |---|---|
