@@ -90,7 +90,7 @@ struct NlReader<'a> {
     objective: usize,
     builder: ModelBuilder,
     expressions: Expressions,
-    /// Expressions of rows; linear terms of the file are added to them.
+    /// Expressions of rows. A column's term moves to the matrix entry if the linear part has one.
     sums: BTreeMap<usize, Sum>,
     /// The objective.
     goal: Sum,
