@@ -1,4 +1,4 @@
-//! Training graphs and what a plan for them costs; nothing here optimises.
+//! Training graphs and the costs of plans for them; this crate does not optimise.
 //!
 //! | module | concept |
 //! |---|---|
@@ -17,7 +17,8 @@
 //! | [`replayed`](mod@replayed) | plan and schedule files, read and replayed |
 //! | [`explain`] | a plan in words: what is recomputed, when, and what it saves |
 //!
-//! Arrows point one way: [`simulate`] judges what solvers make and borrows nothing from them.
+//! Dependencies point one way: [`simulate`] judges the output of solvers and shares no code with
+//! them.
 //!
 //! ```
 //! use remat_instances::schedule::CheckmateSchedule;
