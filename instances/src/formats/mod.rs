@@ -96,7 +96,7 @@ struct Header<'d> {
     edges: Option<IgnoredAny>,
 }
 
-/// Validates; what the readers did not find is reported at the node concerned.
+/// Validates the data; faults that the readers did not find are reported at their node.
 fn validated(
     document: &Document,
     mut data: InstanceData,

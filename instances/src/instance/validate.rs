@@ -291,7 +291,8 @@ fn earlier_and_ascending(
     Ok(())
 }
 
-/// Checks the order: forward nodes, then the loss, then backward nodes with their by-products.
+/// State of the order check: forward nodes, then the loss, then backward nodes with their
+/// by-products.
 #[derive(Default)]
 struct NodeRoles {
     loss: Option<usize>,

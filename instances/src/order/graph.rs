@@ -93,9 +93,9 @@ impl Tensor {
 pub struct OrderGraphData {
     /// Name of the graph, shown to users.
     pub name: Name,
-    /// Name of the network, where one is known.
+    /// Name of the network, if known.
     pub model: Option<Name>,
-    /// Batch size, where one is known.
+    /// Batch size, if known.
     pub batch: Option<u64>,
     /// Bytes of resident tensors that no operator reads and that are not in `tensors`.
     pub unused_resident_bytes: u64,

@@ -11,7 +11,7 @@ use super::{OperatorId, OrderGraph, TensorId, Variant};
 pub struct OrderCycle {
     /// The variant with the cycle.
     pub variant: Variant,
-    /// The operators of a cycle, each before the next, the first again at the end.
+    /// The operators of a cycle, each before the next; the first is repeated at the end.
     pub names: String,
 }
 

@@ -1,9 +1,9 @@
-//! Buffers with given lives, and the addresses that they get: dynamic storage allocation.
+//! Buffers with given lives, and their addresses: dynamic storage allocation.
 //!
 //! A buffer is live in `[lower, upper)`, and takes `size` bytes from its offset on. Two buffers
-//! that are live at one moment may not share an address. The *load* of a moment is the sum of the
-//! sizes that are live, the *height* of a placement its largest end. No height is below the
-//! largest load. Nothing here optimises.
+//! that are live at the same moment may not share an address. The *load* of a moment is the sum of
+//! the live sizes; the *height* of a placement is its largest end. The height is at least the
+//! largest load. This module does not optimise.
 //!
 //! | module | concept |
 //! |---|---|
