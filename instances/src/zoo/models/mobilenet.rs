@@ -19,7 +19,7 @@ pub(super) const V2: ZooModel = ZooModel {
     builder: ModelBuild::Network(v2),
 };
 
-/// Convolution without bias, batch norm, activation, all under one name.
+/// Convolution without bias, batch norm and activation, with a common name prefix.
 fn unit(
     net: &mut Network,
     at: &str,
