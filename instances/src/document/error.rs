@@ -225,7 +225,7 @@ impl ReadError {
         &self.0.path
     }
 
-    /// Returns the problem, what was found, and the remedy.
+    /// Returns the problem, the found value, and the remedy.
     pub fn fault(&self) -> &Fault {
         &self.0.fault
     }

@@ -23,7 +23,7 @@ const INSTANCE_SCHEMA: &str = "remat-instance/1";
 /// | format | recognised by |
 /// |---|---|
 /// | native | `"schema": "remat-instance/1"` |
-/// | benchmark | the same, with `counts` and `flags`; it states its view with one implementation of each node |
+/// | benchmark | the same, with `counts` and `flags`; it states a view |
 /// | NetworkX node-link | `nodes` with `links` or `edges`, no `schema` |
 ///
 /// # Errors

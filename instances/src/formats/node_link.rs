@@ -1,5 +1,5 @@
-//! NetworkX node-link JSON: general computation graphs, for example those of the Moccasin study
-//! (ICML 2023).
+//! NetworkX node-link JSON: general computation graphs, for example from the Moccasin study (ICML
+//! 2023).
 //!
 //! Node ids are text, numbers, or lists of these; edges are listed under `links` or `edges`. There
 //! is no fixed memory and no workspace. If the nodes have `backward` flags, the node kinds follow

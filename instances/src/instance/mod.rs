@@ -194,7 +194,8 @@ impl Instance {
     /// The same instance with another link to host memory, or without one.
     ///
     /// # Errors
-    /// [`StructureError`] for a link with a value beyond [`LARGEST_VALUE`](crate::number::LARGEST_VALUE).
+    /// [`StructureError`] for a link with a value above
+    /// [`LARGEST_VALUE`](crate::number::LARGEST_VALUE).
     pub fn with_host_link(&self, link: Option<HostLink>) -> Result<Self, StructureError> {
         let mut data = self.data().clone();
         data.host_link = link;

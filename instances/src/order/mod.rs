@@ -12,13 +12,13 @@
 //! |---|---|
 //! | `graph` | [`OrderGraph`]: operators, tensors, and edges that order operators |
 //! | `variant` | [`Variant`]: which of these edges count |
-//! | `validate` | what every graph promises |
+//! | `validate` | conditions for a valid graph |
 //! | `text` | `remat-order/1` documents: reader and writer |
 //! | `problem` | [`OrderProblem`]: precedence and storages of one variant, for searches |
 //! | `convert` | a graph of an [`Instance`](crate::Instance), without recomputation |
 //! | `replay` | [`OrderReplay`]: the judge of an order |
 //! | `memory_plan` | `remat-memory-plan/1` documents: an order with addresses |
-//! | `plan` | `remat-order-plan/1` documents: an order with what its maker claims |
+//! | `plan` | `remat-order-plan/1` documents: an order and claims about it |
 //!
 //! ```
 //! use remat_instances::order::{self, Variant};

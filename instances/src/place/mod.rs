@@ -8,11 +8,11 @@
 //! | module | concept |
 //! |---|---|
 //! | `buffer` | [`Buffer`], its [`Gap`]s and [`Piece`]s |
-//! | `lives` | [`Lives`]: buffers that belong together, checked |
-//! | `load` | how much is live when: [`Load`], [`Section`] |
+//! | `lives` | [`Lives`]: validated sets of buffers |
+//! | `load` | live bytes over time: [`Load`], [`Section`] |
 //! | `csv` | records of a table, with the place of each field |
 //! | `read`, `write` | MiniMalloc's tables of lives and placements |
-//! | `certificate` | [`BoundCertificate`]: why no placement is lower |
+//! | `certificate` | [`BoundCertificate`]: a lower bound on the height, with its argument |
 //! | `placement` | [`Placement`]: an offset for each buffer; its [`replay`](Placement::replay) |
 //!
 //! ```

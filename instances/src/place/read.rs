@@ -116,8 +116,11 @@ pub fn read_lives(path: impl AsRef<Path>) -> Result<Lives, ReadLivesError> {
 /// | `upper` | first moment after it; `end` in its place is the last moment of it |
 /// | `size` | bytes |
 /// | `alignment` | divisor of the offset; empty or 0 for 1 |
-/// | `gaps` | stretches of the life that use nothing, `a-b`, or only the bytes from `w0` to `w1`, `a-b:w0-w1` or MiniMalloc's `a-b@w0:w1`; blanks between them |
+/// | `gaps` | periods without bytes in use, `a-b`, or with only a window of them, `a-b:w0-w1` |
 /// | `offset` | offset that the buffer must have; empty for any |
+///
+/// Gaps are separated by spaces. A window is the bytes from `w0` to `w1`; MiniMalloc's form
+/// `a-b@w0:w1` is also accepted.
 ///
 /// # Errors
 /// The errors of [`read_lives`].

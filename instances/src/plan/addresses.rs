@@ -97,7 +97,7 @@ impl PlanAddresses {
         Placement::new(self.pieces.iter().map(|p| p.offset_bytes).collect())
     }
 
-    /// Replays the addresses together with the plan: each piece must have an address, pieces in use
+    /// Replays the addresses together with the plan. Each piece must have an address, pieces in use
     /// at the same time must not overlap, and the arena must have the recorded size. Returns the
     /// placed lives.
     ///

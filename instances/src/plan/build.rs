@@ -67,9 +67,9 @@ impl Plan {
         Ok(trace.emit())
     }
 
-    /// The plan of a MONeT schedule: stage 0 runs the forward pass, every later stage recomputes
-    /// and then runs one backward node (Shah et al., ICLR 2021, section 4), with the chosen
-    /// implementations.
+    /// The plan of a MONeT schedule, with the chosen implementations. Stage 0 runs the forward
+    /// pass, and every later stage recomputes and then runs one backward node (Shah et al., ICLR
+    /// 2021, section 4).
     ///
     /// A node computed in place takes over the register of the overwritten input.
     ///

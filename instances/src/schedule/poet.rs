@@ -59,7 +59,7 @@ pub struct PoetSchedule {
     pub schedule: CheckmateSchedule,
     /// `MOut`: for each node, the stage in which its output is paged out, if any.
     pub paged_out: Vec<Option<u32>>,
-    /// `MIn[t, i]`: the output of node `i` is paged in in stage `t`. Shape `n x n`.
+    /// `MIn[t, i]`: true if stage `t` pages in the output of node `i`. Shape `n x n`.
     pub paged_in: BitMatrix,
 }
 

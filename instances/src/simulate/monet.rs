@@ -27,10 +27,10 @@ use crate::schedule::{BitMatrix, MonetSchedule};
 /// workspace, passing list, inputs, and all tensors that the next stage stores.
 ///
 /// # Errors
-/// [`ReplayError`] names the first stage, node and tensor at which the schedule cannot be executed:
-/// a missing or overwritten input, a by-product without its parent, a choice that does not exist, a
-/// tensor stored or read after it was overwritten. As in the published program (6), an input of a
-/// backward node must be computed in its stage or be stored beyond it.
+/// [`ReplayError`] names the first stage, node and tensor at which the schedule cannot be executed.
+/// The fault may be a missing or overwritten input, a by-product without its parent, a choice that
+/// does not exist, or a tensor stored or read after it was overwritten. As in the published program
+/// (6), an input of a backward node must be computed in its stage or be stored beyond it.
 pub fn monet(instance: &Instance, schedule: &MonetSchedule) -> Result<Replay, ReplayError> {
     let instance = &*instance.charged_by_monet();
     let (stages, columns) = MonetSchedule::shape(instance).ok_or(ReplayError::NoLoss)?;

@@ -8,10 +8,10 @@ use crate::schedule::{PoetSchedule, PoetTerms};
 /// Replays a schedule of POET's program.
 ///
 /// Memory and computations are as in [`checkmate`](super::checkmate()). A tensor that is paged out
-/// in a stage must be in memory at its start. A tensor that is paged in in a stage must have been
-/// paged out in an earlier one; it takes no memory in that stage, and is retained into the next.
-/// Pages have the costs in `terms` and take no time. Secondary storage is unlimited. An input that
-/// is listed several times is freed as often; the memory at the start of a stage is counted anew.
+/// in a stage must be in memory at its start. A page-in in a stage needs a page-out in an earlier
+/// one. The tensor takes no memory in that stage, and is retained into the next. Pages have the
+/// costs in `terms` and take no time. Secondary storage is unlimited. An input that is listed
+/// several times is freed as often; the memory at the start of a stage is counted anew.
 ///
 /// # Errors
 /// [`ReplayError`] names the first stage, node and tensor at which the schedule cannot be executed.

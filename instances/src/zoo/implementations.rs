@@ -6,9 +6,12 @@
 //!
 //! | operator | forward | backward |
 //! |---|---|---|
-//! | dense 2-D convolution | `implicit_gemm` (the plain one, no workspace), `gemm`, `winograd`, `winograd_nonfused`, `fft` | likewise, apart from `gemm` |
+//! | dense 2-D convolution | all algorithms | all except `gemm` |
 //! | ReLU | in place; a mask of one bit an element | from `output`, `input` or `mask` |
 //! | max pooling | indices of one byte an element | from `input` or `mask` |
+//!
+//! The convolution algorithms are `implicit_gemm` (the plain one, without workspace), `gemm`,
+//! `winograd`, `winograd_nonfused` and `fft`.
 //!
 //! Workspaces (element size e; input N x C x H x W, output N x K x OH x OW, window k):
 //! - `gemm`: the lowered input, `N C k^2 OH OW e` (Chetlur et al., "cuDNN", 2014, section 3);

@@ -12,12 +12,12 @@
 //! |---|---|
 //! | `spec` | a model and its parameters as text; parsing, listing |
 //! | `models` | the networks |
-//! | `builder`, `layers`, `sequence`, `experts`, `op` | a forward network, operator by operator, with shape inference |
-//! | `work` | kernels of each operator, forward and backward, and what its backward pass reads |
+//! | `builder`, `layers`, `sequence`, `experts`, `op` | a forward network with shape inference |
+//! | `work` | kernels of each operator, forward and backward, and the inputs of its backward pass |
 //! | `training` | the training graph: loss, reverse-mode differentiation, fixed memory |
 //! | `implementations` | algorithms, in-place operators and masks for MONeT's program |
-//! | `cost`, `device` | how long a kernel takes |
-//! | `random` | numbers for graphs that are drawn |
+//! | `cost`, `device` | the time of a kernel |
+//! | `random` | random numbers for drawn graphs |
 //! | `passing` | tensors alive around each node of any graph (MONeT's `local`) |
 //!
 //! `docs/reference/zoo.md` describes which costs and sizes are counted.

@@ -69,7 +69,7 @@ struct Emitter<'a> {
     options: TrainingOptions,
     nodes: Vec<Node>,
     actions: Vec<Action>,
-    /// Node of each operation; views have none.
+    /// Node of each operation; `None` for views.
     node_of: Vec<Option<NodeId>>,
     gradients: Vec<PendingGradient>,
     /// Parameters with a gradient already in memory.

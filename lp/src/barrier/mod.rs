@@ -42,9 +42,8 @@ pub struct BarrierPoint {
     pub x: Vec<f64>,
     /// Dual value of every row.
     pub y: Vec<f64>,
-    /// Multiplier of every column's bounds: near `cost - A^T y`, positive at lower bounds and
-    /// negative at upper ones where the objective is minimised, the other way round where it is
-    /// maximised.
+    /// Multiplier of every column's bounds: near `cost - A^T y`. When minimising, it is positive at
+    /// lower bounds and negative at upper ones; when maximising, the signs are reversed.
     pub z: Vec<f64>,
     /// Average product of a distance to a bound and its multiplier, in units of the objective.
     pub mu: f64,

@@ -11,7 +11,8 @@ const DIRECTION_NOISE: f64 = 1e-12;
 const GAIN_SHARE: f64 = 1e-9;
 
 /// Checks that the point is feasible within `tol`, that the objective improves along the direction,
-/// and that the direction leaves no bound: exactly for columns, up to rounding for rows.
+/// and that the direction respects all bounds. The test is exact for columns and up to rounding for
+/// rows.
 pub(super) fn check_ray(model: &Model, ray: &Ray, tol: f64) -> Result<(), CertificateError> {
     check_point(model, &ray.x, tol)?;
     length("direction", ray.direction.len(), model.num_cols())?;

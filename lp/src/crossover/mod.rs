@@ -4,10 +4,10 @@
 //!   complementarity.
 //! - `dual_push.rs`: basic variables with nonzero reduced cost are pushed to zero, or out of the
 //!   basis.
-//! - `primal_push.rs`: variables left between their bounds are pushed to one, or into the basis (Megiddo,
-//!   *On finding primal- and dual-optimal bases*, ORSA J. on Computing 3 (1991); Bixby & Saltzman,
-//!   *Recovering an optimal LP basis from an interior point solution*, Operations Research Letters
-//!   15 (1994)).
+//! - `primal_push.rs`: variables left between their bounds are pushed to one, or into the basis
+//!   (Megiddo, *On finding primal- and dual-optimal bases*, ORSA J. on Computing 3 (1991); Bixby &
+//!   Saltzman, *Recovering an optimal LP basis from an interior point solution*, Operations
+//!   Research Letters 15 (1994)).
 //!
 //! The simplex method finishes: the basis is primal feasible up to the point's residuals, and
 //! nearly dual feasible.

@@ -5,8 +5,8 @@
 //! *positions*. FTRAN and BTRAN work in place on vectors over positions, which stand for rows or
 //! for basic variables; no permutation is needed in between. Numbering by pivot order lets every
 //! pass walk memory forwards or backwards instead of at random. [`Factor::position`] and
-//! [`Factor::row`] translate. `L` is a product of column etas in pivot order, `U` is stored by
-//! columns and by rows with the diagonal apart, and Forrest-Tomlin updates add row etas `R` between
+//! [`Factor::row`] translate. `L` is a product of column etas in pivot order. `U` is stored by
+//! columns and by rows, with the diagonal apart. Forrest-Tomlin updates add row etas `R` between
 //! the two (Forrest & Tomlin 1972; Suhl & Suhl 1990 and 1993 for the factorisation and the update
 //! on sparse bases).
 //!

@@ -1,11 +1,11 @@
 //! Forrest-Tomlin update: one column of the basis is replaced.
 //!
 //! Let `p` be the row of the leaving variable, `s = R L^-1 a_q` the spike kept by the FTRAN of the
-//! entering column, and `y` the half-way vector of the BTRAN of `e_p`, `U^T y = e_p`. Column `p` of
-//! `U` becomes `s`, row `p` is eliminated by the row eta `x_p -= sum_k r_k x_k` with
-//! `r_k = -u_pp y_k`, and the new diagonal is `s_p - sum_k r_k s_k`, which equals `alpha u_pp`
-//! where `alpha` is the pivot of the simplex. Both values are known, so their difference measures
-//! the accuracy of the factorisation.
+//! entering column, and `y` the half-solved vector of the BTRAN of `e_p`, `U^T y = e_p`. Column `p`
+//! of `U` becomes `s`, and row `p` is eliminated by the row eta `x_p -= sum_k r_k x_k` with
+//! `r_k = -u_pp y_k`. The new diagonal is `s_p - sum_k r_k s_k`, which equals `alpha u_pp` for the
+//! pivot `alpha` of the simplex. Both values are known, so their difference measures the accuracy
+//! of the factorisation.
 
 use super::{Factor, NONE};
 use crate::sparse_vec::{SparseVec, TINY};

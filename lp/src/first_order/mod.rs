@@ -1,13 +1,13 @@
-//! A first-order primal-dual method, for programs that grow while they are solved: each iteration
+//! A first-order primal-dual method, for programs that grow while they are solved. Each iteration
 //! is a product with the matrix and one with its transpose, and any point can be the start.
 //!
 //! - `scaled.rs`: the scaled program.
 //! - `iterate.rs`: the iteration, its restarts and its weight.
 //!
-//! Sources: A. Chambolle & T. Pock, *A first-order primal-dual algorithm for convex problems*, J. of
-//! Mathematical Imaging and Vision 40 (2011); D. Applegate et al., *Practical large-scale linear
-//! programming using primal-dual hybrid gradient*, NeurIPS 2021 (scaling, weight, restarts); H. Lu &
-//! J. Yang, *Restarted Halpern PDHG for linear programming* (2024), the reflected iteration.
+//! Sources: A. Chambolle & T. Pock, *A first-order primal-dual algorithm for convex problems*, J.
+//! of Mathematical Imaging and Vision 40 (2011); D. Applegate et al., *Practical large-scale linear
+//! programming using primal-dual hybrid gradient*, NeurIPS 2021 (scaling, weight, restarts); H. Lu
+//! & J. Yang, *Restarted Halpern PDHG for linear programming* (2024), the reflected iteration.
 
 mod iterate;
 mod scaled;

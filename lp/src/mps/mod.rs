@@ -5,9 +5,12 @@
 //! is minus the objective's offset. An integer column without any bound is binary, as in most
 //! readers. Bounds and right-hand sides of magnitude 1e20 are infinite.
 //!
-//! [`parse_all`] also accepts parts that [`parse`] rejects by name: bounds SC and SI (the column is
-//! 0 or within its bounds; without a value the upper bound is infinite), sections SOS, SOS1, SOS2
-//! and SETS (ordered sets), and INDICATORS (rows that hold if a binary column has a given value).
+//! [`parse_all`] also accepts parts that [`parse`] rejects by name:
+//! - bounds SC and SI (the column is 0 or within its bounds; without a value the upper bound is
+//!   infinite);
+//! - sections SOS, SOS1, SOS2 and SETS (ordered sets);
+//! - INDICATORS (rows that hold if a binary column has a given value).
+//!
 //! Sections of other kinds (`QUADOBJ`, `GENCONS`, ...) must be empty. Further N rows, ranges of N
 //! rows, further sets of a section and text behind ENDATA are ignored with a remark.
 

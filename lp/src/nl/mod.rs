@@ -1,9 +1,10 @@
 //! Linear programs of AMPL and its relatives: `.nl` files, text and binary, and `.sol` files back.
 //!
-//! The format is described by D. M. Gay, "Writing .nl Files" (2005). Supported parts: linear parts
-//! with integer columns, starting points and ordered sets (suffixes `sosno` and `ref`); expressions
-//! that are linear or piecewise linear (piecewise terms, absolute values); defined variables. A
-//! nonlinear expression, a function, a logical constraint or a complementarity is rejected by name.
+//! The format is described by D. M. Gay, "Writing .nl Files" (2005). Linear parts are supported,
+//! with integer columns, starting points and ordered sets (suffixes `sosno` and `ref`). So are
+//! linear and piecewise linear expressions (piecewise terms, absolute values) and defined
+//! variables. A nonlinear expression, a function, a logical constraint or a complementarity is
+//! rejected by name.
 
 mod expression;
 mod input;

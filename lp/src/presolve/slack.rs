@@ -113,8 +113,8 @@ fn give_back(row: usize, t: &Taken, activity: f64, s: &mut PostsolveState) {
     }
 }
 
-/// Returns whether moving the cost of column `j` to the other columns of its row does not increase
-/// the number of columns that are dual infeasible at an infinite bound (docs/inside/decisions/059).
+/// Returns whether the cost of column `j` can move to the other columns of its row without more
+/// columns becoming dual infeasible at an infinite bound (docs/inside/decisions/059).
 fn keeps_dual_feasibility(w: &WorkingModel, entries: &Entries, j: usize, price: f64) -> bool {
     let wrong = |k: usize, cost: f64| {
         (cost < 0.0 && w.upper[k] == f64::INFINITY)

@@ -113,9 +113,9 @@ impl Core {
         replaced.len()
     }
 
-    /// Returns whether a fresh factorisation is due: the extra cost of solves through the updates
-    /// exceeds the cost of a build and fresh values (the classic rule that minimises the average
-    /// cost of an iteration), or the hard limit is reached.
+    /// Returns whether a fresh factorisation is due. It is due if the extra cost of solves through
+    /// the updates exceeds the cost of a build and fresh values, or if the hard limit is reached.
+    /// This is the classic rule that minimises the average cost of an iteration.
     pub fn refactor_due(&self) -> bool {
         let k = self.factor.updates();
         let rebuild =

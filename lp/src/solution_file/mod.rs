@@ -12,9 +12,9 @@
 //! Columns that are not listed are zero. Names may contain spaces: the value is the last word of
 //! the line. A file whose name ends in `.gz` is gzipped.
 //!
-//! The reader also accepts files of Gurobi (`.sol`, `.mst`) and MIPLIB (`=obj= 12.5`), which have
-//! this format, and of SCIP, CBC, HiGHS (not its human-readable table) and CPLEX (`.sol`, `.mst`;
-//! the first of several solutions). It recognises them by their beginning.
+//! The files of Gurobi (`.sol`, `.mst`) and MIPLIB (`=obj= 12.5`) have this format. The reader also
+//! accepts files of SCIP, CBC, HiGHS (not its human-readable table) and CPLEX (`.sol`, `.mst`; the
+//! first of several solutions). It recognises them by their beginning.
 
 mod read;
 mod xml;

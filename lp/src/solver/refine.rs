@@ -77,8 +77,8 @@ pub fn residuals(model: &Model, s: &Solution) -> Residuals {
     found
 }
 
-/// The solution refined as far as possible; unchanged if refinement gains nothing. `settings` are
-/// those of the solver that found it.
+/// The solution refined as far as possible; unchanged if refinement gives no gain. `settings`
+/// belong to the solver that found it.
 ///
 /// ```
 /// use remat_lp::{refine::{refine, residuals}, ModelBuilder, Sense, Settings, Solver};

@@ -1,6 +1,6 @@
 //! Small programs, some with entries spread over twelve orders of magnitude, compared with exact
-//! enumeration in fractions: status, objective, duals, Farkas multipliers and rays, for every
-//! algorithm, with and without presolve.
+//! enumeration in fractions. Status, objective, duals, Farkas multipliers and rays are checked for
+//! every algorithm, with and without presolve.
 
 use crate::support::Rng;
 use remat_lp::presolve::PresolveSettings;

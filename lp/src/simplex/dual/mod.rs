@@ -2,7 +2,7 @@
 //!
 //! An iteration is a list of named steps: choose the row (`row.rs`), price it and choose the column
 //! (`column.rs`), update all data (`update.rs`). Sometimes values are recomputed, for a typed
-//! reason (`rebuild.rs`). Phase 1 is the same method on the boxed subproblem, where every variable
+//! reason (`rebuild.rs`). Phase 1 is the same method on the boxed subproblem. There every variable
 //! gets the bounds [-1000, 1000], [0, 1], [-1, 0] or [0, 0], depending on which of its own bounds
 //! are finite. Its optimum is zero exactly if the costs have a dual feasible basis (Koberstein
 //! 2005, section 4.4). Pricing is dual steepest edge (Forrest & Goldfarb 1992).
