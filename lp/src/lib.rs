@@ -20,7 +20,8 @@
 //! - [`Limits`]: iterations, ticks, objective cutoff, interrupt flag.
 //! - [`Algorithm::Barrier`], or [`Barrier`] without crossover: central duals.
 //! - [`solve()`]: the same with a presolve before and a postsolve, basis included, after.
-//! [`certificate::check`], [`certificate::safe_bound`], [`proven_bound`]: independent verification.
+//! - [`certificate::check`], [`certificate::safe_bound`], [`proven_bound`]: independent
+//!   verification.
 //!
 //! # Events
 //!

@@ -114,7 +114,7 @@ impl PlanAddresses {
     /// let instance = zoo::build(&"zoo:chain?n=2".parse()?)?;
     /// let plan = Plan::from_checkmate(&instance, &CheckmateSchedule::checkpoint_all(&instance))?;
     /// let lives = PlanLives::of(&instance, &plan)?;
-    /// Stacked pieces always fit.
+    /// // Stacked pieces always fit.
     /// let offsets = lives.lives().iter().scan(0, |top, life| {
     ///     *top += life.bytes();
     ///     Some(*top - life.bytes())

@@ -52,7 +52,6 @@ impl PoetTerms {
 /// A tensor in memory at the start of a stage may be paged out in it. From the next stage on, it
 /// stays in secondary storage permanently. A tensor there may be paged in during a stage, and is in
 /// memory when the next one starts.
-/// in memory when the next one starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoetSchedule {
     /// `R` and `SRam`.

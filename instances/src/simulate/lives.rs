@@ -108,7 +108,6 @@ impl PlanLife {
 /// sum is larger only if a workspace is negative by more than the size of an overwritten tensor,
 /// which addresses cannot represent. A computation in place keeps its register's address; the
 /// simulator's charge beyond the larger of both tensors becomes workspace.
-/// charges for it beyond the larger of both tensors is workspace.
 ///
 /// ```
 /// use remat_instances::plan::Plan;

@@ -16,7 +16,6 @@ const IMPLIED_ROUNDS: usize = 8;
 /// A bound on the optimum that is valid for any `y`: a lower bound when minimising, an upper bound
 /// when maximising. Infinite if `y` proves no bound. Accounts for all rounding errors of its
 /// computation.
-/// accounted for.
 ///
 /// ```
 /// use remat_lp::{certificate::safe_bound, ModelBuilder, Sense};

@@ -218,7 +218,6 @@ impl ActiveSubmatrix {
 
     /// Pivots on row `ip`, column `kp`: appends the eta to L and the row to the U triplets, and
     /// updates the rest.
-    /// the rest.
     pub(super) fn eliminate(
         &mut self,
         ip: u32,

@@ -143,7 +143,6 @@ impl Solver {
     /// multipliers that prove it ([`safe_bound`](crate::certificate::safe_bound)). It is the result
     /// of a solve that ended with [`LpOutcome::Limit`]. It is infinite if no bound is proven, as
     /// for most bases that are not dual feasible.
-    /// for most bases that are not dual feasible.
     ///
     /// ```
     /// use remat_lp::{Limits, LpOutcome, ModelBuilder, Sense, Settings, Solver};

@@ -9,7 +9,7 @@
 //! if a row fails, it may no longer move. Then the projection is repeated.
 //!
 //! - `dyadic.rs`: doubles, their sums and products.
-//! `modular.rs`: the choice of independent equations and of the rows in which to solve them.
+//! - `modular.rs`: the choice of independent equations and of the rows in which to solve them.
 //! - `lifting.rs`: the exact solution, verified.
 
 mod dyadic;
@@ -35,7 +35,7 @@ const WORK: u64 = 4_000_000_000;
 ///
 /// ```
 /// use remat_lp::{certificate, ModelBuilder, Sense};
-/// min x + 0.125 y, 3 x + 0.375 y = 7, both free: the multiplier must be exactly a third.
+/// // min x + 0.125 y, 3 x + 0.375 y = 7, both free: the multiplier must be exactly a third.
 /// let mut b = ModelBuilder::new(Sense::Minimise);
 /// let (x, y) = (b.add_col(1.0, ..), b.add_col(0.125, ..));
 /// b.add_row(7.0, [(x, 3.0), (y, 0.375)]);
