@@ -23,7 +23,7 @@ pub enum Budget {
     Percent(f64),
 }
 
-/// A budget that could not be read.
+/// Error of a budget that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "budget {text:?}: {problem}; write bytes, an amount with a unit (B, KB, MB, GB, TB: powers of 1000; K, M, G, T or KiB, MiB, GiB, TiB: powers of 1024) or a percentage of the peak without recomputation, for example 6GiB or 60%"
@@ -33,7 +33,7 @@ pub struct BudgetError {
     problem: String,
 }
 
-// Single letters are powers of 1024, as for `dd` and Docker.
+// Single letters are powers of 1024, as in `dd` and Docker.
 const UNITS: [(&str, f64); 13] = [
     ("b", 1.0),
     ("k", 1024.0),
@@ -50,10 +50,10 @@ const UNITS: [(&str, f64); 13] = [
     ("tib", 1099511627776.0),
 ];
 
-/// Amounts up to which a percentage may have been meant, in bytes.
+/// Largest amount, in bytes, that may have been meant as a percentage.
 const PERCENT_LIMIT: u64 = 100;
 
-/// Returns whether whoever gave an amount in bytes may have meant a percentage of a peak.
+/// Returns whether a budget given in bytes may have been meant as a percentage of the peak.
 ///
 /// ```
 /// use remat_instances::budget::may_mean_percent;
@@ -118,14 +118,14 @@ impl FromStr for Budget {
     }
 }
 
-/// Digits of a percentage behind its point that count.
+/// Number of decimals of a percentage that are used.
 const PERCENT_DIGITS: u32 = 9;
 
-/// A percentage of an amount, rounded down. The percentage counts as the decimal that it was written
-/// as, so that 100% is all of it, however large.
+/// A percentage of an amount, rounded down. The percentage is used as the decimal that was written,
+/// so that 100% is always the whole amount.
 fn share(bytes: u64, percent: f64) -> u64 {
     let one = 10u128.pow(PERCENT_DIGITS);
-    // The cast saturates, as does what follows.
+    // The cast saturates, and so do the following steps.
     let billionths = (percent.max(0.0) * one as f64).round() as u128;
     let product = u128::from(bytes).checked_mul(billionths);
     let share = product.map_or(u128::MAX, |product| product / (100 * one));

@@ -1,11 +1,10 @@
-//! A plan explained: what is dropped and computed again, or leaves for the host and comes back,
-//! when, and what that saves.
+//! Explanation of a plan: the tensors that are dropped and recomputed or copied to the host and
+//! back, when, and the savings.
 //!
-//! Every time a tensor's last copy is freed and computed again later is an [`Absence`]. While it
-//! lasts, the tensor's bytes are free for others. Whether that was needed is told by the fullest
-//! moment of the absence: where the tensor would not have fitted in beside what was there, the
-//! budget forced it out (or forced out something in its place). A tensor that is copied to the host
-//! has a [`Departure`].
+//! Each time that a tensor's last copy is freed and later recomputed is an [`Absence`]. Meanwhile
+//! the tensor's bytes are available to others. The fullest moment of the absence shows whether it
+//! was needed: if the tensor would not have fitted there, the budget forced it out (or forced out
+//! another tensor in its place). A tensor that is copied to the host has a [`Departure`].
 
 mod departures;
 mod fullest;
@@ -20,32 +19,32 @@ use departures::Departures;
 use fullest::{Fullest, Since};
 use std::collections::BTreeMap;
 
-/// A time without a tensor between two of its computations.
+/// A period between two computations of a tensor in which no copy of it exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Absence {
     /// The tensor.
     pub node: NodeId,
-    /// Computations done when it was freed: it was last there while computation `from - 1` ran.
+    /// Number of computations before it was freed: it last existed during computation `from - 1`.
     pub from: usize,
-    /// The computation that makes it again, counted from 0.
+    /// The computation that recomputes it, counted from 0.
     pub to: usize,
     /// The node after whose computation it was freed.
     pub freed_after: NodeId,
-    /// The first node that reads it once it is there again; `None` where nothing does.
+    /// The first node that reads it after the recomputation; `None` if no node reads it.
     pub made_for: Option<NodeId>,
-    /// Cost of making it again.
+    /// Cost of the recomputation.
     pub cost: u64,
-    /// Bytes that are free in the meantime.
+    /// Bytes that are free during the absence.
     pub bytes: u64,
-    /// The computation in the meantime at which most memory is in use, and how much, fixed memory
-    /// included; `None` where none is in between. Where that is a statement about a copy, the
-    /// computation that comes next.
+    /// The computation during the absence with the largest memory use, and that use in bytes, fixed
+    /// memory included. `None` if the absence contains no computation. If the largest use is at a
+    /// statement about a copy, the next computation is given.
     pub fullest: Option<(usize, u64)>,
 }
 
 impl Absence {
-    /// Returns whether the tensor alone could have stayed within a budget, everything else
-    /// unchanged.
+    /// Returns whether the tensor alone could have stayed within a budget, with the rest of the
+    /// plan unchanged.
     pub fn could_have_stayed(&self, budget_bytes: u64) -> bool {
         self.fullest
             .is_none_or(|(_, bytes)| bytes.saturating_add(self.bytes) <= budget_bytes)
@@ -59,9 +58,9 @@ pub struct Story {
     pub node: NodeId,
     /// Computations beyond the first.
     pub recomputations: usize,
-    /// Their cost.
+    /// Cost of these recomputations.
     pub cost: u64,
-    /// Its absences, in order. A recomputation while another copy is there makes none.
+    /// Its absences, in order. A recomputation while another copy exists causes no absence.
     pub absences: Vec<Absence>,
 }
 
@@ -72,32 +71,32 @@ pub struct Slower {
     pub node: NodeId,
     /// The implementation that it runs.
     pub implementation: usize,
-    /// Cost beyond that of the step without recomputation ([`Plain`]); all of it for what that step
-    /// leaves out.
+    /// Additional cost over the step without recomputation ([`Plain`]); the whole cost if that step
+    /// does not compute the node.
     pub cost: u64,
 }
 
 /// A plan explained.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// The plan's replay.
+    /// Replay of the plan.
     pub replay: Replay,
     /// The node of each computation, in order.
     pub order: Vec<NodeId>,
-    /// Tensors that are computed more than once: the dearest first.
+    /// Tensors that are computed more than once, the most expensive first.
     pub stories: Vec<Story>,
-    /// Tensors that the plan's backward nodes read and that stay in memory from their first
-    /// computation to their last reader (in graphs without a loss any reader counts): the largest
-    /// first.
+    /// Tensors that backward nodes of the plan read and that stay in memory from their first
+    /// computation to their last reader, the largest first. In graphs without a loss, any reader
+    /// counts.
     pub kept: Vec<NodeId>,
-    /// Nodes that are slower than they could be to need less memory, in programs with
-    /// implementations: the dearest first.
+    /// Nodes that run slower to save memory, in programs with implementations, the most expensive
+    /// first.
     pub slower: Vec<Slower>,
-    /// Cost that nodes save which cost less than in the step without recomputation, or are left out
-    /// ([`Plain`]). The plan costs that step, [`Explanation::extra_cost`] and
-    /// [`Explanation::slower_cost`], less this.
+    /// Savings at nodes that cost less than in the step without recomputation ([`Plain`]) or are
+    /// left out. The cost of the plan is the cost of that step, plus [`Explanation::extra_cost`]
+    /// and [`Explanation::slower_cost`], minus these savings.
     pub saved_cost: u64,
-    /// Tensors that are copied to the host, in the order in which they leave.
+    /// Tensors that are copied to the host, in the order of these copies.
     pub departures: Vec<Departure>,
 }
 
@@ -107,7 +106,7 @@ impl Explanation {
         self.stories.iter().map(|s| s.cost).sum()
     }
 
-    /// Cost of slower implementations and by-products in all, beyond the step without
+    /// Total additional cost of slower implementations and by-products over the step without
     /// recomputation.
     pub fn slower_cost(&self) -> u64 {
         self.slower.iter().map(|s| s.cost).sum()
@@ -180,16 +179,16 @@ struct TensorHistory {
     runs: usize,
     /// Implementation and cost of the first computation.
     first: Option<(usize, u64)>,
-    /// A backward node reads it; in graphs without a loss, any node.
+    /// True if a backward node reads it; in graphs without a loss, any node.
     read_later: bool,
     copies: usize,
     extra_cost: u64,
-    /// The time since the last copy was freed, and the node after which.
+    /// The moment at which the last copy was freed, and the node before it.
     freed: Option<(Since, NodeId)>,
     absences: Vec<Absence>,
-    /// The last absence waits for its first reader.
+    /// True if the last absence still waits for its first reader.
     unread: bool,
-    /// It came back from the host to a device that had no copy.
+    /// True if it was copied back from the host to a device without another copy.
     was_away: bool,
 }
 
@@ -200,8 +199,7 @@ struct PlanReader<'a> {
     fullest: Fullest,
     tensors: Vec<TensorHistory>,
     holds: BTreeMap<Register, NodeId>,
-    /// For registers that are allocated and empty, the fullest moment of the absence of the tensor
-    /// that they are for.
+    /// For allocated empty registers, the fullest moment of the absence of their future tensor.
     coming: BTreeMap<Register, Option<(usize, u64)>>,
     departures: Departures,
 }
@@ -220,7 +218,7 @@ impl<'a> PlanReader<'a> {
         }
     }
 
-    /// Reads the statement at a position.
+    /// Processes the statement at a position.
     fn step(&mut self, at: usize, step: Step) {
         match step {
             Step::Wait { .. } | Step::Release { .. } => {}
@@ -314,7 +312,7 @@ impl<'a> PlanReader<'a> {
         }
     }
 
-    /// A copy is freed.
+    /// Records that a copy is freed.
     fn gone(&mut self, node: NodeId) {
         let since = self.fullest.now(self.order.len());
         let after = self.order.last().copied().unwrap_or(node);
@@ -334,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_tensor_that_is_dropped_and_made_again_has_an_absence() {
-        // f0 f1 f2 loss b2 b1 b0, with f0 dropped behind f1 and made again for the backward pass.
+        // f0 f1 f2 loss b2 b1 b0, with f0 dropped after f1 and recomputed for the backward pass.
         let node = |k: &u32| NodeId(*k);
         let forward = |k: u32, needs: &[u32]| {
             Node::forward(format!("f{k}"), needs.iter().map(node).collect(), 1, 1)

@@ -1,23 +1,24 @@
-//! Training graphs and what a plan for them costs; nothing here optimises.
+//! Training graphs and the costs of plans for them; this crate does not optimise.
 //!
 //! | module | concept |
 //! |---|---|
 //! | [`document`] | JSON files, and errors that point into them |
 //! | [`instance`] | a training graph with costs and sizes |
-//! | [`name`] | names out of files, which stay on their line wherever they are shown |
+//! | [`name`] | names from files, which never break the line on which they are shown |
 //! | [`formats`] | files of instances: readers and the writer |
-//! | [`zoo`] | training graphs of well-known networks, built by code from shapes and a roofline model |
-//! | [`place`] | buffers with given lives, their addresses, and the replay of these |
+//! | [`zoo`] | training graphs of well-known networks, from shapes and a roofline model |
+//! | [`place`] | buffers with given lives, their addresses, and the replay of addresses |
 //! | [`order`] | graphs whose operators may run in another order, and the judge of orders |
 //! | [`budget`] | memory budgets and their units |
-//! | [`schedule`] | which node is computed, and which tensor is kept, in which stage |
+//! | [`schedule`] | the nodes computed and the tensors kept in each stage |
 //! | [`simulate`] | the judge: replays a schedule or a plan, step by step |
-//! | [`plain`] | the step without recomputation, which percentages are of |
+//! | [`plain`] | the step without recomputation, the reference of percentages |
 //! | [`plan`] | a schedule as a program of `allocate`, `compute`, `deallocate` |
 //! | [`replayed`](mod@replayed) | plan and schedule files, read and replayed |
-//! | [`explain`] | a plan in words: what is recomputed, when, and what it saves |
+//! | [`explain`] | a plan explained: recomputed tensors, times and savings |
 //!
-//! Arrows point one way: [`simulate`] judges what solvers make and borrows nothing from them.
+//! Dependencies point one way: [`simulate`] judges the output of solvers and shares no code with
+//! them.
 //!
 //! ```
 //! use remat_instances::schedule::CheckmateSchedule;

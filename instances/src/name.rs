@@ -1,27 +1,27 @@
-//! Names out of files, which stay on their line wherever they are shown.
+//! Names from files, which never break the line on which they are shown.
 //!
-//! A name is any text. In a report or a message it must not end the line, so that it cannot pass
-//! for a line of the program's own, nor be obeyed by a terminal. So a [`Name`] is displayed with
+//! A name is any text. In a report or a message it must not end the line, where the rest could pass
+//! for a line of the program, and it must not control a terminal. So a [`Name`] is displayed with
 //! such characters escaped, and [`visible`] does the same for text of other types. Files and JSON
-//! have names as they are ([`Name::as_str`], [`serde::Serialize`]).
+//! contain unescaped names ([`Name::as_str`], [`serde::Serialize`]).
 
 use serde::{Serialize, Serializer};
 use std::borrow::{Borrow, Cow};
 use std::fmt::{self, Formatter, Write as _};
 use std::ops::Deref;
 
-/// Characters of a name that are shown; the rest of a longer one is cut.
+/// Largest number of characters shown of a name; longer names are cut.
 pub const SHOWN_CHARACTERS: usize = 200;
 
-/// Returns whether a terminal or a reader of lines obeys a character rather than shows it: control
-/// characters, line and paragraph separators, and marks that change the direction of text.
+/// Returns whether a terminal or a line reader interprets a character instead of showing it:
+/// control characters, line and paragraph separators, and marks that change the direction of text.
 pub fn is_obeyed(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Text out of a file on one line of a message: characters that would be obeyed are escaped, and
-/// text beyond [`SHOWN_CHARACTERS`] is cut.
+/// Text from a file, made safe for one line of a message: control characters are escaped, and text
+/// beyond [`SHOWN_CHARACTERS`] is cut.
 ///
 /// ```
 /// use remat_instances::name::visible;
@@ -46,7 +46,7 @@ fn beginning(text: &str) -> &str {
     end.map_or(text, |(end, _)| &text[..end])
 }
 
-/// Text with the characters escaped that would be obeyed.
+/// Text with control characters escaped.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -62,7 +62,7 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// A name, displayed as [`visible`] has it.
+/// A name, displayed like [`visible`] text.
 ///
 /// ```
 /// use remat_instances::name::Name;
@@ -74,12 +74,12 @@ pub fn escaped(text: &str) -> String {
 pub struct Name(String);
 
 impl Name {
-    /// A name of no characters.
+    /// An empty name.
     pub const fn new() -> Self {
         Name(String::new())
     }
 
-    /// The name as it is.
+    /// The unescaped name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -91,7 +91,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// The name in quotes, as Rust would write it, and cut where [`visible`] cuts it.
+/// The name in quotes, as in Rust source, cut where [`visible`] cuts it.
 impl fmt::Debug for Name {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let shown = beginning(&self.0);

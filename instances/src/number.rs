@@ -1,9 +1,10 @@
-//! Numbers in files: how large they may be, and where they end in a text.
+//! Numbers in files: their largest value, and their end in a text.
 
 /// Largest cost or size of a single node: the integers up to here are exact in JSON and in `f64`.
 pub const LARGEST_VALUE: u64 = (1 << 53) - 1;
 
-/// Bytes at the beginning of a text that are a number: digits, a point, underscores, an exponent.
+/// Length in bytes of the number at the beginning of a text: digits, a point, underscores, an
+/// exponent.
 pub fn number_length(text: &str) -> usize {
     let plain = |c: char| c.is_ascii_digit() || c == '.' || c == '_';
     let end = text.find(|c| !plain(c)).unwrap_or(text.len());

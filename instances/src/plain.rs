@@ -1,15 +1,15 @@
-//! The step without recomputation: what percentages of cost and of memory are of.
+//! The step without recomputation, the reference for percentages of cost and of memory.
 //!
-//! Under Checkmate's semantics every node runs once, by its first implementation, and is kept until
-//! its last reader. Under MONeT's it runs once in its cheapest way: the cheapest implementation,
-//! masks made for it included (the first of equals), and in place where that is cheaper and nothing
-//! reads what it overwrites later.
+//! Under Checkmate's semantics, every node runs once, by its first implementation, and is kept
+//! until its last reader. Under MONeT's semantics, it runs once in its cheapest way. This is the
+//! cheapest implementation (the first among equals), including the masks made for it. The node runs
+//! in place if that is cheaper and the overwritten tensor has no later reader.
 
 use crate::Semantics;
 use crate::instance::{Instance, InstanceData, NodeId, NodeKind};
 use crate::schedule::MonetSchedule;
 
-/// A node's only computation.
+/// The only computation of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PlainWay {
     implementation: usize,
@@ -34,12 +34,12 @@ struct PlainWay {
 pub struct Plain<'a> {
     pub(crate) instance: &'a Instance,
     pub(crate) semantics: Semantics,
-    /// Way of each node; `None` for a by-product that nothing reads.
+    /// Way of each node; `None` for a by-product without a reader.
     ways: Vec<Option<PlainWay>>,
 }
 
 impl<'a> Plain<'a> {
-    /// The step of an instance under given semantics.
+    /// The step without recomputation of an instance under given semantics.
     pub fn of(instance: &'a Instance, semantics: Semantics) -> Self {
         let ways = match semantics.chooses_implementations() {
             true => Chooser::new(instance).ways(),
@@ -52,7 +52,7 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// Cost of a node's only computation; 0 where it is left out.
+    /// Cost of a node's only computation; 0 if it is omitted.
     pub fn node_cost(&self, id: NodeId) -> u64 {
         let node = self.instance.node(id);
         let Some(way) = self.ways[id.index()] else {
@@ -71,8 +71,8 @@ impl<'a> Plain<'a> {
         ids.map(|id| self.node_cost(id)).sum()
     }
 
-    /// The step as a schedule of MONeT's program, in the ways of these semantics. `None` without a
-    /// loss.
+    /// The step as a schedule of MONeT's program, with the ways of these semantics. `None` for an
+    /// instance without a loss.
     pub fn monet_schedule(&self) -> Option<MonetSchedule> {
         let implementation = |i: usize| self.ways[i].map_or(0, |way| way.implementation);
         let mut data = self.instance.data().clone();
@@ -94,9 +94,9 @@ impl<'a> Plain<'a> {
     }
 }
 
-/// The instance with one of its implementations for each node.
+/// The instance with one implementation of each node.
 fn narrowed(data: InstanceData) -> Instance {
-    // Every check holds for each implementation by itself.
+    // All checks also hold for each implementation alone.
     Instance::new(data).expect("a part of a valid instance is valid")
 }
 
@@ -118,9 +118,9 @@ fn is_by_product(instance: &Instance, id: NodeId) -> bool {
 struct Chooser<'a> {
     instance: &'a Instance,
     ways: Vec<Option<PlainWay>>,
-    /// Of each node, the one that would be cheaper in its buffer.
+    /// For each node, the node that would be cheaper in its buffer.
     overwriter: Vec<Option<NodeId>>,
-    /// True for a tensor that is read after it could be overwritten.
+    /// True for a tensor that is read after its possible overwriting.
     read_later: Vec<bool>,
 }
 
@@ -165,14 +165,14 @@ impl<'a> Chooser<'a> {
         self.ways
     }
 
-    /// Notes that a node reads a tensor.
+    /// Records that a node reads a tensor.
     fn read(&mut self, reader: NodeId, tensor: NodeId) {
         if self.overwriter[tensor.index()].is_some_and(|v| v < reader) {
             self.read_later[tensor.index()] = true;
         }
     }
 
-    /// Chooses the cheapest implementation of a node, with what it makes dearer elsewhere.
+    /// Chooses the cheapest implementation of a node, including the costs it causes elsewhere.
     fn choose(&mut self, id: NodeId) {
         let node = self.instance.node(id);
         let price = |k: &usize| {
@@ -180,7 +180,7 @@ impl<'a> Chooser<'a> {
             let others = way.needs.iter().map(|need| self.price(id, *need));
             others.fold(way.cost, u64::saturating_add)
         };
-        // The loss has one entry in a schedule, which is its first implementation.
+        // A schedule can only use the first implementation of the loss.
         let ways = match node.kind {
             NodeKind::Loss => 0..1,
             _ => 0..node.implementations.len(),
@@ -198,8 +198,8 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Cost of reading a tensor: of a by-product that is not made yet, or of an in-place step that
-    /// is out of the question then.
+    /// Additional cost of reading a tensor: of a by-product that is not made yet, and of an
+    /// in-place step that becomes impossible.
     fn price(&self, reader: NodeId, need: NodeId) -> u64 {
         let node = self.instance.node(need);
         let own = match is_by_product(self.instance, need) && self.ways[need.index()].is_none() {
@@ -212,8 +212,8 @@ impl<'a> Chooser<'a> {
         own.unwrap_or(0) + lost.map_or(0, |option| option.cost_delta.unsigned_abs())
     }
 
-    /// Computes a node in place, with its by-products, where that is cheaper and nothing reads the
-    /// input later.
+    /// Computes a node in place, with its by-products, if that is cheaper and the input has no
+    /// later reader.
     fn overwrite(&mut self, v: NodeId) {
         let instance = self.instance;
         let Some(option) = &instance.node(v).in_place else {

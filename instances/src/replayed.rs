@@ -1,4 +1,4 @@
-//! Plan and schedule files, read and replayed.
+//! Reading and replaying plan and schedule files.
 
 use crate::Semantics;
 use crate::document::{self, ReadError};
@@ -9,7 +9,7 @@ use crate::schedule::{Schedule, ScheduleFile};
 use crate::simulate::{self, Replay, ReplayError};
 use std::borrow::Cow;
 
-/// The kind of a file that holds a way to train.
+/// Kind of a file with a plan or schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// `remat-plan/1`
@@ -28,39 +28,38 @@ impl FileKind {
     }
 }
 
-/// A plan or schedule from a file, replayed.
+/// A plan or schedule read from a file, with its replay.
 #[derive(Clone, Debug)]
 pub struct Replayed {
     /// Kind of the file.
     pub kind: FileKind,
-    /// The instance, as the file's program sees it, with the link that the plan was made for.
+    /// The instance as seen by the file's program, with the link for which the plan was made.
     pub instance: Instance,
-    /// The link of the instance that was given.
+    /// The link of the given instance.
     pub given_link: Option<HostLink>,
-    /// The plan, or the one made from the schedule.
+    /// The plan, or the plan made from the schedule.
     pub plan: Plan,
-    /// The schedule, where the file holds one.
+    /// The schedule, if the file contains one.
     pub schedule: Option<Schedule>,
-    /// The replay of what the file holds.
+    /// The replay of the plan or schedule.
     pub replay: Replay,
-    /// Recorded cost; of a plan that copies to the host, its makespan.
+    /// Recorded cost; the makespan if the plan copies to the host.
     pub objective: u64,
-    /// Recorded peak in bytes; schedules record none.
+    /// Recorded peak in bytes; schedules do not record it.
     pub peak_bytes: Option<u64>,
     /// Recorded budget in bytes.
     pub budget_bytes: Option<u64>,
-    /// Addresses of a plan that has them, replayed as well.
+    /// Addresses of the plan, if it has any, also replayed.
     pub addresses: Option<PlanAddresses>,
 }
 
 impl Replayed {
-    /// The instance with the link that it was given with, not the one that the plan records:
-    /// fingerprints are of that.
+    /// The instance with its original link instead of the plan's link; fingerprints refer to it.
     pub fn given(&self) -> Cow<'_, Instance> {
         if self.instance.host_link() == self.given_link.as_ref() {
             return Cow::Borrowed(&self.instance);
         }
-        // The link was there when the instance was made.
+        // The instance was valid with this link.
         let given = self
             .instance
             .clone()
@@ -69,18 +68,18 @@ impl Replayed {
     }
 }
 
-/// Reason why a file could not be replayed.
+/// Reason for a failure to replay a file.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayedError {
     /// It cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// It is of another instance.
+    /// It belongs to another instance.
     #[error("{file} was made for the instance {made_for:?}, not for {found:?}")]
     OtherInstance {
         /// The file.
         file: String,
-        /// The instance it names.
+        /// The instance named in the file.
         made_for: Name,
         /// The instance at hand.
         found: Name,
@@ -93,7 +92,7 @@ pub enum ReplayedError {
         /// Error of the replay.
         problem: Box<ReplayError>,
     },
-    /// Its addresses cannot be.
+    /// Its addresses are not valid.
     #[error("{file}: {problem}")]
     Addresses {
         /// The file.
@@ -103,17 +102,17 @@ pub enum ReplayedError {
     },
 }
 
-/// Reads and replays a plan or schedule of an instance, with its addresses; which of the two is seen from its content,
-/// and the program whose semantics hold, too. `bytes` are those of the file, JSON or gzipped JSON;
-/// `name` stands for it in errors.
+/// Reads and replays a plan or schedule of an instance, and the addresses. Its content determines
+/// its kind and its semantics. `bytes` is the content of the file, JSON or gzipped JSON; errors
+/// name it `name`.
 ///
 /// # Errors
-/// [`ReplayedError`] names the file and what is wrong with it.
+/// [`ReplayedError`] names the file and its fault.
 pub fn replayed(instance: &Instance, name: &str, bytes: &[u8]) -> Result<Replayed, ReplayedError> {
     checked(name, executed(instance, name, bytes)?)
 }
 
-/// Replays the addresses of a plan that has some.
+/// Replays the addresses of a plan, if it has any.
 fn checked(name: &str, found: Replayed) -> Result<Replayed, ReplayedError> {
     if let Some(addresses) = &found.addresses {
         let replayed = addresses.replay(&found.instance, &found.plan);
@@ -125,19 +124,19 @@ fn checked(name: &str, found: Replayed) -> Result<Replayed, ReplayedError> {
     Ok(found)
 }
 
-/// The same without a look at addresses, which are as the file has them: for whoever gives others.
+/// Like [`replayed`], but without checking addresses, for callers that replace them.
 ///
 /// # Errors
-/// As [`replayed`].
+/// The errors of [`replayed`].
 pub fn executed(instance: &Instance, name: &str, bytes: &[u8]) -> Result<Replayed, ReplayedError> {
     let own = |recorded: Option<HostLink>| recorded;
     file(instance, name, bytes, &own)
 }
 
-/// The same as [`replayed`], over the link of the instance whatever the file records.
+/// Like [`replayed`], but over the instance's own link instead of the recorded one.
 ///
 /// # Errors
-/// As [`replayed`].
+/// The errors of [`replayed`].
 pub fn replayed_over_link(
     instance: &Instance,
     name: &str,
@@ -146,8 +145,7 @@ pub fn replayed_over_link(
     checked(name, file(instance, name, bytes, &|_| None)?)
 }
 
-/// Reads and replays; `link` makes of the link that is recorded the one that replaces the
-/// instance's.
+/// Reads and replays; `link` maps the recorded link to the one that replaces the instance's.
 fn file(
     instance: &Instance,
     name: &str,
@@ -157,13 +155,13 @@ fn file(
     let schema = document::schema(name, bytes)?;
     match schema.is_some_and(|s| s.starts_with("remat-schedule/")) {
         true => schedule_file(instance, name, bytes),
-        // A file that is neither is refused as a plan, with words that name the schema.
+        // A file of another kind is rejected as a plan, with a message that names the schema.
         false => plan_file(instance, name, bytes, link),
     }
 }
 
 impl Instance {
-    /// The instance as a program with these semantics sees it.
+    /// The instance as seen by a program with these semantics.
     pub fn seen_by(&self, semantics: Semantics) -> Instance {
         match semantics.chooses_implementations() {
             true => self.clone(),
@@ -176,7 +174,7 @@ impl Schedule {
     /// Replays the schedule under its own semantics.
     ///
     /// # Errors
-    /// [`ReplayError`] of a schedule that cannot be executed.
+    /// [`ReplayError`] if the schedule cannot be executed.
     pub fn replay(&self, instance: &Instance) -> Result<Replay, ReplayError> {
         match self {
             Schedule::Checkmate(s) => simulate::checkmate(instance, s),
@@ -187,7 +185,7 @@ impl Schedule {
     /// The plan of the schedule.
     ///
     /// # Errors
-    /// [`ReplayError`] of a schedule that cannot be executed.
+    /// [`ReplayError`] if the schedule cannot be executed.
     pub fn plan(&self, instance: &Instance) -> Result<Plan, ReplayError> {
         match self {
             Schedule::Checkmate(s) => Plan::from_checkmate(instance, s),
@@ -221,7 +219,7 @@ fn plan_file(
     } = file.plan(&instance)?;
     let given_link = instance.host_link().cloned();
     let instance = match link(host_link) {
-        // Its values were checked when it was read.
+        // Its values were checked by the reader.
         Some(link) => instance.with_host_link(Some(link)).unwrap_or(instance),
         None => instance,
     };

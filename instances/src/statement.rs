@@ -1,4 +1,4 @@
-//! Statements, and plans as lists of them.
+//! Statements of plans, and plans as lists of them.
 
 use crate::instance::NodeId;
 use crate::semantics::Semantics;
@@ -14,7 +14,7 @@ impl fmt::Display for Register {
     }
 }
 
-/// A buffer in host memory, which holds the copy of one tensor.
+/// A buffer in host memory that holds the copy of one tensor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct HostBuffer(pub u32);
 
@@ -27,15 +27,15 @@ impl fmt::Display for HostBuffer {
 /// One statement of a plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// Reserves a register with room for the output of `node`.
+    /// Allocates a register with room for the output of `node`.
     Allocate {
         /// The register.
         register: Register,
-        /// The node whose output it will hold.
+        /// The node of its future output.
         node: NodeId,
     },
-    /// Runs a node and puts its output into `register`. Where the register holds another tensor,
-    /// the node overwrites it in place.
+    /// Runs a node and writes its output to `register`. If the register holds another tensor, the
+    /// node overwrites it in place.
     Compute {
         /// The node.
         node: NodeId,
@@ -51,17 +51,17 @@ pub enum Step {
     },
     /// Takes a host buffer and starts a copy into it.
     Offload {
-        /// The register that is copied.
+        /// The source register.
         register: Register,
         /// The buffer.
         buffer: HostBuffer,
     },
-    /// Lets computations go on once the copy into a host buffer has ended.
+    /// Waits until the copy into a host buffer has ended.
     Wait {
         /// The buffer.
         buffer: HostBuffer,
     },
-    /// Starts a copy of a host buffer into a register that is allocated and empty.
+    /// Starts a copy of a host buffer into an allocated empty register.
     Prefetch {
         /// The buffer.
         buffer: HostBuffer,
@@ -78,7 +78,7 @@ pub enum Step {
 /// An executable program for one training step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Name of the instance it was made for.
+    /// Name of the instance for which it was made.
     pub instance: String,
     /// Memory semantics.
     pub semantics: Semantics,
@@ -87,7 +87,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns whether the plan copies anything to the host.
+    /// Returns whether the plan copies any tensor to the host.
     pub fn has_copies(&self) -> bool {
         self.first_copy().is_some()
     }
@@ -101,7 +101,7 @@ impl Plan {
     /// Counts the computations of each node, by node index; `nodes` is the number of nodes of the
     /// instance.
     ///
-    /// Computations of nodes that the instance does not have are left out;
+    /// Computations of nodes that are not in the instance are not counted;
     /// [`crate::simulate::plan`] reports them.
     pub fn computations(&self, nodes: usize) -> Vec<u32> {
         let mut count = vec![0; nodes];

@@ -6,8 +6,8 @@ use remat_lp::presolve::PresolveSettings;
 use remat_lp::{Algorithm, Limits, LpOutcome, Settings, certificate, mps};
 use std::sync::Arc;
 
-/// Processor time of this process so far (Linux), in seconds: the machine may be busy with other
-/// things.
+/// Processor time of this process so far (Linux), in seconds. Unlike wall time, it does not depend
+/// on how busy the machine is.
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     stat.split(' ')

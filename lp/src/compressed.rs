@@ -1,22 +1,22 @@
-//! Compressed sparse storage that is edited in place, one orientation (by column or by row) a
-//! value.
+//! Compressed sparse storage that is edited in place. Each value has one orientation, by column or
+//! by row.
 //!
-//! A [`Model`](crate::Model) stores its matrix in `sprs`, whose types keep their parts to
-//! themselves: a changed shape or structure means a new matrix, its order checked entry by entry.
-//! The simplex keeps this structure beside it because it scales values, drops the entries of
-//! sleeping rows into memory it used before, and grows and shrinks both orientations between
-//! solves; and because its loops walk the three arrays, entries in any order, without a view
-//! between. The model's own edits go through it as well: the arrays move out of `sprs` and back,
-//! uncopied.
+//! A [`Model`](crate::Model) stores its matrix in `sprs`, whose types hide their arrays: a new
+//! shape or structure means a new matrix, with its order checked entry by entry. The simplex keeps
+//! its own copy in this structure for two reasons. It scales values, drops the entries of sleeping
+//! rows into memory that it reuses, and grows and shrinks both orientations between solves. And its
+//! loops walk the three arrays directly, with entries in any order. Edits of the model use this
+//! structure as well: the arrays move out of `sprs` and back without a copy.
 
 /// A sparse matrix compressed along one dimension: `outer` vectors, each a list of (inner index,
 /// value).
 ///
-/// Inner indices are `u32`: the inner loops of the simplex are bound by memory, and 12 bytes an
-/// entry beat 16.
+/// Inner indices are `u32`: the inner loops of the simplex are bound by memory, and 12 bytes per
+/// entry are faster than 16.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Compressed {
-    /// Vector `k` has the entries `start[k]..start[k + 1]`; one more than there are vectors.
+    /// Vector `k` has the entries `start[k]..start[k + 1]`; the length is one more than the number
+    /// of vectors.
     pub start: Vec<usize>,
     /// Inner index of every entry.
     pub index: Vec<u32>,
@@ -84,8 +84,8 @@ impl Compressed {
         self.start.extend(extra.start[1..].iter().map(|s| base + s));
     }
 
-    /// The same matrix compressed along the other dimension, which has length `inner`; sorted inner
-    /// indices.
+    /// The same matrix compressed along the other dimension, which has length `inner`. Its inner
+    /// indices are sorted.
     pub fn transpose(&self, inner: usize) -> Compressed {
         let mut start = vec![0usize; inner + 1];
         for &i in &self.index {
@@ -112,9 +112,9 @@ impl Compressed {
         }
     }
 
-    /// Appends, at the end of this matrix's vectors, the entries of `extra`, a matrix of the other
-    /// orientation whose vectors get the inner indices `inner_base..`. One pass from the back, in
-    /// place.
+    /// Appends the entries of `extra` at the end of this matrix's vectors. `extra` has the other
+    /// orientation, and its vectors get the inner indices `inner_base..`. Works in place, in one
+    /// pass from the back.
     pub fn append_inner(&mut self, extra: &Compressed, inner_base: usize) {
         let outer = self.outer();
         let mut add = vec![0usize; outer];
@@ -124,8 +124,8 @@ impl Compressed {
         let old = self.nnz();
         self.index.resize(old + extra.nnz(), 0);
         self.value.resize(old + extra.nnz(), 0.0);
-        // `fill[k]` becomes the place where vector k's next new entry goes. Vectors between two
-        // that grow move together, those before the first that grows not at all.
+        // `fill[k]` becomes the position of vector k's next new entry. Vectors between two growing
+        // ones move together; vectors before the first growing one do not move.
         let mut shift = extra.nnz();
         let mut end_of_run = old;
         let mut fill = add;
@@ -168,8 +168,7 @@ impl Compressed {
                 kept += 1;
             }
         }
-        // Starts are written behind the read position: `kept <= k`, and start[k] was read before it
-        // is overwritten.
+        // Starts are written behind the read position: `kept <= k`, and `start[k]` was read before.
         self.start[kept] = write;
         self.start.truncate(kept + 1);
         self.index.truncate(write);

@@ -1,23 +1,23 @@
-//! Decimal numbers of files, and the doubles that stand for them.
+//! Decimal numbers of files, and the doubles that represent them.
 //!
-//! A double stands for the shortest decimal that it is nearest to. A number with more digits than
-//! that is another one: searches may round it, proofs may not.
+//! A double represents the shortest decimal that rounds to it. A decimal with more digits is not
+//! represented: searches may round it, proofs may not.
 
 use std::fmt;
 
-/// Significant digits that every double holds.
+/// Significant decimal digits that every double represents.
 const DIGITS: usize = 15;
-/// Size of numbers within which doubles have all their digits.
+/// Magnitudes at which doubles have full precision.
 const NORMAL: std::ops::Range<f64> = 1e-290..1e290;
 
-/// A number of a file that is none of the decimals that doubles stand for.
+/// A number of a file that no double represents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoundedNumber {
     /// Line of the file, from 1.
     pub line: usize,
-    /// Description of where it counts: a row, the bounds of a column, the objective.
+    /// The place of use: a row, the bounds of a column, the objective.
     pub place: String,
-    /// The number as the file has it.
+    /// The number as written in the file.
     pub number: String,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for RoundedNumber {
     }
 }
 
-/// Sign, digits without zeros at the ends, and power of ten behind the last digit.
+/// Sign, digits without leading and trailing zeros, and power of ten of the last digit.
 type Parts = (bool, String, i64);
 
 fn parts(text: &str) -> Option<Parts> {
@@ -59,8 +59,7 @@ fn parts(text: &str) -> Option<Parts> {
     })
 }
 
-/// Returns whether a number of a file is the decimal that its double stands for; infinite numbers
-/// are.
+/// Returns whether the double represents the decimal number of a file; true for infinite numbers.
 pub(crate) fn is_held(text: &str, value: f64) -> bool {
     let digits = text.bytes().take_while(|b| !b.is_ascii_alphabetic());
     let short = digits.filter(u8::is_ascii_digit).count() <= DIGITS;
@@ -70,7 +69,7 @@ pub(crate) fn is_held(text: &str, value: f64) -> bool {
     parts(text).is_none_or(|given| parts(&format!("{value:e}")) == Some(given))
 }
 
-/// The sum of two numbers as decimals, and whether a double stands for it.
+/// The sum of two numbers as decimals, and whether a double represents it.
 pub(crate) fn sum(a: f64, b: f64) -> (f64, bool) {
     const WHOLE: f64 = 4e15;
     let plain = a + b;
@@ -81,7 +80,7 @@ pub(crate) fn sum(a: f64, b: f64) -> (f64, bool) {
     decimal_sum(a, b).unwrap_or((plain, false))
 }
 
-/// `None` where the two are too far apart for any double.
+/// Returns `None` if the sum needs more digits than an `i128` holds, so no double represents it.
 fn decimal_sum(a: f64, b: f64) -> Option<(f64, bool)> {
     let read = |v: f64| -> Option<(i128, i64)> {
         let (negative, digits, exponent) = parts(&format!("{v:e}"))?;

@@ -49,18 +49,19 @@ impl Bounds {
         lower: f64::NEG_INFINITY,
         upper: f64::INFINITY,
     };
-    /// The usual bounds of a variable: zero and up.
+    /// The default bounds of a variable: zero to infinity.
     pub const NONNEGATIVE: Bounds = Bounds {
         lower: 0.0,
         upper: f64::INFINITY,
     };
 
-    /// An interval from its two ends; whether they cross is checked when a model is built.
+    /// An interval from its two ends. Ends that cross make a model infeasible
+    /// ([`Model::crossed`](crate::Model::crossed)).
     pub const fn new(lower: f64, upper: f64) -> Self {
         Bounds { lower, upper }
     }
 
-    /// The value in the interval that is nearest to `v`; the upper end where the ends cross.
+    /// The value in the interval that is nearest to `v`; the upper end if the ends cross.
     ///
     /// ```
     /// use remat_lp::Bounds;

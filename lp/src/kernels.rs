@@ -1,20 +1,20 @@
-//! The parts of an iteration one by one, for the micro-benchmarks in the bench crate. Not part of
-//! the interface.
+//! The parts of a simplex iteration, for the micro-benchmarks in the bench crate. Not part of the
+//! interface.
 
 use crate::outcome::VarStatus;
 use crate::solver::Solver;
 
-/// A solver whose kernels can be called on their own, at whatever basis it is.
+/// A solver whose kernels can be called separately, at its present basis.
 pub struct Kernels(Solver);
 
 impl Kernels {
-    /// At the present basis of a solver.
+    /// Wraps a solver at its present basis.
     pub fn new(mut solver: Solver) -> Kernels {
         solver.core_mut().refactor();
         Kernels(solver)
     }
 
-    /// Factorises the basis. Returns the number of variables that had to be replaced.
+    /// Factorises the basis. Returns the number of replaced variables.
     pub fn factor(&mut self) -> usize {
         self.0.core_mut().refactor()
     }

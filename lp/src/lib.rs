@@ -1,10 +1,10 @@
 //! Sparse linear programming for branch and bound.
 //!
-//! A bounded dual simplex and a primal simplex on one factorised basis, made for warm starts:
-//! bounds and costs change, rows and columns come and go, and the basis, its factorisation and its
-//! pricing weights are kept as far as they are valid. Beside them a barrier method with crossover
-//! to such a basis. Every outcome carries its proof, and
-//! [`certificate`] checks it against the original model without sharing code with the simplex.
+//! A bounded dual simplex and a primal simplex on one factorised basis, made for warm starts. When
+//! bounds and costs change or rows and columns are added and deleted, the valid parts of the basis,
+//! its factorisation and its pricing weights are kept. A barrier method with crossover to such a
+//! basis is the alternative. Every outcome carries its proof, and [`certificate`] checks it against
+//! the original model without sharing code with the simplex.
 //!
 //! # The interface in one place
 //!
@@ -12,7 +12,7 @@
 //!   [`mps::read`]/[`mps::write`], [`lp_format::read`]/[`lp_format::write`];
 //!   [`solution_file::SolutionFile`] for answers.
 //! - [`Solver::new`]`(model, settings)`, [`Solver::solve`] -> [`LpOutcome`].
-//! - Changes, all of which keep what is valid: [`Solver::set_col_bounds`],
+//! - Changes, which all keep the valid parts of the state: [`Solver::set_col_bounds`],
 //!   [`Solver::set_row_bounds`], [`Solver::set_cost`], [`Solver::add_rows`], [`Solver::add_cols`],
 //!   [`Solver::delete_rows`], [`Solver::delete_cols`].
 //! - [`Solver::basis`] / [`Solver::set_basis`]: snapshot and restore a [`Basis`].
@@ -20,36 +20,38 @@
 //! - [`Limits`]: iterations, ticks, objective cutoff, interrupt flag.
 //! - [`Algorithm::Barrier`], or [`Barrier`] without crossover: central duals.
 //! - [`solve()`]: the same with a presolve before and a postsolve, basis included, after.
-//! - [`certificate::check`], [`certificate::safe_bound`], [`proven_bound`]: trust nothing.
+//! - [`certificate::check`], [`certificate::safe_bound`], [`proven_bound`]: independent
+//!   verification.
 //!
 //! # Events
 //!
-//! Nothing is printed. The readers emit a warning named `file remark` (`line`, `text`) for all that
-//! does not count in a file, or may be a mistake in it: text behind its end, a set of a section
-//! that is not the first. A solve emits `tracing` events named `simplex`, target `remat_lp`, level `DEBUG`: one at each rebuild of the working state and one,
-//! with `last = true`, at its end. They come from the thread that solves, and cost nothing where no
-//! subscriber wants them.
-//!
-//! | field | meaning |
-//! |---|---|
-//! | `algorithm` | the method at work: `"dual"` or `"primal"` |
-//! | `phase` | 1 while that method looks for a basis that is feasible to it, 2 afterwards |
-//! | `iterations` | pivots since the solver was made |
-//! | `objective` | of the present basic solution under the true costs, in the model's sense and units, offset included |
-//! | `primal_count`, `primal_sum` | basic variables outside the bounds worked with: number, and sum of violations in the scaled program |
-//! | `dual_count`, `dual_sum` | the same of reduced costs of the wrong sign: in phase 1 of the primal those of the sum of infeasibilities, otherwise those of the costs worked with (which may be perturbed) |
-//! | `last` | whether the solve is over |
+//! The library prints no output. The readers emit a warning named `file remark` (`line`, `text`)
+//! for content that is ignored or may be a mistake. Examples are text behind the end of a file, and
+//! sets of a section after the first. A solve emits `tracing` events named `simplex`, target
+//! `remat_lp`, level `DEBUG`: one at each rebuild of the working state and one, with `last = true`,
+//! at its end. The events come from the solving thread and cost no time without a subscriber. Their
+//! fields:
+//! - `algorithm`: the running method, `"dual"` or `"primal"`.
+//! - `phase`: 1 until that method has a basis feasible for it, then 2.
+//! - `iterations`: pivots since the solver was made.
+//! - `objective`: objective of the present basic solution under the true costs, in the model's
+//!   sense and units, offset included.
+//! - `primal_count`, `primal_sum`: basic variables outside the working bounds, as their number and
+//!   the sum of their violations in the scaled program.
+//! - `dual_count`, `dual_sum`: the same for reduced costs of the wrong sign. In phase 1 of the
+//!   primal they refer to the sum of infeasibilities, otherwise to the working costs (which may be
+//!   perturbed).
+//! - `last`: whether the solve is over.
 //!
 //! The barrier method emits one event named `barrier` an iteration, and one at its end:
-//!
-//! | field | meaning |
-//! |---|---|
-//! | `algorithm` | `"barrier"` |
-//! | `iterations` | of the method, so far |
-//! | `objective`, `dual_objective` | of the iterate, in the model's sense and units, offset included |
-//! | `primal_residual`, `dual_residual` | the largest of rows and bounds, and of reduced costs, relative to one plus the largest right-hand side and cost, in the scaled program |
-//! | `mu` | average product of a distance to a bound and its multiplier |
-//! | `last` | whether the method is over |
+//! - `algorithm`: `"barrier"`.
+//! - `iterations`: iterations of the method so far.
+//! - `objective`, `dual_objective`: objectives of the iterate, in the model's sense and units,
+//!   offset included.
+//! - `primal_residual`, `dual_residual`: largest residuals of rows and bounds, and of reduced
+//!   costs, relative to one plus the largest right-hand side and cost, in the scaled program.
+//! - `mu`: average product of a distance to a bound and its multiplier.
+//! - `last`: whether the method is over.
 //!
 //! ```
 //! use remat_lp::{LpOutcome, ModelBuilder, NewRow, Sense, Settings, Solver};

@@ -1,5 +1,5 @@
-//! Contents of a model's file: a linear model, and the parts that are neither its rows nor its
-//! columns. LP and MPS files have both.
+//! Contents of a model's file: a linear model, and special parts that are neither rows nor columns.
+//! LP and MPS files can hold both.
 
 use crate::ids::{Bounds, ColId};
 use crate::model::Model;
@@ -14,16 +14,16 @@ pub struct OrderedSet {
     pub members: Vec<(ColId, f64)>,
 }
 
-/// A row that holds where a column has a value.
+/// A row that must hold if a column has a given value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Implication {
     /// Label; empty without one.
     pub name: String,
-    /// The column of values 0 and 1.
+    /// The binary column.
     pub col: ColId,
     /// The value at which the row holds.
     pub value: bool,
-    /// Entries of the row, none of them 0.
+    /// Entries of the row, all nonzero.
     pub entries: Vec<(ColId, f64)>,
     /// Sides of the row.
     pub sides: Bounds,
@@ -41,26 +41,26 @@ pub struct Specials {
 }
 
 impl Specials {
-    /// Returns whether a linear model has all that is in the file.
+    /// Returns whether the file has no special parts.
     pub fn is_empty(&self) -> bool {
         self.semicontinuous.is_empty() && self.sets.is_empty() && self.implications.is_empty()
     }
 }
 
-/// A file of a model with all that is in it.
+/// A model with all parts of its file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelFile {
     /// Columns and rows.
     pub model: Model,
-    /// Everything else.
+    /// All other parts.
     pub specials: Specials,
 }
 
-/// The first part of a file that a linear model does not have.
+/// The first part of a file that is not linear.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{what}; a linear program with integers has rows and columns alone")]
 pub struct NotLinear {
-    /// The part in words.
+    /// Description of the part.
     pub what: String,
 }
 
@@ -72,7 +72,7 @@ impl From<Model> for ModelFile {
 }
 
 impl ModelFile {
-    /// The model, where the file has no other parts.
+    /// Returns the model if the file has no other parts.
     ///
     /// ```
     /// let text = "Minimize\n x\nBounds\n 2 <= x <= 5\nSemi-Continuous\n x\nEnd\n";

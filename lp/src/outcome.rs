@@ -1,4 +1,4 @@
-//! Outcomes of a solve. Each ending carries what is needed to check it without trusting the solver.
+//! Outcomes of a solve. Each outcome carries its proof, to be checked independently of the solver.
 
 use crate::ids::{ColId, RowId};
 use crate::model::{Crossed, Model};
@@ -79,9 +79,8 @@ pub struct Solution {
     pub basis: Basis,
 }
 
-/// A proof that no point satisfies all rows and bounds: with multipliers `y`, the combined row
-/// `y^T A x` would have to lie where the column bounds do not let it (Farkas' lemma for ranged
-/// rows).
+/// A proof of infeasibility: with multipliers `y`, the combined row `y^T A x` would need an
+/// activity outside the range that the column bounds allow (Farkas' lemma for ranged rows).
 #[derive(Clone, Debug, PartialEq)]
 pub struct FarkasRay {
     /// One multiplier per row.
@@ -89,8 +88,8 @@ pub struct FarkasRay {
 }
 
 impl FarkasRay {
-    /// The proof that bounds of a model contradict each other ([`Model::crossed`]): the row alone,
-    /// or no row at all where they are a column's.
+    /// The proof that bounds of a model cross ([`Model::crossed`]): a unit multiplier on the row,
+    /// or all zeros if the bounds belong to a column.
     pub(crate) fn of_crossed(model: &Model) -> Option<FarkasRay> {
         let mut y = vec![0.0; model.num_rows()];
         if let Crossed::Row(row) = model.crossed()? {
@@ -100,8 +99,8 @@ impl FarkasRay {
     }
 }
 
-/// A proof that the objective has no limit: from the feasible point `x`, all of
-/// `x + t * direction`, `t >= 0`, is feasible and the objective improves without end.
+/// A proof of unboundedness: `x + t * direction` is feasible for all `t >= 0`, and the objective
+/// improves without limit along it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ray {
     /// A feasible point.
@@ -119,7 +118,7 @@ pub enum LimitKind {
     Ticks,
     /// [`Limits::interrupt`](crate::Limits::interrupt).
     Interrupt,
-    /// Numerical trouble that no remedy cured; the basis is the last one that made sense.
+    /// Numerical trouble without a remedy; the basis is the last valid one.
     Numerical,
 }
 
@@ -139,8 +138,8 @@ pub enum LpOutcome {
         /// The dual vector that proves it (see [`crate::certificate::safe_bound`]).
         y: Vec<f64>,
     },
-    /// A limit stopped the solve. The solver keeps its basis; calling again continues, and
-    /// [`Solver::dual_bound`](crate::Solver::dual_bound) says what is proven so far.
+    /// A limit stopped the solve. The solver keeps its basis; another call continues from it.
+    /// [`Solver::dual_bound`](crate::Solver::dual_bound) gives the bound proven so far.
     Limit(LimitKind),
 }
 

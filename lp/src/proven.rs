@@ -1,17 +1,18 @@
-//! A finite safe bound, near the optimum, from an optimal solution.
+//! Computes a finite safe bound near the optimum from an optimal solution.
 //!
-//! [`certificate::safe_bound`] proves nothing where a column without a bound has a reduced cost of
-//! the wrong sign, be it by 1e-17, and at an optimal basis every basic column's reduced cost is
-//! zero up to rounding: half of them are wrong. Moving the dual solution a little into the interior
-//! mends that (Steffy & Wolter, *Valid linear programming bounds for exact mixed-integer
-//! programming*, 2013, shift the duals towards an interior point). Here the interior is reached by
-//! making every cost a little worse for its column and going on from the optimal basis, mostly
-//! without a pivot: reduced costs of the true costs are then on the right side by that little. Free
-//! columns, and those on a ray without cost (a free column in two halves), have no room in any dual
-//! solution; theirs must cancel without rounding, which multipliers on a coarse grid often do, and
-//! rational ones ([`certificate::exact_bound`]) always. The interior is what keeps these columns
-//! few: of Netlib's 61 problems nine need rational multipliers, for 1 to 81 columns, in 1 to 100
-//! ms.
+//! [`certificate::safe_bound`] gives no finite bound if a column without a bound has a reduced cost
+//! of the wrong sign, be it by 1e-17. At an optimal basis every basic column's reduced cost is zero
+//! up to rounding, so half of them have the wrong sign. A small move of the dual solution into the
+//! interior corrects this (Steffy & Wolter, *Valid linear programming bounds for exact
+//! mixed-integer programming*, 2013, shift the duals towards an interior point).
+//!
+//! Here every cost is made slightly worse for its column, and the simplex continues from the
+//! optimal basis, mostly without a pivot. The reduced costs of the true costs then have the right
+//! sign by that amount. Free columns and columns on a ray without cost (such as a free column in
+//! two halves) have no interior in any dual solution. Their reduced costs must cancel without
+//! rounding. Multipliers on a coarse grid often achieve this, and rational ones
+//! ([`certificate::exact_bound`]) always do. The interior keeps such columns few: nine of Netlib's
+//! 61 problems need rational multipliers, for 1 to 81 columns, in 1 to 100 ms.
 
 use crate::certificate;
 use crate::ids::ColId;
@@ -21,17 +22,17 @@ use crate::settings::{Algorithm, Limits, Settings};
 use crate::solver::Solver;
 use std::sync::Arc;
 
-/// Distances into the interior, relative to the terms of a reduced cost; the first that works costs
-/// least.
+/// Distances into the interior, relative to the terms of a reduced cost; the first one that works
+/// weakens the bound least.
 const SHIFTS: [f64; 3] = [1e-11, 1e-9, 1e-7];
-/// A bound this near the optimum, relative, ends the search for a better one.
+/// Relative distance to the optimum at which the search for a better bound ends.
 const ENOUGH_SHARE: f64 = 1e-8;
-/// More pivots than this, beside a share of the rows, are not worth it.
+/// Largest number of pivots, in addition to a share of the rows.
 const PIVOTS: u64 = 1000;
 
-/// Rays without cost that are taken out of the shift before giving up.
+/// Largest number of rays without cost that are removed from the shift.
 const RAYS: usize = 100;
-/// Grids on which the multipliers are tried.
+/// Grids to which the multipliers are rounded.
 const GRIDS: [f64; 4] = [
     0.0,
     1.0 / (1u64 << 40) as f64,
@@ -39,9 +40,9 @@ const GRIDS: [f64; 4] = [
     1.0 / (1u64 << 24) as f64,
 ];
 
-/// A bound on the optimum that holds in spite of all rounding, with the multipliers it was found
-/// from; infinite if none of those tried proves any. Where [`certificate::safe_bound`] of these
-/// multipliers is infinite, [`certificate::exact_bound`] gives the bound.
+/// A bound on the optimum that is valid in spite of all rounding, and its multipliers. The bound is
+/// infinite if no tried multipliers prove one. If [`certificate::safe_bound`] of the multipliers is
+/// infinite, [`certificate::exact_bound`] gives the bound.
 ///
 /// ```
 /// use remat_lp::{proven_bound, ModelBuilder, Sense, Settings, Solver};
@@ -79,8 +80,8 @@ pub fn proven_bound(model: &Arc<Model>, solution: &Solution) -> (f64, Vec<f64>) 
         }
     }
     if !near(best.0) {
-        // No interior that is narrow enough was found: every column at fault takes part in the
-        // rational solution.
+        // No sufficiently small shift worked: all offending columns take part in the rational
+        // solution.
         let bound = certificate::exact_bound(model, &solution.y);
         if sign * (bound - best.0) > 0.0 {
             best = (bound, solution.y.clone());
@@ -89,8 +90,8 @@ pub fn proven_bound(model: &Arc<Model>, solution: &Solution) -> (f64, Vec<f64>) 
     best
 }
 
-/// The bound by multipliers at least `shift` in the interior; `near` tells whether one is near
-/// enough to the optimum.
+/// The bound from multipliers at least `shift` in the interior; `near` tells whether a bound is
+/// close enough to the optimum.
 fn from_interior(
     model: &Arc<Model>,
     solution: &Solution,
@@ -133,8 +134,8 @@ fn from_interior(
     for _ in 0..RAYS {
         match solver.solve() {
             LpOutcome::Optimal(interior) => {
-                // The finest grid that brings the bound near the optimum; a coarse one may cost
-                // more than that.
+                // The finest grid with a bound near the optimum is used; a coarser one may give a
+                // weaker bound.
                 let tried = GRIDS.iter().map(|&grid| {
                     let y = rounded(&interior.y, grid);
                     (certificate::safe_bound(model, &y), y)
@@ -155,8 +156,8 @@ fn from_interior(
                 }
                 return best;
             }
-            // Along a ray without cost no dual solution has any room: there it is equality or
-            // nothing.
+            // No dual solution has an interior along a ray without cost, so its columns keep their
+            // true costs.
             LpOutcome::Unbounded(ray) => {
                 let largest = ray.direction.iter().fold(0.0f64, |a, d| a.max(d.abs()));
                 for (j, d) in ray.direction.iter().enumerate() {
@@ -171,8 +172,8 @@ fn from_interior(
     None
 }
 
-/// Multipliers as multiples of `grid`, where relations like equality between them hold without
-/// rounding; as they are for zero.
+/// Multipliers rounded to multiples of `grid`, where equalities between them hold without rounding
+/// errors; unchanged if `grid` is zero.
 fn rounded(y: &[f64], grid: f64) -> Vec<f64> {
     y.iter()
         .map(|&v| {

@@ -1,17 +1,16 @@
-//! Seeded random numbers, the same on every platform: the two generators that all searches draw
-//! from.
+//! Seeded random numbers, the same on every platform: the two generators used by all searches.
 //!
-//! A search is a function of its settings and seed, so the streams never change: each is that of
-//! its reference implementation, and the first numbers stand in the tests.
+//! A search is a function of its settings and seed, so the streams never change: each matches its
+//! reference implementation, and the tests contain the first numbers.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
-/// 2^-53, the distance of neighbouring numbers of `unit`.
+/// 2^-53, the distance between neighbouring results of `unit`.
 const UNIT_STEP: f64 = 1.0 / (1u64 << 53) as f64;
 
 /// SplitMix64 (Steele, Lea and Flood, 2014): one word of state, good after the first draw from any
-/// seed. For few numbers from many seeds: perturbations, ties, roundings.
+/// seed. Used for few numbers from many seeds: perturbations, ties, roundings.
 ///
 /// ```
 /// use remat_lp::random::SplitMix64;
@@ -34,7 +33,7 @@ impl SplitMix64 {
         self.0.next_u64()
     }
 
-    /// A number in `0..bound`, by remainder; 0 for a bound of 0.
+    /// A number in `0..bound`, by remainder; 0 if the bound is 0.
     #[inline]
     pub fn below(&mut self, bound: usize) -> usize {
         (self.next_bits() % bound.max(1) as u64) as usize
@@ -47,8 +46,8 @@ impl SplitMix64 {
     }
 }
 
-/// Xoshiro256++ (Blackman and Vigna, 2021): a long period and nothing slow in a draw. For walks of
-/// many moves.
+/// Xoshiro256++ (Blackman and Vigna, 2021): a long period and fast draws. Used for walks of many
+/// moves.
 ///
 /// ```
 /// use remat_lp::random::Xoshiro256;
@@ -66,13 +65,13 @@ impl Xoshiro256 {
         ))
     }
 
-    /// A number in `0..bound`, by the high half of a product; 0 for a bound of 0.
+    /// A number in `0..bound`, by the high half of a product; 0 if the bound is 0.
     #[inline]
     pub fn below(&mut self, bound: u32) -> u32 {
         (((self.0.next_u64() >> 32) * u64::from(bound)) >> 32) as u32
     }
 
-    /// True once in `k` draws on average.
+    /// True with probability `1 / k`.
     #[inline]
     pub fn one_in(&mut self, k: u32) -> bool {
         self.below(k) == 0

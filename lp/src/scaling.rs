@@ -1,8 +1,8 @@
 //! Scaling of rows and columns by powers of two, so that scaling itself never rounds.
 //!
-//! A few passes of geometric scaling (each row and column divided by the root of its smallest times
-//! its largest entry), then equilibration of the columns. Left out where the matrix is well scaled
-//! already.
+//! A few passes of geometric scaling (each row and column is divided by the square root of its
+//! smallest times its largest entry), then equilibration of the columns. Skipped if the matrix is
+//! already well scaled.
 
 use crate::compressed::Compressed;
 
@@ -13,7 +13,7 @@ pub(crate) struct Scaling {
     pub col: Vec<f64>,
 }
 
-/// The power of two nearest to `v` in the logarithm.
+/// The power of two nearest to `v` on a logarithmic scale.
 pub(crate) fn power_of_two(v: f64) -> f64 {
     if v > 0.0 && v.is_finite() {
         v.log2().round().clamp(-100.0, 100.0).exp2()

@@ -4,27 +4,28 @@ use crate::model::CONTRADICTION;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Method that leads.
+/// Primary solution method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Algorithm {
-    /// Primal if the basis is primal but not dual feasible (columns arrived), dual otherwise.
+    /// Primal if the basis is primal but not dual feasible (after new columns), dual otherwise.
     #[default]
     Auto,
-    /// Dual simplex, with a primal clean-up where needed.
+    /// Dual simplex, with a primal clean-up if needed.
     Dual,
-    /// Primal simplex, with a dual clean-up where needed.
+    /// Primal simplex, with a dual clean-up if needed.
     Primal,
-    /// Barrier method, crossover to a basis, and a clean-up by the simplex method. It starts afresh,
-    /// whatever the present basis.
+    /// Barrier method, crossover to a basis, and a clean-up by the simplex method. It starts afresh
+    /// and ignores the present basis.
     Barrier,
 }
 
-/// Limits of one call of [`Solver::solve`](crate::Solver::solve). The default has none.
+/// Limits of one call of [`Solver::solve`](crate::Solver::solve). By default there are no limits.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
-    /// Stop after so many simplex iterations.
+    /// Stop after this number of simplex iterations.
     pub iterations: Option<u64>,
-    /// Stop after so much deterministic work (about one unit per matrix or factor entry touched).
+    /// Stop after this amount of deterministic work (about one unit per matrix or factor entry
+    /// touched).
     pub ticks: Option<u64>,
     /// Stop with [`LpOutcome::CutoffReached`](crate::LpOutcome::CutoffReached) as soon as the
     /// optimum is known to be no better than this, in the model's own sense and units.
@@ -41,24 +42,25 @@ pub struct Limits {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Largest violation of a bound or row, in the model's units, that counts as none.
+    /// Largest accepted violation of a bound or row, in the model's units.
     pub primal_tolerance: f64,
-    /// Largest wrong-signed reduced cost, in the model's units, that counts as none.
+    /// Largest accepted wrong-signed reduced cost, in the model's units.
     pub dual_tolerance: f64,
-    /// Method that leads.
+    /// Primary method.
     pub algorithm: Algorithm,
     /// Geometric scaling of rows and columns by powers of two.
     pub scaling: bool,
     /// Cost perturbation in the dual, bound perturbation in the primal, against stalling.
     pub perturbation: bool,
-    /// Seed of the perturbations and of random tie breaking. Same seed, same answer.
+    /// Seed of the perturbations and of random tie breaking. The same seed gives the same answer.
     pub seed: u64,
-    /// Refactor after at most so many basis changes.
+    /// Largest number of basis changes between factorisations.
     pub max_updates: usize,
-    /// Rows that are out of the way at the last optimum are left out of the factorisation until one
-    /// of them is violated, if basic columns have at least so many entries in them; and where
-    /// attractive columns and violated rows arrive together, the primal takes the columns before
-    /// the dual takes the rows. `None`: neither. The end is the same.
+    /// Enables lazy rows if basic columns have at least this many entries in slack rows. Rows that
+    /// are slack at the last optimum are then left out of the factorisation until one of them is
+    /// violated. When attractive columns and violated rows arrive together, the primal simplex
+    /// handles the columns before the dual handles the rows. `None` disables both. The optimum is
+    /// the same.
     pub lazy_rows: Option<usize>,
     /// Refine optimal solutions until residuals and wrong reduced costs are below 1e-9 in the
     /// model's units, where double precision allows it ([`refine`](crate::refine)).

@@ -1,22 +1,21 @@
-//! A dense vector that knows where its nonzeros are.
+//! A dense vector with a list of its nonzeros.
 
-/// Values smaller than this are rounding noise of a solve and set to zero.
+/// Values smaller than this are rounding noise of a solve and become zero.
 pub(crate) const TINY: f64 = 1e-14;
-/// Value of a cancelled entry while its index stays in the list: not zero, so that it is not listed
-/// twice.
+/// Value of a cancelled entry whose index stays in the list; it is nonzero so that the index is not
+/// listed twice.
 pub(crate) const GHOST: f64 = 1e-100;
 
-/// Values that a pass looks at together: where most are zero, so are most of their neighbours.
+/// Number of values that a pass tests together: zeros tend to be adjacent.
 pub(crate) const CHUNK: usize = 8;
 
-/// Returns whether all bits are zero.
+/// Returns whether all values of a chunk are zero in every bit.
 #[inline(always)]
 pub(crate) fn all_zero(values: &[f64]) -> bool {
     values.iter().fold(0, |bits, x| bits | x.to_bits()) == 0
 }
 
-/// Values by row and a list of the rows that may be nonzero. All of `value` outside `index` is
-/// zero.
+/// Values by row and a list of the rows that may be nonzero. Values outside `index` are zero.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SparseVec {
     pub value: Vec<f64>,

@@ -1,7 +1,7 @@
 //! Compensated sums: as accurate as if computed in twice the precision (Ogita, Rump & Oishi 2005,
 //! Sum2 and Dot2).
 
-/// A running sum whose rounding errors are carried along.
+/// A running sum with its rounding errors.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sum2 {
     high: f64,
@@ -47,7 +47,7 @@ impl Sum2 {
         self.low = -self.low;
     }
 
-    /// Returns whether no rounding error is being carried.
+    /// Returns whether the sum is exact, with no rounding error stored.
     pub fn is_exact(&self) -> bool {
         self.low == 0.0 && self.high.is_finite()
     }

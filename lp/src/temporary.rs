@@ -1,9 +1,9 @@
-//! Files and folders for the time being: a name at random, a place that nothing else has, and an
-//! end with their maker.
+//! Temporary files and folders. Each has a random, unused name and is removed when its owner is
+//! dropped.
 //!
-//! Programs that share a folder, in containers with one process number too, never take each other's
-//! names, and what a killed one has left is in nobody's way. A link at the place of a new file or
-//! folder is not followed.
+//! Programs that share a folder never take each other's names, even in containers with equal
+//! process numbers, and the remains of a killed program do not interfere. A link at the place of a
+//! new file or folder is not followed.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
@@ -11,16 +11,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
-/// Those that are there, for a program that ends at once.
+/// Existing temporary files and folders, for a program that exits at once.
 static PRESENT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Names that are tried before a folder counts as full of them.
+/// Names to try before creation fails.
 const ATTEMPTS: usize = 100;
 
-/// Looks at the list, a millisecond apart, of a program that ends at once.
+/// Attempts, a millisecond apart, to lock the list when a program exits at once.
 const LOOKS: usize = 100;
 
-/// A file or folder that goes when this does.
+/// A file or folder that is removed when this value is dropped.
 ///
 /// ```
 /// use remat_lp::temporary::Temporary;
@@ -38,25 +38,25 @@ pub struct Temporary {
 }
 
 impl Temporary {
-    /// A new file in a folder, with the permissions that any new file has, open for writing. Its
-    /// name begins with `start`.
+    /// Creates a file in a folder, open for writing, with the permissions of any new file. Its name
+    /// begins with `start`.
     ///
     /// # Errors
-    /// The words of the system.
+    /// The error of the system.
     pub fn file(within: &Path, start: &str) -> Result<(Temporary, File)> {
         Temporary::claim(false, || name(within, start, ".part"), &File::create_new)
     }
 
-    /// A new folder in a folder, which its owner alone can look into. Its name begins with `start`.
+    /// Creates a folder in a folder, accessible to its owner only. Its name begins with `start`.
     ///
     /// # Errors
-    /// The words of the system.
+    /// The error of the system.
     pub fn folder(within: &Path, start: &str) -> Result<Temporary> {
         let name = || name(within, start, "");
         Temporary::claim(true, name, &private_folder).map(|claimed| claimed.0)
     }
 
-    /// Takes the first of the names that nothing has.
+    /// Creates a file or folder at the first unused name.
     fn claim<T>(
         is_folder: bool,
         name: impl Fn() -> Result<PathBuf>,
@@ -64,7 +64,8 @@ impl Temporary {
     ) -> Result<(Temporary, T)> {
         for _ in 0..ATTEMPTS {
             let path = name()?;
-            // Held until it is listed: a program that ends at once meets all that there is.
+            // The lock is held until the new path is listed, so that a program that exits at once
+            // finds all paths.
             let mut present = present();
             match make(path.clone()) {
                 Ok(made) => {
@@ -81,22 +82,22 @@ impl Temporary {
         ))
     }
 
-    /// Its place.
+    /// The path of the file or folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Moves it to a place where it stays, over what is there.
+    /// Moves the file or folder to a permanent place, replacing an existing file there.
     ///
     /// # Errors
-    /// The words of the system; then it is gone.
+    /// The error of the system; the file or folder is removed then.
     pub fn persist(self, place: &Path) -> Result<()> {
         std::fs::rename(&self.path, place)?;
         self.keep();
         Ok(())
     }
 
-    /// Leaves it where it is; its place.
+    /// Keeps the file or folder where it is, and returns its path.
     pub fn keep(mut self) -> PathBuf {
         let path = std::mem::take(&mut self.path);
         present().retain(|other| *other != path);
@@ -109,7 +110,7 @@ impl Drop for Temporary {
         if self.path.as_os_str().is_empty() {
             return;
         }
-        // Nobody is left to be told if this fails.
+        // A failure cannot be reported here.
         let _ = match self.is_folder {
             true => std::fs::remove_dir_all(&self.path),
             false => std::fs::remove_file(&self.path),
@@ -118,14 +119,14 @@ impl Drop for Temporary {
     }
 }
 
-/// Removes all that is there, for a program that ends at once: whoever makes another one waits for
-/// that end.
+/// Removes all existing temporary files and folders, for a program that exits at once. Keeps the
+/// list locked, so threads that would create another one wait for the exit.
 pub fn discard() {
     for _ in 0..LOOKS {
         let present = match PRESENT.try_lock() {
             Ok(present) => present,
             Err(TryLockError::Poisoned(present)) => present.into_inner(),
-            // Whoever holds the list may be the one who cannot go on.
+            // The thread that holds the lock may be the one that cannot continue.
             Err(TryLockError::WouldBlock) => {
                 std::thread::sleep(Duration::from_millis(1));
                 continue;
@@ -145,7 +146,7 @@ fn present() -> MutexGuard<'static, Vec<PathBuf>> {
     PRESENT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A name at random.
+/// Returns a random name.
 fn name(within: &Path, start: &str, end: &str) -> Result<PathBuf> {
     let number = getrandom::u64()?;
     Ok(within.join(format!("{start}{number:016x}{end}")))
@@ -180,10 +181,10 @@ mod tests {
         };
         let (file, _) = Temporary::claim(false, in_turn, &File::create_new).unwrap();
         assert_eq!((tried.get(), file.path()), (3, ours.as_path()));
-        // Somebody else moved ours away and has the name now.
+        // Another program has removed our file.
         std::fs::remove_file(&ours).unwrap();
         drop(file);
-        // No free name: what is there stays there, its maker alone removes it.
+        // All names are taken: the existing file stays, since only its owner removes it.
         let taken = || Ok(theirs.clone());
         let refused = Temporary::claim(false, taken, &File::create_new);
         assert_eq!(refused.unwrap_err().kind(), ErrorKind::AlreadyExists);
@@ -198,7 +199,7 @@ mod tests {
         let (file, _) = Temporary::file(folder.path(), ".").unwrap();
         let path = file.path().to_path_buf();
         file.persist(&place).unwrap();
-        // The name is another's by now.
+        // The name now belongs to another file.
         std::fs::write(&path, "another").unwrap();
         assert!(path.exists() && place.exists());
         let inner = Temporary::folder(folder.path(), "in-").unwrap();

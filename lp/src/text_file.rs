@@ -1,4 +1,4 @@
-//! Text files, plain or gzipped: what all readers and writers of this crate have in common.
+//! Text files, plain or gzipped: shared helpers of all readers and writers of this crate.
 
 use crate::ids::{ColId, RowId};
 use crate::model::Model;
@@ -8,13 +8,14 @@ use std::collections::HashSet;
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::path::Path;
 
-/// Numbers this large mean infinity, in bounds and right-hand sides, as all solvers have it.
+/// Least number that means infinity in bounds and right-hand sides, as in all solvers.
 pub(crate) const INFINITE: f64 = 1e20;
 
-/// Size to which a gzipped file may unpack. A plain file may be larger: it cannot surprise anybody.
+/// Largest size of an unpacked gzip file, in bytes. A plain file may be larger, since its size is
+/// visible.
 const LARGEST_UNPACKED_BYTES: u64 = 1 << 30;
 
-/// Words of a file that are shown in errors are cut after this many characters.
+/// Length in characters after which quoted words are cut in errors.
 const SHOWN_CHARACTERS: usize = 60;
 
 /// Reads a file, unpacking it if it starts like a gzip file.
@@ -22,8 +23,8 @@ pub(crate) fn read(path: &Path) -> Result<String> {
     decode(std::fs::read(path)?)
 }
 
-/// Makes text of the bytes of an LP, MPS or solution file, plain or gzipped. A byte order mark is
-/// left out; what is not UTF-8 is taken for Latin-1, so that names that differ stay different.
+/// Decodes the bytes of an LP, MPS or solution file, plain or gzipped. A byte order mark is
+/// dropped. Bytes that are not UTF-8 are read as Latin-1, so that different names stay different.
 ///
 /// # Errors
 /// Damaged gzip data, data that unpack to more than 1 GiB, and files of other kinds.
@@ -42,7 +43,7 @@ pub fn decode(mut bytes: Vec<u8>) -> Result<String> {
     Ok(String::from_utf8(bytes).unwrap_or_else(|e| latin(e.into_bytes())))
 }
 
-/// Gzip data, unpacked.
+/// Unpacks gzip data of at most `largest` unpacked bytes.
 fn unpacked(bytes: &[u8], largest: u64) -> Result<Vec<u8>> {
     let mut plain = Vec::new();
     let decoder = flate2::read::MultiGzDecoder::new(bytes);
@@ -56,7 +57,7 @@ fn unpacked(bytes: &[u8], largest: u64) -> Result<Vec<u8>> {
     Err(Error::new(ErrorKind::InvalidData, message))
 }
 
-/// Kind of a file that is no text here, by its first bytes.
+/// Kind of an unsupported binary file or encoding, by its first bytes.
 fn foreign(bytes: &[u8]) -> Option<&'static str> {
     const KINDS: [(&[u8], &str); 6] = [
         (b"\xff\xfe", "text in UTF-16"),
@@ -70,8 +71,8 @@ fn foreign(bytes: &[u8]) -> Option<&'static str> {
     kind.map(|(_, kind)| *kind)
 }
 
-/// A word of a file as errors and warnings show it: characters that cannot be seen are escaped, a
-/// long one is cut.
+/// A word of a file as shown in errors and warnings: invisible characters are escaped and long
+/// words are cut.
 pub(crate) fn shown(word: &str) -> String {
     let mut out = String::new();
     for (k, c) in word.chars().enumerate() {
@@ -87,7 +88,7 @@ pub(crate) fn shown(word: &str) -> String {
     out
 }
 
-/// Something in a file that is read, but should be known.
+/// A notice about content of a file that is read but may be a mistake.
 pub(crate) struct Remark {
     /// Line number, from 1.
     pub line: usize,
@@ -95,7 +96,7 @@ pub(crate) struct Remark {
     pub text: String,
 }
 
-/// Tells of remarks on a file that was read: a `tracing` warning named `file remark` each.
+/// Reports the remarks on a file, each as a `tracing` warning named `file remark`.
 pub(crate) fn tell(remarks: &[Remark]) {
     for remark in remarks {
         tracing::warn!(
@@ -107,7 +108,7 @@ pub(crate) fn tell(remarks: &[Remark]) {
     }
 }
 
-/// Clips a bound that means infinity.
+/// Replaces a bound that means infinity by infinity.
 pub(crate) fn clip(v: f64) -> f64 {
     if v.abs() >= INFINITE {
         v.signum() * f64::INFINITY
@@ -116,15 +117,15 @@ pub(crate) fn clip(v: f64) -> f64 {
     }
 }
 
-/// Writes a file, packed if its name ends in `.gz`.
+/// Writes a file, gzipped if its name ends in `.gz`.
 pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     whole_file::write(path, &[&encode(path, text)?])
 }
 
-/// The bytes of a file of that name: text, packed if the name ends in `.gz`.
+/// The bytes of a file with this path: the text, gzipped if the name ends in `.gz`.
 ///
 /// # Errors
-/// None but those of the packer, which has none.
+/// Errors of the gzip encoder, which cannot occur in memory.
 pub fn encode<'t>(path: &Path, text: &'t str) -> Result<Cow<'t, [u8]>> {
     if path.extension().is_none_or(|e| e != "gz") {
         return Ok(Cow::Borrowed(text.as_bytes()));
@@ -134,8 +135,8 @@ pub fn encode<'t>(path: &Path, text: &'t str) -> Result<Cow<'t, [u8]>> {
     gz.finish().map(Cow::Owned)
 }
 
-/// Names of all columns and of all rows that survive a round trip: the model's own where all of a
-/// kind are `usable` and distinct, otherwise `x0, x1, ...` and `r0, r1, ...`.
+/// Names of all columns and of all rows that survive a round trip: the model's own if all names of
+/// a kind are `usable` and distinct, otherwise `x0, x1, ...` and `r0, r1, ...`.
 pub(crate) fn names(
     model: &Model,
     usable: impl Fn(&str) -> bool + Copy,
@@ -165,7 +166,7 @@ pub(crate) mod tests {
     use tracing::span::{Attributes, Id, Record};
     use tracing::{Event, Metadata, Subscriber};
 
-    /// Keeps remarks, as `line: text`.
+    /// Collects remarks, as `line: text`.
     #[derive(Clone, Default)]
     struct Kept(Arc<Mutex<Vec<String>>>);
 
@@ -206,7 +207,7 @@ pub(crate) mod tests {
         fn exit(&self, _: &Id) {}
     }
 
-    /// The remarks that a reader makes, as `line: text`.
+    /// The remarks emitted by a reader, as `line: text`.
     pub(crate) fn remarks(read: impl FnOnce()) -> Vec<String> {
         let kept = Kept::default();
         tracing::subscriber::with_default(kept.clone(), read);

@@ -1,10 +1,11 @@
-//! Reads that may wait for somebody else to write, for a program that is told to end meanwhile.
+//! Reads that may wait for another program to write, so that a program can react to a request to
+//! end meanwhile.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 static WAITING: AtomicUsize = AtomicUsize::new(0);
 
-/// A read of standard input, a pipe or a file, under way for as long as this is there.
+/// A read of standard input, a pipe or a file, in progress until this value is dropped.
 ///
 /// ```
 /// use remat_lp::waiting::{Waiting, is_waiting};
@@ -17,7 +18,7 @@ static WAITING: AtomicUsize = AtomicUsize::new(0);
 pub struct Waiting(());
 
 impl Waiting {
-    /// A read that begins now.
+    /// Marks the beginning of a read.
     pub fn begin() -> Waiting {
         WAITING.fetch_add(1, Ordering::SeqCst);
         Waiting(())
@@ -30,7 +31,7 @@ impl Drop for Waiting {
     }
 }
 
-/// Returns whether a read is under way.
+/// Returns whether a read is in progress.
 pub fn is_waiting() -> bool {
     WAITING.load(Ordering::SeqCst) > 0
 }

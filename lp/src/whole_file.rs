@@ -1,17 +1,18 @@
-//! Files that are written beside their place and moved there, so that nobody ever sees half of one.
+//! Writes files beside their place and then moves them there, so that a reader never sees a partial
+//! file.
 //!
-//! A link is followed to the file that it names, an existing file keeps its permissions, and what
-//! is no regular file (a device, a pipe) is written to as it is.
+//! A link is followed to its target, an existing file keeps its permissions, and a special file (a
+//! device, a pipe) is written directly.
 
 use crate::temporary::Temporary;
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{Error, ErrorKind, Result, Write};
 use std::path::{Path, PathBuf};
 
-/// Links that are followed from one to the next before they count as a circle, as in Linux.
+/// Links to follow before they count as a circle, as in Linux.
 const LINKS: usize = 40;
 
-/// Writes a file of so many parts, one after the other.
+/// Writes a file from parts, one after the other.
 ///
 /// ```
 /// use remat_lp::{temporary::Temporary, whole_file};
@@ -24,29 +25,29 @@ const LINKS: usize = 40;
 /// ```
 ///
 /// # Errors
-/// The words of the system. What was there before is there still, unless it was written to in place.
+/// The error of the system. The old content is kept, unless the file was written in place.
 pub fn write(path: &Path, parts: &[&[u8]]) -> Result<()> {
     place(path)?.write(parts)
 }
 
-/// Tries whether [`write()`] could write a file, and leaves all as it is.
+/// Checks whether [`write()`] could write a file, without changing it.
 ///
 /// # Errors
-/// The words of the system: the folder is missing, the name is too long or that of a folder, there is
-/// no permission.
+/// The error of the system: a missing folder, a name that is too long or names a folder, a missing
+/// permission.
 pub fn attempt(path: &Path) -> Result<()> {
     match place(path)? {
         OutputPlace::Beside { target, .. } => part(&target).map(drop),
         OutputPlace::Within(target) => OpenOptions::new().append(true).open(target).map(drop),
-        // A pipe whose reader is not there yet would block.
+        // A pipe without a reader would block.
         OutputPlace::Device(_) => Ok(()),
     }
 }
 
-/// The file that a path means: itself, or the one that a link leads to.
+/// The file that a path names: itself, or the target of its links.
 ///
 /// # Errors
-/// The words of the system, such as a circle of links.
+/// The error of the system, such as a circle of links.
 pub fn target(path: &Path) -> Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..LINKS {
@@ -73,14 +74,14 @@ fn folder(path: &Path) -> &Path {
 
 /// Ways to write a file.
 enum OutputPlace {
-    /// Beside its place, then moved there.
+    /// In a new file beside the target, then moved there.
     Beside {
         target: PathBuf,
         permissions: Option<Permissions>,
     },
-    /// In its place: its folder takes no further files.
+    /// In place, because its folder does not accept new files.
     Within(PathBuf),
-    /// No regular file.
+    /// A special file, written directly.
     Device(PathBuf),
 }
 
@@ -142,8 +143,8 @@ impl OutputPlace {
     }
 }
 
-/// A file beside its place. Its name is short, as that of the place may be as long as the system
-/// lets it be.
+/// Creates a file beside the target. Its name is short, since the target's name may already have
+/// the greatest length that the system allows.
 fn part(target: &Path) -> Result<(Temporary, File)> {
     Temporary::file(folder(target), ".")
 }

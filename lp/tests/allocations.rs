@@ -1,4 +1,4 @@
-//! No allocation per pivot once the solver is warm: a counting allocator looks on.
+//! Tests with a counting allocator that a warm solver does not allocate per pivot.
 
 use remat_lp::{Algorithm, ColId, ModelBuilder, Sense, Settings, Solver};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -8,23 +8,23 @@ struct Counting;
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: every call is passed on unchanged to the system's allocator; counting does not touch the
+// SAFETY: every call is passed unchanged to the system allocator; counting does not touch the
 // memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise is the system allocator's.
+        // SAFETY: the caller's guarantee is the one that the system allocator requires.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is the system allocator's.
+        // SAFETY: the caller's guarantee is the one that the system allocator requires.
         unsafe { System.dealloc(ptr, layout) }
     }
 
     unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         COUNT.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise is the system allocator's.
+        // SAFETY: the caller's guarantee is the one that the system allocator requires.
         unsafe { System.realloc(ptr, layout, new_size) }
     }
 }
@@ -34,8 +34,7 @@ static GLOBAL: Counting = Counting;
 
 #[test]
 fn pivots_do_not_allocate() {
-    // A transport problem whose costs are changed back and forth, so that every solve takes
-    // hundreds of pivots.
+    // A transport problem whose costs alternate, so that every solve takes hundreds of pivots.
     let n = 40;
     let mut b = ModelBuilder::new(Sense::Minimise);
     let cols: Vec<Vec<ColId>> = (0..n)
@@ -75,7 +74,7 @@ fn pivots_do_not_allocate() {
             assert!(s.solve().optimal().is_some());
             let pivots = s.stats().iterations() - pivots;
             let count = COUNT.load(Ordering::Relaxed) - count;
-            // The first rounds size the arenas. Afterwards a solve allocates for its answer only.
+            // The first rounds size the arenas. After that, a solve allocates only for its outcome.
             if round >= 4 {
                 assert!(pivots > 60, "{pivots} pivots");
                 worst = worst.max(count as f64);

@@ -1,4 +1,4 @@
-//! The events of a solve: the whole story, once, and only of the program that is solved.
+//! The events of a solve: complete, without repetition, and only about the program being solved.
 
 #[path = "all/support/mod.rs"]
 mod support;

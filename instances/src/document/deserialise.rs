@@ -1,10 +1,9 @@
-//! Deserialising a document's values with `serde`, so that each error knows its place and what
-//! would be right.
+//! Deserialises a document's values with `serde`, so that each error has a place and a remedy.
 //!
-//! Readers derive `Deserialize`, and the serde name of a field may say more than its name:
-//! `mem|ram: a size in bytes` is a field that is called `mem` or else `ram`, and that errors call a
-//! size in bytes. Structures and newtypes are called by their serde names. A field that is `null`
-//! is missing, and unknown fields are found before wrong values.
+//! Readers derive `Deserialize`, and the serde name of a field may contain more than its name:
+//! `mem|ram: a size in bytes` is a field named `mem` or `ram`, which errors describe as a size in
+//! bytes. Structures and newtypes are described by their serde names. A field with value `null`
+//! counts as missing. Unknown fields are reported before wrong values.
 
 use super::error::{Failure, FaultKind};
 use super::json::{Data, Span, Value};
@@ -27,7 +26,7 @@ pub(crate) struct Spanned<T> {
     pub value: T,
 }
 
-/// A value of any kind that is read later, at its place.
+/// A value of any kind that is parsed later, with its place.
 pub(crate) type Unread = Spanned<IgnoredAny>;
 
 /// Text, or else a value of type `T`.
@@ -46,7 +45,7 @@ impl<T> Deref for Spanned<T> {
     }
 }
 
-/// A value to be written has no place yet.
+/// A value to be written has no place.
 impl<T> From<T> for Spanned<T> {
     fn from(value: T) -> Self {
         let span = Span::default();
@@ -70,7 +69,7 @@ impl<T: Serialize> Serialize for TextOr<'_, T> {
 }
 
 impl Spanned<u64> {
-    /// The number as a position in a list of `count`, which `what` names.
+    /// Converts the number to a position in a list of `count` items, which `what` describes.
     pub(crate) fn index(self, count: usize, what: &str) -> Result<usize, Failure> {
         let index = usize::try_from(*self).ok().filter(|index| *index < count);
         index.ok_or_else(|| {
@@ -84,7 +83,7 @@ impl Spanned<u64> {
     }
 }
 
-/// A field that is nothing if it is not as it should be; for `deserialize_with`.
+/// Reads a field as `None` if its value is not valid; for `deserialize_with`.
 pub(crate) fn lenient<'d, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'d>,
@@ -98,7 +97,7 @@ impl Error for Failure {
         FaultKind::Value.fail(Span::default(), message.to_string(), "give another value")
     }
 
-    /// Without a problem: the deserialiser knows the value.
+    /// Leaves the problem empty: the deserialiser, which knows the value, fills it in.
     fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
         FaultKind::Type.fail(Span::default(), "", expected.to_string())
     }
@@ -120,27 +119,27 @@ fn names(field: &'static str) -> impl Iterator<Item = &'static str> {
     names.split('|')
 }
 
-/// Returns whether a field has a name; the beginning usually tells.
+/// Returns whether a field has this name. Comparing the beginning usually suffices.
 fn is_called(field: &'static str, name: &str) -> bool {
     let rest = field.strip_prefix(name);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '|']))
         || field.contains('|') && names(field).any(|other| other == name)
 }
 
-/// Place of a value that is looked for: the deserialiser.
+/// Place of a requested value; acts as the deserialiser.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'d> {
-    /// The value; where the field is missing, the object that lacks it.
+    /// The value, or the object that lacks the field.
     value: &'d Value,
     missing: Option<&'static str>,
-    /// Meaning of the value, if the document's words say it.
+    /// Description of the value, if the serde name gives one.
     what: Option<&'static str>,
-    /// True if that is said of the list of which this is an entry.
+    /// True if the description belongs to the list that has this value as an entry.
     entry: bool,
 }
 
 impl<'d> Place<'d> {
-    /// The place of a value that is there.
+    /// The place of an existing value.
     pub(super) fn of(value: &'d Value) -> Self {
         Place {
             value,
@@ -164,7 +163,7 @@ impl<'d> Place<'d> {
         }
     }
 
-    /// The same place with a name for what stands here, unless there is one.
+    /// The same place with a name for its value, unless it has a description.
     fn named(self, name: &'static str) -> Self {
         let what = self.what.filter(|_| !self.entry).or(Some(name));
         let entry = false;
@@ -179,7 +178,7 @@ impl<'d> Place<'d> {
         kind.fail(self.value.span, problem, remedy)
     }
 
-    /// Returns the meaning of the value in the document's words, or else in serde's.
+    /// Returns the description of the value from the serde name, or serde's own.
     fn what(self, expected: &dyn Expected) -> String {
         match (self.what, self.entry) {
             (Some(list), true) => {
@@ -197,7 +196,7 @@ impl<'d> Place<'d> {
         }
     }
 
-    /// The value, which must be there.
+    /// The value, which must exist.
     fn data(self, expected: &dyn Expected) -> Result<&'d Data, Failure> {
         let Some(field) = self.missing else {
             return Ok(&self.value.data);
@@ -207,7 +206,7 @@ impl<'d> Place<'d> {
         if names.len() > 1 {
             remedy += &format!(" ({} will do)", names.join(", "));
         }
-        // What misses it is the object.
+        // The problem is reported at the object that lacks the field.
         let is_null = |name: &&str| self.value.field(name).filter(|v| v.data == Data::Null);
         match names.iter().find_map(is_null) {
             Some(null) => {
@@ -264,7 +263,7 @@ impl<'d> Place<'d> {
         Err(self.fail(FaultKind::Value, problem, remedy))
     }
 
-    /// The entries of a list, each called one of it.
+    /// The entries of a list, each described as an entry of it.
     fn entries(self, list: &'d [Value]) -> impl ExactSizeIterator<Item = Place<'d>> {
         let entry = Place {
             entry: true,
@@ -312,7 +311,7 @@ impl<'d> Deserializer<'d> for Place<'d> {
         visitor.visit_i64(integer)
     }
 
-    /// A sum, which may be larger than a value of a single node.
+    /// A sum, which may be larger than the value of a single node.
     fn deserialize_u128<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, Failure> {
         let integer = self.integer(0, i64::MAX, &visitor)?;
         visitor.visit_i64(integer)
@@ -340,7 +339,8 @@ impl<'d> Deserializer<'d> for Place<'d> {
         }
     }
 
-    /// An object; unknown fields come first, then the known ones, those too that are missing.
+    /// Reads an object: unknown fields are reported first, then the known fields are read,
+    /// including missing ones.
     fn deserialize_struct<V: Visitor<'d>>(
         self,
         name: &'static str,

@@ -7,19 +7,19 @@ use miette::{
 };
 use std::fmt;
 
-/// Problem of a value, with the value found and the remedy.
+/// Problem of a value, with the found value and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The problem.
     pub problem: String,
-    /// The offending value as it stands in the document, shortened.
+    /// The offending value as written in the document, shortened.
     pub found: String,
-    /// A description of what would be right.
+    /// Description of a correct value.
     pub remedy: String,
 }
 
 impl Fault {
-    /// The same on one line, with quotations of the document cut where they are long.
+    /// The same on one line, with long quotations shortened.
     fn visible(self) -> Self {
         Fault {
             problem: visible(&self.problem).into_owned(),
@@ -41,32 +41,32 @@ impl fmt::Display for Fault {
 pub enum FaultKind {
     /// The file cannot be opened, read or decompressed, or is empty.
     File,
-    /// The document, or what it describes, is larger than what is read.
+    /// The document, or the data it describes, exceeds a size limit.
     TooLarge,
     /// The text is not UTF-8.
     Encoding,
     /// The text is not JSON.
     Syntax,
-    /// The format or its version is not known, or the file is of another kind.
+    /// The format or its version is unknown, or the file is of another kind.
     Format,
     /// A value has the wrong type.
     Type,
     /// A field is missing.
     Missing,
-    /// A field is not known.
+    /// A field is unknown.
     Unknown,
     /// A value is out of range, in the wrong unit, or contradicts another.
     Value,
-    /// A reference leads nowhere.
+    /// A reference has no target.
     Reference,
-    /// References go round, or against the order of the nodes.
+    /// References form a cycle or contradict the order of the nodes.
     Order,
-    /// Something stands twice that may stand once.
+    /// An item occurs twice that may occur only once.
     Duplicate,
 }
 
 impl FaultKind {
-    /// A failure of this kind at a place; `remedy` says what would be right.
+    /// A failure of this kind at a place; `remedy` describes a correct value.
     pub(crate) fn fail(
         self,
         span: Span,
@@ -83,18 +83,18 @@ impl FaultKind {
     }
 }
 
-/// Problem of a value, before the document is at hand to say where that is and to quote it.
+/// Problem of a value, before the document is available to locate and quote it.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// Its place; the default stands for the whole document.
+    /// Its place; the default means the whole document.
     pub(super) span: Span,
     pub(super) kind: FaultKind,
-    /// The problem; the text of what was found is empty where it is the value itself.
+    /// The problem; the text of the found value is empty if it is the value at the place.
     pub(super) fault: Fault,
 }
 
 impl Failure {
-    /// The same with words for what was found, where that is not the value itself.
+    /// The same with a description of the found text, if that is not the value itself.
     pub(crate) fn found(mut self, found: impl Into<String>) -> Self {
         self.fault.found = found.into();
         self
@@ -118,11 +118,10 @@ pub struct Position {
     pub column: usize,
 }
 
-/// Reason why a document (an instance, a schedule, a plan) could not be read.
+/// Reason for a failure to read a document (an instance, a schedule, a plan).
 ///
 /// The message names the file, line and column, the path in the document (`nodes[3].B.mem`), the
-/// value found there and what would be right. As a [`Diagnostic`] it also shows the place in the
-/// text.
+/// found value and the remedy. As a [`Diagnostic`] it also shows the place in the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.message())]
 pub struct ReadError(Box<Details>);
@@ -134,7 +133,7 @@ struct Details {
     path: String,
     kind: FaultKind,
     fault: Fault,
-    /// The text around the fault, and the fault's place in it.
+    /// The text around the fault, and the position of the fault in it.
     excerpt: String,
     span: (usize, usize),
 }
@@ -153,7 +152,7 @@ impl Details {
     }
 }
 
-/// Most bytes of the text that are shown on either side of a fault.
+/// Largest number of bytes of text shown on either side of a fault.
 const AROUND: usize = 60;
 
 impl ReadError {
@@ -215,7 +214,7 @@ impl ReadError {
         &self.0.file
     }
 
-    /// Line and column, where the fault has a place in the text.
+    /// Line and column, if the fault has a place in the text.
     pub fn position(&self) -> Option<Position> {
         self.0.position
     }
@@ -226,7 +225,7 @@ impl ReadError {
         &self.0.path
     }
 
-    /// Returns the problem, what was found, and the remedy.
+    /// Returns the problem, the found value, and the remedy.
     pub fn fault(&self) -> &Fault {
         &self.0.fault
     }
@@ -240,7 +239,7 @@ fn boundary(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// The excerpt, under the file's name and with the file's line numbers.
+/// The excerpt, with the file's name and line numbers.
 impl SourceCode for ReadError {
     fn read_span<'a>(
         &'a self,
@@ -262,7 +261,7 @@ impl SourceCode for ReadError {
     }
 }
 
-/// The message says the remedy already, so that there is no separate help.
+/// The message already contains the remedy, so there is no separate help.
 impl Diagnostic for ReadError {
     fn source_code(&self) -> Option<&dyn SourceCode> {
         (!self.0.excerpt.is_empty()).then_some(self as &dyn SourceCode)

@@ -1,21 +1,21 @@
-//! A JSON reader that remembers where every value stands.
+//! A JSON reader that records the place of every value.
 //!
-//! Errors about a value can then point at it, and its path in the document need not be carried
-//! along: it is found again from the position, once it is wanted. Strings and numbers are decoded
-//! by `serde_json`, token by token; what is ours is the structure: positions, repeated keys, depth
-//! and size limits, and words for the usual mistakes.
+//! Errors about a value can then point at it. The path of a value in the document is not stored; it
+//! is found from the position if needed. `serde_json` decodes strings and numbers, token by token.
+//! This module handles the structure: positions, repeated keys, limits on depth and size, and
+//! messages for common mistakes.
 
 use super::error::Failure;
 use super::error::FaultKind::{self, Duplicate, Syntax, TooLarge};
 use serde::Deserialize;
 
-/// Deepest nesting that is read; no format here needs more than 10.
+/// Deepest accepted nesting; no format here needs more than 10.
 pub(crate) const DEEPEST: usize = 100;
-/// Most values that are read: about a gigabyte once in memory, some thousand times what the largest
-/// network needs.
+/// Largest number of values in a document: about a gigabyte in memory, and a thousand times the
+/// need of the largest network.
 pub(crate) const MOST_VALUES: usize = 20_000_000;
 
-/// The bytes `start..end` of a text; no two values of a document have the same.
+/// The bytes `start..end` of a text; distinct values of a document have distinct spans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename = "$span")]
 pub(crate) struct Span {
@@ -30,7 +30,7 @@ impl Span {
     }
 }
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Value {
     pub span: Span,
@@ -66,7 +66,7 @@ impl Value {
         }
     }
 
-    /// The kind of value as a user would say it.
+    /// The kind of value, in words for the user.
     pub(crate) fn kind(&self) -> &'static str {
         match self.data {
             Data::Null => "null",
@@ -111,7 +111,7 @@ pub(crate) fn parse(text: &str) -> Result<Value, Failure> {
     Ok(value)
 }
 
-/// Makes a failure of the problem at a byte, what stands there, and the remedy.
+/// Creates a failure from the problem at a byte, the text found there, and the remedy.
 fn fault(kind: FaultKind, at: usize, problem: &str, found: String, remedy: &str) -> Failure {
     let (start, end) = (at as u32, at as u32 + 1);
     kind.fail(Span { start, end }, problem, remedy).found(found)
@@ -121,7 +121,7 @@ fn syntax(at: usize, problem: &str, found: String, remedy: &str) -> Failure {
     fault(Syntax, at, problem, found, remedy)
 }
 
-/// The byte of a quoted string at which half of a surrogate pair stands.
+/// The offset in a quoted string of half a surrogate pair.
 fn half_surrogate(token: &str) -> usize {
     let code = |at: usize| {
         let digits = token.get(at..at + 6)?.strip_prefix("\\u")?;
@@ -153,7 +153,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The token at a position, shortened, as a reader would quote it.
+    /// The token at a position, shortened and quoted for a reader.
     fn glimpse(&self, at: usize) -> String {
         let Some(first) = self.text[at..].chars().next() else {
             return "the end of the file".into();
@@ -247,7 +247,7 @@ impl Parser<'_> {
             Ok(n) => Ok(match (n.as_u64(), n.as_i64()) {
                 (Some(u), _) => Data::Unsigned(u),
                 (_, Some(i)) => Data::Negative(i),
-                // The standard library rounds correctly; what JSON accepts it accepts.
+                // The standard library rounds correctly and accepts all JSON numbers.
                 _ => Data::Float(token.parse().unwrap_or(f64::MAX)),
             }),
             Err(e) => {
@@ -269,7 +269,7 @@ impl Parser<'_> {
         loop {
             match self.bytes.get(self.at) {
                 Some(b'"') => break,
-                // A character after a backslash is ASCII in valid JSON; a longer one is refused
+                // A character after a backslash is ASCII in valid JSON; a longer one is rejected
                 // below.
                 Some(b'\\') => self.at += 2,
                 Some(_) => self.at += 1,
@@ -287,7 +287,7 @@ impl Parser<'_> {
             let reason = e.to_string();
             let reason = reason.split(" at line").next().unwrap_or_default();
             if reason.contains("surrogate") {
-                // Python writes bytes of names that are not UTF-8 so.
+                // Python writes bytes of names that are not UTF-8 in this form.
                 let at = start + half_surrogate(&self.text[start..self.at]);
                 let problem = "a string holds half of a surrogate pair, which is no character";
                 let half: String = self.text[at..].chars().take(6).collect();
@@ -364,7 +364,7 @@ impl Parser<'_> {
     }
 }
 
-/// The first entry whose key stood before.
+/// The first entry that repeats an earlier key.
 fn repeated(entries: &[(String, Value)]) -> Option<usize> {
     if entries.len() <= 16 {
         return (1..entries.len()).find(|&k| entries[..k].iter().any(|e| e.0 == entries[k].0));
@@ -398,8 +398,8 @@ mod tests {
                 if let Ok(ours) = ours {
                     assert_eq!(plain(&ours), theirs, "{text}");
                 } else {
-                    // The only texts that serde_json takes and we do not: repeated keys (and depth,
-                    // not made here).
+                    // The only text accepted by serde_json but not by this reader: repeated keys
+                    // (and depth, which is not generated here).
                     let fault = ours.err().map(|f| f.fault.problem).unwrap_or_default();
                     assert!(fault.contains("twice"), "{text}: {fault}");
                 }

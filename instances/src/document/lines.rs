@@ -1,4 +1,5 @@
-//! Writing a document: each of its fields on a line of its own, and of the long lists each entry.
+//! Writes a document with each field, and optionally each entry of its long lists, on a line of its
+//! own.
 
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
@@ -7,16 +8,16 @@ use std::io::{self, Write};
 /// Layout of a document.
 #[derive(Clone, Copy)]
 pub(crate) struct Lines {
-    /// Spaces before a field; none also means none after commas and colons.
+    /// Spaces before a field; 0 also removes the spaces after commas and colons.
     indent: usize,
-    /// True if the entries of the document's lists stand on lines of their own.
+    /// True if each entry of the document's lists has a line of its own.
     entries: bool,
-    /// Lists and objects that are open.
+    /// Number of open lists and objects.
     depth: usize,
 }
 
 impl Lines {
-    /// A layout, by its indent and whether entries of lists have lines of their own.
+    /// A layout from its indent and whether entries of lists have lines of their own.
     pub(crate) fn new(indent: usize, entries: bool) -> Self {
         let depth = 0;
         Lines {
@@ -26,7 +27,8 @@ impl Lines {
         }
     }
 
-    /// The text of a document. Empty if it cannot be: only keys that are not text have no JSON.
+    /// The text of a document. Empty if the document has no JSON form, which happens only for keys
+    /// that are not text.
     pub(crate) fn write(self, document: &impl Serialize) -> String {
         let mut text = Vec::new();
         let mut serializer = Serializer::with_formatter(&mut text, self);
@@ -51,7 +53,7 @@ impl Lines {
         write!(out, "\n{:1$}", "", self.depth * self.indent)
     }
 
-    /// Returns whether the entries of the list that is open stand on lines of their own.
+    /// Returns whether the entries of the open list have lines of their own.
     fn is_long(self) -> bool {
         self.entries && self.depth == 2
     }

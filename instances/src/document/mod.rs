@@ -1,8 +1,7 @@
 //! Documents: JSON files, plain or gzipped, and errors that point into them.
 //!
-//! Everything that is read from a file (instances, schedules, plans) goes through a `Document`: it
-//! bounds what is taken into memory, and turns a value that is wrong into a [`ReadError`] with
-//! line, column and path.
+//! All files (instances, schedules, plans) are read through a `Document`. It limits the memory for
+//! reading, and turns an invalid value into a [`ReadError`] with line, column and path.
 
 mod deserialise;
 mod error;
@@ -20,7 +19,7 @@ use serde::Deserialize;
 use std::io::Read;
 use std::path::Path;
 
-/// Largest document that is read, in bytes, after decompression.
+/// Size limit of a document in bytes, after decompression.
 pub const LARGEST_DOCUMENT: u64 = 256 << 20;
 
 /// A parsed JSON document with its text.
@@ -31,7 +30,7 @@ pub(crate) struct Document {
     root: Value,
 }
 
-/// A fault of a file as a whole.
+/// An error of a file as a whole.
 fn unreadable(file: &str, problem: &str, found: impl ToString, remedy: &str) -> ReadError {
     let fault = Fault {
         problem: problem.into(),
@@ -41,7 +40,7 @@ fn unreadable(file: &str, problem: &str, found: impl ToString, remedy: &str) -> 
     ReadError::whole(file, FaultKind::File, fault)
 }
 
-/// The bytes of a file, decompressed if they are gzip.
+/// The bytes of a file, decompressed if they are gzipped.
 ///
 /// # Errors
 /// [`ReadError`] if the file cannot be read or is larger than [`LARGEST_DOCUMENT`].
@@ -60,10 +59,10 @@ pub(crate) fn load(path: &Path) -> Result<Vec<u8>, ReadError> {
     Ok(bytes)
 }
 
-/// The `schema` that a JSON document names, plain or gzipped: what kind of document it is.
+/// The `schema` of a JSON document, plain or gzipped, which identifies its kind.
 ///
 /// # Errors
-/// [`ReadError`] if it is not JSON, or names something that is not text.
+/// [`ReadError`] if it is not JSON, or if its schema is not text.
 pub fn schema(name: &str, bytes: &[u8]) -> Result<Option<String>, ReadError> {
     let document = Document::parse(name, bytes)?;
     let header: Header<'_> = document.read().map_err(|e| document.error(e))?;
@@ -98,10 +97,11 @@ fn decompress(file: &str, bytes: &[u8]) -> Result<Vec<u8>, ReadError> {
     Ok(plain)
 }
 
-/// The bytes of a document, decompressed if they are gzip; `file` is the name for error messages.
+/// The bytes of a document, decompressed if they are gzipped; `file` is the name for error
+/// messages.
 ///
 /// # Errors
-/// [`ReadError`] if they are damaged or more than [`LARGEST_DOCUMENT`].
+/// [`ReadError`] if they are damaged or larger than [`LARGEST_DOCUMENT`].
 pub(crate) fn plain(file: &str, bytes: &[u8]) -> Result<Vec<u8>, ReadError> {
     let plain = if bytes.starts_with(&[0x1f, 0x8b]) {
         decompress(file, bytes)?
@@ -116,14 +116,14 @@ pub(crate) fn plain(file: &str, bytes: &[u8]) -> Result<Vec<u8>, ReadError> {
     Ok(plain)
 }
 
-/// A failure about a field that an object lacks; `what` says what it holds.
+/// A failure for a missing field of an object; `what` describes its content.
 pub(crate) fn missing(object: Span, field: &str, what: &str) -> Failure {
     let problem = format!("the field `{field}` is missing");
     FaultKind::Missing.fail(object, problem, format!("add `{field}`: {what}"))
 }
 
 impl Document {
-    /// The whole value, to be changed.
+    /// The root value, for modification.
     pub(crate) fn root_value(&mut self) -> &mut Value {
         &mut self.root
     }
@@ -175,7 +175,8 @@ impl Document {
         T::deserialize(Place::of(self.find(span, None)))
     }
 
-    /// Reads a document that must have a certain `schema`; `problem` is what another one means.
+    /// Reads a document that must have a certain `schema`; `problem` is the message for another
+    /// one.
     pub(crate) fn read_as<'d, T: Deserialize<'d>>(
         &'d self,
         wanted: &str,
@@ -191,7 +192,7 @@ impl Document {
         self.read()
     }
 
-    /// The file's name without folder and extension, for documents that do not name themselves.
+    /// The file's name without folder and extension, for documents without a name.
     pub(crate) fn stem(&self) -> String {
         let file = self.file.rsplit(['/', '\\']).next().unwrap_or_default();
         let stem = file.trim_end_matches(".gz").trim_end_matches(".json");

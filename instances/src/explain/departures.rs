@@ -1,4 +1,4 @@
-//! Tensors that leave for the host.
+//! Tensors that are copied to the host.
 
 use crate::instance::NodeId;
 use crate::plan::HostBuffer;
@@ -17,7 +17,7 @@ pub struct Departure {
 }
 
 impl Departure {
-    /// Time in which computations wait for these copies, in the instance's cost unit.
+    /// Time that computations wait for these copies, in the instance's cost unit.
     pub fn idle(&self) -> u64 {
         let back = self.returns.iter().map(|back| back.copy.idle);
         self.out.idle + back.sum::<u64>()
@@ -27,33 +27,33 @@ impl Departure {
 /// A copy of a tensor from the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Return {
-    /// The copy; the computation that it counts as awaited reads it.
+    /// The copy; the computation that waits for it reads it.
     pub copy: CopySpan,
-    /// Computations done when the last copy on the device was freed, and the node after which;
-    /// `None` where the device still has one.
+    /// Number of computations before the last copy on the device was freed, and the last node
+    /// before that; `None` if the device still has a copy.
     pub freed: Option<(usize, NodeId)>,
-    /// The computation in the meantime at which most memory is in use, and how much, as of an
+    /// The computation during the absence with the largest memory use, and that use in bytes, as in
     /// [`Absence`](super::Absence).
     pub fullest: Option<(usize, u64)>,
 }
 
-/// Departures while statements are gone through.
+/// Departures found while the statements are processed.
 #[derive(Default)]
 pub(super) struct Departures {
     pub list: Vec<Departure>,
-    /// The departure that each host buffer took last.
+    /// The last departure into each host buffer.
     buffers: BTreeMap<HostBuffer, usize>,
     copies: usize,
 }
 
 impl Departures {
-    /// The copy of the statement that is gone through; a replay has one for each.
+    /// The copy of the present statement; a replay has one for each.
     fn next(&mut self, replay: &Replay) -> Option<CopySpan> {
         self.copies += 1;
         replay.transfers.spans.get(self.copies - 1).copied()
     }
 
-    /// A tensor leaves.
+    /// Records a copy of a tensor to the host.
     pub fn leave(&mut self, replay: &Replay, node: NodeId, buffer: HostBuffer) {
         if let Some(out) = self.next(replay) {
             self.buffers.insert(buffer, self.list.len());
@@ -68,7 +68,7 @@ impl Departures {
         self.list.get(*departure).map(|d| d.node)
     }
 
-    /// The tensor of a buffer comes back.
+    /// Records a copy of a buffer's tensor back to the device.
     pub fn come(
         &mut self,
         replay: &Replay,

@@ -1,36 +1,36 @@
-//! The fullest moment since another one.
+//! The fullest moment since a given one.
 
 use crate::simulate::Replay;
 
-/// A moment while statements are gone through.
+/// A moment during the processing of statements.
 #[derive(Clone, Copy)]
 pub(super) struct Since {
-    /// Computations before it.
+    /// Number of computations before it.
     pub computations: usize,
     /// Number of moments before it.
     moment: usize,
 }
 
-/// A moment with its memory: a computation, or a statement about a copy with the computation that
-/// comes next.
+/// A moment with its memory use: a computation, or a statement about a copy together with the next
+/// computation.
 struct FullMoment {
     at: usize,
     computation: usize,
     bytes: u64,
 }
 
-/// Moments after which none so far is fuller, in order: the first of them from a moment on is the
-/// fullest since.
+/// Moments that no later moment exceeds, in order. The first of them from a given moment on is the
+/// fullest since then.
 #[derive(Default)]
 pub(super) struct Fullest {
     fuller: Vec<FullMoment>,
     moments: usize,
-    /// Moments of copies gone through.
+    /// Number of processed moments of copies.
     copies: usize,
 }
 
 impl Fullest {
-    /// The moment that is reached, after so many computations.
+    /// The present moment, after the given number of computations.
     pub fn now(&self, computations: usize) -> Since {
         Since {
             computations,
@@ -38,18 +38,18 @@ impl Fullest {
         }
     }
 
-    /// The computation at which most memory was in use since a moment, and how much.
+    /// The computation with the largest memory use since a moment, and that use in bytes.
     pub fn since(&self, since: Since) -> Option<(usize, u64)> {
         let first = self.fuller.partition_point(|m| m.at < since.moment);
         self.fuller.get(first).map(|m| (m.computation, m.bytes))
     }
 
-    /// A computation runs.
+    /// Records a computation.
     pub fn computation(&mut self, replay: &Replay, computation: usize) {
         self.pass(computation, replay.timeline[computation].bytes);
     }
 
-    /// A statement was gone through: moments of copies up to it count.
+    /// Records a processed statement: moments of copies up to it now count.
     pub fn copies(&mut self, replay: &Replay, statement: usize) {
         let moments = &replay.transfers.moments;
         while let Some(moment) = moments.get(self.copies)

@@ -1,10 +1,10 @@
-//! The benchmark flavour of `remat-instance/1`: one structure, and a table of sizes and costs for
+//! The benchmark flavour of `remat-instance/1`: one structure, with a table of sizes and costs for
 //! each of two programs.
 //!
-//! Table `A` is for MONeT's program: it gives the instance. Table `B` is for Checkmate's: the view
-//! with one implementation of each node that the instance states. Sizes are KiB, costs hundredths
-//! of a millisecond. Key by key description: "Instance files" in the README of the benchmark
-//! collection.
+//! Table `A` is for MONeT's program and defines the instance. Table `B` is for Checkmate's program:
+//! it defines the stated view with one implementation per node. Sizes are in KiB, costs in
+//! hundredths of a millisecond. "Instance files" in the README of the benchmark collection
+//! describes each key.
 
 use super::decimals::Decimals;
 use super::{ascending, earlier, validated};
@@ -60,7 +60,7 @@ struct NodeText<'d> {
     id: Spanned<u64>,
     kind: Kind,
     op: Option<&'d str>,
-    /// -1 stands for the batch; a by-product's only entry is minus its bytes a sample.
+    /// -1 stands for the batch; the only entry of a by-product is minus its bytes per sample.
     shape: Option<Vec<i64>>,
     /// Inputs of each implementation.
     #[serde(rename = "deps: a list over implementations of lists of node ids")]
@@ -69,7 +69,7 @@ struct NodeText<'d> {
     passing: Option<Vec<Spanned<u64>>>,
     #[serde(rename = "parent: the forward node that makes this one")]
     parent: Option<Spanned<u64>>,
-    /// Name of what each implementation of a backward node keeps.
+    /// Names of the tensors that each implementation of a backward node keeps.
     #[serde(rename = "keeps: a list over implementations of lists of words")]
     keeps: Option<Vec<Vec<&'d str>>>,
     #[serde(rename = "fwd")]
@@ -103,8 +103,8 @@ enum Part {
     All,
 }
 
-/// Implementations, by-products, in-place operators, workspaces: everything that MONeT's program
-/// chooses from. A negative cost is that of an algorithm that is not available.
+/// Implementations, by-products, in-place operators, workspaces: all choices of MONeT's program. A
+/// negative cost means that the algorithm is not available.
 #[derive(Deserialize)]
 #[serde(rename = "the table of program A: an object")]
 struct TableA {
@@ -129,7 +129,7 @@ struct TableA {
 /// One entry for each implementation or algorithm.
 type Column = Vec<Spanned<i64>>;
 
-/// One implementation of each node, no workspace.
+/// One implementation per node, without workspace.
 #[derive(Deserialize)]
 #[serde(rename = "the table of program B: an object")]
 struct TableB {
@@ -152,13 +152,13 @@ pub(super) fn read(document: &Document, decimals: Decimals) -> Result<Instance, 
 
 struct Reader<'d>(BenchmarkText<'d>);
 
-/// Completes a node that has a place from one of its tables; the lists are what its implementations
-/// need.
+/// Completes a node from one of its tables; the lists are the inputs of its implementations.
 type Table<'d> = fn(&Reader<'d>, &NodeText<'_>, Vec<Vec<NodeId>>, &mut Node) -> Result<(), Failure>;
 
 impl<'d> Reader<'d> {
-    /// The tables are in fixed units; a file that says otherwise is refused, not misread.
-    /// `counts.N` is the number of nodes: a file that was cut and closed again shows here.
+    /// Checks the units, which are fixed for these tables, and the number of nodes. A file with
+    /// other units is rejected instead of misread. `counts.N` reveals a file that was truncated and
+    /// then closed.
     fn check(&self) -> Result<(), Failure> {
         let units = self.0.units.as_ref();
         let (memory, cost) = units.map_or((None, None), |units| (units.memory, units.cost));
@@ -278,8 +278,8 @@ impl<'d> Reader<'d> {
         self.0.flags.conv_choice && text.conv_slot.is_some()
     }
 
-    /// Table B. Where the first convolution algorithm is not available the first one of table A
-    /// that is takes its place; published schedules do not use table B there.
+    /// Reads table B. If the first convolution algorithm is not available, the first available one
+    /// of table A replaces it; published schedules do not use table B in that case.
     fn table_b(
         &self,
         text: &NodeText<'_>,
@@ -313,8 +313,8 @@ impl<'d> Reader<'d> {
         if self.has_algorithms(text) {
             let costs = table.cost.iter().enumerate();
             for (c, _) in costs.filter(|(_, cost)| ***cost >= 0) {
-                // The algorithm's cost has no recomputation variant in the published program, its
-                // workspace has.
+                // In the published program, an algorithm's workspace has a recomputation variant,
+                // but its cost has not.
                 let mut algorithm = implementation(table, c, &needs[0], &table.cost)?;
                 algorithm.name = format!("{ALGORITHM_PREFIX}{c}").into();
                 node.implementations.push(algorithm);
@@ -355,7 +355,7 @@ impl<'d> Reader<'d> {
     }
 }
 
-/// A size in KiB, as bytes. Where the exact size stands beside it, the two must agree.
+/// A size in KiB, converted to bytes. If the exact size is also given, the two must agree.
 fn size(kib: Spanned<u64>, exact: Option<u64>) -> Result<u64, Failure> {
     let Spanned { value, span } = kib;
     let value = value as i64;

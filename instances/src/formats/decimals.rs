@@ -1,12 +1,12 @@
-//! Costs with decimals, as measurements have them: counted in a smaller unit, as whole numbers.
+//! Costs with decimals, as in measurements: converted to whole numbers in a smaller unit.
 //!
-//! All arithmetic with costs is exact, in integers. So a document whose costs have decimals is read
-//! in a unit that is a power of ten smaller: `3.7` and `12` in `ms` as 3700 and 12000 in `us`.
+//! All arithmetic with costs is exact, in integers. So a document with decimal costs is read in a
+//! unit smaller by a power of ten: `3.7` and `12` in `ms` become 3700 and 12000 in `us`.
 
 use crate::document::{Data, Document, Value};
 use crate::instance::{CostUnit, TIME_UNITS};
 
-/// Fields of nodes that hold costs, in all formats.
+/// Fields of nodes with costs, in all formats.
 const COSTS: [&str; 8] = [
     "cost",
     "recompute_cost",
@@ -18,18 +18,18 @@ const COSTS: [&str; 8] = [
     "duration",
 ];
 
-/// Sum of all costs in the smaller unit at most: what is beyond is rounded.
+/// Largest sum of all costs in the smaller unit; further digits are rounded.
 const LARGEST_SUM: f64 = 1e12;
 
-/// Decimal places by which costs were moved.
+/// Number of decimal places by which costs were shifted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Decimals {
     places: u32,
 }
 
 impl Decimals {
-    /// Makes whole numbers of all costs of a document's nodes, where one of them has decimals: in a
-    /// unit so much smaller that all are whole, or that their sum is 10^12.
+    /// Converts all costs of a document's nodes to whole numbers if one of them has decimals. The
+    /// new unit is so much smaller that all costs are whole, or that their sum is 10^12.
     pub fn move_point(document: &mut Document) -> Decimals {
         let mut places = 0;
         let mut sum = 0.0;
@@ -40,9 +40,9 @@ impl Decimals {
         if places == 0 {
             return Decimals::default();
         }
-        // A sum of nothing leaves room for as many places as a double can have.
+        // If the sum is zero, the number of places is limited only by the range of doubles.
         let room = (LARGEST_SUM / sum).log10().floor().clamp(0.0, 300.0) as u32;
-        // Microseconds rather than hundredths of milliseconds.
+        // Prefer microseconds to hundredths of milliseconds.
         let named = TIME_UNITS
             .iter()
             .any(|(name, _)| Some(*name) == unit_name(document));
@@ -68,7 +68,7 @@ impl Decimals {
         Decimals { places }
     }
 
-    /// The unit that costs are in now, from the one that the document states.
+    /// The new unit of costs, given the unit stated in the document.
     pub fn unit(self, stated: CostUnit) -> CostUnit {
         if self.places == 0 {
             return stated;
@@ -91,7 +91,7 @@ impl Decimals {
     }
 }
 
-/// The name of the unit that a document states.
+/// The name of the unit stated in a document.
 fn unit_name(document: &mut Document) -> Option<&str> {
     let root = &*document.root_value();
     let stated = root
@@ -103,7 +103,7 @@ fn unit_name(document: &mut Document) -> Option<&str> {
     }
 }
 
-/// Shows each cost of a document's nodes.
+/// Calls `show` for each cost of a document's nodes.
 fn costs(root: &mut Value, show: &mut dyn FnMut(&mut Data)) {
     let Data::Object(fields) = &mut root.data else {
         return;
@@ -116,7 +116,7 @@ fn costs(root: &mut Value, show: &mut dyn FnMut(&mut Data)) {
     }
 }
 
-/// Shows each cost of a node, or of a part of it.
+/// Calls `show` for each cost of a node or of a part of it.
 fn costs_of(part: &mut Value, show: &mut dyn FnMut(&mut Data)) {
     match &mut part.data {
         Data::Object(fields) => {

@@ -1,5 +1,5 @@
-//! Files of instances: [`read`] tells their formats apart by content, [`write_instance`] writes the
-//! project's own.
+//! Files of instances: [`read`] recognises their formats by content, [`write_instance`] writes the
+//! project's own format.
 
 mod benchmark;
 mod decimals;
@@ -18,23 +18,23 @@ use std::path::Path;
 /// The schema name of native and benchmark instances.
 const INSTANCE_SCHEMA: &str = "remat-instance/1";
 
-/// Reads an instance from a JSON file, plain or gzipped, in any format that is known.
+/// Reads an instance from a JSON file, plain or gzipped, in any known format.
 ///
 /// | format | recognised by |
 /// |---|---|
 /// | native | `"schema": "remat-instance/1"` |
-/// | benchmark | the same, with `counts` and `flags`; it states its view with one implementation of each node |
+/// | benchmark | the same, with `counts` and `flags`; it states a view |
 /// | NetworkX node-link | `nodes` with `links` or `edges`, no `schema` |
 ///
 /// # Errors
 /// [`InstanceError`] names the file, line and column, the path of the value in the document, the
-/// value, and what would be right.
+/// value, and the remedy.
 pub fn read(path: impl AsRef<Path>) -> Result<Instance, InstanceError> {
     let path = path.as_ref();
     read_bytes(&path.display().to_string(), &document::load(path)?)
 }
 
-/// Reads an instance from bytes; `name` stands for the file in errors.
+/// Reads an instance from bytes; errors name it `name`.
 ///
 /// # Errors
 /// As [`read`].
@@ -83,7 +83,7 @@ fn instance(document: &Document, decimals: Decimals) -> Result<Instance, Failure
     }
 }
 
-/// Fields that tell the formats apart.
+/// Fields that identify the format.
 #[derive(Deserialize)]
 #[serde(rename = "an instance: an object with `nodes`")]
 struct Header<'d> {
@@ -96,7 +96,7 @@ struct Header<'d> {
     edges: Option<IgnoredAny>,
 }
 
-/// Validates; what the readers did not find is reported at the node concerned.
+/// Validates the data; faults that the readers did not find are reported at their node.
 fn validated(
     document: &Document,
     mut data: InstanceData,
@@ -112,7 +112,7 @@ fn validated(
     })
 }
 
-/// Node `other`, to which node `i` refers and which must come before it.
+/// Node `other`, an earlier node to which node `i` refers.
 fn earlier(i: usize, other: usize, span: Span) -> Result<NodeId, Failure> {
     if other < i {
         return Ok(NodeId::from(other));
@@ -137,7 +137,7 @@ struct Nodes {
     nodes: Spanned<Vec<Unread>>,
 }
 
-/// The place of `nodes[i]`, for a path that begins so.
+/// The place of `nodes[i]`, for a path that begins with it.
 fn place(document: &Document, path: &str) -> Option<Span> {
     let nodes = document.read::<Nodes>().ok()?.nodes;
     let Some(rest) = path.strip_prefix("nodes[") else {

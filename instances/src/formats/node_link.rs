@@ -1,8 +1,9 @@
-//! NetworkX node-link JSON: general computation graphs, for example those of the Moccasin study
-//! (ICML 2023).
+//! NetworkX node-link JSON: general computation graphs, for example from the Moccasin study (ICML
+//! 2023).
 //!
-//! Node ids are text, numbers, or lists of these; edges stand under `links` or `edges`. There is no fixed
-//! memory and no workspace. Where the nodes carry `backward` flags the node kinds follow them.
+//! Node ids are text, numbers, or lists of these; edges are listed under `links` or `edges`. There
+//! is no fixed memory and no workspace. If the nodes have `backward` flags, the node kinds follow
+//! them.
 
 mod id;
 
@@ -61,7 +62,7 @@ struct NodeText<'d> {
     op: Option<&'d str>,
 }
 
-/// The same document for the names alone under which costs and sizes stand.
+/// The same document, read only for the names of the cost and size fields.
 #[derive(Deserialize)]
 #[serde(rename = "a graph: an object with `nodes` and `links`")]
 struct SourcesText {
@@ -86,11 +87,11 @@ struct Sources {
     ram: Option<Unread>,
 }
 
-/// A field that is read, with its place.
+/// The field that is used, with its place.
 type SourceField = Option<(&'static str, Span)>;
 
 impl Sources {
-    /// The fields that cost and size are read from: the first that is there.
+    /// The fields used for cost and size: the first existing one of each.
     fn read(&self) -> [(&'static str, SourceField); 2] {
         let first = |fields: &[(&'static str, &Option<Unread>)]| {
             let mut there = fields
@@ -131,7 +132,7 @@ struct EdgeText<'d> {
     target: Spanned<Id<'d>>,
 }
 
-/// A mark, with its place.
+/// A flag, with its place.
 type Flag = Option<Spanned<bool>>;
 
 /// Reads a node-link document.
@@ -184,8 +185,8 @@ pub(super) fn read(document: &Document) -> Result<InstanceData, Failure> {
     })
 }
 
-/// Checks that all nodes have their costs, and their sizes, under one name: two names are two
-/// quantities as a rule.
+/// Checks that all nodes have their costs under one name, and their sizes under one name: different
+/// names usually mean different quantities.
 fn check_sources(nodes: &[Sources]) -> Result<(), Failure> {
     let mut first: [SourceField; 2] = [None; 2];
     for (i, node) in nodes.iter().enumerate() {
@@ -206,7 +207,7 @@ fn check_sources(nodes: &[Sources]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// For each node its inputs, with the places of the edges from them.
+/// The inputs of each node, with the places of their edges.
 fn needs(
     nodes: &[NodeText<'_>],
     edges: &[Spanned<EdgeText<'_>>],
@@ -237,9 +238,8 @@ fn needs(
     Ok(needs)
 }
 
-/// The order of the document if every input comes first in it, and else the topological order that
-/// departs from it least in the sense of always running the ready node that the document lists
-/// first.
+/// A topological order that always runs the ready node listed first in the document. It is the
+/// document's order if all inputs precede their readers there.
 fn order(
     document: &Document,
     needs: &[Vec<(usize, Span)>],
@@ -268,7 +268,7 @@ fn order(
     if order.len() == n {
         return Ok(order);
     }
-    // Whoever is left has an input that is left: walking back along those must come round.
+    // Each remaining node has a remaining input, so walking back along these inputs finds a cycle.
     let left = |i: usize| missing[i] > 0;
     let mut seen = vec![false; n];
     let mut at = (0..n).find(|&i| left(i)).unwrap_or(0);
@@ -300,7 +300,7 @@ fn order(
         .found(found))
 }
 
-/// Names for users: `name` or `label` where every node has one of its own, else the ids.
+/// Names for users: `name` or `label` if every node has a distinct one, otherwise the ids.
 fn labels(nodes: &[NodeText<'_>]) -> Vec<String> {
     let distinct = |names: &Vec<String>| {
         let mut sorted: Vec<_> = names.iter().collect();
@@ -314,7 +314,7 @@ fn labels(nodes: &[NodeText<'_>]) -> Vec<String> {
     given(|node| node.name.map(str::to_owned))
         .or_else(|| given(|node| node.label.map(str::to_owned)))
         .or_else(|| given(|node| Some(node.id.to_string())))
-        // An integer 7 and a string "7" are two ids: tell them apart.
+        // An integer 7 and a string "7" are different ids: distinguish them.
         .unwrap_or_else(|| {
             let quoted = nodes.iter().map(|node| match &*node.id {
                 Id::Text(text) => format!("{text:?}"),
@@ -324,8 +324,8 @@ fn labels(nodes: &[NodeText<'_>]) -> Vec<String> {
         })
 }
 
-/// Marks the backward nodes, which come after all forward nodes, and the last forward node as the
-/// loss where it is the only one whose output no forward node reads.
+/// Marks the backward nodes, which come after all forward nodes. Marks the last forward node as the
+/// loss if it is the only one without a forward reader.
 fn mark_kinds(nodes: &mut [Node], backward: &[Flag]) -> Result<(), Failure> {
     let flag = |i: usize| backward[i].filter(|flag| **flag);
     let Some((first, mark)) = (0..nodes.len()).find_map(|i| Some((i, flag(i)?))) else {
@@ -395,7 +395,7 @@ mod tests {
             error.contains("`ram`") && error.contains("`mem`"),
             "{error}"
         );
-        // The first of several names counts, which is the same one here.
+        // The first of several names is used, and it is the same one here.
         let both = r#""cost": 1, "time": 7, "size": 1"#;
         assert_eq!(refused(&[both, r#""cost": 2, "size": 1"#]), "graph");
     }

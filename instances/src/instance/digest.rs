@@ -1,11 +1,11 @@
-//! A fingerprint of an instance: results say by it what they are of.
+//! A fingerprint of an instance, by which results identify it.
 
 use super::Instance;
 use sha2::{Digest, Sha256};
 
 impl Instance {
-    /// SHA-256 of the instance as [`crate::write_instance`] has it, in hexadecimal: the same for
-    /// equal instances, whatever file they come from.
+    /// SHA-256 of the instance as written by [`crate::write_instance`], in hexadecimal. Equal
+    /// instances have equal digests, independent of their files.
     ///
     /// ```
     /// use remat_instances::{read_bytes, write_instance, zoo};

@@ -1,11 +1,11 @@
-//! Fixed memory: what is resident whatever a schedule does.
+//! Fixed memory: the memory that is resident under any schedule.
 
 use super::{Instance, Node, NodeKind};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Raises the fixed memory of each node of the forward pass to the largest one before it: the
-/// forward pass gives no fixed memory back.
+/// Raises the fixed memory of each node of the forward pass to the largest value before it, because
+/// the forward pass never frees fixed memory.
 pub(super) fn never_shrinks_forward(nodes: &mut [Node]) {
     let is_forward = |v: &Node| v.kind != NodeKind::Loss && !v.is_backward();
     let end = nodes.iter().position(|v| !is_forward(v));
@@ -17,8 +17,8 @@ pub(super) fn never_shrinks_forward(nodes: &mut [Node]) {
 }
 
 impl Node {
-    /// Adds bytes, of either sign, to the workspace of the first run by any implementation. A run in
-    /// place has one workspace, first or not.
+    /// Adds bytes, of either sign, to the workspace of the first run by any implementation. A run
+    /// in place has only one workspace, for all runs.
     pub fn add_first_workspace(&mut self, bytes: i64) {
         for way in &mut self.implementations {
             way.workspace_bytes += bytes;
@@ -30,17 +30,16 @@ impl Node {
 }
 
 impl Instance {
-    /// Memory that is resident whatever the schedule says, in bytes: the largest `fixed_bytes` of
-    /// any node.
+    /// Memory that is resident under any schedule, in bytes: the largest `fixed_bytes` of any node.
     ///
     /// Checkmate reserves it for the whole run (parameters, input batch, parameter gradients).
     pub fn static_bytes(&self) -> u64 {
         self.static_bytes
     }
 
-    /// Fixed memory in bytes during a stage of MONeT's program, until its backward node runs: that
-    /// of the newest node before. Stage 0 has that of the last node before the loss; 0 where there
-    /// is none.
+    /// Fixed memory in bytes during a stage of MONeT's program, until its backward node runs: the
+    /// value of the node before it. In stage 0 it is the value of the last node before the loss, or
+    /// 0 if there is no such node.
     pub fn stage_fixed_bytes(&self, stage: usize) -> u64 {
         let newest = self.loss().map(|loss| loss.index() + stage);
         newest
@@ -48,8 +47,8 @@ impl Instance {
             .map_or(0, |newest| self.nodes()[newest].fixed_bytes)
     }
 
-    /// The instance as MONeT's program charges it. Stage 0 has one fixed memory in that program, so
-    /// a loss that needs more has the difference as workspace of its first run.
+    /// The instance as charged by MONeT's program. Stage 0 has one fixed memory in that program, so
+    /// a larger fixed memory of the loss becomes workspace of its first run.
     pub fn charged_by_monet(&self) -> Cow<'_, Instance> {
         let Some(loss) = self.loss() else {
             return Cow::Borrowed(self);

@@ -1,4 +1,4 @@
-//! The link to host memory and what a copy over it takes.
+//! The link to host memory and the time of copies over it.
 
 use super::CostUnit;
 use crate::number::number_length;
@@ -43,22 +43,22 @@ impl Duplex {
     rename = "the link to host memory: an object with two speeds"
 )]
 pub struct HostLink {
-    /// Device to host, bytes per second; with 0 nothing goes.
+    /// Device to host, bytes per second; 0 if no copies are possible.
     pub to_host_bytes_per_second: u64,
-    /// Host to device, bytes per second; with 0 nothing comes.
+    /// Host to device, bytes per second; 0 if no copies are possible.
     pub from_host_bytes_per_second: u64,
-    /// Time of every copy, whatever its size, in nanoseconds.
+    /// Latency of every copy, independent of its size, in nanoseconds.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_zero")]
     pub latency_ns: u64,
     /// Lanes: one for each direction, or one for both.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_full")]
     pub duplex: Duplex,
-    /// Host memory for copies in bytes, where it is limited.
+    /// Limit of host memory for copies in bytes, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_memory_bytes: Option<u64>,
 }
 
-/// A field that may be left out.
+/// Reads an optional field.
 fn or_default<'d, T: Default + Deserialize<'d>, D: Deserializer<'d>>(d: D) -> Result<T, D::Error> {
     Option::deserialize(d).map(Option::unwrap_or_default)
 }
@@ -71,7 +71,7 @@ fn is_full(duplex: &Duplex) -> bool {
     *duplex == Duplex::Full
 }
 
-/// Links by name, with their speeds to the host and from it in GB/s: what pinned copies reach.
+/// Links by name, with their speeds to and from the host in GB/s, as reached by pinned copies.
 pub const LINK_PRESETS: [(&str, u64, u64); 5] = [
     ("pcie3", 12, 12),
     ("pcie4", 25, 25),
@@ -80,7 +80,7 @@ pub const LINK_PRESETS: [(&str, u64, u64); 5] = [
     ("gb300", 193, 211),
 ];
 
-/// Refusal of the text of a link.
+/// Error of a text that is not a link.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "link {text:?}: {problem}; give pcie3, pcie4, pcie5, gh200, gb300, a speed such as 12GB/s, or one each way: 24GB/s,50GB/s"
@@ -88,12 +88,13 @@ pub const LINK_PRESETS: [(&str, u64, u64); 5] = [
 pub struct LinkError {
     /// The text.
     pub text: String,
-    /// Problem with it, in words.
+    /// The problem, in words.
     pub problem: String,
 }
 
 impl HostLink {
-    /// A link of these speeds in bytes per second, without latency, both ways at the same time.
+    /// A link with these speeds in bytes per second, without latency, both directions at the same
+    /// time.
     pub const fn new(to_host_bytes_per_second: u64, from_host_bytes_per_second: u64) -> Self {
         HostLink {
             to_host_bytes_per_second,
@@ -104,7 +105,7 @@ impl HostLink {
         }
     }
 
-    /// Times of copies in a unit of cost; `None` where the unit is no time.
+    /// Times of copies in a unit of cost; `None` if the unit is not a time.
     pub fn times(&self, unit: &CostUnit) -> Option<CopyTimes> {
         let length = unit.nanoseconds?;
         // The cast saturates.
@@ -154,7 +155,7 @@ const SPEEDS: [(&str, f64); 8] = [
     ("gib/s", 1_073_741_824.0),
 ];
 
-/// Bytes per second of a text in lower case.
+/// Bytes per second of a lower-case text.
 fn speed(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let split = number_length(text);
@@ -171,36 +172,36 @@ fn speed(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Times of copies over a link, in whole units of cost, rounded up.
+/// Times of copies over a link, in whole cost units, rounded up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopyTimes {
     latency_ns: u128,
     to_host: u128,
     from_host: u128,
-    /// Length of a unit in parts of a nanosecond.
+    /// Length of a cost unit in fractions of a nanosecond.
     unit: u128,
 }
 
 impl CopyTimes {
-    /// Parts of a nanosecond that the length of a unit is counted in.
+    /// Fractions per nanosecond in which the length of a unit is counted.
     const FINE: u128 = 1_000_000;
 
-    /// Time of a copy of so many bytes to the host; `None` where nothing can go.
+    /// Time of a copy of `bytes` bytes to the host; `None` if copies are not possible.
     pub fn to_host(&self, bytes: u64) -> Option<u64> {
         self.time(bytes, self.to_host)
     }
 
-    /// Time of a copy of so many bytes from the host; `None` where nothing can come.
+    /// Time of a copy of `bytes` bytes from the host; `None` if copies are not possible.
     pub fn from_host(&self, bytes: u64) -> Option<u64> {
         self.time(bytes, self.from_host)
     }
 
-    /// Bytes that go to the host within a time at most, whatever the number of copies.
+    /// Largest number of bytes copied to the host within a time, for any number of copies.
     pub fn to_host_within(&self, time: u64) -> u64 {
         self.within(time, self.to_host)
     }
 
-    /// Bytes that come from the host within a time at most.
+    /// Largest number of bytes copied from the host within a time.
     pub fn from_host_within(&self, time: u64) -> u64 {
         self.within(time, self.from_host)
     }

@@ -1,10 +1,10 @@
-//! The link that a user asks for, and the instance with it.
+//! A link requested by a user, and its application to an instance.
 
 use super::{Duplex, HostLink, Instance, LinkError, StructureError};
 use crate::name::Name;
 use std::str::FromStr;
 
-/// The link that is used: that of the instance, or another one.
+/// The link to use: the instance's own or another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkChoice {
     /// The instance's own, written `on`.
@@ -25,7 +25,7 @@ impl FromStr for LinkChoice {
     }
 }
 
-/// A link as a user asks for it: a choice, and values in place of the choice's.
+/// A link requested by a user: a choice, and values that replace the choice's.
 ///
 /// ```
 /// use remat_instances::instance::LinkRequest;
@@ -42,27 +42,27 @@ pub struct LinkRequest {
     pub choice: LinkChoice,
     /// Host memory for copies in bytes.
     pub host_memory_bytes: Option<u64>,
-    /// Time of every copy, whatever its size, in nanoseconds.
+    /// Latency of every copy, independent of its size, in nanoseconds.
     pub latency_ns: Option<u64>,
     /// Lanes: one for each direction, or one for both.
     pub duplex: Option<Duplex>,
 }
 
-/// Reason why an instance cannot have the link that was asked for.
+/// Reason for an instance to reject a requested link.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinkRequestError {
-    /// The instance's own was asked for, and it has none.
+    /// The instance's own link was requested, but it has none.
     #[error("the instance {instance:?} has no \"host_link\"")]
     NoLink {
-        /// Its name.
+        /// Name of the instance.
         instance: Name,
     },
-    /// The instance's costs are no times.
+    /// The instance's costs are not times.
     #[error("the cost unit {unit:?} of the instance {instance:?} is no time, and copies take time")]
     NoTime {
-        /// Its unit of cost.
+        /// Cost unit of the instance.
         unit: Name,
-        /// Its name.
+        /// Name of the instance.
         instance: Name,
     },
     /// A value of the link is too large.
@@ -71,7 +71,7 @@ pub enum LinkRequestError {
 }
 
 impl LinkRequestError {
-    /// Advice to whoever asked.
+    /// Advice to the user.
     pub fn remedy(&self) -> String {
         match self {
             LinkRequestError::NoLink { .. } => {
@@ -86,7 +86,7 @@ impl LinkRequestError {
 }
 
 impl LinkRequest {
-    /// A link with its own values.
+    /// A link with the values of the choice.
     pub fn of(choice: LinkChoice) -> Self {
         LinkRequest {
             choice,

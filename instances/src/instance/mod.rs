@@ -1,8 +1,8 @@
 //! Instances: a training (or any other) computation graph with costs and sizes.
 //!
-//! An [`Instance`] is one in-memory type for every program: Checkmate reads the first
-//! implementation of every node, MONeT chooses among implementations, by-products and in-place
-//! options. It is immutable once validated.
+//! An [`Instance`] is one in-memory type for all programs: Checkmate reads the first implementation
+//! of every node, MONeT chooses among implementations, by-products and in-place options. It is
+//! immutable once validated.
 //!
 //! Readers and writers of files are in [`crate::formats`].
 
@@ -33,9 +33,9 @@ use std::sync::Arc;
 /// Meaning of one unit of cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostUnit {
-    /// The unit as a reader would write it, for example `ns` or `0.01 ms`.
+    /// The unit as written for a reader, for example `ns` or `0.01 ms`.
     pub name: Name,
-    /// Length of one unit in nanoseconds, where the unit is a time.
+    /// Length of one unit in nanoseconds, if the unit is a time.
     pub nanoseconds: Option<f64>,
 }
 
@@ -43,7 +43,7 @@ pub struct CostUnit {
 pub(crate) const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
 
 impl CostUnit {
-    /// The unit of a name: of time where the name is `ns`, `us`, `ms` or `s`.
+    /// The unit with a name; a unit of time if the name is `ns`, `us`, `ms` or `s`.
     pub fn named(name: &str) -> Self {
         let known = TIME_UNITS.iter().find(|(unit, _)| *unit == name);
         CostUnit {
@@ -52,7 +52,7 @@ impl CostUnit {
         }
     }
 
-    /// An amount of it in words: `370` of `0.01 unit` are `3.7 unit`.
+    /// An amount in words: `370` of `0.01 unit` are `3.7 unit`.
     ///
     /// ```
     /// use remat_instances::instance::CostUnit;
@@ -84,7 +84,7 @@ impl CostUnit {
         }
     }
 
-    /// A unit of which nothing is known.
+    /// A unit without a known meaning.
     pub fn arbitrary() -> Self {
         CostUnit {
             name: "unit".into(),
@@ -100,14 +100,14 @@ pub struct InstanceData {
     pub name: Name,
     /// Unit of every cost.
     pub cost_unit: CostUnit,
-    /// Link to host memory, where one is known.
+    /// Link to host memory, if known.
     pub host_link: Option<HostLink>,
     /// Nodes in execution order: node `i` is first computed `i`-th.
     pub nodes: Vec<Node>,
 }
 
 /// A validated computation graph: nodes in execution order, edges pointing forward, sizes and costs
-/// in range. A clone costs nothing: what it holds is shared.
+/// in range. Clones are cheap, since they share the data.
 ///
 /// # Example
 /// ```
@@ -136,8 +136,7 @@ impl Instance {
     /// Validates `data` and derives the user lists.
     ///
     /// # Errors
-    /// [`StructureError`] names the node and the field that is wrong, its value and what would be
-    /// right.
+    /// [`StructureError`] names the invalid field and its node, the value and the remedy.
     pub fn new(mut data: InstanceData) -> Result<Self, StructureError> {
         validate::check(&data)?;
         fixed::never_shrinks_forward(&mut data.nodes);
@@ -187,15 +186,16 @@ impl Instance {
         &self.data.cost_unit
     }
 
-    /// Link to host memory, where one is known.
+    /// Link to host memory, if known.
     pub fn host_link(&self) -> Option<&HostLink> {
         self.data.host_link.as_ref()
     }
 
-    /// The same instance with another link to host memory, or none.
+    /// The same instance with another link to host memory, or without one.
     ///
     /// # Errors
-    /// [`StructureError`] for a link with a value beyond [`LARGEST_VALUE`](crate::number::LARGEST_VALUE).
+    /// [`StructureError`] for a link with a value above
+    /// [`LARGEST_VALUE`](crate::number::LARGEST_VALUE).
     pub fn with_host_link(&self, link: Option<HostLink>) -> Result<Self, StructureError> {
         let mut data = self.data().clone();
         data.host_link = link;
@@ -209,7 +209,7 @@ impl Instance {
         })
     }
 
-    /// Returns whether a node's output may be copied to the host: not where the instance says that
+    /// Returns whether a node's output may be copied to the host: false if the instance says that
     /// it [stays](Node::stays).
     pub fn may_offload(&self, id: NodeId) -> bool {
         !self.node(id).stays
@@ -230,7 +230,7 @@ impl Instance {
         self.data.nodes.len()
     }
 
-    /// Returns whether there is no node. A validated instance has at least one.
+    /// Returns whether the instance has no nodes. A validated instance has at least one.
     pub fn is_empty(&self) -> bool {
         self.data.nodes.is_empty()
     }
@@ -255,20 +255,20 @@ impl Instance {
         &self.users[self.user_start[id.index()] as usize..self.user_start[id.index() + 1] as usize]
     }
 
-    /// Returns whether a node may be computed again: not where it is computed [once](Node::once), or
-    /// comes with a parent that is.
+    /// Returns whether a node may be recomputed: false if it or its parent is computed only
+    /// [once](Node::once).
     pub fn may_recompute(&self, id: NodeId) -> bool {
         let node = self.node(id);
         let parent = node.parent();
         !node.once && parent.is_none_or(|parent| !self.node(parent).once)
     }
 
-    /// The loss node, where the graph has one: forward nodes precede it, backward nodes follow.
+    /// The loss node, if the graph has one: forward nodes precede it, backward nodes follow.
     pub fn loss(&self) -> Option<NodeId> {
         self.loss
     }
 
-    /// The first node behind the forward pass and the loss, where the graph has a loss or a backward
+    /// The first node after the forward pass and the loss, if the graph has a loss or a backward
     /// node.
     pub fn backward_start(&self) -> Option<NodeId> {
         let first = || self.nodes().iter().position(|v| v.is_backward());
@@ -278,21 +278,21 @@ impl Instance {
 
     /// Cost of computing every node once with its first implementation.
     ///
-    /// By-products count once as well, as far as they are [made](Instance::is_made).
+    /// By-products also count once, if they are [made](Instance::is_made).
     pub fn base_cost(&self) -> u64 {
         let made = self.ids().filter(|i| self.is_made(*i));
         made.map(|i| self.node(i).cost()).sum()
     }
 
-    /// Returns true for a node that first implementations have made: not for a by-product that none
-    /// of them reads, unless it is a result.
+    /// Returns whether first implementations make a node. False for a by-product that no first
+    /// implementation reads, unless it is a result.
     pub fn is_made(&self, id: NodeId) -> bool {
         let node = self.node(id);
         node.parent().is_none() || node.result || !self.users(id).is_empty()
     }
 
-    /// Returns whether any node offers a choice that only MONeT's program knows: implementations
-    /// or in-place. By-products that are no implementation's alone are further outputs, not choices.
+    /// Returns whether any node offers a choice that only MONeT's program supports: several
+    /// implementations or an in-place option. By-products alone are further outputs, not choices.
     pub fn has_choices(&self) -> bool {
         let mut nodes = self.data.nodes.iter();
         nodes.any(|v| v.implementations.len() > 1 || v.in_place.is_some())

@@ -1,4 +1,4 @@
-//! Nodes of an instance: an operator, its output tensor, and the ways to compute it.
+//! Nodes of an instance: an operator, its output tensor, and its implementations.
 
 use crate::name::Name;
 use crate::semantics::Semantics;
@@ -29,7 +29,7 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// Gradient that a backward node computes, where one operator's backward is split in two nodes.
+/// Gradient that a backward node computes, if the backward of one operator is split in two nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(rename = "part of a gradient", rename_all = "snake_case")]
 pub enum Gradient {
@@ -48,19 +48,19 @@ pub enum NodeKind {
     /// Part of the forward pass (or of a graph without a backward pass).
     #[default]
     Forward,
-    /// A further output of a node, such as a 1-bit mask: computed again only in a stage in which
-    /// its parent is. It reads its parent. OLLA's further outputs are by-products too.
+    /// A further output of a node, such as a 1-bit mask. It reads its parent and is recomputed only
+    /// in a stage that recomputes the parent. OLLA's further outputs are also by-products.
     ByProduct {
-        /// The forward node that makes it; or the backward node, in a graph without a loss.
+        /// The forward node that makes it, or the backward node in a graph without a loss.
         parent: NodeId,
     },
     /// The loss: the last node of the forward pass.
     Loss,
     /// Part of the backward pass.
     Backward {
-        /// The forward node whose gradient this is, where known.
+        /// The forward node of this gradient, if known.
         forward: Option<NodeId>,
-        /// Gradient that it computes.
+        /// The gradient that the node computes.
         gradient: Gradient,
     },
 }
@@ -74,18 +74,17 @@ pub struct Implementation {
     pub needs: Vec<NodeId>,
     /// Cost of the first computation, in the instance's cost unit.
     pub cost: u64,
-    /// Scratch memory while the node runs, in bytes; negative where the operator releases memory it
+    /// Scratch memory while the node runs, in bytes; negative if the operator releases memory it
     /// was charged for.
     pub workspace_bytes: i64,
-    /// Cost of a recomputation; equal to `cost` unless measured apart.
+    /// Cost of a recomputation; equal to `cost` unless measured separately.
     pub recompute_cost: u64,
     /// Scratch memory of a recomputation, in bytes.
     pub recompute_workspace_bytes: i64,
 }
 
 impl Implementation {
-    /// An implementation whose recomputation costs the same as its first computation, without a
-    /// name.
+    /// An unnamed implementation with equal costs of first computation and recomputation.
     pub fn new(needs: Vec<NodeId>, cost: u64, workspace_bytes: i64) -> Self {
         Implementation {
             name: Name::new(),
@@ -97,8 +96,7 @@ impl Implementation {
         }
     }
 
-    /// Cost of the first run, or of one that computes the node `again`, in the instance's cost
-    /// unit.
+    /// Cost of the first run, or of a recomputation if `again`, in the instance's cost unit.
     #[inline]
     pub fn run_cost(&self, again: bool) -> u64 {
         match again {
@@ -107,8 +105,8 @@ impl Implementation {
         }
     }
 
-    /// Scratch memory of the first run, or of one that computes the node `again`, in bytes;
-    /// negative where the operator releases memory it was charged for.
+    /// Scratch memory of the first run, or of a recomputation if `again`, in bytes; negative if the
+    /// operator releases memory it was charged for.
     #[inline]
     pub fn run_workspace_bytes(&self, again: bool) -> i64 {
         match again {
@@ -118,14 +116,14 @@ impl Implementation {
     }
 }
 
-/// The option to compute a node into the buffer of one of its inputs, which is gone afterwards.
+/// The option to compute a node into the buffer of one of its inputs, which is lost afterwards.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct InPlace {
     /// The input whose buffer is overwritten.
     pub on: NodeId,
-    /// Added to the cost when the node is computed in place.
+    /// Added to the cost if the node is computed in place.
     pub cost_delta: i64,
-    /// Scratch memory when computed in place, in bytes, in place of the implementation's own.
+    /// Scratch memory in place, in bytes; replaces the implementation's own.
     pub workspace_bytes: i64,
 }
 
@@ -136,30 +134,30 @@ pub struct Node {
     pub name: Name,
     /// Operator, for example `conv2d`; may be empty.
     pub op: Name,
-    /// Shape of the output; may be empty where unknown.
+    /// Shape of the output; empty if unknown.
     pub shape: Vec<u64>,
     /// Role of the node.
     pub kind: NodeKind,
     /// Size of the output in bytes.
     pub output_bytes: u64,
     /// Memory that is resident while and after this node runs, apart from activations and their
-    /// gradients, in bytes: parameters, input batch, and the parameter gradients made so far. In
-    /// an instance it never shrinks along the forward pass.
+    /// gradients, in bytes: parameters, input batch, and the parameter gradients made so far. In an
+    /// instance it never shrinks along the forward pass.
     pub fixed_bytes: u64,
-    /// Tensors alive around this node in the plain order, ascending: its inputs and whatever passes
-    /// over it. For backward nodes only gradients and the loss count (MONeT's `local`).
+    /// Tensors alive around this node in the plain order, ascending: its inputs, and tensors whose
+    /// lifetime spans it. For backward nodes only gradients and the loss count (MONeT's `local`).
     pub passing: Vec<NodeId>,
-    /// The ways to compute this node, at least one. Checkmate uses the first.
+    /// The implementations of this node, at least one. Checkmate uses the first.
     pub implementations: Vec<Implementation>,
     /// The option to overwrite an input's buffer.
     pub in_place: Option<InPlace>,
-    /// A result of the step that no node reads: a by-product stays in the graph for it. Results that
-    /// are not last need no mark, as the last node reads them.
+    /// True for a result of the step that no node reads, so that a by-product stays in the graph.
+    /// Results that are not last need no mark, because the last node reads them.
     pub result: bool,
-    /// Computed once, in its own stage, and never again: a collective, an effect, a mutation.
+    /// Computed once, in its own stage, and never recomputed: a collective, an effect, a mutation.
     pub once: bool,
-    /// True if its output may not be copied to the host, as a view or a tensor that the framework
-    /// shares may not.
+    /// True if its output may not be copied to the host, for example a view or a tensor shared by
+    /// the framework.
     pub stays: bool,
 }
 
@@ -222,8 +220,8 @@ impl Node {
         self.run_workspace_bytes(false)
     }
 
-    /// Cost of a run under Checkmate's semantics: of the first implementation, the node's first
-    /// run or one that computes it `again`.
+    /// Cost of a run under Checkmate's semantics, with the first implementation: of the first run,
+    /// or of a recomputation if `again`.
     #[inline]
     pub fn run_cost(&self, again: bool) -> u64 {
         self.implementations[0].run_cost(again)
@@ -235,7 +233,7 @@ impl Node {
         self.implementations[0].run_workspace_bytes(again).max(0) as u64
     }
 
-    /// The implementations that a plan of given semantics may run.
+    /// The implementations that a plan under given semantics may run.
     pub fn offered(&self, semantics: Semantics) -> &[Implementation] {
         match semantics.chooses_implementations() {
             true => &self.implementations,
@@ -243,8 +241,8 @@ impl Node {
         }
     }
 
-    /// The node that makes it, for a by-product: it is recomputed only where that node is
-    /// recomputed as well, in the same stage and before it.
+    /// The parent of a by-product. The by-product is recomputed only if the parent is recomputed
+    /// earlier in the same stage.
     pub fn parent(&self) -> Option<NodeId> {
         match self.kind {
             NodeKind::ByProduct { parent } => Some(parent),

@@ -1,20 +1,21 @@
-//! Tensors that are alive around each node when the graph is executed plainly, once and in order.
+//! Tensors alive around each node if the graph is executed plainly, once and in order.
 
 use super::{Node, NodeId, NodeKind};
 
-/// The `passing` list of every node, as MONeT's program needs it: inputs, and branches that pass
-/// over the node.
+/// The `passing` list of every node for MONeT's program: its inputs, and branches that pass over
+/// the node.
 ///
-/// A forward node (or by-product) has its inputs and every earlier output that a forward node at or
-/// after it reads; a backward node the same among gradients and the loss. By-products read nothing
-/// across others. For graphs without a loss the lists are empty: MONeT's program does not apply to
-/// them. The benchmark's published lists are exactly these.
+/// The list of a forward node (or by-product) has its inputs and every earlier output that a
+/// forward node at or after it reads. A backward node's list has the same among gradients and the
+/// loss. Inputs of by-products do not extend lifetimes. In graphs without a loss the lists are
+/// empty, since MONeT's program does not apply to them. The lists equal the benchmark's published
+/// ones.
 pub fn passing_in_plain_order(nodes: &[Node]) -> Vec<Vec<NodeId>> {
     let mut lists = PlainPassing::new(nodes);
     nodes.iter().map(|_| lists.next_node()).collect()
 }
 
-/// The same, node by node.
+/// The same lists, node by node.
 pub(crate) struct PlainPassing<'a> {
     nodes: &'a [Node],
     loss: Option<usize>,
@@ -46,7 +47,7 @@ impl<'a> PlainPassing<'a> {
         lists
     }
 
-    /// Around a backward node only gradients and the loss count.
+    /// First node whose output counts: for a backward node, only gradients and the loss count.
     fn first_counted(&self, j: usize) -> usize {
         self.loss.filter(|loss| j > *loss).unwrap_or(0)
     }

@@ -1,18 +1,18 @@
-//! Orders in which the nodes of an instance may be computed for the first time.
+//! Allowed orders of the first computations of an instance's nodes.
 
 use super::{Instance, InstanceData, NodeId, NodeKind, StructureError, passing_in_plain_order};
 use crate::Semantics;
 
-/// Rules for the order of first computations: what comes before what.
+/// Precedence rules for the order of first computations.
 ///
-/// - Whatever any implementation of a node reads, what it may overwrite, its parent and its forward
-///   twin come before it.
+/// - All inputs of any implementation of a node, the input that it may overwrite, its parent and
+///   its forward twin come before it.
 /// - The forward pass, the loss and the backward pass follow each other.
 /// - Nodes that are computed [once](crate::instance::Node::once) (collectives, effects, mutations)
-///   keep their order, and so does each of them with the other readers of what it reads: it may
-///   change that.
-/// - Where [fixed memory follows the frontier](Semantics::fixed_memory_follows_frontier), only
-///   nodes with the same fixed memory that stand beside each other may change places.
+///   keep their order. Such a node may change its inputs, so it also keeps its order with their
+///   other readers.
+/// - If [fixed memory follows the frontier](Semantics::fixed_memory_follows_frontier), only
+///   adjacent nodes with the same fixed memory may change places.
 ///
 /// ```
 /// use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId, Precedence};
@@ -81,27 +81,27 @@ impl Precedence {
         self.group.len()
     }
 
-    /// Returns whether there is no node.
+    /// Returns whether there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.group.is_empty()
     }
 
-    /// Nodes that come before a node, ascending; those before them are not repeated.
+    /// Direct predecessors of a node, ascending; their own predecessors are not repeated.
     pub fn before(&self, id: NodeId) -> &[NodeId] {
         &self.before[id.index()]
     }
 
-    /// Nodes that come after a node, ascending; those after them are not repeated.
+    /// Direct successors of a node, ascending; their own successors are not repeated.
     pub fn after(&self, id: NodeId) -> &[NodeId] {
         &self.after[id.index()]
     }
 
-    /// Number of the group of a node: groups follow each other.
+    /// Number of a node's group; groups follow each other.
     pub fn group(&self, id: NodeId) -> u32 {
         self.group[id.index()]
     }
 
-    /// Returns whether a list of nodes is an order that the rules allow.
+    /// Returns whether a list of nodes is an allowed order.
     pub fn allows(&self, order: &[NodeId]) -> bool {
         let mut position = vec![usize::MAX; self.len()];
         for (k, id) in order.iter().enumerate() {
@@ -116,7 +116,7 @@ impl Precedence {
         order.len() == self.len() && order.iter().all(first) && order.windows(2).all(rises)
     }
 
-    /// Returns whether the order of the instance is the only one.
+    /// Returns whether the order of the instance is the only allowed one.
     pub fn is_total(&self) -> bool {
         let ids: Vec<NodeId> = (0..self.len()).map(NodeId::from).collect();
         let forced = |pair: &[NodeId]| {
@@ -126,10 +126,11 @@ impl Precedence {
     }
 }
 
-/// Groups of nodes that follow each other.
+/// Assigns the nodes to groups that follow each other.
 fn groups(instance: &Instance, semantics: Semantics) -> Vec<u32> {
     let nodes = instance.nodes();
-    // Validation has forward nodes, then the loss, then backward nodes with their by-products.
+    // Validation guarantees forward nodes, then the loss, then backward nodes with their
+    // by-products.
     let loss = instance.loss().map_or(usize::MAX, NodeId::index);
     let backward = instance.backward_start().map_or(usize::MAX, NodeId::index);
     let part = |i: usize| match i {
@@ -153,11 +154,11 @@ impl Instance {
     /// The same instance with its nodes in another order: node `k` is `order[k]` of this one, with
     /// its name.
     ///
-    /// Lists of what [passes](crate::instance::Node::passing) are those of the new order. A stated
-    /// view is left out.
+    /// [Passing](crate::instance::Node::passing) lists are recomputed for the new order. A stated
+    /// view is dropped.
     ///
     /// # Errors
-    /// [`StructureError`] for a list that does not name each node once, or has a node before one
+    /// [`StructureError`] for a list that does not contain each node once, or has a node before one
     /// that it refers to.
     ///
     /// ```
@@ -265,7 +266,7 @@ mod tests {
     fn an_order_and_its_inverse_are_the_same_instance() {
         let instance = zoo::build(&"zoo:googlenet?batch=1".parse().unwrap()).unwrap();
         let rules = Precedence::of(&instance, Semantics::Checkmate);
-        // The last node that may run goes first, over and over.
+        // Always run the last ready node.
         let mut left: Vec<NodeId> = instance.ids().collect();
         let mut order: Vec<NodeId> = Vec::new();
         while !left.is_empty() {

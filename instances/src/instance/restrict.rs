@@ -1,23 +1,23 @@
-//! The same instance with fewer choices, as ablations of MONeT's program need it.
+//! The same instance with fewer choices, for ablations of MONeT's program.
 
 use super::view::select;
 use super::{Implementation, Instance, InstanceData, NodeId, NodeKind};
 
-/// Choices beside the schedule that an instance keeps (the paper's ablations, section 5).
+/// Choices besides the schedule that an instance keeps (the paper's ablations, section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
     /// Implementations that read the same tensors: convolution algorithms.
     pub algorithms: bool,
-    /// Backward implementations that read other tensors than the first one: output-activated.
+    /// Backward implementations with other inputs than the first one: output-activated.
     pub outputs: bool,
-    /// Those that read by-products: intermediate-activated.
+    /// Implementations that read by-products: intermediate-activated.
     pub masks: bool,
     /// In-place steps.
     pub in_place: bool,
 }
 
 impl Choices {
-    /// Everything.
+    /// All choices.
     pub const ALL: Choices = Choices {
         algorithms: true,
         outputs: true,
@@ -27,11 +27,11 @@ impl Choices {
 }
 
 impl Instance {
-    /// The instance with some of its choices, and the ids that its nodes have here.
+    /// The instance with some of its choices, and the original id of each of its nodes.
     ///
-    /// The first implementation of a node says what it reads in any case. Where the choice of
-    /// algorithms goes, the one with the smallest workspace stays, the cheapest of these;
-    /// by-products that nothing reads go too.
+    /// The inputs of the first implementation are always kept. Without the choice of algorithms,
+    /// the implementation with the smallest workspace is kept, and the cheapest of these.
+    /// By-products without a reader are removed.
     pub fn restricted(&self, keep: Choices) -> (Instance, Vec<NodeId>) {
         let mut data = self.data().clone();
         let by_product = |id: &NodeId| matches!(self.node(*id).kind, NodeKind::ByProduct { .. });
@@ -53,14 +53,14 @@ impl Instance {
         }
         let kept = read_or_proper(&data);
         let data = select(data, &kept);
-        // Every check of nodes, order and totals holds for a part of the nodes that is closed under
-        // references.
+        // Every check of nodes, order and totals also holds for a subset of nodes that is closed
+        // under references.
         let instance = Instance::new(data).expect("a part of a valid instance is valid");
         (instance, kept)
     }
 }
 
-/// Of implementations that read the same, the one with the smallest workspace.
+/// For each set of inputs, the implementation with the smallest workspace.
 fn smallest(ways: &[Implementation]) -> Vec<Implementation> {
     let mut kept: Vec<Implementation> = Vec::new();
     let size = |w: &Implementation| (w.workspace_bytes, w.cost);
@@ -74,7 +74,7 @@ fn smallest(ways: &[Implementation]) -> Vec<Implementation> {
     kept
 }
 
-/// All nodes but the by-products that are no result and that no implementation reads.
+/// All nodes except by-products that are not results and that no implementation reads.
 fn read_or_proper(data: &InstanceData) -> Vec<NodeId> {
     let mut read = vec![false; data.nodes.len()];
     for need in data.nodes.iter().flat_map(|v| &v.implementations) {
@@ -107,7 +107,7 @@ mod tests {
         let model = model();
         let (none, kept) = model.restricted(Choices::default());
         assert!(!none.has_choices());
-        // The plain way of a convolution has no workspace, and comes first.
+        // The plain implementation of a convolution comes first and has no workspace.
         assert_eq!(none, model.single_implementation().0);
         assert!(kept.len() < model.len());
     }

@@ -1,10 +1,10 @@
-//! Conditions for a computation graph to be an instance.
+//! Conditions for a computation graph to be a valid instance.
 
 use super::{Implementation, InPlace, InstanceData, Node, NodeId, NodeKind};
 use crate::number::LARGEST_VALUE;
 use std::collections::HashMap;
 
-/// Fault of a graph: what is wrong, where, and what would be right.
+/// Fault of a graph: the problem, its place, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {problem}, found {value}; {remedy}")]
 pub struct StructureError {
@@ -12,9 +12,9 @@ pub struct StructureError {
     pub path: String,
     /// The offending value.
     pub value: String,
-    /// Problem with it, in words.
+    /// The problem, in words.
     pub problem: String,
-    /// Remedy: what would be right.
+    /// The remedy: a description of a correct value.
     pub remedy: String,
 }
 
@@ -32,7 +32,7 @@ fn error(
     })
 }
 
-/// Checks everything that [`super::Instance`] promises.
+/// Checks all guarantees of [`super::Instance`].
 pub(super) fn check(data: &InstanceData) -> Result<(), StructureError> {
     let n = data.nodes.len();
     if n == 0 {
@@ -197,7 +197,7 @@ fn check_in_place(i: usize, node: &Node, in_place: &InPlace) -> Result<(), Struc
     Ok(())
 }
 
-/// Checks the nodes that the kind of a node refers to.
+/// Checks the nodes referenced by the kind of a node.
 fn check_kind(nodes: &[Node], i: usize, node: &Node) -> Result<(), StructureError> {
     let at = |field: &str| format!("nodes[{i}].{field}");
     match node.kind {
@@ -291,7 +291,8 @@ fn earlier_and_ascending(
     Ok(())
 }
 
-/// Forward nodes, then the loss, then backward nodes with their by-products.
+/// State of the order check: forward nodes, then the loss, then backward nodes with their
+/// by-products.
 #[derive(Default)]
 struct NodeRoles {
     loss: Option<usize>,

@@ -1,29 +1,29 @@
-//! Views of an instance with one implementation of each node.
+//! Views of an instance with one implementation per node.
 //!
-//! A program without choices (Checkmate's) sees such a view. It follows from the instance, by the
-//! first implementation of each node, unless the instance states its own: measurements may differ
-//! where choices are measured as well.
+//! A program without choices (Checkmate's) uses such a view. By default it has the first
+//! implementation of each node. An instance may state its own view, because measurements may differ
+//! if choices are measured as well.
 
 use super::{Instance, InstanceData, NodeId, NodeKind};
 
 impl Instance {
-    /// The same instance, which states its view with one implementation of each node.
+    /// The same instance with `view` as its stated view with one implementation per node.
     ///
-    /// Costs and sizes of `view` may differ from those here. Of its choices the first
-    /// implementations remain, as in [`Instance::single_implementation`].
+    /// Costs and sizes of `view` may differ from this instance's. Its first implementations are
+    /// kept, as in [`Instance::single_implementation`].
     pub fn with_stated_view(mut self, view: &Instance) -> Instance {
         self.stated_view = Some(Box::new(view.single_implementation().0));
         self
     }
 
-    /// The view with one implementation of each node that the instance states, where it states one.
+    /// The stated view with one implementation per node, if the instance states one.
     pub fn stated_view(&self) -> Option<&Instance> {
         self.stated_view.as_deref()
     }
 
-    /// The instance as a program with one implementation of each node sees it.
+    /// The instance as seen by a program with one implementation per node.
     ///
-    /// That is the view that the instance states, or else the one by first implementations
+    /// This is the stated view, or else the view with first implementations
     /// ([`Instance::single_implementation`]).
     pub fn single_implementation_view(&self) -> Instance {
         match &self.stated_view {
@@ -32,9 +32,9 @@ impl Instance {
         }
     }
 
-    /// The view by the first implementation of each node, whatever view the instance states.
+    /// The view with the first implementation of each node, ignoring a stated view.
     ///
-    /// In-place options go, and so do by-products that no first implementation reads. Returns the
+    /// In-place options and by-products that no first implementation reads are removed. Returns the
     /// view and, for each of its nodes, the id in this instance.
     pub fn single_implementation(&self) -> (Instance, Vec<NodeId>) {
         let kept = read_or_proper(self.data());
@@ -51,22 +51,22 @@ impl Instance {
             node.in_place = None;
         }
         let data = select(data, &kept);
-        // Every check of nodes, order and totals holds for a part of the nodes that is closed under
-        // references.
+        // Every check of nodes, order and totals also holds for a subset of nodes that is closed
+        // under references.
         let view = Instance::new(data).expect("a part of a valid instance is valid");
         (view, kept)
     }
 }
 
-/// All nodes but the by-products that are no result and that the first implementation of none of
-/// these nodes reads.
+/// All nodes except by-products that are not results and that no first implementation of a kept
+/// node reads.
 fn read_or_proper(data: &InstanceData) -> Vec<NodeId> {
     let mut kept: Vec<bool> = data
         .nodes
         .iter()
         .map(|node| node.parent().is_none() || node.result)
         .collect();
-    // Readers come behind what they read.
+    // Readers come after their inputs.
     for (i, node) in data.nodes.iter().enumerate().rev() {
         if kept[i] {
             for need in node.needs() {
@@ -80,7 +80,7 @@ fn read_or_proper(data: &InstanceData) -> Vec<NodeId> {
     kept.map(|(i, _)| NodeId::from(i)).collect()
 }
 
-/// The nodes `kept`, ascending, renumbered; references to others are dropped.
+/// The nodes `kept`, ascending and renumbered; references to other nodes are dropped.
 pub(super) fn select(mut data: InstanceData, kept: &[NodeId]) -> InstanceData {
     if kept.len() == data.nodes.len() {
         return data;

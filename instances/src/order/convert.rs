@@ -1,9 +1,9 @@
-//! Graphs of instances: each node is computed once, by its first implementation.
+//! Order graphs of instances: each node is computed once, by its first implementation.
 
 use super::{Operator, OperatorId, OrderGraph, OrderGraphData, Tensor, TensorId};
 use crate::instance::{Instance, NodeId, StructureError};
 
-/// Tensors and operators that are made of nodes.
+/// Tensors and operators converted from nodes.
 #[derive(Default)]
 struct Converted {
     operators: Vec<Operator>,
@@ -16,11 +16,11 @@ impl OrderGraph {
     /// The order graph of an instance without recomputation.
     ///
     /// Each node is an operator with one output; a by-product is a further output of its parent.
-    /// Fixed memory is a base ([`Instance::static_bytes`]). An output that no node reads lives
-    /// while its operator runs, as Checkmate counts it, unless it is a result.
+    /// Fixed memory is part of the base ([`Instance::static_bytes`]). An output without a reader
+    /// exists only while its operator runs, as in Checkmate's semantics, unless it is a result.
     ///
     /// # Errors
-    /// [`StructureError`] where all sizes together are too large.
+    /// [`StructureError`] if the sum of all sizes is too large.
     ///
     /// ```
     /// use remat_instances::order::{OrderGraph, Variant};
@@ -48,17 +48,17 @@ impl OrderGraph {
         })
     }
 
-    /// The order graph of a training step whose parameter gradients are tensors: where
-    /// [`OrderGraph::of_instance`] has them in fixed memory all the time, here each is made by an
-    /// operator of its own, and read by the update of its parameters.
+    /// The order graph of a training step with parameter gradients as tensors. In
+    /// [`OrderGraph::of_instance`] they are always in fixed memory; here each gradient is made by
+    /// its own operator and read by the update of its parameters.
     ///
-    /// An operator's gradient is what its node adds to fixed memory
-    /// ([`Node::fixed_bytes`](crate::instance::Node::fixed_bytes)). It is made of what the node
-    /// reads. The update comes behind the node, which reads the parameters; in the program all
-    /// updates come at the end.
+    /// The size of an operator's gradient is the amount that its node adds to fixed memory
+    /// ([`Node::fixed_bytes`](crate::instance::Node::fixed_bytes)). The gradient is computed from
+    /// the node's inputs. The update comes after the node, which reads the parameters; in the
+    /// program order, all updates come at the end.
     ///
     /// # Errors
-    /// As [`OrderGraph::of_instance`].
+    /// The errors of [`OrderGraph::of_instance`].
     ///
     /// ```
     /// use remat_instances::order::{OrderGraph, Variant};

@@ -43,7 +43,7 @@ impl fmt::Display for TensorId {
     }
 }
 
-/// An operator: it reads tensors and makes others, all at once.
+/// An operator: it reads tensors and makes others, all in one step.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Operator {
     /// Name shown to users; may be empty.
@@ -54,8 +54,8 @@ pub struct Operator {
     pub inputs: Vec<TensorId>,
     /// Tensors made, each once.
     pub outputs: Vec<TensorId>,
-    /// Tensors modified in place without a new name for the result, among `inputs`. A note: the
-    /// order that this asks for is in `order_edges` and `sound_order_edges`.
+    /// Tensors modified in place without a new name for the result, among `inputs`. Informational:
+    /// `order_edges` and `sound_order_edges` contain the resulting order.
     pub writes: Vec<TensorId>,
     /// Scratch memory while the operator runs, in bytes.
     pub workspace_bytes: u64,
@@ -66,23 +66,23 @@ pub struct Operator {
 pub struct Tensor {
     /// Name shown to users; may be empty.
     pub name: Name,
-    /// Size in bytes. That of a view or of an output computed in place takes no memory of its own.
+    /// Size in bytes. A view or an output computed in place takes no memory of its own.
     pub bytes: u64,
-    /// In memory all the time, and made by no operator: weights, buffers, optimiser state.
+    /// Always in memory and not made by an operator: weights, buffers, optimiser state.
     pub resident: bool,
-    /// A result of the step: it stays from its producer to the end.
+    /// A result of the step: it stays in memory from its producer to the end.
     pub result: bool,
-    /// Multiple that its size is rounded up to, in bytes: a power of two, 0 or 1 for none.
+    /// Alignment of its size, in bytes: a power of two; 0 or 1 for no alignment.
     pub alignment_bytes: u64,
-    /// The tensor whose storage it is a view of. Its producer reads that.
+    /// The tensor whose storage it views. Its producer reads that tensor.
     pub alias_of: Option<TensorId>,
-    /// The input of its producer that it overwrites: it has that one's storage, and every other
-    /// reader of what was there comes before.
+    /// The input of its producer that it overwrites. It shares that input's storage, and all other
+    /// readers of the old content come before.
     pub in_place_on: Option<TensorId>,
 }
 
 impl Tensor {
-    /// The tensor whose storage it has, unless it has one of its own.
+    /// The tensor whose storage it shares, if any.
     pub fn shares(&self) -> Option<TensorId> {
         self.in_place_on.or(self.alias_of)
     }
@@ -93,22 +93,21 @@ impl Tensor {
 pub struct OrderGraphData {
     /// Name of the graph, shown to users.
     pub name: Name,
-    /// Name of the network, where one is known.
+    /// Name of the network, if known.
     pub model: Option<Name>,
-    /// Batch size, where one is known.
+    /// Batch size, if known.
     pub batch: Option<u64>,
-    /// Bytes of resident tensors that no operator reads, and which are not in `tensors`.
+    /// Bytes of resident tensors that no operator reads and that are not in `tensors`.
     pub unused_resident_bytes: u64,
-    /// Multiple that all sizes are rounded up to, workspaces too, in bytes: a power of two, 0 or 1
-    /// for none.
+    /// Alignment of all sizes and workspaces, in bytes: a power of two; 0 or 1 for no alignment.
     pub alignment_bytes: u64,
     /// Operators.
     pub operators: Vec<Operator>,
     /// Tensors.
     pub tensors: Vec<Tensor>,
-    /// Pairs (before, after) that every variant has.
+    /// Pairs (before, after) that hold in every variant.
     pub order_edges: Vec<[OperatorId; 2]>,
-    /// Further pairs without which results are wrong.
+    /// Further pairs needed for correct results.
     pub sound_order_edges: Vec<[OperatorId; 2]>,
     /// Operators that draw random numbers, as pairs in program order.
     pub rng_order_edges: Vec<[OperatorId; 2]>,
@@ -120,8 +119,8 @@ pub struct OrderGraphData {
     pub program_order: Vec<OperatorId>,
 }
 
-/// A validated graph: references lead somewhere, data have one producer, sizes are in range, and
-/// no operator waits for itself. A clone costs nothing: what it holds is shared.
+/// A validated graph: references are valid, data have one producer, sizes are in range, and there
+/// is no cycle. Clones are cheap, since they share the data.
 ///
 /// # Example
 /// ```
@@ -144,7 +143,7 @@ pub struct OrderGraphData {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderGraph {
     data: Arc<OrderGraphData>,
-    /// The tensor that has the storage of each tensor.
+    /// The owner of each tensor's storage.
     root: Arc<[TensorId]>,
     base_bytes: u64,
 }
@@ -153,7 +152,7 @@ impl OrderGraph {
     /// Validates the data.
     ///
     /// # Errors
-    /// [`StructureError`] names the first field that is wrong, its value and what would be right.
+    /// [`StructureError`] names the first invalid field, its value and the remedy.
     pub fn new(data: OrderGraphData) -> Result<Self, StructureError> {
         let root = validate::check(&data)?;
         let mut graph = OrderGraph {
@@ -185,7 +184,7 @@ impl OrderGraph {
         self.data.operators.len()
     }
 
-    /// Returns whether there is no operator.
+    /// Returns whether there are no operators.
     pub fn is_empty(&self) -> bool {
         self.data.operators.is_empty()
     }
@@ -200,23 +199,23 @@ impl OrderGraph {
         &self.data.tensors
     }
 
-    /// The order in which the framework runs the operators. [`OrderGraph::replay`] says whether it
-    /// respects what the graph states.
+    /// The order in which the framework runs the operators. [`OrderGraph::replay`] checks whether
+    /// it respects the edges of the graph.
     pub fn program_order(&self) -> &[OperatorId] {
         &self.data.program_order
     }
 
-    /// Memory that is always taken: resident tensors, unused ones included, in bytes.
+    /// Base memory: resident tensors, including unused ones, in bytes.
     pub fn base_bytes(&self) -> u64 {
         self.base_bytes
     }
 
-    /// The tensor whose storage a tensor has: itself, unless it is a view or made in place.
+    /// The owner of a tensor's storage: the tensor itself, unless it is a view or made in place.
     pub fn storage_of(&self, tensor: TensorId) -> TensorId {
         self.root[tensor.index()]
     }
 
-    /// Size of a tensor, rounded up to its alignment and the graph's, in bytes.
+    /// Size of a tensor, rounded up to its own alignment and the graph's, in bytes.
     pub fn tensor_bytes(&self, tensor: TensorId) -> u64 {
         self.rounded_bytes(tensor.index())
     }
@@ -233,7 +232,7 @@ impl OrderGraph {
         round_up(bytes, self.data.alignment_bytes)
     }
 
-    /// An operator as errors call it: its number, and its name where it has one.
+    /// An operator as shown in errors: its number, and its name if it has one.
     pub fn operator_label(&self, operator: OperatorId) -> Name {
         match self.data.operators.get(operator.index()) {
             Some(known) if !known.name.is_empty() => {
@@ -243,10 +242,11 @@ impl OrderGraph {
         }
     }
 
-    /// The same graph with sizes rounded up to a multiple, in bytes: a power of two.
+    /// The same graph with sizes rounded up to an alignment in bytes, a power of two.
     ///
     /// # Errors
-    /// [`StructureError`] for a multiple that is none, or sizes that are then too large.
+    /// [`StructureError`] for an alignment that is not a power of two, or for sizes that become too
+    /// large.
     pub fn with_alignment(&self, alignment_bytes: u64) -> Result<Self, StructureError> {
         OrderGraph::new(OrderGraphData {
             alignment_bytes,
@@ -254,7 +254,7 @@ impl OrderGraph {
         })
     }
 
-    /// SHA-256 of the graph as [`write_order_graph`](super::write_order_graph) has it, in
+    /// SHA-256 of the graph as written by [`write_order_graph`](super::write_order_graph), in
     /// hexadecimal.
     pub fn digest(&self) -> String {
         let bytes = Sha256::digest(super::write_order_graph(self));

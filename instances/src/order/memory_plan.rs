@@ -1,5 +1,5 @@
 //! `remat-memory-plan/1` documents: an order, and an address for every piece of memory that it
-//! takes.
+//! uses.
 
 use super::plan::{PlanText, read_order, written_order};
 use super::{LifeOf, OperatorId, OrderGraph, OrderPlan, OrderPlanError, OrderReplay, TensorId};
@@ -20,7 +20,7 @@ pub struct Address {
     pub offset_bytes: u64,
 }
 
-/// An order for a graph, and addresses in one arena for all that is not resident.
+/// An order for a graph, and addresses in one arena for all memory that is not resident.
 ///
 /// ```
 /// use remat_instances::order::{MemoryPlan, OrderGraph, OrderPlan, Variant};
@@ -44,7 +44,7 @@ pub struct Address {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryPlan {
-    /// The order, with its peak and the bound on it.
+    /// The order, with its peak and lower bound.
     pub order: OrderPlan,
     /// Size of the arena in bytes: the largest end of a piece.
     pub height_bytes: u64,
@@ -52,10 +52,10 @@ pub struct MemoryPlan {
     pub addresses: Vec<Address>,
 }
 
-/// Replay of a memory plan.
+/// Result of replaying a memory plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryReplay {
-    /// That of the order.
+    /// Replay of the order.
     pub order: OrderReplay,
     /// Largest end of a piece in use, in bytes.
     pub height_bytes: u64,
@@ -63,20 +63,20 @@ pub struct MemoryReplay {
     pub total_bytes: u64,
 }
 
-/// Reason why a memory plan is not as it says.
+/// Reason to reject a memory plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MemoryPlanError {
-    /// The order is at fault.
+    /// The order is invalid.
     #[error(transparent)]
     Order(#[from] OrderPlanError),
-    /// Pieces share addresses, or break an alignment.
+    /// Pieces share addresses, or violate an alignment.
     #[error(transparent)]
     Placement(#[from] PlacementError),
-    /// Sizes add up to more than addresses can be.
+    /// The sum of sizes exceeds the range of addresses.
     #[error(transparent)]
     Lives(#[from] LivesError),
-    /// The addresses are not those of the order's pieces.
+    /// The addresses do not match the pieces of the order.
     #[error(
         "addresses[{index}] is of {found}, the order takes {wanted} there; \
          give an address for each tensor and workspace of the order"
@@ -86,10 +86,10 @@ pub enum MemoryPlanError {
         index: usize,
         /// The piece there, in words.
         found: String,
-        /// The piece that the order takes, in words.
+        /// The piece that the order needs there, in words.
         wanted: String,
     },
-    /// The arena is not as large as the plan says.
+    /// The size of the arena differs from the claim.
     #[error("the plan claims height_bytes {claimed}, the replay says {found}")]
     Height {
         /// The claim.
@@ -100,10 +100,10 @@ pub enum MemoryPlanError {
 }
 
 impl OrderReplay {
-    /// The lives of the order as buffers to be placed, in their order.
+    /// The lives of the order as buffers to place, in the same order.
     ///
     /// # Errors
-    /// [`LivesError`] where sizes add up to more than addresses can be.
+    /// [`LivesError`] if the sum of sizes exceeds the range of addresses.
     ///
     /// ```
     /// use remat_instances::order::{OrderGraph, Variant};
@@ -164,7 +164,7 @@ struct MemoryText<'d> {
 }
 
 impl MemoryPlan {
-    /// The plan of an order and a placement of its [buffers](OrderReplay::buffers).
+    /// A plan from an order and a placement of its [buffers](OrderReplay::buffers).
     pub fn new(order: OrderPlan, replay: &OrderReplay, placement: &Placement) -> Self {
         let pairs = replay.lives.iter().zip(placement.offsets());
         let addresses: Vec<Address> = pairs
@@ -191,10 +191,10 @@ impl MemoryPlan {
         Self::parse(&path.display().to_string(), &document::load(path)?)
     }
 
-    /// Parses the bytes of a plan; `name` stands for the file in errors.
+    /// Parses the bytes of a plan; errors name it `name`.
     ///
     /// # Errors
-    /// As [`MemoryPlan::read`].
+    /// The errors of [`MemoryPlan::read`].
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Self, ReadError> {
         let document = Document::parse(name, bytes)?;
         memory_plan(&document).map_err(|e| document.error(e))
@@ -227,11 +227,11 @@ impl MemoryPlan {
         Placement::new(self.addresses.iter().map(|a| a.offset_bytes).collect())
     }
 
-    /// Replays order and addresses on the graph, and compares what the plan claims.
+    /// Replays order and addresses on the graph, and checks the claims of the plan.
     ///
     /// # Errors
-    /// [`MemoryPlanError`] names what is wrong: the order, two pieces that share addresses, a piece
-    /// that the order does not take, a height that is not the true one.
+    /// [`MemoryPlanError`] names the fault: in the order, two pieces that share addresses, a piece
+    /// that does not match the order, or a wrong height.
     pub fn replay(&self, graph: &OrderGraph) -> Result<MemoryReplay, MemoryPlanError> {
         let order = self.order.replay(graph)?;
         let words = |of: Option<LifeOf>| of.map_or("nothing".into(), |of| of.to_string());

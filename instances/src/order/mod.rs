@@ -1,24 +1,24 @@
-//! Training graphs whose operators may run in another order: which orders there are, and what each
-//! takes in memory. Nothing here optimises.
+//! Training graphs whose operators may run in another order: the possible orders and the memory use
+//! of each. This module does not optimise.
 //!
-//! Memory begins with what is resident. An operator takes its outputs and its workspace, then the
-//! memory is read (the peak is the largest reading), then the workspace and every storage goes
-//! whose last reader this was. Views and outputs computed in place share the storage of another
-//! tensor; a storage lives from its producer to the last reader of any of its tensors. An output
-//! that nobody reads takes nothing, unless it is a result, which stays. `docs/theory/order.md` has
-//! the semantics in full.
+//! Memory starts with the resident tensors. An operator allocates its outputs and its workspace.
+//! Then the memory is measured (the peak is the largest measurement). Then the workspace is freed,
+//! and so is every storage whose last reader was this operator. Views and outputs computed in place
+//! share the storage of another tensor; a storage lives from its producer to the last reader of any
+//! of its tensors. An output without a reader takes no memory, unless it is a result, which stays.
+//! `docs/theory/order.md` describes the full semantics.
 //!
 //! | module | concept |
 //! |---|---|
 //! | `graph` | [`OrderGraph`]: operators, tensors, and edges that order operators |
 //! | `variant` | [`Variant`]: which of these edges count |
-//! | `validate` | what every graph promises |
+//! | `validate` | conditions for a valid graph |
 //! | `text` | `remat-order/1` documents: reader and writer |
 //! | `problem` | [`OrderProblem`]: precedence and storages of one variant, for searches |
 //! | `convert` | a graph of an [`Instance`](crate::Instance), without recomputation |
 //! | `replay` | [`OrderReplay`]: the judge of an order |
 //! | `memory_plan` | `remat-memory-plan/1` documents: an order with addresses |
-//! | `plan` | `remat-order-plan/1` documents: an order with what its maker claims |
+//! | `plan` | `remat-order-plan/1` documents: an order and claims about it |
 //!
 //! ```
 //! use remat_instances::order::{self, Variant};

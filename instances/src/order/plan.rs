@@ -1,4 +1,4 @@
-//! `remat-order-plan/1` documents: an order, and what its maker claims of it.
+//! `remat-order-plan/1` documents: an order, and claims about it.
 
 use super::{OperatorId, OrderFault, OrderGraph, OrderReplay, Variant};
 use crate::document::{self, Document, Failure, FaultKind, Lines, ReadError, Spanned};
@@ -8,8 +8,8 @@ use std::path::Path;
 /// Name of the schema of order plans.
 pub const ORDER_PLAN_SCHEMA: &str = "remat-order-plan/1";
 
-/// An order for a graph with the records of its maker. They are claims: [`OrderPlan::replay`] is
-/// the judge.
+/// An order for a graph with the records of its maker. The records are claims, which
+/// [`OrderPlan::replay`] checks.
 ///
 /// ```
 /// use remat_instances::order::{OrderGraph, OrderPlan, Variant};
@@ -27,23 +27,23 @@ pub struct OrderPlan {
     pub graph: String,
     /// SHA-256 of the graph ([`OrderGraph::digest`]).
     pub graph_sha256: String,
-    /// The variant that the order is for.
+    /// The variant of the order.
     pub variant: Variant,
-    /// Multiple that sizes were rounded up to, in bytes; 0 for none.
+    /// Alignment of sizes, in bytes; 0 for no alignment.
     pub alignment_bytes: u64,
-    /// Memory budget that it was made for, in bytes.
+    /// Memory budget for which it was made, in bytes.
     pub budget_bytes: Option<u64>,
     /// Largest memory of any step, in bytes.
     pub peak_bytes: u64,
-    /// Bytes that no order needs less than, where that was proven.
+    /// Proven lower bound on the peak of any order, in bytes, if there is one.
     pub bound_bytes: Option<u64>,
     /// The order.
     pub order: Vec<OperatorId>,
-    /// Memory while each operator runs, in bytes; may be left out.
+    /// Memory while each operator runs, in bytes; may be empty.
     pub step_bytes: Vec<u64>,
 }
 
-/// Reason why a plan is not as it says.
+/// Reason to reject a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OrderPlanError {
@@ -55,13 +55,13 @@ pub enum OrderPlanError {
     Graph {
         /// The digest in the plan.
         wanted: String,
-        /// That of the graph at hand.
+        /// The digest of the graph at hand.
         found: String,
     },
-    /// The order cannot run.
+    /// The order is not executable.
     #[error(transparent)]
     Fault(#[from] OrderFault),
-    /// A claim is not what the replay says.
+    /// A claim differs from the replay.
     #[error("the plan claims {field} {claimed}, the replay says {found}")]
     Claim {
         /// The field.
@@ -96,10 +96,10 @@ pub(super) struct PlanText<'d> {
 }
 
 impl OrderPlan {
-    /// The plan of an order, with what its replay says.
+    /// A plan from an order and its replay.
     ///
     /// # Errors
-    /// [`OrderFault`] for an order that cannot run.
+    /// [`OrderFault`] for an order that is not executable.
     pub fn new(
         graph: &OrderGraph,
         variant: Variant,
@@ -128,10 +128,10 @@ impl OrderPlan {
         Self::parse(&path.display().to_string(), &document::load(path)?)
     }
 
-    /// Parses the bytes of a plan; `name` stands for the file in errors.
+    /// Parses the bytes of a plan; errors name it `name`.
     ///
     /// # Errors
-    /// As [`OrderPlan::read`].
+    /// The errors of [`OrderPlan::read`].
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Self, ReadError> {
         let document = Document::parse(name, bytes)?;
         plan(&document).map_err(|e| document.error(e))
@@ -142,10 +142,10 @@ impl OrderPlan {
         Lines::new(2, false).write(&written_order(self))
     }
 
-    /// Replays the plan on its graph, and compares what it claims.
+    /// Replays the plan on its graph, and checks its claims.
     ///
     /// # Errors
-    /// [`OrderPlanError`] for another graph, an order that cannot run, or a claim that is wrong.
+    /// [`OrderPlanError`] for another graph, an order that is not executable, or a wrong claim.
     pub fn replay(&self, graph: &OrderGraph) -> Result<OrderReplay, OrderPlanError> {
         let found = graph.digest();
         if found != self.graph_sha256 {
@@ -185,7 +185,7 @@ fn plan(document: &Document) -> Result<OrderPlan, Failure> {
     read_order(&text)
 }
 
-/// The text of a plan.
+/// Converts a plan to its text form.
 pub(super) fn written_order(plan: &OrderPlan) -> PlanText<'_> {
     PlanText {
         schema: ORDER_PLAN_SCHEMA,
@@ -204,7 +204,7 @@ pub(super) fn written_order(plan: &OrderPlan) -> PlanText<'_> {
     }
 }
 
-/// The plan of a text.
+/// Converts a text form to a plan.
 pub(super) fn read_order(text: &PlanText<'_>) -> Result<OrderPlan, Failure> {
     let variant = text.variant.parse().map_err(|_| {
         let remedy = "give free, sound, sound+rng or ctl";

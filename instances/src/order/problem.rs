@@ -1,37 +1,37 @@
-//! Precedence and storages of one variant of a graph, as searches and checkers need them.
+//! Precedence and storages of one variant of a graph, for searches and checkers.
 
 use super::{OperatorId, OrderGraph, TensorId, Variant};
 
-/// Operators that wait for each other.
+/// Operators that wait for each other in a cycle.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "under the variant {variant} the operators {names} wait for each other; \
      give another variant, or leave an edge of the cycle out"
 )]
 pub struct OrderCycle {
-    /// The variant whose edges go round.
+    /// The variant with the cycle.
     pub variant: Variant,
-    /// The operators of a cycle, each before the next, the first again at the end.
+    /// The operators of a cycle, each before the next; the first is repeated at the end.
     pub names: String,
 }
 
-/// Memory that one operator takes and that goes when the last of its readers has run.
+/// Memory that one operator allocates and that is freed after the last of its readers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Storage {
-    /// Tensor whose storage it is.
+    /// Tensor that owns the storage.
     pub tensor: TensorId,
     /// Size in bytes, rounded up, at least 1.
     pub bytes: u64,
-    /// Operator that takes it.
+    /// Operator that allocates it.
     pub producer: u32,
-    /// Operators that read it, ascending, all of them behind the producer.
+    /// Operators that read it, ascending, all after the producer.
     pub readers: Vec<u32>,
-    /// True if it stays to the end: a result.
+    /// True if it stays to the end, as a result.
     pub kept: bool,
 }
 
-/// Order problem of one variant: operators `0..len`, direct predecessors, and storages. Storages
-/// of 0 bytes, and those that nobody reads and that are no result, are left out.
+/// Order problem of one variant: operators `0..len`, direct predecessors, and storages. Storages of
+/// 0 bytes are omitted, and so are storages without a reader that are not results.
 ///
 /// ```
 /// use remat_instances::order::{self, Variant};
@@ -51,7 +51,7 @@ pub struct OrderProblem {
     successors: Vec<Vec<u32>>,
     workspace_bytes: Vec<u64>,
     storages: Vec<Storage>,
-    /// Operators, each behind its predecessors, by their places in the program as far as that goes.
+    /// A topological order that follows the program order as far as possible.
     topological: Vec<u32>,
 }
 
@@ -66,22 +66,22 @@ impl OrderProblem {
         self.predecessors.len()
     }
 
-    /// Returns whether there is no operator.
+    /// Returns whether there are no operators.
     pub fn is_empty(&self) -> bool {
         self.predecessors.is_empty()
     }
 
-    /// Memory that is always taken, in bytes.
+    /// Base memory in bytes.
     pub fn base_bytes(&self) -> u64 {
         self.base_bytes
     }
 
-    /// Operators that come before one by an edge or by data, ascending.
+    /// Operators that must come before one because of an edge or data, ascending.
     pub fn predecessors(&self, operator: usize) -> &[u32] {
         &self.predecessors[operator]
     }
 
-    /// Operators that come after one by an edge or by data, ascending.
+    /// Operators that must come after one because of an edge or data, ascending.
     pub fn successors(&self, operator: usize) -> &[u32] {
         &self.successors[operator]
     }
@@ -91,13 +91,13 @@ impl OrderProblem {
         self.workspace_bytes[operator]
     }
 
-    /// Storages, by their tensors.
+    /// Storages, in the order of their tensors.
     pub fn storages(&self) -> &[Storage] {
         &self.storages
     }
 
-    /// Operators, each behind its predecessors: the program order where that runs, which is so for
-    /// every variant but [`Variant::Ctl`].
+    /// A topological order of the operators. It is the program order if that is valid, which holds
+    /// for every variant except [`Variant::Ctl`].
     pub fn topological_order(&self) -> &[u32] {
         &self.topological
     }
@@ -107,7 +107,7 @@ impl OrderGraph {
     /// The order problem of a variant.
     ///
     /// # Errors
-    /// [`OrderCycle`] where edges of the variant go round; never for [`Variant::Free`].
+    /// [`OrderCycle`] if edges of the variant form a cycle; never for [`Variant::Free`].
     pub fn problem(&self, variant: Variant) -> Result<OrderProblem, OrderCycle> {
         let n = self.len();
         let mut predecessors: Vec<Vec<u32>> = vec![Vec::new(); n];
@@ -155,7 +155,7 @@ impl OrderGraph {
         })
     }
 
-    /// Operators behind their predecessors; of those that are ready the first in the program.
+    /// A topological order that always takes the ready operator that is first in the program.
     fn topological(
         &self,
         variant: Variant,
@@ -190,7 +190,7 @@ impl OrderGraph {
         }
     }
 
-    /// The names along a cycle, found by going back among operators that wait for ever.
+    /// The names along a cycle, found by walking back among operators that were never ready.
     fn cycle(&self, predecessors: &[Vec<u32>], waits: &[usize], start: u32) -> String {
         let mut seen = vec![usize::MAX; self.len()];
         let mut path = Vec::new();
@@ -213,11 +213,11 @@ impl OrderGraph {
     }
 }
 
-/// Who makes and who reads each tensor.
+/// Producer and readers of each tensor.
 struct Tables {
     producer: Vec<Option<OperatorId>>,
     readers: Vec<Vec<OperatorId>>,
-    /// Tensors of each storage, by the tensor that has it.
+    /// Tensors of each storage, by the owner of the storage.
     members: Vec<Vec<TensorId>>,
 }
 
@@ -245,8 +245,8 @@ impl Tables {
         tables
     }
 
-    /// Edges by which readers of a storage come before what overwrites it. Those of its last
-    /// version are enough: those of older ones come before that was made.
+    /// Adds edges from readers of a storage to the operator that overwrites it. Readers of the last
+    /// version suffice: readers of older versions come before that version was made.
     fn overwriting(&self, graph: &OrderGraph, edge: &mut impl FnMut(OperatorId, OperatorId)) {
         let versions: Vec<usize> = (0..graph.tensors().len())
             .map(|i| version(graph, i))
@@ -294,7 +294,7 @@ impl Tables {
     }
 }
 
-/// The tensor that last wrote what a tensor shows: itself, unless it is a view.
+/// The tensor that last wrote the content of a tensor: itself, unless it is a view.
 fn version(graph: &OrderGraph, tensor: usize) -> usize {
     let mut at = tensor;
     while let Some(base) = graph.tensors()[at].alias_of {

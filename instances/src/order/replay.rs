@@ -1,13 +1,13 @@
-//! The judge of an order: replays it tensor by tensor, apart from every search.
+//! The judge of an order: replays it tensor by tensor, independently of all searches.
 
 use super::{OperatorId, OrderGraph, TensorId, Variant};
 use crate::name::Name;
 
-/// Reason why an order cannot run.
+/// Reason to reject an order.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OrderFault {
-    /// An operator is missing, or stands twice.
+    /// An operator is missing or occurs twice.
     #[error("the order has {found} operators, the graph {wanted}; name every operator once")]
     Length {
         /// Operators of the order.
@@ -15,7 +15,7 @@ pub enum OrderFault {
         /// Operators of the graph.
         wanted: usize,
     },
-    /// There is no such operator.
+    /// The operator does not exist.
     #[error("step {step}: there is no operator {operator}; numbers are below {count}")]
     Unknown {
         /// The step, from 0.
@@ -33,7 +33,7 @@ pub enum OrderFault {
         /// The operator, with its name.
         operator: Name,
     },
-    /// An operator reads a tensor that is not there.
+    /// An operator reads a tensor that does not exist yet.
     #[error(
         "step {step}: operator {operator} reads tensor {tensor}, which operator {producer} has \
          not made yet; run that before"
@@ -48,7 +48,7 @@ pub enum OrderFault {
         /// Its producer, with its name.
         producer: Name,
     },
-    /// An operator overwrites what another one is still to read.
+    /// An operator overwrites a tensor that another one still has to read.
     #[error(
         "step {step}: operator {operator} overwrites tensor {tensor}, which operator {reader} is \
          still to read; run that before"
@@ -63,7 +63,7 @@ pub enum OrderFault {
         /// The reader, with its name.
         reader: Name,
     },
-    /// An edge of the variant is not respected.
+    /// An edge of the variant is violated.
     #[error(
         "step {step}: operator {operator} runs before operator {before}, against `{list}` of the \
          variant {variant}"
@@ -71,25 +71,25 @@ pub enum OrderFault {
     Edge {
         /// The step, from 0.
         step: usize,
-        /// The operator that comes too early, with its name.
+        /// The operator that runs too early, with its name.
         operator: Name,
-        /// The operator that has to come before, with its name.
+        /// The operator that must run before it, with its name.
         before: Name,
-        /// The list that has the edge.
+        /// The list that contains the edge.
         list: &'static str,
         /// The variant.
         variant: Variant,
     },
 }
 
-/// Memory of a step, in bytes.
+/// Memory use of a step, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderStep {
-    /// The operator that runs.
+    /// The running operator.
     pub operator: OperatorId,
-    /// While it runs: after its outputs and workspace are taken, before anything goes.
+    /// During the step: with outputs and workspace allocated, before any memory is freed.
     pub during_bytes: u64,
-    /// After what is not read any more has gone.
+    /// After the storages without further readers are freed.
     pub after_bytes: u64,
 }
 
@@ -102,33 +102,34 @@ pub enum LifeOf {
     Workspace(OperatorId),
 }
 
-/// Time for which a piece of memory is taken: the steps `begin..end`, the last reader's included.
+/// Period in which a piece of memory is allocated: the steps `begin..end`, including the last
+/// reader's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Life {
     /// Owner of the memory.
     pub of: LifeOf,
     /// Step of the producer.
     pub begin: usize,
-    /// Step behind the last reader's; the number of steps for results.
+    /// Step after the last reader's; the number of steps for results.
     pub end: usize,
     /// Size in bytes, rounded up.
     pub bytes: u64,
-    /// Multiple that an address has to be of, in bytes: a power of two, 1 for any.
+    /// Alignment of the address, in bytes: a power of two; 1 for no alignment.
     pub alignment_bytes: u64,
 }
 
-/// Replay of an order.
+/// Result of replaying an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderReplay {
-    /// The largest memory of any step, resident memory included, in bytes; that before the first
-    /// step where there is none.
+    /// The largest memory of any step, resident memory included, in bytes; the base memory if there
+    /// are no steps.
     pub peak_bytes: u64,
-    /// The first step that has it.
+    /// The first step with this memory.
     pub peak_step: usize,
     /// Memory step by step.
     pub steps: Vec<OrderStep>,
-    /// Lives of storages, by tensor, then those of workspaces. Pieces of 0 bytes are left out, and
-    /// outputs that nobody reads.
+    /// Lives of storages, by tensor, then lives of workspaces. Pieces of 0 bytes and outputs
+    /// without a reader are omitted.
     pub lives: Vec<Life>,
 }
 
@@ -142,11 +143,11 @@ impl OrderReplay {
 impl OrderGraph {
     /// Replays an order under a variant.
     ///
-    /// Shares nothing with searches, nor with [`OrderGraph::problem`]: tensors are counted one by
-    /// one, and every edge is looked at.
+    /// Shares no code with searches or with [`OrderGraph::problem`]: tensors are counted one by
+    /// one, and every edge is checked.
     ///
     /// # Errors
-    /// [`OrderFault`] names the first step that cannot run, or that breaks an edge of the variant.
+    /// [`OrderFault`] names the first step that cannot run or that violates an edge of the variant.
     pub fn replay(
         &self,
         variant: Variant,
@@ -158,7 +159,7 @@ impl OrderGraph {
         let lives = self.lives(order, &step_of);
         let steps = order.len();
         let kept = self.kept();
-        // Memory taken at a step, gone before a step, and there for one step alone.
+        // Memory allocated at a step, freed before a step, and needed during one step only.
         let mut taken = vec![0u64; steps + 1];
         let mut gone = vec![0u64; steps + 1];
         let mut fleeting = vec![0u64; steps + 1];
@@ -234,7 +235,7 @@ impl OrderGraph {
         }
     }
 
-    /// Checks that inputs are there when they are read, and not overwritten before.
+    /// Checks that inputs exist when they are read, and have not been overwritten.
     fn check_data(&self, order: &[OperatorId], step_of: &[usize]) -> Result<(), OrderFault> {
         let mut producer = vec![None; self.tensors().len()];
         for &operator in order {
@@ -242,7 +243,7 @@ impl OrderGraph {
                 producer[output.index()] = Some(operator);
             }
         }
-        // The last tensor that was written to each storage, and its readers to come.
+        // The last tensor written to each storage.
         let mut contents: Vec<TensorId> = (0..self.tensors().len() as u32).map(TensorId).collect();
         for (step, &operator) in order.iter().enumerate() {
             let known = &self.operators()[operator.index()];
@@ -278,7 +279,7 @@ impl OrderGraph {
         Ok(())
     }
 
-    /// The tensor whose contents a tensor shows: itself, unless it is a view.
+    /// The tensor that wrote the content of a tensor: itself, unless it is a view.
     fn written(&self, mut tensor: TensorId) -> TensorId {
         while let Some(base) = self.tensors()[tensor.index()].alias_of {
             tensor = base;

@@ -11,7 +11,7 @@ use std::path::Path;
 /// Name of the schema of order graphs.
 pub const ORDER_SCHEMA: &str = "remat-order/1";
 
-/// A document; ids may be left out, and are the positions where they are given.
+/// A document; ids are optional, and must equal the positions of their entries.
 #[derive(Deserialize, Serialize)]
 #[serde(
     deny_unknown_fields,
@@ -50,7 +50,7 @@ struct GraphText<'d> {
     program_order: Option<Vec<Id>>,
 }
 
-/// A sum of sizes, which may be larger than one of them.
+/// A sum of sizes, which may exceed the limit of a single size.
 #[derive(Clone, Copy, Deserialize, Serialize)]
 #[serde(transparent)]
 struct SizeSum(u128);
@@ -58,7 +58,7 @@ struct SizeSum(u128);
 /// A position in a list.
 type Id = Spanned<u64>;
 
-/// An operator that comes before another.
+/// An operator that must run before another.
 #[derive(Deserialize, Serialize)]
 #[serde(rename = "an edge: a list of two operators, [before, after]")]
 struct Edge([Id; 2]);
@@ -109,17 +109,16 @@ struct TensorText<'d> {
 /// Reads a graph from a file, JSON or gzipped JSON.
 ///
 /// # Errors
-/// [`ReadError`] names the file, line and column, the path of the value, the value, and what would
-/// be right.
+/// [`ReadError`] names the file, line and column, the path of the value, the value, and the remedy.
 pub fn read_order_graph(path: impl AsRef<Path>) -> Result<OrderGraph, ReadError> {
     let path = path.as_ref();
     read_order_graph_bytes(&path.display().to_string(), &document::load(path)?)
 }
 
-/// Reads a graph from bytes; `name` stands for the file in errors.
+/// Reads a graph from bytes; errors name it `name`.
 ///
 /// # Errors
-/// As [`read_order_graph`].
+/// The errors of [`read_order_graph`].
 ///
 /// ```
 /// use remat_instances::order::read_order_graph_bytes;
@@ -176,7 +175,7 @@ fn graph(document: &Document) -> Result<OrderGraph, Failure> {
     })
 }
 
-/// Compares the stated memory of resident tensors with their sum.
+/// Compares the stated base memory with the sum of the resident tensors.
 fn check_base(stated: Option<Spanned<SizeSum>>, data: &OrderGraphData) -> Result<(), Failure> {
     let Some(stated) = stated else { return Ok(()) };
     let resident = data.tensors.iter().filter(|t| t.resident);
@@ -198,7 +197,7 @@ fn tensor(id: &Id, count: usize) -> Result<TensorId, Failure> {
     id.index(count, "tensor").map(|i| TensorId(i as u32))
 }
 
-/// Checks that an id, where one is given, is the position of its entry.
+/// Checks that an id, if given, is the position of its entry.
 fn check_id(id: Option<Id>, position: usize) -> Result<(), Failure> {
     match id {
         Some(id) if *id != position as u64 => {
@@ -239,7 +238,7 @@ fn read_tensor(i: usize, text: &TensorText<'_>, count: usize) -> Result<Tensor, 
     })
 }
 
-/// Lists whose entries errors point to.
+/// Lists with entries that errors point to.
 #[derive(Deserialize)]
 struct EntryPlaces {
     operators: Spanned<Vec<Unread>>,
@@ -252,7 +251,7 @@ struct EntryPlaces {
     program_order: Option<Spanned<Vec<Unread>>>,
 }
 
-/// The place of an entry of a list, for a path that begins so.
+/// The place of an entry of a list, for a path that begins with it.
 fn place(document: &Document, path: &str) -> Option<Span> {
     let places: EntryPlaces = document.read().ok()?;
     let (name, rest) = path.split_once('[').unwrap_or((path, ""));
@@ -272,7 +271,7 @@ fn place(document: &Document, path: &str) -> Option<Span> {
     Some(entry.map_or(list.span, |entry| entry.span))
 }
 
-/// Writes a graph as a `remat-order/1` document: JSON, one operator and one tensor a line.
+/// Writes a graph as a `remat-order/1` document: JSON with one operator or tensor per line.
 ///
 /// ```
 /// use remat_instances::order::{read_order_graph_bytes, write_order_graph};

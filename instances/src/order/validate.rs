@@ -1,12 +1,12 @@
-//! Conditions for data to be a graph.
+//! Conditions for data to be a valid graph.
 
 use super::{Operator, OperatorId, OrderGraph, OrderGraphData, TensorId, Variant};
 use crate::instance::StructureError;
 use crate::number::LARGEST_VALUE;
 
-/// Most operators, and most tensors, of a graph.
+/// Largest number of operators and of tensors in a graph.
 const MOST_ENTRIES: usize = 1 << 30;
-/// Most bytes of all sizes together: sums of them and of flows stay exact.
+/// Limit of the sum of all sizes in bytes, so that sums of sizes and of flows stay exact.
 const MOST_BYTES: u64 = 1 << 60;
 /// Largest alignment, in bytes.
 const LARGEST_ALIGNMENT: u64 = 1 << 40;
@@ -26,8 +26,7 @@ fn fault<T>(
     })
 }
 
-/// Checks everything but the program order's course; returns the tensor that has the storage of
-/// each tensor.
+/// Checks all conditions except acyclicity. Returns the owner of each tensor's storage.
 pub(super) fn check(data: &OrderGraphData) -> Result<Vec<TensorId>, StructureError> {
     for (what, count) in [
         ("operators", data.operators.len()),
@@ -79,7 +78,7 @@ fn check_overwriting(data: &OrderGraphData, roots: &[TensorId]) -> Result<(), St
     Ok(())
 }
 
-/// The operator that makes each tensor.
+/// The producer of each tensor.
 fn producers(data: &OrderGraphData) -> Result<Vec<Option<OperatorId>>, StructureError> {
     let mut producer: Vec<Option<OperatorId>> = vec![None; data.tensors.len()];
     for (i, operator) in data.operators.iter().enumerate() {
@@ -280,7 +279,7 @@ fn check_permutation(data: &OrderGraphData) -> Result<(), StructureError> {
     Ok(())
 }
 
-/// The tensor that has the storage of each tensor, by following what they share.
+/// The owner of each tensor's storage, found by following shared storages.
 fn roots(data: &OrderGraphData) -> Result<Vec<TensorId>, StructureError> {
     let count = data.tensors.len();
     let mut root: Vec<Option<TensorId>> = vec![None; count];
@@ -294,7 +293,7 @@ fn roots(data: &OrderGraphData) -> Result<Vec<TensorId>, StructureError> {
             chain.push(at);
             match data.tensors[at].shares() {
                 None => break TensorId(at as u32),
-                // Longer than all of them: it goes round.
+                // The chain is longer than the number of tensors, so it is a cycle.
                 Some(_) if chain.len() > count => {
                     let path = format!("tensors[{i}]");
                     let problem = "views and tensors in place go round";
@@ -315,7 +314,7 @@ fn roots(data: &OrderGraphData) -> Result<Vec<TensorId>, StructureError> {
     Ok(root.into_iter().flatten().collect())
 }
 
-/// Checks that operators do not wait for each other.
+/// Checks that the operators have no cycle.
 pub(super) fn check_acyclic(graph: &OrderGraph) -> Result<(), StructureError> {
     match graph.problem(Variant::Free) {
         Ok(_) => Ok(()),

@@ -1,23 +1,23 @@
-//! Variants of a graph: which edges order its operators.
+//! Variants of a graph: sets of edges that order its operators.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Set of edges that count beside the flow of data.
+/// Set of edges that apply in addition to the flow of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Variant {
     /// Data and `order_edges`: OLLA's own problem without its control edges. An order may run an
-    /// update in place before another reader of what it overwrites.
+    /// update in place before another reader of the overwritten tensor.
     Free,
-    /// `Free` with `sound_order_edges`: every order gives the results of the program, where the
-    /// graph states all such edges.
+    /// `Free` with `sound_order_edges`: every order gives the results of the program, if the graph
+    /// contains all such edges.
     Sound,
     /// `Sound` with `rng_order_edges`: random numbers are drawn in program order, so results are
-    /// equal in every bit.
+    /// bitwise equal.
     #[default]
     SoundRng,
-    /// `Free` with OLLA's heuristic control edges (arXiv 2210.12924, section 4.3), which cut off
-    /// optima.
+    /// `Free` with OLLA's heuristic control edges (arXiv 2210.12924, section 4.3), which may
+    /// exclude optimal orders.
     Ctl,
 }
 
@@ -30,7 +30,7 @@ impl Variant {
         Variant::Ctl,
     ];
 
-    /// The variant as files and the command line write it.
+    /// The name of the variant in files and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Variant::Free => "free",
@@ -40,7 +40,7 @@ impl Variant {
         }
     }
 
-    /// Returns whether orders respect what is overwritten in place.
+    /// Returns whether orders respect in-place overwrites.
     pub fn is_sound(self) -> bool {
         matches!(self, Variant::Sound | Variant::SoundRng)
     }
@@ -52,12 +52,12 @@ impl fmt::Display for Variant {
     }
 }
 
-/// Text that names no variant.
+/// Error of a text that is not a variant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the variant {0:?} is unknown; give free, sound, sound+rng or ctl")]
 pub struct UnknownVariant(pub String);
 
-/// Reads a variant as [`Variant::as_str`] writes it.
+/// Reads a variant from its [`Variant::as_str`] name.
 ///
 /// ```
 /// use remat_instances::order::Variant;

@@ -2,14 +2,15 @@
 
 use crate::name::Name;
 
-/// A stretch of a buffer's life in which it takes less than its size, or nothing.
+/// A period of a buffer's life in which only a window of it, or no part, is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Gap {
     /// First moment of the gap.
     pub lower: u64,
     /// First moment after it.
     pub upper: u64,
-    /// Bytes that stay in use, from and to, counted from the buffer's offset; nothing if `None`.
+    /// Bytes that stay in use, from and to, counted from the buffer's offset; `None` if no bytes
+    /// do.
     pub window: Option<(u64, u64)>,
 }
 
@@ -18,22 +19,21 @@ pub struct Gap {
 pub struct Buffer {
     /// Name.
     pub id: Name,
-    /// First moment at which it is live, counted from the first of the
-    /// [`Lives`](super::Lives).
+    /// First live moment, counted from the origin of the [`Lives`](super::Lives).
     pub lower: u64,
     /// First moment after its life.
     pub upper: u64,
     /// Size in bytes.
     pub size: u64,
-    /// Divisor of its offset; 1 allows every address, as 0 does.
+    /// Alignment of its offset; 1 or 0 allows every address.
     pub alignment: u64,
-    /// Gaps in its life, in the order of time.
+    /// Gaps in its life, in order of time.
     pub gaps: Vec<Gap>,
-    /// Offset that it must have.
+    /// Fixed offset, if required.
     pub offset: Option<u64>,
 }
 
-/// A rectangle of a buffer: addresses that it takes in a stretch of time.
+/// A rectangle of a buffer: a range of addresses in use during a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Piece {
     /// First moment.
@@ -47,7 +47,7 @@ pub struct Piece {
 }
 
 impl Buffer {
-    /// A buffer that may lie anywhere and has no gaps.
+    /// A buffer without gaps or a fixed offset.
     pub fn new(id: impl Into<Name>, lower: u64, upper: u64, size: u64) -> Self {
         Buffer {
             id: id.into(),
@@ -60,7 +60,7 @@ impl Buffer {
         }
     }
 
-    /// The rectangles of the buffer, in the order of time; none where nothing is in use.
+    /// The rectangles of the buffer, in order of time; empty if no bytes are in use.
     ///
     /// ```
     /// use remat_instances::place::{Buffer, Gap};
@@ -92,7 +92,7 @@ impl Buffer {
         pieces
     }
 
-    /// Returns whether a gap leaves a part of the buffer in use.
+    /// Returns whether any gap leaves a part of the buffer in use.
     pub fn has_windows(&self) -> bool {
         let is_used = |(start, end)| start < end;
         self.gaps.iter().any(|gap| gap.window.is_some_and(is_used))

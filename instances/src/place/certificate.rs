@@ -1,36 +1,36 @@
-//! Certificates of bounds on the height: what is claimed and the steps that show it.
+//! Certificates of lower bounds on the height: a claim and the steps of its proof.
 //!
-//! `remat_check::place` judges them; this module knows only their form and text.
+//! `remat_check::place` verifies them; this module only defines their form and text.
 
 use std::fmt::Write;
 
-/// Name of the case in which a part of a moment is wasted, in the steps of a [`Argument::Refuted`].
+/// Value for the case that a part of a moment is wasted, in the steps of an [`Argument::Refuted`].
 pub const WASTE: u64 = u64::MAX;
 
 /// First line of a certificate.
 pub const CERTIFICATE_HEADER: &str = "remat-place-bound/1";
 
-/// Claim that no placement is lower than `bound` bytes, with its argument.
+/// Claim that every placement has at least `bound` bytes, with its argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundCertificate {
-    /// Bytes below which no placement is.
+    /// Lower bound on the height of any placement, in bytes.
     pub bound: u64,
-    /// Reason for it.
+    /// The argument for it.
     pub argument: Argument,
-    /// True if the argument shows less, and the bound is the next sum of sizes of the buffers that
-    /// are spoken of.
+    /// True if the argument proves a smaller number, and the bound is the next sum of sizes of the
+    /// buffers in the argument.
     pub is_sum: bool,
-    /// Positions of the buffers that the argument speaks of, ascending; all if there is none.
+    /// Positions of the buffers in the argument, ascending; empty for all buffers.
     pub buffers: Vec<u64>,
 }
 
 /// Argument for a bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// Nothing is in use: the bound is 0.
+    /// No buffer is in use: the bound is 0.
     Empty,
-    /// The buffers live at a moment, one above the other, with sizes rounded up to the common
-    /// divisor of all alignments, but for the one on top.
+    /// The buffers that live at a moment, stacked. All sizes except the top one are rounded up to
+    /// the common divisor of all alignments.
     Stack {
         /// The moment.
         time: u64,
@@ -42,23 +42,24 @@ pub enum Argument {
     },
     /// A search tree without a placement of height `height`.
     ///
-    /// A node of the tree is a moment, a number of cases, and for each of these the position of a
+    /// A node of the tree has a moment, a number of cases, and for each case the position of a
     /// buffer or [`WASTE`], followed by a node. The cases of a moment: one of its unplaced buffers
-    /// lies on the moment's floor, or none does. A case that is not named contradicts at once.
+    /// lies on the moment's floor, or no buffer does. A case that is not listed is contradictory at
+    /// once.
     Refuted {
         /// Height in bytes.
         height: u64,
-        /// The tree; empty where the contradiction is there from the beginning.
+        /// The tree; empty if the contradiction exists from the beginning.
         steps: Vec<u64>,
     },
-    /// A search found that there is no placement of a height; it was too long to be written down.
+    /// A search proved that no placement of this height exists; it was too long to record.
     Searched {
         /// Height in bytes.
         height: u64,
     },
 }
 
-/// Reason why a text is no certificate.
+/// Error of a text that is not a certificate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}:{line}: {problem}, found {found:?}; {remedy}")]
 pub struct CertificateError {
@@ -70,11 +71,11 @@ pub struct CertificateError {
     pub problem: String,
     /// Text found.
     pub found: String,
-    /// A description of what would be right.
+    /// Description of a correct text.
     pub remedy: String,
 }
 
-/// Steps on a line of the text.
+/// Number of steps per line of the text.
 const STEPS_PER_LINE: usize = 16;
 
 impl BoundCertificate {
@@ -112,10 +113,10 @@ impl BoundCertificate {
         text
     }
 
-    /// Reads a certificate from text; `name` stands for the file in errors.
+    /// Reads a certificate from text; errors name it `name`.
     ///
     /// # Errors
-    /// [`CertificateError`] names line, text and remedy. Truth is not judged.
+    /// [`CertificateError`] names line, text and remedy. The claim is not verified.
     ///
     /// ```
     /// use remat_instances::place::{Argument, BoundCertificate};

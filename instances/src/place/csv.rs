@@ -5,7 +5,7 @@ use super::read::{ReadLivesError, TableFault};
 /// A field with its place.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
-    /// Text, without quotes and surrounding blanks.
+    /// Text, without quotes and surrounding spaces.
     pub text: String,
     /// Line, from 1.
     pub line: usize,
@@ -20,8 +20,8 @@ impl Field {
     }
 }
 
-/// Splits a text into records; lines without text are left out. Quoted fields may hold commas,
-/// line ends and doubled quotes.
+/// Splits a text into records, without blank lines. Quoted fields may contain commas, line ends and
+/// doubled quotes.
 pub(super) fn records(file: &str, text: &str) -> Result<Vec<Vec<Field>>, ReadLivesError> {
     let mut records = Vec::new();
     let mut record = Vec::new();
@@ -124,7 +124,7 @@ pub(super) fn shortened(text: &str) -> String {
     }
 }
 
-/// A field as it is written: in quotes where it needs them.
+/// The text of a field as written, with quotes if needed.
 pub(super) fn written(text: &str) -> String {
     let needs = |c: char| c == ',' || c == '"' || c.is_control();
     if text.contains(needs) || text.trim() != text || text.is_empty() {

@@ -1,26 +1,27 @@
-//! Buffers that belong together.
+//! Sets of buffers.
 
 use super::{Buffer, Gap, Placement};
 use crate::name::Name;
 use std::collections::HashMap;
 
-/// Largest size, offset and alignment in bytes.
+/// Limit of sizes, offsets and alignments, in bytes.
 const VALUE_LIMIT: u64 = 1 << 53;
-/// Largest sum of all sizes, rounded up to alignments, in bytes: sums of addresses stay integers.
+/// Limit of the sum of all sizes, rounded up to alignments, in bytes, so that sums of addresses do
+/// not overflow.
 const TOTAL_LIMIT: u64 = 1 << 61;
 
-/// Buffers with lives, and the memory that they may take.
+/// Buffers with lives, and their memory capacity.
 ///
-/// Every life, gap, alignment and fixed offset is sound; two fixed buffers may still clash.
+/// Every life, gap, alignment and fixed offset is valid; two fixed buffers may still overlap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lives {
     buffers: Vec<Buffer>,
     capacity: Option<u64>,
-    /// The time that is moment 0 of the buffers.
+    /// The time of moment 0.
     origin: i64,
 }
 
-/// Fault of a buffer: the field, its value, and what would be right.
+/// Fault of a buffer: the field, its value, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} is {found}; {remedy}")]
 pub struct BufferFault {
@@ -28,7 +29,7 @@ pub struct BufferFault {
     pub field: &'static str,
     /// Value found.
     pub found: String,
-    /// A description of what would be right.
+    /// Description of a correct value.
     pub remedy: String,
 }
 
@@ -46,7 +47,7 @@ impl BufferFault {
     }
 }
 
-/// Reason why buffers are no [`Lives`].
+/// Reason to reject buffers as [`Lives`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("buffer {index} ({id:?}): {fault}")]
 pub struct LivesError {
@@ -59,11 +60,11 @@ pub struct LivesError {
 }
 
 impl Lives {
-    /// Takes buffers that are sound, with gaps in any order; names must differ. An alignment of 0
-    /// is none, as 1 is.
+    /// Creates lives from valid buffers, with gaps in any order; names must be distinct. An
+    /// alignment of 0 counts as 1.
     ///
     /// # Errors
-    /// [`LivesError`] names the first buffer at fault, the field and its value.
+    /// [`LivesError`] names the first invalid buffer, the field and its value.
     ///
     /// ```
     /// use remat_instances::place::{Buffer, Lives};
@@ -77,10 +78,11 @@ impl Lives {
         Lives::counted_from(0, buffers)
     }
 
-    /// The same of buffers whose moments are counted from a time, for lives that begin before 0.
+    /// Creates lives from buffers whose moments are counted from `origin`, for lives that begin
+    /// before 0.
     ///
     /// # Errors
-    /// As [`Lives::new`], in times.
+    /// The errors of [`Lives::new`], with times in place of moments.
     ///
     /// ```
     /// use remat_instances::place::{Buffer, Lives};
@@ -119,12 +121,12 @@ impl Lives {
         })
     }
 
-    /// The same with a capacity in bytes.
+    /// The same lives with a capacity in bytes.
     pub fn with_capacity(self, capacity: Option<u64>) -> Self {
         Lives { capacity, ..self }
     }
 
-    /// Some of the buffers, by position, in the order given; each at most once.
+    /// A subset of the buffers, by position, in the given order; each at most once.
     pub fn restricted(&self, positions: &[u32]) -> Lives {
         let buffers = positions
             .iter()
@@ -146,12 +148,13 @@ impl Lives {
         time(self.origin, moment)
     }
 
-    /// Bytes that the buffers may take, where somebody said so.
+    /// Memory capacity in bytes, if given.
     pub fn capacity(&self) -> Option<u64> {
         self.capacity
     }
 
-    /// Height of a placement: the largest end of a buffer in use, in bytes. Clashes are not seen.
+    /// Height of a placement: the largest end of a buffer in use, in bytes. Overlaps are not
+    /// checked.
     pub fn height(&self, placement: &Placement) -> u64 {
         let ends = self
             .buffers
@@ -169,7 +172,7 @@ fn time(origin: i64, moment: u64) -> i128 {
     i128::from(origin) + i128::from(moment)
 }
 
-/// Checks the fields of one buffer, whose gaps are in order.
+/// Checks the fields of one buffer with sorted gaps.
 fn check(buffer: &Buffer, origin: i64) -> Result<(), BufferFault> {
     let limited = [
         ("size", buffer.size),
@@ -211,7 +214,7 @@ fn check(buffer: &Buffer, origin: i64) -> Result<(), BufferFault> {
     Ok(())
 }
 
-/// Checks a gap, which must begin at `moment` at the earliest.
+/// Checks a gap, which must not begin before `moment`.
 fn check_gap(buffer: &Buffer, gap: &Gap, moment: u64, origin: i64) -> Result<(), BufferFault> {
     let [lower, upper] = [gap.lower, gap.upper].map(|moment| time(origin, moment));
     let words = format!("{lower}-{upper}");

@@ -2,19 +2,19 @@
 
 use super::Lives;
 
-/// The largest load, and when it is first reached.
+/// The largest load and the first moment with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// Bytes that are in use at one moment.
+    /// Bytes in use at that moment.
     pub bytes: u64,
     /// The moment.
     pub time: u64,
 }
 
-/// A largest set of buffers that are in use at one moment: no other moment has them all and more.
+/// A maximal set of buffers in use at one moment: no other moment has a proper superset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// First moment of the stretch.
+    /// First moment of the period.
     pub lower: u64,
     /// First moment after it.
     pub upper: u64,
@@ -25,7 +25,7 @@ pub struct Section {
 }
 
 impl Lives {
-    /// The largest load; zero at moment 0 where nothing is in use.
+    /// The largest load; zero at moment 0 if no bytes are in use.
     pub fn load(&self) -> Load {
         let mut largest = Load { bytes: 0, time: 0 };
         for (time, bytes) in self.profile() {
@@ -36,7 +36,8 @@ impl Lives {
         largest
     }
 
-    /// The load over time: moments at which it changes, in order, and the bytes from then on.
+    /// The load over time: the moments at which it changes, in order, each with the bytes from then
+    /// on.
     ///
     /// ```
     /// use remat_instances::place::{Buffer, Lives};
@@ -69,8 +70,8 @@ impl Lives {
         profile
     }
 
-    /// The largest sets of buffers in use at one moment, in the order of time. A set is a stretch
-    /// between a buffer's beginning and the next end; a window counts as a buffer in use.
+    /// The maximal sets of buffers in use at one moment, in order of time. Each set belongs to a
+    /// period from a buffer's beginning to the next end; a window counts as a buffer in use.
     pub fn sections(&self) -> Vec<Section> {
         // Ends come first: lives are half-open.
         let mut changes: Vec<(u64, bool, usize, u64)> = Vec::new();

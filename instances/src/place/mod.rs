@@ -1,18 +1,18 @@
-//! Buffers with given lives, and the addresses that they get: dynamic storage allocation.
+//! Buffers with given lives, and their addresses: dynamic storage allocation.
 //!
 //! A buffer is live in `[lower, upper)`, and takes `size` bytes from its offset on. Two buffers
-//! that are live at one moment may not share an address. The *load* of a moment is the sum of the
-//! sizes that are live, the *height* of a placement its largest end. No height is below the
-//! largest load. Nothing here optimises.
+//! that are live at the same moment may not share an address. The *load* of a moment is the sum of
+//! the live sizes; the *height* of a placement is its largest end. The height is at least the
+//! largest load. This module does not optimise.
 //!
 //! | module | concept |
 //! |---|---|
 //! | `buffer` | [`Buffer`], its [`Gap`]s and [`Piece`]s |
-//! | `lives` | [`Lives`]: buffers that belong together, checked |
-//! | `load` | how much is live when: [`Load`], [`Section`] |
+//! | `lives` | [`Lives`]: validated sets of buffers |
+//! | `load` | live bytes over time: [`Load`], [`Section`] |
 //! | `csv` | records of a table, with the place of each field |
 //! | `read`, `write` | MiniMalloc's tables of lives and placements |
-//! | `certificate` | [`BoundCertificate`]: why no placement is lower |
+//! | `certificate` | [`BoundCertificate`]: a lower bound on the height, with its argument |
 //! | `placement` | [`Placement`]: an offset for each buffer; its [`replay`](Placement::replay) |
 //!
 //! ```

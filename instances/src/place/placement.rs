@@ -1,16 +1,16 @@
-//! An offset for each buffer, and its replay.
+//! Placements: an offset for each buffer, and the replay.
 
 use super::Lives;
 use crate::name::Name;
 use std::collections::BTreeMap;
 
-/// Offsets of buffers, in their order.
+/// Offsets of buffers, in the order of the buffers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     offsets: Vec<u64>,
 }
 
-/// Result of the replay of a placement.
+/// Result of replaying a placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replayed {
     /// Largest end of a buffer in use, in bytes.
@@ -20,7 +20,7 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    /// Height above the load, in percent of the load; 0 where nothing is in use.
+    /// Height above the load, in percent of the load; 0 if no bytes are in use.
     pub fn fragmentation_percent(&self) -> f64 {
         match self.load {
             0 => 0.0,
@@ -29,7 +29,7 @@ impl Replayed {
     }
 }
 
-/// Reason why a placement is wrong.
+/// Reason to reject a placement.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlacementError {
     /// The number of offsets is wrong.
@@ -40,14 +40,14 @@ pub enum PlacementError {
         /// Buffers.
         buffers: usize,
     },
-    /// An offset breaks an alignment, a fixed offset or the range of addresses.
+    /// An offset violates an alignment, a fixed offset or the range of addresses.
     #[error("buffer {id:?}: offset is {offset}; {remedy}")]
     Offset {
         /// Name of the buffer.
         id: Name,
         /// Its offset.
         offset: u64,
-        /// A description of what would be right.
+        /// Description of a correct offset.
         remedy: String,
     },
     /// Two buffers share addresses.
@@ -56,15 +56,15 @@ pub enum PlacementError {
          move one of them"
     )]
     Clash {
-        /// Name of the buffer that was there first.
+        /// Name of the buffer allocated first.
         first: Name,
         /// Name of the other.
         second: Name,
         /// First time at which both are live.
         time: i128,
-        /// First address that they share.
+        /// First shared address.
         start: u64,
-        /// First address after those.
+        /// First address after the shared ones.
         end: u64,
     },
     /// The placement is higher than the capacity.
@@ -79,7 +79,7 @@ pub enum PlacementError {
 }
 
 impl Placement {
-    /// Takes offsets in bytes, one for each buffer, in their order.
+    /// A placement from offsets in bytes, one for each buffer, in their order.
     pub fn new(offsets: Vec<u64>) -> Self {
         Placement { offsets }
     }
@@ -89,11 +89,11 @@ impl Placement {
         &self.offsets
     }
 
-    /// Replays the placement over time, allocating and freeing: its height and load. The capacity
-    /// is not asked for; see [`replay_within`](Self::replay_within).
+    /// Replays the placement over time, allocating and freeing. Returns its height and load. The
+    /// capacity is ignored; see [`replay_within`](Self::replay_within).
     ///
     /// # Errors
-    /// [`PlacementError`] names the first clash, or the buffer whose offset is not allowed.
+    /// [`PlacementError`] names the first overlap, or the buffer with an invalid offset.
     pub fn replay(&self, lives: &Lives) -> Result<Replayed, PlacementError> {
         let (found, buffers) = (self.offsets.len(), lives.buffers().len());
         if found != buffers {
@@ -159,10 +159,10 @@ impl Placement {
         Ok(Replayed { height, load })
     }
 
-    /// Replays the placement as [`replay`](Self::replay) does, within the capacity of the lives.
+    /// Replays the placement like [`replay`](Self::replay), and checks the capacity of the lives.
     ///
     /// # Errors
-    /// As [`replay`](Self::replay), and [`PlacementError::Capacity`].
+    /// The errors of [`replay`](Self::replay), and [`PlacementError::Capacity`].
     pub fn replay_within(&self, lives: &Lives) -> Result<Replayed, PlacementError> {
         let replayed = self.replay(lives)?;
         let height = replayed.height;

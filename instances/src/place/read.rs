@@ -15,14 +15,14 @@ pub(super) struct TableFault {
     pub remedy: String,
 }
 
-/// Reason why a table of lives or of a placement could not be read: file, line and column, the
-/// value found, and what would be right.
+/// Error of a table of lives or of a placement: file, line and column, the found value, and the
+/// remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadLivesError {
     /// The file cannot be read.
     #[error(transparent)]
     File(#[from] document::ReadError),
-    /// The table is not as it should be.
+    /// The table is not valid.
     #[error("{file}:{line}:{column}: {problem}, found {found}; {remedy}")]
     Table {
         /// Name of the file.
@@ -35,7 +35,7 @@ pub enum ReadLivesError {
         problem: String,
         /// Value found.
         found: String,
-        /// A description of what would be right.
+        /// Description of a correct value.
         remedy: String,
     },
 }
@@ -64,7 +64,7 @@ enum Column {
     Id,
     Lower,
     Upper,
-    /// The last moment of a life, rather than the first after it.
+    /// The last moment of a life, instead of the first after it.
     End,
     Size,
     Alignment,
@@ -90,25 +90,24 @@ impl Column {
         })
     }
 
-    /// Returns whether two columns say the same.
+    /// Returns whether two columns have the same meaning.
     fn is_like(self, other: Column) -> bool {
         let ends = |column| matches!(column, Column::Upper | Column::End);
         self == other || ends(self) && ends(other)
     }
 }
 
-/// Reads a table of buffers from a file, plain or gzipped; a number before `.csv` in its name is
+/// Reads a table of buffers from a file, plain or gzipped. A number before `.csv` in its name is
 /// the capacity.
 ///
 /// # Errors
-/// [`ReadLivesError`] names file, line and column, the value found, and what would be right.
+/// [`ReadLivesError`] names file, line and column, the found value, and the remedy.
 pub fn read_lives(path: impl AsRef<Path>) -> Result<Lives, ReadLivesError> {
     let path = path.as_ref();
     read_lives_bytes(&path.display().to_string(), &document::load(path)?)
 }
 
-/// Reads a table of buffers from bytes; `name` stands for the file in errors, and may hold the
-/// capacity.
+/// Reads a table of buffers from bytes; errors name it `name`, which may contain the capacity.
 ///
 /// | column | meaning |
 /// |---|---|
@@ -117,11 +116,14 @@ pub fn read_lives(path: impl AsRef<Path>) -> Result<Lives, ReadLivesError> {
 /// | `upper` | first moment after it; `end` in its place is the last moment of it |
 /// | `size` | bytes |
 /// | `alignment` | divisor of the offset; empty or 0 for 1 |
-/// | `gaps` | stretches of the life that use nothing, `a-b`, or only the bytes from `w0` to `w1`, `a-b:w0-w1` or MiniMalloc's `a-b@w0:w1`; blanks between them |
+/// | `gaps` | periods without bytes in use, `a-b`, or with only a window of them, `a-b:w0-w1` |
 /// | `offset` | offset that the buffer must have; empty for any |
 ///
+/// Gaps are separated by spaces. A window is the bytes from `w0` to `w1`; MiniMalloc's form
+/// `a-b@w0:w1` is also accepted.
+///
 /// # Errors
-/// As [`read_lives`].
+/// The errors of [`read_lives`].
 ///
 /// ```
 /// use remat_instances::place::read_lives_bytes;
@@ -143,11 +145,11 @@ pub fn read_lives_bytes(name: &str, bytes: &[u8]) -> Result<Lives, ReadLivesErro
     Ok(lives.with_capacity(capacity_in_name(name)))
 }
 
-/// Reads the offsets of a placement from a table with the columns `id` and `offset` at least; each
-/// buffer of the lives has a record, in any order.
+/// Reads the offsets of a placement from a table with at least the columns `id` and `offset`. Each
+/// buffer of the lives has one record, in any order.
 ///
 /// # Errors
-/// As [`read_lives`]. The placement is not replayed.
+/// The errors of [`read_lives`]. The placement is not replayed.
 pub fn read_placement(
     name: &str,
     bytes: &[u8],
@@ -277,7 +279,7 @@ impl<'n> Table<'n> {
         Ok(columns)
     }
 
-    /// The position of a column that must be there.
+    /// The position of a required column.
     fn column(&self, column: Column, name: &str) -> Result<usize, ReadLivesError> {
         self.columns
             .iter()
@@ -297,13 +299,13 @@ impl<'n> Table<'n> {
             })
     }
 
-    /// The field of a column that need not be there, unless it is empty.
+    /// The field of an optional column, if it is not empty.
     fn optional<'r>(&self, record: &'r [Field], column: Column) -> Option<&'r Field> {
         let position = self.columns.iter().position(|&other| other == column)?;
         Some(&record[position]).filter(|field| !field.text.is_empty())
     }
 
-    /// The first time of all lives, or 0 where none begins before.
+    /// The first time of all lives, or 0 if no life begins before 0.
     fn origin(&self) -> Result<i64, ReadLivesError> {
         let mut origin = 0;
         for record in &self.records {
@@ -318,7 +320,7 @@ impl<'n> Table<'n> {
         Ok(origin)
     }
 
-    /// A buffer, its moments counted from a time that none of its own is before.
+    /// A buffer with moments counted from `origin`, which is at most its first time.
     fn buffer(&self, record: &[Field], origin: i64) -> Result<Buffer, ReadLivesError> {
         let required = |column, name| Ok::<_, ReadLivesError>(&record[self.column(column, name)?]);
         let moment = |time: i64| time.abs_diff(origin);
@@ -390,8 +392,8 @@ impl<'n> Table<'n> {
     }
 }
 
-/// A gap as it is written, its moments counted from a time; its end is its last moment where the
-/// table's lives are closed.
+/// Reads a gap, with moments counted from `origin`. If the table's lives are closed, its end is its
+/// last moment.
 fn gap(word: &str, is_closed: bool, origin: i64) -> Option<Gap> {
     let pair = |text: &str, between| {
         let (first, second) = text.split_once(between)?;
@@ -405,7 +407,7 @@ fn gap(word: &str, is_closed: bool, origin: i64) -> Option<Gap> {
             None => (word, None),
         },
     };
-    // A sign is no hyphen between the two.
+    // A sign at the beginning is not the hyphen between the moments.
     let (hyphen, _) = life.char_indices().skip(1).find(|(_, c)| *c == '-')?;
     let (lower, upper) = (moment(&life[..hyphen])?, moment(&life[hyphen + 1..])?);
     let upper = upper + u64::from(is_closed);
@@ -416,7 +418,7 @@ fn gap(word: &str, is_closed: bool, origin: i64) -> Option<Gap> {
     })
 }
 
-/// Latest time; the earliest is its negative, so that the moment after any is one of 64 bits.
+/// Latest time; the earliest is its negative, so that every moment plus one fits in 64 bits.
 const LATEST: i64 = i64::MAX;
 
 fn time(text: &str) -> Option<i64> {

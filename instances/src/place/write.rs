@@ -3,8 +3,8 @@
 use super::csv::written;
 use super::{Gap, Lives, Placement};
 
-/// The table of buffers that [`read_lives`](super::read_lives) and MiniMalloc read; optional
-/// columns are there where a buffer needs them. The capacity belongs into the file's name.
+/// The table of buffers, readable by [`read_lives`](super::read_lives) and MiniMalloc. Optional
+/// columns are included if a buffer needs them. The capacity belongs in the file's name.
 ///
 /// ```
 /// use remat_instances::place::{Buffer, Lives, write_lives};
@@ -21,7 +21,7 @@ pub fn write_lives(lives: &Lives) -> String {
     table(lives, fixed.then_some(&offset))
 }
 
-/// The table of buffers with the offset of each in bytes, as MiniMalloc writes solutions.
+/// The table of buffers with their offsets in bytes, in MiniMalloc's format of solutions.
 pub fn write_placement(lives: &Lives, placement: &Placement) -> String {
     let offset = |index: usize| placement.offsets()[index].to_string();
     table(lives, Some(&offset))
@@ -62,7 +62,7 @@ fn table(lives: &Lives, offset: Option<&dyn Fn(usize) -> String>) -> String {
     text
 }
 
-/// A gap in MiniMalloc's words.
+/// A gap in MiniMalloc's notation.
 fn gap(lives: &Lives, gap: &Gap) -> String {
     let [lower, upper] = [gap.lower, gap.upper].map(|moment| lives.time(moment));
     match gap.window {

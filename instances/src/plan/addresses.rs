@@ -1,4 +1,4 @@
-//! Addresses of a plan: an offset in one arena for everything that it takes.
+//! Addresses of a plan: an offset in one arena for each piece of its memory.
 
 use super::Plan;
 use crate::document::{Failure, FaultKind, Span, Spanned, TextOr};
@@ -7,13 +7,13 @@ use crate::place::{Lives, LivesError, Placement, PlacementError};
 use crate::simulate::{PieceOf, PlanLives, ReplayError};
 use serde::Deserialize;
 
-/// Name and version of the addresses in a plan file.
+/// Name and version of the format of addresses in a plan file.
 pub const ADDRESSES_SCHEMA: &str = "remat-addresses/1";
 
 const PIECE: &str =
     r#"["fixed" | "tensor" | "workspace", number of the statement, offset_bytes, bytes]"#;
 
-/// Place of a piece of memory in the arena.
+/// Address of a piece of memory in the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PieceAddress {
     /// Owner of the memory.
@@ -24,10 +24,10 @@ pub struct PieceAddress {
     pub bytes: u64,
 }
 
-/// Addresses in one arena for all that a plan takes, fixed memory and workspaces included.
+/// Addresses in one arena for all memory of a plan, including fixed memory and workspaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanAddresses {
-    /// Number that every offset is a multiple of, in bytes.
+    /// Alignment of all offsets, in bytes.
     pub alignment_bytes: u64,
     /// Size of the arena in bytes: the largest end of a piece.
     pub arena_bytes: u64,
@@ -35,20 +35,20 @@ pub struct PlanAddresses {
     pub pieces: Vec<PieceAddress>,
 }
 
-/// Reason why addresses are not those of a plan.
+/// Reason to reject addresses of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddressesError {
     /// The plan cannot be executed.
     #[error(transparent)]
     Replay(#[from] ReplayError),
-    /// Pieces share addresses, or break the alignment.
+    /// Pieces share addresses, or violate the alignment.
     #[error("addresses: {0}")]
     Placement(#[from] PlacementError),
-    /// Sizes add up to more than addresses can be.
+    /// The sum of sizes exceeds the range of addresses.
     #[error("addresses: {0}")]
     Lives(#[from] LivesError),
-    /// The addresses are not those of the plan's pieces.
+    /// The addresses do not match the pieces of the plan.
     #[error(
         "addresses[{index}] is for {found}, the plan takes {wanted} there; give an address for \
          each piece of the plan, in the order of its replay"
@@ -58,10 +58,10 @@ pub enum AddressesError {
         index: usize,
         /// The piece there, in words.
         found: String,
-        /// The piece that the plan takes, in words.
+        /// The piece that the plan needs there, in words.
         wanted: String,
     },
-    /// The arena is not as large as the plan says.
+    /// The size of the arena differs from the claim.
     #[error("the plan records an arena of {claimed} bytes, its addresses take {found}")]
     Arena {
         /// The claim.
@@ -97,12 +97,12 @@ impl PlanAddresses {
         Placement::new(self.pieces.iter().map(|p| p.offset_bytes).collect())
     }
 
-    /// Replays the addresses beside the plan: that each piece has one, that none that are in use
-    /// together share any, and that the arena is as large as recorded. Returns the lives that were
-    /// placed.
+    /// Replays the addresses together with the plan. Each piece must have an address, pieces in use
+    /// at the same time must not overlap, and the arena must have the recorded size. Returns the
+    /// placed lives.
     ///
     /// # Errors
-    /// [`AddressesError`] names the first piece at fault.
+    /// [`AddressesError`] names the first invalid piece.
     ///
     /// ```
     /// use remat_instances::plan::{Plan, PlanAddresses};
@@ -114,7 +114,7 @@ impl PlanAddresses {
     /// let instance = zoo::build(&"zoo:chain?n=2".parse()?)?;
     /// let plan = Plan::from_checkmate(&instance, &CheckmateSchedule::checkpoint_all(&instance))?;
     /// let lives = PlanLives::of(&instance, &plan)?;
-    /// // One piece above the other always fits.
+    /// // Stacked pieces always fit.
     /// let offsets = lives.lives().iter().scan(0, |top, life| {
     ///     *top += life.bytes();
     ///     Some(*top - life.bytes())
@@ -154,7 +154,7 @@ impl PlanAddresses {
         Ok(buffers)
     }
 
-    /// The entries of the list in a plan file.
+    /// The entries of the address list in a plan file.
     pub(super) fn written(&self) -> Vec<Vec<TextOr<'static, u64>>> {
         let entry = |piece: &PieceAddress| {
             vec![
@@ -168,12 +168,12 @@ impl PlanAddresses {
     }
 }
 
-/// An entry of the list of addresses.
+/// An entry of the address list.
 #[derive(Deserialize)]
 #[serde(rename = "an address: a list that begins with `fixed`, `tensor` or `workspace`")]
 pub(super) struct AddressText<'d>(#[serde(borrow)] Vec<Spanned<TextOr<'d, u64>>>);
 
-/// Reads an entry, which stands at `span`.
+/// Reads the entry at `span`.
 pub(super) fn address(span: Span, text: &AddressText<'_>) -> Result<PieceAddress, Failure> {
     let fail = || {
         let problem = "this is not an address";

@@ -1,5 +1,5 @@
-//! Schedules to plans: Jain et al., MLSys 2020, Algorithm 1, and its counterpart for MONeT's
-//! schedules.
+//! Conversion of schedules to plans: Jain et al., MLSys 2020, Algorithm 1, and its counterpart for
+//! MONeT's schedules.
 
 use super::trace::{Trace, TraceRun};
 use super::{Plan, Step};
@@ -9,13 +9,13 @@ use crate::schedule::{CheckmateSchedule, MonetSchedule};
 use crate::simulate::{self, ReplayError};
 
 impl Plan {
-    /// The plan of a Checkmate schedule (Algorithm 1): stages in order, in each the computations in
-    /// node order.
+    /// The plan of a Checkmate schedule (Algorithm 1): stages in order, and in each stage the
+    /// computations in node order.
     ///
-    /// Deallocations stand as early as they can: after the last statement that reads the value, or
-    /// right after the computation where none does. So the plan costs what the schedule costs, and
-    /// its peak is at most the schedule's. Where a stage recomputes a tensor that it also holds,
-    /// later readers take the new value.
+    /// Deallocations are as early as possible: after the last statement that reads the value, or
+    /// right after the computation if there is no reader. So the plan has the cost of the schedule,
+    /// and at most its peak. If a stage recomputes a tensor that it also holds, later readers use
+    /// the new value.
     ///
     /// # Errors
     /// The [`ReplayError`] of [`simulate::checkmate`] for a schedule that cannot be executed.
@@ -37,8 +37,8 @@ impl Plan {
         Ok(Trace::resolve(instance, Semantics::Checkmate, runs)?.emit())
     }
 
-    /// The plan of statements that run the first implementation of each node, with the memory of
-    /// Checkmate's program.
+    /// A plan from statements that run the first implementation of each node, under Checkmate's
+    /// semantics.
     pub fn of_first_implementations(instance: &Instance, steps: Vec<Step>) -> Self {
         Plan {
             instance: instance.name().into(),
@@ -47,12 +47,12 @@ impl Plan {
         }
     }
 
-    /// The plan of computations in their order, each with the stage it belongs to: nodes may run
-    /// first in any order that has their inputs. Every tensor is freed right after its last use;
-    /// later readers take the newest value.
+    /// A plan from computations in order, each with its stage. The first computations may be in any
+    /// order in which inputs come first. Every tensor is freed right after its last use; later
+    /// readers use the newest value.
     ///
     /// # Errors
-    /// [`ReplayError::MissingInput`] where an input was never computed.
+    /// [`ReplayError::MissingInput`] if an input was never computed.
     pub fn from_computations(
         instance: &Instance,
         computations: impl IntoIterator<Item = (usize, usize)>,
@@ -67,11 +67,11 @@ impl Plan {
         Ok(trace.emit())
     }
 
-    /// The plan of a MONeT schedule: stage 0 runs the forward pass, every later stage recomputes
-    /// and then runs one backward node (Shah et al., ICLR 2021, section 4), with the chosen
-    /// implementations.
+    /// The plan of a MONeT schedule, with the chosen implementations. Stage 0 runs the forward
+    /// pass, and every later stage recomputes and then runs one backward node (Shah et al., ICLR
+    /// 2021, section 4).
     ///
-    /// A node computed in place takes over the register of the input that it overwrites.
+    /// A node computed in place takes over the register of the overwritten input.
     ///
     /// # Errors
     /// The [`ReplayError`] of [`simulate::monet`] for a schedule that cannot be executed.
@@ -98,8 +98,7 @@ impl Plan {
                 });
             }
         }
-        // A by-product that is said to be in place only follows its parent: it has a buffer of its
-        // own.
+        // A by-product marked as in place only follows its parent, since it has its own buffer.
         for run in &mut runs {
             run.in_place &= !matches!(instance.node(run.node).kind, NodeKind::ByProduct { .. });
         }
@@ -108,14 +107,14 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The plan without dead computations: those whose value is freed without being read, and, to
-    /// the fixpoint, those that were only read by them. What remains is freed right after its last
-    /// use, so that cost and peak never rise.
+    /// The plan without dead computations. A computation is dead if its value is freed without
+    /// being read, or only read by dead computations. Remaining values are freed right after their
+    /// last use, so cost and peak never increase.
     ///
-    /// The first computation of a node stays even where its value is not read: it moves the
-    /// frontier, on which the programs' bounds and MONeT's fixed memory rest. An optimised plan
-    /// thus never costs less than the optimum of the program that its schedule is a solution of. A
-    /// plan that copies to the host stays as it is.
+    /// The first computation of a node is kept even if its value is not read: it advances the
+    /// frontier, on which the programs' bounds and MONeT's fixed memory depend. So an optimised
+    /// plan never costs less than the optimum of its schedule's program. A plan with copies to the
+    /// host is returned unchanged.
     ///
     /// # Errors
     /// The [`ReplayError`] of [`simulate::plan`] for a plan that cannot be executed.

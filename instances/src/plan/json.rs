@@ -17,8 +17,8 @@ pub const SCHEMA: &str = "remat-plan/1";
 
 const STATEMENTS: &str = r#"["allocate", register, "node"], ["compute", "node", register], ["compute", "node", register, implementation], ["deallocate", register], ["offload", register, buffer], ["wait", buffer], ["prefetch", buffer, register] or ["release", buffer]"#;
 
-/// A plan file; `S` are its statements, `A` its addresses. Totals may be larger than the values of
-/// single nodes.
+/// A plan file; `S` is the type of its statements, `A` of its addresses. Totals may exceed the
+/// limit for values of single nodes.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename = "a plan: an object with `steps`")]
 struct PlanText<'d, S, A> {
@@ -47,7 +47,7 @@ struct PlanText<'d, S, A> {
 }
 
 impl<A: Copy> PlanText<'_, Unread, A> {
-    /// Alignment, size of the arena and the list of addresses, where the plan has any.
+    /// Alignment, size of the arena and the list of addresses, if the plan has any.
     fn arena(&self, document: &Document) -> Result<Option<(u64, u64, A)>, Failure> {
         let Some(schema) = &self.addresses_schema else {
             let other = self.alignment_bytes.is_some() || self.arena_bytes.is_some();
@@ -76,15 +76,15 @@ impl<A: Copy> PlanText<'_, Unread, A> {
     }
 }
 
-/// A verb and what it is about.
+/// A verb and its operands.
 #[derive(Deserialize)]
 #[serde(rename = "a statement: a list that begins with a verb such as `allocate` or `compute`")]
 struct Statement<'d>(#[serde(borrow)] Vec<StatementPart<'d>>);
 
 type StatementPart<'d> = Spanned<TextOr<'d, u64>>;
 
-/// A plan with what its maker recorded about it. The records are claims: [`crate::simulate::plan`]
-/// is the judge.
+/// A plan with the records of its maker. The records are claims, which [`crate::simulate::plan`]
+/// checks.
 ///
 /// # Example
 /// ```
@@ -105,19 +105,19 @@ type StatementPart<'d> = Spanned<TextOr<'d, u64>>;
 pub struct PlanDocument {
     /// The plan.
     pub plan: Plan,
-    /// Memory budget that it was made for, in bytes.
+    /// Memory budget for which it was made, in bytes.
     pub budget_bytes: Option<u64>,
-    /// Total cost in the instance's cost unit; the makespan where it copies to the host.
+    /// Total cost in the instance's cost unit; the makespan if the plan copies to the host.
     pub objective: u64,
     /// Largest memory in bytes, fixed memory included.
     pub peak_bytes: u64,
-    /// Link that its copies were planned for, in place of the instance's own.
+    /// Link for which its copies were planned; replaces the instance's own.
     pub host_link: Option<HostLink>,
-    /// Addresses in one arena for all that the plan takes, where it has any.
+    /// Addresses in one arena for all memory of the plan, if it has any.
     pub addresses: Option<PlanAddresses>,
 }
 
-/// A plan file whose header is read: enough to know which instance to read, and which view of it.
+/// A plan file with its header parsed: enough to choose the instance to read, and the view of it.
 #[derive(Debug)]
 pub struct PlanFile {
     document: Document,
@@ -134,10 +134,10 @@ impl PlanFile {
         Self::parse(&path.display().to_string(), &document::load(path)?)
     }
 
-    /// Parses the bytes of a plan file; `name` stands for the file in errors.
+    /// Parses the bytes of a plan file; errors name it `name`.
     ///
     /// # Errors
-    /// As [`PlanFile::open`].
+    /// The errors of [`PlanFile::open`].
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Self, ReadError> {
         let document = Document::parse(name, bytes)?;
         let (instance, semantics) = header(&document).map_err(|e| document.error(e))?;
@@ -155,18 +155,18 @@ impl PlanFile {
 
     /// The semantics of the plan.
     ///
-    /// A plan with Checkmate's semantics is one for the view with one implementation of each node
+    /// A plan with Checkmate's semantics belongs to the view with one implementation per node
     /// ([`Instance::single_implementation_view`]).
     pub fn semantics(&self) -> Semantics {
         self.semantics
     }
 
-    /// Reads the plan for its instance; nodes are found by their names.
+    /// Reads the plan for its instance; nodes are found by name.
     ///
     /// # Errors
-    /// [`ReadError`] for a plan of another instance, or the first statement that is none or that
-    /// names a node or an implementation the instance does not have. Whether the plan can be
-    /// executed is for [`crate::simulate::plan`].
+    /// [`ReadError`] for a plan of another instance, or for the first invalid statement, unknown
+    /// node or unknown implementation. [`crate::simulate::plan`] checks whether the plan can be
+    /// executed.
     pub fn plan(&self, instance: &Instance) -> Result<PlanDocument, ReadError> {
         let read = self.read(instance);
         read.map_err(|e| self.document.error(e))
@@ -231,8 +231,8 @@ fn header(document: &Document) -> Result<(String, Semantics), Failure> {
 }
 
 impl PlanDocument {
-    /// The document of a plan with what its replay found, without addresses. A plan that copies to
-    /// the host goes with the instance's link.
+    /// A document from a plan and its replay, without addresses. If the plan copies to the host, it
+    /// includes the instance's link.
     pub fn of(instance: &Instance, plan: Plan, replay: &Replay, budget_bytes: Option<u64>) -> Self {
         let link = instance.host_link().filter(|_| plan.has_copies());
         PlanDocument {
@@ -245,15 +245,14 @@ impl PlanDocument {
         }
     }
 
-    /// Writes the plan for its instance: JSON, one statement a line, nodes by name.
+    /// Writes the plan for its instance: JSON with one statement per line, nodes by name.
     ///
-    /// A statement is `["allocate", register, node]`, `["compute", node, register]`, the same with
-    /// the implementation where the node has several (its name, or its index where names do not
-    /// tell them apart and it is not the first), `["deallocate", register]`,
-    /// `["offload", register, buffer]`, `["wait", buffer]`, `["prefetch", buffer, register]` or
-    /// `["release", buffer]`. A node that the
-    /// instance does not have is written as `null`. Addresses follow as
-    /// `[kind, statement, offset, bytes]`.
+    /// A statement is `["allocate", register, node]`, `["compute", node, register]`,
+    /// `["deallocate", register]`, `["offload", register, buffer]`, `["wait", buffer]`,
+    /// `["prefetch", buffer, register]` or `["release", buffer]`. If a node has several
+    /// implementations, `compute` also has the implementation: its name, or its index if the name
+    /// is ambiguous and it is not the first. A node that is not in the instance is written as
+    /// `null`. Addresses follow as `[kind, statement, offset, bytes]`.
     pub fn write(&self, instance: &Instance) -> String {
         let text = |text| TextOr::Text(text);
         let number = |number: u32| TextOr::Other(Some(number));
@@ -306,7 +305,7 @@ impl PlanDocument {
     }
 }
 
-/// The name of an implementation, where the node has others and none of the same name.
+/// The name of an implementation, if the node has several and the name is unique.
 fn telling_name(node: &Node, implementation: u16) -> Option<&str> {
     let all = &node.implementations;
     let name = all.get(usize::from(implementation))?.name.as_str();
@@ -373,7 +372,7 @@ impl<'a> StepReader<'a> {
         }
     }
 
-    /// An implementation by its index, or by a name that only one of them has.
+    /// An implementation by its index, or by a name that is unique.
     fn implementation(&self, node: NodeId, part: &StatementPart<'_>) -> Result<u16, Failure> {
         let all = &self.instance.node(node).implementations;
         let count = all.len().min(usize::from(u16::MAX) + 1);

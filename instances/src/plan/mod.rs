@@ -1,12 +1,13 @@
 //! Plans: a schedule as a program of `allocate`, `compute` and `deallocate` statements over virtual
-//! registers, with `offload`, `wait`, `prefetch` and `release` where tensors leave for the host.
+//! registers, with `offload`, `wait`, `prefetch` and `release` for tensors that are copied to the
+//! host.
 //!
-//! A schedule says what is computed and kept in which stage; a [`Plan`] is what an executor runs
-//! (Jain et al., MLSys 2020, section 4.7 and Algorithm 1). [`Plan::from_checkmate`] and
-//! [`Plan::from_monet`] scan a schedule row by row and place every `deallocate` as early as it can
-//! be: right after the last statement that reads the value. [`Plan::optimised`] drops computations
-//! whose value nobody reads. [`crate::simulate::plan`] judges the result. [`PlanAddresses`] says where
-//! in one arena everything lies.
+//! A schedule states which nodes are computed and kept in each stage; a [`Plan`] is the program for
+//! an executor (Jain et al., MLSys 2020, section 4.7 and Algorithm 1). [`Plan::from_checkmate`] and
+//! [`Plan::from_monet`] scan a schedule row by row and place every `deallocate` as early as
+//! possible: right after the last statement that reads the value. [`Plan::optimised`] drops
+//! computations whose value is not read. [`crate::simulate::plan`] judges the result.
+//! [`PlanAddresses`] has the addresses of all memory in one arena.
 //!
 //! # Example
 //! ```

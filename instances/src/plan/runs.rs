@@ -1,4 +1,4 @@
-//! Plans as lists of computations, and back.
+//! Conversion of plans to lists of computations, and back.
 
 use super::trace::{Trace, TraceRun};
 use super::{NoStageSchedule, Plan, Step};
@@ -14,25 +14,25 @@ pub struct Computation {
     pub node: NodeId,
     /// Index into the node's implementations.
     pub implementation: u16,
-    /// Into the buffer of the input that the node may overwrite.
+    /// True if it is computed into the buffer of the input that the node may overwrite.
     pub in_place: bool,
 }
 
-/// Computations in their order, each with the ones whose values it takes.
+/// Computations in order, each with the computations whose values it uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Computations {
     /// The computations.
     pub runs: Vec<Computation>,
-    /// For each, the positions of those whose values it reads: the newest of each node.
+    /// For each, the positions of the computations whose values it reads: the newest of each node.
     pub reads: Vec<Vec<usize>>,
-    /// For each, the position of the one whose value it overwrites.
+    /// For each, the position of the computation whose value it overwrites.
     pub overwrites: Vec<Option<usize>>,
-    /// For each by-product, the position of the run of its parent that it comes with.
+    /// For each by-product, the position of its parent's run.
     pub parent: Vec<Option<usize>>,
 }
 
 impl Plan {
-    /// The computations in the order in which they run.
+    /// The computations in execution order.
     pub(super) fn runs(&self) -> Vec<Computation> {
         let mut filled = BTreeSet::new();
         let mut runs = Vec::new();
@@ -62,8 +62,8 @@ impl Plan {
         runs
     }
 
-    /// The computations of a plan, in order; what a computation reads is the newest value of each
-    /// input, whatever register the plan has it in.
+    /// The computations of a plan, in order. Each reads the newest value of each input, independent
+    /// of the plan's registers.
     ///
     /// # Errors
     /// The [`ReplayError`] of [`simulate::plan`] for a plan that cannot be executed.
@@ -98,9 +98,9 @@ impl Plan {
         })
     }
 
-    /// The plan of computations in their order: each reads the newest value of its inputs, and
-    /// values go right after their last use. Computations that nothing needs are left out, as
-    /// [`Plan::optimised`] does.
+    /// A plan from computations in order. Each computation reads the newest value of its inputs,
+    /// and values are freed right after their last use. Unneeded computations are dropped, as in
+    /// [`Plan::optimised`].
     ///
     /// # Errors
     /// [`ReplayError`] for computations that cannot be executed in this order.
@@ -113,8 +113,8 @@ impl Plan {
         Ok(trace.without_dead_runs().emit())
     }
 
-    /// The order in which a plan computes nodes for the first time. Nodes that it never computes
-    /// (by-products that nothing reads) come right behind the node before them in the instance.
+    /// The order in which a plan first computes the nodes. Nodes that it never computes
+    /// (by-products without a reader) follow the node before them in the instance.
     pub fn first_computations(&self, instance: &Instance) -> Vec<NodeId> {
         let mut seen = vec![false; instance.len()];
         let mut order = Vec::with_capacity(instance.len());
@@ -134,8 +134,8 @@ impl Plan {
         order
     }
 
-    /// The same plan for the instance with its nodes in another order
-    /// ([`Instance::reordered`]): node `order[k]` is node `k` there.
+    /// The same plan for the instance with its nodes in another order ([`Instance::reordered`]):
+    /// node `order[k]` becomes node `k`.
     pub fn renumbered(&self, order: &[NodeId]) -> Plan {
         let mut position: Vec<NodeId> = (0..order.len()).map(NodeId::from).collect();
         for (k, id) in order.iter().enumerate() {
@@ -168,10 +168,10 @@ impl Plan {
     }
 
     /// Checks whether the plan is a stage schedule of the instance with its nodes in the order of
-    /// the plan's own first computations: bounds for that order hold for it.
+    /// the plan's first computations. If it is, bounds for that order are valid for the plan.
     ///
     /// # Errors
-    /// [`NoStageInOwnOrder`] where it is none, or its order has forward and backward nodes mixed.
+    /// [`NoStageInOwnOrder`] if it is not, or if its order mixes forward and backward nodes.
     pub fn stage_schedule_in_own_order(
         &self,
         instance: &Instance,
@@ -182,18 +182,18 @@ impl Plan {
     }
 }
 
-/// Reason why a plan is no stage schedule in the order of its own first computations.
+/// Reason for a plan not to be a stage schedule in the order of its own first computations.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoStageInOwnOrder {
-    /// The order is none of an instance.
+    /// The order is not valid for an instance.
     #[error("its order of first computations is no order of a step: {0}")]
     Order(#[from] StructureError),
-    /// The plan does in between what no stage does.
+    /// The plan computes something outside all stages.
     #[error(transparent)]
     Stage(#[from] NoStageSchedule),
 }
 
-/// Runs whose stages are their positions: these are for errors.
+/// Runs whose stages are their positions, for error messages.
 fn stagewise(runs: &[Computation]) -> Vec<TraceRun> {
     let run = |(stage, run): (usize, &Computation)| TraceRun {
         node: run.node,

@@ -1,11 +1,11 @@
-//! Plans by stages: what is computed in each, and what is kept over its start.
+//! Plans by stages: computations in each stage, and tensors kept across stage boundaries.
 
 use super::{HostBuffer, Plan, Register, Step};
 use crate::instance::Instance;
 use crate::schedule::{CheckmateSchedule, Schedule, StageRuns};
 use std::collections::BTreeMap;
 
-/// A plan by stages: a stage ends with the first computation of a node.
+/// A plan by stages; each stage ends with the first computation of a node.
 pub struct StageSpans {
     /// Number of stages.
     pub count: usize,
@@ -13,14 +13,14 @@ pub struct StageSpans {
     pub first: Vec<(usize, usize)>,
     /// Recomputations: `(stage, node)`.
     pub again: Vec<(usize, usize)>,
-    /// Tensors kept over the start of stages: `(node, first stage, last stage)`, both included.
+    /// Tensors kept at the start of stages: `(node, first stage, last stage)`, inclusive.
     pub kept: Vec<(usize, usize, usize)>,
-    /// Tensors with a copy on the host over the start of stages, as `kept`.
+    /// Tensors with a copy on the host at the start of stages, in the form of `kept`.
     pub on_host: Vec<(usize, usize, usize)>,
 }
 
 impl StageSpans {
-    /// The stages of a plan. Statements must have passed the replay.
+    /// The stages of a plan, which must have passed its replay.
     pub fn new(plan: &Plan, nodes: usize) -> Self {
         let mut seen = vec![false; nodes];
         let mut stage = 0;
@@ -32,7 +32,7 @@ impl StageSpans {
             on_host: Vec::new(),
         };
         let mut buffers: BTreeMap<HostBuffer, (usize, usize)> = BTreeMap::new();
-        // What a register holds, and the stage it was computed in.
+        // The node in each register, and the stage of its computation.
         let mut holds: BTreeMap<Register, (usize, usize)> = BTreeMap::new();
         let mut allocated: BTreeMap<Register, usize> = BTreeMap::new();
         let mut keep = |(node, from): (usize, usize), to: usize| {
@@ -77,7 +77,7 @@ impl StageSpans {
                 }
                 Step::Deallocate { register } => {
                     if let Some(held) = holds.remove(&register) {
-                        // Frees after the stage's node ran belong to that stage.
+                        // A deallocation after the node of a stage belongs to that stage.
                         keep(held, stage.saturating_sub(1));
                     }
                 }
@@ -91,19 +91,19 @@ impl StageSpans {
     }
 }
 
-/// Reason why a plan has no schedule that a search may start from.
+/// Reason for the lack of a schedule from which a search may start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoSchedule {
-    /// The statements of MONeT's plans do not say what is stored.
+    /// The statements of MONeT's plans do not determine the stored tensors.
     #[error("of a plan of MONeT's program in a file the schedule is not known")]
     Undetermined,
-    /// The plan does what no stage does.
+    /// The plan has a computation outside all stages.
     #[error("the plan is no stage schedule: {0}")]
     Stage(#[from] super::NoStageSchedule),
 }
 
 impl Plan {
-    /// The schedule of a plan that is a stage schedule of the instance; the plan must have passed
+    /// The schedule of a plan that is a stage schedule of the instance. The plan must have passed
     /// its replay.
     ///
     /// # Errors
@@ -116,7 +116,7 @@ impl Plan {
         let n = instance.len();
         let mut retained = StageRuns::new(n, n);
         for (node, first, last) in StageSpans::new(self, n).kept {
-            // What is held beyond the last stage is of no use to any.
+            // Tensors held beyond the last stage are not used.
             if first < n {
                 retained.fill(node, first, last.min(n - 1));
             }

@@ -1,27 +1,27 @@
-//! Stage schedules: the plans that the integer programs are over, and that their bounds hold for.
+//! Stage schedules: the plans covered by the integer programs and their bounds.
 
 use super::{Plan, Step};
 use crate::Semantics;
 use crate::instance::{Instance, NodeId};
 use crate::name::Name;
 
-/// Reason why a plan is no stage schedule of its instance.
+/// Reason for a plan not to be a stage schedule of its instance.
 ///
-/// Checkmate's program (Jain et al., MLSys 2020, section 4.2) lets a node run at most once, in the
-/// order of the nodes, between two first computations; MONeT's (Shah et al., ICLR 2021) between two
-/// backward nodes, and in the forward pass. A plan may do more than that, and cost less than a
-/// bound says of schedules.
+/// Between two first computations, Checkmate's program (Jain et al., MLSys 2020, section 4.2) runs
+/// each node at most once, in the order of the nodes. MONeT's program (Shah et al., ICLR 2021) does
+/// so between two backward nodes and in the forward pass. Other plans may cost less than the bounds
+/// for these schedules.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoStageSchedule {
-    /// The plan copies tensors to the host: programs without a link have no such plans.
+    /// The plan copies tensors to the host, which programs without a link do not support.
     #[error("it copies tensors to the host, which no stage schedule does")]
     Copies,
-    /// A node is computed for the first time before one that comes earlier.
+    /// A node is first computed before an earlier one.
     #[error("{node} is computed before {before}, which comes first in the order of the nodes")]
     FirstOutOfOrder {
         /// The node.
         node: Name,
-        /// The node that comes earlier.
+        /// The earlier node.
         before: Name,
     },
     /// A node runs twice in one stage.
@@ -37,12 +37,12 @@ pub enum NoStageSchedule {
     OutOfOrder {
         /// The node.
         node: Name,
-        /// A later node that ran before.
+        /// A later node that ran before it.
         after: Name,
         /// The node whose first computation ends the stage.
         stage: Name,
     },
-    /// A node runs where no stage has it.
+    /// A node runs outside all stages.
     #[error("{node} runs again {place}, where no stage has it")]
     Outside {
         /// The node.
@@ -53,15 +53,16 @@ pub enum NoStageSchedule {
 }
 
 impl Plan {
-    /// Checks whether the plan is a stage schedule of the program whose semantics it has: then
-    /// bounds and proofs for the instance hold for it. Time is linear in the statements.
+    /// Checks whether the plan is a stage schedule of its semantics' program. If it is, bounds and
+    /// proofs for the instance are valid for it. Time is linear in the number of statements.
     ///
     /// # Errors
     /// [`NoStageSchedule`] for a plan that copies to the host, and for the first computation that
-    /// no stage schedule has.
+    /// no stage schedule can have.
     ///
     /// # Panics
-    /// If the plan names nodes that the instance does not have; [`crate::simulate::plan`] tells.
+    /// If the plan names nodes that are not in the instance; [`crate::simulate::plan`] detects
+    /// them.
     pub fn stage_schedule(&self, instance: &Instance) -> Result<(), NoStageSchedule> {
         match self.has_copies() {
             true => Err(NoStageSchedule::Copies),
@@ -69,18 +70,18 @@ impl Plan {
         }
     }
 
-    /// Checks whether the computations of the plan are those of a stage schedule, whatever it
-    /// copies to the host and back: bounds with a link are over such plans.
+    /// Checks whether the computations of the plan form a stage schedule, ignoring copies to the
+    /// host and back. Bounds for instances with a link cover such plans.
     ///
     /// # Errors
-    /// [`NoStageSchedule`] for the first computation that no stage schedule has.
+    /// [`NoStageSchedule`] for the first computation that no stage schedule can have.
     ///
     /// # Panics
-    /// As [`Plan::stage_schedule`].
+    /// As for [`Plan::stage_schedule`].
     pub fn stage_schedule_with_copies(&self, instance: &Instance) -> Result<(), NoStageSchedule> {
         let mut stages = StageWalk {
             instance,
-            // Nodes that have no stage of their own: MONeT's forward pass is one stage.
+            // Some nodes have no stage of their own: MONeT's forward pass is one stage.
             ends_stage: |i: NodeId| {
                 self.semantics.has_stage_for_each_node()
                     || instance.node(i).is_backward()
@@ -101,18 +102,18 @@ impl Plan {
     }
 }
 
-/// Position of a walk through a plan.
+/// State of a walk through a plan.
 struct StageWalk<'a, F> {
     instance: &'a Instance,
     ends_stage: F,
-    /// Nodes that were computed.
+    /// Nodes computed so far.
     done: Vec<bool>,
-    /// Stage in which each node ran last.
+    /// Stage of each node's last run.
     seen_in: Vec<usize>,
     stage: usize,
-    /// First node, in order, that ends a stage and was not computed.
+    /// First node, in order, that ends a stage and is not computed yet.
     next: usize,
-    /// The last computation of the stage.
+    /// The last computation of the stage so far.
     last: Option<NodeId>,
 }
 
@@ -174,7 +175,7 @@ mod tests {
     use crate::instance::{CostUnit, InstanceData, Node};
     use crate::plan::Register;
 
-    /// `a -> b -> c`, and `d` of all.
+    /// `a -> b -> c`, and `d`, which reads all three.
     fn instance() -> Instance {
         let need = |k: u32| NodeId(k);
         let nodes = vec![

@@ -1,4 +1,4 @@
-//! Plans as text, one statement a line, as the paper writes them.
+//! Plans as text, one statement per line, in the paper's notation.
 
 use super::{Plan, Step};
 use crate::instance::{Instance, NodeId};
@@ -13,11 +13,11 @@ pub struct PlanText<'a> {
 }
 
 impl Plan {
-    /// The plan as text, one statement a line: `%3 = allocate conv1`, `compute conv1 -> %3`,
+    /// The plan as text, one statement per line: `%3 = allocate conv1`, `compute conv1 -> %3`,
     /// `deallocate %3`.
     ///
-    /// A computation that overwrites its input ends in `in place`; an implementation other than the
-    /// first is given in brackets, by name where it has one. Copies are `@0 = offload %3`,
+    /// A computation that overwrites its input ends with `in place`. An implementation other than
+    /// the first is given in brackets, by name if it has one. Copies are `@0 = offload %3`,
     /// `wait @0`, `prefetch @0 -> %5` and `release @0`.
     pub fn display<'a>(&'a self, instance: &'a Instance) -> PlanText<'a> {
         PlanText {

@@ -1,5 +1,4 @@
-//! Common parts of the makers of plans: a run of computations with resolved reads, and its
-//! statements.
+//! Shared steps of building plans: runs with resolved reads, and their statements.
 
 use super::{Plan, Register, Step};
 use crate::Semantics;
@@ -11,40 +10,38 @@ use crate::simulate::ReplayError;
 pub(super) struct TraceRun {
     pub node: NodeId,
     pub implementation: u16,
-    /// Into the buffer of the node's in-place input.
+    /// True if it is computed into the buffer of the node's in-place input.
     pub in_place: bool,
     /// Stage of the schedule, for errors.
     pub stage: usize,
 }
 
-/// Computations in order, with the computation whose value each of them reads.
+/// Computations in order, each with the computations whose values it reads.
 pub(super) struct Trace<'a> {
     instance: &'a Instance,
     semantics: Semantics,
     runs: Vec<TraceRun>,
-    /// Runs whose values a run reads, in the order of its needs; the in-place source comes last
-    /// where it is no need.
+    /// Runs whose values each run reads, in the order of its inputs; the in-place source comes last
+    /// if it is not an input.
     reads: Vec<Vec<u32>>,
-    /// The run whose buffer a run overwrites.
+    /// The run whose buffer each run overwrites.
     source: Vec<Option<u32>>,
-    /// The run of the parent, for a by-product.
+    /// The run of a by-product's parent.
     parent: Vec<Option<u32>>,
 }
 
 impl<'a> Trace<'a> {
-    /// Resolves every read to the newest value of the node that is read.
+    /// Resolves every read to the newest value of its node.
     ///
     /// # Errors
-    /// [`ReplayError::MissingInput`] where an input was never computed, or was overwritten in
-    /// place.
+    /// [`ReplayError::MissingInput`] if an input was never computed, or was overwritten in place.
     pub fn resolve(
         instance: &'a Instance,
         semantics: Semantics,
         runs: Vec<TraceRun>,
     ) -> Result<Self, ReplayError> {
         let n = instance.len();
-        // The runs of each node whose values nothing overwrote, oldest first; a read takes the
-        // newest.
+        // The runs of each node with intact values, oldest first; a read uses the newest.
         let mut intact: Vec<Vec<u32>> = vec![Vec::new(); n];
         let mut latest: Vec<Option<u32>> = vec![None; n];
         let mut reads = Vec::with_capacity(runs.len());
@@ -104,14 +101,14 @@ impl<'a> Trace<'a> {
         &self.source
     }
 
-    /// The run of the parent that each run of a by-product comes with.
+    /// The parent's run for each run of a by-product.
     pub fn parents(&self) -> &[Option<u32>] {
         &self.parent
     }
 
-    /// Drops runs whose value no later run reads, apart from the first run of each node.
+    /// Drops runs whose value no live run reads, except for the first run of each node.
     ///
-    /// Reads point backwards, so one pass from the end is the fixpoint.
+    /// Reads point backwards, so one pass from the end reaches the fixpoint.
     pub fn without_dead_runs(self) -> Self {
         let mut first = vec![true; self.instance.len()];
         let mut live: Vec<bool> = self
@@ -125,7 +122,7 @@ impl<'a> Trace<'a> {
                 held.for_each(|r| live[r as usize] = true);
             }
         }
-        // Where a run goes; the runs that are read are all live.
+        // New position of each run; runs that are read are all live.
         let mut target = Vec::with_capacity(live.len());
         let mut kept = 0u32;
         for alive in &live {
@@ -157,7 +154,7 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// The statements: every register freed right after the last read of its value.
+    /// The statements, with every register freed right after the last read of its value.
     pub fn emit(&self) -> Plan {
         let mut last_read: Vec<Option<usize>> = vec![None; self.runs.len()];
         for (k, reads) in self.reads.iter().enumerate() {

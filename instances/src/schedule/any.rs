@@ -43,13 +43,12 @@ impl Schedule {
         }
     }
 
-    /// The program whose schedule this is.
+    /// The program of this schedule.
     pub fn semantics(&self) -> Semantics {
         self.stages().semantics()
     }
 
-    /// Number of computations beyond the first of each node; by-products count where they are made
-    /// again.
+    /// Number of computations beyond the first of each node; recomputed by-products count.
     pub fn recomputations(&self) -> usize {
         self.stages().recomputations()
     }
@@ -59,7 +58,7 @@ impl Schedule {
         self.stages().retained()
     }
 
-    /// Nodes that are computed in a stage after their first, ascending.
+    /// Nodes that are computed in a stage after their first one, ascending.
     pub fn computed_again(&self) -> Vec<NodeId> {
         self.stages().computed_again()
     }
@@ -69,7 +68,7 @@ impl Schedule {
         self.stages().matrices()
     }
 
-    /// The schedule, if it is one of Checkmate's program.
+    /// The schedule, if it belongs to Checkmate's program.
     pub fn as_checkmate(&self) -> Option<&CheckmateSchedule> {
         match self {
             Schedule::Checkmate(schedule) => Some(schedule),
@@ -77,7 +76,7 @@ impl Schedule {
         }
     }
 
-    /// The schedule, if it is one of MONeT's program.
+    /// The schedule, if it belongs to MONeT's program.
     pub fn as_monet(&self) -> Option<&MonetSchedule> {
         match self {
             Schedule::Monet(schedule) => Some(schedule),

@@ -1,6 +1,6 @@
-//! A dense 0-1 matrix, one bit an entry, rows aligned to words.
+//! A dense 0-1 matrix with one bit per entry and rows aligned to words.
 
-/// A dense 0-1 matrix. Rows are stages, columns are nodes; both are as many as its maker says.
+/// A dense 0-1 matrix. Rows are stages, columns are nodes; their numbers are set at creation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BitMatrix {
     rows: usize,
@@ -31,7 +31,7 @@ impl BitMatrix {
         self.columns
     }
 
-    /// Words that hold one row.
+    /// Number of words per row.
     pub fn words_per_row(&self) -> usize {
         self.words_per_row
     }
@@ -58,7 +58,7 @@ impl BitMatrix {
         &self.words[row * self.words_per_row..(row + 1) * self.words_per_row]
     }
 
-    /// The words of one row, to be changed. Bits beyond the last column must stay 0.
+    /// The words of one row, mutable. Bits beyond the last column must stay 0.
     #[inline]
     pub fn row_mut(&mut self, row: usize) -> &mut [u64] {
         &mut self.words[row * self.words_per_row..(row + 1) * self.words_per_row]
@@ -73,7 +73,7 @@ impl BitMatrix {
         }
     }
 
-    /// Sets every entry that is set in `other`, which has the same shape.
+    /// Sets every entry that is set in `other`, a matrix of the same shape.
     pub fn unite(&mut self, other: &BitMatrix) {
         debug_assert_eq!((self.rows, self.columns), (other.rows, other.columns));
         for (word, more) in self.words.iter_mut().zip(&other.words) {
@@ -81,13 +81,13 @@ impl BitMatrix {
         }
     }
 
-    /// Columns that are set in a row, ascending.
+    /// Columns set in a row, ascending.
     pub fn ones(&self, row: usize) -> impl Iterator<Item = usize> + '_ {
         let words = self.row(row).iter().enumerate();
         words.flat_map(|(w, &word)| set_bits(word).map(move |bit| w * 64 + bit))
     }
 
-    /// Columns of a row whose entry is not that of the column `by` further on, ascending; `by` is
+    /// Columns of a row whose entry differs from the entry `by` columns later, ascending; `by` is
     /// from 1 to 63.
     pub fn changes(&self, row: usize, by: usize) -> impl Iterator<Item = usize> + '_ {
         debug_assert!((1..64).contains(&by));
@@ -108,13 +108,13 @@ impl BitMatrix {
         words.map(|(a, b)| (a ^ b).count_ones() as usize).sum()
     }
 
-    /// Number of entries that are set.
+    /// Number of set entries.
     pub fn count_ones(&self) -> usize {
         self.words.iter().map(|w| w.count_ones() as usize).sum()
     }
 }
 
-/// Bits that are set in a word, ascending.
+/// Positions of the bits set in a word, ascending.
 fn set_bits(word: u64) -> impl Iterator<Item = usize> {
     let mut rest = word;
     std::iter::from_fn(move || {

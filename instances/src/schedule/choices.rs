@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// The implementation of each node in each stage, as an index; 0 where nothing else is said. Memory
-/// is linear in those that are not 0.
+/// The implementation of each node in each stage, as an index; 0 by default. Memory is linear in
+/// the number of nonzero entries.
 ///
 /// ```
 /// use remat_instances::schedule::Choices;
@@ -15,12 +15,12 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choices {
     columns: usize,
-    /// For each stage those that are not 0, by their nodes.
+    /// The nonzero entries of each stage, by node.
     stages: Vec<BTreeMap<u32, u16>>,
 }
 
 impl Choices {
-    /// The first implementation everywhere, for so many stages and nodes.
+    /// The first implementation everywhere, for the given numbers of stages and nodes.
     pub fn new(stages: usize, columns: usize) -> Self {
         Choices {
             columns,
@@ -50,8 +50,8 @@ impl Choices {
         };
     }
 
-    /// The nodes of a stage that do not run the first implementation, ascending, with those that
-    /// they run. Panics for a stage out of range.
+    /// The nodes of a stage that do not run the first implementation, ascending, each with its
+    /// implementation. Panics for a stage out of range.
     pub fn of(&self, stage: usize) -> impl Iterator<Item = (usize, u16)> + '_ {
         let own = self.stages[stage].iter();
         own.map(|(node, implementation)| (*node as usize, *implementation))

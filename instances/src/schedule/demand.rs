@@ -1,18 +1,18 @@
-//! Schedules by what they hold: the computations follow.
+//! Schedules defined by their retained sets, from which the computations follow.
 
 use super::{Changes, CheckmateSchedule, StageRuns};
 use crate::instance::{Instance, NodeId};
 use std::collections::BinaryHeap;
 
-/// A graph as far as it decides what must be computed for given retained sets.
+/// The parts of a graph that determine the computations needed for given retained sets.
 pub trait Demands {
     /// Number of nodes, and of stages.
     fn nodes(&self) -> usize;
     /// Inputs of a node.
     fn inputs(&self, node: u32) -> impl Iterator<Item = u32>;
-    /// The node that is computed again wherever a by-product is.
+    /// The node that must be recomputed with a by-product.
     fn parent(&self, node: u32) -> Option<u32>;
-    /// Returns whether a node is never computed again.
+    /// Returns whether a node is never recomputed.
     fn is_once(&self, node: u32) -> bool;
 }
 
@@ -35,56 +35,57 @@ impl Demands for Instance {
 }
 
 impl CheckmateSchedule {
-    /// The cheapest computations for given retained sets: per stage, the node of the stage, what
-    /// the next stage retains and this one does not hold, and, backwards, every input that is not
-    /// held. A by-product is recomputed with its parent, whether that is held or not; what is
-    /// computed once is held from there on as long as a computation reads it or a stage retains it.
+    /// The cheapest computations for given retained sets. Each stage computes its own node, the
+    /// tensors that the next stage retains and this one does not hold, and recursively every input
+    /// that is not held. A by-product is recomputed together with its parent, even if the parent is
+    /// held. A node that is computed once is held from then on as long as a computation reads it or
+    /// a stage retains it.
     ///
-    /// This is "min-R" (Checkmate section 5.1.1): optimal for the given `retained`. `retained[t, i]`
-    /// with `i >= t` is dropped first: such a tensor does not exist yet. Time is linear in the runs
-    /// of the retained sets, the computations and their inputs, up to a logarithm of the
-    /// computations in a stage.
+    /// This is "min-R" (Checkmate section 5.1.1): optimal for the given `retained`. Entries
+    /// `retained[t, i]` with `i >= t` are dropped first, since such a tensor does not exist yet.
+    /// Time is linear in the runs of the retained sets, the computations and their inputs, up to a
+    /// logarithm of the computations in a stage.
     pub fn cheapest(instance: &Instance, retained: impl Into<StageRuns>) -> Self {
         Sweep::new(instance, retained.into(), false).run()
     }
 
-    /// The cheapest computations for the given retained sets, and nothing held or computed that is
-    /// of no use.
+    /// The cheapest computations for the given retained sets, without useless retentions and
+    /// computations.
     ///
-    /// With what the next stage really needs known, the computations of a stage follow as in
-    /// [`CheckmateSchedule::cheapest`], and of its retained tensors only those stay that a
-    /// computation reads or the next stage holds, and that the stage does not compute anyway.
-    /// Checkmate's program treats retentions without use as spurious as well (section 4.6).
+    /// The needs of the next stage determine the computations of a stage, as in
+    /// [`CheckmateSchedule::cheapest`]. A retained tensor is kept only if a computation reads it or
+    /// the next stage holds it, and the stage does not compute it. Checkmate's program also treats
+    /// unused retentions as spurious (section 4.6).
     ///
-    /// The cost is at most that of [`CheckmateSchedule::cheapest`] for the same sets, and so is the
-    /// peak; the time is of the same order.
+    /// Cost and peak are at most those given by [`CheckmateSchedule::cheapest`] for the same sets;
+    /// the time is of the same order.
     pub fn tightest(graph: &impl Demands, retained: impl Into<StageRuns>) -> Self {
         Sweep::new(graph, retained.into(), true).run()
     }
 }
 
-/// No stage.
+/// Marks the absence of a stage.
 const NOWHERE: u32 = u32::MAX;
 
-/// One sweep over the stages from the last to the first. Tensors that a stage neither computes nor
-/// reads, and whose given runs neither begin nor end there, go on as they are.
+/// A sweep over the stages from the last to the first. A tensor continues unchanged through a stage
+/// that neither computes nor reads it, unless one of its given runs begins or ends there.
 struct Sweep<'a, G> {
     graph: &'a G,
-    /// Retentions without use are dropped.
+    /// True if unused retentions are dropped.
     tight: bool,
     given: Changes,
-    /// The given sets hold the tensor in the stage at hand.
+    /// True for each tensor that the given sets hold in the current stage.
     is_given: Vec<bool>,
-    /// Last stage of the run in which the stage after the one at hand holds a tensor.
+    /// Last stage of each tensor's current run, if the next stage holds the tensor.
     held_to: Vec<u32>,
-    /// Earliest stage so far that reads a tensor, and that computes it.
+    /// Earliest stage so far that reads each tensor, and earliest stage that computes it.
     read_in: Vec<u32>,
     computed_in: Vec<u32>,
-    /// Nodes that are computed in the stage at hand and whose inputs are not looked at yet.
+    /// Nodes computed in the current stage whose inputs are still to be processed.
     open: BinaryHeap<u32>,
-    /// Tensors that may change at the stage at hand.
+    /// Tensors that may change in the current stage.
     touched: Vec<u32>,
-    /// Computations (stage, node), and runs of retained tensors; the latest first.
+    /// Computations (stage, node), and runs of retained tensors; the latest come first.
     computed: Vec<[u32; 2]>,
     retained: Vec<(u32, [u32; 2])>,
 }
@@ -164,7 +165,7 @@ impl<'a, G: Demands> Sweep<'a, G> {
         self.graph.is_once(i)
     }
 
-    /// Has a node computed in a stage, once.
+    /// Adds a computation of a node to a stage, unless it is there already.
     fn compute(&mut self, i: u32, t: u32) {
         let computed_in = &mut self.computed_in[i as usize];
         if *computed_in != t {
@@ -175,7 +176,8 @@ impl<'a, G: Demands> Sweep<'a, G> {
         }
     }
 
-    /// Has the inputs of a computation held or computed, and the parent computed beside it.
+    /// Ensures that the inputs of a computation are held or computed, and that the parent is
+    /// computed with it.
     fn read_inputs(&mut self, k: u32, t: u32) {
         let graph = self.graph;
         if let Some(parent) = graph.parent(k).filter(|_| k < t) {

@@ -1,5 +1,5 @@
-//! Schedule files, `remat-schedule/1`: the published ones and our own. Described in
-//! `docs/reference/formats.md`.
+//! Schedule files, `remat-schedule/1`: published ones and the project's own.
+//! `docs/reference/formats.md` describes them.
 
 use super::{
     BitMatrix, CheckmateSchedule, Choices, MonetSchedule, Schedule, StageRuns, algorithm_number,
@@ -13,15 +13,16 @@ use std::path::Path;
 
 const SCHEDULE_SCHEMA: &str = "remat-schedule/1";
 
-/// Most entries of a matrix of MONeT's program, which has a bit for each: a gigabyte of bits, enough
-/// for 90,000 nodes.
+/// Largest number of entries of a matrix of MONeT's program, which has a bit for each entry: a
+/// gigabyte of bits, enough for 90,000 nodes.
 const MATRIX_ENTRY_LIMIT: u128 = 1 << 33;
 
-/// Most computations of a schedule of Checkmate's program: a replay takes some 40 bytes for each.
+/// Largest number of computations of a schedule of Checkmate's program; a replay needs some 40
+/// bytes for each.
 const COMPUTATION_LIMIT: usize = 1 << 28;
 
-/// A schedule file; `C` are the columns of a matrix. Totals may be larger than the values of single
-/// nodes.
+/// A schedule file; `C` is the type of a matrix's columns. Totals may exceed the limit for values
+/// of single nodes.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename = "a schedule: an object with `R` and `S`")]
 struct ScheduleText<'d, C> {
@@ -35,7 +36,7 @@ struct ScheduleText<'d, C> {
     budget_gib: Option<Spanned<f64>>,
     #[serde(rename(deserialize = "objective: the cost of the schedule"))]
     objective: u128,
-    /// Not read: `P` follows from `R` and `IP`, at its largest.
+    /// Ignored: `P` follows from `R` and `IP`, at its largest.
     #[serde(rename = "forward_part|backward_part|seconds|P", skip_serializing)]
     _unread: Option<IgnoredAny>,
     #[serde(rename = "R")]
@@ -44,8 +45,8 @@ struct ScheduleText<'d, C> {
     retained: Matrix<C>,
     #[serde(rename = "IP", skip_serializing_if = "Option::is_none")]
     in_place: Option<Matrix<C>>,
-    /// For each stage the chosen implementation of its backward node, as a list of one. The choice
-    /// of nodes with an algorithm choice stands in `RF`; here they have 0.
+    /// For each stage the implementation of its backward node, as a list of one entry. For nodes
+    /// with an algorithm choice the entry is 0, and `RF` has the choice.
     #[serde(rename(serialize = "M", deserialize = "M: a list over stages"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     variants: Option<Spanned<Vec<Chosen>>>,
@@ -56,8 +57,8 @@ struct ScheduleText<'d, C> {
     ))]
     #[serde(skip_serializing_if = "Option::is_none")]
     algorithms: Option<Spanned<Vec<Triple>>>,
-    /// For nodes whose implementations are not algorithms. Not in published files; where nothing is
-    /// said the first implementation runs.
+    /// Choices of nodes whose implementations are not algorithms. Published files do not have them;
+    /// by default the first implementation runs.
     #[serde(rename(deserialize = "choices: a list of [stage, node, implementation]"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     choices: Option<Vec<Triple>>,
@@ -79,7 +80,7 @@ enum Formulation {
     Checkmate,
 }
 
-/// A 0-1 matrix: its shape, and for each column the inclusive ranges of rows that hold ones.
+/// A 0-1 matrix: its shape, and for each column the inclusive ranges of rows with ones.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename = "a matrix: `shape` and `cols`")]
 struct Matrix<C> {
@@ -89,19 +90,19 @@ struct Matrix<C> {
     cols: C,
 }
 
-/// Columns are read one at a time: all of them at once would take more memory than the bits.
+/// Columns are parsed one at a time, because all together would take more memory than the bits.
 type ColumnTexts = Spanned<Vec<Unread>>;
 
 #[derive(Deserialize)]
 #[serde(rename = "a list of row ranges")]
 struct Ranges(Vec<Spanned<u64>>);
 
-/// A schedule with what its file says about it.
+/// A schedule with the records of its file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScheduleDocument {
-    /// Name of the instance that it was made for.
+    /// Name of the instance for which it was made.
     pub instance: String,
-    /// The budget that it was made for, in bytes, where one is recorded.
+    /// The budget for which it was made, in bytes, if recorded.
     pub budget_bytes: Option<u64>,
     /// Its recorded cost in the instance's cost unit.
     pub objective: u64,
@@ -110,13 +111,13 @@ pub struct ScheduleDocument {
 }
 
 impl ScheduleDocument {
-    /// The program whose schedule this is.
+    /// The program of this schedule.
     pub fn semantics(&self) -> Semantics {
         self.schedule.semantics()
     }
 }
 
-/// A schedule file whose header is read: enough to know which instance to read, and which view of
+/// A schedule file with its header parsed: enough to choose the instance to read, and the view of
 /// it.
 #[derive(Debug)]
 pub struct ScheduleFile {
@@ -134,10 +135,10 @@ impl ScheduleFile {
         Self::parse(&path.display().to_string(), &document::load(path)?)
     }
 
-    /// Parses the bytes of a schedule file; `name` stands for the file in errors.
+    /// Parses the bytes of a schedule file; errors name it `name`.
     ///
     /// # Errors
-    /// As [`ScheduleFile::open`].
+    /// The errors of [`ScheduleFile::open`].
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Self, ReadError> {
         let document = Document::parse(name, bytes)?;
         let (instance, semantics) = header(&document).map_err(|e| document.error(e))?;
@@ -148,24 +149,24 @@ impl ScheduleFile {
         })
     }
 
-    /// Name of the instance that the schedule was made for.
+    /// Name of the instance for which the schedule was made.
     pub fn instance(&self) -> &str {
         &self.instance
     }
 
-    /// The program whose schedule this is.
+    /// The program of this schedule.
     ///
-    /// A schedule of Checkmate's program is one for the view with one implementation of each node
+    /// A schedule of Checkmate's program belongs to the view with one implementation per node
     /// ([`Instance::single_implementation_view`]).
     pub fn semantics(&self) -> Semantics {
         self.semantics
     }
 
-    /// Reads the schedule for an instance, which gives the shapes and the implementations.
+    /// Reads the schedule for an instance, which determines the shapes and the implementations.
     ///
     /// # Errors
-    /// [`ReadError`] names the first entry that does not fit. Whether the schedule can be executed
-    /// is for [`crate::simulate`] to say.
+    /// [`ReadError`] names the first entry that does not fit. [`crate::simulate`] checks whether
+    /// the schedule can be executed.
     pub fn schedule(&self, instance: &Instance) -> Result<ScheduleDocument, ReadError> {
         let read = self.read(instance);
         read.map_err(|e| self.document.error(e))
@@ -387,7 +388,7 @@ fn algorithms(
             return Err(FaultKind::Value.fail(triple.span, problem, "remove the triple"));
         }
     }
-    // An algorithm that is not named would silently be the first available one.
+    // Without this check, a missing algorithm would silently become the first available one.
     for (k, id) in slots.iter().enumerate() {
         for t in 0..stages {
             if runs(schedule, instance, t, *id) && !chosen.get(t, k) {
@@ -410,7 +411,7 @@ fn runs(schedule: &MonetSchedule, instance: &Instance, stage: usize, id: NodeId)
     }
 }
 
-/// The backward node of a stage; for stage 0 the loss.
+/// The backward node of a stage; the loss for stage 0.
 fn backward_node(instance: &Instance, stage: usize) -> NodeId {
     NodeId::from(instance.loss().map_or(0, NodeId::index) + stage)
 }
@@ -424,10 +425,10 @@ fn slots(instance: &Instance) -> Vec<NodeId> {
     instance.ids().filter(choice).collect()
 }
 
-/// Writes a schedule as a `remat-schedule/1` file that [`ScheduleFile`] reads back to an equal
+/// Writes a schedule as a `remat-schedule/1` file. [`ScheduleFile`] reads it back to an equal
 /// document.
 ///
-/// The instance tells which choices are by algorithm (`RF`) and which by variant (`M`).
+/// The instance determines which choices are algorithms (`RF`) and which are variants (`M`).
 pub fn write_schedule(document: &ScheduleDocument, instance: &Instance) -> String {
     let matrices = document.schedule.matrices();
     let [computed, retained] = matrices.map(|matrix| written_matrix(&matrix));

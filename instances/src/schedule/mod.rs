@@ -1,4 +1,4 @@
-//! Schedules: which node is computed, and which tensor is kept, in which stage.
+//! Schedules: the nodes computed and the tensors kept in each stage.
 
 mod any;
 mod bits;
@@ -20,8 +20,8 @@ pub use runs::{Changes, RowLists, StageRuns};
 
 use crate::instance::{Implementation, Instance};
 
-/// Prefix of the names of convolution algorithms in published instances; the published number
-/// follows.
+/// Prefix of the names of convolution algorithms in published instances, followed by the published
+/// number.
 pub const ALGORITHM_PREFIX: &str = "algo";
 
 /// The published number of a convolution algorithm: 3 for an implementation named `algo3`.
@@ -33,7 +33,7 @@ pub fn algorithm_number(implementation: &Implementation) -> Option<u64> {
 /// A schedule of Checkmate's program (Jain et al., MLSys 2020, section 4): `n` stages over `n`
 /// nodes.
 ///
-/// Stage `t` is the stretch that computes node `t` for the first time (frontier-advancing).
+/// Stage `t` ends with the first computation of node `t` (frontier-advancing).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckmateSchedule {
     /// `R[t, i]`: node `i` is computed in stage `t`. Shape `n x n`.

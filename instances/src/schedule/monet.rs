@@ -15,32 +15,32 @@ pub struct MonetSchedule {
     pub computed: BitMatrix,
     /// `S[t, i]`: the output of `i` is stored when stage `t` begins. Shape `(n - l + 1) x (l + 1)`.
     pub retained: BitMatrix,
-    /// `IP[t, i]`: `i` is computed into the buffer of its in-place input. Shape as `computed`.
+    /// `IP[t, i]`: `i` is computed into the buffer of its in-place input. Same shape as `computed`.
     pub in_place: BitMatrix,
     /// Implementation of each computed forward node: an index into
-    /// [`crate::instance::Node::implementations`]. Shape as `computed`.
+    /// [`crate::instance::Node::implementations`]. Same shape as `computed`.
     pub forward_choice: Choices,
-    /// Implementation of the backward node of stage `t`; entry 0, the loss, is 0.
+    /// Implementation of the backward node of stage `t`; entry 0, for the loss, is 0.
     pub backward_choice: Vec<u16>,
 }
 
 impl MonetSchedule {
-    /// Number of stages (`n - l`) and of columns (`l + 1`) for an instance with a loss; `None`
-    /// without.
+    /// Number of stages (`n - l`) and of columns (`l + 1`) for an instance with a loss, otherwise
+    /// `None`.
     pub fn shape(instance: &Instance) -> Option<(usize, usize)> {
         let loss = instance.loss()?.index();
         Some((instance.len() - loss, loss + 1))
     }
 
-    /// The schedule that computes each node once, by its first implementation and never in place,
-    /// and stores what the backward pass reads until its last reader; by-products only where a
-    /// first implementation reads them. `None` without a loss.
+    /// The schedule that computes each node once, by its first implementation and not in place. It
+    /// stores the inputs of the backward pass until their last reader, and computes by-products
+    /// only if a first implementation reads them. `None` without a loss.
     pub fn checkpoint_all(instance: &Instance) -> Option<Self> {
         let (stages, columns) = Self::shape(instance)?;
         let mut schedule = Self::empty(stages, columns);
         for t in 1..stages {
             for u in forward_needs(instance, columns - 1 + t, columns) {
-                // Row (6): what a backward node reads is stored beyond its stage.
+                // Row (6): an input of a backward node is stored beyond its stage.
                 (1..=t + 1).for_each(|s| schedule.retained.set(s, u, true));
             }
         }
@@ -60,10 +60,10 @@ impl MonetSchedule {
         Some(schedule)
     }
 
-    /// Stored sets of a schedule of Checkmate's program for the view with single implementations at
-    /// the start of each stage (shape `(n - l + 1) x (l + 1)`), with what backward nodes read
-    /// stored beyond their stage; `ids` are the view's nodes in `instance`. `None` without a loss,
-    /// or where the shapes do not agree.
+    /// Stored sets at the start of each stage (shape `(n - l + 1) x (l + 1)`), taken from a
+    /// schedule of Checkmate's program for the view with single implementations. Inputs of backward
+    /// nodes are stored beyond their stage. `ids` are the view's nodes in `instance`. `None`
+    /// without a loss, or if the shapes do not agree.
     pub fn stored_by_checkmate(
         instance: &Instance,
         ids: &[NodeId],
@@ -115,7 +115,7 @@ impl MonetSchedule {
     }
 }
 
-/// Lists what the first implementation of a node reads among the first `columns` nodes.
+/// The inputs of a node's first implementation among the first `columns` nodes.
 fn forward_needs(
     instance: &Instance,
     i: usize,

@@ -1,12 +1,12 @@
-//! A sparse 0-1 matrix of stages and nodes: for each node the runs of stages that hold ones.
+//! A sparse 0-1 matrix of stages and nodes, stored as runs of ones for each node.
 
 use super::BitMatrix;
 
-/// A sparse 0-1 matrix: for each column the maximal runs of rows that hold ones. Rows are stages,
+/// A sparse 0-1 matrix: for each column the maximal runs of rows with ones. Rows are stages,
 /// columns are nodes.
 ///
-/// A tensor is held for a few stretches of stages and computed in a few stages, so memory grows
-/// with the nodes and not with their square. Two matrices are equal if their entries are.
+/// A tensor is held for a few periods and computed in a few stages, so memory grows with the number
+/// of nodes instead of its square. Two matrices are equal if their entries are equal.
 ///
 /// ```
 /// use remat_instances::schedule::StageRuns;
@@ -41,8 +41,8 @@ impl StageRuns {
         self.columns.len()
     }
 
-    /// First and last row of each run of ones of a column, ascending; between two runs there is a
-    /// zero.
+    /// First and last row of each run of ones in a column, ascending; a zero separates any two
+    /// runs.
     pub fn runs(&self, column: usize) -> &[[u32; 2]] {
         &self.columns[column]
     }
@@ -63,8 +63,8 @@ impl StageRuns {
         }
     }
 
-    /// Sets the entries of a column from row `first` to row `last`, or to the last row that there
-    /// is. Nothing happens where `first` comes after that.
+    /// Sets the entries of a column from row `first` to row `last`, or to the last existing row.
+    /// Does nothing if `first` is later.
     pub fn fill(&mut self, column: usize, first: usize, last: usize) {
         let last = last.saturating_add(1).min(self.rows);
         if first >= last {
@@ -72,7 +72,7 @@ impl StageRuns {
         }
         let (mut first, mut last) = (first as u32, last as u32 - 1);
         let runs = &mut self.columns[column];
-        // Runs that overlap the new one or touch it.
+        // Runs that overlap the new one or are adjacent to it.
         let from = runs.partition_point(|run| run[1] + 1 < first);
         let to = from + runs[from..].partition_point(|run| run[0] <= last + 1);
         if from < to {
@@ -100,19 +100,19 @@ impl StageRuns {
         runs.splice(from..to, left);
     }
 
-    /// Number of entries that are set.
+    /// Number of set entries.
     pub fn count_ones(&self) -> usize {
         let runs = self.columns.iter().flatten();
         runs.map(|[first, last]| (last - first) as usize + 1).sum()
     }
 
-    /// Columns that are set in a row, ascending; in time linear in the columns. For all rows use
+    /// Columns set in a row, ascending, in time linear in the columns. For all rows use
     /// [`StageRuns::by_row`] or [`StageRuns::changes`].
     pub fn ones(&self, row: usize) -> impl Iterator<Item = usize> + '_ {
         (0..self.columns.len()).filter(move |&column| self.get(row, column))
     }
 
-    /// The columns that are set in each row, in time and memory linear in the entries that are set.
+    /// The columns set in each row, in time and memory linear in the set entries.
     pub fn by_row(&self) -> RowLists {
         let rows = |[first, last]: &[u32; 2]| *first as usize..*last as usize + 1;
         RowLists::new(self.rows, self.columns(), |column, put| {
@@ -133,7 +133,7 @@ impl StageRuns {
         }
     }
 
-    /// The same matrix with a bit for each entry, for programs that need it whole.
+    /// The same matrix with a bit for each entry, for programs that need all entries.
     pub fn to_bits(&self) -> BitMatrix {
         let mut bits = BitMatrix::new(self.rows, self.columns());
         let changes = self.changes();
@@ -149,8 +149,8 @@ impl StageRuns {
 }
 
 impl From<&BitMatrix> for StageRuns {
-    /// Takes over the ones, row by row, since rows are words: a run begins and ends where a row
-    /// differs from the one before.
+    /// Converts row by row, because rows are words: a run begins or ends where a row differs from
+    /// the previous one.
     fn from(bits: &BitMatrix) -> Self {
         let mut matrix = StageRuns::new(bits.rows(), bits.columns());
         let nothing = vec![0; bits.words_per_row()];
@@ -189,13 +189,13 @@ impl From<BitMatrix> for StageRuns {
 /// A list of columns for each row, ascending.
 #[derive(Clone, Debug)]
 pub struct RowLists {
-    /// Beginning of the list of each row; one entry more.
+    /// Beginning of each row's list, and the end of the last one.
     begins: Vec<usize>,
     columns: Vec<u32>,
 }
 
 impl RowLists {
-    /// Lists over the rows that `of_column` puts each column in.
+    /// Lists for the rows that `of_column` calls for each column.
     fn new(rows: usize, columns: usize, of_column: impl Fn(usize, &mut dyn FnMut(usize))) -> Self {
         let mut begins = vec![0; rows + 2];
         for column in 0..columns {
@@ -225,7 +225,7 @@ impl RowLists {
     }
 }
 
-/// The columns that change from each row to the next: a sweep over all rows.
+/// The columns that change from each row to the next, for a sweep over all rows.
 #[derive(Clone, Debug)]
 pub struct Changes {
     begins: RowLists,
@@ -233,14 +233,14 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Columns that are set in a row and not in the one before, ascending. Rows go from 0 to the
-    /// number of rows, where everything has ended.
+    /// Columns set in a row but not in the one before, ascending. Rows range from 0 to the number
+    /// of rows; at the last one all runs have ended.
     #[inline]
     pub fn begins(&self, row: usize) -> &[u32] {
         self.begins.row(row)
     }
 
-    /// Columns that are set in the row before and not in this one, ascending.
+    /// Columns set in the row before but not in this one, ascending.
     #[inline]
     pub fn ends(&self, row: usize) -> &[u32] {
         self.ends.row(row)

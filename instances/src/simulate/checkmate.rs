@@ -6,19 +6,20 @@ use crate::schedule::{Changes, CheckmateSchedule, RowLists, StageRuns};
 
 /// Replays a schedule of Checkmate's program.
 ///
-/// A stage starts with its retained tensors. Its computations run in node order: memory for the
-/// output (and workspace) is taken, the node runs at the cost of a first computation in its own
-/// stage and of a recomputation in later ones, then every input that neither a later
-/// computation of this stage reads nor the next stage retains is freed. A retained tensor that no
-/// computation of the stage reads stays until the stage ends, and so does an output that nobody
-/// reads (section 4.6: FREE on the diagonal is 0). A by-product is recomputed only in a stage that
-/// recomputes its parent; its cost and memory count at its own turn. What is computed
-/// [once](crate::instance::Node::once) is not recomputed. Fixed memory is [`Instance::static_bytes`]
-/// throughout. Time is linear in the computations, their inputs and the runs of the retained sets.
+/// A stage starts with its retained tensors. Its computations run in node order. First, memory for
+/// the output and workspace is allocated. The node runs at the cost of a first computation in its
+/// own stage and of a recomputation in later ones. Then every input is freed that no later
+/// computation of this stage reads and the next stage does not retain.
+///
+/// A retained tensor that no computation of the stage reads stays until the stage ends, and so does
+/// an output without a reader (section 4.6: FREE on the diagonal is 0). A by-product is recomputed
+/// only in a stage that recomputes its parent; its cost and memory count when it runs. A node that
+/// is computed [once](crate::instance::Node::once) is not recomputed. Fixed memory is always
+/// [`Instance::static_bytes`]. Time is linear in the computations, their inputs and the runs of the
+/// retained sets.
 ///
 /// # Errors
-/// [`ReplayError`] names the first stage, node and tensor that make the schedule impossible to
-/// execute.
+/// [`ReplayError`] names the first stage, node and tensor at which the schedule cannot be executed.
 pub fn checkmate(instance: &Instance, schedule: &CheckmateSchedule) -> Result<Replay, ReplayError> {
     let beside = ExtraTerms {
         comes: &|_, _| false,
@@ -28,17 +29,17 @@ pub fn checkmate(instance: &Instance, schedule: &CheckmateSchedule) -> Result<Re
     replay_with(instance, schedule, &beside)
 }
 
-/// Terms of a program that has more than Checkmate's.
+/// Additional terms of a program that extends Checkmate's.
 pub(super) struct ExtraTerms<'a> {
-    /// Says of a stage and a tensor whether it comes from elsewhere, for the next stage.
+    /// Returns whether a tensor arrives from outside memory in a stage, for the next stage.
     pub comes: &'a dyn Fn(usize, u32) -> bool,
-    /// Bytes beyond its own that an input frees behind its last reader in a stage.
+    /// Additional bytes that an input frees after its last reader in a stage.
     pub freed: &'a dyn Fn(NodeId, NodeId) -> u64,
-    /// Cost beside that of computations.
+    /// Cost in addition to computations.
     pub cost: u64,
 }
 
-/// Replays a schedule of a program with terms beside those of Checkmate's.
+/// Replays a schedule of a program with terms in addition to Checkmate's.
 pub(super) fn replay_with(
     instance: &Instance,
     schedule: &CheckmateSchedule,
@@ -53,7 +54,7 @@ pub(super) fn replay_with(
     let retained = schedule.retained.changes();
     let mut meter = Meter::new();
     let mut resident = vec![false; n];
-    // Retained into the stage after the one at hand.
+    // True for each tensor retained into the next stage.
     let mut kept = vec![false; n];
     let mut retained_bytes = 0;
     let mut reads_left = vec![0u32; n];
@@ -83,7 +84,7 @@ pub(super) fn replay_with(
                     });
                 }
             }
-            // Computing a tensor that is there already takes memory a second time, as U counts it.
+            // Computing a tensor that is already in memory takes memory a second time, as in U.
             bytes += node.output_bytes;
             resident[id.index()] = true;
             let again = id.index() < t;
@@ -95,13 +96,13 @@ pub(super) fn replay_with(
                 reads_left[i] -= 1;
                 if reads_left[i] == 0 && !kept[i] {
                     resident[i] = false;
-                    // What is freed more than once may be more than there is.
+                    // With repeated frees, more bytes may be freed than are in use.
                     let freed = (beside.freed)(*need, id);
                     bytes = bytes.saturating_sub(instance.node(*need).output_bytes + freed);
                 }
             }
         }
-        // What is there when the next stage starts: elsewhere nothing has changed.
+        // Residents at the start of the next stage: only these tensors can have changed.
         for &k in computed.row(t) {
             resident[k as usize] = kept[k as usize];
             for need in instance.needs(NodeId(k)) {
@@ -134,7 +135,7 @@ fn shape(what: &'static str, matrix: &StageRuns, n: usize) -> Result<(), ReplayE
     })
 }
 
-/// Checks a stage, given that those before it are right.
+/// Checks a stage, given that the stages before it are valid.
 fn check_stage(
     instance: &Instance,
     computed: &RowLists,
@@ -187,7 +188,7 @@ fn check_stage(
             });
         }
     }
-    // Nothing is retained at first, as seen above.
+    // No tensor is retained into stage 0, as checked above.
     let is_there = |i: &&u32| t > 0 && (runs(NodeId(**i), t - 1) || comes(t - 1, **i));
     if let Some(ghost) = retained.begins(t).iter().find(|i| !is_there(i)) {
         return Err(ReplayError::NotThere {

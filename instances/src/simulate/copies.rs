@@ -5,24 +5,24 @@ use crate::instance::{CopyTimes, Duplex, Instance, NodeId};
 use crate::statement::{HostBuffer, Register};
 use std::collections::BTreeMap;
 
-/// Copies of a replay.
+/// Copies in a replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transfers {
     /// Bytes copied to the host.
     pub to_host_bytes: u64,
     /// Bytes copied from the host.
     pub from_host_bytes: u64,
-    /// Largest sum of all host buffers that are taken at one time, in bytes.
+    /// Largest sum of all host buffers in use at one time, in bytes.
     pub host_peak_bytes: u64,
     /// The copies, in the order of their statements.
     pub spans: Vec<CopySpan>,
     /// Memory of the device between computations, in order: at each statement about a copy, and
-    /// while a computation waits for what it reads.
+    /// while a computation waits for its inputs.
     pub moments: Vec<CopyMoment>,
 }
 
 impl Transfers {
-    /// Time for which a lane is busy, in the instance's cost unit: to the host or from it.
+    /// Time that the lane to or from the host is busy, in the instance's cost unit.
     pub fn busy(&self, to_host: bool) -> u64 {
         let lane = self.spans.iter().filter(|span| span.to_host == to_host);
         lane.map(|span| span.end - span.begin)
@@ -58,10 +58,10 @@ pub struct CopySpan {
     pub begin: u64,
     /// Time at which it ends.
     pub end: u64,
-    /// Number of computations before the one that reads what came back; to the host, before the
-    /// statement that waits for it.
+    /// Number of computations before the one that reads the copied tensor; for a copy to the host,
+    /// before the statement that waits for it.
     pub awaited: usize,
-    /// Time in which computations wait for its end.
+    /// Time that computations wait for its end.
     pub idle: u64,
 }
 
@@ -69,16 +69,16 @@ pub struct CopySpan {
 struct Held {
     node: NodeId,
     bytes: u64,
-    /// Position of the copy to it.
+    /// Position of the copy into it.
     span: usize,
-    /// Register that it is copied from.
+    /// Source register of the copy.
     from: Register,
-    /// End of the copy to it.
+    /// End of the copy into it.
     filled: u64,
     waited: bool,
 }
 
-/// Contents of a register that came from the host and that nothing has read.
+/// Contents of a register that came from the host and has not been read.
 struct Arrival {
     buffer: HostBuffer,
     /// Position of the copy back.
@@ -90,11 +90,11 @@ struct Arrival {
 pub(super) struct Copies<'a> {
     instance: &'a Instance,
     times: Result<CopyTimes, StepFault>,
-    /// Time at which computations are.
+    /// Time reached by the computations.
     clock: u64,
     cost: u64,
     computations: usize,
-    /// Times from which the lanes are free: to the host, from it.
+    /// Times from which the lanes are free: to and from the host.
     free: [u64; 2],
     half: bool,
     buffers: BTreeMap<HostBuffer, Held>,
@@ -127,17 +127,17 @@ impl<'a> Copies<'a> {
         }
     }
 
-    /// Returns whether anything was copied.
+    /// Returns whether there were any copies.
     pub fn any(&self) -> bool {
         !self.done.spans.is_empty()
     }
 
-    /// Time in which computations waited.
+    /// Time that computations have waited.
     pub fn idle(&self) -> u64 {
         self.clock - self.cost
     }
 
-    /// Runs a computation.
+    /// Advances the clock by a computation.
     pub fn compute(&mut self, cost: u64) {
         self.clock = self.clock.saturating_add(cost);
         self.cost += cost;
@@ -154,7 +154,7 @@ impl<'a> Copies<'a> {
         });
     }
 
-    /// Lets computations wait for a copy.
+    /// Makes computations wait for a copy.
     fn hold(&mut self, span: usize) {
         let copy = &mut self.done.spans[span];
         copy.awaited = self.computations;
@@ -162,7 +162,7 @@ impl<'a> Copies<'a> {
         self.clock = self.clock.max(copy.end);
     }
 
-    /// Puts a copy on its lane, no earlier than a time; returns its end.
+    /// Puts a copy on its lane, not before the time `from`; returns its end.
     fn run(
         &mut self,
         node: NodeId,
@@ -248,7 +248,7 @@ impl<'a> Copies<'a> {
         Ok(())
     }
 
-    /// The node whose output a buffer holds.
+    /// The node with its output in a buffer.
     pub fn held(&self, buffer: HostBuffer) -> Result<NodeId, StepFault> {
         let held = self.buffers.get(&buffer);
         held.map(|held| held.node)
@@ -284,7 +284,7 @@ impl<'a> Copies<'a> {
         Ok(())
     }
 
-    /// Waits for what a computation reads.
+    /// Waits for the inputs of a computation.
     pub fn read(&mut self, registers: impl Iterator<Item = Register>) {
         for register in registers {
             if let Some(arrival) = self.arriving.remove(&register) {
@@ -321,7 +321,7 @@ impl<'a> Copies<'a> {
         }
     }
 
-    /// The copies, once the plan is over.
+    /// The copies, after the end of the plan.
     pub fn finish(self) -> Result<Transfers, ReplayError> {
         match self.buffers.first_key_value() {
             Some((buffer, held)) => Err(ReplayError::NeverReleased {

@@ -7,7 +7,7 @@ use crate::statement::{HostBuffer, Register};
 /// Fault of one statement of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StepFault {
-    /// A node that the instance does not have.
+    /// A node that is not in the instance.
     #[error("node {node} does not exist, the instance has {nodes} nodes")]
     UnknownNode {
         /// The node.
@@ -15,7 +15,7 @@ pub enum StepFault {
         /// Number of nodes of the instance.
         nodes: usize,
     },
-    /// An implementation that the node does not have, or that the semantics does not offer.
+    /// An implementation that the node does not have, or that the semantics do not allow.
     #[error("{node_name} has no implementation {implementation} here, only 0 to {last}", last = implementations - 1)]
     UnknownImplementation {
         /// Name of the node.
@@ -25,7 +25,7 @@ pub enum StepFault {
         /// Number of implementations that may be chosen.
         implementations: usize,
     },
-    /// A register that is allocated twice without being freed in between.
+    /// A register that is allocated again without being freed.
     #[error("{register} is allocated, but is in use for {node_name}: free it first")]
     AllocatedTwice {
         /// The register.
@@ -33,7 +33,7 @@ pub enum StepFault {
         /// Name of the node it was allocated for.
         node_name: Name,
     },
-    /// A register that is used or freed while it is not allocated.
+    /// A register that is used or freed but not allocated.
     #[error("{register} is not allocated here")]
     NotAllocated {
         /// The register.
@@ -49,7 +49,7 @@ pub enum StepFault {
         /// Name of the node it was allocated for.
         other_name: Name,
     },
-    /// A computation into a register that holds a tensor which the node must not overwrite.
+    /// A computation into a register with a tensor that the node must not overwrite.
     #[error(
         "{node_name} is computed into {register}, which holds {held_name}: it cannot overwrite that in place"
     )]
@@ -58,10 +58,10 @@ pub enum StepFault {
         register: Register,
         /// Name of the node that runs.
         node_name: Name,
-        /// Name of the node whose output the register holds.
+        /// Name of the node with its output in the register.
         held_name: Name,
     },
-    /// An input that no register holds.
+    /// An input that is in no register.
     #[error("{node_name} runs, but its input {missing} ({missing_name}) is in no register")]
     MissingInput {
         /// Name of the node that runs.
@@ -81,7 +81,7 @@ pub enum StepFault {
         /// Name of its parent.
         parent_name: Name,
     },
-    /// A node that is computed again although the instance says that it is computed once.
+    /// A node that is recomputed although the instance declares it as computed once.
     #[error(
         "{node_name} is computed again, but the instance says that it never is (\"recompute\": false, on it or on its parent)"
     )]
@@ -89,7 +89,7 @@ pub enum StepFault {
         /// Name of the node.
         node_name: Name,
     },
-    /// A register that is freed before anything was computed into it.
+    /// A register that is freed before any computation into it.
     #[error(
         "{register} is freed, but nothing was computed into it since it was allocated for {node_name}"
     )]
@@ -102,13 +102,13 @@ pub enum StepFault {
     /// A copy in a plan of an instance without a link.
     #[error("copies to the host need a link, and the instance has none (\"host_link\")")]
     NoLink,
-    /// A copy in a plan of an instance whose costs are no times.
+    /// A copy in a plan of an instance whose costs are not times.
     #[error("copies take time, and the instance's cost unit {unit:?} is no time")]
     NoTime {
         /// The unit.
         unit: Name,
     },
-    /// A copy over a link that has no bandwidth in this direction.
+    /// A copy over a link without bandwidth in this direction.
     #[error("the link has no bandwidth {direction} the host")]
     NoBandwidth {
         /// `to` or `from`.
@@ -122,7 +122,7 @@ pub enum StepFault {
         /// Name of the node.
         node_name: Name,
     },
-    /// A copy of a register that holds nothing.
+    /// A copy from an empty register.
     #[error(
         "{register} is copied to the host, but nothing was put into it since it was allocated for {node_name}"
     )]
@@ -132,31 +132,31 @@ pub enum StepFault {
         /// Name of the node it was allocated for.
         node_name: Name,
     },
-    /// A host buffer that is taken twice without being released in between.
+    /// A host buffer that is taken again without being released.
     #[error("{buffer} is taken, but holds {node_name}: release it first")]
     TakenTwice {
         /// The buffer.
         buffer: HostBuffer,
-        /// Name of the node whose output it holds.
+        /// Name of the node with its output in the buffer.
         node_name: Name,
     },
-    /// A host buffer that is used while it is not taken.
+    /// A host buffer that is used but not taken.
     #[error("{buffer} holds nothing here")]
     NotTaken {
         /// The buffer.
         buffer: HostBuffer,
     },
-    /// A copy back into a register that was allocated for another node, or holds something.
+    /// A copy back into a register that is allocated for another node or not empty.
     #[error("{buffer} is copied back into {register}, which {problem}")]
     CannotFetchInto {
         /// The buffer.
         buffer: HostBuffer,
         /// The register.
         register: Register,
-        /// Problem with it, in words.
+        /// The problem, in words.
         problem: String,
     },
-    /// A register that is freed or overwritten before the copy from it has been waited for.
+    /// A register that is freed or overwritten before a wait for the copy from it.
     #[error(
         "{register} is {verb} while a copy from it to {buffer} may still run: wait for it first"
     )]
@@ -168,7 +168,7 @@ pub enum StepFault {
         /// `freed` or `overwritten`.
         verb: &'static str,
     },
-    /// A register that is freed although no computation has read what was copied into it.
+    /// A register that is freed although no computation has read the copy in it.
     #[error("{register} is freed, but nothing has read what came from {buffer}")]
     NeverRead {
         /// The register.
@@ -176,18 +176,18 @@ pub enum StepFault {
         /// The buffer.
         buffer: HostBuffer,
     },
-    /// A host buffer that is released before the copy to it has been waited for.
+    /// A host buffer that is released before a wait for the copy to it.
     #[error("{buffer} is released while the copy to it may still run: wait for it first")]
     StillFilling {
         /// The buffer.
         buffer: HostBuffer,
     },
-    /// A host buffer that is released before a computation has read what comes from it.
+    /// A host buffer that is released before a computation has read the copy from it.
     #[error("{buffer} is released while a copy from it may still run: nothing has read {register}")]
     StillComing {
         /// The buffer.
         buffer: HostBuffer,
-        /// The register that it is copied into.
+        /// The destination register of the copy.
         register: Register,
     },
 }

@@ -1,4 +1,4 @@
-//! Lives of everything that a plan takes: what an arena has to have room for.
+//! Lives of all memory of a plan, for which an arena must have room.
 
 use super::{ReplayError, plan};
 use crate::instance::{Instance, NodeId};
@@ -11,11 +11,11 @@ use std::fmt;
 /// Owner of a piece of memory of a plan. Numbers are positions of statements, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PieceOf {
-    /// Fixed memory (parameters, batch, parameter gradients), or the part of it that comes with
-    /// the computation of this statement.
+    /// Fixed memory (parameters, batch, parameter gradients), or the part of it added by the
+    /// computation of this statement.
     Fixed(usize),
-    /// The tensor for which this statement reserves a register, with all that overwrite it in
-    /// place.
+    /// The tensor for which this statement allocates a register, and all tensors that overwrite it
+    /// in place.
     Tensor(usize),
     /// Workspace of the computation of this statement.
     Workspace(usize),
@@ -45,32 +45,33 @@ impl fmt::Display for PieceOf {
     }
 }
 
-/// A stretch of a life in which the size does not change.
+/// A period of a life with constant size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LifeStretch {
-    /// First moment behind it.
+    /// First moment after it.
     pub end: usize,
-    /// Size in bytes, from the beginning of the piece on.
+    /// Size in bytes, from the start of the piece.
     pub bytes: u64,
 }
 
-/// Life of a piece of memory: moments `begin..end`, counted from 0. A moment is a computation, or in
-/// a plan that copies to the host an `offload`, `wait` or `prefetch`.
+/// Life of a piece of memory: moments `begin..end`, counted from 0. A moment is a computation, or,
+/// in a plan with copies to the host, an `offload`, `wait` or `prefetch`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanLife {
     /// Owner of the memory.
     pub of: PieceOf,
-    /// The node that runs there, or whose output it first holds; none for what is there before any.
+    /// The running node, or the first node with its output there; `None` for memory that exists
+    /// before any node.
     pub node: Option<NodeId>,
-    /// First moment at which it is taken.
+    /// First moment of its life.
     pub begin: usize,
-    /// Stretches in order of time, at least one: more where a tensor of another size was computed
-    /// in place.
+    /// Periods in order of time, at least one; there are more if a tensor of another size was
+    /// computed in place.
     pub stretches: Vec<LifeStretch>,
 }
 
 impl PlanLife {
-    /// First moment behind the life.
+    /// First moment after the life.
     pub fn end(&self) -> usize {
         self.stretches.last().map_or(self.begin, |s| s.end)
     }
@@ -89,7 +90,7 @@ impl PlanLife {
         }
     }
 
-    /// Adds a stretch, to the one before where that has the same size.
+    /// Adds a period, merged with the previous one if the sizes are equal.
     fn until(&mut self, end: usize, bytes: u64) {
         if end <= self.end() {
             return;
@@ -101,12 +102,12 @@ impl PlanLife {
     }
 }
 
-/// Lives of all that a plan takes.
+/// Lives of all memory of a plan.
 ///
-/// At each computation they add up to the memory of the plan's replay, fixed memory included; to
-/// more only where a workspace is negative by more than an overwritten tensor has, which no address
-/// can give back. A computation in place leaves its register where it is; what the simulator
-/// charges for it beyond the larger of both tensors is workspace.
+/// At each computation their sum equals the memory in the plan's replay, fixed memory included. The
+/// sum is larger only if a workspace is negative by more than the size of an overwritten tensor,
+/// which addresses cannot represent. A computation in place keeps its register's address; the
+/// simulator's charge beyond the larger of both tensors becomes workspace.
 ///
 /// ```
 /// use remat_instances::plan::Plan;
@@ -129,7 +130,7 @@ pub struct PlanLives {
 
 impl PlanLives {
     /// The lives of a plan: fixed memory, tensors in the order of their statements, workspaces.
-    /// Pieces of no bytes are left out.
+    /// Empty pieces are omitted.
     ///
     /// # Errors
     /// The [`ReplayError`] of [`plan`](fn@super::plan) for a plan that cannot be executed.
@@ -181,15 +182,15 @@ impl PlanLives {
         &self.lives
     }
 
-    /// Peak of the plan's replay in bytes: no arena is smaller.
+    /// Peak of the plan's replay in bytes, a lower bound on the size of any arena.
     pub fn peak_bytes(&self) -> u64 {
         self.peak_bytes
     }
 
-    /// The lives as buffers to be placed, in their order, at multiples of an alignment in bytes.
+    /// The lives as buffers to place, in the same order, with an alignment in bytes.
     ///
     /// # Errors
-    /// [`LivesError`] where sizes add up to more than addresses can be.
+    /// [`LivesError`] if the sum of sizes exceeds the range of addresses.
     pub fn buffers(&self, instance: &Instance, alignment_bytes: u64) -> Result<Lives, LivesError> {
         let buffer = |(k, life): (usize, &PlanLife)| {
             let bytes = life.bytes();
@@ -215,7 +216,7 @@ impl PlanLives {
         Lives::new(self.lives.iter().enumerate().map(buffer).collect())
     }
 
-    /// Name of a piece, which no other has: what it holds, and the number of its statement.
+    /// Unique name of a piece: its content, and the number of its statement.
     fn name(&self, instance: &Instance, k: usize) -> Name {
         let life = &self.lives[k];
         let node = life.node.map_or("", |node| &instance.node(node).name);
@@ -227,8 +228,8 @@ impl PlanLives {
         }
     }
 
-    /// Bytes that some computation needs at least where every piece lies at a multiple of an
-    /// alignment: sizes are rounded up, but for the piece that lies on top.
+    /// Lower bound on the arena size in bytes if every piece has the given alignment: the largest
+    /// load with all sizes rounded up, except for one piece, which may be on top.
     pub fn load_bytes(&self, alignment_bytes: u64) -> u64 {
         let round = |bytes: u64| bytes.next_multiple_of(alignment_bytes.max(1));
         let mut changes = Vec::new();
@@ -243,7 +244,7 @@ impl PlanLives {
         }
         changes.sort_unstable();
         let (mut largest, mut sum) = (0, 0u64);
-        // Bytes that rounding adds to each piece in use, with their number.
+        // Bytes added by rounding to each piece in use, with their multiplicity.
         let mut wastes: BTreeMap<u64, usize> = BTreeMap::new();
         for group in changes.chunk_by(|a, b| a.0 == b.0) {
             for &(_, begins, bytes, waste) in group {
@@ -266,11 +267,11 @@ impl PlanLives {
         largest
     }
 
-    /// Alignment in bytes that the sizes suggest: a power of two up to [`LARGEST_ALIGNMENT`].
+    /// Suggested alignment in bytes: a power of two up to [`LARGEST_ALIGNMENT`].
     ///
-    /// It is the largest that costs nothing at the peak, if that is [`CACHE_LINE`] or more, else
-    /// the largest up to [`CACHE_LINE`] that adds at most a thousandth to the load and keeps it
-    /// within the budget.
+    /// It is the largest alignment that does not raise the load, if that is at least
+    /// [`CACHE_LINE`]. Otherwise it is the largest one up to [`CACHE_LINE`] that adds at most a
+    /// thousandth to the load and stays within the budget.
     pub fn suggested_alignment(&self, budget_bytes: Option<u64>) -> u64 {
         let powers = |from: u64| std::iter::successors(Some(from), |a| (*a > 1).then_some(a / 2));
         let load = self.load_bytes(1);
@@ -286,13 +287,13 @@ impl PlanLives {
     }
 }
 
-/// Largest alignment that [`PlanLives::suggested_alignment`] gives, in bytes: what allocators of
-/// GPUs round to.
+/// Largest alignment that [`PlanLives::suggested_alignment`] returns, in bytes; GPU allocators
+/// round to it.
 pub const LARGEST_ALIGNMENT: u64 = 512;
 /// Alignment of libtorch's tensors on the CPU, in bytes.
 pub const CACHE_LINE: u64 = 64;
 
-/// Pieces while statements are gone through.
+/// State of a walk through the statements.
 struct PieceWalk {
     fixed: Vec<PlanLife>,
     tensors: Vec<PlanLife>,
@@ -300,12 +301,12 @@ struct PieceWalk {
     open: BTreeMap<Register, (usize, u64)>,
     /// Fixed memory in use: owner, node, begin and bytes, the latest last.
     standing: Vec<(PieceOf, Option<NodeId>, usize, u64)>,
-    /// Computations and statements about copies so far.
+    /// Number of computations and copy statements so far.
     moment: usize,
 }
 
 impl PieceWalk {
-    /// Fixed memory is so large from the next computation on. What goes is what came last.
+    /// Sets the fixed memory from the next computation on. The latest additions are freed first.
     fn fix(&mut self, at: usize, node: Option<NodeId>, bytes: u64) {
         let mut held: u64 = self.standing.iter().map(|s| s.3).sum();
         if bytes > held {
@@ -333,7 +334,7 @@ impl PieceWalk {
 
     fn compute(&mut self, register: Register, bytes: u64) {
         if let Some((index, held)) = self.open.get_mut(&register) {
-            // In place the larger of both counts while the node runs.
+            // In place, the larger of both tensors counts while the node runs.
             let life = &mut self.tensors[*index];
             life.until(self.moment, *held);
             life.until(self.moment + 1, bytes.max(*held));
@@ -358,7 +359,7 @@ impl PieceWalk {
         self.fixed.sort_by_key(|life| (life.of, life.begin));
         let mut lives = self.fixed;
         lives.append(&mut self.tensors);
-        // Bytes more and less at each moment.
+        // Bytes added and freed at each moment.
         let mut more = vec![0u64; self.moment + 1];
         let mut less = vec![0u64; self.moment + 1];
         for life in &lives {

@@ -1,14 +1,15 @@
 //! The judge: replays a schedule or a plan step by step, allocating and freeing, and reports cost
 //! and memory.
 //!
-//! Nothing here is borrowed from an integer program: no big-M rows, no solver, just a set of
-//! resident tensors. Every number that a user sees went through one of the four replays:
+//! The replays share no code with integer programs: they have no big-M rows and no solver, only a
+//! set of resident tensors. Every number shown to users comes from one of the four replays:
 //! - [`checkmate`]: Checkmate's semantics (U and FREE, MLSys 2020 section 4.4) for a
 //!   [`crate::schedule::CheckmateSchedule`];
 //! - [`monet`]: MONeT's semantics (ICLR 2021, section 4) for a [`crate::schedule::MonetSchedule`];
+//! - [`poet()`]: POET's semantics (ICML 2022) for a [`crate::schedule::PoetSchedule`];
 //! - [`plan`]: a [`crate::plan::Plan`], register by register.
 //!
-//! [`PlanLives`] has the piece of memory behind each byte that the last one counts, with its life.
+//! [`PlanLives`] has the lives of all memory that the replay of a plan counts.
 
 mod checkmate;
 mod copies;
@@ -36,8 +37,8 @@ use crate::statement::{HostBuffer, Register};
 pub struct Replay {
     /// Total cost of all computations in the instance's cost unit.
     pub cost: u64,
-    /// Time from the first computation to the end in the same unit: the cost, and for a plan that
-    /// copies to the host the time in which computations wait.
+    /// Time from the first computation to the end in the same unit: the cost, plus, in a plan with
+    /// copies to the host, the time that computations wait.
     pub makespan: u64,
     /// Copies to the host and back.
     pub transfers: Transfers,
@@ -54,7 +55,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Time in which computations wait for copies, in the instance's cost unit.
+    /// Time that computations wait for copies, in the instance's cost unit.
     pub fn idle(&self) -> u64 {
         self.makespan - self.cost
     }
@@ -72,9 +73,9 @@ impl Replay {
 /// A moment of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
-    /// Stage; for a plan the number of nodes that were computed at least once before.
+    /// Stage; for a plan the number of nodes computed at least once before.
     pub stage: usize,
-    /// Node that runs, or `None` at the start of a stage.
+    /// The running node, or `None` at the start of a stage.
     pub node: Option<NodeId>,
 }
 
@@ -85,13 +86,13 @@ pub struct TimelinePoint {
     pub at: Moment,
     /// Bytes in use, fixed memory included.
     pub bytes: u64,
-    /// Total cost of everything computed up to and including this moment.
+    /// Total cost of all computations up to and including this moment.
     pub cost: u64,
-    /// Time at its end, which is the same without copies.
+    /// Time at its end; equal to the cost without copies.
     pub clock: u64,
 }
 
-/// Reason why a schedule or plan cannot be executed.
+/// Reason for a schedule or plan not to be executable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
     /// The schedule has the wrong shape for the instance.
@@ -110,7 +111,7 @@ pub enum ReplayError {
         /// Columns needed.
         columns: usize,
     },
-    /// A node runs while an input is not in memory.
+    /// A node runs without an input in memory.
     #[error(
         "stage {stage}: node {node} ({node_name}) runs, but its input {missing} ({missing_name}) is not in memory"
     )]
@@ -126,11 +127,11 @@ pub enum ReplayError {
         /// Its name.
         missing_name: Name,
     },
-    /// A tensor is said to be retained into a stage, but was neither held nor computed in the stage
+    /// A tensor is marked as retained into a stage, but was neither held nor computed in the stage
     /// before.
     #[error("stage {stage} starts with node {node} ({node_name}) retained, but stage {before} neither held nor computed it", before = stage.wrapping_sub(1))]
     NotThere {
-        /// Stage that starts with it.
+        /// Stage that should start with it.
         stage: usize,
         /// The node.
         node: NodeId,
@@ -163,7 +164,7 @@ pub enum ReplayError {
         /// `computed` or `retained`.
         verb: &'static str,
     },
-    /// A node is computed again that the instance says is computed once.
+    /// A node is recomputed although the instance declares it as computed once.
     #[error(
         "stage {stage}: node {node} ({node_name}) is recomputed, but the instance says that it never is (\"recompute\": false, on it or on its parent)"
     )]
@@ -175,7 +176,7 @@ pub enum ReplayError {
         /// Its name.
         node_name: Name,
     },
-    /// A page of a tensor that cannot be.
+    /// A page of a tensor that cannot be paged.
     #[error(
         "stage {stage}: the output of node {node} ({node_name}) is paged {verb}, but {because}"
     )]
@@ -191,7 +192,7 @@ pub enum ReplayError {
         /// Reason, in words.
         because: &'static str,
     },
-    /// MONeT's program needs to know where the forward pass ends.
+    /// MONeT's program needs a loss to locate the end of the forward pass.
     #[error(
         "the instance has no loss: MONeT's program needs a forward pass, a loss and a backward pass"
     )]
@@ -212,7 +213,7 @@ pub enum ReplayError {
         /// Number of implementations.
         available: usize,
     },
-    /// A node is computed in place that has no such option, or is not computed at all.
+    /// A node without an in-place option, or without a computation, is marked as computed in place.
     #[error(
         "stage {stage}: node {node} ({node_name}) is marked in place, but is not computed or cannot be in place"
     )]
@@ -224,7 +225,7 @@ pub enum ReplayError {
         /// Its name.
         node_name: Name,
     },
-    /// A by-product is computed without its parent, or not in the parent's way.
+    /// A by-product is computed without its parent, or not in the parent's mode.
     #[error(
         "stage {stage}: by-product {node} ({node_name}) is computed, but its parent {parent} ({parent_name}) is not {how}"
     )]
@@ -239,7 +240,7 @@ pub enum ReplayError {
         parent: NodeId,
         /// The parent's name.
         parent_name: Name,
-        /// Condition that the parent does not meet, in words.
+        /// The condition that the parent violates, in words.
         how: &'static str,
     },
     /// A tensor is used after another node was computed into its buffer.
@@ -260,7 +261,7 @@ pub enum ReplayError {
         /// Later use of the overwritten tensor, in words.
         use_of: String,
     },
-    /// A backward node reads a tensor whose storage ends with the stage before.
+    /// A backward node reads a tensor that is stored only up to the stage before.
     #[error(
         "stage {stage}: node {node} ({node_name}) reads node {missing} ({missing_name}), which is neither computed in this stage nor stored beyond it"
     )]
@@ -292,7 +293,7 @@ pub enum ReplayError {
         /// Its name.
         node_name: Name,
     },
-    /// A plan that ends with a register allocated that no output needs.
+    /// A plan ends with an allocated register that holds no output of the step.
     #[error(
         "{register} with node {node} ({node_name}) is never freed; only outputs that no node reads may stay"
     )]
@@ -304,7 +305,7 @@ pub enum ReplayError {
         /// Its name.
         node_name: Name,
     },
-    /// A plan that ends with a host buffer taken.
+    /// A plan ends with a host buffer in use.
     #[error("{buffer} with node {node} ({node_name}) is never released")]
     NeverReleased {
         /// The buffer.
@@ -316,10 +317,10 @@ pub enum ReplayError {
     },
 }
 
-/// Follows cost and memory through a replay.
+/// Accumulates cost and memory during a replay.
 struct Meter {
     cost: u64,
-    /// Time in which computations waited for copies.
+    /// Time that computations have waited for copies.
     idle: u64,
     peak_bytes: u64,
     peak_at: Moment,
@@ -343,7 +344,7 @@ impl Meter {
         }
     }
 
-    /// Takes the memory in use into account for the peak alone.
+    /// Updates only the peak with the memory in use.
     fn glance(&mut self, stage: usize, node: Option<NodeId>, bytes: u64) -> Moment {
         let at = Moment { stage, node };
         if bytes > self.peak_bytes {

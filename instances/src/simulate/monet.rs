@@ -1,5 +1,5 @@
 //! MONeT's memory semantics: Shah et al., ICLR 2021, section 4, as written out in "Program A" of
-//! the benchmark description; its row numbers stand in brackets below.
+//! the benchmark description. Numbers in parentheses below are its row numbers.
 
 use super::{Meter, Replay, ReplayError};
 use crate::Semantics;
@@ -10,28 +10,27 @@ use crate::schedule::{BitMatrix, MonetSchedule};
 
 /// Replays a schedule of MONeT's program.
 ///
-/// Stage 0 runs the forward pass, stage `t > 0` recomputes forward nodes and then runs one backward
-/// node. Within a stage the turns of the forward nodes come in order, computed or not. Charged at
-/// every moment:
-/// - fixed memory of the frontier, and from stage 1 on everything that passes over the backward
+/// Stage 0 runs the forward pass. Stage `t > 0` recomputes forward nodes and then runs one backward
+/// node. Within a stage, the forward nodes take turns in order, computed or not. These charges
+/// apply at every moment:
+/// - fixed memory of the frontier, and from stage 1 on all tensors that pass over the backward
 ///   node;
-/// - what is *waiting*: tensors stored at the start of the stage whose turn has not come;
-/// - what is *kept*: tensors whose turn is over and which the next stage stores;
-/// - what is *held*: tensors whose turn is over, which the backward node of the stage reads and the
-///   next stage does not store.
+/// - *waiting* tensors: stored at the start of the stage, with their turn still to come;
+/// - *kept* tensors: their turn is over, and the next stage stores them;
+/// - *held* tensors: their turn is over, the backward node of the stage reads them, and the next
+///   stage does not store them.
 ///
-/// While a node runs (17) its output, its workspace and all of its `passing` list come on top, and
-/// what is on that list is not charged as kept. This charge is the published program's, quirks
-/// included: held tensors on the passing list are charged twice, and a passing tensor is charged
-/// whether or not it is there. The backward node (18) is charged with its output, workspace,
-/// passing list, inputs, and everything the next stage stores.
+/// While a node runs (17), its output, its workspace and its whole `passing` list are charged in
+/// addition, and tensors on that list are not charged as kept. This charge is the published
+/// program's, quirks included: held tensors on the passing list are charged twice, and a passing
+/// tensor is charged even if it is absent. The backward node (18) is charged with its output,
+/// workspace, passing list, inputs, and all tensors that the next stage stores.
 ///
 /// # Errors
-/// [`ReplayError`] names the first stage, node and tensor that make the schedule impossible to
-/// execute in these terms: an input that is missing or was overwritten, a by-product without its
-/// parent, a choice that does not exist, a tensor stored or read after it was overwritten. As in
-/// the published program (6), what a backward node reads must be computed in its stage or be stored
-/// beyond it.
+/// [`ReplayError`] names the first stage, node and tensor at which the schedule cannot be executed.
+/// The fault may be a missing or overwritten input, a by-product without its parent, a choice that
+/// does not exist, or a tensor stored or read after it was overwritten. As in the published program
+/// (6), an input of a backward node must be computed in its stage or be stored beyond it.
 pub fn monet(instance: &Instance, schedule: &MonetSchedule) -> Result<Replay, ReplayError> {
     let instance = &*instance.charged_by_monet();
     let (stages, columns) = MonetSchedule::shape(instance).ok_or(ReplayError::NoLoss)?;
@@ -93,9 +92,9 @@ fn check_shapes(
 /// Reason why a tensor is charged.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Charge {
-    /// Not charged by itself.
+    /// Not charged individually.
     None,
-    /// Stored at the start of the stage, its turn to come.
+    /// Stored at the start of the stage, with its turn still to come.
     Waiting,
     /// Its turn is over; the next stage stores it.
     Kept,
@@ -112,7 +111,7 @@ enum TensorState {
     OverwrittenBy(usize),
 }
 
-/// The tensors of a stage: which are there, which are charged, and their sum.
+/// The tensors of a stage: their presence, their charges, and the sum of these.
 struct StageMemory {
     sizes: Vec<u64>,
     charges: Vec<Charge>,
@@ -131,7 +130,7 @@ impl StageMemory {
         }
     }
 
-    /// Frees the tensor of its old charge and allocates it under the new one.
+    /// Changes the charge of a tensor and updates the sum.
     fn charge(&mut self, i: usize, charge: Charge) {
         let counted = |c: Charge| c != Charge::None;
         match (counted(self.charges[i]), counted(charge)) {
@@ -174,8 +173,8 @@ impl MonetReplay<'_> {
             .sum()
     }
 
-    /// Forward tensors that the backward node of a stage reads (K in the description); the loss
-    /// reads its inputs.
+    /// Forward tensors that the backward node of a stage reads (K in the description); for stage 0,
+    /// the inputs of the loss.
     fn read_by_backward(&self, t: usize) -> Result<&[NodeId], ReplayError> {
         let id = NodeId::from(self.loss + t);
         let node = self.instance.node(id);
@@ -236,8 +235,8 @@ impl MonetReplay<'_> {
         self.backward(t, &reads)
     }
 
-    /// A node that is not computed has no in-place step, and in stage 0 only by-products may be
-    /// left out.
+    /// Checks that a node that is not computed has no in-place step, and that stage 0 omits only
+    /// by-products.
     fn check_idle(&self, t: usize, j: usize) -> Result<(), ReplayError> {
         if self.schedule.in_place.get(t, j) {
             return Err(
@@ -264,7 +263,7 @@ impl MonetReplay<'_> {
         )
     }
 
-    /// Computes a forward node, in its turn (17).
+    /// Computes a forward node at its turn (17).
     fn compute(&mut self, t: usize, j: usize, always: u64) -> Result<(), ReplayError> {
         let id = NodeId::from(j);
         let node = self.instance.node(id);
@@ -303,15 +302,15 @@ impl MonetReplay<'_> {
             };
             cost = cost.saturating_add_signed(option.cost_delta);
             workspace = option.workspace_bytes;
-            // A by-product of an in-place node is made in the same breath; the buffer was
-            // overwritten by its parent.
+            // A by-product of an in-place node is made together with it; the parent has overwritten
+            // the buffer.
             if !matches!(node.kind, NodeKind::ByProduct { .. }) {
                 self.check_present(t, j, option.on.index())?;
                 self.memory.states[option.on.index()] = TensorState::OverwrittenBy(j);
             }
         }
-        // Its old copy, if one was stored, gives way to the new one; the passing list is charged in
-        // full by itself.
+        // A stored old copy is replaced by the new one; the passing list is charged separately in
+        // full.
         let mut bytes = always + self.memory.bytes;
         if self.memory.charges[j] == Charge::Waiting {
             bytes -= node.output_bytes;
@@ -351,8 +350,9 @@ impl MonetReplay<'_> {
         }
     }
 
-    /// A by-product is made together with its parent (8), and in place if and only if the parent is
-    /// (12). One that costs the same either way has no option of its own; it goes with both.
+    /// Checks that a by-product is made together with its parent (8), and in place exactly if the
+    /// parent is (12). A by-product with equal costs in both modes has no option of its own and
+    /// fits either mode.
     fn check_parent(&self, t: usize, j: usize, parent: NodeId) -> Result<(), ReplayError> {
         let matrix = &self.schedule.in_place;
         let together = self.schedule.computed.get(t, parent.index());
@@ -376,7 +376,7 @@ impl MonetReplay<'_> {
         })
     }
 
-    /// Checks that everything the next stage stores was held or computed in this one, and is not
+    /// Checks that every tensor stored by the next stage was held or computed in this one and not
     /// overwritten (4, 11).
     fn check_stored(&self, t: usize) -> Result<(), ReplayError> {
         for i in self.schedule.retained.ones(t + 1) {
@@ -405,7 +405,7 @@ impl MonetReplay<'_> {
         Ok(())
     }
 
-    /// Runs the backward node of a stage (18). Stage 0 ends with the loss, which ran in its turn.
+    /// Runs the backward node of a stage (18). Stage 0 ends with the loss, which ran at its turn.
     fn backward(&mut self, t: usize, reads: &[NodeId]) -> Result<(), ReplayError> {
         if t == 0 {
             return Ok(());
@@ -425,7 +425,7 @@ impl MonetReplay<'_> {
                 });
             }
         }
-        // All turns are over: what is charged now are the inputs and what the next stage stores.
+        // All turns are over: the inputs and the tensors stored by the next stage are charged now.
         let choice = self.schedule.backward_choice[t] as usize;
         let implementation = &node.implementations[choice];
         let bytes = self.memory.bytes

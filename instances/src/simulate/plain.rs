@@ -1,4 +1,4 @@
-//! The step without recomputation, replayed.
+//! Replay of the step without recomputation.
 
 use super::{Replay, ReplayError};
 use crate::instance::Instance;
@@ -28,10 +28,10 @@ impl Instance {
         Plain::of(self, semantics).schedule()
     }
 
-    /// Replays that schedule: percentages of a budget are of its peak.
+    /// Replays that schedule; budgets in percent refer to its peak.
     ///
     /// # Errors
-    /// As [`Instance::without_recomputation`].
+    /// The errors of [`Instance::without_recomputation`].
     pub fn plain_replay(&self, semantics: Semantics) -> Result<Replay, ReplayError> {
         self.without_recomputation(semantics)?.replay(self)
     }

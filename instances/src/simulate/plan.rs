@@ -11,29 +11,29 @@ use std::collections::BTreeMap;
 
 /// Replays a plan statement by statement.
 ///
-/// Memory is what the allocated registers hold plus fixed memory; it is sampled at every
-/// computation, with that node's workspace. The [`Semantics`] of the plan decide about fixed
-/// memory, implementations, negative workspaces and by-products. A by-product always runs after a run of
+/// Memory is the size of the allocated registers plus fixed memory; it is sampled at every
+/// computation, with that node's workspace. The [`Semantics`] of the plan determine fixed memory,
+/// implementations, negative workspaces and by-products. A by-product always runs after a run of
 /// its parent, and a recomputation has its own cost and workspace.
 ///
-/// While a node runs in place, both tensors are charged and its in-place workspace (which is
-/// negative by the size of the input where that is released) is added, as MONeT's program does
-/// (ICLR 2021, section 4; constraint 17 of the written-out form); afterwards the register has the
-/// size of the new tensor.
+/// While a node runs in place, both tensors are charged and its in-place workspace is added, as in
+/// MONeT's program (ICLR 2021, section 4; constraint 17 of the written-out form). The workspace is
+/// negative by the size of the input if that is released. Afterwards the register has the size of
+/// the new tensor.
 ///
-/// Copies run on the instance's link, on one lane for each direction (one for both where its duplex
-/// is half), in the order of their statements. A copy to the host starts once its lane is free and
-/// computations have come to its statement; a copy back also needs the copy to the host to have
-/// ended. A computation starts when what it reads is there: the newest register of each input.
-/// Memory is taken and given by the order of statements alone, and is sampled at every statement
-/// about a copy as well. The makespan is the clock of computations after the last statement.
+/// Copies run on the instance's link, on one lane for each direction (one for both if its duplex is
+/// half), in the order of their statements. A copy to the host starts once its lane is free and the
+/// computations have reached its statement; a copy back also waits for the end of the copy to the
+/// host. A computation starts when its inputs have arrived in the newest register of each. The
+/// order of statements alone determines when memory is allocated and freed; memory is also sampled
+/// at every copy statement. The makespan is the clock of computations after the last statement.
 ///
 /// # Errors
 /// [`ReplayError::Step`] names the first statement that cannot be executed,
-/// [`ReplayError::NeverComputed`] a node that never runs, [`ReplayError::NeverFreed`] a register
-/// that is still allocated at the end although it holds a tensor that some node reads. Outputs
-/// (nodes that nobody reads) may stay. [`ReplayError::NeverReleased`] names a host buffer that is
-/// still taken.
+/// [`ReplayError::NeverComputed`] a node that never runs. [`ReplayError::NeverFreed`] names a
+/// register that is still allocated at the end although some node reads its tensor; outputs (nodes
+/// without readers) may stay. [`ReplayError::NeverReleased`] names a host buffer that is still in
+/// use.
 pub fn plan(instance: &Instance, plan: &Plan) -> Result<Replay, ReplayError> {
     let mut machine = Machine::new(instance, plan.semantics);
     for (at, step) in plan.steps.iter().enumerate() {
@@ -48,7 +48,8 @@ pub fn plan(instance: &Instance, plan: &Plan) -> Result<Replay, ReplayError> {
 
 /// An allocated register.
 struct Slot {
-    /// Node it was allocated for, or, computed in place, the node whose output it holds.
+    /// Node for which it was allocated, or, after a computation in place, the node with its output
+    /// there.
     node: NodeId,
     filled: bool,
 }
@@ -66,10 +67,10 @@ struct Machine<'a> {
     instance: &'a Instance,
     semantics: Semantics,
     meter: Meter,
-    /// Position of the statement that is executed.
+    /// Position of the current statement.
     statement: usize,
     slots: BTreeMap<Register, Slot>,
-    /// Sizes of all allocated registers.
+    /// Total size of all allocated registers.
     bytes: u64,
     fixed_bytes: u64,
     /// Registers that hold each node's output, the newest last.
@@ -78,7 +79,7 @@ struct Machine<'a> {
     last_run: Vec<Option<LatestRun>>,
     /// Number of nodes computed at least once.
     advanced: usize,
-    /// The last node, in the order of the instance, of those computed.
+    /// The last node, in the order of the instance, computed so far.
     newest: Option<NodeId>,
 }
 
@@ -123,7 +124,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Takes the memory in use into account between two computations.
+    /// Updates the peak with the memory in use between two computations.
     fn glance(&mut self) {
         let bytes = self.fixed_bytes + self.bytes;
         self.meter.glance(self.advanced, None, bytes);
@@ -168,7 +169,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Takes a register from the holders of a node.
+    /// Removes a register from the holders of a node.
     fn forget(&mut self, node: NodeId, register: Register) {
         self.holders[node.index()].retain(|other| *other != register);
     }
@@ -323,7 +324,7 @@ impl<'a> Machine<'a> {
         Ok(Some(slot.node))
     }
 
-    /// The mode of the coming run of a node.
+    /// The mode of the next run of a node.
     fn run(&self, id: NodeId, in_place: bool) -> Result<LatestRun, StepFault> {
         let serial = self.meter.computations;
         let before = self.last_run[id.index()];

@@ -7,15 +7,14 @@ use crate::schedule::{PoetSchedule, PoetTerms};
 
 /// Replays a schedule of POET's program.
 ///
-/// Memory and computations are those of [`checkmate`](super::checkmate()). A tensor that is paged
-/// out in a stage is in memory when that starts; one that is paged in in a stage was paged out in
-/// an earlier one, takes no memory in the stage itself, and is retained into the next. Pages cost
-/// what `terms` says, and no time. Secondary storage has no limit. An input that is
-/// listed more than once is freed as often; what a stage starts with is counted anew.
+/// Memory and computations are as in [`checkmate`](super::checkmate()). A tensor that is paged out
+/// in a stage must be in memory at its start. A page-in in a stage needs a page-out in an earlier
+/// one. The tensor takes no memory in that stage, and is retained into the next. Pages have the
+/// costs in `terms` and take no time. Secondary storage is unlimited. An input that is listed
+/// several times is freed as often; the memory at the start of a stage is counted anew.
 ///
 /// # Errors
-/// [`ReplayError`] names the first stage, node and tensor that make the schedule impossible to
-/// execute.
+/// [`ReplayError`] names the first stage, node and tensor at which the schedule cannot be executed.
 ///
 /// ```
 /// use remat_instances::schedule::{CheckmateSchedule, PoetSchedule, PoetTerms};

@@ -1,4 +1,4 @@
-//! Networks: tensors, parameters, and the list of operators that grows.
+//! Networks: tensors, parameters, and a growing list of operators.
 
 use super::ZooError;
 use super::op::{Op, Operation};
@@ -23,12 +23,12 @@ pub(super) enum Storage {
 pub(super) struct TensorLayout {
     pub shape: Vec<u64>,
     pub elements: u64,
-    /// Exact size, with what an operator keeps beside its output.
+    /// Exact size, including data that an operator keeps beside its output.
     pub bytes: u64,
     pub storage: Storage,
     /// The operation, or view, that made it; `None` for the input batch.
     pub producer: Option<usize>,
-    /// True if the loss depends on a parameter through it.
+    /// True if the tensor depends on a parameter, so that the loss has a gradient through it.
     pub needs_gradient: bool,
 }
 
@@ -36,23 +36,23 @@ pub(super) struct TensorLayout {
 pub(super) struct OutputSize {
     pub shape: Vec<u64>,
     pub element_bytes: u64,
-    /// Kept beside the elements.
+    /// Bytes kept in addition to the elements.
     pub extra_bytes: u64,
 }
 
-/// A forward network: operators in execution order, each named, on tensors of known shapes.
+/// A forward network: named operators in execution order, on tensors of known shapes.
 ///
 /// Methods that add an operator take its name and its inputs, check shapes and return the output.
-/// Views ([`Network::view`], [`Network::slice`]) are no operators: they share their input's memory
-/// and cost nothing. [`Network::training_instance`] derives the loss's and the backward pass's
-/// nodes.
+/// Views ([`Network::view`], [`Network::slice`]) are not operators: they share their input's memory
+/// and have no cost. [`Network::training_instance`] derives the nodes of the loss and of the
+/// backward pass.
 ///
 /// # Panics
 /// A [`Tensor`] or [`SharedParameter`] of another network may be out of range here.
 ///
 /// # Errors
-/// Every method fails with [`ZooError::Layer`], naming the layer, where its input does not fit, and
-/// with [`ZooError::TooLarge`] where a size exceeds 2^53 - 1.
+/// Every method fails with [`ZooError::Layer`], naming the layer, if its input does not fit, and
+/// with [`ZooError::TooLarge`] if a size exceeds 2^53 - 1.
 ///
 /// # Example
 /// ```
@@ -78,7 +78,7 @@ pub struct Network {
     pub(super) operations: Vec<Operation>,
     pub(super) parameters: Vec<Parameter>,
     parameter_total: u64,
-    /// Running statistics and the like, in bytes.
+    /// Size of running statistics and similar buffers, in bytes.
     pub(super) buffer_bytes: u64,
     /// The input batch, in bytes.
     pub(super) input_bytes: u64,
@@ -87,7 +87,7 @@ pub struct Network {
 /// A parameter of a [`Network`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct Parameter {
-    /// Name of the operator that brought it in.
+    /// Name of the operator that introduced it.
     pub name: String,
     /// Shape; a convolution's weight is `[out, in / groups, kernel..]`, transposed
     /// `[in, out / groups, kernel..]`.
@@ -120,17 +120,17 @@ impl Network {
         &self.value(x).shape
     }
 
-    /// Number of parameters (elements), shared ones once.
+    /// Number of parameters (elements); shared ones count once.
     pub fn parameter_count(&self) -> u64 {
         self.parameter_total
     }
 
-    /// Operators in execution order, views among them.
+    /// Operators in execution order, including views.
     pub fn operations(&self) -> &[Operation] {
         &self.operations
     }
 
-    /// Parameters, in the order in which operators brought them in.
+    /// Parameters, in the order of the operators that introduced them.
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
     }
@@ -140,7 +140,7 @@ impl Network {
         self.precision
     }
 
-    /// The operator, or view, that makes a tensor, as an index into [`Network::operations`]; `None`
+    /// The operator or view that makes a tensor, as an index into [`Network::operations`]; `None`
     /// for the input batch.
     pub fn producer(&self, x: Tensor) -> Option<usize> {
         self.value(x).producer
@@ -286,7 +286,7 @@ impl Network {
             extra_bytes: 0,
         };
         let x = self.add_value(name, layout, Storage::Batch, None, false)?;
-        // Each is below 2^53; a network has a handful of inputs.
+        // Each size is below 2^53, and a network has few inputs.
         self.input_bytes = self.input_bytes.saturating_add(self.value(x).bytes);
         Ok(x)
     }

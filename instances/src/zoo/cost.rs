@@ -1,4 +1,4 @@
-//! The roofline cost model: how long a kernel takes.
+//! The roofline cost model: the time of a kernel.
 //!
 //! A kernel of class c that executes F floating-point operations and moves M bytes takes
 //!
@@ -6,27 +6,27 @@
 //! max( F / (peak x share(c)),  M / (bandwidth x share'(c)) )  +  overhead      nanoseconds, rounded up
 //! ```
 //!
-//! (Williams, Waterman, Patterson, "Roofline", CACM 2009). Peak is the matrix rate of the element
-//! type for convolutions and matrix products, the vector rate for everything else. The shares are
-//! fitted to the P100 profiles published with MONeT (VGG-16, ResNet-50, U-Net, GoogLeNet; fp32;
-//! some 1,100 measured operators) and used for every device: there they are an extrapolation. A
-//! node may run several kernels; its cost is their sum. Traffic counts every operand once a pass:
-//! the forward pass of a batch norm reads its input twice (statistics, then normalisation), its
-//! backward pass reads input and gradient twice.
+//! (Williams, Waterman, Patterson, "Roofline", CACM 2009). The peak is the matrix rate of the
+//! element type for convolutions and matrix products, and the vector rate for all other kernels.
+//! The shares are fitted to the P100 profiles published with MONeT (VGG-16, ResNet-50, U-Net,
+//! GoogLeNet; fp32; some 1,100 measured operators). They are used for every device; for other
+//! devices they are an extrapolation. A node may run several kernels; its cost is their sum.
+//! Traffic counts every operand once per pass: the forward pass of a batch norm reads its input
+//! twice (statistics, then normalisation), and its backward pass reads input and gradient twice.
 
 use super::device::Device;
 use super::tensor::DType;
 
-/// Kind of a kernel, as far as its speed is concerned.
+/// Kind of a kernel, which determines its speed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KernelClass {
     /// A convolution's output.
     Convolution,
     /// A convolution's input gradient.
     ConvolutionInputGradient,
-    /// A convolution's weight gradient: slower, it reduces over the batch.
+    /// A convolution's weight gradient: slower, because it reduces over the batch.
     ConvolutionWeightGradient,
-    /// A depthwise convolution or one of its gradients: no matrix product in it.
+    /// A depthwise convolution or one of its gradients, without a matrix product.
     Depthwise,
     /// A matrix product, batched or not.
     MatrixProduct,
@@ -43,15 +43,15 @@ pub enum KernelClass {
     /// Max pooling, backward: finds each maximum again and scatters (very slow in the published
     /// profiles).
     MaxPoolGradient,
-    /// Copies: concatenation and its like.
+    /// Copies: concatenation and similar operators.
     Copy,
     /// Gathers and scatters rows: embeddings, rows of experts.
     Gather,
 }
 
 impl KernelClass {
-    /// Share of the compute peak in thousandths; for matrix classes relative to what the device
-    /// reaches.
+    /// Share of the compute peak in thousandths; for matrix classes, relative to the rate that the
+    /// device reaches.
     pub fn compute_permille(self) -> u64 {
         match self {
             KernelClass::Convolution => 1000,
@@ -103,7 +103,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Time on a device in nanoseconds, rounded up; `None` where it leaves 64 bits.
+    /// Time on a device in nanoseconds, rounded up; `None` if it exceeds 64 bits.
     pub fn nanoseconds(&self, device: &Device, dtype: DType) -> Option<u64> {
         let class = self.class;
         let (peak, reached) = if class.is_matrix() {
@@ -112,8 +112,8 @@ impl Kernel {
         } else {
             (device.vector_flops, 1000)
         };
-        // Work in units of 10^-15 s times the rate, so that integers are exact: 10^9 ns/s, twice
-        // 1000 for permille.
+        // Work times 10^15 over the rate, so that integers are exact: 10^9 ns/s, and 1000 twice for
+        // permille.
         let compute = self
             .flops
             .checked_mul(1_000_000_000_000_000)?
@@ -127,7 +127,7 @@ impl Kernel {
     }
 }
 
-/// Time of several kernels one after another, in nanoseconds; `None` where it leaves 64 bits.
+/// Time of several kernels one after another, in nanoseconds; `None` if it exceeds 64 bits.
 pub(super) fn total_nanoseconds(kernels: &[Kernel], device: &Device, dtype: DType) -> Option<u64> {
     kernels.iter().try_fold(0u64, |sum, kernel| {
         sum.checked_add(kernel.nanoseconds(device, dtype)?)
@@ -161,8 +161,8 @@ mod tests {
             traffic.nanoseconds(&v100, DType::Fp32),
             Some(13_888_889 + 6_000)
         );
-        // Half precision runs on the tensor cores: 125 TFLOP/s x 0.5; now traffic is the slower
-        // one.
+        // Half precision runs on the tensor cores: 125 TFLOP/s x 0.5. Now memory traffic is the
+        // bottleneck.
         let half = kernel(KernelClass::Convolution, 1_000_000_000_000, 0);
         assert_eq!(
             half.nanoseconds(&v100, DType::Fp16),

@@ -7,31 +7,31 @@ use std::str::FromStr;
 /// Speed of matrix products in one element type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MatrixRate {
-    /// Peak by the vendor's data sheet (dense), in floating-point operations per second.
+    /// Peak in the vendor's data sheet (dense), in floating-point operations per second.
     pub peak_flops: u64,
-    /// Share of the peak that a well-shaped convolution reaches, in thousandths.
+    /// Share of the peak reached by a well-shaped convolution, in thousandths.
     pub reached_permille: u64,
 }
 
 /// Properties of a device for the cost model.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Device {
-    /// The name users write.
+    /// The name for users.
     pub name: &'static str,
     /// Description in words.
     pub description: &'static str,
     /// Matrix products in fp32.
     pub fp32: MatrixRate,
-    /// Matrix products in tf32; equal to `fp32` where the device has no such units.
+    /// Matrix products in tf32; equal to `fp32` if the device has no such units.
     pub tf32: MatrixRate,
     /// Matrix products in fp16.
     pub fp16: MatrixRate,
-    /// Matrix products in bf16; equal to `fp32` where the device has no such units (the data still
+    /// Matrix products in bf16; equal to `fp32` if the device has no such units (the data still
     /// takes 2 bytes).
     pub bf16: MatrixRate,
-    /// Peak of everything that is no matrix product, in floating-point operations per second.
+    /// Peak of all kernels except matrix products, in floating-point operations per second.
     pub vector_flops: u64,
-    /// Memory bandwidth by the data sheet, in bytes per second.
+    /// Memory bandwidth in the data sheet, in bytes per second.
     pub bandwidth: u64,
     /// Fixed time of one kernel, in nanoseconds.
     pub overhead_ns: u64,
@@ -56,7 +56,7 @@ const fn link(gigabytes_per_second: u64) -> Option<HostLink> {
 const GIB: u64 = 1 << 30;
 const GB: u64 = 1_000_000_000;
 
-/// Names of the presets, in the order they are listed to users.
+/// Names of the presets, in the order of listings for users.
 pub const DEVICE_NAMES: [&str; 6] = ["p100", "v100", "a100", "h100", "h200", "cpu"];
 
 impl Device {
@@ -171,7 +171,7 @@ impl Device {
 impl FromStr for Device {
     type Err = ();
 
-    /// The preset of that name: `p100`, `v100`, `a100`, `h100`, `h200` or `cpu`.
+    /// Returns the preset with a name: `p100`, `v100`, `a100`, `h100`, `h200` or `cpu`.
     fn from_str(text: &str) -> Result<Self, ()> {
         Ok(match text {
             "p100" => Device::p100(),

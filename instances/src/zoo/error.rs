@@ -2,7 +2,7 @@
 
 use crate::instance::StructureError;
 
-/// Reason why a model of the zoo could not be built.
+/// Reason for a failure to build a model of the zoo.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ZooError {
     /// No model has this name.
@@ -10,7 +10,7 @@ pub enum ZooError {
     UnknownModel {
         /// The name as written.
         name: String,
-        /// The nearest valid name, where one is near.
+        /// The nearest valid name, if any is near.
         suggestion: Option<String>,
         /// All valid names.
         valid: Vec<String>,
@@ -22,7 +22,7 @@ pub enum ZooError {
         model: String,
         /// The parameter as written.
         name: String,
-        /// The nearest valid name, where one is near.
+        /// The nearest valid name, if any is near.
         suggestion: Option<String>,
         /// All valid names.
         valid: Vec<String>,
@@ -43,7 +43,7 @@ pub enum ZooError {
         /// The part as written.
         text: String,
     },
-    /// A value is not one that the parameter takes.
+    /// A value is not valid for the parameter.
     #[error("{model}: {parameter}={value} is not valid{}; {parameter} takes {expected}", did_you_mean(.suggestion))]
     BadValue {
         /// The model.
@@ -52,19 +52,19 @@ pub enum ZooError {
         parameter: String,
         /// The value as written.
         value: String,
-        /// The nearest valid value, where one is near.
+        /// The nearest valid value, if any is near.
         suggestion: Option<String>,
-        /// Values that the parameter takes.
+        /// Valid values of the parameter.
         expected: String,
     },
-    /// Two parameters do not go together.
+    /// Two parameters contradict each other.
     #[error("{model}: {problem}; {remedy}")]
     Conflict {
         /// The model.
         model: String,
-        /// Conflict, in words.
+        /// The conflict, in words.
         problem: String,
-        /// Remedy: what would go together.
+        /// The remedy: a valid combination.
         remedy: String,
     },
     /// A layer cannot be applied to its input.
@@ -74,12 +74,12 @@ pub enum ZooError {
         layer: String,
         /// Shape of its input, for example `32x3x8x8`.
         input: String,
-        /// Problem, in words.
+        /// The problem, in words.
         problem: String,
-        /// Remedy: what would fit.
+        /// The remedy: a valid input.
         remedy: String,
     },
-    /// A size or cost exceeds what an instance holds: 2^53 - 1 for a node, 64 bits for sums.
+    /// A size or cost exceeds the limit of an instance: 2^53 - 1 for a node, 64 bits for sums.
     #[error(
         "{at}: the {what} is more than an instance holds; make the batch, the input or the model smaller"
     )]
@@ -89,7 +89,7 @@ pub enum ZooError {
         /// Name of the quantity.
         what: &'static str,
     },
-    /// The finished graph is not an instance; only a network described by hand can get here.
+    /// The finished graph is not a valid instance; possible only for a network described by hand.
     #[error(transparent)]
     Structure(#[from] StructureError),
 }

@@ -1,8 +1,8 @@
-//! Operators of a mixture of experts: routes of tokens, rows in the order of the experts, one
-//! product for all experts.
+//! Operators of a mixture of experts: routes of tokens, rows sorted by expert, and one product for
+//! all experts.
 //!
 //! No token is dropped, and experts are not padded to a capacity (Gale et al., "MegaBlocks", MLSys
-//! 2023): with k experts a position, there are k rows for each, wherever they go.
+//! 2023): with k experts per position, each position has k rows, for any choice of experts.
 
 use super::ZooError;
 use super::builder::{Network, OutputSize, Tensor};
@@ -13,11 +13,11 @@ impl Network {
     /// The `top_k` experts of each position by `scores` `[batch, positions, experts]`, and their
     /// weights; both are `[batch, positions, top_k]`.
     ///
-    /// Nodes `name.route`, of 8 bytes a choice (expert, and place in the order of the experts, 4
-    /// bytes each), `name.chosen` and `name.softmax`. Weights are the softmax of the chosen scores
-    /// (Jiang et al., "Mixtral of Experts", 2024, section 2.1); of one expert alone they are its
-    /// share in the softmax of all scores (Fedus et al., "Switch Transformers", JMLR 2022, equation
-    /// 2), which would else be one.
+    /// Adds the nodes `name.route`, with 8 bytes per choice (the expert, and the place in the order
+    /// by experts, 4 bytes each), `name.chosen` and `name.softmax`. Weights are the softmax of the
+    /// chosen scores (Jiang et al., "Mixtral of Experts", 2024, section 2.1). The weight of a
+    /// single expert is its share in the softmax of all scores (Fedus et al., "Switch
+    /// Transformers", JMLR 2022, equation 2), because otherwise it would always be one.
     pub fn gate(
         &mut self,
         name: &str,
@@ -62,7 +62,7 @@ impl Network {
     }
 
     /// A row of `x` `[batch, positions, features]` for each choice in `routes`
-    /// `[batch, positions, k]`, in the order of the experts: `[batch x positions x k, features]`.
+    /// `[batch, positions, k]`, sorted by expert: `[batch x positions x k, features]`.
     pub fn dispatch(&mut self, name: &str, x: Tensor, routes: Tensor) -> Result<Tensor, ZooError> {
         let (shape, choices) = (self.shape(x), self.shape(routes));
         if shape.len() != 3 || choices.len() != 3 || choices[..2] != shape[..2] {
@@ -112,7 +112,7 @@ impl Network {
         self.push(name, Op::Combine, &[rows, weights, routes], out, vec![])
     }
 
-    /// Features of a row, of which there is one for each choice.
+    /// Number of features of a row; checks that there is one row for each choice.
     fn row_features(&self, name: &str, rows: Tensor, routes: Tensor) -> Result<u64, ZooError> {
         match *self.shape(rows) {
             [count, features]

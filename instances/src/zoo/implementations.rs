@@ -1,14 +1,17 @@
 //! Implementation sets for MONeT's program: convolution algorithms, in-place activations, and
 //! compact masks.
 //!
-//! The plain graph stays as it is: its ways come first, so that Checkmate's program sees no
-//! difference. Beside them:
+//! The plain graph is unchanged: its implementations come first, so Checkmate's program sees the
+//! same graph. These implementations are added:
 //!
 //! | operator | forward | backward |
 //! |---|---|---|
-//! | dense 2-D convolution | `implicit_gemm` (the plain one, no workspace), `gemm`, `winograd`, `winograd_nonfused`, `fft` | likewise, apart from `gemm` |
+//! | dense 2-D convolution | all algorithms | all except `gemm` |
 //! | ReLU | in place; a mask of one bit an element | from `output`, `input` or `mask` |
 //! | max pooling | indices of one byte an element | from `input` or `mask` |
+//!
+//! The convolution algorithms are `implicit_gemm` (the plain one, without workspace), `gemm`,
+//! `winograd`, `winograd_nonfused` and `fft`.
 //!
 //! Workspaces (element size e; input N x C x H x W, output N x K x OH x OW, window k):
 //! - `gemm`: the lowered input, `N C k^2 OH OW e` (Chetlur et al., "cuDNN", 2014, section 3);
@@ -20,8 +23,8 @@
 //!   next power of two from `max(H, W) + k - 1` on (Mathieu, Henaff, LeCun, "Fast training of
 //!   convolutional networks through FFTs", ICLR 2014).
 //!
-//! The profiles published with MONeT measured the same sizes for `gemm`, and within 1% for
-//! `winograd_nonfused` (a test compares); for `fft` they are up to a tenth larger.
+//! The sizes measured in MONeT's published profiles are equal for `gemm` and within 1% for
+//! `winograd_nonfused` (a test compares them). For `fft` they are up to a tenth larger.
 
 use super::ZooError;
 use super::builder::Network;
@@ -34,10 +37,10 @@ use super::work::BackwardStyle;
 use crate::instance::{Implementation, InPlace, Instance, Node, NodeId, NodeKind};
 use crate::number::LARGEST_VALUE;
 
-/// Name of the plain way of a convolution.
+/// Name of the plain implementation of a convolution.
 const PLAIN: &str = "implicit_gemm";
 
-/// A way to compute a convolution beside the plain one.
+/// An alternative algorithm for a convolution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ConvolutionAlgorithm {
     Gemm,
@@ -66,7 +69,7 @@ impl Extents {
         self.batch * self.place[0].div_ceil(4) * self.place[1].div_ceil(4)
     }
 
-    /// Images and weights whose spectra are taken.
+    /// Number of images and weights to transform.
     fn planes(&self) -> u128 {
         self.batch * (self.inputs + self.outputs) + self.inputs * self.outputs
     }
@@ -84,7 +87,7 @@ impl Extents {
         elements * self.element_bytes
     }
 
-    /// The kernels that take the place of a plain one.
+    /// The kernels that replace a plain one.
     fn kernels(&self, algorithm: ConvolutionAlgorithm, plain: Kernel) -> Vec<Kernel> {
         let workspace = self.workspace_bytes(algorithm);
         let moving = |class, bytes| Kernel {
@@ -93,7 +96,7 @@ impl Extents {
             bytes,
         };
         match algorithm {
-            // The lowered input is written, and read by the product.
+            // The lowered input is written, and then read by the product.
             ConvolutionAlgorithm::Gemm => vec![
                 Kernel {
                     bytes: plain.bytes + workspace,
@@ -101,13 +104,13 @@ impl Extents {
                 },
                 moving(KernelClass::Copy, workspace),
             ],
-            // 25/81 of the products, at 55% of the rate of plain ones (the published 3x3
-            // convolutions: 1.6 to 2 times faster).
+            // 25/81 of the products, at 55% of the plain rate (the published 3x3 convolutions are
+            // 1.6 to 2 times faster).
             ConvolutionAlgorithm::Winograd => vec![Kernel {
                 flops: plain.flops * 56 / 100,
                 ..plain
             }],
-            // A quarter of the products between transforms, which write and read the workspace.
+            // A quarter of the products, between transforms that write and read the workspace.
             ConvolutionAlgorithm::WinogradNonfused => vec![
                 Kernel {
                     flops: plain.flops / 4,
@@ -160,7 +163,7 @@ impl ConvolutionAlgorithm {
         }
     }
 
-    /// Returns whether it can make what a kernel of this class makes.
+    /// Returns whether the algorithm can replace a kernel of this class.
     fn makes(self, class: KernelClass) -> bool {
         match class {
             KernelClass::Convolution => true,
@@ -177,11 +180,11 @@ impl ConvolutionAlgorithm {
 }
 
 impl Network {
-    /// Builds the instance as [`Network::training_instance`] does, with the implementation sets
+    /// Builds the instance like [`Network::training_instance`], with the implementation sets
     /// described at the top of the module.
     ///
     /// # Errors
-    /// As [`Network::training_instance`].
+    /// The errors of [`Network::training_instance`].
     pub fn training_instance_with_choices(
         &self,
         device: &Device,
@@ -191,11 +194,11 @@ impl Network {
         finish(&self.name, device.host_link.clone(), nodes)
     }
 
-    /// [`Network::training_instance_with_choices`], with what each node computes. Convolution
-    /// algorithms are for a model of the device to tell apart: their action is the same.
+    /// [`Network::training_instance_with_choices`], with the action of each node. Convolution
+    /// algorithms have the same action; only a device model distinguishes them.
     ///
     /// # Errors
-    /// As [`Network::training_instance`].
+    /// The errors of [`Network::training_instance`].
     pub fn training_program_with_choices(
         self,
         device: &Device,
@@ -242,15 +245,15 @@ struct Chooser<'a> {
     network: &'a Network,
     device: &'a Device,
     style: BackwardStyle,
-    /// Operations with a backward node of their own.
+    /// True for each operation with its own backward node.
     differentiated: Vec<bool>,
     /// New id of an operation's mask, and of its forward node.
     masks: Vec<Option<NodeId>>,
     forward: Vec<Option<NodeId>>,
-    /// By old id.
+    /// New ids by old id.
     new_ids: Vec<NodeId>,
     nodes: Vec<Node>,
-    /// Beside `nodes`.
+    /// Actions of `nodes`.
     actions: Vec<Action>,
 }
 
@@ -318,7 +321,7 @@ impl Chooser<'_> {
                     cost_delta: 0,
                     workspace_bytes: -(bytes as i64),
                 });
-                // A byte an element before the bits are packed.
+                // One byte per element before the bits are packed.
                 Some(("mask", count.div_ceil(8), count))
             }
             Op::MaxPool(p) => {
@@ -407,8 +410,8 @@ impl Chooser<'_> {
                 let input =
                     self.forward[k].and_then(|id| self.nodes[id.index()].needs().first().copied());
                 if let (Some(old), Some(mask)) = (input, self.masks[k]) {
-                    // The indices come on top: in the published profiles this way is slower, not
-                    // faster.
+                    // The indices are read in addition: in the published profiles this
+                    // implementation is slower, not faster.
                     let mut kernels = kernels.to_vec();
                     if let Some(first) = kernels.first_mut() {
                         first.bytes += out.elements as u128;
@@ -452,7 +455,7 @@ impl Chooser<'_> {
                     false => vec![*k],
                 })
                 .collect();
-            // One that needs more memory than any device has is none.
+            // An algorithm with more workspace than any device's memory is omitted.
             let workspace = extents.workspace_bytes(algorithm);
             if workspace > LARGEST_VALUE as u128 {
                 continue;
@@ -480,7 +483,7 @@ fn word(reads_input: bool) -> &'static str {
     if reads_input { "input" } else { "output" }
 }
 
-/// The list with one entry exchanged for another, ascending and distinct.
+/// The list with one entry replaced by another, ascending and distinct.
 fn exchanged(list: &[NodeId], old: NodeId, new: NodeId) -> Vec<NodeId> {
     let mut list: Vec<NodeId> = list
         .iter()
@@ -501,7 +504,7 @@ impl Network {
         let [_, outputs, out_height, out_width] = shape(operation.output) else {
             return None;
         };
-        // The formulas are those of square kernels.
+        // The formulas hold for square kernels only.
         if c.groups != 1 || c.transposed || c.along.is_some() {
             return None;
         }
@@ -518,8 +521,8 @@ impl Network {
             side: side.checked_next_power_of_two()? as u128,
             element_bytes: self.precision().activations.bytes() as u128,
         };
-        // Everything below is within 2^53 for what can be built; the products of three extents stay
-        // far below 2^128.
+        // All quantities below are within 2^53 for any possible network, and products of three
+        // extents are far below 2^128.
         let all = [
             extents.batch,
             extents.inputs,
@@ -536,7 +539,8 @@ mod tests {
     use super::*;
 
     /// The second and fourth convolutions of VGG-16 at 176 samples, measured (KiB) by cuDNN on a
-    /// P100, as published with MONeT: lowering 4968448 and 9934848, non-fused Winograd 3727360 and 4970496.
+    /// P100, as published with MONeT: lowering 4968448 and 9934848, non-fused Winograd 3727360 and
+    /// 4970496.
     #[test]
     fn workspaces_are_the_measured_ones() {
         let layer = |inputs, outputs| Extents {

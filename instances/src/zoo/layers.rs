@@ -271,7 +271,7 @@ impl Network {
         self.push(name, Op::Concat, inputs, out, vec![])
     }
 
-    /// The same elements under another shape: no node, no memory.
+    /// The same elements under another shape, without a node or memory.
     pub fn view(&mut self, name: &str, x: Tensor, shape: &[u64]) -> Result<Tensor, ZooError> {
         if elements(shape) != Some(self.value(x).elements) {
             let problem = format!(
@@ -283,8 +283,8 @@ impl Network {
         self.push(name, Op::View, &[x], shape.to_vec(), vec![])
     }
 
-    /// A range along one axis: no node, no memory. Slices that cover a tensor together must not
-    /// overlap.
+    /// A range along one axis, without a node or memory. Slices that together cover a tensor must
+    /// not overlap.
     pub fn slice(&mut self, name: &str, x: Tensor, slice: Slice) -> Result<Tensor, ZooError> {
         let mut shape = self.shape(x).to_vec();
         let end = slice.start.checked_add(slice.length);
@@ -303,8 +303,8 @@ impl Network {
         self.push(name, Op::Slice(slice), &[x], shape, vec![])
     }
 
-    /// Dropout: a mask of one byte an element, drawn from a seed so that it can be drawn again
-    /// (node `name.mask`), and its product with `x` (node `name`).
+    /// Dropout: a mask of one byte per element (node `name.mask`), drawn from a seed so that it can
+    /// be recomputed, and its product with `x` (node `name`).
     pub fn dropout(&mut self, name: &str, x: Tensor) -> Result<Tensor, ZooError> {
         let shape = self.shape(x).to_vec();
         let mask_name = format!("{name}.mask");
@@ -319,9 +319,9 @@ impl Network {
 
     /// Cross entropy of softmax over one or several tensors of logits; always the last operator.
     ///
-    /// As in the published profiles its node makes the logits' gradients in the same pass: its
-    /// output has the size of the logits, and the backward pass reads it. Targets are not counted
-    /// as memory.
+    /// As in the published profiles, its node computes the logits' gradients in the same pass: its
+    /// output has the size of the logits, and the backward pass reads it. Targets do not count as
+    /// memory.
     pub fn cross_entropy(&mut self, name: &str, logits: &[Tensor]) -> Result<Tensor, ZooError> {
         let mut count = 0u64;
         for x in logits {

@@ -12,15 +12,15 @@
 //! |---|---|
 //! | `spec` | a model and its parameters as text; parsing, listing |
 //! | `models` | the networks |
-//! | `builder`, `layers`, `sequence`, `experts`, `op` | a forward network, operator by operator, with shape inference |
-//! | `work` | kernels of each operator, forward and backward, and what its backward pass reads |
+//! | `builder`, `layers`, `sequence`, `experts`, `op` | a forward network with shape inference |
+//! | `work` | kernels of each operator, forward and backward, and the inputs of its backward pass |
 //! | `training` | the training graph: loss, reverse-mode differentiation, fixed memory |
 //! | `implementations` | algorithms, in-place operators and masks for MONeT's program |
-//! | `cost`, `device` | how long a kernel takes |
-//! | `random` | numbers for graphs that are drawn |
+//! | `cost`, `device` | the time of a kernel |
+//! | `random` | random numbers for drawn graphs |
 //! | `passing` | tensors alive around each node of any graph (MONeT's `local`) |
 //!
-//! `docs/reference/zoo.md` says what is counted and what is not.
+//! `docs/reference/zoo.md` describes which costs and sizes are counted.
 
 mod builder;
 mod cost;
@@ -68,11 +68,11 @@ pub fn list() -> Vec<ModelInfo> {
         .collect()
 }
 
-/// The training graph of a model, costs in nanoseconds.
+/// The training graph of a model, with costs in nanoseconds.
 ///
 /// # Errors
 /// [`ZooError`]: a layer that does not fit its input (an image that shrinks below one pixel),
-/// parameters that do not go together, or sizes beyond 2^53 - 1.
+/// contradictory parameters, or sizes beyond 2^53 - 1.
 pub fn build(spec: &ModelSpec) -> Result<Instance, ZooError> {
     match spec.definition().builder {
         ModelBuild::Network(network) => {
@@ -86,11 +86,11 @@ pub fn build(spec: &ModelSpec) -> Result<Instance, ZooError> {
     }
 }
 
-/// The training graph of a model with what each node computes; `None` for a model that is a bare
+/// The training graph of a model, with the action of each node; `None` for a model that is only a
 /// graph (`chain`, `random_layered`).
 ///
 /// # Errors
-/// As [`build`].
+/// The errors of [`build`].
 pub fn program(spec: &ModelSpec) -> Result<Option<TrainingProgram>, ZooError> {
     let Some(network) = network(spec)? else {
         return Ok(None);
@@ -104,10 +104,10 @@ pub fn program(spec: &ModelSpec) -> Result<Option<TrainingProgram>, ZooError> {
 }
 
 /// The forward network of a model, for its parameter count and multiply-adds; `None` for a model
-/// that is a bare graph (`chain`, `random_layered`).
+/// that is only a graph (`chain`, `random_layered`).
 ///
 /// # Errors
-/// As [`build`].
+/// The errors of [`build`].
 pub fn network(spec: &ModelSpec) -> Result<Option<Network>, ZooError> {
     match spec.definition().builder {
         ModelBuild::Network(network) => network(spec).map(Some),

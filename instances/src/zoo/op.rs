@@ -29,8 +29,8 @@ pub struct Convolution {
     pub bias: bool,
     /// True if it is a transposed convolution (the gradient of one, used to upsample).
     pub transposed: bool,
-    /// The one spatial axis along which kernel and padding extend, the others having a kernel of 1
-    /// and no padding; `None` for all of them.
+    /// The only spatial axis with the given kernel and padding; the others have a kernel of 1 and
+    /// no padding. `None` for all axes.
     pub along: Option<usize>,
 }
 
@@ -83,7 +83,7 @@ impl Convolution {
         Convolution { bias, ..self }
     }
 
-    /// Sets the one spatial axis along which kernel and padding extend.
+    /// Sets the only spatial axis with the given kernel and padding.
     ///
     /// ```
     /// use remat_instances::zoo::Convolution;
@@ -114,7 +114,7 @@ impl Convolution {
         }
     }
 
-    /// Output extent along one axis, or what is wrong.
+    /// Output extent along one axis, or the reason why the window does not fit.
     fn extent(&self, axis: usize, input: u64) -> Result<u64, Misfit> {
         let reach = self
             .kernel_at(axis)
@@ -151,7 +151,7 @@ pub struct Pooling {
     pub stride: u64,
     /// Padding on both ends.
     pub padding: u64,
-    /// True if a last, partly filled window counts (as long as it starts inside the input).
+    /// True if a last, partly filled window counts (if it starts inside the input).
     pub ceil: bool,
 }
 
@@ -191,13 +191,13 @@ impl Pooling {
             return Ok(room / self.stride + 1);
         }
         let extent = room.div_ceil(self.stride) + 1;
-        // A window that starts in the padding on the right sees nothing.
+        // A window that starts in the padding on the right covers no input.
         let starts_outside = (extent - 1) * self.stride >= input + self.padding;
         Ok(extent - u64::from(starts_outside))
     }
 }
 
-/// Reason why a window cannot be applied.
+/// Reason for a window not to fit.
 enum Misfit {
     Vanishes,
     Overflow,
@@ -239,7 +239,7 @@ pub struct Heads {
     pub query: u64,
     /// Key and value heads; divides `query`.
     pub key_value: u64,
-    /// True if a position sees only itself and those before it.
+    /// True if a position attends only to itself and earlier positions.
     pub causal: bool,
 }
 
@@ -257,9 +257,9 @@ pub struct Slice {
 /// An operator.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Op {
-    /// Convolution, plain or transposed; parameters: weight, and bias where there is one.
+    /// Convolution, plain or transposed; parameters: weight, and bias if there is one.
     Convolution(Convolution),
-    /// Affine map of the last axis; parameters: weight, and bias where there is one.
+    /// Affine map of the last axis; parameters: weight, and bias if there is one.
     Linear {
         /// True if there is a bias.
         bias: bool,
@@ -314,21 +314,21 @@ pub enum Op {
     AttentionContext(Heads),
     /// Inputs query, key, value.
     FlashAttention(Heads),
-    /// The experts of each position: those of the largest scores along the last axis, with the
-    /// order of all choices by expert.
+    /// The experts of each position, with the largest scores along the last axis, and the order of
+    /// all choices by expert.
     Route {
-        /// Experts of a position.
+        /// Number of experts of a position.
         top_k: u64,
     },
     /// Scores of the chosen experts: inputs scores, routes.
     ChosenScores,
-    /// A row for each choice of an expert, in the order of the experts: inputs stream, routes.
+    /// A row for each choice of an expert, sorted by expert: inputs stream, routes.
     Dispatch,
     /// Linear map of each row by its expert's matrix: inputs rows, routes; parameter: the matrices.
     GroupedLinear,
     /// Weighted sum of the rows of each position: inputs rows, weights, routes.
     Combine,
-    /// Cross entropy of softmax; its output is the logits' gradients.
+    /// Cross entropy of softmax; its output has the logits' gradients.
     CrossEntropy,
 }
 
@@ -374,12 +374,12 @@ impl Op {
         }
     }
 
-    /// Returns whether the output is its first input's memory (no node, no cost, no bytes).
+    /// Returns whether the output shares its first input's memory (no node, no cost, no bytes).
     pub fn is_view(&self) -> bool {
         matches!(self, Op::View | Op::Slice(_))
     }
 
-    /// Returns whether no gradient passes it: masks and positions.
+    /// Returns whether it blocks gradients: masks and positions.
     pub fn is_constant(&self) -> bool {
         matches!(
             self,
@@ -393,11 +393,11 @@ impl Op {
 pub struct Operation {
     /// Name of its node.
     pub name: String,
-    /// Operator that it computes.
+    /// The operator.
     pub op: Op,
-    /// Tensors that it reads, in the operator's order.
+    /// Input tensors, in the operator's order.
     pub inputs: Vec<Tensor>,
-    /// Tensor that it makes.
+    /// Output tensor.
     pub output: Tensor,
     /// Indices into the network's parameters.
     pub parameters: Vec<usize>,
@@ -513,7 +513,7 @@ mod tests {
             .map(|shape| shape[2])
     }
 
-    /// Against the count of window positions that fit.
+    /// Compares with the count of window positions that fit.
     #[test]
     fn extents_count_window_positions() {
         for input in 1..20 {
@@ -558,7 +558,7 @@ mod tests {
         assert_eq!(pool(56, Pooling::new(3, 2).ceil()), Some(28));
         assert_eq!(pool(14, Pooling::new(2, 2).ceil()), Some(7));
         assert_eq!(pool(28, Pooling::new(3, 1).padding(1).ceil()), Some(28));
-        // The window that would start at 4 sees only padding.
+        // A window starting at 4 would cover only padding.
         assert_eq!(pool(3, Pooling::new(2, 2).padding(1).ceil()), Some(2));
         assert_eq!(pool(1, Pooling::new(2, 2)), None);
     }

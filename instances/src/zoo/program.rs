@@ -1,10 +1,10 @@
-//! Action of each node of a training graph, for an executor.
+//! Actions of a training graph's nodes, for an executor.
 
 use super::builder::{Network, Tensor};
 use super::op::Slice;
 use crate::instance::{Instance, NodeId};
 
-/// A training graph with the meaning of its nodes.
+/// A training graph with the actions of its nodes.
 #[derive(Clone, Debug)]
 pub struct TrainingProgram {
     /// The forward network.
@@ -15,10 +15,12 @@ pub struct TrainingProgram {
     pub actions: Vec<Action>,
 }
 
-/// Computation of a node. Its output is a list of tensors, *slots*: one, unless said otherwise.
+/// Computation of a node. Its output is a list of tensors, called *slots*; there is one unless
+/// stated otherwise.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Action {
-    /// An operator's forward pass. The loss has one slot for each of its inputs: their gradients.
+    /// An operator's forward pass. The loss has one slot for each of its inputs, with the input's
+    /// gradient.
     Forward {
         /// Index into [`Network::operations`].
         operation: usize,
@@ -27,16 +29,16 @@ pub enum Action {
     Backward {
         /// Index into [`Network::operations`].
         operation: usize,
-        /// Inputs whose gradients it makes, by position: one slot each.
+        /// Positions of the inputs with gradients made here, one slot each.
         feeds: Vec<usize>,
-        /// True if it makes the parameters' gradients.
+        /// True if it computes the parameters' gradients.
         parameters: bool,
         /// The gradient of the operator's output: the sum of these.
         gradient: Vec<Piece>,
     },
-    /// Compact form of what an operator's forward pass leaves for its backward pass, in graphs with
-    /// implementation sets: a bit an element (ReLU), or the place of each maximum in its window in
-    /// a byte (max pooling).
+    /// Compact data from an operator's forward pass for its backward pass, in graphs with
+    /// implementation sets. It has one bit per element (ReLU), or the position of each maximum in
+    /// its window in a byte (max pooling).
     ByProduct {
         /// Index into [`Network::operations`].
         operation: usize,
@@ -50,7 +52,7 @@ pub enum Action {
     },
 }
 
-/// A summand of a tensor's gradient: where it is, and how it is looked at.
+/// A summand of a tensor's gradient: its source and the views to apply.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Piece {
     /// Place of the gradient.
@@ -69,7 +71,7 @@ pub enum Source {
         /// Index of one of its tensors.
         slot: usize,
     },
-    /// Put together from parts; zero elsewhere. Parts that cover the same place are added.
+    /// Assembled from parts; zero elsewhere. Overlapping parts are added.
     Parts {
         /// Shape of the whole.
         shape: Vec<u64>,
@@ -88,7 +90,7 @@ pub enum Look {
 }
 
 impl Action {
-    /// The same in a graph where node `i` has the id `ids[i]`.
+    /// The same piece in a graph where node `i` has the id `ids[i]`.
     pub(super) fn renumbered(&self, ids: &[NodeId]) -> Self {
         let all = |pieces: &[Piece]| pieces.iter().map(|p| p.renumbered(ids)).collect();
         match self {
@@ -141,13 +143,13 @@ impl Piece {
         }
     }
 
-    /// The same, looked at in one more way.
+    /// The same piece with one more view.
     pub(super) fn then(mut self, look: Option<Look>) -> Self {
         self.path.extend(look);
         self
     }
 
-    /// Calls `visit` with every node whose output it is part of.
+    /// Calls `visit` with every node from whose output it is assembled.
     pub fn nodes(&self, visit: &mut impl FnMut(NodeId)) {
         match &self.source {
             Source::Node { node, .. } => visit(*node),

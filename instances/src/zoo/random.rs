@@ -1,4 +1,4 @@
-//! Random numbers for graphs that are drawn: the same on every platform, in integers alone.
+//! Random numbers for drawn graphs: the same on every platform, with integers only.
 
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
@@ -7,7 +7,7 @@ use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 pub(super) struct Draw(SplitMix64);
 
 impl Draw {
-    /// Begins the stream.
+    /// Starts the stream of a seed.
     pub fn new(seed: u64) -> Draw {
         Draw(SplitMix64::seed_from_u64(seed))
     }
@@ -17,18 +17,18 @@ impl Draw {
         self.0.next_u64() % bound
     }
 
-    /// A number from `low` to `high`, both included.
+    /// A number from `low` to `high`, inclusive.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low + 1)
     }
 
-    /// True so many times in a hundred.
+    /// True with a probability of `share` percent.
     pub fn percent(&mut self, share: u64) -> bool {
         self.below(100) < share
     }
 
-    /// A number about `mean`: the sum of twelve uniform ones, which has nearly the normal
-    /// distribution, cut off at 0.
+    /// A number around `mean`: the sum of twelve uniform numbers, which is nearly normally
+    /// distributed, cut off at 0.
     pub fn about(&mut self, mean: u64, deviation: u64) -> u64 {
         let sum: u64 = (0..12).map(|_| self.below(deviation + 1)).sum();
         (mean + sum).saturating_sub(6 * deviation)

@@ -6,7 +6,7 @@ use super::op::{Heads, Op, misfit};
 use super::tensor::{elements, format_shape};
 
 impl Network {
-    /// Rows of a table of `features` columns, one for each id.
+    /// Rows of a table with `features` columns, one for each id.
     pub fn embedding(
         &mut self,
         name: &str,
@@ -36,8 +36,8 @@ impl Network {
         self.push(name, Op::AddParameter, &[x], shape, parameters)
     }
 
-    /// Puts a parameter vector before the first position: `[batch, positions, features]` grows by
-    /// one position.
+    /// Inserts a parameter vector before the first position: `[batch, positions, features]` grows
+    /// by one position.
     pub fn prepend_parameter(&mut self, name: &str, x: Tensor) -> Result<Tensor, ZooError> {
         let mut shape = self.shape(x).to_vec();
         if shape.len() != 3 {
@@ -57,11 +57,11 @@ impl Network {
     /// Attention of `query` `[batch, positions, query heads x d]` to `key` and `value`
     /// `[batch, positions, key heads x d]`.
     ///
-    /// Fused (`flash`): one node `name`; beside the output it keeps the logarithm of each row's
-    /// normaliser, 4 bytes a query and head (Dao et al., FlashAttention, NeurIPS 2022, section
-    /// 3.1). Plain: nodes `name.scores`, `name.softmax`, with `dropout` `name.dropout` and its
-    /// mask, and `name.context`; scaling and masking are part of the products and the softmax. The
-    /// fused node draws its dropout inside.
+    /// Fused (`flash`): one node `name`, which also keeps the logarithm of each row's normaliser, 4
+    /// bytes per query and head (Dao et al., FlashAttention, NeurIPS 2022, section 3.1). The fused
+    /// node draws its dropout inside. Plain: nodes `name.scores`, `name.softmax`, with `dropout`
+    /// also `name.dropout` and its mask, and `name.context`; scaling and masking are part of the
+    /// products and the softmax.
     pub fn attention(
         &mut self,
         name: &str,

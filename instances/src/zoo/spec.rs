@@ -1,4 +1,4 @@
-//! Model descriptions: a name and parameters, as users write them.
+//! Model descriptions: a name and parameters, in the notation of users.
 
 use super::ZooError;
 use super::device::{DEVICE_NAMES, Device};
@@ -10,18 +10,18 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-/// Values that a parameter takes.
+/// Valid values of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ParameterKind {
-    /// A whole number in a range, both ends included.
+    /// A whole number in an inclusive range.
     Integer {
         /// Smallest value.
         min: u64,
         /// Largest value.
         max: u64,
     },
-    /// Extents of this many axes: one number for all of them, or one each with `x` between, such as
-    /// `416x608`.
+    /// Extents along this many axes: one number for all of them, or one for each, separated by `x`,
+    /// such as `416x608`.
     Size {
         /// Number of axes.
         axes: usize,
@@ -58,9 +58,9 @@ impl fmt::Display for ParameterKind {
 pub struct ParameterInfo {
     /// Name.
     pub name: &'static str,
-    /// Values it takes.
+    /// Its valid values.
     pub kind: ParameterKind,
-    /// Value where none is given, as text.
+    /// Default value, as text.
     pub default: &'static str,
     /// Meaning of the parameter.
     pub description: &'static str,
@@ -130,7 +130,7 @@ impl ParameterInfo {
 }
 
 /// A model with its parameters: `resnet50?batch=184&device=v100&dtype=fp16&size=224`, with or
-/// without `zoo:` before.
+/// without the prefix `zoo:`.
 ///
 /// # Example
 /// ```
@@ -144,15 +144,15 @@ impl ParameterInfo {
 #[derive(Clone)]
 pub struct ModelSpec {
     model: &'static ZooModel,
-    /// Values that were given; everything else is at its default.
+    /// Given values; all others are at their defaults.
     given: BTreeMap<&'static str, Setting>,
 }
 
 impl ModelSpec {
-    /// A model with every parameter at its default. Case, hyphens and underscores do not matter.
+    /// A model with default parameters. Case, hyphens and underscores in the name do not matter.
     ///
     /// # Errors
-    /// [`ZooError::UnknownModel`] lists the models and the nearest name.
+    /// [`ZooError::UnknownModel`] lists the models and suggests the nearest name.
     pub fn new(name: &str) -> Result<Self, ZooError> {
         let plain = |text: &str| -> String {
             text.chars()
@@ -178,8 +178,8 @@ impl ModelSpec {
     /// Sets a parameter.
     ///
     /// # Errors
-    /// [`ZooError::UnknownParameter`] lists the model's parameters, [`ZooError::BadValue`] says
-    /// what the parameter takes.
+    /// [`ZooError::UnknownParameter`] lists the model's parameters, [`ZooError::BadValue`] the
+    /// valid values.
     pub fn with(mut self, name: &str, value: &str) -> Result<Self, ZooError> {
         let parameters = self.model.parameters();
         let names = || parameters.iter().map(|parameter| parameter.name);
@@ -217,8 +217,8 @@ impl ModelSpec {
         self.model
     }
 
-    /// The value of a parameter. Models ask only for parameters in their own table, and the
-    /// defaults in the tables parse; the tests build every model.
+    /// The value of a parameter. Models request only parameters in their own table, and the tables'
+    /// defaults are valid; the tests build every model.
     fn setting(&self, name: &str) -> Setting {
         if let Some(setting) = self.given.get(name) {
             return setting.clone();
@@ -282,14 +282,14 @@ impl ModelSpec {
         }
     }
 
-    /// Returns whether operators have implementation sets. Bare graphs have none.
+    /// Returns whether operators have implementation sets; false for models that are only a graph.
     pub(super) fn has_implementations(&self) -> bool {
         let known = self.model.parameters();
         known.iter().any(|p| p.name == "implementations")
             && self.choice("implementations") == "monet"
     }
 
-    /// Two parameters that do not go together.
+    /// The error of two contradictory parameters.
     pub(super) fn conflict(
         &self,
         problem: impl Into<String>,
@@ -352,7 +352,7 @@ impl fmt::Debug for ModelSpec {
 
 const STORAGE: &[&str] = &["same", "fp32", "tf32", "fp16", "bf16"];
 
-/// Yes or no.
+/// A boolean parameter.
 pub(super) const FLAG: ParameterKind = ParameterKind::Choice(&["true", "false"]);
 
 pub(super) const fn parameter(

@@ -19,7 +19,7 @@ pub enum DType {
 }
 
 impl DType {
-    /// All element types, in the order they are listed to users.
+    /// All element types, in the order of listings for users.
     pub const ALL: [DType; 4] = [DType::Fp32, DType::Tf32, DType::Fp16, DType::Bf16];
 
     /// Bytes of one element.
@@ -30,7 +30,7 @@ impl DType {
         }
     }
 
-    /// The name users write.
+    /// The name for users.
     pub fn name(self) -> &'static str {
         match self {
             DType::Fp32 => "fp32",
@@ -61,8 +61,8 @@ impl FromStr for DType {
 /// Element types of a training run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Precision {
-    /// Activations, their gradients and floating-point inputs; also what matrix products are
-    /// computed in.
+    /// Activations, their gradients and floating-point inputs; also the element type of matrix
+    /// products.
     pub activations: DType,
     /// Parameters.
     pub parameters: DType,
@@ -71,7 +71,7 @@ pub struct Precision {
 }
 
 impl Precision {
-    /// One element type for everything.
+    /// One element type for all tensors.
     pub fn uniform(dtype: DType) -> Self {
         Precision {
             activations: dtype,
@@ -81,8 +81,7 @@ impl Precision {
     }
 }
 
-/// Number of elements of a shape, or `None` above the largest size that an instance may hold (2^53 -
-/// 1).
+/// Number of elements of a shape, or `None` above the limit of an instance (2^53 - 1).
 pub(super) fn elements(shape: &[u64]) -> Option<u64> {
     shape
         .iter()

@@ -1,5 +1,5 @@
-//! From a network to an instance: forward nodes, loss, and the backward pass by reverse-mode
-//! differentiation.
+//! Conversion of a network to an instance: forward nodes, loss, and the backward pass by
+//! reverse-mode differentiation.
 
 use super::builder::{Network, Storage, Tensor};
 use super::cost::{Kernel, KernelClass, total_nanoseconds};
@@ -17,23 +17,23 @@ use crate::number::LARGEST_VALUE;
 /// Layout of a training graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TrainingOptions {
-    /// True if there are a loss and a backward pass at all; without, the graph is the forward pass.
+    /// True if there are a loss and a backward pass; otherwise the graph is the forward pass.
     pub backward: bool,
-    /// True if the parameters' and the input's gradient of a convolution or linear layer are two
-    /// nodes (as in the published profiles), the first with an empty output: the activation can go
-    /// before the input's gradient comes.
+    /// True if the gradients of the parameters and of the input of a convolution or linear layer
+    /// are two nodes, as in the published profiles. The first has an empty output, so the
+    /// activation can be freed before the input's gradient is computed.
     pub split_gradients: bool,
     /// True if gradients of a tensor with several users are summed in nodes of their own
-    /// (`grad_add`); otherwise the backward node of its producer reads all of them (as in the
-    /// published profiles).
+    /// (`grad_add`). Otherwise the backward node of its producer reads all of them, as in the
+    /// published profiles.
     pub explicit_sums: bool,
-    /// True if a ReLU's gradient reads the ReLU's input (as in the published profiles) in place of
+    /// True if a ReLU's gradient reads the ReLU's input (as in the published profiles) instead of
     /// its output.
     pub relu_reads_input: bool,
 }
 
 impl Default for TrainingOptions {
-    /// Backward pass with one node an operator, explicit sums, ReLU gradients from outputs.
+    /// Backward pass with one node per operator, explicit sums, and ReLU gradients from outputs.
     fn default() -> Self {
         TrainingOptions {
             backward: true,
@@ -53,7 +53,7 @@ impl TrainingOptions {
     }
 }
 
-/// Contributions to one tensor's gradient that have arrived.
+/// Contributions to one tensor's gradient so far.
 #[derive(Clone, Default)]
 struct PendingGradient {
     /// Summands of the full gradient.
@@ -69,26 +69,26 @@ struct Emitter<'a> {
     options: TrainingOptions,
     nodes: Vec<Node>,
     actions: Vec<Action>,
-    /// Node of each operation; views have none.
+    /// Node of each operation; `None` for views.
     node_of: Vec<Option<NodeId>>,
     gradients: Vec<PendingGradient>,
-    /// Parameters whose gradient is in memory already.
+    /// Parameters with a gradient already in memory.
     has_gradient: Vec<bool>,
     fixed_bytes: u64,
 }
 
 impl Network {
-    /// The training graph as an instance, costs in nanoseconds on a device.
+    /// The training graph as an instance, with costs in nanoseconds on a device.
     ///
-    /// Forward nodes in the order they were added, the loss, then for every operator, in reverse,
-    /// its backward nodes. `fixed_bytes` holds parameters, running statistics, the input batch, and
-    /// the parameter gradients made so far. There is no workspace. See `docs/reference/zoo.md` for
-    /// what each backward node reads.
+    /// The nodes are the forward nodes in the order in which they were added, the loss, and then,
+    /// in reverse, the backward nodes of every operator. `fixed_bytes` contains parameters, running
+    /// statistics, the input batch, and the parameter gradients made so far. There is no workspace.
+    /// `docs/reference/zoo.md` lists the inputs of each backward node.
     ///
     /// # Errors
-    /// [`ZooError::TooLarge`] where a size or cost exceeds what an instance holds,
-    /// [`ZooError::Layer`] where the last operator is no loss although a backward pass is wanted,
-    /// [`ZooError::Structure`] for repeated names.
+    /// [`ZooError::TooLarge`] if a size or cost exceeds the limit of an instance,
+    /// [`ZooError::Layer`] if the last operator is not a loss although a backward pass is
+    /// requested, [`ZooError::Structure`] for repeated names.
     pub fn training_instance(
         &self,
         device: &Device,
@@ -98,10 +98,10 @@ impl Network {
         finish(&self.name, device.host_link.clone(), nodes)
     }
 
-    /// [`Network::training_instance`], with what each node computes.
+    /// [`Network::training_instance`], with the action of each node.
     ///
     /// # Errors
-    /// As [`Network::training_instance`].
+    /// The errors of [`Network::training_instance`].
     pub fn training_program(
         self,
         device: &Device,
@@ -164,10 +164,10 @@ impl Network {
     }
 }
 
-/// Fills in the passing tensors and validates, costs in nanoseconds.
+/// Adds the passing tensors and validates the instance, with costs in nanoseconds.
 ///
 /// # Errors
-/// [`ZooError::TooLarge`] where the sums leave 64 bits, [`ZooError::Structure`] for repeated names.
+/// [`ZooError::TooLarge`] if the sums exceed 64 bits, [`ZooError::Structure`] for repeated names.
 pub(super) fn finish(
     name: &str,
     host_link: Option<HostLink>,
@@ -180,7 +180,7 @@ pub(super) fn finish(
             what,
         })
     };
-    // The bounds of an instance, whose own message would ask for a coarser unit.
+    // The limits of an instance; its own message would suggest a coarser unit.
     let largest = i64::MAX as u128;
     if sum(Node::cost) * nodes.len() as u128 > largest {
         return too_large("total cost, once for every node,");
@@ -381,8 +381,8 @@ impl Emitter<'_> {
         self.push(node, needs, &plan.kernels, action)
     }
 
-    /// A summand of a tensor's gradient has arrived; with explicit sums it is added at once, so
-    /// that no two wait side by side.
+    /// Adds a summand to a tensor's gradient. With explicit sums, two summands are added at once,
+    /// so that two never wait side by side.
     fn arrive(&mut self, x: Tensor, piece: Piece) -> Result<(), ZooError> {
         let pending = &mut self.gradients[x.0 as usize];
         pending.full.push(piece);
@@ -451,8 +451,8 @@ impl Emitter<'_> {
         self.push(node, needs, &[kernel], action)
     }
 
-    /// The complete gradient of an operator's output: its summands (one with explicit sums, none
-    /// where no gradient arrives).
+    /// The complete gradient of an operator's output: its summands (one with explicit sums, empty
+    /// if there is no gradient).
     fn gather(&mut self, operation: &Operation) -> Result<Vec<Piece>, ZooError> {
         let x = operation.output;
         let PendingGradient { full, parts, .. } = std::mem::take(&mut self.gradients[x.0 as usize]);
@@ -468,7 +468,7 @@ impl Emitter<'_> {
             },
             path: Vec::new(),
         };
-        // Parts that one kernel wrote side by side are the whole; nothing is copied.
+        // Parts that one kernel wrote side by side form the whole, without a copy.
         let one_kernel = nodes_of(std::slice::from_ref(&parts)).len() == 1;
         let parts_only = full.is_empty() && one_kernel;
         let summands = [full, vec![parts]].concat();
@@ -486,7 +486,7 @@ impl Emitter<'_> {
     }
 }
 
-/// The distinct nodes that hold the pieces, ascending.
+/// The distinct nodes of the pieces, ascending.
 fn nodes_of(pieces: &[Piece]) -> Vec<NodeId> {
     let mut nodes = Vec::new();
     pieces
@@ -498,8 +498,8 @@ fn nodes_of(pieces: &[Piece]) -> Vec<NodeId> {
 }
 
 impl Network {
-    /// View of the gradient of an operator's output as that of one of its inputs, where it passes
-    /// through; `None` where it is the same.
+    /// The view that maps the gradient of an operator's output to the gradient of one of its
+    /// inputs, if it passes through; `None` if both are equal.
     fn look_at_gradient(&self, operation: &Operation, input: usize) -> Option<Look> {
         let shape = |x: Tensor| &self.value(x).shape;
         let narrow = |start, length| {

@@ -1,5 +1,5 @@
-//! The work of each operator: kernels of its forward pass, and what its backward pass computes,
-//! reads and costs.
+//! The work of each operator: kernels of its forward pass, and the computations, inputs and costs
+//! of its backward pass.
 
 use super::builder::{Network, TensorLayout};
 use super::cost::{Kernel, KernelClass};
@@ -9,23 +9,23 @@ use crate::instance::Gradient;
 /// Layout of backward passes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct BackwardStyle {
-    /// Parameter and input gradients of convolutions and linear layers in nodes of their own.
+    /// Separate nodes for the parameter and input gradients of convolutions and linear layers.
     pub split: bool,
-    /// A ReLU's gradient reads its input in place of its output.
+    /// A ReLU's gradient reads its input instead of its output.
     pub relu_reads_input: bool,
 }
 
-/// A node of the backward pass of one operator. It reads the operator's output gradient.
+/// A node of an operator's backward pass. It always reads the operator's output gradient.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct BackwardNode {
-    /// Appended to the operator's name.
+    /// Suffix for the operator's name.
     pub suffix: &'static str,
     pub gradient: Gradient,
-    /// Inputs of the operator that it reads, by position.
+    /// Positions of the operator's inputs that it reads.
     pub reads_inputs: Vec<usize>,
     /// True if it reads the operator's output.
     pub reads_output: bool,
-    /// Inputs of the operator whose gradients it makes; its output holds them side by side.
+    /// Positions of the inputs with gradients made here; the output has them side by side.
     pub feeds: Vec<usize>,
     /// True if it makes the parameter gradients, which go to fixed memory.
     pub parameters: bool,
@@ -35,7 +35,7 @@ pub(super) struct BackwardNode {
 /// The backward pass of one operator.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct BackwardPlan {
-    /// Inputs whose gradient is the output's gradient, or a part of it, without any computation.
+    /// Inputs whose gradient is the output's gradient or a part of it, without computation.
     pub pass_through: Vec<usize>,
     pub nodes: Vec<BackwardNode>,
 }
@@ -52,8 +52,8 @@ impl Network {
     /// Floating-point multiply-adds of one forward pass in convolutions, linear layers and
     /// attention.
     ///
-    /// This is what the literature calls GMACs (or, loosely, GFLOPs) of a network, for the whole
-    /// batch.
+    /// The literature calls this number the GMACs (or, loosely, GFLOPs) of a network; here it
+    /// covers the whole batch.
     pub fn multiply_adds(&self) -> u128 {
         self.operations
             .iter()
@@ -110,8 +110,8 @@ impl Network {
                 2 * self.linear_products(operation),
                 moved + self.parameter_traffic(operation),
             )],
-            // Statistics, then normalisation: the input is read twice. The others keep a row on
-            // chip.
+            // Statistics, then normalisation: the input is read twice. The other normalisations
+            // keep a row on chip.
             Op::BatchNorm => one(KernelClass::Normalisation, 7, moved + read),
             Op::LayerNorm | Op::RmsNorm => one(KernelClass::Normalisation, 7, moved),
             Op::Activation(f) => one(KernelClass::Elementwise, activation_flops(*f), moved),
@@ -140,7 +140,7 @@ impl Network {
                 let flops = 2 * self.attention_products(operation);
                 vec![kernel(KernelClass::FusedAttention, flops, moved)]
             }
-            // Every score is seen once; the order by expert is a count and a scatter of choices.
+            // Every score is read once; sorting by expert is a count and a scatter of choices.
             Op::Route { .. } => vec![
                 kernel(
                     KernelClass::Reduction,
@@ -171,8 +171,8 @@ impl Network {
         self.value(operation.inputs[0])
     }
 
-    /// Multiply-adds of a convolution: every output element (input element when transposed) meets
-    /// one group's channels times the window.
+    /// Multiply-adds of a convolution: every output element (input element if transposed) is
+    /// multiplied with one group's channels times the window.
     fn convolution_products(&self, operation: &Operation, c: &Convolution) -> u128 {
         let x = self.first(operation);
         let out = self.value(operation.output);
@@ -196,7 +196,7 @@ impl Network {
         x.elements as u128 * features as u128
     }
 
-    /// Multiply-adds of an attention's products; the fused form skips what causality masks.
+    /// Multiply-adds of an attention's products; the fused form skips the causally masked part.
     fn attention_products(&self, operation: &Operation) -> u128 {
         let x = self.first(operation);
         match &operation.op {
@@ -216,9 +216,8 @@ impl Network {
         }
     }
 
-    /// The backward pass of an operator. Inputs that need no gradient are left out of `feeds` and
-    /// `pass_through`, with the kernels that would make them; a node that makes nothing is left
-    /// out.
+    /// The backward pass of an operator. Inputs that need no gradient are omitted from `feeds` and
+    /// `pass_through`, together with the kernels for them; a node without any result is omitted.
     pub(super) fn backward_plan(
         &self,
         operation: &Operation,
@@ -277,14 +276,15 @@ impl Network {
                 of.factors(&[], KernelClass::MatrixProduct, [flops; 2], traffic)
             }
             Op::FlashAttention(_) => of.flash_attention(),
-            // Zero but at the chosen experts.
+            // Zero except at the chosen experts.
             Op::ChosenScores => {
                 of.single(&[1], KernelClass::Gather, 0, bytes(0) + 2 * dy + bytes(1))
             }
-            // The rows of each position are added up.
+            // The rows of each position are summed.
             Op::Dispatch => of.single(&[1], KernelClass::Gather, 1, dy + bytes(0) + bytes(1)),
-            // A row's gradient is its position's times its weight, a weight's is the product of
-            // its row and its position's gradient: each row meets the gradient of its position.
+            // A row's gradient is its position's gradient times its weight. A weight's gradient is
+            // the product of its row and its position's gradient. Each row is combined with the
+            // gradient of its position.
             Op::Combine => {
                 let rows = self.first(operation).elements as u128;
                 let traffic = 2 * bytes(0) + bytes(1) + bytes(2);
@@ -300,9 +300,9 @@ impl Network {
         self.affine(operation, style, bias, [class, class], flops)
     }
 
-    /// Backward pass of a convolution or linear layer: the weight's gradient reads the input, the
-    /// input's only the weight (which is fixed memory), and the bias's is a sum over the output
-    /// gradient.
+    /// Backward pass of a convolution or linear layer. The weight's gradient reads the input. The
+    /// input's gradient reads only the weight (which is fixed memory). The bias's gradient is a sum
+    /// over the output gradient.
     fn affine(
         &self,
         operation: &Operation,
@@ -385,13 +385,13 @@ impl<'a> Gradients<'a> {
         self.input(k).bytes as u128
     }
 
-    /// Inputs whose gradients are needed.
+    /// Inputs that need a gradient.
     fn needed(&self) -> Vec<usize> {
         let inputs = 0..self.operation.inputs.len();
         inputs.filter(|k| self.input(*k).needs_gradient).collect()
     }
 
-    /// The output's gradient is that of every input, or holds it.
+    /// Every input's gradient equals the output's gradient or is a part of it.
     fn passed_through(&self) -> BackwardPlan {
         BackwardPlan {
             pass_through: self.needed(),
@@ -410,7 +410,7 @@ impl<'a> Gradients<'a> {
         }
     }
 
-    /// One node for the gradient of the first input, which reads some inputs.
+    /// One node for the gradient of the first input, which reads the inputs `reads`.
     fn single(
         &self,
         reads: &[usize],
@@ -439,7 +439,7 @@ impl<'a> Gradients<'a> {
         })
     }
 
-    /// A node for each of the first two inputs that needs a gradient: it reads the other one and
+    /// A node for each of the first two inputs that needs a gradient; it reads the other one and
     /// `also`.
     fn factors(
         &self,
@@ -460,7 +460,7 @@ impl<'a> Gradients<'a> {
         BackwardPlan::of(inputs.map(node).collect())
     }
 
-    /// One node for input and parameters; `passes` count how often a tensor is read or written.
+    /// One node for input and parameters; `passes` counts reads and writes of a tensor.
     fn normalisation(&self, passes: u128) -> BackwardPlan {
         let traffic = passes * self.dy;
         let kernel = kernel(KernelClass::Normalisation, 11 * self.count, traffic);
@@ -487,14 +487,15 @@ impl<'a> Gradients<'a> {
         }
     }
 
-    /// A parameter that is added or prepended: its gradient reads some bytes of the output's.
+    /// Backward pass of an added or prepended parameter: its gradient reads `read` bytes of the
+    /// output's gradient.
     fn added_parameter(&self, read: u128) -> BackwardPlan {
         let traffic = read + self.network.gradient_traffic(self.operation);
         let kernel = kernel(KernelClass::Reduction, self.count, traffic);
         BackwardPlan::of_parameters(Gradient::Parameters, self.needed(), kernel)
     }
 
-    /// Five products in place of two: the scores are made again (FlashAttention, section 3.1).
+    /// Five products instead of two: the scores are recomputed (FlashAttention, section 3.1).
     fn flash_attention(&self) -> BackwardPlan {
         let flops = 5 * self.network.attention_products(self.operation);
         let inputs = self.network.inputs(self.operation);
@@ -513,7 +514,7 @@ impl<'a> Gradients<'a> {
 }
 
 impl BackwardNode {
-    /// A node of one kernel that reads and makes nothing yet.
+    /// A node of one kernel, without inputs or gradients yet.
     fn new(suffix: &'static str, gradient: Gradient, kernel: Kernel) -> Self {
         BackwardNode {
             suffix,
@@ -528,7 +529,7 @@ impl BackwardNode {
 }
 
 impl BackwardPlan {
-    /// One node for the parameters, beside inputs whose gradient is the output's.
+    /// One node for the parameters, in addition to inputs whose gradient is the output's.
     fn of_parameters(gradient: Gradient, pass_through: Vec<usize>, kernel: Kernel) -> Self {
         BackwardPlan {
             pass_through,

@@ -1,4 +1,4 @@
-//! The rule by which a program goes to the barrier method unasked.
+//! The rule that selects the barrier method when the caller has not chosen a method.
 
 use super::normal::NormalEquations;
 use super::program::BarrierProgram;
@@ -9,21 +9,23 @@ use crate::model::Model;
 const LEAST_ROWS: usize = 600;
 /// Work of the simplex method, in entries touched, below which it is fast enough.
 const LEAST_WORK: f64 = 1e8;
-/// Entries of columns squared, summed: more than this is not looked at.
+/// Largest sum of squared column lengths; programs above it are left to the simplex method.
 const PRODUCTS_LIMIT: u64 = 200_000_000;
-/// Iterations that the barrier method is taken to need.
+/// Assumed number of iterations of the barrier method.
 const ITERATIONS: u64 = 30;
-/// Entries a row from which on pivots are dear: bases of sparser rows are nearly triangular.
+/// Entries per row above which simplex pivots are expensive: bases of sparser rows are nearly
+/// triangular.
 const ENTRIES_PER_ROW: f64 = 12.0;
-/// The square of the entries over this is the simplex method's work, in entries touched, on a
-/// program with that many entries a row.
+/// The estimated work of the simplex method is the squared number of entries over this, in entries
+/// touched, at [`ENTRIES_PER_ROW`].
 const SQUARES_PER_ENTRY: f64 = 3.0;
 /// Factor by which the estimate must be better.
 const MARGIN: f64 = 1.2;
 
-/// Returns whether the barrier method with crossover is expected to take less time than the
-/// simplex method on a program that nothing is known of: the work of its factorisations, known
-/// from their symbolic part, against pivots. Fitted to Netlib (`bench/results/lp-barrier.csv`).
+/// Returns whether the barrier method with crossover is expected to be faster than the simplex
+/// method. Compares the work of the factorisations, known from their symbolic part, with an
+/// estimate of the pivots from size and density alone. Fitted to Netlib
+/// (`bench/results/lp-barrier.csv`).
 pub(crate) fn pays(model: &Model) -> bool {
     let (m, nonzeros) = (model.num_rows() as u64, model.num_nonzeros() as u64);
     if model.num_rows() < LEAST_ROWS {

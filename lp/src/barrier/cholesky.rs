@@ -1,8 +1,8 @@
 //! A sparse `L D L^T` of a symmetric positive semidefinite matrix with one pattern and many values.
 //!
 //! The ordering (approximate minimum degree) and the symbolic factorisation are computed once, by
-//! `faer`, on one thread: the result does not depend on the number of processors. The matrix is
-//! scaled to a unit diagonal, so that one threshold tells a pivot from what cancelled to nothing.
+//! `faer`, on one thread, so the result does not depend on the number of processors. The matrix is
+//! scaled to a unit diagonal, so that one threshold separates pivots from rounding errors.
 
 use dyn_stack::{MemBuffer, MemStack};
 use faer::dyn_stack;
@@ -21,7 +21,7 @@ pub(super) struct Cholesky {
     index: Vec<usize>,
     symbolic: Option<SymbolicCholesky<usize>>,
     factor: Vec<f64>,
-    /// Root of the inverse of the diagonal.
+    /// Inverse square root of the diagonal.
     scale: Vec<f64>,
     signs: Vec<i8>,
     memory: MemBuffer,
@@ -72,7 +72,7 @@ impl Cholesky {
         let Some(symbolic) = &self.symbolic else {
             return 0;
         };
-        // Column k of a supernode of c columns has c - k entries above its pattern's.
+        // Column k of a supernode of c columns has c - k entries more than the supernode's pattern.
         let column = |below: u64| (below + 1) * (below + 2) / 2;
         match symbolic.raw() {
             SymbolicCholeskyRaw::Simplicial(s) => {
@@ -94,10 +94,10 @@ impl Cholesky {
         (&self.start, &self.index)
     }
 
-    /// Factorises new values, which are scaled in place. A pivot of less than `least` of its
-    /// diagonal entry, which is all rounding, is replaced by that entry: the matrix stays definite, as
-    /// a preconditioner must. (With a pivot of 1e64, as is usual, rows that nearly depend on others
-    /// are out of reach of the refinement.) Returns whether it worked.
+    /// Factorises new values, which are scaled in place. Returns whether it succeeded. A pivot
+    /// below `least` times its diagonal entry is pure rounding and is replaced by that entry, so
+    /// the matrix stays definite, as a preconditioner must. (The usual replacement, a pivot of
+    /// 1e64, puts rows that nearly depend on others out of reach of the refinement.)
     pub fn factorise(&mut self, values: &mut [f64], least: f64) -> bool {
         let Some(symbolic) = &self.symbolic else {
             return true;

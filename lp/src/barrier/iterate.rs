@@ -1,9 +1,8 @@
-//! Iterates of the method, and what they miss of optimality.
+//! Iterates of the method and their residuals.
 
 use super::program::{BarrierProgram, largest};
 
-/// Primal and dual point. A side of a column that is not bounded has distance infinity and
-/// multiplier zero.
+/// Primal and dual point. An unbounded side of a column has distance infinity and multiplier zero.
 #[derive(Clone, Default)]
 pub(super) struct Iterate {
     pub x: Vec<f64>,
@@ -39,7 +38,7 @@ pub(super) struct Residuals {
 }
 
 impl Iterate {
-    /// The iterate at a point no side of which is bounded yet.
+    /// The iterate at a point, with all sides of columns marked unbounded.
     pub fn without_bounds(x: Vec<f64>, y: Vec<f64>) -> Iterate {
         let n = x.len();
         Iterate {
@@ -138,7 +137,7 @@ impl Residuals {
             / (1.0 + 0.5 * (self.primal_objective + self.dual_objective).abs())
     }
 
-    /// The largest of all that is missing, in units of the tolerances.
+    /// The largest residual or gap, in units of its tolerance.
     pub fn merit(&self, residual_tolerance: f64, gap_tolerance: f64) -> f64 {
         let residual = self.primal.max(self.infeasible_dual) / residual_tolerance;
         let merit = residual.max(self.gap() / gap_tolerance);

@@ -6,11 +6,11 @@
 //!   gradients.
 //! - `newton.rs`, `step.rs`: directions and steps (Mehrotra's predictor and corrector, Gondzio's
 //!   centrality correctors).
-//! - `start.rs`: starting points, cold and warm. `iterate.rs`: points and what they miss.
+//! - `start.rs`: starting points, cold and warm. `iterate.rs`: points and their residuals.
 //! - `run.rs`: the loop and its ends. `report.rs`: its events.
 //! - `settings.rs`: tolerances and tunable numbers.
 //!
-//! [`Algorithm::Barrier`](crate::Algorithm::Barrier) goes on from the point to a vertex with its
+//! [`Algorithm::Barrier`](crate::Algorithm::Barrier) continues from the point to a vertex with its
 //! basis (`crate::crossover`).
 
 mod choice;
@@ -34,7 +34,7 @@ use run::BarrierRun;
 pub use settings::{BarrierSettings, BarrierTuning};
 use std::sync::Arc;
 
-/// A point of the barrier method, in the model's units and sense; signs of duals are those of
+/// A point of the barrier method, in the model's units and sense; duals have the signs of
 /// [`Solution`](crate::Solution).
 #[derive(Clone, Debug, PartialEq)]
 pub struct BarrierPoint {
@@ -42,9 +42,8 @@ pub struct BarrierPoint {
     pub x: Vec<f64>,
     /// Dual value of every row.
     pub y: Vec<f64>,
-    /// Multiplier of every column's bounds: near `cost - A^T y`, positive at lower bounds and
-    /// negative at upper ones where the objective is minimised, the other way round where it is
-    /// maximised.
+    /// Multiplier of every column's bounds: near `cost - A^T y`. When minimising, it is positive at
+    /// lower bounds and negative at upper ones; when maximising, the signs are reversed.
     pub z: Vec<f64>,
     /// Average product of a distance to a bound and its multiplier, in units of the objective.
     pub mu: f64,
@@ -69,15 +68,15 @@ pub enum BarrierEnd {
     /// No feasible point exists; the proof was checked
     /// ([`check_farkas`](crate::certificate::check_farkas)).
     Infeasible(FarkasRay),
-    /// Iterates diverge, or come no nearer: the program may be infeasible, unbounded, or hard.
-    /// The point is the best one met.
+    /// The iterates diverge or stagnate: the program may be infeasible, unbounded, or hard. The
+    /// point is the best one met.
     Unsettled(BarrierPoint),
     /// A limit ended the run, at this point.
     Limit(LimitKind, BarrierPoint),
 }
 
 impl BarrierEnd {
-    /// The last or best point, unless there is none.
+    /// The last or best point; `None` if the program is infeasible.
     pub fn point(&self) -> Option<&BarrierPoint> {
         match self {
             BarrierEnd::Optimal(p) | BarrierEnd::Unsettled(p) | BarrierEnd::Limit(_, p) => Some(p),
@@ -86,8 +85,8 @@ impl BarrierEnd {
     }
 }
 
-/// The barrier method on a model, without a basis in the end: the point is near the middle of the
-/// optimal face, its duals are central ones. For a vertex use
+/// The barrier method on a model, without crossover: the point is near the middle of the optimal
+/// face and its duals are central. For a vertex use
 /// [`Algorithm::Barrier`](crate::Algorithm::Barrier) in a [`Solver`](crate::Solver).
 ///
 /// ```
@@ -127,8 +126,8 @@ impl Barrier {
         }
     }
 
-    /// Limits of each following solve: iterations are the method's own, an objective cutoff is
-    /// overlooked.
+    /// Sets the limits of each following solve. The iteration limit counts barrier iterations; an
+    /// objective cutoff is ignored.
     pub fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
     }
@@ -148,9 +147,9 @@ impl Barrier {
         self.run(None)
     }
 
-    /// Solves from a point of this model or of one with fewer rows or columns at the end: values
-    /// and duals of further ones count as zero. The point is shifted into the interior; it saves
-    /// iterations where it is not too near the boundary, as a loosely solved one is.
+    /// Solves from a point of this model or of one with fewer rows or columns at the end: missing
+    /// values and duals count as zero. The point is shifted into the interior. It saves iterations
+    /// if it is not too near the boundary, as after a solve with loose tolerances.
     ///
     /// ```
     /// use remat_lp::{Barrier, BarrierEnd, BarrierSettings, ModelBuilder, Sense};

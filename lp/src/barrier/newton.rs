@@ -5,7 +5,8 @@ use super::normal::NormalEquations;
 use super::program::BarrierProgram;
 use super::settings::BarrierTuning;
 
-/// Largest element of `D`: that of a free column or of one far from its bounds late in the method.
+/// Largest element of `D`, for free columns and for columns far from their bounds late in the
+/// method.
 const LARGEST_DIAGONAL: f64 = 1e20;
 
 /// The system of Newton's equations at an iterate.
@@ -17,7 +18,8 @@ pub(super) struct Newton {
     rhs: Vec<f64>,
 }
 
-/// Right-hand sides of the complementarity equations: `zl dxl + xl dzl = lower`, and the same above.
+/// Right-hand sides of the complementarity equations: `zl dxl + xl dzl = lower`,
+/// `zu dxu + xu dzu = upper`.
 #[derive(Clone, Default)]
 pub(super) struct Targets {
     pub lower: Vec<f64>,
@@ -40,10 +42,10 @@ impl Newton {
         self.normal.factorise(p, &self.d, tuning.least_pivot)
     }
 
-    /// Factorises at an iterate. Free columns have a proximal term instead of bounds: it goes with
-    /// the barrier parameter, and what it leaves of the dual residual is there for the next
-    /// iteration. (Two halves of a column, each bounded below, would have the same diagonal, and
-    /// drift.)
+    /// Factorises at an iterate. A free column has a proximal term in place of bounds. The term
+    /// vanishes with the barrier parameter; the dual residual that it leaves is removed in later
+    /// iterations. (A free column split into two halves, each bounded below, would have the same
+    /// diagonal, and the halves drift.)
     pub fn factorise(
         &mut self,
         p: &BarrierProgram,
@@ -73,7 +75,7 @@ impl Newton {
         self.normal.solve(p, rhs, y, tuning);
     }
 
-    /// Direction that removes `r`, where it is given, and reaches the targets.
+    /// Computes the direction that removes the residuals `r`, if given, and reaches the targets.
     pub fn direction(
         &mut self,
         p: &BarrierProgram,

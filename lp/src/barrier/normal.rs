@@ -1,9 +1,9 @@
 //! Normal equations `A D A^T y = r` with a positive diagonal `D`.
 //!
-//! The columns with few entries are factorised (`cholesky.rs`); dense ones come in by the formula of
-//! Sherman, Morrison and Woodbury. Both together precondition conjugate gradients on the whole
-//! matrix, which mend what rounding, replaced pivots and the formula lose (Andersen 1996, *A
-//! modified Schur complement method for handling dense columns*, needs more pivots for less).
+//! The columns with few entries are factorised (`cholesky.rs`); dense columns are added by the
+//! Sherman-Morrison-Woodbury formula. Both together precondition conjugate gradients on the whole
+//! matrix, which repair the losses of rounding, replaced pivots and the formula. (Andersen 1996, *A
+//! modified Schur complement method for handling dense columns*, needs more pivots for less.)
 
 use super::cholesky::Cholesky;
 use super::program::{BarrierProgram, largest};
@@ -34,7 +34,7 @@ pub(super) struct NormalEquations {
 }
 
 impl NormalEquations {
-    /// Analyses the pattern. `None` if memory does not suffice.
+    /// Analyses the pattern. Returns `None` if there is not enough memory.
     pub fn new(p: &BarrierProgram, tuning: &BarrierTuning) -> Option<NormalEquations> {
         let (m, n) = (p.num_rows(), p.num_cols());
         let limit = tuning
@@ -103,7 +103,7 @@ impl NormalEquations {
         self.sparse.entries()
     }
 
-    /// Factorises for a diagonal. Returns whether it worked.
+    /// Factorises for a diagonal. Returns whether it succeeded.
     pub fn factorise(&mut self, p: &BarrierProgram, d: &[f64], least_pivot: f64) -> bool {
         self.d.clear();
         self.d.extend_from_slice(d);
@@ -231,7 +231,7 @@ impl NormalEquations {
         let mut before = 0.0;
         let mut best: Option<(f64, Vec<f64>)> = None;
         for step in 0..=tuning.refine_steps {
-            // What is no number ends it as well, here and below.
+            // A NaN also ends the loop, here and below.
             let is_worth = error > tuning.refine_residual && step < tuning.refine_steps;
             if !is_worth {
                 break;

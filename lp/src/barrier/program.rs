@@ -1,8 +1,8 @@
 //! The program that the barrier method works on: `min c x`, `A x = b`, `l <= x <= u`, scaled.
 //!
-//! Columns of a model that are fixed go into `b`. A row that is no equation has a column of its
-//! own, `-1` in that row, whose bounds are the row's; a row without bounds is left out. Everything
-//! is minimised.
+//! Fixed columns of a model are moved into `b`. A row that is not an equation gets a column of its
+//! own, with entry `-1` in that row and the row's bounds. A row without bounds is left out. The
+//! objective is always minimised.
 
 use crate::compressed::Compressed;
 use crate::model::Model;
@@ -17,11 +17,11 @@ pub(super) struct BarrierProgram {
     pub cost: Vec<f64>,
     pub lower: Vec<f64>,
     pub upper: Vec<f64>,
-    /// The model's column of each of the first columns; the rest belong to rows.
+    /// The model's column of each of the first columns; the remaining columns are slacks of rows.
     pub cols: Vec<u32>,
     /// The model's row of each row.
     pub rows: Vec<u32>,
-    /// Row of this program of each further column.
+    /// Row of each slack column.
     pub slack_row: Vec<u32>,
     pub scaling: Scaling,
     /// Objective of the fixed columns and the model's offset, minimised.
@@ -143,8 +143,8 @@ impl BarrierProgram {
         out
     }
 
-    /// Columns of this program at the values of the model's columns; those of rows are at the rows'
-    /// activities.
+    /// Values of this program's columns from values of the model's columns; each slack column gets
+    /// its row's activity.
     pub fn values_from(&self, x: &[f64]) -> Vec<f64> {
         let cols = self.cols.iter();
         let mut out: Vec<f64> = cols
@@ -160,7 +160,7 @@ impl BarrierProgram {
         out
     }
 
-    /// Rows of this program at the duals of the model's rows.
+    /// Duals of this program's rows from duals of the model's rows.
     pub fn duals_from(&self, y: &[f64]) -> Vec<f64> {
         let rows = self.rows.iter().map(|&i| i as usize);
         rows.map(|i| self.sign * y[i] / self.scaling.row[i])

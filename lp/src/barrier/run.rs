@@ -1,4 +1,4 @@
-//! The loop of the barrier method, and how it ends.
+//! The loop of the barrier method and its endings.
 
 use super::iterate::{Iterate, Residuals};
 use super::newton::Newton;
@@ -14,11 +14,11 @@ use crate::outcome::{FarkasRay, LimitKind};
 use crate::settings::Limits;
 use std::sync::atomic::Ordering;
 
-/// Iterations without a better point after which a run is given up.
+/// Iterations without a better point after which a run stops.
 const PATIENCE: u64 = 40;
-/// Steps below this, both of them, count as none.
+/// If both step lengths are at most this, the iteration made no progress.
 const SHORTEST_STEP: f64 = 1e-5;
-/// Iterations between two searches for a proof that no point is feasible.
+/// Iterations between two checks whether the duals prove infeasibility.
 const PROOF_PAUSE: u64 = 5;
 
 pub(super) struct BarrierRun<'a> {
@@ -67,7 +67,7 @@ impl<'a> BarrierRun<'a> {
     pub fn solve(&mut self, start: Option<&BarrierPoint>) -> BarrierEnd {
         let (p, tuning) = (self.p, &self.settings.tuning);
         let Some(mut newton) = Newton::new(p, tuning) else {
-            // Memory for the factor is not there.
+            // There is not enough memory for the factor.
             return BarrierEnd::Unsettled(self.point());
         };
         let started = match start {
@@ -155,8 +155,8 @@ impl<'a> BarrierRun<'a> {
         }
     }
 
-    /// The duals as a proof that no point is feasible, if they are one: where there is none, their
-    /// objective grows without end.
+    /// Returns the duals as a proof of infeasibility, if they are one. On an infeasible program the
+    /// dual objective grows without limit.
     fn proof(&self) -> Option<FarkasRay> {
         if self.r.primal <= self.settings.residual_tolerance
             || self.r.dual_objective <= self.r.primal_objective.max(0.0)
@@ -193,7 +193,7 @@ impl<'a> BarrierRun<'a> {
         let mut z = vec![0.0; self.model.num_cols()];
         let y = p.duals(self.model, &self.at.y);
         for (j, z) in z.iter_mut().enumerate() {
-            // Fixed columns: whatever the duals leave.
+            // A fixed column gets its reduced cost.
             *z = self.model.cost[j];
             for (i, v) in self.model.col_entries(j) {
                 *z -= v * y[i];

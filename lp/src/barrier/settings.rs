@@ -8,17 +8,17 @@
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct BarrierSettings {
-    /// Largest residual of the rows and bounds, relative to one plus the largest right-hand side,
-    /// and of the reduced costs, relative to one plus the largest cost, at the end.
+    /// Largest final residual of the rows and bounds, relative to one plus the largest right-hand
+    /// side, and of the reduced costs, relative to one plus the largest cost.
     pub residual_tolerance: f64,
-    /// Largest difference between primal and dual objective at the end, relative to one plus the
+    /// Largest final difference between primal and dual objective, relative to one plus the
     /// objective. Column generation stops early with a loose one.
     pub gap_tolerance: f64,
     /// Scale rows and columns.
     pub scaling: bool,
-    /// Give up after so many iterations.
+    /// Largest number of iterations.
     pub max_iterations: u64,
-    /// Numbers that are not for users.
+    /// Numbers not meant to be set by users.
     pub tuning: BarrierTuning,
 }
 
@@ -48,7 +48,7 @@ pub struct BarrierTuning {
     pub correctors: usize,
     /// Share of the largest step that is always taken (Mehrotra 1992).
     pub step_share: f64,
-    /// Relative residual at which the conjugate gradients that refine a solve end.
+    /// Relative residual at which the conjugate gradients that refine a solve stop.
     pub refine_residual: f64,
     /// Steps of conjugate gradients a solve, at most.
     pub refine_steps: usize,

@@ -5,16 +5,16 @@ use super::newton::Newton;
 use super::program::BarrierProgram;
 use super::settings::BarrierTuning;
 
-/// Least distance of a warm start to its bounds, and least multiplier, in the scaled program, as a
-/// share of what is typical.
+/// Least distance of a warm start to its bounds and least multiplier, in the scaled program, as a
+/// share of the mean absolute value.
 const WARM_SHIFT: f64 = 1e-2;
 
 fn nearest_zero(l: f64, u: f64) -> f64 {
     0.0f64.max(l).min(u)
 }
 
-/// Point of least squares, shifted until distances and multipliers are positive and balanced
-/// (Mehrotra 1992, section 7, for bounds on both sides). `None` if the factorisation failed.
+/// Least-squares point, shifted until distances and multipliers are positive and balanced (Mehrotra
+/// 1992, section 7, for bounds on both sides). Returns `None` if the factorisation failed.
 pub(super) fn cold(
     p: &BarrierProgram,
     newton: &mut Newton,
@@ -101,8 +101,8 @@ fn shifted(p: &BarrierProgram, x: Vec<f64>, y: Vec<f64>, z: &[f64]) -> Iterate {
     at
 }
 
-/// A given point with distances and multipliers moved up to what makes their products about `mu`;
-/// what that breaks is left to the residuals.
+/// Shifts a given point into the interior: raises distances and multipliers so that each product is
+/// at least `mu`. The shift may violate equations, which then appear in the residuals.
 pub(super) fn warm(p: &BarrierProgram, x: Vec<f64>, y: Vec<f64>, mu: f64) -> Iterate {
     let n = p.num_cols();
     let z: Vec<f64> = (0..n).map(|j| p.cost[j] - p.transposed(j, &y)).collect();
@@ -119,7 +119,8 @@ pub(super) fn warm(p: &BarrierProgram, x: Vec<f64>, y: Vec<f64>, mu: f64) -> Ite
         let pair = |distance: f64, multiplier: f64| {
             let x = distance.max(floor_x);
             let z = multiplier.max(floor_z.min(mu / floor_x)).max(mu / x);
-            // A column far from its bound with a large multiplier would dominate all else.
+            // Raises the distance of a column with a large multiplier that is far from its bound,
+            // which would otherwise dominate.
             (x.max(mu / z), z)
         };
         if has_l {

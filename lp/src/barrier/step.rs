@@ -9,12 +9,13 @@ use super::newton::{Newton, Targets};
 use super::program::BarrierProgram;
 use super::settings::BarrierTuning;
 
-/// Products of a trial point are brought within these multiples of the target.
+/// Range for the products of a trial point, as multiples of the target; correctors aim at it.
 const PRODUCT_RANGE: (f64, f64) = (0.1, 10.0);
-/// Growth of the steps that a centrality corrector aims at, and the share of it that must come.
+/// Growth of the steps that a centrality corrector aims at; [`GROWTH_SHARE`] is the share it must
+/// reach.
 const STEP_GROWTH: f64 = 0.1;
 const GROWTH_SHARE: f64 = 0.1;
-/// Largest step: a distance never becomes zero.
+/// Largest step; it is below one so that no distance becomes zero.
 const LARGEST_STEP: f64 = 1.0 - 1e-9;
 
 /// Directions and targets of an iteration.
@@ -25,7 +26,7 @@ pub(super) struct BarrierStep {
     targets: Targets,
 }
 
-/// Longest step in [0, 1] that keeps `v + step * d` at least zero, and where it is blocked.
+/// Longest step in [0, 1] that keeps `v + step * d` nonnegative, and the index that blocks it.
 fn ratio(v: &[f64], d: &[f64]) -> (f64, Option<usize>) {
     let mut best = (1.0, None);
     for (j, (&v, &d)) in v.iter().zip(d).enumerate() {
@@ -44,7 +45,7 @@ pub(super) fn longest(at: &Iterate, d: &Iterate) -> (f64, f64) {
     )
 }
 
-/// Steps after Mehrotra: the blocking product is left near what the others will have.
+/// Step lengths after Mehrotra: the blocking product is left near the expected mean product.
 fn lengths(at: &Iterate, d: &Iterate, products: usize, tuning: &BarrierTuning) -> (f64, f64) {
     let (primal_l, primal_u) = (ratio(&at.xl, &d.xl), ratio(&at.xu, &d.xu));
     let (dual_l, dual_u) = (ratio(&at.zl, &d.zl), ratio(&at.zu, &d.zu));
@@ -187,7 +188,7 @@ impl BarrierStep {
     }
 }
 
-/// Value of a side that is bounded, zero otherwise.
+/// Value of a bounded side; zero for an unbounded one.
 #[inline]
 fn side(distance: f64, value: impl FnOnce(f64) -> f64) -> f64 {
     if distance.is_finite() {

@@ -1,20 +1,21 @@
-//! Bounds on the optimum that hold whatever the multipliers are and whatever rounding did.
+//! Bounds on the optimum that are valid for any multipliers and despite all rounding.
 //!
 //! The bound of Neumaier & Shcherbina needs a finite bound wherever a reduced cost may have the
-//! wrong sign, be it by 1e-17. Where the model has none, one is derived from the rows: with all
-//! other columns at their extremes, a row leaves a column only so much room (*implied bounds*).
-//! They hold for every feasible point, so the result holds as well, and a reduced cost of 1e-15
-//! times an implied bound of 1e6 costs nothing worth mentioning.
+//! wrong sign, be it by 1e-17. If a column lacks that bound in the model, the rows imply one: with
+//! all other columns at their extremes, a row leaves a column only so much room (*implied bounds*).
+//! Implied bounds hold for every feasible point, so the result stays valid. A reduced cost of 1e-15
+//! times an implied bound of 1e6 hardly weakens the result.
 
 use crate::model::Model;
 use crate::sum2::Sum2;
 
-/// Most sweeps over the rows for implied bounds, which may in turn imply others.
+/// Most sweeps over the rows for implied bounds; a bound found in one sweep may imply others in the
+/// next.
 const IMPLIED_ROUNDS: usize = 8;
 
-/// A bound on the optimum that holds whatever `y` is: a lower bound when minimising, an upper bound
-/// when maximising. Infinite if `y` proves nothing. Every rounding error of its own computation is
-/// accounted for.
+/// A bound on the optimum that is valid for any `y`: a lower bound when minimising, an upper bound
+/// when maximising. Infinite if `y` proves no bound. Accounts for all rounding errors of its
+/// computation.
 ///
 /// ```
 /// use remat_lp::{certificate::safe_bound, ModelBuilder, Sense};
@@ -43,15 +44,15 @@ pub fn safe_bound(model: &Model, y: &[f64]) -> f64 {
     }
 }
 
-/// Multipliers of the minimised program; those that price an infinite side are dropped, which is
-/// allowed: any give a bound.
+/// Multipliers of the minimised program. Multipliers that price an infinite side become 0, which is
+/// allowed because any multipliers give a bound.
 pub(super) fn priced(model: &Model, y: &[f64]) -> Vec<f64> {
     let sign = model.sense.sign();
     let minimised: Vec<f64> = y.iter().map(|v| sign * v).collect();
     priced_sides(model, &minimised)
 }
 
-/// Multipliers, those that price an infinite side 0.
+/// Multipliers, with 0 where they price an infinite side.
 pub(super) fn priced_sides(model: &Model, y: &[f64]) -> Vec<f64> {
     let usable = y.iter().enumerate().map(|(i, &v)| {
         let side = if v > 0.0 {
@@ -68,8 +69,8 @@ pub(super) fn priced_sides(model: &Model, y: &[f64]) -> Vec<f64> {
     usable.collect()
 }
 
-/// Rows and columns whose multiplier or reduced cost has a wrong sign and no bound to hold it:
-/// nothing is proven.
+/// Rows and columns whose multiplier or reduced cost has the wrong sign for a side without a bound.
+/// They leave the bound infinite.
 #[derive(Debug)]
 pub(super) struct OpenSides {
     pub rows: Vec<usize>,
@@ -77,8 +78,8 @@ pub(super) struct OpenSides {
 }
 
 /// The least value of `y . r + (c - A^T y) . x` over the boxes of row activities `r` and columns
-/// `x`, for multipliers and reduced costs of which intervals are known. `with_cost` counts
-/// the constant of the objective, and bounds that rows imply, which are no part of a Farkas proof.
+/// `x`, given intervals of the multipliers and reduced costs. If `with_cost`, the result includes
+/// the objective's constant, and bounds implied by rows are used. A Farkas proof uses neither.
 pub(super) fn least(
     model: &Model,
     with_cost: bool,
@@ -138,7 +139,7 @@ pub(super) fn reduced_cost(model: &Model, with_cost: bool, y: &[f64], j: usize) 
     d.interval()
 }
 
-/// Adds the least of `d * x` over the four corners; false if there is none.
+/// Adds the least of `d * x` over the four corners; returns false if it is unbounded below.
 fn add_least(total: &mut Bounded, (low, high): (f64, f64), (l, u): (f64, f64)) -> bool {
     if low == 0.0 && high == 0.0 {
         return true;
@@ -159,8 +160,8 @@ fn add_least(total: &mut Bounded, (low, high): (f64, f64), (l, u): (f64, f64)) -
     true
 }
 
-/// Bounds of all columns, where infinite ones are replaced by what the rows imply, rounded
-/// outwards. Ends as soon as all `wanted` columns have both.
+/// Bounds of all columns, with implied bounds in place of infinite ones, rounded outwards. Stops as
+/// soon as all `wanted` columns have both bounds.
 pub(super) fn implied_bounds(
     model: &Model,
     wanted: impl Iterator<Item = usize> + Clone,
@@ -183,8 +184,8 @@ pub(super) fn implied_bounds(
 fn imply_from_row(model: &Model, i: usize, lower: &mut [f64], upper: &mut [f64]) -> bool {
     let (row_lower, row_upper) = (model.row_lower[i], model.row_upper[i]);
     let mut changed = false;
-    // As `a x >= row_lower`, then as `-a x >= -row_upper`: the largest the others can give leaves
-    // the least for one.
+    // Treats the row as `a x >= row_lower`, then as `-a x >= -row_upper`. The largest activity of
+    // the other columns leaves a least contribution for this column.
     for (flip, side) in [(1.0, row_lower), (-1.0, -row_upper)] {
         if !side.is_finite() {
             continue;
@@ -244,7 +245,7 @@ struct Bounded {
     sum: Sum2,
     size: f64,
     terms: f64,
-    /// Nothing has been rounded so far.
+    /// True while no operation has been rounded.
     exact: bool,
 }
 
@@ -261,7 +262,7 @@ impl Bounded {
     fn add_product(&mut self, a: f64, b: f64) {
         self.sum.add_product(a, b);
         let size = (a * b).abs();
-        // The error of a product is known unless it underflows.
+        // The error of a product is representable unless it underflows.
         let known = size > 1e-280 || a == 0.0 || b == 0.0;
         self.exact &= known && self.sum.is_exact();
         self.size += size;
@@ -311,7 +312,7 @@ mod tests {
         let bound = safe_bound(&model, &[1.0 + 1e-10, 1.0 / 3.0]);
         let truth = -1.0 + 1.0 / 3.0;
         assert!(bound <= truth && bound > truth - 1e-8, "{bound}");
-        // Nothing bounds this one.
+        // No row bounds this column.
         let mut b = ModelBuilder::new(Sense::Maximise);
         let x = b.add_col(1.0, 0.0..);
         b.add_row(1.0.., [(x, 1.0)]);

@@ -1,9 +1,9 @@
-//! Proofs that no point is feasible.
+//! Proofs of infeasibility.
 //!
-//! The combined row `y^T A x` is at least what its sides say (a positive multiplier prices the lower
-//! side of its row, a negative one the upper side), and at most what the bounds of the columns let
-//! it be. All is compared with the sums of the absolute terms: a difference that rounding of the
-//! model's numbers can stand for proves nothing.
+//! The combined row `y^T A x` is at least the combination of its sides (a positive multiplier
+//! prices the lower side of its row, a negative one the upper side). It is at most the activity
+//! that the bounds of the columns allow. Differences are compared with the sums of the absolute
+//! terms: a difference within the rounding of the model's numbers proves no contradiction.
 
 use super::bound::{implied_bounds, priced_sides};
 use super::exact::infeasibility;
@@ -16,20 +16,23 @@ use crate::sum2::Sum2;
 const EXACT_WORK: u64 = 20_000_000;
 /// Share of its terms up to which a coefficient may be noise of the multipliers.
 const MULTIPLIER_NOISE: f64 = 1e-9;
-/// A column without a bound is taken to stay within this where its coefficient may be noise, and
-/// rational numbers do not settle it.
+/// Assumed bound of a column without one, if its coefficient may be noise and rational numbers do
+/// not settle it.
 const FAR: f64 = 1e12;
-/// Share of all terms by which the contradiction must be larger there.
+/// Share of all terms that the contradiction must exceed under this assumption.
 const FAR_MARGIN: f64 = 1e-9;
 
-/// Checks that multipliers combine the rows to one that the columns' bounds contradict: with
-/// `side_i` the lower side of row `i` where `y_i > 0`, the upper one where `y_i < 0`,
-/// `sum_i y_i side_i` is more than `y^T A x` at any `x` within its bounds. Where bounds of the model
-/// cross ([`Model::crossed`]) there is nothing left to check. Multipliers on infinite sides are
-/// taken as 0. A coefficient of the combined row that has the wrong sign where its column has no
-/// bound is noise of rounding (8 units of the last digit of its terms), or the multipliers next to
-/// it prove the same in rational numbers, or the contradiction is there for all columns within
-/// 1e12.
+/// Checks that the multipliers combine the rows to one that the columns' bounds contradict. With
+/// `side_i` the lower side of row `i` if `y_i > 0` and the upper side if `y_i < 0`,
+/// `sum_i y_i side_i` must be more than `y^T A x` at every `x` within its bounds.
+///
+/// If bounds of the model cross ([`Model::crossed`]), any multipliers are accepted. Multipliers on
+/// infinite sides are taken as 0. A coefficient of the combined row may have the wrong sign for a
+/// column without a bound only in one of three cases:
+/// - the coefficient is within rounding (8 units of the last digit of its terms);
+/// - nearby multipliers prove the contradiction in rational numbers;
+/// - the coefficient may be noise, and the contradiction holds for all columns within their implied
+///   bounds or within 1e12.
 ///
 /// # Errors
 /// The two sides of the comparison.
@@ -37,8 +40,8 @@ pub fn check_farkas(model: &Model, ray: &FarkasRay) -> Result<(), CertificateErr
     proof(model, &ray.y).map(|_| ())
 }
 
-/// Multipliers with the sign of the rule of [`check_farkas`], those that price infinite sides 0;
-/// `None` if neither they nor their opposites are a proof.
+/// Multipliers with the sign that [`check_farkas`] requires and 0 for infinite sides. `None` if
+/// neither they nor their negatives are a proof.
 pub(crate) fn oriented(model: &Model, mut y: Vec<f64>) -> Option<FarkasRay> {
     for _ in 0..2 {
         if let Ok(y) = proof(model, &y) {
@@ -49,7 +52,7 @@ pub(crate) fn oriented(model: &Model, mut y: Vec<f64>) -> Option<FarkasRay> {
     None
 }
 
-/// The multipliers of a proof: those given, but for noise.
+/// The multipliers of a proof: the given ones, or nearby ones if rational numbers were needed.
 fn proof(model: &Model, given: &[f64]) -> Result<Vec<f64>, CertificateError> {
     length("y", given.len(), model.num_rows())?;
     if model.crossed().is_some() {
@@ -150,8 +153,8 @@ impl Combined {
         found
     }
 
-    /// Lets bounds that rows imply hold noise. More they must not, as their rows are no part of the
-    /// proof.
+    /// Applies bounds that rows imply to coefficients that may be noise. Larger coefficients may
+    /// not use them, since those rows are not part of the proof.
     fn imply(&mut self, model: &Model) {
         let noise = self.open.iter().filter(|o| o.may_be_noise());
         let (lower, upper) = implied_bounds(model, noise.map(|o| o.col));
@@ -174,8 +177,8 @@ impl Combined {
         self.size += size * bound.abs();
     }
 
-    /// Returns whether the rows need more than the columns, with `rest` added, give, by more than a
-    /// share of the terms.
+    /// Returns whether the rows' requirement exceeds the columns' largest activity plus `rest` by
+    /// more than a share of the terms.
     fn exceeds(&self, rest: f64, share: f64) -> bool {
         let mut margin = self.need;
         margin.add(-self.have.value());

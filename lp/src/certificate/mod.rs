@@ -1,10 +1,9 @@
-//! Checks outcomes against the model they are about, in the model's own units, sharing no code with
-//! the simplex.
+//! Checks outcomes against their model, in the model's own units, sharing no code with the simplex.
 //!
 //! All sums are compensated ([Ogita, Rump & Oishi 2005]: as accurate as if computed with twice the
-//! precision). [`safe_bound`] goes further: its result is a valid bound whatever `y` is, with every
-//! rounding error accounted for (Neumaier & Shcherbina, *Safe bounds in linear and mixed-integer
-//! linear programming*, 2004). [`exact_bound`] does it in rational numbers where doubles cannot.
+//! precision). [`safe_bound`] goes further: its result is a valid bound for any `y` and accounts
+//! for every rounding error (Neumaier & Shcherbina, *Safe bounds in linear and mixed-integer linear
+//! programming*, 2004). [`exact_bound`] uses rational numbers where doubles do not suffice.
 
 mod bound;
 mod exact;
@@ -20,8 +19,8 @@ pub use farkas::check_farkas;
 pub(crate) use farkas::oriented;
 use ray::check_ray;
 
-/// Share of a sum's absolute terms that the rounding of decimals to doubles can stand for: its last
-/// digits, with those that arithmetic spoilt before they were written.
+/// Share of a sum's absolute terms that may be rounding of decimals to doubles: their last digits,
+/// and errors of the arithmetic before they were written.
 const DATA_NOISE: f64 = 8.0 * f64::EPSILON;
 
 /// Measurements of a check.
@@ -86,7 +85,7 @@ pub enum CertificateError {
         need: f64,
         /// Largest value the columns can give.
         have: f64,
-        /// Largest part of either that rounding can stand for.
+        /// Largest part of either that may be rounding.
         noise: f64,
     },
     /// The direction does not improve the objective, or leaves the feasible set.
@@ -106,10 +105,10 @@ pub enum CertificateError {
 }
 
 /// Checks an outcome with tolerance `tol` (absolute for values near one, relative for larger ones).
-/// Limits carry nothing to check.
+/// Limits need no check.
 ///
 /// # Errors
-/// The first reason found not to accept it.
+/// The first reason to reject it.
 pub fn check(model: &Model, outcome: &LpOutcome, tol: f64) -> Result<Report, CertificateError> {
     match outcome {
         LpOutcome::Optimal(s) => check_solution(model, s, tol),
@@ -246,7 +245,7 @@ fn check_solution(model: &Model, s: &Solution, tol: f64) -> Result<Report, Certi
     // Rounding of the numbers moves the dual objective by a share of its terms.
     let apart = (primal - dual).abs();
     let gap = (apart - DATA_NOISE * terms).max(0.0) / (1.0 + primal.abs());
-    // Tolerances of single values add up in the objectives; a hundred of them is still a proof of
+    // Tolerances of single values add up in the objectives; a gap of 100 tolerances still proves
     // optimality.
     if !apart.is_finite()
         || gap > 100.0 * tol
@@ -361,7 +360,7 @@ mod tests {
         b.add_row(..=1.0, [(x, 1.0), (y, 1.0 - 1e-10)]);
         let m = b.build().unwrap();
         assert!(oriented(&m, vec![1.0, -1.0]).is_none());
-        // A direction along which a small entry counts.
+        // A direction for which a small entry matters.
         let mut b = ModelBuilder::new(Sense::Maximise);
         let (x, y) = (b.add_col(0.0, 0.0..=9.0), b.add_col(1.0, 0.0..));
         b.add_row(..=6e6, [(x, 1e6), (y, 1e-6)]);
@@ -384,8 +383,7 @@ mod tests {
             assert!(safe_bound(&m, &y) >= 4.0);
         }
         assert!((safe_bound(&m, &[1.0, 0.0]) - 4.0).abs() < 1e-12);
-        // An infinite bound that the rows bound instead does no harm; one that nothing covers
-        // leaves nothing proven.
+        // An infinite bound is harmless if the rows imply one; otherwise no bound is proven.
         let mut free = m.clone();
         free.col_upper[0] = f64::INFINITY;
         let bound = safe_bound(&free, &[0.0, 0.0]);

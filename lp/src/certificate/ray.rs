@@ -1,18 +1,18 @@
-//! Proofs that the objective has no limit.
+//! Proofs that the objective is unbounded.
 
 use super::{CertificateError, activities, check_point, length};
 use crate::model::Model;
 use crate::outcome::Ray;
 use crate::sum2::Sum2;
 
-/// Share of its terms up to which the change of a row along a direction is rounding of the
-/// direction.
+/// Share of its terms up to which the change of a row along a direction may be rounding.
 const DIRECTION_NOISE: f64 = 1e-12;
-/// Share of its terms that the change of the objective must be.
+/// Least change of the objective, as a share of its terms.
 const GAIN_SHARE: f64 = 1e-9;
 
 /// Checks that the point is feasible within `tol`, that the objective improves along the direction,
-/// and that no bound is left: by no column at all, by rows as far as rounding can tell.
+/// and that the direction respects all bounds. The test is exact for columns and up to rounding for
+/// rows.
 pub(super) fn check_ray(model: &Model, ray: &Ray, tol: f64) -> Result<(), CertificateError> {
     check_point(model, &ray.x, tol)?;
     length("direction", ray.direction.len(), model.num_cols())?;

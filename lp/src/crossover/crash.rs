@@ -4,7 +4,7 @@ use super::{CorePoint, nearest};
 use crate::outcome::VarStatus;
 use crate::simplex::Core;
 
-/// A variable whose distance to a bound is less than this, scaled, is put on it.
+/// A variable closer to a bound than this distance, scaled, is put on it.
 const DISTANCE: f64 = 1e-9;
 
 /// Distance of a value to the nearer bound; infinite without bounds.
@@ -12,11 +12,11 @@ fn distance(x: f64, l: f64, u: f64) -> f64 {
     (x - l).min(u - x).max(0.0)
 }
 
-/// Installs the basis, puts the other variables on their bounds where the point all but does, and
-/// returns those that it leaves between them, the least interior first.
+/// Installs the basis, and puts each other variable on its bound if the point is near it. Returns
+/// the variables left between their bounds, the least interior first.
 ///
-/// Ranks are the ratio of distance and reduced cost, which on the central path tends to infinity
-/// for variables that are basic in the optimal face and to zero for the others.
+/// A variable's rank is its distance over its reduced cost. On the central path the ratio tends to
+/// infinity for variables that are basic in the optimal face and to zero for the others.
 pub(super) fn install(core: &mut Core, point: &CorePoint) -> Vec<u32> {
     let total = core.total();
     let rank: Vec<f64> = (0..total)
@@ -33,7 +33,7 @@ pub(super) fn install(core: &mut Core, point: &CorePoint) -> Vec<u32> {
         })
         .collect();
     let mut order: Vec<u32> = (0..total as u32).collect();
-    // Logicals first among equals: they keep the factorisation sparse.
+    // Logicals come first among equal ranks: they keep the factorisation sparse.
     order.sort_by(|&a, &b| {
         rank[b as usize]
             .total_cmp(&rank[a as usize])
@@ -56,7 +56,7 @@ pub(super) fn install(core: &mut Core, point: &CorePoint) -> Vec<u32> {
         }
         let (l, u) = (core.lower[k], core.upper[k]);
         let near = distance(point.x[k], l, u);
-        // A small distance with a larger reduced cost is a bound that the method has not reached.
+        // If the reduced cost exceeds the distance, the point is converging to the bound.
         let rests = near <= DISTANCE || (near.is_finite() && near < point.d[k].abs());
         if !rests && core.x[k] != point.x[k] {
             core.x[k] = point.x[k];

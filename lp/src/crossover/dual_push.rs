@@ -1,8 +1,9 @@
-//! Pushes of the duals: basic variables whose reduced cost is not zero.
+//! Dual pushes, for basic variables with nonzero reduced cost.
 //!
-//! The first basis is filled up with variables that rest at bounds, which the duals price. Each is
-//! pushed until its price is zero, or until a nonbasic variable's price vanishes first: that one,
-//! free to be between its bounds then, takes its place. Values do not change.
+//! The first basis is completed with variables at bounds, which may have a nonzero reduced cost.
+//! Each is pushed until its reduced cost is zero, or until a nonbasic variable's reduced cost
+//! reaches zero first. That variable may then lie between its bounds, and enters the basis in its
+//! place. Values do not change.
 
 use super::primal_push::LIMIT_PAUSE;
 use super::{LEAST_PIVOT, UPDATE_ERROR};
@@ -16,9 +17,9 @@ const PRICE: f64 = 1e-9;
 /// Violation of a reduced cost that a push may leave.
 const SLACKNESS: f64 = 1e-9;
 
-/// Pushes the price of each basic variable to zero. `d` has the reduced costs of all variables at
-/// the point's duals, `superbasic` are the nonbasic ones between their bounds, whose price must
-/// stay zero.
+/// Pushes the reduced cost of each basic variable to zero. `d` has the reduced costs of all
+/// variables at the point's duals. `superbasic` lists the nonbasic variables between their bounds,
+/// whose reduced cost must stay zero.
 pub(super) fn run(
     core: &mut Core,
     d: &mut [f64],
@@ -31,7 +32,7 @@ pub(super) fn run(
     superbasic.iter().for_each(|&j| between[j as usize] = true);
     let mut priced: Vec<u32> = core.basic.clone();
     priced.retain(|&j| d[j as usize].abs() > zero);
-    // The largest prices first: they are those of variables that should not be basic.
+    // The largest reduced costs come first: their variables should not be basic.
     priced.sort_by(|&a, &b| {
         let size = |j: u32| d[j as usize].abs();
         size(b).total_cmp(&size(a)).then(a.cmp(&b))
@@ -54,7 +55,7 @@ pub(super) fn run(
             }
             fresh = true;
         }
-        // A repair of the basis may have thrown it out.
+        // A repair of the basis may have removed it.
         if core.status[p as usize] != VarStatus::Basic || d[p as usize].abs() <= zero {
             continue;
         }
@@ -65,8 +66,8 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Pushes the price of the variable at a position. Returns the variable that takes its place, if
-/// one does.
+/// Pushes the reduced cost of the basic variable at a position. Returns the variable that replaces
+/// it, if any.
 fn push(core: &mut Core, d: &mut [f64], between: &[bool], r: usize) -> Option<usize> {
     let p = core.basic[r] as usize;
     core.factor.btran_unit(r, &mut core.rho, core.density.rho);
@@ -103,7 +104,7 @@ fn push(core: &mut Core, d: &mut [f64], between: &[bool], r: usize) -> Option<us
     Some(q)
 }
 
-/// Bound that a variable of this price leaves the basis for: the one that it pays to be at.
+/// The bound at which the variable leaves the basis: the one that is optimal for this reduced cost.
 fn leaving_status(core: &Core, p: usize, price: f64) -> VarStatus {
     let (l, u) = (core.wl[p], core.wu[p]);
     match (l.is_finite(), u.is_finite()) {
@@ -114,11 +115,12 @@ fn leaving_status(core: &Core, p: usize, price: f64) -> VarStatus {
     }
 }
 
-/// The nonbasic variable whose price vanishes before the wanted step is done, with that step; among
-/// those that block within a tolerance the one with the largest pivot.
+/// The nonbasic variable whose reduced cost reaches zero before the wanted step is done, and that
+/// step. Among the variables that block within a tolerance, the one with the largest pivot is
+/// chosen.
 fn ratio_test(core: &Core, d: &[f64], between: &[bool], wanted: f64) -> Option<(usize, f64)> {
     let sign = wanted.signum();
-    // Room of a price until zero in the direction of the step, widened by `slack`.
+    // Distance of a reduced cost to zero in the direction of the step, widened by `slack`.
     let room = |j: usize, a: f64, slack: f64| -> f64 {
         let rate = sign * a;
         if core.wl[j] == core.wu[j] || rate.abs() <= LEAST_PIVOT {

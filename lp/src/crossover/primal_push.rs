@@ -1,4 +1,4 @@
-//! Pushes of variables that are between their bounds.
+//! Primal pushes, for nonbasic variables between their bounds.
 
 use super::{LEAST_PIVOT, UPDATE_ERROR, nearest};
 use crate::factor::UpdateCheck;
@@ -8,7 +8,7 @@ use crate::sparse_vec::observe;
 
 /// Violation of a basic variable's bounds that a push may leave, scaled.
 const SLACKNESS: f64 = 1e-9;
-/// Pushes between two looks at the limits.
+/// Pushes between two checks of the limits.
 pub(super) const LIMIT_PAUSE: usize = 20;
 
 /// Pushes each of these nonbasic variables to a bound, or into the basis.
@@ -24,7 +24,7 @@ pub(super) fn run(
             return Err(kind);
         }
         let j = j as usize;
-        // A repair of the basis may have moved it.
+        // A repair of the basis may have made it basic.
         if core.status[j] == VarStatus::Basic {
             continue;
         }
@@ -60,17 +60,16 @@ fn push(core: &mut Core, j: usize) {
     core.settle(j);
 }
 
-/// Basic variable that comes to a bound before the pushed one does.
+/// Basic variable that reaches a bound before the pushed one does.
 struct Blocked {
     position: usize,
     step: f64,
-    /// The bound it comes to.
+    /// The bound that it reaches.
     status: VarStatus,
 }
 
-/// The basic variable that blocks a move of the entering variable by `way`: among those that block
-/// no later than the bounds widened by [`SLACKNESS`] allow, the one with the largest pivot
-/// (Harris).
+/// The basic variable that blocks a move of the entering variable by `way`. Among those that block
+/// within their bounds widened by [`SLACKNESS`], the one with the largest pivot is chosen (Harris).
 fn ratio_test(core: &Core, way: f64) -> Option<Blocked> {
     let sign = way.signum();
     let rate = |i: usize| -sign * core.col.value[i];
@@ -114,11 +113,11 @@ fn ratio_test(core: &Core, way: f64) -> Option<Blocked> {
     })
 }
 
-/// Variable `j` enters the basis in place of the one that blocks it.
+/// Puts variable `j` into the basis in place of the one that blocks it.
 fn enter(core: &mut Core, j: usize, blocked: &Blocked) {
     let r = blocked.position;
     let value = core.x[j] + blocked.step;
-    // The update needs the half-way vector.
+    // The update needs the half-solved vector.
     core.factor.btran_unit(r, &mut core.rho, core.density.rho);
     observe(&mut core.density.rho, core.rho.density());
     core.exchange(r, j, blocked.status);

@@ -1,4 +1,5 @@
-//! From the record of an elimination to the arrays that solves walk: L both ways, U both ways.
+//! Builds the arrays for solves from the record of an elimination: L and U, each by columns and by
+//! rows.
 
 use super::lu::{Workspace, refill};
 use super::{Factor, NONE};
@@ -35,7 +36,7 @@ impl Factor {
         self.place.extend(0..m as u32);
     }
 
-    /// Lays out U both ways and L by rows.
+    /// Builds U by columns and by rows, and L by rows.
     pub(super) fn assemble(&mut self, w: &mut Workspace, ticks: &mut u64) {
         let m = self.m;
         self.number_positions(w);

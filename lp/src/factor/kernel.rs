@@ -88,7 +88,7 @@ impl ActiveSubmatrix {
         b..b + self.row_len[i as usize] as usize
     }
 
-    /// A pivot of small Markowitz cost that is not too small in its column.
+    /// Returns a pivot of small Markowitz cost that is not too small in its column.
     pub(super) fn search(&mut self, threshold: f64, ticks: &mut u64) -> Option<(u32, u32)> {
         let mut best: Option<(u32, u32)> = None;
         let mut best_cost = u64::MAX;
@@ -160,7 +160,7 @@ impl ActiveSubmatrix {
         best
     }
 
-    /// Takes a numerically empty column out of the game.
+    /// Removes a numerically empty column from the search.
     fn bury(&mut self, k: u32) {
         self.cols.unlink(k);
         for pos in self.col(k) {
@@ -216,8 +216,8 @@ impl ActiveSubmatrix {
         self.col_len[ku] += 1;
     }
 
-    /// Pivots on row `ip`, column `kp`: appends the eta to L, the row to the U triplets, updates
-    /// the rest.
+    /// Pivots on row `ip`, column `kp`: appends the eta to L and the row to the U triplets, and
+    /// updates the rest.
     pub(super) fn eliminate(
         &mut self,
         ip: u32,
@@ -297,7 +297,7 @@ impl ActiveSubmatrix {
                         }
                     }
                 }
-                // The stamp must not survive: a later pivot may meet the same column.
+                // Clear the stamps: a later pivot may meet the same column.
                 for &i in &l_index[l_from..] {
                     self.seen[i as usize] = NONE;
                 }

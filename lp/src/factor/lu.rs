@@ -1,12 +1,12 @@
 //! Sparse LU: slack columns, column singletons, row singletons, then Markowitz with threshold
-//! pivoting on what is left. The phases are in `singletons.rs` and `kernel.rs`, the result is laid
-//! out by `assemble.rs`.
+//! pivoting on the rest. The phases are in `singletons.rs` and `kernel.rs`; `assemble.rs` builds
+//! the arrays of the result.
 
 use super::kernel::ActiveSubmatrix;
 use super::{Factor, NONE};
 use crate::compressed::Compressed;
 
-/// Pivots smaller than this (on scaled data) are taken for zero.
+/// Pivots smaller than this (on scaled data) count as zero.
 pub(super) const PIVOT_TINY: f64 = 1e-10;
 
 /// Scratch of the factorisation, kept between builds.
@@ -15,7 +15,7 @@ pub(super) struct Workspace {
     pub(super) vars: Vec<u32>,
     pub(super) pivot_row: Vec<u32>,
     pub(super) row_var: Vec<u32>,
-    /// Rows pivoted before any elimination took place: their entries are U entries as they stand.
+    /// Rows pivoted before any elimination: their entries become U entries unchanged.
     pub(super) early: Vec<bool>,
     pub(super) col_count: Vec<u32>,
     pub(super) row_start: Vec<usize>,
@@ -141,8 +141,8 @@ impl Factor {
         }
     }
 
-    /// Gives the rows without a pivot their logicals. No eta has been recorded for such a row, so
-    /// the logical's column of U is the unit vector.
+    /// Assigns the logical to each row without a pivot. Such a row has no recorded eta, so the
+    /// logical's column of U is the unit vector.
     fn repair(&mut self, w: &mut Workspace, n: usize) -> Vec<(u32, u32)> {
         let mut dependent = Vec::new();
         if self.order.len() == self.m {

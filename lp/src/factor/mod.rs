@@ -2,20 +2,20 @@
 //!
 //! A basis is a square matrix whose columns are variables. After [`Factor::build`] each variable is
 //! paired with the row it pivots in, and the pairs are numbered in the order of elimination: the
-//! *positions*. FTRAN and BTRAN work in place on vectors over positions, whether these stand for
-//! rows or for basic variables, and no permutation is applied between them. Numbering by pivot
-//! order makes every pass walk memory forwards or backwards instead of at random.
-//! [`Factor::position`] and [`Factor::row`] translate. `L` is a product of column etas in pivot
-//! order, `U` is stored by columns and by rows with the diagonal apart, and Forrest-Tomlin updates
-//! add row etas `R` between the two (Forrest & Tomlin 1972; Suhl & Suhl 1990 and 1993 for the
-//! factorisation and the update on sparse bases).
+//! *positions*. FTRAN and BTRAN work in place on vectors over positions, which stand for rows or
+//! for basic variables; no permutation is needed in between. Numbering by pivot order lets every
+//! pass walk memory forwards or backwards instead of at random. [`Factor::position`] and
+//! [`Factor::row`] translate. `L` is a product of column etas in pivot order. `U` is stored by
+//! columns and by rows, with the diagonal apart. Forrest-Tomlin updates add row etas `R` between
+//! the two (Forrest & Tomlin 1972; Suhl & Suhl 1990 and 1993 for the factorisation and the update
+//! on sparse bases).
 //!
 //! - `lu.rs`: the build, repair of singular bases; `singletons.rs`: its first phases; `kernel.rs`:
 //!   Markowitz search with threshold pivoting; `assemble.rs`: laying out L and U.
-//! - `solve.rs`: FTRAN and BTRAN, plain or hypersparse (Hall & McKinnon 2005); `pending.rs`: what a
-//!   hypersparse pass has still to look at.
+//! - `solve.rs`: FTRAN and BTRAN, plain or hypersparse (Hall & McKinnon 2005); `pending.rs`: the
+//!   positions that a hypersparse pass has yet to visit.
 //! - `update.rs`: Forrest-Tomlin.
-//! - `product.rs`: product form updates, where columns are short and rows long.
+//! - `product.rs`: product form updates, used if columns are short and rows long.
 
 mod assemble;
 mod kernel;
@@ -31,7 +31,7 @@ pub(crate) use update::UpdateCheck;
 /// "No such index".
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Place of a list of [`Ragged`]. One cache line holds everything a pass asks for.
+/// Place of a list of [`Ragged`]. One cache line holds all data that a pass needs.
 #[derive(Clone, Copy, Debug, Default)]
 struct ListPlace {
     begin: u32,
@@ -49,7 +49,7 @@ pub(crate) struct Ragged {
 }
 
 impl Ragged {
-    /// Makes room for `counts[k] + spare` entries in list `k`, all lists empty.
+    /// Makes room for `counts[k] + spare` entries in list `k`; all lists become empty.
     fn layout(&mut self, counts: &[u32], spare: u32) {
         self.lists.clear();
         let mut at = 0;
@@ -79,7 +79,7 @@ impl Ragged {
         (&self.index[r.clone()], &self.value[r])
     }
 
-    /// Empties list `k` and makes sure that it has room for `need` entries.
+    /// Empties list `k` and ensures room for `need` entries.
     fn clear_list(&mut self, k: usize, need: u32) {
         let p = &mut self.lists[k];
         p.len = 0;
@@ -115,7 +115,7 @@ impl Ragged {
         self.value[at] = v;
     }
 
-    /// Removes the entry with this index from list `k`, if it is there.
+    /// Removes the entry with this index from list `k`, if present.
     fn remove(&mut self, k: usize, i: u32) {
         let r = self.range(k);
         if let Some(pos) = self.index[r.clone()].iter().position(|&x| x == i) {
@@ -127,8 +127,8 @@ impl Ragged {
     }
 }
 
-/// Eta vectors of a unit triangular matrix: that of pivot row `p` is `begin[p]..end[p]`. Only those
-/// in `order` are not empty.
+/// Eta vectors of a unit triangular matrix. Pivot row `p` has the entries `begin[p]..end[p]`; only
+/// the vectors listed in `order` are nonempty.
 #[derive(Clone, Debug, Default)]
 struct Etas {
     order: Vec<u32>,
@@ -154,10 +154,11 @@ pub(crate) struct Factor {
     /// The row of each position and the position of each row.
     row_of: Vec<u32>,
     position_of: Vec<u32>,
-    // Positions in elimination order; an updated pivot leaves NONE behind and moves to the end.
+    // Positions in elimination order; an update replaces its pivot's entry by NONE and appends the
+    // pivot at the end.
     order: Vec<u32>,
     place: Vec<u32>,
-    /// Number of positions at the beginning that had the logical of their row at the build.
+    /// Number of initial positions whose variable was the logical of their row at the build.
     slacks: usize,
     // R: row etas of updates.
     r_pivot: Vec<u32>,
@@ -165,19 +166,19 @@ pub(crate) struct Factor {
     r_index: Vec<u32>,
     r_value: Vec<f64>,
     product: product::UpdateProduct,
-    // What an update needs from the last FTRAN of the entering column and BTRAN of the leaving row.
+    // Data for an update, from the last FTRAN of the entering column and BTRAN of the leaving row.
     spike_index: Vec<u32>,
     spike_value: Vec<f64>,
     spike_len: usize,
     partial_row: u32,
     partial_index: Vec<u32>,
     partial_value: Vec<f64>,
-    /// Scratch: the positions whose values a partial solve is to find.
+    /// Scratch: positions of the values wanted from a partial solve.
     wanted: Vec<u32>,
-    /// Zeros between calls: a dense scatter for updates.
+    /// A dense scatter for updates; all zeros between calls.
     lookup: Vec<f64>,
     pending: pending::PendingSet,
-    /// Scratch: what a partial solve has met, in elimination order.
+    /// Scratch: positions visited by a partial solve, in elimination order.
     found: Vec<u32>,
     lu: lu::Workspace,
     /// Entries touched since construction: the deterministic clock.
@@ -185,17 +186,16 @@ pub(crate) struct Factor {
     /// Ticks of the last build.
     pub build_ticks: u64,
     updates: usize,
-    /// Entries by which the updates have made solves dearer, summed over the updates since the
-    /// build.
+    /// Entries that the updates have added to solves, summed over the updates since the build.
     pub growth: u64,
-    /// Net entries that updates have brought into U, and entries it had at the build.
+    /// Net entries that updates have added to U, and entries of U at the build.
     fill: i64,
     u_entries: usize,
-    /// Number of partial solves that still go without a search, and number that the last failure
-    /// cost (0 after a success); the next failure costs twice as many, within 1 to 32.
+    /// Number of coming partial solves that skip the search, and the length of the last pause (0
+    /// after a success). The next failure doubles the pause, within 1 to 32.
     search_pause: u32,
     search_backoff: u32,
-    /// Threshold of pivoting in (0, 1): larger is stabler, smaller is sparser.
+    /// Pivoting threshold in (0, 1): larger is more stable, smaller is sparser.
     pub threshold: f64,
 }
 

@@ -1,17 +1,16 @@
-//! Positions that a sparse pass has still to look at.
+//! Positions that a sparse pass has yet to visit.
 
-/// A set of positions, as bits, that is empty between passes. Positions are numbered in the order
-/// of elimination, so a pass that takes the lowest (or the highest) one each time and marks what it
-/// reaches meets everything in the right order: there is no search before it, as there is in
-/// Gilbert & Peierls 1988, and what it finds is sorted. Passing over what is not marked costs a
-/// word for 64 positions.
+/// A set of positions, as bits, empty between passes. Positions are numbered in elimination order.
+/// A pass that always takes the lowest (or highest) position and marks those it reaches visits all
+/// of them in the right order. So it needs no search beforehand, unlike Gilbert & Peierls 1988, and
+/// its result is sorted. Skipping unmarked positions costs one word per 64 positions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PendingSet {
     words: Vec<u64>,
 }
 
 impl PendingSet {
-    /// Room for positions below `m`; none is marked.
+    /// Makes room for positions below `m`, all unmarked.
     pub fn resize(&mut self, m: usize) {
         self.words.clear();
         self.words.resize(m.div_ceil(64), 0);

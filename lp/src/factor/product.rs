@@ -2,15 +2,15 @@
 //! place of column `p` (Dantzig & Orchard-Hays 1954).
 //!
 //! Forrest-Tomlin keeps a row eta per update, which every FTRAN has to multiply in full, and puts
-//! the half-solved column into `U`. Where solved columns are short and rows long, column etas are
-//! cheaper: FTRAN passes over those whose pivot is zero, BTRAN takes a short dot product of each.
-//! Which form is used is decided anew after each build, by running averages of what the etas of
-//! both would have cost (docs/inside/decisions/059).
+//! the half-solved column into `U`. If solved columns are short and rows long, column etas are
+//! cheaper: FTRAN skips those with a zero pivot, and BTRAN takes a short dot product of each. The
+//! form is chosen anew after each build, by running averages of the costs of the etas in both forms
+//! (docs/inside/decisions/059).
 
 use super::{Factor, UpdateCheck};
 use crate::sparse_vec::{SparseVec, TINY, observe};
 
-/// A pivot this small beside the largest entry of its column is not divided by: the basis is
+/// A pivot below this share of its column's largest entry is too small to divide by; the basis is
 /// factorised afresh.
 const SMALL_PIVOT: f64 = 1e-7;
 
@@ -27,7 +27,7 @@ pub(super) struct UpdateProduct {
     /// Running averages of the lengths of column etas and of row etas with their spikes.
     columns: f64,
     rows: f64,
-    /// Scratch: the etas that a partial solve has applied.
+    /// Scratch: the etas applied in a partial solve.
     applied: Vec<u32>,
 }
 
@@ -39,7 +39,7 @@ impl UpdateProduct {
         self.start.push(0);
         self.index.clear();
         self.value.clear();
-        // Three solves an iteration walk row etas; one walks column etas.
+        // Three solves per iteration use row etas; one uses column etas.
         self.wanted = 2.0 * self.columns < self.rows;
     }
 
@@ -55,7 +55,7 @@ impl UpdateProduct {
         self.start[e]..self.start[e + 1]
     }
 
-    /// `E^-1 v`, the list of nonzeros kept.
+    /// Computes `E^-1 v` and keeps the list of nonzeros.
     pub fn ftran(&self, v: &mut SparseVec) -> u64 {
         let mut ticks = self.pivot.len() as u64;
         for (e, (&p, &diag)) in self.pivot.iter().zip(&self.diag).enumerate() {
@@ -74,8 +74,8 @@ impl UpdateProduct {
         ticks
     }
 
-    /// `E^-1 v` on values alone, of which only the entries at pivots and at the positions asked for
-    /// are right. [`UpdateProduct::wipe`] takes everything back.
+    /// Computes `E^-1 v` on values alone; only the entries at pivots and at requested positions are
+    /// correct. [`UpdateProduct::wipe`] zeroes all entries afterwards.
     pub fn ftran_values(&mut self, v: &mut [f64]) -> u64 {
         self.applied.clear();
         let mut ticks = self.pivot.len() as u64;
@@ -96,7 +96,7 @@ impl UpdateProduct {
         ticks
     }
 
-    /// Zeroes what [`UpdateProduct::ftran_values`] has touched.
+    /// Zeroes all entries that [`UpdateProduct::ftran_values`] has changed.
     pub fn wipe(&self, v: &mut [f64]) {
         for &e in &self.applied {
             for &i in &self.index[self.range(e as usize)] {
@@ -133,13 +133,13 @@ impl Factor {
         self.product.wanted = wanted;
     }
 
-    /// Returns whether the next update is to be in product form: once begun, there is no way back
-    /// before the next build.
+    /// Returns whether the next update is in product form. Once begun, the product form lasts until
+    /// the next build.
     pub(super) fn product_due(&self) -> bool {
         !self.product.is_empty() || (self.product.wanted && self.updates == 0)
     }
 
-    /// Notes what an update costs in either form.
+    /// Records the cost of an update in either form.
     pub(super) fn observe_lengths(&mut self, column: usize, row: usize) {
         observe(&mut self.product.columns, column as f64);
         observe(&mut self.product.rows, row as f64);

@@ -1,12 +1,12 @@
-//! The phases before elimination proper: columns, then rows, with one active entry, and what they
-//! leave over.
+//! The phases before elimination proper: columns, then rows, with one active entry, and the split
+//! of the rest.
 
 use super::lu::{PIVOT_TINY, Workspace, refill};
 use super::{Factor, NONE};
 use crate::compressed::Compressed;
 
 impl Factor {
-    /// Peels off columns, then rows, with a single active entry, as long as there are any.
+    /// Pivots on columns, then rows, with a single active entry, as long as there are any.
     pub(super) fn singletons(&mut self, a: &Compressed, w: &mut Workspace, ticks: &mut u64) {
         count_active(a, w, self.m, ticks);
         self.singleton_columns(a, w);
@@ -99,7 +99,7 @@ impl Factor {
         }
     }
 
-    /// Sorts the entries of the remaining columns into U entries and the kernel.
+    /// Splits the entries of the remaining columns into U entries and the kernel.
     pub(super) fn split(&mut self, a: &Compressed, w: &mut Workspace) {
         let (m, ncols) = (self.m, w.vars.len());
         let kernel = &mut w.kernel;

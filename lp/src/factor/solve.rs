@@ -1,7 +1,7 @@
 //! FTRAN (`B x = b`) and BTRAN (`B^T y = c`), plain or hypersparse.
 //!
-//! A plain pass walks all pivots and skips zeros. When the right side has few entries and the
-//! result is expected to, a sparse pass touches only what can be reached (`pending.rs`).
+//! A plain pass walks all pivots and skips zeros. If the right side has few entries and few are
+//! expected in the result, a sparse pass touches only reachable positions (`pending.rs`).
 
 use super::pending::PendingSet;
 use super::{Etas, Factor, NONE, Ragged};
@@ -9,15 +9,15 @@ use crate::sparse_vec::{CHUNK, SparseVec, TINY, all_zero, observe};
 
 /// Above this share of entries in the current vector, a plain pass is cheaper than a sparse one.
 const HYPER_CURRENT: f64 = 0.1;
-/// Above this expected share of entries in the result, likewise.
+/// Above this expected share of entries in the result, a plain pass is cheaper.
 const HYPER_EXPECTED: f64 = 0.20;
 
-/// Above this share of entries in the part that an eta pass works on, or as many expected, it is a
-/// plain one.
+/// An eta pass is plain above this share of present or expected entries in the part that it works
+/// on.
 const ETA_DENSE: f64 = 0.25;
 
-/// A sparse pass with a unit triangular matrix, in ascending order of positions or descending. The
-/// list must be right.
+/// A sparse pass with a unit triangular matrix, in ascending or descending order of positions.
+/// Needs a correct list of nonzeros.
 fn eta_sparse(v: &mut SparseVec, pending: &mut PendingSet, etas: &Etas, ascending: bool) -> u64 {
     pending.mark_all(&v.index);
     v.index.clear();
@@ -44,8 +44,9 @@ fn eta_sparse(v: &mut SparseVec, pending: &mut PendingSet, etas: &Etas, ascendin
     2 * ticks + v.index.len() as u64
 }
 
-/// A plain pass with a unit triangular matrix over the positions from `first` on, where all its
-/// entries are, in ascending order or descending. The list must be right and stays so.
+/// A plain pass with a unit triangular matrix, in ascending or descending order, over the positions
+/// from `first` on, which hold all its entries. Needs a correct list of nonzeros and keeps it
+/// correct.
 fn eta_dense(v: &mut SparseVec, etas: &Etas, first: usize, ascending: bool) -> u64 {
     let last = v.value.len();
     let mut ticks = (last - first) as u64;
@@ -91,17 +92,17 @@ struct Upper<'a> {
     /// Its entries by columns and by rows.
     columns: &'a Ragged,
     rows: &'a Ragged,
-    /// Pivots in elimination order: as many as rows, numbered as they stand or moved away by an
-    /// update ([`NONE`]), and then those that were updated.
+    /// Pivots in elimination order: first one per row, by position or [`NONE`] if an update moved
+    /// it to the end, then the updated pivots.
     order: &'a [u32],
     place: &'a [u32],
     diag: &'a [f64],
-    /// Number of pivots at the beginning that are those of slack columns.
+    /// Number of initial pivots that belong to slack columns.
     slacks: usize,
 }
 
-/// Divides by the pivot `p` and takes its multiple out of the rest. Returns the length of its list,
-/// or `None` if its value is nothing.
+/// Divides by the pivot `p` and subtracts its multiple from the rest. Returns the length of its
+/// list, or `None` if its value is zero.
 #[inline(always)]
 fn upper_pivot(values: &mut [f64], p: usize, lists: &Ragged, diag: &[f64]) -> Option<u64> {
     let x = values[p];
@@ -116,7 +117,7 @@ fn upper_pivot(values: &mut [f64], p: usize, lists: &Ragged, diag: &[f64]) -> Op
     Some(index.len() as u64)
 }
 
-/// Does the same as [`upper_pivot`], marking what is reached.
+/// Does the same as [`upper_pivot`] and marks the positions it reaches.
 #[inline(always)]
 fn upper_pivot_marked(
     values: &mut [f64],
@@ -140,7 +141,7 @@ fn upper_pivot_marked(
     Some(index.len() as u64)
 }
 
-/// A sparse pass with `U` by columns, pivots from last to first: `U x = v`. The list must be right.
+/// A sparse pass with `U` by columns, pivots from last to first: `U x = v`. Needs a correct list.
 fn upper_columns_sparse(v: &mut SparseVec, pending: &mut PendingSet, upper: &Upper<'_>) -> u64 {
     let lists = upper.columns;
     pending.mark_all(&v.index);
@@ -164,7 +165,7 @@ fn upper_columns_sparse(v: &mut SparseVec, pending: &mut PendingSet, upper: &Upp
     2 * ticks + v.index.len() as u64
 }
 
-/// A sparse pass with `U` by rows, pivots from first to last: `U^T x = v`. The list must be right.
+/// A sparse pass with `U` by rows, pivots from first to last: `U^T x = v`. Needs a correct list.
 fn upper_rows_sparse(v: &mut SparseVec, pending: &mut PendingSet, upper: &Upper<'_>) -> u64 {
     let lists = upper.rows;
     pending.mark_all(&v.index);
@@ -188,8 +189,8 @@ fn upper_rows_sparse(v: &mut SparseVec, pending: &mut PendingSet, upper: &Upper<
     2 * ticks + v.index.len() as u64
 }
 
-/// A plain pass with `U` by columns, pivots from last to first: `U x = v`. The list need not be
-/// right before.
+/// A plain pass with `U` by columns, pivots from last to first: `U x = v`. The list may be wrong
+/// before the pass.
 fn upper_columns(v: &mut SparseVec, upper: &Upper<'_>) -> u64 {
     let lists = upper.columns;
     v.index.clear();
@@ -220,12 +221,12 @@ fn upper_columns(v: &mut SparseVec, upper: &Upper<'_>) -> u64 {
     ticks
 }
 
-/// A plain pass with `U` by rows, pivots from first to last: `U^T x = v`. The list must be right.
+/// A plain pass with `U` by rows, pivots from first to last: `U^T x = v`. Needs a correct list.
 fn upper_rows(v: &mut SparseVec, upper: &Upper<'_>) -> u64 {
     let lists = upper.rows;
     let mut ticks = upper.order.len() as u64;
     let (built, updated) = upper.order.split_at(v.value.len());
-    // Columns of slacks are unit vectors: their pivots change by nothing that comes before.
+    // Columns of slacks are unit vectors, so earlier pivots do not change theirs.
     let (mut first, mut kept) = (built.len(), 0);
     for k in 0..v.index.len() {
         let p = v.index[k];
@@ -277,7 +278,7 @@ impl Factor {
         self.ftran_upper(v, expected);
     }
 
-    /// Solves as [`Factor::ftran`] does, and keeps the half-way vector for the next
+    /// Solves as [`Factor::ftran`] does, and keeps the half-solved vector for the next
     /// [`Factor::update`].
     pub fn ftran_entering(&mut self, v: &mut SparseVec, expected: f64) {
         self.ftran_lower(v);
@@ -285,7 +286,7 @@ impl Factor {
         self.spike_value.clear();
         self.spike_len = v.index.len();
         if self.product_due() {
-            // Nobody asks for the spike.
+            // The product form does not use the spike.
         } else {
             for &i in &v.index {
                 let x = v.value[i as usize];
@@ -300,11 +301,11 @@ impl Factor {
 
     /// Solves `B x = v` and writes to `out` the entries of `x` at `targets` only; `v` is cleared.
     ///
-    /// A weight update of dual steepest edge needs a dense `x` at a few positions. What these
-    /// depend on is found by a search along the rows of `U`, and only that is computed (by dot
-    /// products, in the order in which the search leaves the nodes). Measured on the relaxations of
-    /// the rematerialization program: `x` has 75% nonzeros, the search meets a tenth of that. Where
-    /// it meets too much, the plain pass is taken, and the search is not tried for a while.
+    /// A weight update of dual steepest edge needs a few positions of a dense `x`. A search along
+    /// the rows of `U` finds the entries on which these depend, and only those are computed, by dot
+    /// products in reverse elimination order. On relaxations of the rematerialization program, `x`
+    /// has 75% nonzeros and the search visits a tenth of them. If the search visits too many
+    /// entries, the plain pass is used and the next searches are skipped.
     pub fn ftran_at(
         &mut self,
         v: &mut SparseVec,
@@ -313,10 +314,10 @@ impl Factor {
         out: &mut Vec<f64>,
     ) {
         out.clear();
-        // Half-way the vector is as sparse as it was, however dense `x` is.
+        // After the lower solve the vector is still sparse, however dense `x` is.
         self.ftran_lower(v);
         let sparse = self.hyper(v, *expected);
-        // An entry after the product form updates takes the entries at all their pivots.
+        // An entry after the product form updates depends on the entries at all their pivots.
         let mut wanted = std::mem::take(&mut self.wanted);
         wanted.clear();
         wanted.extend_from_slice(targets);
@@ -344,8 +345,8 @@ impl Factor {
         v.clear();
     }
 
-    /// The part of an upper solve that `targets` depend on. False, and nothing done, if that is too
-    /// much.
+    /// Solves the part of the upper system on which `targets` depend. Returns false, with the
+    /// vector unchanged, if that part is too large.
     fn solve_at(&mut self, v: &mut SparseVec, targets: &[u32]) -> bool {
         if self.search_pause > 0 {
             self.search_pause -= 1;
@@ -374,7 +375,7 @@ impl Factor {
             return false;
         }
         self.search_backoff = 0;
-        // All that have been updated: there are few.
+        // All updated pivots are included: there are few.
         found.extend(updated.iter().filter(|&&p| p != NONE));
         for &p in found.iter().rev() {
             let pu = p as usize;
@@ -389,14 +390,14 @@ impl Factor {
         true
     }
 
-    /// Multiplies by the inverse of `L` (ascending) or of its transpose. The list is right before
+    /// Multiplies by the inverse of `L` (ascending) or of its transpose. The list is correct before
     /// and after.
     fn eta_pass(&mut self, v: &mut SparseVec, expected: f64, ascending: bool) -> u64 {
         let Some(&first) = self.lower.order.first() else {
             v.tighten();
             return 0;
         };
-        // Only what lies from the first eta on takes part.
+        // Only entries from the first eta on take part.
         let first = first as usize;
         let part = v.index.iter().filter(|&&p| p as usize >= first).count() as f64;
         let etas = if ascending {
@@ -457,8 +458,8 @@ impl Factor {
         self.btran_lower(v, expected);
     }
 
-    /// Sets `v` to row `r` of the inverse of the basis, and keeps the half-way vector for the next
-    /// [`Factor::update`].
+    /// Sets `v` to row `r` of the inverse of the basis, and keeps the half-solved vector for the
+    /// next [`Factor::update`].
     pub fn btran_unit(&mut self, r: usize, v: &mut SparseVec, expected: f64) {
         v.clear();
         v.value[r] = 1.0;

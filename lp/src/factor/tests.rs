@@ -2,7 +2,7 @@ use super::*;
 use crate::compressed::Compressed;
 use crate::sparse_vec::SparseVec;
 
-/// A small linear congruential generator: the tests need no more.
+/// A small linear congruential generator, sufficient for these tests.
 struct Lcg(u64);
 impl Lcg {
     fn next(&mut self) -> u64 {
@@ -72,7 +72,7 @@ fn worst_residual(f: &mut Factor, a: &Compressed, n: usize, basic: &[u32], rng: 
             }
             worst = residual.iter().fold(worst, |w, r| w.max(r.abs() / size));
             f.btran(&mut y, expected);
-            // The same solve where only a few entries are asked for.
+            // The same solve for a few requested entries.
             let mut again = SparseVec::new(m);
             for (i, &x) in b.iter().enumerate().filter(|(_, x)| **x != 0.0) {
                 again.add(f.position(i), x);
@@ -127,8 +127,8 @@ fn factorise_update_and_solve_random_bases() {
             assert_eq!(basic[f.position(row as usize)], (n + row as usize) as u32);
         }
         assert!(worst_residual(&mut f, &a, n, &basic, &mut rng) < 1e-7);
-        // Replace columns by Forrest-Tomlin or in product form; the pivot may be any entry that is
-        // not small.
+        // Replace columns by Forrest-Tomlin or in product form; any entry that is not small may be
+        // the pivot.
         f.set_product_form(rng.below(2) == 0);
         for _ in 0..40 {
             let q = rng.below(n + m) as u32;

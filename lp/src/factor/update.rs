@@ -1,11 +1,11 @@
 //! Forrest-Tomlin update: one column of the basis is replaced.
 //!
 //! Let `p` be the row of the leaving variable, `s = R L^-1 a_q` the spike kept by the FTRAN of the
-//! entering column, and `y` the half-way vector of the BTRAN of `e_p`, `U^T y = e_p`. Column `p` of
-//! `U` becomes `s`, row `p` is eliminated by the row eta `x_p -= sum_k r_k x_k` with
-//! `r_k = -u_pp y_k`, and the new diagonal is `s_p - sum_k r_k s_k`, which equals `alpha u_pp`
-//! where `alpha` is the pivot of the simplex. Both are known, so their difference measures how much
-//! the factorisation can still be trusted.
+//! entering column, and `y` the half-solved vector of the BTRAN of `e_p`, `U^T y = e_p`. Column `p`
+//! of `U` becomes `s`, and row `p` is eliminated by the row eta `x_p -= sum_k r_k x_k` with
+//! `r_k = -u_pp y_k`. The new diagonal is `s_p - sum_k r_k s_k`, which equals `alpha u_pp` for the
+//! pivot `alpha` of the simplex. Both values are known, so their difference measures the accuracy
+//! of the factorisation.
 
 use super::{Factor, NONE};
 use crate::sparse_vec::{SparseVec, TINY};
@@ -51,7 +51,7 @@ impl Factor {
             }
         }
         let fresh = alpha * old;
-        // Old column and row leave U.
+        // Remove the old column and row from U.
         for pos in self.u_cols.range(p) {
             let i = self.u_cols.index[pos];
             self.u_rows.remove(i as usize, p32);
@@ -60,7 +60,7 @@ impl Factor {
             let j = self.u_rows.index[pos];
             self.u_cols.remove(j as usize, p32);
         }
-        // Net fill: what U gains now, and the row eta that every solve will meet.
+        // Net fill: entries that U gains now. Every solve also walks the row eta.
         self.fill += self.spike_index.len() as i64
             - self.u_cols.lists[p].len as i64
             - self.u_rows.lists[p].len as i64;

@@ -3,35 +3,35 @@
 use super::FirstOrderPoint;
 use super::scaled::Scaled;
 
-/// Share of the largest step that is taken; the norm of the scaled matrix is at most 1.
+/// Share of the largest step; the norm of the scaled matrix is at most 1.
 const STEP: f64 = 0.998;
-/// Iterations from one look at the progress to the next.
+/// Iterations between two checks of the progress.
 const CHECK_EVERY: u64 = 32;
-/// Error, as a share of that at the last restart, at which the method restarts at once, and below
-/// which it does so when the error grows (Applegate et al., section 3.4).
+/// The method restarts when the error is at most `SUFFICIENT` times the error at the last restart,
+/// or at most `NECESSARY` times that error and growing (Applegate et al., section 3.4).
 const SUFFICIENT: f64 = 0.2;
 const NECESSARY: f64 = 0.8;
-/// Share of all iterations after which it restarts in any case.
+/// Share of all iterations after which the method restarts in any case.
 const LONGEST_SHARE: f64 = 0.36;
-/// Share of the weight's logarithm that is taken over at a restart.
+/// Share of the new logarithm of the weight at a restart; the old one keeps the rest.
 const WEIGHT_SHARE: f64 = 0.5;
 
 #[derive(Clone, Debug)]
 pub(super) struct Iterate {
     x: Vec<f64>,
     y: Vec<f64>,
-    /// Where the last restart was.
+    /// Point of the last restart.
     from_x: Vec<f64>,
     from_y: Vec<f64>,
-    /// The last step's end, which is within bounds.
+    /// End of the last step, within bounds.
     next_x: Vec<f64>,
     next_y: Vec<f64>,
-    /// The values reflected at it, sums of duals, and activities.
+    /// Reflected values, prefix sums of duals, and activities.
     mirror: Vec<f64>,
     sums: Vec<f64>,
     activity: Vec<f64>,
     weight: f64,
-    /// Iterations since the last restart, and all.
+    /// Iterations since the last restart, and in total.
     inner: u64,
     all: u64,
     error_at_restart: f64,
@@ -98,7 +98,7 @@ impl Iterate {
         p.times(&self.mirror, &mut self.activity);
         for i in 0..self.y.len() {
             let moved = self.y[i] - by_y * self.activity[i];
-            // Moreau: what is left of a projection on the row's bounds.
+            // Moreau decomposition: the residual of the projection on the row's bounds.
             let inside = (-moved / by_y).max(p.row_lower[i]).min(p.row_upper[i]);
             self.next_y[i] = moved + by_y * inside;
         }
@@ -118,7 +118,7 @@ impl Iterate {
         go(&mut self.y, &self.next_y, &self.from_y);
     }
 
-    /// Restarts where that is due; returns whether it was.
+    /// Restarts if due; returns whether it did.
     fn restarts(&mut self, p: &Scaled) -> bool {
         let error = self.error(p);
         if self.inner == 1 {

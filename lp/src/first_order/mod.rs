@@ -1,13 +1,13 @@
-//! A first-order primal-dual method, for programs that grow while they are solved: each iteration
-//! is a product with the matrix and one with its transpose, and any point is a start.
+//! A first-order primal-dual method, for programs that grow while they are solved. Each iteration
+//! is a product with the matrix and one with its transpose, and any point can be the start.
 //!
 //! - `scaled.rs`: the scaled program.
 //! - `iterate.rs`: the iteration, its restarts and its weight.
 //!
-//! Sources: A. Chambolle & T. Pock, *A first-order primal-dual algorithm for convex problems*, J. of
-//! Mathematical Imaging and Vision 40 (2011); D. Applegate et al., *Practical large-scale linear
-//! programming using primal-dual hybrid gradient*, NeurIPS 2021 (scaling, weight, restarts); H. Lu &
-//! J. Yang, *Restarted Halpern PDHG for linear programming* (2024), the reflected iteration.
+//! Sources: A. Chambolle & T. Pock, *A first-order primal-dual algorithm for convex problems*, J.
+//! of Mathematical Imaging and Vision 40 (2011); D. Applegate et al., *Practical large-scale linear
+//! programming using primal-dual hybrid gradient*, NeurIPS 2021 (scaling, weight, restarts); H. Lu
+//! & J. Yang, *Restarted Halpern PDHG for linear programming* (2024), the reflected iteration.
 
 mod iterate;
 mod scaled;
@@ -16,7 +16,7 @@ use crate::model::Model;
 use iterate::Iterate;
 use scaled::Scaled;
 
-/// A point of the first-order method, in the model's units and sense; signs of duals are those of
+/// A point of the first-order method, in the model's units and sense; duals have the signs of
 /// [`Solution`](crate::Solution).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FirstOrderPoint {
@@ -24,22 +24,23 @@ pub struct FirstOrderPoint {
     pub x: Vec<f64>,
     /// Dual value of every row, of the sign that its bounds allow.
     pub y: Vec<f64>,
-    /// Weight of distances of duals against those of values, in the scaled program; 0 for unknown.
+    /// Weight of distances of duals against distances of values, in the scaled program; 0 if
+    /// unknown.
     pub weight: f64,
 }
 
-/// Order in which the method keeps the rows: the fewer runs of equal coefficients columns have in
-/// it, the less an iteration costs.
+/// Order in which the method keeps the rows. Iterations are cheaper if columns have fewer runs of
+/// equal coefficients in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RowOrder {
-    /// That of the model.
+    /// The order of the model.
     AsGiven,
-    /// These rows of the model, each once; others as they are, behind them.
+    /// These rows of the model, each once, followed by the other rows in the model's order.
     Listed(Vec<u32>),
 }
 
 impl RowOrder {
-    /// The row at each place of a model with so many rows.
+    /// The row at each place of a model with `rows` rows.
     fn places(&self, rows: usize) -> Vec<u32> {
         let listed: &[u32] = match self {
             RowOrder::AsGiven => &[],
@@ -58,7 +59,7 @@ impl RowOrder {
     }
 }
 
-/// The first-order method on a model, from a point of it.
+/// The first-order method on a model, started from one of its points.
 ///
 /// ```
 /// use remat_lp::{FirstOrder, FirstOrderPoint, ModelBuilder, RowOrder, Sense};
@@ -84,22 +85,22 @@ pub struct FirstOrder {
 }
 
 impl FirstOrder {
-    /// The method on a model from a point of it, or of one with fewer columns or rows at the end:
-    /// what is missing counts as 0.
+    /// The method on a model, from a point of it or of one with fewer columns or rows at the end;
+    /// missing values count as 0.
     pub fn new(model: &Model, order: &RowOrder, start: &FirstOrderPoint) -> FirstOrder {
         let program = Scaled::new(model, order);
         let at = Iterate::new(&program, start);
         FirstOrder { program, at }
     }
 
-    /// Goes on for so many iterations.
+    /// Runs this number of iterations.
     pub fn run(&mut self, iterations: u64) {
         for _ in 0..iterations {
             self.at.step(&self.program);
         }
     }
 
-    /// The point that it has come to.
+    /// The current point.
     pub fn point(&self) -> FirstOrderPoint {
         self.at.point(&self.program)
     }

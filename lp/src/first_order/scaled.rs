@@ -1,16 +1,17 @@
 //! The program that the first-order method works on: scaled so that the norm of its matrix is at
 //! most 1, and minimised.
 //!
-//! Columns are stored as runs of rows with the same coefficient: a column that counts in many rows
-//! in a row is one difference of sums.
+//! Columns are stored as runs of rows with the same coefficient: a column with entries in many
+//! consecutive rows costs one difference of sums.
 
 use super::RowOrder;
 use crate::model::Model;
 
-/// Passes in which rows and columns are divided by the root of their largest entry (Ruiz).
+/// Passes in which rows and columns are divided by the square root of their largest entry (Ruiz).
 const EQUILIBRATION_PASSES: usize = 4;
 
-/// Places `first..end` in the order of the rows in which a column has a coefficient.
+/// A run of rows, at the places `first..end` of the row order, with the same coefficient in a
+/// column.
 #[derive(Clone, Copy, Debug)]
 struct RowRange {
     first: u32,
@@ -29,7 +30,7 @@ pub(super) struct Scaled {
     /// Bounds of rows, in their order.
     pub row_lower: Vec<f64>,
     pub row_upper: Vec<f64>,
-    /// Factors: the scaled matrix is `row[i] * a_ij * col[j]`, rows in their order.
+    /// Factors: the scaled matrix is `row[i] * a_ij * col[j]`, with rows in their order.
     pub row: Vec<f64>,
     pub col: Vec<f64>,
     /// The model's row at each place.
@@ -89,7 +90,7 @@ impl Scaled {
         self.runs.len()
     }
 
-    /// `out = A x`; `out` is one longer than there are rows.
+    /// `out = A x`; `out` is one longer than the number of rows.
     pub fn times(&self, x: &[f64], out: &mut [f64]) {
         out.fill(0.0);
         for (j, x) in x.iter().enumerate() {
@@ -110,7 +111,7 @@ impl Scaled {
         }
     }
 
-    /// Sums of the first so many duals, from none to all, for [`Scaled::transposed`].
+    /// Prefix sums of scaled duals, from the empty to the full sum, for [`Scaled::transposed`].
     pub fn sums(&self, y: &[f64], out: &mut [f64]) {
         let mut sum = 0.0;
         for ((y, by), out) in y.iter().zip(&self.row).zip(out.iter_mut()) {
@@ -120,7 +121,7 @@ impl Scaled {
         out[y.len()] = sum;
     }
 
-    /// `A^T y` of one column, from sums of duals.
+    /// `A^T y` of one column, from the prefix sums of the duals.
     #[inline]
     pub fn transposed(&self, j: usize, sums: &[f64]) -> f64 {
         let of = |run: &RowRange| run.value * (sums[run.end as usize] - sums[run.first as usize]);
@@ -143,8 +144,8 @@ fn factors(model: &Model) -> [Vec<f64>; 2] {
             *by /= of.sqrt();
         }
     };
-    // In the last pass Pock and Chambolle 2011, lemma 2 with an exponent of 1: the norm is at most
-    // 1 then.
+    // The last pass scales by Pock and Chambolle 2011, lemma 2 with an exponent of 1, which makes
+    // the norm at most 1.
     for pass in 0..=EQUILIBRATION_PASSES {
         of_row.fill(0.0);
         of_col.fill(0.0);

@@ -12,12 +12,12 @@ pub(super) enum WordKind {
     LessEqual,
     GreaterEqual,
     Equal,
-    /// Anything that belongs to a feature that is not supported, or to none.
+    /// A word of an unsupported feature, or of no feature.
     Other,
     End,
 }
 
-/// A word, where it stands, and what it means.
+/// A word, its place and its meaning.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'a> {
     pub kind: WordKind,
@@ -47,8 +47,8 @@ pub(super) fn is_safe_name(name: &str) -> bool {
     let Some(first) = chars.next() else {
         return false;
     };
-    // `3e5` is a number, so a name that looks like an exponent would be swallowed by a coefficient
-    // before it.
+    // `3e5` is a number, so a coefficient before a name that looks like an exponent would swallow
+    // the name.
     let exponent =
         matches!(first, 'e' | 'E') && name[1..].starts_with(|c: char| c.is_ascii_digit());
     starts_name(first)
@@ -59,7 +59,7 @@ pub(super) fn is_safe_name(name: &str) -> bool {
         && !is_reserved(name)
 }
 
-/// Words with a meaning of their own somewhere in the format.
+/// Returns whether a word has a meaning of its own in the format.
 fn is_reserved(name: &str) -> bool {
     const RESERVED: [&str; 37] = [
         "min",
@@ -163,7 +163,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
 
 fn one(rest: &str, c: char) -> (WordKind, usize) {
     if let Some(len) = number_len(rest) {
-        // The characters scanned are a number for the standard library too.
+        // The scanned characters are also a number for the standard library.
         return (
             WordKind::Number(rest[..len].parse().unwrap_or(f64::NAN)),
             len,
@@ -171,8 +171,7 @@ fn one(rest: &str, c: char) -> (WordKind, usize) {
     }
     if starts_name(c) {
         let mut len = rest.find(|c| !is_name_char(c)).unwrap_or(rest.len());
-        // The one section name with a hyphen, and the two-word constants with one would otherwise
-        // split.
+        // `semi-continuous`, the only section name with a hyphen, would otherwise be split.
         if rest
             .get(..15)
             .is_some_and(|s| s.eq_ignore_ascii_case("semi-continuous"))

@@ -111,8 +111,7 @@ fn mistakes_are_named_with_line_and_word() {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
 
-    /// Whatever the text, the answer is a model or an error; and a model reads back from what is
-    /// written.
+    /// Any text gives a model or an error, and a model reads back from its written text.
     #[test]
     fn any_text_is_read_or_refused(words in proptest::collection::vec(proptest::sample::select(WORDS.to_vec()), 0..60)) {
         let mut text = String::from("min\n");
@@ -121,7 +120,7 @@ proptest::proptest! {
             text.push(' ');
         });
         for text in [text.clone(), format!("{text}\nend"), words.concat()] {
-            // Who takes more reads at least the same.
+            // `parse_all` reads at least every text that `parse` reads.
             let all = parse_all(&text, "t");
             if let Ok(model) = parse(&text, "t") {
                 let all = all.expect("what is linear is taken");
@@ -236,8 +235,8 @@ fn numbers_stand_on_the_left_in_several_rows_in_turn() {
     for rows in [labels, bare, spread] {
         assert_eq!(rows_of(rows), expected, "{rows}");
     }
-    // A constant on a line of its own belongs to the terms before it, unless a column is compared
-    // with it.
+    // A constant on a line of its own belongs to the terms before it, unless it is compared with a
+    // column.
     assert_eq!(rows_of("3 <= x\n - 2 <= 7\n"), [(5.0, 9.0, 1.0, 0.0)]);
     let two = [(3.0, INF, 1.0, 0.0), (-2.0, INF, 0.0, 7.0)];
     assert_eq!(rows_of("3 <= x\n - 2 <= 7 y\n"), two);
@@ -285,7 +284,7 @@ fn sections_come_in_any_order_by_any_name_and_may_be_empty() {
         "minimise\n obj: 2 x + y\nsubject to:\n c: x + y => 1.5\nlazy constraints\nuser cuts\ngens\nend",
     ];
     assert_eq!(parse(same[0], "t").unwrap(), model);
-    // `gens` is no section: it is a column of `user cuts`.
+    // `gens` is not a section name here: it is a column of `user cuts`.
     let (line, token, _) = wrong(same[1]);
     assert_eq!((line, token.as_str()), (6, "user"));
     let all = "Minimum\n obj: 2 x + y\nS.T.\n c: x + y >= +1.5e0\nBOUND\n y < 4\nint\n x\nbinaries\n y\ngen\n\
@@ -352,7 +351,7 @@ fn what_is_no_row_is_kept_for_those_that_take_it() {
         error.starts_with("t.lp: column z is semi-continuous"),
         "{error}"
     );
-    // Gurobi has implications among the general constraints.
+    // Gurobi writes implications among the general constraints.
     let there = text.replace(" on: b = 1 -> 2 x + y <= 3\n", "");
     let there = there.replace(
         "sos\n",

@@ -23,7 +23,7 @@ pub fn write(model: &Model, path: impl AsRef<Path>) -> Result<(), LpFormatError>
     write_text(&to_string(model), path.as_ref())
 }
 
-/// Writes all that a file has, gzipped if its name ends in `.gz`.
+/// Writes a model with its special parts, gzipped if the file name ends in `.gz`.
 ///
 /// # Errors
 /// [`LpFormatError::Io`].
@@ -39,15 +39,15 @@ fn write_text(text: &str, path: &Path) -> Result<(), LpFormatError> {
     text_file::write(path, text).map_err(io)
 }
 
-/// The model as the text of an LP file. Reading it gives the same model, with two exceptions: names
-/// that the format cannot hold are replaced by `x0, x1, ...` and `r0, r1, ...` (all of a kind), and
-/// a model without columns loses its rows, which the format cannot state. The model's name is a
-/// comment.
+/// The model as the text of an LP file. Reading it gives the same model, with two exceptions. If
+/// the format cannot hold a name, all names of that kind are replaced by `x0, x1, ...` or
+/// `r0, r1, ...`. A model without columns loses its rows, which the format cannot state. The
+/// model's name becomes a comment.
 pub fn to_string(model: &Model) -> String {
     text_of(model, &Specials::default())
 }
 
-/// All that a file has as text, as [`to_string`] has a model. Ordered sets get names of their own.
+/// A model with its special parts as text, like [`to_string`]. Ordered sets get generated names.
 ///
 /// ```
 /// let text = "Minimize\n x\nSubject To\n on: b = 1 -> x >= 2\nBinary\n b\nEnd";
@@ -67,8 +67,8 @@ fn text_of(model: &Model, specials: &Specials) -> String {
     out
 }
 
-/// Returns whether the columns first appear in their own order when only nonzero costs are written
-/// in the objective.
+/// Returns whether the columns keep their order by first appearance if the objective contains only
+/// nonzero costs.
 fn order_is_kept(model: &Model) -> bool {
     let in_objective = (0..model.num_cols()).filter(|&j| model.cost[j] != 0.0);
     let in_rows =
@@ -233,7 +233,7 @@ fn is_binary(model: &Model, j: usize) -> bool {
     model.integer[j] && model.col_lower[j] == 0.0 && model.col_upper[j] == 1.0
 }
 
-/// Terms with the sides of their sum.
+/// Writes terms with the sides of their sum.
 fn relation(
     entries: impl Iterator<Item = (usize, f64)>,
     sides: Bounds,

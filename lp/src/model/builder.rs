@@ -56,7 +56,7 @@ impl ModelBuilder {
         self.offset = offset;
     }
 
-    /// Notes a number of a file that a double does not hold; the first one counts.
+    /// Records a number of a file that a double does not represent; only the first one is kept.
     pub(crate) fn note_rounded(&mut self, number: impl FnOnce() -> RoundedNumber) {
         self.source
             .rounded
@@ -95,12 +95,13 @@ impl ModelBuilder {
         row
     }
 
-    /// Adds one entry; every (row, column) at most once.
+    /// Adds one entry; each (row, column) may have at most one.
     pub fn add_entry(&mut self, row: RowId, col: ColId, value: f64) {
         self.entries.push((row.0, col.0, value));
     }
 
-    /// Takes rows out, given in order, each with its name; those that are left close up.
+    /// Removes rows, given in ascending order, and returns each with its name. The remaining rows
+    /// are renumbered.
     pub(crate) fn take_rows(&mut self, rows: &[RowId]) -> Vec<(String, NewRow)> {
         if rows.is_empty() {
             return Vec::new();
@@ -200,10 +201,10 @@ impl ModelBuilder {
         self.row_names[row.index()] = name.into();
     }
 
-    /// Validates everything and compresses the matrix both ways. Zero entries are dropped.
+    /// Validates all data and compresses the matrix both ways. Zero entries are dropped.
     ///
-    /// Bounds that cross are no mistake: the model is infeasible ([`Model::crossed`]). Where they
-    /// cross by no more than 1e-7 they become the value in the middle.
+    /// Crossing bounds are not an error: the model is infeasible ([`Model::crossed`]). If they
+    /// cross by at most 1e-7, both become the value in the middle.
     ///
     /// # Errors
     /// NaN or infinite coefficients, NaN bounds, entries outside the model, duplicated entries.
@@ -259,8 +260,8 @@ impl ModelBuilder {
         Ok(self.finish(cols))
     }
 
-    /// The columns and rows given so far with `matrix` (rows by columns, stored either way) for
-    /// their entries, in place of those added one by one.
+    /// Builds a model from the columns and rows given so far, with the entries of `matrix` (rows by
+    /// columns, stored either way) in place of entries added one by one.
     ///
     /// # Errors
     /// A matrix of another shape, numbers that are not finite.
@@ -284,7 +285,7 @@ impl ModelBuilder {
         Ok(self.finish(Compressed::from(matrix.into_csc())))
     }
 
-    /// Everything but the entries.
+    /// Checks all data except the entries.
     fn check(&self) -> Result<(), ModelError> {
         for (what, len) in [("rows", self.num_rows()), ("columns", self.num_cols())] {
             if len >= (1 << 30) {
@@ -318,7 +319,7 @@ impl ModelBuilder {
         Ok(())
     }
 
-    /// The model, from sorted columns without duplicates.
+    /// Builds the model from sorted columns without duplicates.
     fn finish(mut self, mut cols: Compressed) -> Model {
         let (m, n) = (self.num_rows(), self.num_cols());
         for b in self.col_bounds.iter_mut().chain(&mut self.row_bounds) {

@@ -1,4 +1,4 @@
-//! Rows and columns that come and go.
+//! Adding and deleting rows and columns.
 
 use super::matrix::edit;
 use super::{Model, ModelError, check_bounds};
@@ -129,7 +129,7 @@ impl Model {
         Ok(base)
     }
 
-    /// Keeps the rows for which `keep` is true; `map` is their new numbers, `u32::MAX` for the
+    /// Keeps the rows for which `keep` is true; `map` has their new numbers, and `u32::MAX` for the
     /// others.
     pub(crate) fn retain_rows(&mut self, keep: &[bool], map: &[u32]) {
         retain(&mut self.row_lower, keep);
@@ -142,8 +142,8 @@ impl Model {
         edit(&mut self.cols, shape, |cols| cols.remap_inner(map));
     }
 
-    /// Keeps the columns for which `keep` is true; `map` is their new numbers, `u32::MAX` for the
-    /// others.
+    /// Keeps the columns for which `keep` is true; `map` has their new numbers, and `u32::MAX` for
+    /// the others.
     pub(crate) fn retain_cols(&mut self, keep: &[bool], map: &[u32]) {
         retain(&mut self.cost, keep);
         retain(&mut self.col_lower, keep);

@@ -8,7 +8,7 @@ pub enum ModelError {
     /// A number is NaN, or infinite where only finite numbers make sense.
     #[error("{what} is {value}; a finite number is needed")]
     NotFinite {
-        /// Place where it was found.
+        /// Place of the number.
         what: String,
         /// The offending number.
         value: f64,
@@ -18,7 +18,7 @@ pub enum ModelError {
         "bounds of {what} are [{lower}, {upper}]: neither side may be NaN, the lower +inf or the upper -inf"
     )]
     BadBound {
-        /// Place where it was found.
+        /// Place of the bounds.
         what: String,
         /// The lower bound given.
         lower: f64,
@@ -28,7 +28,7 @@ pub enum ModelError {
     /// The lower bound is above the upper bound.
     #[error("bounds of {what} cross: lower {lower} is above upper {upper}")]
     CrossedBounds {
-        /// Place where it was found.
+        /// Place of the bounds.
         what: String,
         /// The lower bound given.
         lower: f64,
@@ -45,7 +45,7 @@ pub enum ModelError {
         /// Number of rows or columns in the model.
         len: usize,
     },
-    /// A row mentions the same column twice (or a column the same row).
+    /// Two entries have the same row and column.
     #[error("row {row} has two entries in column {col}")]
     Duplicate {
         /// Row of the entry.
@@ -53,7 +53,7 @@ pub enum ModelError {
         /// Column of the entry.
         col: usize,
     },
-    /// Two lists that must have the same length do not.
+    /// Two lists of required equal length differ in length.
     #[error("{what}: expected {expected} entries, found {found}")]
     Length {
         /// Name of the list.
@@ -63,7 +63,7 @@ pub enum ModelError {
         /// The length given.
         found: usize,
     },
-    /// More rows, columns or entries than 32-bit indices address.
+    /// The model has more rows, columns or entries than 32-bit indices address.
     #[error("the model is too large: {what} exceeds 2^31")]
     TooLarge {
         /// "rows" or "columns".
@@ -71,11 +71,11 @@ pub enum ModelError {
     },
 }
 
-/// Sides further apart than this, in a row's or column's own units, contradict each other; what is
-/// within it is feasible (docs/reference/tolerances.md).
+/// Largest difference by which the sides of a row or column may contradict each other, in its own
+/// units; anything within it is feasible (docs/reference/tolerances.md).
 pub const CONTRADICTION: f64 = 1e-7;
 
-/// Refuses bounds that mean nothing.
+/// Rejects bounds that are NaN or the wrong infinity.
 pub(crate) fn check_sides(what: impl FnOnce() -> String, b: Bounds) -> Result<(), ModelError> {
     if b.lower.is_nan()
         || b.upper.is_nan()
@@ -91,7 +91,7 @@ pub(crate) fn check_sides(what: impl FnOnce() -> String, b: Bounds) -> Result<()
     Ok(())
 }
 
-/// Refuses bounds that mean nothing, and those that cross.
+/// Rejects bounds that are NaN, the wrong infinity, or crossing.
 pub(crate) fn check_bounds(what: &str, b: Bounds) -> Result<(), ModelError> {
     check_sides(|| what.to_string(), b)?;
     if b.lower > b.upper {

@@ -1,4 +1,4 @@
-//! The matrix of a model in `sprs` types: conversions for users both ways, and how it is edited.
+//! The matrix of a model in `sprs` types: conversions from and to user types, and edits.
 
 use super::{Model, ModelBuilder, ModelError, Sense};
 use crate::compressed::Compressed;
@@ -9,9 +9,9 @@ use sprs::{CompressedStorage, CsMatI, CsMatViewI};
 pub type SparseMatrix = CsMatI<f64, u32, usize>;
 
 impl Model {
-    /// A program from its matrix (rows by columns, stored either way), the costs and bounds of its
-    /// columns and the bounds of its rows. Zero entries are dropped. [`ModelBuilder::build_with`]
-    /// has names and integrality as well.
+    /// Creates a program from its matrix (rows by columns, stored either way), the costs and bounds
+    /// of its columns and the bounds of its rows. Zero entries are dropped.
+    /// [`ModelBuilder::build_with`] also sets names and integrality.
     ///
     /// ```
     /// use remat_lp::sprs::CsMatI;
@@ -34,8 +34,8 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// Lists of other lengths than the matrix has columns and rows, numbers that are not finite,
-    /// crossed bounds.
+    /// Lists whose lengths differ from the matrix's numbers of columns or rows; numbers that are
+    /// not finite; bounds that are NaN or the wrong infinity.
     pub fn from_matrix(
         sense: Sense,
         matrix: SparseMatrix,
@@ -98,7 +98,7 @@ impl From<Model> for SparseMatrix {
     }
 }
 
-/// The columns of the matrix, or its rows if it is compressed by rows; nothing is copied.
+/// The columns of the matrix, or its rows if it is compressed by rows, without a copy.
 impl From<SparseMatrix> for Compressed {
     fn from(matrix: SparseMatrix) -> Compressed {
         let (mut start, index, value) = matrix.into_raw_storage();
@@ -133,7 +133,7 @@ pub(crate) fn by_columns(cols: Compressed, rows: usize) -> SparseMatrix {
     stored(CompressedStorage::CSC, shape, cols)
 }
 
-/// Changes structure and shape: the arrays move out, are edited in place, and move back in.
+/// Changes structure or shape: the arrays move out, are edited in place, and move back in.
 pub(crate) fn edit(
     matrix: &mut SparseMatrix,
     shape: (usize, usize),
@@ -146,17 +146,18 @@ pub(crate) fn edit(
     *matrix = stored(storage, shape, parts);
 }
 
-/// The vectors as a matrix of this shape: within it, sorted, without duplicates. Every caller has
-/// seen to that already; `sprs` checking it again would double the time of an append.
+/// The vectors as a matrix of this shape. They must fit the shape, be sorted and have no
+/// duplicates. Callers ensure this already; a second check by `sprs` would double the time of an
+/// append.
 fn stored(storage: CompressedStorage, shape: (usize, usize), parts: Compressed) -> SparseMatrix {
     let Compressed {
         start,
         index,
         value,
     } = parts;
-    // SAFETY: `start` ascends from 0 to the number of entries with one more item than there are
-    // vectors, which every change to a `Compressed` keeps; the callers keep order and range of the
-    // indices. Checked in debug builds.
+    // SAFETY: `start` ascends from 0 to the number of entries and has one more item than there are
+    // vectors; every change to a `Compressed` preserves this. The callers preserve order and range
+    // of the indices. Checked in debug builds.
     let matrix = unsafe { SparseMatrix::new_unchecked(storage, shape, start, index, value) };
     debug_assert_eq!(matrix.check_compressed_structure(), Ok(()));
     matrix

@@ -1,11 +1,11 @@
-//! A linear program in the user's own units: what is stated, validated, stored, and later checked
-//! against.
+//! A linear program in the user's own units: stated, validated, stored, and the reference for later
+//! checks.
 //!
-//! - `builder.rs`: from columns, rows and entries in any order to a valid model.
-//! - `edit.rs`: rows and columns that come and go while a solver works on it.
-//! - `error.rs`: everything that can be wrong.
-//! - `permute.rs`: the same in another order.
-//! - `matrix.rs`: the matrix in `sprs` types, to users and from them.
+//! - `builder.rs`: builds a valid model from columns, rows and entries in any order.
+//! - `edit.rs`: adds and deletes rows and columns while a solver works on the model.
+//! - `error.rs`: all errors of models.
+//! - `permute.rs`: models in another order.
+//! - `matrix.rs`: the matrix in `sprs` types, from and to users.
 
 mod builder;
 mod edit;
@@ -24,13 +24,13 @@ pub use matrix::SparseMatrix;
 pub(crate) use matrix::by_columns;
 pub use permute::Permutation;
 
-/// Direction in which the objective is to go.
+/// Direction of optimisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub enum Sense {
-    /// Smallest objective wins.
+    /// Minimise the objective.
     #[default]
     Minimise,
-    /// Largest objective wins.
+    /// Maximise the objective.
     Maximise,
 }
 
@@ -73,19 +73,19 @@ pub struct Model {
     pub(crate) integer: Vec<bool>,
     /// The matrix, compressed by columns.
     pub(crate) cols: SparseMatrix,
-    /// The same, compressed by rows.
+    /// The same matrix, compressed by rows.
     pub(crate) rows: SparseMatrix,
-    /// Empty when the columns have no names of their own.
+    /// Empty if the columns have no names.
     pub(crate) col_names: Vec<String>,
-    /// Empty when the rows have no names of their own.
+    /// Empty if the rows have no names.
     pub(crate) row_names: Vec<String>,
     pub(crate) source: ModelSource,
 }
 
-/// Knowledge of the file of a model. Models are equal whatever they were read from.
+/// Data about the file of a model. It does not affect equality of models.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ModelSource {
-    /// The first number that is another one in the model.
+    /// The first number of the file that the model holds only rounded.
     pub rounded: Option<Box<RoundedNumber>>,
 }
 
@@ -111,7 +111,7 @@ impl Model {
         self.offset
     }
 
-    /// The first number of the model's file that no double stands for, and that was rounded.
+    /// The first number of the model's file that was rounded because no double represents it.
     ///
     /// ```
     /// let text = "Minimize\n x\nSubject To\n low: x >= 0.1234567890123456789\nEnd\n";
@@ -159,7 +159,7 @@ impl Model {
         Bounds::new(self.row_lower[row.index()], self.row_upper[row.index()])
     }
 
-    /// The first bounds that cross, columns before rows: such a model is infeasible.
+    /// The first crossing bounds, columns before rows; with them the model is infeasible.
     pub fn crossed(&self) -> Option<Crossed> {
         let first = |lower: &[f64], upper: &[f64]| lower.iter().zip(upper).position(|(l, u)| l > u);
         let col = first(&self.col_lower, &self.col_upper).map(|j| Crossed::Col(ColId(j as u32)));
@@ -188,7 +188,7 @@ impl Model {
         &self.row_upper
     }
 
-    /// Returns whether the model's source declared the column integer. The LP solver ignores it.
+    /// Returns whether the column is marked integer. The LP solver ignores the mark.
     pub fn is_integer(&self, col: ColId) -> bool {
         self.integer[col.index()]
     }
@@ -211,7 +211,7 @@ impl Model {
             .map(|(j, v)| (ColId(j as u32), v))
     }
 
-    /// The column's name; `x<index>` if it was never named.
+    /// The column's name; `x<index>` if it has no name.
     pub fn col_name(&self, col: ColId) -> String {
         match self.col_names.get(col.index()) {
             Some(n) if !n.is_empty() => n.clone(),
@@ -219,7 +219,7 @@ impl Model {
         }
     }
 
-    /// The row's name; `r<index>` if it was never named.
+    /// The row's name; `r<index>` if it has no name.
     pub fn row_name(&self, row: RowId) -> String {
         match self.row_names.get(row.index()) {
             Some(n) if !n.is_empty() => n.clone(),

@@ -4,7 +4,7 @@ use super::{Model, ModelBuilder};
 use crate::ids::{Bounds, ColId};
 use crate::random::SplitMix64;
 
-/// An order of the rows and columns of a model, other than its own.
+/// A permutation of the rows and columns of a model.
 ///
 /// ```
 /// use remat_lp::{ModelBuilder, Sense};
@@ -19,14 +19,14 @@ use crate::random::SplitMix64;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permutation {
-    /// Position in the model of each row of the permuted one.
+    /// Position in the original model of each row of the permuted one.
     rows: Vec<u32>,
     /// The same for columns.
     cols: Vec<u32>,
 }
 
 impl Permutation {
-    /// A random order of so many rows and columns (Fisher & Yates).
+    /// A random order of `rows` rows and `cols` columns (Fisher & Yates).
     fn random(rows: usize, cols: usize, seed: u64) -> Self {
         let mut random = SplitMix64::new(seed);
         let mut order = |n: usize| {
@@ -42,17 +42,17 @@ impl Permutation {
         }
     }
 
-    /// Position in the model of each row of the permuted one.
+    /// Position in the original model of each row of the permuted one.
     pub fn rows(&self) -> &[u32] {
         &self.rows
     }
 
-    /// Position in the model of each column of the permuted one.
+    /// Position in the original model of each column of the permuted one.
     pub fn cols(&self) -> &[u32] {
         &self.cols
     }
 
-    /// Values of the model's columns, in the order of the permuted one.
+    /// Values of the original model's columns, in the order of the permuted model.
     ///
     /// # Panics
     /// If there are fewer values than columns.
@@ -60,7 +60,7 @@ impl Permutation {
         self.cols.iter().map(|&j| x[j as usize]).collect()
     }
 
-    /// Values of the permuted model's columns, in the order of the model.
+    /// Values of the permuted model's columns, in the order of the original model.
     ///
     /// # Panics
     /// If there are fewer values than columns.
@@ -74,11 +74,11 @@ impl Permutation {
 }
 
 impl Model {
-    /// The model with its rows and columns in a random order, the same for the same seed. Names go
-    /// with them.
+    /// The model with its rows and columns in a random order, which depends only on the seed. Names
+    /// move along.
     ///
-    /// Answers are the same up to the choice among equals, the way there is another one: several
-    /// seeds tell what a solver is worth from what luck is.
+    /// Optimal values are equal, but ties and solution paths differ: results over several seeds
+    /// separate a solver's performance from chance.
     pub fn permuted(&self, seed: u64) -> (Model, Permutation) {
         let order = Permutation::random(self.num_rows(), self.num_cols(), seed);
         let mut b = ModelBuilder::new(self.sense);
@@ -105,7 +105,7 @@ impl Model {
                 b.set_row_name(row, self.row_names[i].clone());
             }
         }
-        // Every number of a model is one that a model may have.
+        // All numbers come from a valid model.
         let model = b.build().expect("an order of a valid model is valid");
         (model, order)
     }

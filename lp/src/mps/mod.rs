@@ -1,15 +1,18 @@
 //! MPS files: fixed and free format, plain or gzipped, in both directions.
 //!
 //! Sections NAME, OBJSENSE, OBJNAME, ROWS, COLUMNS (with integer markers), RHS, RANGES, BOUNDS,
-//! ENDATA. Bound types UP, LO, FX, FR, MI, PL, BV, LI, UI. A right-hand side on the objective row is
-//! minus the objective's offset. An integer column without any bound is binary, as most readers
-//! have it. Bounds and right-hand sides of magnitude 1e20 are infinite.
+//! ENDATA. Bound types UP, LO, FX, FR, MI, PL, BV, LI, UI. A right-hand side on the objective row
+//! is minus the objective's offset. An integer column without any bound is binary, as in most
+//! readers. Bounds and right-hand sides of magnitude 1e20 are infinite.
 //!
-//! [`parse_all`] takes as well, and [`parse`] rejects by name: bounds SC and SI (the column is 0 or
-//! within its bounds; without a value the upper bound is infinite), sections SOS, SOS1, SOS2 and
-//! SETS (ordered sets), and INDICATORS (rows that hold where a binary column has a value). Sections
-//! of other kinds (`QUADOBJ`, `GENCONS`, ...) may be there if they list nothing. Further N rows, ranges of N rows, further sets of a section and text behind ENDATA do
-//! not count, which a remark says.
+//! [`parse_all`] also accepts parts that [`parse`] rejects by name:
+//! - bounds SC and SI (the column is 0 or within its bounds; without a value the upper bound is
+//!   infinite);
+//! - sections SOS, SOS1, SOS2 and SETS (ordered sets);
+//! - INDICATORS (rows that hold if a binary column has a given value).
+//!
+//! Sections of other kinds (`QUADOBJ`, `GENCONS`, ...) must be empty. Further N rows, ranges of N
+//! rows, further sets of a section and text behind ENDATA are ignored with a remark.
 
 mod read;
 mod write;
@@ -20,10 +23,10 @@ pub use write::{to_string, to_string_all, write, write_all};
 use crate::model::ModelError;
 use crate::model_file::NotLinear;
 
-/// Rule by which the fields of a line are told apart.
+/// Rule for splitting a line into fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum MpsFormat {
-    /// Free format; fixed format where free makes no sense (names with spaces).
+    /// Free format; fixed format if the file is not valid in free format (names with spaces).
     #[default]
     Auto,
     /// Fields at fixed positions (2-3, 5-12, 15-22, 25-36, 40-47, 50-61).
@@ -32,7 +35,7 @@ pub enum MpsFormat {
     Free,
 }
 
-/// Reason why a file could not be read or written.
+/// Reason for a failure to read or write a file.
 #[derive(Debug, thiserror::Error)]
 pub enum MpsError {
     /// The file could not be opened, read, unpacked or written.
@@ -43,18 +46,18 @@ pub enum MpsError {
         /// Error reported by the system.
         source: std::io::Error,
     },
-    /// A line makes no sense.
+    /// A line is not valid.
     #[error("line {line}: {message}")]
     Syntax {
         /// Line number, from 1.
         line: usize,
-        /// Description of the mistake, and of what would be right.
+        /// Description of the mistake and of a correct form.
         message: String,
     },
-    /// All lines make sense, the model does not.
+    /// All lines are valid, but the model is not.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The file has more than a linear program with integers.
+    /// The file is not a linear program with integers.
     #[error(transparent)]
     NotLinear(#[from] NotLinear),
 }

@@ -18,7 +18,7 @@ use std::path::Path;
 /// Reads a file, unpacking it if it starts like a gzip file.
 ///
 /// # Errors
-/// [`MpsError::Io`], or whatever [`parse`] finds.
+/// [`MpsError::Io`], or any error of [`parse`].
 pub fn read(path: impl AsRef<Path>) -> Result<Model, MpsError> {
     Ok(read_all(path)?.linear()?)
 }
@@ -26,7 +26,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Model, MpsError> {
 /// Reads a file as [`parse_all`] reads text, unpacking it if it starts like a gzip file.
 ///
 /// # Errors
-/// [`MpsError::Io`], or whatever [`parse_all`] finds.
+/// [`MpsError::Io`], or any error of [`parse_all`].
 pub fn read_all(path: impl AsRef<Path>) -> Result<ModelFile, MpsError> {
     let path = path.as_ref();
     let io = |source| MpsError::Io {
@@ -53,7 +53,7 @@ pub fn parse(text: &str, format: MpsFormat) -> Result<Model, MpsError> {
     Ok(parse_all(text, format)?.linear()?)
 }
 
-/// Reads text with semi-continuous columns, ordered sets and implications, which [`parse`] refuses.
+/// Reads text with semi-continuous columns, ordered sets and implications, which [`parse`] rejects.
 ///
 /// ```
 /// use remat_lp::mps::{parse_all, MpsFormat};
@@ -64,13 +64,13 @@ pub fn parse(text: &str, format: MpsFormat) -> Result<Model, MpsError> {
 /// ```
 ///
 /// # Errors
-/// As [`parse`], but for what it takes.
+/// The errors of [`parse`], except for these parts.
 pub fn parse_all(text: &str, format: MpsFormat) -> Result<ModelFile, MpsError> {
     let read = |fixed| MpsReader::default().run(text, fixed);
     let (file, remarks) = match format {
         MpsFormat::Free => read(false),
         MpsFormat::Fixed => read(true),
-        // Where neither makes sense, the format that makes sense for longer is meant.
+        // If the text is valid in neither format, report the error that occurs further down.
         MpsFormat::Auto => read(false).or_else(|free| {
             read(true).map_err(|fixed| match line_of(&fixed) > line_of(&free) {
                 true => fixed,
@@ -82,7 +82,7 @@ pub fn parse_all(text: &str, format: MpsFormat) -> Result<ModelFile, MpsError> {
     Ok(file)
 }
 
-/// The line of an error; the last one for what is found in the model as a whole.
+/// The line of an error; errors in the model as a whole come after all lines.
 fn line_of(error: &MpsError) -> usize {
     match error {
         MpsError::Syntax { line, .. } => *line,
@@ -101,15 +101,15 @@ enum MpsSection {
     Rhs,
     Ranges,
     Bounds,
-    /// Ordered sets, of a width that the heading may say.
+    /// Ordered sets; the heading may state their width.
     Sets(Option<u8>),
     Indicators,
-    /// A section that may list nothing: its name, and its line.
+    /// A section that must be empty: its name and line.
     Unsupported(&'static str, usize),
     End,
 }
 
-/// Sections of other programs' files that are known, and not supported.
+/// Known but unsupported sections of other programs' files.
 const UNSUPPORTED: [&str; 16] = [
     "QUADOBJ",
     "QSECTION",
@@ -138,28 +138,28 @@ enum RowRef {
     Row(usize),
 }
 
-/// Which bounds of a column were stated.
+/// The bounds of a column that were stated.
 #[derive(Clone, Copy, Default)]
 struct StatedBounds {
     any: bool,
     lower: bool,
-    /// True if the column may be 0 whatever they are.
+    /// True if the column may be 0 outside its bounds.
     semi: bool,
 }
 
-/// A row of the model, as far as it was stated.
+/// A row of the model, as read so far.
 struct MpsRow {
     kind: u8,
     rhs: Option<f64>,
     range: Option<f64>,
-    /// The last column with an entry in it.
+    /// The last column with an entry in this row.
     entered: Option<ColId>,
-    /// The line that stated the last of it.
+    /// The last line about this row.
     line: usize,
 }
 
 impl MpsRow {
-    /// The sides, and whether doubles hold them as decimals.
+    /// The sides, and whether doubles represent them as decimals.
     fn bounds(&self) -> (Bounds, bool) {
         let r = self.rhs.unwrap_or(0.0);
         let width = match (self.kind, self.range) {
@@ -184,7 +184,7 @@ impl MpsRow {
 #[derive(Default)]
 struct MpsReader {
     builder: ModelBuilder,
-    /// The name that OBJNAME gives, and its line.
+    /// The name given by OBJNAME and its line.
     wanted: Option<(String, usize)>,
     /// The name of the objective row.
     objective: Option<String>,
@@ -193,23 +193,23 @@ struct MpsReader {
     /// The last column with an entry in the objective.
     costed: Option<ColId>,
     cols: HashMap<String, ColId>,
-    /// Which bounds were stated, per column.
+    /// The stated bounds of each column.
     stated: Vec<StatedBounds>,
-    /// The set that each of RHS, RANGES and BOUNDS begins with: the one that counts.
+    /// The first set of each of RHS, RANGES and BOUNDS; only this set is used.
     first_sets: HashMap<&'static str, String>,
-    /// Others, which are left out, each with its section.
+    /// Other sets, which are ignored, each with its section.
     other_sets: HashSet<(&'static str, String)>,
     current: Option<(String, ColId)>,
     in_integers: bool,
     costs: Vec<f64>,
     offset: Option<f64>,
-    /// The line that is read.
+    /// The line being read.
     line: usize,
     remarks: Vec<Remark>,
-    /// True once a further N row was told of.
+    /// True once a further N row was reported.
     told_of_dropped: bool,
     specials: Specials,
-    /// Column and value of each row that has an indicator.
+    /// Column and value of each row with an indicator.
     indicators: BTreeMap<usize, (ColId, bool)>,
 }
 
@@ -295,8 +295,8 @@ impl MpsReader {
         self.remarks.push(Remark { line, text });
     }
 
-    /// Remarks on the comment in which PuLP says that the objective is maximised, as no reader of
-    /// MPS looks for it there.
+    /// Emits a remark on PuLP's comment that the objective is maximised, since MPS readers ignore
+    /// it.
     fn comment(&mut self, line: &str) {
         let says = line.to_ascii_lowercase().replace(' ', "");
         if says.starts_with("*sense:max") {
@@ -313,7 +313,7 @@ impl MpsReader {
         Ok(match word.to_ascii_uppercase().as_str() {
             "NAME" => {
                 let name = line[4..].trim();
-                // Programs of COIN-OR say the format behind the name.
+                // COIN-OR programs write the format after the name.
                 let behind = name.strip_suffix("FREE");
                 let behind = behind.filter(|n| n.ends_with(char::is_whitespace));
                 self.builder.set_name(behind.map_or(name, str::trim_end));
@@ -417,7 +417,7 @@ impl MpsReader {
     }
 
     fn column(&mut self, fields: &[&str]) -> Result<(), String> {
-        // The quotes may be missing, where no row has that name.
+        // The quotes may be missing if no row has that name.
         let marks = fields.get(1).map(|f| f.trim_matches('\''));
         if fields.len() >= 3 && marks == Some("MARKER") && !self.row_names.contains_key(fields[1]) {
             match fields[fields.len() - 1].trim_matches('\'') {
@@ -479,7 +479,7 @@ impl MpsReader {
         Ok(())
     }
 
-    /// Drops a remark: a word that begins with `$`, behind the first one, and is no name.
+    /// Drops a remark: it starts at a word, not the first, that begins with `$` and is not a name.
     fn drop_remark(&self, fields: &mut Vec<&str>) {
         let is_remark = |word: &&str| {
             let named = self.row_names.contains_key(*word) || self.cols.contains_key(*word);
@@ -490,8 +490,8 @@ impl MpsReader {
         }
     }
 
-    /// Returns whether a line belongs to the first set of its section. Others are alternatives,
-    /// which do not count.
+    /// Returns whether a line belongs to the first set of its section. Other sets are alternatives
+    /// and are ignored.
     fn is_of_first_set(&mut self, section: &'static str, set: &str) -> bool {
         let first = self.first_sets.entry(section);
         let first = first.or_insert_with(|| set.to_owned());
@@ -575,7 +575,7 @@ impl MpsReader {
     }
 }
 
-/// Error in bounds that are infinite on the wrong side.
+/// Error message for bounds that are NaN or infinite on the wrong side.
 fn no_value(b: Bounds) -> Option<String> {
     let wrong = b.lower.is_nan()
         || b.upper.is_nan()

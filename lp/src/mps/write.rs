@@ -16,10 +16,10 @@ pub fn write(model: &Model, path: impl AsRef<Path>) -> Result<(), MpsError> {
     write_text(&to_string(model), path.as_ref())
 }
 
-/// Writes all that a file has, gzipped if its name ends in `.gz`.
+/// Writes a model with its special parts, gzipped if the file name ends in `.gz`.
 ///
 /// # Errors
-/// [`MpsError::Io`]; [`MpsError::Model`] for implications whose columns the model does not have.
+/// [`MpsError::Io`]; [`MpsError::Model`] for implications with columns that are not in the model.
 pub fn write_all(file: &ModelFile, path: impl AsRef<Path>) -> Result<(), MpsError> {
     write_text(&to_string_all(file)?, path.as_ref())
 }
@@ -37,10 +37,10 @@ pub fn to_string(model: &Model) -> String {
     text_of(model, &Specials::default())
 }
 
-/// All that a file has as text. The rows of implications follow those of the model.
+/// A model with its special parts as text. The rows of implications follow the model's rows.
 ///
 /// # Errors
-/// [`MpsError::Model`] for implications whose columns the model does not have.
+/// [`MpsError::Model`] for implications with columns that are not in the model.
 pub fn to_string_all(file: &ModelFile) -> Result<String, MpsError> {
     let ModelFile { model, specials } = file;
     if specials.implications.is_empty() {
@@ -64,7 +64,7 @@ fn text_of(model: &Model, specials: &Specials) -> String {
     out
 }
 
-/// Writes a model whose last rows are those of the implications.
+/// Writes a model whose last rows belong to the implications.
 fn render(model: &Model, specials: &Specials, out: &mut String) -> std::fmt::Result {
     let (cols, rows) =
         text_file::names(model, |n| !n.is_empty() && !n.contains(char::is_whitespace));
@@ -108,7 +108,8 @@ struct Sections<'a> {
     rows: Vec<String>,
     /// Name of the objective.
     objective: String,
-    /// Second rows with the upper sides of rows whose sides cross: these make no range.
+    /// Names of second rows, with the upper sides of rows whose sides cross and so cannot form a
+    /// range.
     second: BTreeMap<usize, String>,
 }
 
@@ -119,8 +120,8 @@ impl Sections<'_> {
 
     fn head(&self, out: &mut String) -> std::fmt::Result {
         let name = &self.model.name;
-        // Without FREE CBC takes a line for one in fixed format where its spaces happen to stand in
-        // the right columns. Behind no name it would be the name.
+        // Without FREE, CBC takes a line for fixed format if its spaces happen to be in the right
+        // columns. Without a model name before it, FREE would be read as the name.
         let format = if name.is_empty() { "" } else { " FREE" };
         writeln!(out, "NAME {name}{format}")?;
         match self.model.sense {
@@ -183,7 +184,7 @@ impl Sections<'_> {
             let (l, u) = self.row_sides(i);
             let rhs = if l == f64::NEG_INFINITY { u } else { l };
             if rhs == f64::INFINITY {
-                // A free row has no right-hand side; as an L row, infinity says so.
+                // A free row has no right-hand side; it is written as an L row with infinity.
                 writeln!(out, " RHS {name} 1e30")?;
             } else if rhs != 0.0 {
                 writeln!(out, " RHS {name} {rhs:e}")?;

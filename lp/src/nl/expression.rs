@@ -1,5 +1,5 @@
-//! Expressions of a `.nl` file, in Polish notation, as sums of columns: linear ones, and terms that
-//! are linear between points.
+//! Expressions of a `.nl` file in Polish notation, as linear sums of columns and piecewise linear
+//! terms.
 
 use super::NlError;
 use super::input::{Input, Word};
@@ -28,7 +28,7 @@ impl Sum {
         Sum { terms, constant }
     }
 
-    /// The number that it is, without columns.
+    /// The value of the sum if it has no columns.
     fn as_number(&self) -> Option<f64> {
         self.terms.is_empty().then_some(self.constant)
     }
@@ -39,7 +39,7 @@ impl Sum {
         self
     }
 
-    /// The sum of both, in the time of the shorter one.
+    /// The sum of both, in time proportional to the shorter one.
     pub fn plus(self, other: Sum) -> Sum {
         let (mut long, short) = match self.terms.len() < other.terms.len() {
             true => (other, self),
@@ -53,19 +53,19 @@ impl Sum {
     }
 }
 
-/// A column that is a function of another one, linear between points; the first and the last slope
-/// go on beyond the ends.
+/// A column that is a piecewise linear function of another one; the first and the last slope
+/// continue beyond the ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Piecewise {
     /// The argument.
     pub x: ColId,
     /// The result.
     pub y: ColId,
-    /// Points, by `x` increasing: at least two.
+    /// At least two points, in order of increasing `x`.
     pub points: Vec<(f64, f64)>,
 }
 
-/// Operators that sums are made of.
+/// Supported operators.
 enum Operator {
     Plus,
     Minus,
@@ -74,19 +74,20 @@ enum Operator {
     Power,
     Negate,
     Sum,
-    /// Slopes, and the places between them.
+    /// Slopes, and the breakpoints between them.
     Pieces(Vec<f64>, Vec<f64>),
 }
 
-/// What the expressions of a problem come to.
+/// Sums and piecewise linear terms read from the expressions of a problem.
 pub(super) struct Expressions {
     /// Columns of the problem.
     cols: usize,
     /// Defined variables, by their number.
     pub defined: BTreeMap<usize, Sum>,
-    /// Columns behind those of the problem that are functions of others.
+    /// Additional columns that are piecewise linear functions of others, after the columns of the
+    /// problem.
     pub pieces: Vec<Piecewise>,
-    /// Columns behind those of the problem that are sums of others.
+    /// Additional columns that are sums of others, after the columns of the problem.
     pub sums: Vec<(usize, Sum)>,
     /// Number of all columns.
     pub total: usize,
@@ -103,9 +104,9 @@ impl Expressions {
         }
     }
 
-    /// Reads an expression; `place` is what errors call it.
+    /// Reads an expression; errors name it `place`.
     pub fn read(&mut self, input: &mut Input<'_>, place: &str) -> Result<Sum, NlError> {
-        // Operators that wait for operands, and how many there will be.
+        // Operators that wait for operands, and their numbers of operands.
         let mut open: Vec<(Operator, usize, Vec<Sum>)> = Vec::new();
         loop {
             let mut value = match input.word()? {
@@ -188,7 +189,7 @@ impl Expressions {
         }
     }
 
-    /// A function that is 0 at 0 and has slopes between places.
+    /// The function that is 0 at 0 and has the given slopes between the breakpoints `places`.
     fn pieces(
         &mut self,
         slopes: &[f64],
@@ -200,7 +201,7 @@ impl Expressions {
             return input.wrong("the places between slopes of a piecewise term must increase");
         }
         let value = |x: f64| {
-            // The sum of slope times length of each piece between 0 and x.
+            // The sum over pieces of slope times length between 0 and x.
             let ends = |k: usize| {
                 let low = if k == 0 {
                     f64::NEG_INFINITY
@@ -257,7 +258,7 @@ impl Expressions {
     }
 }
 
-/// The operator of a code, with the number of its operands. What stands between is read.
+/// The operator of a code and the number of its operands. Reads the data in between.
 fn operator(code: i64, input: &mut Input<'_>, place: &str) -> Result<(Operator, usize), NlError> {
     let count = |input: &mut Input<'_>| match input.whole()? {
         count @ 0..=LARGEST_COUNT => Ok(count as usize),
@@ -286,5 +287,5 @@ fn operator(code: i64, input: &mut Input<'_>, place: &str) -> Result<(Operator, 
     })
 }
 
-/// Most operands of one operator.
+/// Largest number of operands of one operator.
 const LARGEST_COUNT: i64 = 1 << 31;

@@ -1,4 +1,4 @@
-//! The parts of a `.nl` file, from text or bytes.
+//! Reads the parts of a `.nl` file from text or bytes.
 
 use super::NlError;
 use crate::text_file::shown;
@@ -7,7 +7,7 @@ use crate::text_file::shown;
 pub(super) enum Word {
     /// A constant.
     Number(f64),
-    /// A column, or a defined variable behind them.
+    /// A column, or a defined variable numbered after the columns.
     Variable(usize),
     /// An operator by its code.
     Operator(i64),
@@ -15,13 +15,13 @@ pub(super) enum Word {
     Other(String),
 }
 
-/// A file that is read from its beginning.
+/// A file and the reading position in it.
 pub(super) struct Input<'a> {
     file: &'a str,
     bytes: &'a [u8],
     at: usize,
     line: usize,
-    /// True behind the header of a binary file.
+    /// True after the header of a binary file.
     binary: bool,
     big_endian: bool,
 }
@@ -38,7 +38,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Reads what follows as bytes.
+    /// Reads the rest as binary.
     pub fn turn_binary(&mut self, big_endian: bool) {
         (self.binary, self.big_endian) = (true, big_endian);
     }
@@ -103,8 +103,8 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Letter and numbers of the next part; `None` at the end. `counts` tells how many numbers
-    /// follow a letter.
+    /// Letter and numbers of the next part; `None` at the end. `counts` gives the count of numbers
+    /// after each letter.
     pub fn part(
         &mut self,
         counts: impl Fn(char) -> Option<usize>,
@@ -141,7 +141,7 @@ impl<'a> Input<'a> {
     /// Name at the end of a part's first line.
     pub fn name(&mut self) -> Result<String, NlError> {
         if !self.binary {
-            // The line is the last one that was read.
+            // The name is on the last line that was read.
             let end = self.bytes[..self.at].len();
             let line = self.bytes[..end]
                 .strip_suffix(b"\n")

@@ -1,9 +1,10 @@
 //! Linear programs of AMPL and its relatives: `.nl` files, text and binary, and `.sol` files back.
 //!
-//! The format is that of D. M. Gay, "Writing .nl Files" (2005). Linear parts are read, with integer
-//! columns, starting points and ordered sets (suffixes `sosno` and `ref`); expressions that are
-//! linear, or linear between points (piecewise terms, absolute values); defined variables. A
-//! nonlinear expression, a function, a logical constraint or a complementarity is refused by name.
+//! The format is described by D. M. Gay, "Writing .nl Files" (2005). Linear parts are supported,
+//! with integer columns, starting points and ordered sets (suffixes `sosno` and `ref`). So are
+//! linear and piecewise linear expressions (piecewise terms, absolute values) and defined
+//! variables. A nonlinear expression, a function, a logical constraint or a complementarity is
+//! rejected by name.
 
 mod expression;
 mod input;
@@ -18,20 +19,20 @@ pub use solution::NlSolution;
 
 use crate::model::ModelError;
 
-/// Reason why a file could not be read.
+/// Reason for a failure to read a file.
 #[derive(Debug, thiserror::Error)]
 pub enum NlError {
-    /// A part makes no sense.
+    /// A part is not valid.
     #[error("{file}, {place}: {message}")]
     Syntax {
         /// The file.
         file: String,
         /// The line, or the byte of a binary file.
         place: String,
-        /// Description of the mistake, and of what would be right.
+        /// Description of the mistake and of a correct form.
         message: String,
     },
-    /// The problem is none that is solved here.
+    /// The problem is not linear.
     #[error("{file}: {what}; linear programs are solved, with integers")]
     NotLinear {
         /// The file.
@@ -39,7 +40,7 @@ pub enum NlError {
         /// The part that is not linear.
         what: String,
     },
-    /// All parts make sense, the model does not.
+    /// All parts are valid, but the model is not.
     #[error("{file}: {source}")]
     Model {
         /// The file.

@@ -8,26 +8,27 @@ use crate::model::{Model, ModelBuilder, Sense};
 use crate::model_file::OrderedSet;
 use std::collections::BTreeMap;
 
-/// Most columns, rows and entries, so that a damaged header asks for no memory.
+/// Largest number of columns, rows and entries, so that a damaged header does not cause a huge
+/// allocation.
 const MOST: i64 = 1 << 31;
 
 /// A problem of a `.nl` file.
 #[derive(Clone, Debug)]
 pub struct NlProblem {
-    /// The linear program, with its integer columns. Columns and rows behind those of the file are
-    /// arguments and results of `pieces`.
+    /// The linear program, with its integer columns. Columns and rows after the file's own belong
+    /// to arguments and results of `pieces`.
     pub model: Model,
-    /// Rows and columns of the file.
+    /// Numbers of rows and columns in the file.
     pub size: (usize, usize),
-    /// Columns that are functions of others, linear between points.
+    /// Columns that are piecewise linear functions of others.
     pub pieces: Vec<Piecewise>,
     /// Ordered sets.
     pub sets: Vec<OrderedSet>,
-    /// The starting point, where the file has one: one value per column, 0 where it says nothing.
+    /// The starting point, if the file has one: one value per column, 0 if not given.
     pub start: Option<Vec<f64>>,
-    /// Options of the first line, which a `.sol` file gives back.
+    /// Options of the first line; a `.sol` file returns them.
     pub options: Vec<i64>,
-    /// Number of the objective, from 1; 0 without one.
+    /// Number of the objective, from 1; 0 for no objective.
     pub objective: usize,
 }
 
@@ -52,8 +53,8 @@ struct Header {
 /// ```
 ///
 /// # Errors
-/// [`NlError`] with file and line; `objective` is the number of the objective, from 1, or 0 for
-/// none.
+/// [`NlError`] with file and line; `objective` is the number of the objective, from 1, or 0 for no
+/// objective.
 pub fn parse(bytes: &[u8], file: &str, objective: usize) -> Result<NlProblem, NlError> {
     let mut input = Input::new(bytes, file);
     let header = header(&mut input, file)?;
@@ -69,7 +70,7 @@ pub fn parse(bytes: &[u8], file: &str, objective: usize) -> Result<NlProblem, Nl
     reading.finish()
 }
 
-/// Count of numbers that follow the letter of a part.
+/// Number of integers after the letter of a part.
 fn count_of_numbers(letter: char) -> Option<usize> {
     match letter {
         'C' | 'k' | 'K' | 'x' | 'd' | 'L' => Some(1),
@@ -80,16 +81,16 @@ fn count_of_numbers(letter: char) -> Option<usize> {
     }
 }
 
-/// The parts of a file behind its header, as far as they are read.
+/// The parts of a file after its header, as read so far.
 struct NlReader<'a> {
     input: Input<'a>,
     file: &'a str,
     header: &'a Header,
-    /// Number of the objective, from 1; 0 without one.
+    /// Number of the objective, from 1; 0 for no objective.
     objective: usize,
     builder: ModelBuilder,
     expressions: Expressions,
-    /// Expressions of rows; linear terms of the file are taken out of them.
+    /// Expressions of rows. A column's term moves to the matrix entry if the linear part has one.
     sums: BTreeMap<usize, Sum>,
     /// The objective.
     goal: Sum,
@@ -133,7 +134,7 @@ impl<'a> NlReader<'a> {
         })
     }
 
-    /// A number of the file as an index below `len`.
+    /// Converts a number of the file to an index below `len`.
     fn index(&self, what: &str, k: i64, len: usize) -> Result<usize, NlError> {
         match usize::try_from(k) {
             Ok(k) if k < len => Ok(k),
@@ -141,7 +142,7 @@ impl<'a> NlReader<'a> {
         }
     }
 
-    /// Number of entries that follow, of at most `most`.
+    /// Number of following entries, at most `most`.
     fn length(&self, k: i64, most: usize) -> Result<usize, NlError> {
         self.index("length", k, most + 1)
     }
@@ -173,7 +174,7 @@ impl<'a> NlReader<'a> {
                     (self.builder).set_col_bounds(ColId(j as u32), lower..=upper);
                 }
             }
-            // Counts of entries by column: the entries themselves follow.
+            // Cumulative counts of entries by column; unneeded, since the entries follow.
             'k' | 'K' => {
                 for _ in 0..self.index("count", numbers[0], header.cols.max(1))? {
                     self.input.whole()?;
@@ -206,7 +207,7 @@ impl<'a> NlReader<'a> {
                 }
                 self.start = Some(point);
             }
-            // A start of the duals changes no answer.
+            // Initial duals do not change the answer.
             'd' => {
                 for _ in 0..self.length(numbers[0], header.rows)? {
                     self.input.entry()?;
@@ -233,7 +234,7 @@ impl<'a> NlReader<'a> {
         Ok(())
     }
 
-    /// Values of a suffix, of which ordered sets are read.
+    /// Reads the values of a suffix; only those for ordered sets are used.
     fn suffix(&mut self, numbers: &[i64]) -> Result<(), NlError> {
         let header = self.header;
         let name = self.input.name()?;
@@ -261,7 +262,7 @@ impl<'a> NlReader<'a> {
         Ok(())
     }
 
-    /// A defined variable: linear terms, then an expression.
+    /// Reads a defined variable: linear terms, then an expression.
     fn defined_variable(&mut self, numbers: &[i64]) -> Result<(), NlError> {
         let mut sum = Sum::default();
         for _ in 0..self.length(numbers[1], self.header.cols)? {
@@ -342,8 +343,8 @@ fn header(input: &mut Input<'_>, file: &str) -> Result<Header, NlError> {
             what: format!("the problem has {what} ({count})"),
         });
     }
-    // Columns in expressions come first, of each kind the integer ones last: those of constraints
-    // and objectives, of constraints alone, of objectives alone, then those of linear parts.
+    // Columns in expressions come first: in both constraints and objectives, in constraints only,
+    // in objectives only. Columns of linear parts follow. In each kind, integer columns come last.
     let (in_rows, in_goals, in_both) = (at(3, 0), at(3, 1), at(3, 2));
     let kinds = [
         (in_both, at(5, 2)),
@@ -371,13 +372,13 @@ fn header(input: &mut Input<'_>, file: &str) -> Result<Header, NlError> {
         rows: at(0, 1),
         objectives: at(0, 2),
         integers,
-        // Their number stands first.
+        // The first number is the count of options.
         options: options.into_iter().skip(1).collect(),
     })
 }
 
-/// Ordered sets by the numbers of their columns: positive ones are of type 1. Columns without a
-/// weight keep their order.
+/// Groups columns into ordered sets by their set numbers; positive numbers mean type 1. Columns
+/// without a weight keep their order.
 fn sets(numbers: &BTreeMap<usize, f64>, weights: &BTreeMap<usize, f64>) -> Vec<OrderedSet> {
     let mut sets: BTreeMap<i64, Vec<(ColId, f64)>> = BTreeMap::new();
     for (&j, &number) in numbers.iter().filter(|set| *set.1 != 0.0) {

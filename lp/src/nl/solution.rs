@@ -5,17 +5,17 @@ use std::fmt::Write as _;
 /// The answer to a `.nl` file.
 #[derive(Clone, Debug)]
 pub struct NlSolution<'a> {
-    /// Words for the user.
+    /// Message for the user.
     pub message: &'a str,
     /// Options of the `.nl` file.
     pub options: &'a [i64],
     /// Number of rows and of columns.
     pub size: (usize, usize),
-    /// Dual value of each row, where there are any.
+    /// Dual value of each row, if available.
     pub duals: Option<&'a [f64]>,
-    /// Value of each column, where there is a point.
+    /// Value of each column, if there is a point.
     pub x: Option<&'a [f64]>,
-    /// Number of the objective, from 1; 0 without one.
+    /// Number of the objective, from 1; 0 for no objective.
     pub objective: usize,
     /// Result code: 0 to 99 solved, 200 infeasible, 300 unbounded, 400 a limit, 500 failure.
     pub result: i32,
@@ -30,7 +30,7 @@ impl NlSolution<'_> {
         if message.is_empty() {
             message = "remat-bb";
         }
-        // An empty line would end it.
+        // An empty line would end the message.
         for line in message.lines().filter(|l| !l.trim().is_empty()) {
             let _ = writeln!(out, "{line}");
         }

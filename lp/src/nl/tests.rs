@@ -128,7 +128,7 @@ proptest! {
             }
             prop_assert_eq!(problem.options, vec![1, 1, 0]);
             prop_assert_eq!(problem.start.unwrap()[n - 1], 2.5);
-            // Cut anywhere, it is read as far as it goes or refused.
+            // A truncated file is either read as far as possible or rejected.
             for end in (0..bytes.len()).step_by(7) {
                 let _ = parse(&bytes[..end], "t.nl", 1);
             }
@@ -241,7 +241,7 @@ fn linear_expressions_and_defined_variables_are_sums() {
     assert_eq!(row, [(0, 1.0 + 6.0 - 0.5), (1, -2.0 + 0.5)]);
     assert_eq!(model.row_upper(), [4.0 - 2.0 - 2.0]);
     assert_eq!((model.costs(), model.offset()), (&[-3.0, 5.0][..], -1.0));
-    // Columns of expressions come first, of those the integer ones last.
+    // Columns of expressions come first; among them integer columns come last.
     let integers = [0, 1].map(|j| model.is_integer(ColId(j)));
     assert_eq!((integers, problem.size), ([false, true], (1, 2)));
 }

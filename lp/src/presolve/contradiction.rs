@@ -1,19 +1,18 @@
-//! Bounds that rows imply for columns, followed from row to row until a row is impossible. The
-//! bounds are not kept (a bound that a row implies is degenerate for the simplex): they only prove
-//! that there is no feasible point, or are forgotten (Brearley, Mitra & Williams 1975 call it
-//! tightening).
+//! Detects infeasibility by bounds that rows imply for columns, propagated from row to row. Implied
+//! bounds are degenerate for the simplex, so they are used only for the proof and then discarded.
+//! Brearley, Mitra & Williams 1975 call the technique tightening.
 //!
-//! Each implied bound stands for its row: a ray that prices the bound prices the row instead, which
-//! leads from the impossible row back to a proof (docs/inside/decisions/059).
+//! Each implied bound stands for its row. Where a ray prices the bound, it prices the row instead,
+//! so the impossible row leads back to a proof (docs/inside/decisions/059).
 
 use super::stack::{BoundSide, PostsolveState};
 use super::work::{Entries, WorkingModel};
 
-/// Sweeps over the rows whose columns changed.
+/// Sweeps over the rows with changed columns.
 const SWEEPS: usize = 3;
-/// A finite bound is replaced by one better by this share of it, or of one.
+/// Least improvement of a finite bound, relative to the larger of its size and one.
 const GAIN: f64 = 1e-3;
-/// Bounds beyond this are too coarse to imply anything.
+/// Largest bound that may imply others; larger ones are too inaccurate.
 const HUGE: f64 = 1e9;
 
 /// A bound of a column that a row implies.
@@ -24,18 +23,17 @@ struct Implied {
     side: BoundSide,
 }
 
-/// A row that its columns' bounds, some of them implied, make impossible.
+/// A row that the bounds of its columns, some of them implied, make infeasible.
 pub(super) struct RowContradiction {
     row: usize,
-    /// The bound of the row that is out of reach.
+    /// The bound of the row that cannot be met.
     side: BoundSide,
-    /// In the order in which they were found.
+    /// Implied bounds in the order of their derivation.
     implied: Vec<Implied>,
 }
 
 impl RowContradiction {
-    /// The ray over the rows and columns that are left: multipliers, and what they leave of the
-    /// columns.
+    /// Writes the ray over the remaining rows and columns: multipliers and reduced costs.
     pub fn ray(&self, w: &mut WorkingModel, s: &mut PostsolveState) {
         let sign = if self.side == BoundSide::Lower {
             1.0
@@ -59,14 +57,14 @@ impl RowContradiction {
     }
 }
 
-/// Bounds of columns as far as they are known, and what they rest on.
+/// Known bounds of columns, and the rows that imply them.
 struct ImpliedBounds {
     lower: Vec<f64>,
     upper: Vec<f64>,
     implied: Vec<Implied>,
 }
 
-/// Looks for a row that is impossible.
+/// Searches for an infeasible row.
 pub(super) fn find(w: &mut WorkingModel) -> Option<RowContradiction> {
     let mut bounds = ImpliedBounds {
         lower: w.lower.clone(),
@@ -98,7 +96,7 @@ pub(super) fn find(w: &mut WorkingModel) -> Option<RowContradiction> {
     None
 }
 
-/// One direction of a row: the sum of its columns' extremes, the infinite ones counted.
+/// One extreme of a row's activity: the sum of its finite terms and the number of infinite ones.
 #[derive(Clone, Copy, Default)]
 struct Extreme {
     sum: f64,
@@ -114,7 +112,7 @@ impl Extreme {
         }
     }
 
-    /// Without one of its terms; infinite terms left make it infinite.
+    /// The sum without one of its terms; `None` if infinite terms remain.
     fn without(&self, v: f64) -> Option<f64> {
         match (v.is_finite(), self.infinite) {
             (true, 0) => Some(self.sum - v),
@@ -125,14 +123,14 @@ impl Extreme {
 }
 
 impl ImpliedBounds {
-    /// Terms of an entry's least and greatest contribution.
+    /// Least and greatest contribution of an entry.
     fn terms(&self, j: usize, a: f64) -> (f64, f64) {
         let (p, q) = (a * self.lower[j], a * self.upper[j]);
         if a > 0.0 { (p, q) } else { (q, p) }
     }
 
-    /// Tightens what row `i` implies, with the columns `changed`; the bound of the row that cannot
-    /// be met, if there is one.
+    /// Tightens the bounds that row `i` implies and records the columns in `changed`. Returns the
+    /// bound of the row that cannot be met, if any.
     fn sweep(
         &mut self,
         w: &WorkingModel,

@@ -1,17 +1,17 @@
-//! Columns whose reduced cost has the same sign in every dual solution: they rest on a bound
+//! Columns whose reduced cost has the same sign in every dual solution; they are fixed at a bound
 //! (Andersen & Andersen 1995).
 
 use super::empty::fix;
 use super::stack::BoundSide;
 use super::work::{Stop, WorkingModel};
 
-/// Fixes column `j` if its cost and all its rows pull, or at least do not push, the same way. With
-/// `>=` a row's dual is nonnegative, so this is the case of dual bounds known from the rows' signs
-/// alone, in which a tie does no harm.
+/// Fixes column `j` if its cost and all its rows favour the same direction or are neutral. Here the
+/// bounds on duals follow from the rows' signs alone (with `>=` a dual is nonnegative), and a tie
+/// is harmless.
 pub(super) fn col(w: &mut WorkingModel, j: usize) -> Result<bool, Stop> {
     let no_lower = |i: usize| w.row_lower[i] == f64::NEG_INFINITY;
     let no_upper = |i: usize| w.row_upper[i] == f64::INFINITY;
-    // Going down lowers the activity if a > 0, which a row without lower bound does not mind.
+    // Lowering x_j lowers the activity if a > 0, which is safe for a row without a lower bound.
     let down =
         w.cost[j] >= 0.0 && w.col_all(j, |i, a| if a > 0.0 { no_lower(i) } else { no_upper(i) });
     let up =
@@ -29,7 +29,7 @@ pub(super) fn col(w: &mut WorkingModel, j: usize) -> Result<bool, Stop> {
     Ok(true)
 }
 
-/// Bounds of a row's dual, and the columns that they come from.
+/// Bounds of a row's dual, and the columns that imply them.
 #[derive(Clone, Copy)]
 struct DualBounds {
     lower: f64,
@@ -38,10 +38,10 @@ struct DualBounds {
     upper_by: Option<usize>,
 }
 
-/// Fixes columns whose reduced cost is bounded away from zero by what columns of one entry and an
-/// infinite bound say about the duals. Strict inequality is needed: complementary slackness then
-/// holds in every optimal solution. A column that bounds a dual is not fixed by the same pass,
-/// since the bound rests on its staying.
+/// Fixes columns whose reduced cost is bounded away from zero. Columns with one entry and an
+/// infinite bound give the bounds on the duals. Strict inequality is needed: complementary
+/// slackness then holds in every optimal solution. A column that bounds a dual is not fixed in the
+/// same pass, since the bound depends on it.
 pub(super) fn all(w: &mut WorkingModel) -> Result<(), Stop> {
     let bounds = dual_bounds(w);
     for j in 0..w.num_cols() {
@@ -113,7 +113,7 @@ fn dual_bounds(w: &mut WorkingModel) -> Vec<DualBounds> {
         };
         let b = &mut bounds[i as usize];
         let price = cost / a;
-        // Without upper bound c - a y >= 0, without lower bound c - a y <= 0.
+        // Without an upper bound, c - a y >= 0; without a lower bound, c - a y <= 0.
         let (caps, lifts) = if a > 0.0 {
             (no_upper, no_lower)
         } else {
@@ -126,7 +126,7 @@ fn dual_bounds(w: &mut WorkingModel) -> Vec<DualBounds> {
             (b.lower, b.lower_by) = (price, Some(j));
         }
     }
-    // Crossed bounds mean that there is no dual solution; that is for the solver to say.
+    // If bounds cross, there is no dual solution; the solver will report it.
     for b in &mut bounds {
         if b.lower > b.upper {
             *b = DualBounds {

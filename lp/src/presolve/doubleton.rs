@@ -7,7 +7,7 @@ use crate::outcome::VarStatus;
 
 struct Doubleton {
     row: usize,
-    /// The column expressed, `x`, with its coefficient, cost, bounds and other entries.
+    /// The eliminated column, `x`, with its coefficient, cost, bounds and other entries.
     gone: usize,
     a: f64,
     cost: f64,
@@ -18,7 +18,7 @@ struct Doubleton {
     kept: usize,
     b: f64,
     rhs: f64,
-    /// Bounds of `z` that are bounds of `x` in disguise.
+    /// True if the bound of `z` comes from a bound of `x`.
     lower_from_gone: bool,
     upper_from_gone: bool,
     fixed: bool,
@@ -37,7 +37,7 @@ impl ReductionRecord for Doubleton {
         s.row[self.row] = VarStatus::AtLower;
         match side {
             Some(side) if disguised => {
-                // x rests on its own bound, which z only mirrored: z becomes basic.
+                // x is at its own bound, which the bound of z only mirrored: z becomes basic.
                 let mirrored = side.times(-a * b);
                 s.y[self.row] = s.d[z] / b + alone / a;
                 s.d[x] = -(a / b) * s.d[z];
@@ -63,11 +63,11 @@ impl ReductionRecord for Doubleton {
     }
 }
 
-/// Longest column that is substituted, and the largest ratio of the coefficients.
+/// Largest number of entries of an eliminated column, and largest ratio of the coefficients.
 const MAX_ENTRIES: usize = 12;
 const MAX_RATIO: f64 = 1e3;
 
-/// Uses an equation with two entries, if the substitution is cheap and harmless.
+/// Eliminates a column by an equation with two entries, if the substitution is cheap and stable.
 pub(super) fn row(w: &mut WorkingModel, i: usize) -> Result<bool, Stop> {
     let entries = w.row_entries(i);
     let &[(p, ap), (q, aq)] = entries.as_slice() else {

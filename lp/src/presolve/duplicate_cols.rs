@@ -1,6 +1,6 @@
-//! Columns that are multiples of one another. With costs in the same ratio they are one column with
-//! the sum of their ranges; otherwise the dearer one rests on a bound if the cheaper one can always
-//! do its work (Andersen & Andersen 1995).
+//! Columns that are multiples of one another. With costs in the same ratio they merge into one
+//! column, with the sum of their ranges. Otherwise the more expensive one is fixed at a bound if
+//! the cheaper one can always replace it (Andersen & Andersen 1995).
 
 use super::duplicate_rows::{WINDOW, candidates, multiple};
 use super::empty::fix;
@@ -8,7 +8,7 @@ use super::stack::{BoundSide, PostsolveState, ReductionRecord};
 use super::work::{Stop, WorkingModel};
 use crate::outcome::VarStatus;
 
-/// Two columns that became `kept + factor * gone`.
+/// Two columns merged into `kept + factor * gone`.
 struct DuplicateCol {
     kept: usize,
     gone: usize,
@@ -26,7 +26,7 @@ impl DuplicateCol {
         }
     }
 
-    /// Divides a basic sum: one of the two rests on a bound, the other is basic.
+    /// Splits a basic sum: one column is put at a bound, the other becomes basic.
     fn divide(&self, s: &mut PostsolveState, sum: f64) {
         let tol = 1e-9 * (1.0 + sum.abs());
         let inside = |v: f64, b: (f64, f64)| v >= b.0 - tol && v <= b.1 + tol;
@@ -53,7 +53,7 @@ impl DuplicateCol {
                 return;
             }
         }
-        // Only if neither has a bound.
+        // Reached only if neither column has a bound.
         (s.x[g], s.col[g]) = (0.0, VarStatus::Free);
         (s.x[k], s.col[k]) = (sum, VarStatus::Basic);
     }
@@ -65,7 +65,7 @@ impl ReductionRecord for DuplicateCol {
         s.d[self.gone] = self.factor * s.d[self.kept];
         match s.col_side(self.kept, false) {
             Some(side) => {
-                // At an end of the sum's range both are at an end of theirs.
+                // At an end of the sum's range, each column is at an end of its own range.
                 let other = side.times(self.factor);
                 s.x[self.kept] = Self::value(self.kept_bounds, side);
                 s.x[self.gone] = Self::value(self.gone_bounds, other);
@@ -98,7 +98,7 @@ pub(super) fn all(w: &mut WorkingModel) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Column `g` is `factor` times column `j`.
+/// Merges or fixes a pair: column `g` is `factor` times column `j`.
 fn pair(w: &mut WorkingModel, j: usize, g: usize, factor: f64) -> Result<(), Stop> {
     let difference = w.cost[g] - factor * w.cost[j];
     let size = w.cost[g].abs() + (factor * w.cost[j]).abs();
@@ -112,11 +112,11 @@ fn pair(w: &mut WorkingModel, j: usize, g: usize, factor: f64) -> Result<(), Sto
     if dominated(w, j, g, factor, difference)? {
         return Ok(());
     }
-    // The same seen from the other column.
+    // The same test with the roles exchanged.
     dominated(w, g, j, 1.0 / factor, -difference / factor).map(drop)
 }
 
-/// Fixes `g` if `difference + factor * d_j`, its reduced cost, has a known sign because `j` has an
+/// Fixes `g` if its reduced cost, `difference + factor * d_j`, has a known sign because `j` has an
 /// infinite bound.
 fn dominated(
     w: &mut WorkingModel,
@@ -125,7 +125,7 @@ fn dominated(
     factor: f64,
     difference: f64,
 ) -> Result<bool, Stop> {
-    // Without upper bound d_j >= 0, without lower bound d_j <= 0.
+    // Without an upper bound, d_j >= 0; without a lower bound, d_j <= 0.
     let (nonnegative, nonpositive) = (w.upper[j] == f64::INFINITY, w.lower[j] == f64::NEG_INFINITY);
     let (grows, falls) = if factor > 0.0 {
         (nonnegative, nonpositive)
@@ -156,7 +156,7 @@ fn merge(w: &mut WorkingModel, j: usize, g: usize, factor: f64) {
     let (p, q) = (factor * gone_bounds.0, factor * gone_bounds.1);
     let (p, q) = if factor > 0.0 { (p, q) } else { (q, p) };
     let (l, u) = (kept_bounds.0 + p, kept_bounds.1 + q);
-    // A free sum may rest at zero while nonbasic, which no pair of resting values need add up to.
+    // A free sum may be nonbasic at zero, which no pair of nonbasic values need add up to.
     if (l == f64::NEG_INFINITY && u == f64::INFINITY) || !(1e-3..=1e3).contains(&factor.abs()) {
         return;
     }

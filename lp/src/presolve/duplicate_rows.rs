@@ -1,5 +1,5 @@
-//! Rows that are multiples of one another: one stays, with the tighter of the bounds
-//! (Andersen & Andersen 1995; found by hashing, as in Tomlin & Welch 1986).
+//! Rows that are multiples of one another: one row is kept, with the tighter bounds (Andersen &
+//! Andersen 1995; found by hashing, as in Tomlin & Welch 1986).
 
 use super::stack::{BoundSide, PostsolveState, ReductionRecord};
 use super::work::{Entries, Stop, WorkingModel};
@@ -9,14 +9,14 @@ struct DuplicateRow {
     gone: usize,
     /// `gone = factor * kept`.
     factor: f64,
-    /// Bounds of the row that stays, as far as they came from the other.
+    /// True if this bound of the kept row came from the removed one.
     lower_from_gone: bool,
     upper_from_gone: bool,
     fixed: bool,
 }
 
 impl ReductionRecord for DuplicateRow {
-    /// The dual belongs to the row whose bound it is.
+    /// Gives the dual to the row that the bound came from.
     fn undo(&self, s: &mut PostsolveState) {
         let side = s.row_side(self.kept, self.fixed);
         let from_gone = match side {
@@ -40,8 +40,8 @@ impl ReductionRecord for DuplicateRow {
     }
 }
 
-/// Groups of vectors that are likely multiples of one another, with their sorted entries, which
-/// `fill` provides.
+/// Groups of vectors that are probably multiples of one another, each with its sorted entries.
+/// `fill` provides the entries.
 pub(super) fn candidates(
     vectors: &[usize],
     mut fill: impl FnMut(usize, &mut Entries),
@@ -71,13 +71,13 @@ pub(super) fn candidates(
         .collect()
 }
 
-/// A hash of pattern and ratios; ratios that differ by rounding hash differently only if a rounding
-/// border lies between.
+/// A hash of pattern and ratios. Ratios that differ by rounding get different hashes only if a
+/// rounding border lies between them.
 fn hash(entries: &Entries) -> u64 {
     let first = entries.first().map_or(1.0, |e| e.1);
     let mut h = entries.len() as u64;
     for &(k, v) in entries {
-        // Half of the last place kept is added so that exact decimal ratios lie inside a cell.
+        // Adds half a unit of the last kept place, so that exact decimal ratios lie inside a cell.
         let ratio = (v / first).to_bits().wrapping_add(1 << 19) >> 20;
         for word in [u64::from(k), ratio] {
             h = (h ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -87,7 +87,7 @@ fn hash(entries: &Entries) -> u64 {
     h
 }
 
-/// The factor by which `b` is a multiple of `a`, if it is (to 1e-13).
+/// The factor `b / a`, if `b` is a multiple of `a` (to 1e-13).
 pub(super) fn multiple(a: &Entries, b: &Entries) -> Option<f64> {
     if a.len() != b.len() || a.is_empty() {
         return None;
@@ -100,8 +100,8 @@ pub(super) fn multiple(a: &Entries, b: &Entries) -> Option<f64> {
     same.then_some(factor)
 }
 
-/// Number of successors in its group that a vector is compared with: groups of thousands stay
-/// linear.
+/// Number of later members of its group that a vector is compared with, so that the time stays
+/// linear for groups of thousands.
 pub(super) const WINDOW: usize = 24;
 
 /// Merges all duplicate rows.
@@ -147,12 +147,13 @@ fn merge(w: &mut WorkingModel, kept: usize, gone: usize, factor: f64) -> Result<
             (kept, factor.abs()),
         ]));
     }
-    // A bound that is the same but for rounding is left alone; an equation stays one.
+    // A bound that is equal up to rounding is kept, so an equation stays an equation.
     let lower_from_gone = p > l + if l.is_finite() { tol } else { 0.0 };
     let upper_from_gone = q < u - if u.is_finite() { tol } else { 0.0 };
     let mut new_l = if lower_from_gone { p } else { l };
     let mut new_u = if upper_from_gone { q } else { u };
-    // Crossed by rounding, or apart by no more: an equation, whose dual may have either sign.
+    // Bounds that cross by rounding, or nearly meet, make an equation, whose dual may have either
+    // sign.
     if new_u - new_l <= tol {
         if lower_from_gone && !upper_from_gone {
             new_l = new_u;

@@ -1,10 +1,10 @@
-//! Columns that no longer matter: fixed ones, and ones without entries.
+//! Columns that are fixed or without entries.
 
 use super::stack::{PostsolveState, ReductionRecord};
 use super::work::{Entries, Stop, WorkingModel};
 use crate::outcome::VarStatus;
 
-/// A column at a known value.
+/// A column fixed at a value.
 struct FixedCol {
     col: usize,
     value: f64,
@@ -21,8 +21,8 @@ impl ReductionRecord for FixedCol {
     }
 }
 
-/// Moves a column's contribution into the bounds of its rows and takes it out. `status` says which
-/// bound the value is.
+/// Removes a column: moves its contribution into the bounds of its rows. `status` tells which bound
+/// has the value.
 pub(super) fn fix(w: &mut WorkingModel, j: usize, value: f64, status: VarStatus) {
     let entries = w.col_entries(j);
     for &(i, a) in &entries {
@@ -39,7 +39,7 @@ pub(super) fn fix(w: &mut WorkingModel, j: usize, value: f64, status: VarStatus)
     });
 }
 
-/// Removes a column with equal bounds, or without entries, which goes where its cost sends it.
+/// Removes a column with equal bounds, or an empty column at the bound its cost favours.
 pub(super) fn col(w: &mut WorkingModel, j: usize) -> Result<bool, Stop> {
     let (l, u, c) = (w.lower[j], w.upper[j], w.cost[j]);
     if l == u {

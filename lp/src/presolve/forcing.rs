@@ -1,13 +1,13 @@
-//! Consequences of the bounds of a row's columns for the row: impossible, redundant, redundant on
-//! one side, or forcing every column to a bound (Andersen & Andersen, *Presolving in linear
-//! programming*, 1995).
+//! Consequences of a row's column bounds: the row is infeasible, redundant, redundant on one side,
+//! or forces every column to a bound (Andersen & Andersen, *Presolving in linear programming*,
+//! 1995).
 
 use super::empty::fix;
 use super::stack::{BoundSide, PostsolveState, ReductionRecord};
 use super::work::{Entries, Stop, WorkingModel};
 use crate::outcome::VarStatus;
 
-/// A row that holds wherever the rest does.
+/// A row implied by the rest of the program.
 struct RedundantRow {
     row: usize,
 }
@@ -18,22 +18,21 @@ impl ReductionRecord for RedundantRow {
     }
 }
 
-/// A row whose bound is the extreme of its activity, and whose columns were fixed at what attains
-/// it.
+/// A row whose bound equals the extreme of its activity; its columns were fixed at the bounds that
+/// attain it.
 struct ForcingRow {
     row: usize,
-    /// The row's bound that is attained: `Lower` by the greatest activity, `Upper` by the least.
+    /// The attained bound of the row: `Lower` by the greatest activity, `Upper` by the least.
     side: BoundSide,
     entries: Entries,
-    /// Of each entry, whether the column could move: only then does the sign of its reduced cost
-    /// matter.
+    /// True for each entry whose column was not fixed before; the sign of its reduced cost matters.
     movable: Vec<bool>,
 }
 
 impl ReductionRecord for ForcingRow {
-    /// The columns come back with reduced costs that do not know of this row, some with the wrong
-    /// sign for the bound they were forced to. The least dual that rights them all makes one of
-    /// them exactly zero: that column becomes basic.
+    /// The restored columns have reduced costs without this row's dual, some with the wrong sign
+    /// for their forced bound. The least dual that corrects them all makes one reduced cost exactly
+    /// zero; its column becomes basic.
     fn undo(&self, s: &mut PostsolveState) {
         let sign = if self.side == BoundSide::Lower {
             1.0
@@ -64,8 +63,8 @@ impl ReductionRecord for ForcingRow {
     }
 }
 
-/// Looks at one row. Impossible rows are found and rows without entries, whose activity is zero,
-/// taken away always; the rest happens if `all`.
+/// Reduces one row. Always detects infeasible rows and removes empty ones, whose activity is zero;
+/// the other cases need `all`.
 pub(super) fn row(w: &mut WorkingModel, i: usize, all: bool) -> Result<bool, Stop> {
     let (lower, upper) = (w.row_lower[i], w.row_upper[i]);
     let tol = w.row_tolerance(i);
@@ -103,7 +102,7 @@ pub(super) fn row(w: &mut WorkingModel, i: usize, all: bool) -> Result<bool, Sto
         force(w, i, BoundSide::Upper);
         return Ok(true);
     }
-    // A side that cannot bind is dropped: the dual's sign is known then.
+    // A side that cannot bind is dropped, which fixes the sign of the dual.
     if (below && lower.is_finite()) || (above && upper.is_finite()) {
         if below {
             w.row_lower[i] = f64::NEG_INFINITY;
@@ -130,7 +129,7 @@ fn force(w: &mut WorkingModel, i: usize, side: BoundSide) {
     });
     for (j, a) in entries {
         let j = j as usize;
-        // The greatest activity has positive coefficients at upper bounds.
+        // The greatest activity puts columns with positive coefficients at upper bounds.
         if (a > 0.0) == (side == BoundSide::Lower) {
             fix(w, j, w.upper[j], VarStatus::AtUpper);
         } else {

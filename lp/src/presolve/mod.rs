@@ -1,17 +1,18 @@
-//! Makes a program smaller before it is solved, and its solution whole afterwards: values, duals,
-//! reduced costs and a basis that is optimal for the original.
+//! Makes a program smaller before it is solved, and restores the full solution afterwards: values,
+//! duals, reduced costs and a basis that is optimal for the original.
 //!
 //! Reductions (one a file): columns that are fixed or empty (`empty`), rows of one entry
 //! (`singleton_row`), redundant and forcing rows (`forcing`), equations in two columns
 //! (`doubleton`), columns of one entry that only loosen a row (`slack`), implied free columns
 //! (`substitution`), dominated columns (`dominated`), multiples of rows (`duplicate_rows`) and of
-//! columns (`duplicate_cols`). Each leaves a record of the way back (`stack`). At the end the rows
-//! are searched for a contradiction (`contradiction`). `reduce` says in which order;
-//! [`crate::solve`] does it all in one go.
+//! columns (`duplicate_cols`). Each pushes a record that undoes it (`stack`). At the end the rows
+//! are searched for a contradiction (`contradiction`). `reduce` sets the order. [`crate::solve`]
+//! presolves, solves and postsolves in one call.
 //!
-//! What presolve finds impossible it proves: the multipliers are carried back and checked against
-//! the original by [`crate::certificate`]; if they do not convince, the original is solved instead.
-//! Not for branch and bound, where the columns and rows of the model are talked about by others.
+//! Infeasibility found by presolve comes with a proof: the multipliers are carried back and checked
+//! against the original by [`crate::certificate`]. If the check fails, the original is solved
+//! instead. Presolve is not meant for branch and bound, where other code refers to the columns and
+//! rows of the model.
 //!
 //! Sources: E. D. Andersen & K. D. Andersen, *Presolving in linear programming*, Math. Programming
 //! 71 (1995); J. Gondzio, *Presolve analysis of linear programs prior to applying an interior point
@@ -51,7 +52,7 @@ pub struct PresolveSettings {
     pub forcing: bool,
     /// Equations in two columns.
     pub doubletons: bool,
-    /// Columns of one entry taken into their row.
+    /// Columns of one entry absorbed into their row.
     pub slacks: bool,
     /// Implied free columns.
     pub substitution: bool,
@@ -63,7 +64,7 @@ pub struct PresolveSettings {
     pub duplicate_cols: bool,
     /// A search for contradictions among bounds that rows imply.
     pub contradictions: bool,
-    /// Largest number of rounds of searches over the whole program.
+    /// Largest number of rounds of reductions over the whole program.
     pub max_rounds: usize,
 }
 
@@ -77,8 +78,8 @@ impl Default for PresolveSettings {
 }
 
 impl PresolveSettings {
-    /// Only what is always done: fixed and empty columns, empty rows, and the detection of
-    /// impossible rows.
+    /// Only the reductions that are always done: fixed and empty columns, empty rows, and the
+    /// detection of infeasible rows.
     pub fn minimal() -> Self {
         Self::with_all(false)
     }
@@ -101,17 +102,17 @@ impl PresolveSettings {
 
 /// Result of presolve.
 pub enum PresolveOutcome {
-    /// A smaller program, possibly without any row or column.
+    /// A smaller program, possibly without rows or columns.
     Reduced(Presolved),
-    /// No point is feasible. The proof has been checked against the original; without one, solve
-    /// the original to know.
+    /// No point is feasible. A proof, if present, has been checked against the original; without
+    /// one, solve the original for a definite answer.
     Infeasible(Option<FarkasRay>),
-    /// No dual point is feasible: the program is unbounded, or infeasible. Solve the original to
-    /// know which, and why.
+    /// No dual point is feasible: the program is unbounded or infeasible. Solve the original to
+    /// distinguish the two.
     DualInfeasible,
 }
 
-/// A reduced program and the way back.
+/// A reduced program and the records to undo the reduction.
 pub struct Presolved {
     original: Arc<Model>,
     model: Arc<Model>,
@@ -187,7 +188,7 @@ impl Presolved {
         for &j in &cols {
             matrix.push(work.col(j as usize).map(|(i, v)| (position[i as usize], v)));
         }
-        // Twice transposed is sorted.
+        // Transposing twice sorts the indices.
         let sorted = matrix.transpose(rows.len()).transpose(cols.len());
         let by_col = by_columns(sorted, rows.len());
         let by_row = by_col.to_csr();
@@ -225,7 +226,7 @@ impl Presolved {
         &self.model
     }
 
-    /// The program before.
+    /// The original program.
     pub fn original(&self) -> &Arc<Model> {
         &self.original
     }
@@ -240,10 +241,11 @@ impl Presolved {
         &self.rows
     }
 
-    /// An optimal solution of the original from one of the reduced program, with its basis.
+    /// An optimal solution of the original, with its basis, from an optimal solution of the reduced
+    /// program.
     ///
     /// # Panics
-    /// If the solution is of another program.
+    /// If the solution does not fit the reduced program.
     pub fn postsolve(&self, solution: &Solution) -> Solution {
         let model = &*self.original;
         let sign = model.sense.sign();
@@ -298,9 +300,9 @@ impl Presolved {
         }
     }
 
-    /// A proof that the original is infeasible from one for the reduced program, if it can be
-    /// carried back: reductions by cost (dominated and duplicate columns) know nothing of
-    /// feasibility. The result has been checked.
+    /// A proof of infeasibility for the original from one for the reduced program. `None` if it
+    /// cannot be carried back: reductions by cost (dominated and duplicate columns) do not preserve
+    /// such proofs. The result has been checked.
     pub fn postsolve_ray(&self, ray: &FarkasRay) -> Option<FarkasRay> {
         let mut s = PostsolveState::new(&self.original, true);
         for (k, &i) in self.rows.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Rounds of reductions: which comes when, and where they end.
+//! Rounds of reductions: their order and their end.
 
 use super::work::{Stop, WorkingModel};
 use super::{
@@ -6,7 +6,7 @@ use super::{
     singleton_row, slack, substitution,
 };
 
-/// Entries looked at before presolve gives up looking, beyond a multiple of the program's size.
+/// Limit of the entries visited: a constant, and a multiple of the program's size.
 const EFFORT: (u64, u64) = (2_000_000, 60);
 
 pub(super) fn reduce(w: &mut WorkingModel, settings: &PresolveSettings) -> Result<(), Stop> {
@@ -27,17 +27,17 @@ pub(super) fn reduce(w: &mut WorkingModel, settings: &PresolveSettings) -> Resul
         if settings.duplicate_cols {
             duplicate_cols::all(w)?;
         }
-        // A round that finds next to nothing is the last: each costs a sort of the whole matrix.
+        // A round with few reductions is the last: each round sorts the whole matrix.
         let left = w.num_rows() + w.num_cols() - before;
         if (w.removed - before) * 200 < left || w.removed == before || w.effort > limit {
             break;
         }
     }
-    // What is left in the queues is cheap and may be all that is left at all.
+    // The remaining queue entries are cheap, and may be the whole rest of the program.
     local(w, settings, limit)
 }
 
-/// Looks at rows and columns until none that changed is left.
+/// Processes changed rows and columns until the queues are empty.
 fn local(w: &mut WorkingModel, settings: &PresolveSettings, limit: u64) -> Result<(), Stop> {
     while w.effort <= limit {
         if let Some(i) = w.next_row() {
@@ -55,7 +55,7 @@ fn local(w: &mut WorkingModel, settings: &PresolveSettings, limit: u64) -> Resul
     Ok(())
 }
 
-/// The first reduction that applies to a row.
+/// Applies the first applicable reduction to a row.
 fn row(w: &mut WorkingModel, i: usize, settings: &PresolveSettings) -> Result<bool, Stop> {
     if forcing::row(w, i, settings.forcing)? {
         return Ok(true);
@@ -67,7 +67,7 @@ fn row(w: &mut WorkingModel, i: usize, settings: &PresolveSettings) -> Result<bo
     }
 }
 
-/// The first reduction that applies to a column.
+/// Applies the first applicable reduction to a column.
 fn col(w: &mut WorkingModel, j: usize, settings: &PresolveSettings) -> Result<bool, Stop> {
     if empty::col(w, j)? || (settings.dominated && dominated::col(w, j)?) {
         return Ok(true);

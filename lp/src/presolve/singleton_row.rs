@@ -1,4 +1,4 @@
-//! A row with one column is a bound of that column.
+//! Rows with one column, which become bounds of that column.
 
 use super::stack::{BoundSide, PostsolveState, ReductionRecord};
 use super::work::{Stop, WorkingModel};
@@ -8,15 +8,15 @@ struct SingletonRow {
     row: usize,
     col: usize,
     a: f64,
-    /// Bounds of the column that came from the row.
+    /// True if this bound of the column came from the row.
     lower_from_row: bool,
     upper_from_row: bool,
-    /// True if the column's bounds became one value.
+    /// True if the column's bounds became equal.
     fixed: bool,
 }
 
 impl ReductionRecord for SingletonRow {
-    /// A column that rests on the row's bound hands its reduced cost to the row and becomes basic.
+    /// A column at the row's bound passes its reduced cost to the row and becomes basic.
     fn undo(&self, s: &mut PostsolveState) {
         let side = s.col_side(self.col, self.fixed);
         let from_row = match side {
@@ -41,7 +41,7 @@ impl ReductionRecord for SingletonRow {
     }
 }
 
-/// Bounds of this magnitude from a row with a small coefficient are noise, not information.
+/// Bounds beyond this, from a row with a small coefficient, are noise.
 const HUGE: f64 = 1e12;
 
 /// Turns a row with one entry into bounds.
@@ -62,8 +62,8 @@ pub(super) fn row(w: &mut WorkingModel, i: usize) -> Result<bool, Stop> {
     let mut new_l = if lower_from_row { p } else { l };
     let mut new_u = if upper_from_row { q } else { u };
     if new_l > new_u {
-        // Farther apart they would have been found impossible: the column's own bound wins, or the
-        // row is an equation.
+        // The gap is small, since larger ones were found infeasible: the column's own bound is
+        // kept, or the row is an equation.
         if lower_from_row && !upper_from_row {
             new_l = new_u;
         } else {

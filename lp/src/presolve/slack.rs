@@ -1,11 +1,12 @@
-//! Columns with one entry that only loosen their row: in an equation any (its cost moves to the
-//! others), in an inequality one without cost. The row's range takes them in.
+//! Columns with one entry that only loosen their row: any such column of an equation (its cost
+//! moves to the other columns), and a column without cost of an inequality. The row's range absorbs
+//! them.
 
 use super::stack::{BoundSide, PostsolveState, ReductionRecord, dot};
 use super::work::{Entries, Stop, WorkingModel, cancel};
 use crate::outcome::VarStatus;
 
-/// One column taken into a row, in the order of taking.
+/// One absorbed column, with the row's sides before it.
 struct Taken {
     col: usize,
     a: f64,
@@ -25,8 +26,8 @@ impl Taken {
         }
     }
 
-    /// The bound at which a nonbasic column may rest while the row, slack, contains the sum; `None`
-    /// if there is none.
+    /// The bound at which the nonbasic column leaves the row, basic, within its sides; `None` if
+    /// neither bound does.
     fn resting_place(&self, activity: f64) -> Option<(f64, VarStatus)> {
         let tol = 1e-9 * (1.0 + activity.abs());
         let fits = |v: &f64| {
@@ -45,7 +46,7 @@ impl Taken {
 
 struct Slacks {
     row: usize,
-    /// The row without the columns taken.
+    /// The row without the absorbed columns.
     entries: Entries,
     taken: Vec<Taken>,
 }
@@ -60,14 +61,14 @@ impl ReductionRecord for Slacks {
     }
 }
 
-/// Restores one column. `activity` is the row's without it.
+/// Restores one column. `activity` is the activity of the row without it.
 fn give_back(row: usize, t: &Taken, activity: f64, s: &mut PostsolveState) {
     let j = t.col;
     let equation = t.row_lower == t.row_upper;
     s.d[j] = -t.a * s.y[row];
     if let Some(side) = s.row_side(row, false) {
-        // The widened row is at a bound: so are the row and the column, which is on the side that
-        // widened it.
+        // The widened row is at a bound: so are the row and the column, at the bound that widened
+        // it.
         let at = if t.a > 0.0 { side.times(-1.0) } else { side };
         s.x[j] = t.bound(at);
         s.col[j] = at.status();
@@ -81,7 +82,7 @@ fn give_back(row: usize, t: &Taken, activity: f64, s: &mut PostsolveState) {
         s.col[j] = status;
         s.row[row] = VarStatus::Basic;
     } else {
-        // Then the row must rest, and the column make up the rest.
+        // The row must be at a bound, and the column makes up the difference.
         let value = |bound: f64| (bound - activity) / t.a;
         let tol = 1e-9 * (1.0 + activity.abs());
         let inside =
@@ -112,8 +113,8 @@ fn give_back(row: usize, t: &Taken, activity: f64, s: &mut PostsolveState) {
     }
 }
 
-/// Returns whether moving the cost of column `j` to the others of its row leaves no more of them
-/// with a cost that their infinite bound makes dual infeasible at once (docs/inside/decisions/059).
+/// Returns whether the cost of column `j` can move to the other columns of its row without more
+/// columns becoming dual infeasible at an infinite bound (docs/inside/decisions/059).
 fn keeps_dual_feasibility(w: &WorkingModel, entries: &Entries, j: usize, price: f64) -> bool {
     let wrong = |k: usize, cost: f64| {
         (cost < 0.0 && w.upper[k] == f64::INFINITY)
@@ -130,7 +131,7 @@ fn keeps_dual_feasibility(w: &WorkingModel, entries: &Entries, j: usize, price: 
     balance <= 0
 }
 
-/// Takes the columns of one entry into row `i` as far as possible.
+/// Absorbs the columns with one entry into row `i` as far as possible.
 pub(super) fn row(w: &mut WorkingModel, i: usize) -> Result<bool, Stop> {
     let entries = w.row_entries(i);
     let largest = entries.iter().fold(0.0f64, |m, e| m.max(e.1.abs()));
@@ -139,7 +140,7 @@ pub(super) fn row(w: &mut WorkingModel, i: usize) -> Result<bool, Stop> {
     for &(j, a) in &entries {
         let j = j as usize;
         let equation = w.row_is_equation(i);
-        // One column stays: a row without any is nobody's to interpret.
+        // One column is kept: no reduction interprets a row without columns.
         if w.col_len(j) != 1 || left <= 1 || a.abs() < 1e-3 * largest || w.lower[j] == w.upper[j] {
             continue;
         }

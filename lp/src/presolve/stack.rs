@@ -1,20 +1,19 @@
-//! The way back: every reduction leaves a record that turns an optimal solution and basis of the
-//! problem after it into one of the problem before it. Undone in reverse, the records lead back to
+//! Postsolve: each reduction pushes a record that turns an optimal solution and basis of the
+//! reduced problem into one of the problem before it. Undoing the records in reverse order restores
 //! the original.
 //!
-//! All of it is in minimised form: a row at its lower bound has a dual `>= 0`, a column at its
-//! lower bound a reduced cost `>= 0`. A record may rely on everything that was alive when it was
-//! made being restored when it is undone.
+//! All problems are minimised: a row at its lower bound has a dual `>= 0`, a column at its lower
+//! bound a reduced cost `>= 0`. When a record is undone, all parts that were alive when it was made
+//! have been restored.
 //!
-//! The same records carry a dual ray (a proof of infeasibility) back: a ray is a dual solution of
-//! the problem with costs zero, so costs are dropped and the side a variable rests on is read from
-//! the sign of its dual.
+//! The same records carry back a dual ray (a proof of infeasibility). A ray is a dual solution for
+//! zero costs, so costs are dropped, and the sign of a variable's dual gives its side.
 
 use crate::outcome::VarStatus;
 
-/// A way back across one reduction.
+/// The record that undoes one reduction.
 pub(super) trait ReductionRecord: Send + Sync {
-    /// Restores what the reduction removed.
+    /// Restores the removed part.
     fn undo(&self, s: &mut PostsolveState);
 }
 
@@ -29,7 +28,7 @@ pub(super) enum BoundSide {
 }
 
 impl BoundSide {
-    /// The end that this end becomes under multiplication by `a`.
+    /// The end that this end becomes after multiplication by `a`.
     pub fn times(self, a: f64) -> BoundSide {
         match (self, a < 0.0) {
             (side, false) => side,
@@ -46,8 +45,8 @@ impl BoundSide {
     }
 }
 
-/// A solution and its basis over the original's rows and columns, of which only those restored so
-/// far mean anything.
+/// A solution and its basis over the original's rows and columns; only the restored parts are
+/// meaningful.
 pub(super) struct PostsolveState {
     pub x: Vec<f64>,
     pub y: Vec<f64>,
@@ -59,30 +58,30 @@ pub(super) struct PostsolveState {
 }
 
 impl PostsolveState {
-    /// The cost to reckon with: a ray knows none.
+    /// The cost to use: zero for a ray.
     pub fn cost(&self, c: f64) -> f64 {
         if self.ray { 0.0 } else { c }
     }
 
-    /// Cost less what the rows pay for: `c - sum a_i y_i` over the given entries.
+    /// Reduced cost `c - sum a_i y_i` over the given entries.
     pub fn reduced_cost(&self, c: f64, entries: &[(u32, f64)]) -> f64 {
         entries
             .iter()
             .fold(self.cost(c), |d, &(i, a)| d - a * self.y[i as usize])
     }
 
-    /// The bound a column rests on, if any. Where both bounds are one, the sign of the reduced cost
-    /// decides.
+    /// The bound at which a column is, if any. If both bounds are equal, the sign of the reduced
+    /// cost decides.
     pub fn col_side(&self, j: usize, fixed: bool) -> Option<BoundSide> {
         side(self.col[j], self.d[j], fixed, self.ray)
     }
 
-    /// The bound a row's activity rests on, if any.
+    /// The bound at which a row's activity is, if any.
     pub fn row_side(&self, i: usize, fixed: bool) -> Option<BoundSide> {
         side(self.row[i], self.y[i], fixed, self.ray)
     }
 
-    /// A row that does not matter: basic, dual zero.
+    /// Makes a row basic with dual zero.
     pub fn row_is_slack(&mut self, i: usize) {
         self.y[i] = 0.0;
         self.row[i] = VarStatus::Basic;

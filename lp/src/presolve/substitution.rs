@@ -1,8 +1,9 @@
-//! Columns whose bounds can never bind because a row implies them: the row then defines the column
-//! and both go (Andersen & Andersen 1995; Gondzio, *Presolve analysis of linear programs*, 1997).
+//! Columns whose bounds never bind because rows imply them. A row then defines the column, and both
+//! are removed (Andersen & Andersen 1995; Gondzio, *Presolve analysis of linear programs*, 1997).
 //!
-//! A column of one entry may leave by an inequality too: its cost tells which side of the row must
-//! bind. A column of a few entries needs an equation, which is added to the column's other rows.
+//! A column of one entry may also be removed with an inequality: its cost determines the side of
+//! the row that binds. A column of a few entries needs an equation, which is added to the column's
+//! other rows.
 
 use super::stack::{BoundSide, PostsolveState, ReductionRecord, dot};
 use super::work::{Entries, Stop, WorkingModel, cancel};
@@ -13,7 +14,7 @@ struct SubstitutedColumn {
     col: usize,
     a: f64,
     cost: f64,
-    /// The row's bound that binds, and its value.
+    /// The binding side of the row, and its value.
     side: BoundSide,
     rhs: f64,
     row_entries: Entries,
@@ -30,12 +31,12 @@ impl ReductionRecord for SubstitutedColumn {
     }
 }
 
-/// Longest column substituted, most new entries accepted beyond those removed, and the least size
-/// of the pivot beside the largest entry of its row and of its column.
+/// Largest number of entries of a removed column, largest net fill-in, and least size of the pivot
+/// relative to the largest entries of its row and of its column.
 const MAX_COL: usize = 3;
 const MAX_FILL: usize = 4;
 const STABLE: f64 = 0.05;
-/// Activities beyond this are too coarse to imply anything.
+/// Largest implied bound that is trusted; larger ones are too inaccurate.
 const HUGE: f64 = 1e9;
 
 /// Bounds of column `j` that row `i` implies.
@@ -50,7 +51,7 @@ fn implied(w: &mut WorkingModel, i: usize, j: usize, a: f64) -> (f64, f64) {
     )
 }
 
-/// Returns whether no bound of a column can bind before its rows do.
+/// Returns whether the rows imply both bounds of a column.
 fn is_implied_free(w: &mut WorkingModel, j: usize, entries: &Entries) -> bool {
     let (l, u) = (w.lower[j], w.upper[j]);
     let (mut lower_done, mut upper_done) = (l == f64::NEG_INFINITY, u == f64::INFINITY);
@@ -87,7 +88,8 @@ pub(super) fn col(w: &mut WorkingModel, j: usize) -> Result<bool, Stop> {
             continue;
         }
         let len = w.row_len(i);
-        // Entries of the row go to every other row of the column; the row and the column vanish.
+        // The row's entries are added to every other row of the column; the row and the column
+        // vanish.
         let fill = (len - 1) * (entries.len() - 1);
         let gone = len + entries.len() - 1;
         let row_max = w.row(i).fold(0.0f64, |m, e| m.max(e.1.abs()));

@@ -1,4 +1,4 @@
-//! Each reduction on the smallest program that shows it; all of them on random programs (`random`).
+//! Tests of each reduction on a minimal program, and of all together on random programs (`random`).
 
 mod random;
 
@@ -26,8 +26,8 @@ fn program(cols: &[(f64, f64, f64)], rows: &[Row<'_>]) -> Arc<Model> {
     Arc::new(b.build().unwrap())
 }
 
-/// The optimum with and without one way of presolving; the size that is left; everything restored
-/// must be exact.
+/// Compares the optima with and without a presolve, and checks that the restored solution is exact.
+/// Returns the reduced size and the solution.
 fn check(model: &Arc<Model>, settings: &PresolveSettings) -> (usize, usize, Solution) {
     let PresolveOutcome::Reduced(p) = Presolved::new(model, settings) else {
         panic!("feasible and bounded")
@@ -38,8 +38,8 @@ fn check(model: &Arc<Model>, settings: &PresolveSettings) -> (usize, usize, Solu
     (p.model().num_rows(), p.model().num_cols(), whole)
 }
 
-/// The certificate holds, nonbasic values are at their bounds, and the simplex has nothing to do
-/// from the basis.
+/// Checks that the certificate holds, nonbasic values are at their bounds, and the simplex needs no
+/// pivot from the basis.
 fn restored_is_optimal(model: &Arc<Model>, s: &Solution) -> Result<(), String> {
     certificate::check(model, &LpOutcome::Optimal(s.clone()), 1e-7).map_err(|e| e.to_string())?;
     if s.basis.num_basic() != model.num_rows() {
@@ -152,7 +152,7 @@ fn forcing_and_redundant_rows_go() {
 
 #[test]
 fn doubletons_hand_bounds_over_and_back() {
-    // x + 2 y = 4 with x in [0, 1]: y is in [1.5, 2] by x alone.
+    // x + 2 y = 4 with x in [0, 1]: the bounds of x imply that y is in [1.5, 2].
     for cost in [-1.0, 0.0, 1.0] {
         let m = program(
             &[(cost, 0.0, 1.0), (1.0, 0.0, 5.0), (0.3, 0.0, 9.0)],
@@ -189,7 +189,7 @@ fn slacks_widen_rows() {
 
 #[test]
 fn implied_free_columns_leave_with_their_row() {
-    // x = 10 - y - z is in [4, 10] by the others, so its own bounds [0, 20] never bind.
+    // x = 10 - y - z is in [4, 10] by the bounds of y and z, so its own bounds [0, 20] never bind.
     let m = program(
         &[(3.0, 0.0, 20.0), (1.0, 0.0, 3.0), (1.0, 0.0, 3.0)],
         &[
@@ -201,7 +201,7 @@ fn implied_free_columns_leave_with_their_row() {
     let (rows, cols, s) = check(&m, &only(|s| s.substitution = true));
     assert!(rows < 3 && cols < 3);
     assert_eq!(s.objective, m.objective(&s.x));
-    // By an inequality: the cost says which side binds.
+    // With an inequality, the cost determines the side that binds.
     let m = program(
         &[(2.0, -INF, INF), (1.0, 0.0, 3.0), (-1.0, 0.0, 4.0)],
         &[
@@ -265,7 +265,7 @@ fn duplicate_columns_divide_their_sum() {
             assert_eq!(cols, 2);
         }
     }
-    // The dearer of two, one of which has no upper bound, stays at its lower bound.
+    // The more expensive of two columns, one without an upper bound, stays at its lower bound.
     let m = program(
         &[(1.0, 0.0, INF), (3.0, 0.5, 4.0)],
         &[
@@ -306,7 +306,7 @@ fn impossible_programs_come_with_proof() {
         panic!()
     };
     assert!(certificate::check_farkas(&m, &ray).is_ok());
-    // Two free columns that one row ties together and two others keep apart.
+    // Two free columns that one row ties together and two other rows keep apart.
     let m = program(
         &[(1.0, -INF, INF), (1.0, -INF, INF), (0.0, 0.0, 1.0)],
         &[
@@ -321,7 +321,7 @@ fn impossible_programs_come_with_proof() {
         panic!()
     };
     assert!(certificate::check_farkas(&m, &ray).is_ok());
-    // A column that nothing stops.
+    // A column that no bound or row stops.
     let m = program(
         &[(-1.0, 0.0, INF), (1.0, 0.0, 1.0)],
         &[(0.0, INF, &[(0, 1.0), (1, 1.0)])],
@@ -376,7 +376,7 @@ fn limits_reach_the_simplex() {
         "{:?}",
         none.outcome
     );
-    // A cutoff is about the original's duals: no presolve.
+    // A cutoff refers to the original's duals, so there is no presolve.
     let cut = with(Limits {
         objective_cutoff: Some(-100.0),
         ..Limits::default()

@@ -1,15 +1,15 @@
-//! The program while it is being reduced: minimised, with rows and columns that can die, and queues
-//! of what changed.
+//! The program during presolve: minimised, with rows and columns that can be removed, and queues of
+//! changed ones.
 
 use super::stack::{ReductionRecord, Stack};
 use crate::model::{CONTRADICTION, Model};
 use std::collections::VecDeque;
 
-/// Reason why presolve ends early.
+/// Reason for an early end of presolve.
 pub(super) enum Stop {
-    /// These multipliers of the rows still alive prove that there is no feasible point.
+    /// These multipliers of the remaining rows prove that no point is feasible.
     Infeasible(Vec<(usize, f64)>),
-    /// Some column improves the objective for ever if there is a feasible point at all.
+    /// A column improves the objective without limit if any point is feasible.
     DualInfeasible,
 }
 
@@ -23,10 +23,10 @@ pub(super) struct Activity {
     min_infinite: u32,
     max: f64,
     max_infinite: u32,
-    /// Sum of the magnitudes that went into the finite parts.
+    /// Sum of the magnitudes of the finite terms.
     size: f64,
-    /// True if it has been updated since it was summed up, with the rounding errors that this
-    /// brings.
+    /// True if the range has been updated since it was summed, so that rounding errors have
+    /// accumulated.
     updated: bool,
 }
 
@@ -86,7 +86,7 @@ impl Activity {
         }
     }
 
-    /// The range without one of the entries, widened by what rounding may hide.
+    /// The range without one of the entries, widened by possible rounding errors.
     pub fn without(&self, a: f64, l: f64, u: f64) -> (f64, f64) {
         let (low, high) = if a > 0.0 {
             (a * l, a * u)
@@ -108,7 +108,7 @@ impl Activity {
     }
 }
 
-/// A queue in which everything is at most once.
+/// A queue that holds each item at most once.
 struct UniqueQueue {
     queue: VecDeque<u32>,
     member: Vec<bool>,
@@ -144,7 +144,7 @@ pub(super) struct WorkingModel {
     pub upper: Vec<f64>,
     pub row_lower: Vec<f64>,
     pub row_upper: Vec<f64>,
-    /// Largest magnitude that went into a row's bounds: what their rounding errors are relative to.
+    /// Largest magnitude that has entered a row's bounds; their rounding errors are relative to it.
     row_scale: Vec<f64>,
     rows: Vec<Entries>,
     cols: Vec<Entries>,
@@ -156,7 +156,7 @@ pub(super) struct WorkingModel {
     row_queue: UniqueQueue,
     col_queue: UniqueQueue,
     pub stack: Stack,
-    /// Entries looked at so far.
+    /// Entries visited so far.
     pub effort: u64,
     /// Rows and columns removed so far.
     pub removed: usize,
@@ -228,14 +228,13 @@ impl WorkingModel {
         self.row_lower[i] == self.row_upper[i]
     }
 
-    /// Violations of a row up to this are none: the solver's tolerance and the rounding of what
-    /// made the row's bounds.
+    /// Largest violation of a row that counts as satisfied: the solver's tolerance plus the
+    /// rounding of the row's bounds.
     pub fn row_tolerance(&self, i: usize) -> f64 {
         1e-9 + 1e-13 * self.row_scale[i]
     }
 
-    /// Violations beyond this prove that there is no feasible point; smaller ones are left to the
-    /// solver's tolerance.
+    /// Violations beyond this prove infeasibility; smaller ones are left to the solver's tolerance.
     pub fn row_impossible(&self, i: usize) -> f64 {
         CONTRADICTION + 1e-11 * self.row_scale[i]
     }
@@ -248,7 +247,7 @@ impl WorkingModel {
         self.col_queue.pop()
     }
 
-    /// The live entries of a row. The lists lose their dead entries when these prevail.
+    /// The live entries of a row. Removes dead entries from the list when they prevail.
     pub fn row(&mut self, i: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
         let alive = &self.col_alive;
         let row = &mut self.rows[i];
@@ -270,8 +269,7 @@ impl WorkingModel {
         col.iter().copied().filter(|e| alive[e.0 as usize])
     }
 
-    /// Returns whether all live entries of a column have a property. Looks at them without tidying
-    /// up.
+    /// Returns whether all live entries of a column have a property. Does not remove dead entries.
     pub fn col_all(&self, j: usize, property: impl Fn(usize, f64) -> bool) -> bool {
         self.cols[j]
             .iter()
@@ -307,7 +305,7 @@ impl WorkingModel {
         self.col_queue.push(j);
     }
 
-    /// Wakes the columns of a row whose bounds changed.
+    /// Queues the columns of a row whose bounds changed.
     pub fn touch_cols_of(&mut self, i: usize) {
         let WorkingModel {
             rows,
@@ -324,7 +322,8 @@ impl WorkingModel {
         }
     }
 
-    /// The range of a row's activity, good enough to see whether anything can be concluded from it.
+    /// The range of a row's activity, accurate enough to decide whether a closer look is
+    /// worthwhile.
     pub fn activity(&mut self, i: usize) -> Activity {
         match self.activity[i] {
             Some(a) => a,
@@ -332,7 +331,7 @@ impl WorkingModel {
         }
     }
 
-    /// The range of a row's activity, summed up afresh if updates have left rounding errors in it.
+    /// The range of a row's activity, summed afresh if updates have added rounding errors.
     pub fn exact_activity(&mut self, i: usize) -> Activity {
         if let Some(a) = self.activity[i].filter(|a| !a.updated) {
             return a;
@@ -357,7 +356,7 @@ impl WorkingModel {
         sum
     }
 
-    /// Replaces a column's bounds; its rows are to be looked at again.
+    /// Replaces a column's bounds and queues its rows.
     pub fn set_bounds(&mut self, j: usize, l: f64, u: f64) {
         if self.lower[j] == l && self.upper[j] == u {
             return;
@@ -388,7 +387,7 @@ impl WorkingModel {
         }
     }
 
-    /// Takes a row out; what becomes of its dual is the caller's record to say.
+    /// Removes a row; the caller's record must restore its dual.
     pub fn remove_row(&mut self, i: usize) {
         let entries = std::mem::take(&mut self.rows[i]);
         for &(j, _) in entries.iter().filter(|e| self.col_alive[e.0 as usize]) {
@@ -400,7 +399,7 @@ impl WorkingModel {
         self.removed += 1;
     }
 
-    /// Takes a column out; what becomes of its value is the caller's record to say.
+    /// Removes a column; the caller's record must restore its value.
     pub fn remove_col(&mut self, j: usize) {
         let (l, u) = (self.lower[j], self.upper[j]);
         let entries = std::mem::take(&mut self.cols[j]);
@@ -416,7 +415,7 @@ impl WorkingModel {
         self.removed += 1;
     }
 
-    /// Adds to a coefficient, which may appear or vanish by it.
+    /// Adds to a coefficient, which may create or remove the entry.
     pub fn add_to_entry(&mut self, i: usize, j: usize, by: f64) {
         if by == 0.0 {
             return;
@@ -448,7 +447,7 @@ impl WorkingModel {
     }
 }
 
-/// A sum, zero where only rounding noise is left.
+/// A sum, set to zero if only rounding noise remains.
 pub(super) fn cancel(a: f64, b: f64) -> f64 {
     let sum = a + b;
     if sum.abs() <= 1e-13 * (a.abs() + b.abs()) {

@@ -1,7 +1,8 @@
-//! Outcomes of a model in rational numbers, its numbers taken as the decimals that were written.
+//! Exact outcomes of a model, with its numbers read as the decimals that were written.
 //!
-//! A small contradiction need not be one of the program: equations that say the same twice differ
-//! in their last digits. So nothing is called infeasible that is not so in each [`Reading`].
+//! A small contradiction may be an artefact of rounding: equations that repeat one another differ
+//! in their last digits. So a program is called infeasible only if it is infeasible in each
+//! [`Reading`].
 
 use super::{
     Rational, RationalBound, RationalEnd, RationalLp, RationalRow, decimal, short_decimal,
@@ -12,26 +13,27 @@ use crate::model::Model;
 use crate::outcome::{Basis, LpOutcome, Ray, Solution};
 use crate::sum2::Sum2;
 
-/// How numbers of a model are read, from the strictest on.
+/// Interpretations of a model's numbers, from the strictest on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Reading {
     /// The shortest decimals that give the doubles.
     Written,
-    /// Fifteen digits: digits behind them came of arithmetic in doubles.
+    /// Fifteen digits: further digits are taken for rounding errors of doubles.
     Short,
-    /// Sides of rows looser by 1e-13 of their numbers.
+    /// Sides of rows relaxed by 1e-13 of their numbers.
     Rounded,
-    /// Sides and bounds looser by what counts as met.
+    /// Sides and bounds relaxed by the tolerances.
     Tolerant,
 }
 
-/// Share of a side and of a row's largest entry that rounding may have taken from a side.
+/// Relaxation of a row's side against rounding, as a share of the side and of the row's largest
+/// entry.
 const ROUNDED_SHARE: f64 = 1e-13;
-/// Share of a side or bound that counts as met (docs/reference/tolerances.md).
+/// Relaxation of a side or bound, as a share of it (docs/reference/tolerances.md).
 const MET_SHARE: f64 = 1e-9;
 
-/// The outcome for a program; `None` where it takes too long or is stopped. An optimum `found` that
-/// is feasible within `tolerance` stands where nothing is strictly feasible.
+/// The outcome for a program; `None` if it takes too long or is stopped. If no strict reading is
+/// feasible, an optimum `found` that is feasible within the tolerance is accepted.
 pub(crate) fn judge(
     model: &Model,
     found: &LpOutcome,

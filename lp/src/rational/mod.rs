@@ -1,8 +1,8 @@
-//! Linear programs in rational numbers: an answer to the last digit for small programs, where
-//! rounding decides what doubles say.
+//! Linear programs in rational numbers: exact answers for small programs whose outcome in doubles
+//! depends on rounding.
 //!
 //! - `simplex.rs`: the simplex method.
-//! - `judge.rs`: outcomes of a model, its numbers taken as the decimals that were written.
+//! - `judge.rs`: outcomes of a model, with its numbers read as the decimals that were written.
 
 mod judge;
 mod simplex;
@@ -25,8 +25,8 @@ pub fn one() -> Rational {
     Rational::ONE
 }
 
-/// The decimal number that a double prints as: what was written in the model's file, unless it had
-/// more digits than a double can tell apart. `None` for infinities and NaN.
+/// The decimal number that a double prints as. It equals the number in the model's file unless that
+/// had more digits than a double represents. `None` for infinities and NaN.
 pub fn decimal(v: f64) -> Option<Rational> {
     if !v.is_finite() {
         return None;
@@ -37,7 +37,7 @@ pub fn decimal(v: f64) -> Option<Rational> {
     of_text(&format!("{v:e}"))
 }
 
-/// The decimal of fifteen digits, all that every decimal keeps as a double, next to a number.
+/// The nearest decimal with fifteen digits, the precision that a double always preserves.
 pub(crate) fn short_decimal(v: f64) -> Option<Rational> {
     v.is_finite().then(|| of_text(&format!("{v:.14e}")))?
 }

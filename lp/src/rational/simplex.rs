@@ -1,6 +1,7 @@
-//! A linear program in rational numbers: the simplex method on a dictionary, each basic variable as
-//! a form in those that are not (Chvátal 1983), with bounds, two phases and Bland's rule. For leaves
-//! of a proof that doubles cannot decide; small ones, as every number grows.
+//! The simplex method in rational numbers on a dictionary, where each basic variable is a linear
+//! form in the nonbasic ones (Chvátal 1983), with bounds, two phases and Bland's rule. It is meant
+//! for leaves of a proof that doubles cannot decide, and for small programs, since all numbers
+//! grow.
 
 use super::{Rational, one, total};
 use crate::outcome::VarStatus;
@@ -8,15 +9,15 @@ use num_traits::{Signed, Zero};
 use std::collections::BTreeMap;
 
 type LinearForm = BTreeMap<usize, Rational>;
-/// A bound; `None` where there is none.
+/// A bound; `None` if there is no bound.
 pub type RationalBound = Option<Rational>;
 use RationalBound as Bound;
 /// Entries of a row, and its sides.
 pub type RationalRow<'a> = (&'a [(usize, Rational)], (RationalBound, RationalBound));
 
-/// Variables are columns, then the activities of rows; larger programs take too long.
+/// Largest number of variables (columns and row activities); larger programs take too long.
 const MOST_VARIABLES: usize = 3_000;
-/// Most pivots; Bland's rule ends, but not always soon.
+/// Largest number of pivots; Bland's rule terminates, but may take long.
 const MOST_PIVOTS: usize = 20_000;
 
 /// Minimises a cost over columns within bounds and rows within sides.
@@ -35,7 +36,7 @@ pub struct RationalLp {
     bounds: Vec<(Bound, Bound)>,
     /// Value of each variable.
     value: Vec<Rational>,
-    /// Variables that are basic, with their forms in those that are not.
+    /// Basic variables, each with its linear form in the nonbasic ones.
     basic: BTreeMap<usize, LinearForm>,
     cost: LinearForm,
 }
@@ -52,11 +53,11 @@ pub enum RationalEnd {
     },
     /// No point is feasible.
     Infeasible {
-        /// Multipliers of rows that no point meets together with the bounds; a positive one prices
-        /// the lower side of its row.
+        /// Multipliers of rows that prove infeasibility together with the bounds; a positive one
+        /// prices the lower side of its row.
         y: Vec<Rational>,
     },
-    /// The cost falls without end.
+    /// The cost decreases without limit.
     Unbounded {
         /// A feasible point.
         x: Vec<Rational>,
@@ -65,17 +66,17 @@ pub enum RationalEnd {
     },
 }
 
-/// A change of a variable that is not basic.
+/// A change of a nonbasic variable.
 struct NonbasicStep {
     enters: usize,
     up: bool,
     length: Rational,
-    /// The basic variable that stops it; `None` if it meets its own other bound.
+    /// The basic variable that blocks it; `None` if it reaches its own other bound.
     leaves: Option<usize>,
 }
 
 impl RationalLp {
-    /// A program; `None` if it is too large.
+    /// Creates a program; `None` if it is too large.
     pub fn new(
         cost: &[Rational],
         bounds: Vec<(RationalBound, RationalBound)>,
@@ -108,7 +109,7 @@ impl RationalLp {
         })
     }
 
-    /// Solves; `None` where it takes too long or is stopped.
+    /// Solves the program; `None` if it takes too long or is stopped.
     pub fn solve(&mut self, stopped: &dyn Fn() -> bool) -> Option<RationalEnd> {
         for _ in 0..MOST_PIVOTS {
             if stopped() {
@@ -135,7 +136,7 @@ impl RationalLp {
         None
     }
 
-    /// Status of a variable (columns, then rows) at the basis of the end.
+    /// Status of a variable (columns, then rows) in the final basis.
     pub fn status(&self, variable: usize) -> VarStatus {
         let (lower, upper) = &self.bounds[variable];
         let at = |bound: &Bound| bound.as_ref() == Some(&self.value[variable]);
@@ -150,7 +151,7 @@ impl RationalLp {
         }
     }
 
-    /// Reduced cost of each column at the basis of the end.
+    /// Reduced cost of each column in the final basis.
     pub fn reduced_costs(&self) -> Vec<Rational> {
         let of = |j: usize| self.cost.get(&j).cloned().unwrap_or_default();
         (0..self.columns).map(of).collect()
@@ -169,8 +170,8 @@ impl RationalLp {
         }
     }
 
-    /// Gradient of the sum of violations, over variables that are not basic; `None` if there are
-    /// none.
+    /// Gradient of the sum of violations over the nonbasic variables; `None` if no basic variable
+    /// is violated.
     fn violation(&self) -> Option<LinearForm> {
         let mut sum = LinearForm::new();
         let mut any = false;
@@ -194,7 +195,7 @@ impl RationalLp {
         })
     }
 
-    /// True above the upper bound, false below the lower one.
+    /// `Some(true)` above the upper bound, `Some(false)` below the lower one.
     fn side_violated(&self, variable: usize) -> Option<bool> {
         let (v, (lower, upper)) = (&self.value[variable], &self.bounds[variable]);
         if lower.as_ref().is_some_and(|l| v < l) {
@@ -206,7 +207,8 @@ impl RationalLp {
         }
     }
 
-    /// The first variable that may fall or rise to make the form smaller.
+    /// The first nonbasic variable that can decrease the form by moving within its bounds, and its
+    /// direction.
     fn entering(&self, form: &LinearForm) -> Option<(usize, bool)> {
         form.iter().find_map(|(&j, slope)| {
             let up = slope.is_negative();
@@ -217,8 +219,8 @@ impl RationalLp {
         })
     }
 
-    /// The longest step that breaks no bound that holds, and meets at most one that does not; of
-    /// several that stop it the first variable. `None` if nothing does.
+    /// The longest step that violates no satisfied bound and satisfies at most one violated bound;
+    /// ties go to the first variable. `None` if no variable blocks it.
     fn ratio(&self, enters: usize, up: bool) -> Option<NonbasicStep> {
         let (lower, upper) = &self.bounds[enters];
         let own = if up { upper } else { lower };
@@ -231,8 +233,8 @@ impl RationalLp {
             };
             let rises = slope.is_positive() == up;
             let (lower, upper) = &self.bounds[b];
-            // A variable outside of its bounds stops at the one that it broke, if it comes from
-            // there; moving away from it counts in the gradient.
+            // A violated variable that moves towards the violated bound stops there; a move away
+            // from it is covered by the gradient.
             let stop = match (self.side_violated(b), rises) {
                 (None, true) => upper,
                 (None, false) => lower,
@@ -275,7 +277,7 @@ impl RationalLp {
         }
     }
 
-    /// Makes one variable basic in the place of another.
+    /// Makes `enters` basic in place of `leaves`.
     fn pivot(&mut self, enters: usize, leaves: usize) {
         let Some(mut form) = self.basic.remove(&leaves) else {
             return;
@@ -283,7 +285,7 @@ impl RationalLp {
         let Some(slope) = form.remove(&enters) else {
             return;
         };
-        // leaves = slope enters + form, solved for the one that enters.
+        // leaves = slope enters + form, solved for `enters`.
         for a in form.values_mut() {
             *a = -(&*a / &slope);
         }
@@ -304,8 +306,8 @@ impl RationalLp {
         self.basic.insert(enters, form);
     }
 
-    /// Multipliers of rows in a form over variables that are not basic, and in the sum of basic ones
-    /// that it stands for.
+    /// Multipliers of rows: from a form over nonbasic variables, and, `with_violated`, from the
+    /// violated basic variables that the form sums up.
     fn multipliers(&self, form: &LinearForm, with_violated: bool) -> Vec<Rational> {
         let mut y = vec![Rational::zero(); self.bounds.len() - self.columns];
         for (&j, a) in form.range(self.columns..) {
@@ -363,7 +365,7 @@ mod tests {
             panic!("there is an optimum");
         };
         assert_eq!((y, x), (vec![q(-1, 4); 2], vec![q(1, 4); 2]));
-        // Without the rows there is none.
+        // Without the rows the program is unbounded.
         let Some(RationalEnd::Unbounded { direction, .. }) = solved(&[-1, -1], &bounds, &[]) else {
             panic!("nothing stops it");
         };

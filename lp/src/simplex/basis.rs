@@ -1,4 +1,4 @@
-//! Bases: installing them, factorising them, exchanging a variable.
+//! Bases: installing, factorising, exchanging a variable.
 
 use super::Core;
 use crate::factor::NONE;
@@ -26,13 +26,13 @@ impl Core {
         self.basis_replaced();
     }
 
-    /// Takes over statuses with any number of basics: missing ones are filled up with logicals,
-    /// surplus ones are sorted out by the factorisation.
+    /// Installs statuses with any number of basic variables: logicals fill up missing ones, and
+    /// surplus ones lose that status.
     pub fn install_basis(&mut self, status: &[VarStatus]) {
         self.wake_all();
         *self.values_known() = false;
         self.status.copy_from_slice(status);
-        // Surplus basics go first among the structurals with the highest index; missing ones are
+        // Remove surplus basic variables from the highest index on; fill missing ones with
         // logicals.
         let mut count = self
             .status
@@ -70,7 +70,7 @@ impl Core {
         self.basis_replaced();
     }
 
-    /// Marks everything that hangs on the basis as out of date.
+    /// Marks all data that depends on the basis as out of date.
     pub fn basis_replaced(&mut self) {
         self.price_matrix.invalidate();
         self.factored = false;
@@ -79,8 +79,8 @@ impl Core {
         self.devex_valid = false;
     }
 
-    /// Factorises the basis, repairing it if it is singular. Weights follow their variables.
-    /// Returns how many variables had to be replaced.
+    /// Factorises the basis, repairing it if it is singular. Weights move with their variables.
+    /// Returns the number of replaced variables.
     pub fn refactor(&mut self) -> usize {
         for i in 0..self.m {
             self.by_var[self.basic[i] as usize] = self.dse[i];
@@ -113,9 +113,9 @@ impl Core {
         replaced.len()
     }
 
-    /// Returns whether the factorisation has become dear: what the updates since the build have
-    /// cost the solves exceeds what a build and fresh values cost (the classic rule that minimises
-    /// the average cost of an iteration), or the hard limit is reached.
+    /// Returns whether a fresh factorisation is due. It is due if the extra cost of solves through
+    /// the updates exceeds the cost of a build and fresh values, or if the hard limit is reached.
+    /// This is the classic rule that minimises the average cost of an iteration.
     pub fn refactor_due(&self) -> bool {
         let k = self.factor.updates();
         let rebuild =
@@ -123,8 +123,8 @@ impl Core {
         k >= self.max_updates || (k >= 20 && self.factor.growth > rebuild)
     }
 
-    /// Variable `q` becomes basic in row `r`; the one there comes to rest at `status` with value
-    /// `value`.
+    /// Makes variable `q` basic in row `r`; the variable that was basic there becomes nonbasic at
+    /// the bound `status`.
     pub fn exchange(&mut self, r: usize, q: usize, status: VarStatus) {
         let p = self.basic[r] as usize;
         self.status[p] = status;
@@ -145,7 +145,7 @@ impl Core {
         self.bu[r] = self.wu[q];
     }
 
-    /// Every invariant of the basis that is cheap enough to check at each rebuild in debug builds.
+    /// Checks the invariants of the basis that are cheap enough for each rebuild in debug builds.
     pub fn check_basis(&self) {
         debug_assert_eq!(
             self.status

@@ -1,4 +1,5 @@
-//! Rows and columns that come and go, keeping what stays valid of basis, weights and factorisation.
+//! Adding and deleting rows and columns while keeping the valid parts of basis, weights and
+//! factorisation.
 
 use super::Core;
 use crate::compressed::Compressed;
@@ -78,8 +79,8 @@ impl Core {
         }
     }
 
-    /// Drops rows. Where the row's logical is nonbasic, the variable that pivots in the row leaves
-    /// the basis with it.
+    /// Deletes rows. If a row's logical is nonbasic, the basic variable that pivots in the row
+    /// leaves the basis with it.
     pub fn delete_rows(&mut self, keep: &[bool], map: &[u32]) {
         self.restore_bounds();
         self.restore_costs();
@@ -93,8 +94,8 @@ impl Core {
         let n = self.n;
         let mut removed = 0;
         let mut clean = true;
-        // Pair each deleted row with one basic variable that goes: its own logical if basic, else
-        // what pivots there.
+        // Pair each deleted row with one basic variable to remove: its own logical if basic, else
+        // the variable that pivots in it.
         for i in (0..self.m).filter(|&i| !keep[i]) {
             let own = n + i;
             removed += 1;
@@ -129,7 +130,7 @@ impl Core {
         self.basis_from_status(weights.into_iter().map(|(v, w)| (new_index(v), w)), clean);
     }
 
-    /// Drops columns. Where one was basic, a logical takes its place.
+    /// Deletes columns. A logical replaces each deleted basic column.
     pub fn delete_cols(&mut self, keep: &[bool], map: &[u32]) {
         self.restore_bounds();
         self.restore_costs();
@@ -169,7 +170,7 @@ impl Core {
         }
     }
 
-    /// Drops variables (columns and logicals) from every array that has one entry for each of them.
+    /// Removes variables (columns and logicals) from every array indexed by variables.
     fn retain_vars(&mut self, keep_var: impl Fn(usize) -> bool + Copy) {
         for v in [
             &mut self.lower,
@@ -188,8 +189,8 @@ impl Core {
         retain_by(&mut self.status, keep_var);
     }
 
-    /// Rebuilds `basic` from the statuses, completing it with logicals, and gives surviving
-    /// variables their weights.
+    /// Rebuilds `basic` from the statuses, completed with logicals, and restores the weights of the
+    /// remaining variables.
     fn basis_from_status(&mut self, weights: impl Iterator<Item = (u32, f64)>, clean: bool) {
         let total = self.total();
         let (duals, dse_valid) = (self.dual_valid, self.dse_valid);

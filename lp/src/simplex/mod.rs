@@ -1,8 +1,8 @@
-//! Data that both simplex methods work on: the scaled program, a basis with its factorisation,
-//! values and reduced costs.
+//! Shared data of both simplex methods: the scaled program, a basis with its factorisation, values
+//! and reduced costs.
 //!
-//! Everything here is in computational form: minimise `c x` subject to `A x + I s = 0` and bounds
-//! on `(x, s)`. The logical of row `i` is variable `n + i` and equals minus the row's activity.
+//! The program is in computational form: minimise `c x` subject to `A x + I s = 0` and bounds on
+//! `(x, s)`. The logical of row `i` is variable `n + i` and equals minus the row's activity.
 
 mod basis;
 pub(crate) mod dual;
@@ -28,11 +28,11 @@ pub(crate) use strategy::CoreEnd;
 /// Result of a run of one of the methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SimplexEnd {
-    /// Nothing left to do with the working bounds and costs (which may be perturbed).
+    /// Optimal for the working bounds and costs (which may be perturbed).
     Done,
     /// Dual: the row kept in `rho` proves infeasibility.
     Infeasible,
-    /// Primal: the direction kept in `col`, entering variable given, is a ray.
+    /// Primal: the direction in `col`, with this entering variable, is a ray.
     Unbounded(u32),
     /// Dual: no dual feasible basis was found; primal: no primal feasible basis was found.
     OtherMethodNeeded,
@@ -40,11 +40,11 @@ pub(crate) enum SimplexEnd {
     Cutoff,
     /// A limit of the call.
     Limit(LimitKind),
-    /// The factorisation could not be kept sane.
+    /// The factorisation could not be kept accurate.
     Trouble,
 }
 
-/// Running averages of how dense the results of solves are; they steer the choice of kernels.
+/// Running averages of the density of solve results; they guide the choice of kernels.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Densities {
     pub rho: f64,
@@ -81,7 +81,7 @@ impl SimplexCounters {
 pub(crate) struct WorkBudget {
     pub iterations: Option<u64>,
     pub ticks: Option<u64>,
-    /// In the minimised, scaled objective without offset.
+    /// Cutoff in terms of the minimised, scaled objective without offset.
     pub cutoff: Option<f64>,
     pub limits: Limits,
 }
@@ -99,7 +99,7 @@ pub(crate) struct Core {
     pub lower: Vec<f64>,
     pub upper: Vec<f64>,
     pub cost: Vec<f64>,
-    /// The same as currently worked with: phase 1 boxes, perturbations and shifts live here.
+    /// Working bounds and costs, with phase 1 boxes, perturbations and shifts.
     pub wl: Vec<f64>,
     pub wu: Vec<f64>,
     pub wc: Vec<f64>,
@@ -108,12 +108,12 @@ pub(crate) struct Core {
     pub status: Vec<VarStatus>,
     /// +1, -1: the only direction a nonbasic variable may move; 0: fixed, free or basic.
     pub mv: Vec<i8>,
-    /// Values of nonbasic variables; those of basic ones are in `xb`.
+    /// Values of nonbasic variables; `xb` has the values of basic ones.
     pub x: Vec<f64>,
     /// Reduced costs; 0 for basic variables.
     pub d: Vec<f64>,
     /// Variable of each position (see [`crate::factor`]). `xb`, `bl`, `bu`, `dse` and all vectors
-    /// that go through the factorisation are by position, too.
+    /// that go through the factorisation are also indexed by position.
     pub basic: Vec<u32>,
     pub xb: Vec<f64>,
     pub bl: Vec<f64>,
@@ -121,16 +121,16 @@ pub(crate) struct Core {
     /// Dual steepest edge weights.
     pub dse: Vec<f64>,
     pub dse_valid: bool,
-    /// Rows added since the dual last ran, whose weights are to be computed.
+    /// Rows added since the last dual run; their weights are still to be computed.
     pub new_rows: Vec<u32>,
     pub sleep: sleep::Sleep,
     /// Primal devex weights by variable.
     pub devex: Vec<f64>,
     pub devex_valid: bool,
     pub factor: Factor,
-    /// The factorisation belongs to `basic` (after any number of updates).
+    /// True if the factorisation belongs to `basic` (after any number of updates).
     pub factored: bool,
-    /// `xb` belongs to basis, bounds and `x`; `d` to basis and costs.
+    /// True if `xb` matches the basis, the bounds and `x`; and if `d` matches the basis and costs.
     pub primal_valid: bool,
     pub dual_valid: bool,
     pub rho: SparseVec,
@@ -148,13 +148,13 @@ pub(crate) struct Core {
     pub primal_tol: f64,
     pub dual_tol: f64,
     pub seed: u64,
-    /// Perturbations in this optimisation: each takes other random numbers, and larger ones.
+    /// Number of perturbations in this optimisation; each uses other, larger random numbers.
     pub perturbations: u64,
     pub max_updates: usize,
-    /// Entries from which on rows out of the way go to sleep.
+    /// Least number of entries at which slack rows go to sleep.
     pub lazy_rows: Option<usize>,
     pub emits_events: bool,
-    /// The method and phase that reported last.
+    /// The method and phase of the last report.
     pub reported: (Algorithm, u8),
     /// Turns the minimised objective into the model's, with the offset.
     pub objective_sign: f64,
@@ -243,8 +243,8 @@ impl Core {
         self.n + self.m
     }
 
-    /// Makes all scratch fit the present dimensions. Statuses, basics and weights are the caller's
-    /// business.
+    /// Resizes all scratch to the present dimensions. Statuses, basic variables and weights are
+    /// left to the caller.
     pub fn resize(&mut self) {
         let (m, n, t) = (self.m, self.n, self.total());
         self.price_matrix.invalidate();
@@ -274,7 +274,7 @@ impl Core {
         self.ticks + self.factor.ticks
     }
 
-    /// The first limit that is reached, if any. Ticks and the interrupt flag are cheap to ask for.
+    /// The first reached limit, if any. Ticks and the interrupt flag are cheap to check.
     pub fn limit_reached(&self, budget: &WorkBudget) -> Option<LimitKind> {
         if budget
             .iterations
@@ -291,12 +291,12 @@ impl Core {
         }
     }
 
-    /// After so many pivots in a row without progress a run counts as stalled.
+    /// Number of consecutive pivots without progress after which a run counts as stalled.
     pub fn stall_limit(&self) -> u64 {
         500 + self.m as u64 / 4
     }
 
-    /// A number in [0, 1) that depends on the seed, `k` and `salt` only.
+    /// A number in [0, 1) that depends only on the seed, `k` and `salt`.
     pub fn random(&self, k: usize, salt: u64) -> f64 {
         let stream = (k as u64)
             .wrapping_add(self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))

@@ -1,19 +1,19 @@
-//! The last touch of an optimal basis.
+//! Final refinement of an optimal basis.
 
 use super::{Core, WorkBudget};
 
-/// Dual tolerance of the last touch.
+/// Dual tolerance of the refinement.
 const POLISHED: f64 = 1e-11;
-/// Relative error of the objective that calls for it.
+/// Relative error of the objective that triggers it.
 const POLISH_GATE: f64 = 1e-10;
 
 impl Core {
-    /// Reduced costs within tolerance can still hide a relative error of the objective that users
-    /// would see, where steps are long (Netlib's pilot: 4e-8). If their sum allows for one, the
-    /// primal goes on with a tighter tolerance, for few pivots.
+    /// Reruns the primal with a tighter tolerance, for few pivots, if the sum of violated reduced
+    /// costs allows for a noticeable relative error of the objective. Such errors occur within
+    /// tolerance if steps are long (Netlib's pilot: 4e-8).
     ///
-    /// Their limit may end it anywhere, in the middle of a phase 1 as well: the caller looks at the
-    /// violations anew.
+    /// The pivot limit may stop the run at any point, even in phase 1, so the caller must check the
+    /// violations again.
     pub(super) fn polish(&mut self, budget: &WorkBudget, started: u64) {
         let tol = self.dual_tol;
         if tol <= POLISHED {

@@ -4,13 +4,13 @@ use super::Core;
 use crate::outcome::VarStatus;
 use crate::sparse_vec::{CHUNK, TINY, all_zero, observe};
 
-/// Entries of the tableau row smaller than this are left out.
+/// Entries of the tableau row below this size are dropped.
 const ALPHA_TINY: f64 = 1e-12;
-/// Above this density of `rho`, columns are multiplied one by one instead of rows being added up.
+/// Density of `rho` above which columns are multiplied one by one instead of adding up rows.
 const COLUMN_WISE: f64 = 0.8;
-/// Above this density of `rho` rows are taken from the price matrix.
+/// Density of `rho` above which rows come from the price matrix.
 const ROW_DENSITY_LIMIT: f64 = 0.02;
-/// Rows from which on that is worth it.
+/// Least number of rows for which the price matrix pays.
 const ROW_PRICING_THRESHOLD: usize = 500;
 
 /// The nonbasic entries of a tableau row, structurals and logicals together.
@@ -44,10 +44,10 @@ impl PackedRow {
     }
 }
 
-/// The matrix by rows as pricing wants it while rows of the inverse are long: rows in the order of
-/// positions, so that a pass walks memory forwards, and only the columns that were nonbasic at the
-/// last factorisation (a third of the columns of the compact rematerialization program). Columns
-/// that have left the basis since are multiplied one by one.
+/// A copy of the matrix by rows for pricing with long rows of the inverse. Its rows are in the
+/// order of positions, so that a pass walks memory forwards. It has only the columns that were
+/// nonbasic at the last factorisation (a third of the columns of the compact rematerialization
+/// program). Columns that have left the basis since are multiplied one by one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PriceMatrix {
     start: Vec<u32>,
@@ -60,12 +60,12 @@ pub(crate) struct PriceMatrix {
 }
 
 impl PriceMatrix {
-    /// Positions or the matrix have changed.
+    /// Marks the copy invalid after a change of positions or of the matrix.
     pub fn invalidate(&mut self) {
         self.valid = false;
     }
 
-    /// A column has left the basis.
+    /// Records that a column has left the basis.
     #[inline]
     pub fn left_basis(&mut self, j: usize) {
         if self.valid && j < self.member.len() && !self.member[j] {
@@ -80,8 +80,8 @@ impl PriceMatrix {
 fn add_multiple(row: &mut [f64], index: &[u32], coefficients: &[f64], r: f64) {
     for (&j, &v) in index.iter().zip(coefficients) {
         debug_assert!((j as usize) < row.len());
-        // SAFETY: the matrix by rows, and what is taken from it, holds indices of structural
-        // columns only, and `row` has one entry for each of them (`Core::resize`).
+        // SAFETY: the matrix by rows and its copies hold indices of structural columns only, and
+        // `row` has one entry for each of them (`Core::resize`).
         unsafe { *row.get_unchecked_mut(j as usize) += r * v };
     }
 }
@@ -111,7 +111,7 @@ impl Core {
         self.ticks += self.at.nnz() as u64;
     }
 
-    /// Adds up rows of the price matrix into `row`; the list of touched columns is not kept.
+    /// Adds up rows of the price matrix into `row`, without a list of touched columns.
     fn add_up_price_rows(&mut self) {
         if !self.price_matrix.valid {
             self.build_price_matrix();
@@ -140,7 +140,7 @@ impl Core {
         self.ticks += 2 * ticks;
     }
 
-    /// Fills `packed` with the tableau row that belongs to `rho`.
+    /// Fills `packed` with the tableau row of `rho`.
     pub fn price(&mut self) {
         let n = self.n;
         self.packed.index.clear();
@@ -165,9 +165,9 @@ impl Core {
                 }
             }
         } else {
-            // Adding up rows; the list of touched columns is kept only while the row is expected to
-            // stay sparse. The price matrix is kept up to date at every pivot: worth it where there
-            // are many columns to leave out.
+            // Add up rows. The list of touched columns is kept only while the row is expected to
+            // stay sparse. The price matrix is updated at every pivot, which pays if it leaves out
+            // many columns.
             let long = density > ROW_DENSITY_LIMIT && self.m >= ROW_PRICING_THRESHOLD;
             let listed = self.density.row < 0.1 && !long;
             self.row.index.clear();
@@ -194,9 +194,8 @@ impl Core {
             }
             self.ticks += 2 * ticks + if listed { 0 } else { n as u64 };
             if listed {
-                // In variable order: the order in which columns were met depends on rounding-free
-                // structure only, but a sorted scan of `d` and `status` is kinder to the cache when
-                // the row is not tiny.
+                // This visits columns in the order of their first touch, which depends only on
+                // structure, not on rounding.
                 for k in 0..self.row.index.len() {
                     let j = self.row.index[k];
                     let v = std::mem::take(&mut self.row.value[j as usize]);

@@ -1,4 +1,4 @@
-//! The events of a solve. Their numbers are computed only where a subscriber wants them.
+//! The events of a solve. Their numbers are computed only if a subscriber is interested.
 
 use super::Core;
 use super::values::Infeasibility;
@@ -7,7 +7,7 @@ use crate::settings::Algorithm;
 use tracing::Level;
 
 impl Core {
-    /// Emits the present state of a method as an event; `last` says that the solve is over.
+    /// Emits the present state of a method as an event; `last` marks the end of the solve.
     pub fn report(&mut self, algorithm: Algorithm, phase: u8, last: bool) {
         self.reported = (algorithm, phase);
         if !self.emits_events || !tracing::enabled!(target: "remat_lp", Level::DEBUG) {
@@ -63,7 +63,8 @@ impl Core {
         nonbasic + basic
     }
 
-    /// Reduced costs that point to an infinite bound: those the dual cannot mend by a flip.
+    /// Sums reduced costs with an infinite bound in their direction, which the dual cannot correct
+    /// by a flip.
     fn dual_infeasibility_for_flips(&self) -> Infeasibility {
         let mut sum = Infeasibility::default();
         for j in 0..self.total() {

@@ -1,58 +1,58 @@
-//! Rows that are left out while they cannot matter.
+//! Rows that are left out of the working matrix while they are far from binding.
 //!
-//! A row whose logical is basic and well within its bounds has no say in a pivot, yet every FTRAN
-//! computes its value: on the interval form of the rematerialization program four fifths of the
-//! entries of `U` lie in such rows. They are put to sleep: their entries leave the matrix the
-//! simplex works on, which turns them into empty free rows and the program into a relaxation. Its
-//! basis, duals and steepest edge weights are those of the whole program, so nothing else changes.
-//! At an optimum the activities of sleeping rows are computed from the values; violated rows are
-//! woken and the dual goes on. (It is partial pricing of rows, carried through to the
-//! factorisation.)
+//! A row whose logical is basic and well within its bounds does not affect a pivot, yet every FTRAN
+//! computes its value. On the interval form of the rematerialization program, four fifths of the
+//! entries of `U` lie in such rows. They are put to sleep: their entries leave the working matrix
+//! of the simplex, so they become empty free rows, and the program becomes a relaxation. Its basis,
+//! duals and steepest edge weights are also valid for the whole program, so the rest is unchanged.
 //!
-//! When columns with attractive reduced costs arrived together with violated rows, the violated
-//! rows are put to sleep as well: what is left is primal feasible, the primal runs first, and then
-//! the dual for the rows. That takes the place of a dual phase 1 (docs/inside/decisions/059).
+//! At an optimum the activities of sleeping rows are computed from the values. Violated rows are
+//! woken, and the dual continues. This is partial pricing of rows, extended to the factorisation.
+//!
+//! If columns with attractive reduced costs arrive together with violated rows, the violated rows
+//! are also put to sleep. The remaining program is primal feasible, so the primal runs first, and
+//! then the dual for the rows. This replaces a dual phase 1 (docs/inside/decisions/059).
 
 use super::Core;
 use crate::compressed::Compressed;
 use crate::outcome::VarStatus;
 
-/// Distance from its bounds, relative to the bound, from which on a row counts as out of the way.
+/// Distance from its bounds, relative to the bound, beyond which a row may sleep.
 const SLEEP_DISTANCE: f64 = 1e-2;
 /// Distance from its bounds, relative to the bound, within which a row is woken together with a
 /// violated one.
 const WAKE_DISTANCE: f64 = 1e-2;
-/// Share of the entries of basic columns that must go.
+/// Least share of the entries of basic columns that sleeping rows must remove.
 const SLEEPING_SHARE_FLOOR: f64 = 0.3;
-/// Rounds of waking after which everything is woken.
+/// Rounds of waking after which all rows are woken.
 const WAKING_ROUND_LIMIT: u32 = 12;
 
-/// Record of the rows that sleep.
+/// Record of the sleeping rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sleep {
-    /// By row, where `some` is set.
+    /// True for each sleeping row; valid if `some` is set.
     asleep: Vec<bool>,
     some: bool,
     /// The whole matrix by columns while [`Core::a`] lacks the entries of sleeping rows.
     whole: Option<Compressed>,
-    /// The memory of the last matrix without sleeping rows, for the next.
+    /// Memory of the last matrix without sleeping rows, for reuse.
     spare: Compressed,
-    /// Solves for which a row that was woken stays awake, and how many it will be next time.
+    /// For each row: solves for which it stays awake, and the number for the next time it is woken.
     banned: Vec<(u8, u8)>,
-    /// True if `x` holds the values of all variables at an optimum that only rows and columns were
-    /// added to since.
+    /// True if `x` holds the values of all variables at an optimum, and only rows and columns were
+    /// added since.
     values_known: bool,
     rounds: u32,
 }
 
 impl Core {
-    /// Returns whether the row is left out.
+    /// Returns whether the row sleeps.
     #[inline]
     pub fn is_asleep(&self, row: usize) -> bool {
         self.sleep.some && self.sleep.asleep[row]
     }
 
-    /// Returns whether anybody sleeps.
+    /// Returns whether any row sleeps.
     pub fn has_sleepers(&self) -> bool {
         self.sleep.some
     }
@@ -65,12 +65,12 @@ impl Core {
         self.sleep.values_known = true;
     }
 
-    /// Returns whether the values kept are still of use.
+    /// The flag that the kept values are still valid.
     pub fn values_known(&mut self) -> &mut bool {
         &mut self.sleep.values_known
     }
 
-    /// Follows the deletion of rows while nobody sleeps.
+    /// Updates the records after rows were deleted while all rows are awake.
     pub fn retain_sleepers(&mut self, keep: &[bool]) {
         let mut k = 0;
         self.sleep.banned.retain(|_| {
@@ -79,7 +79,7 @@ impl Core {
         });
     }
 
-    /// Activity of the logical of row `i` at the values in `x`.
+    /// Value of the logical of row `i` at the values in `x`.
     fn logical_value(&self, i: usize) -> f64 {
         let (index, value) = self.at.vector(i);
         let sum = index
@@ -89,8 +89,8 @@ impl Core {
         -sum.sum::<f64>()
     }
 
-    /// Before a solve that has to factorise anyway: rows that are out of the way go to sleep.
-    /// `columns_first`: so do violated ones if there are attractive columns.
+    /// Puts rows to sleep that are far from binding, before a solve that has to factorise anyway.
+    /// With `columns_first`, violated rows sleep too if there are attractive columns.
     pub fn put_to_sleep(&mut self, columns_first: bool) {
         self.sleep.rounds = 0;
         let Some(least) = self.lazy_rows else {
@@ -148,7 +148,7 @@ impl Core {
         if worth {
             self.filter_matrix();
         } else if attractive {
-            // Violated rows need their bounds ignored, no more.
+            // Violated rows only need their bounds ignored.
             for i in 0..m {
                 let asleep = self.sleep.asleep[i] && {
                     let (j, v) = (n + i, self.logical_value(i));
@@ -161,7 +161,7 @@ impl Core {
         }
     }
 
-    /// Takes the entries of sleeping rows out of the working matrix.
+    /// Removes the entries of sleeping rows from the working matrix.
     fn filter_matrix(&mut self) {
         let whole = match self.sleep.whole.take() {
             Some(whole) => whole,
@@ -195,7 +195,7 @@ impl Core {
         self.primal_valid = false;
     }
 
-    /// Everybody wakes up. The factorisation is lost if somebody slept.
+    /// Wakes all rows. The factorisation becomes invalid if entries of rows were left out.
     pub fn wake_all(&mut self) {
         if !std::mem::take(&mut self.sleep.some) {
             return;
@@ -210,8 +210,8 @@ impl Core {
         }
     }
 
-    /// At an optimum of the relaxation: wakes the sleeping rows that are violated. Returns whether
-    /// there are any.
+    /// Wakes the violated sleeping rows at an optimum of the relaxation. Returns whether there are
+    /// any.
     pub fn wake_violated(&mut self) -> bool {
         self.keep_values();
         if !self.has_sleepers() {
@@ -253,7 +253,7 @@ impl Core {
         true
     }
 
-    /// Appends columns to the working matrix, without the entries of sleeping rows there.
+    /// Appends columns to the working matrix, without their entries in sleeping rows.
     pub fn append_to_matrix(&mut self, extra: &Compressed) {
         let Some(whole) = &mut self.sleep.whole else {
             return self.a.append(extra);
@@ -266,7 +266,7 @@ impl Core {
         }
     }
 
-    /// Drops columns from the working matrix.
+    /// Deletes columns from the working matrix.
     pub fn retain_in_matrix(&mut self, keep: &[bool]) {
         self.a.retain_outer(keep);
         if let Some(whole) = &mut self.sleep.whole {
@@ -279,8 +279,8 @@ impl Core {
 mod tests {
     use crate::{Model, ModelBuilder, NewCol, NewRow, RowId, Sense, Settings, Solver};
 
-    /// Maximise `x + y` below `x + 2 y <= 4`, with thirty rows far away and one, `x <= 6 - y / 9`,
-    /// not so far.
+    /// Maximise `x + y` subject to `x + 2 y <= 4`, with thirty rows far from binding and one,
+    /// `x <= 6 - y / 9`, nearer.
     fn model() -> Model {
         let mut b = ModelBuilder::new(Sense::Maximise);
         let x = b.add_col(1.0, 0.0..);
@@ -302,14 +302,14 @@ mod tests {
         let mut s = Solver::new(model(), settings);
         assert_eq!(s.solve().optimal().unwrap().objective, 4.0);
         let (x, y) = (crate::ColId(0), crate::ColId(1));
-        // A cut: from here on the far rows are left out.
+        // A cut: from now on the far rows are left out.
         s.add_rows(&[NewRow::new(..=3.0, [(x, 1.0), (y, 0.5)])])
             .unwrap();
         let first = s.solve().optimal().unwrap().objective;
         assert!((first - 10.0 / 3.0).abs() < 1e-12);
         assert!(s.core_mut().has_sleepers());
         assert!(s.core_mut().is_asleep(5) && !s.core_mut().is_asleep(32));
-        // Relaxing the binding rows moves the optimum beyond the last row, which wakes up.
+        // Relaxing the binding rows moves the optimum beyond the last row, which is woken.
         s.set_row_bounds(RowId(0), ..=50.0).unwrap();
         s.set_row_bounds(RowId(32), ..=50.0).unwrap();
         let end = s.solve();

@@ -1,5 +1,5 @@
-//! Choice of the method that runs next: from a basis and changed data to an end that holds for the
-//! true bounds and costs.
+//! Choice of the next method: leads from a basis and changed data to an outcome for the true bounds
+//! and costs.
 
 use super::{Core, SimplexEnd, WorkBudget};
 use crate::outcome::LimitKind;
@@ -11,21 +11,21 @@ pub(crate) enum CoreEnd {
     Optimal,
     /// `rho` holds multipliers of the rows that prove it.
     Infeasible,
-    /// `col` holds `B^-1 a_q` of the entering variable given.
+    /// `col` holds `B^-1 a_q` of this entering variable.
     Unbounded(u32),
     Cutoff,
     Limit(LimitKind),
 }
 
-/// The method that runs next, and the history that it is chosen from.
+/// The next method to run, and the history for its choice.
 struct Turn {
     primal: bool,
     perturb: bool,
-    /// True if perturbation was asked for.
+    /// True if perturbation was requested.
     may_perturb: bool,
     round: usize,
     polishes: usize,
-    /// Claims of infeasibility that the multipliers did not prove.
+    /// Reports of infeasibility that the multipliers did not prove.
     claims: usize,
     /// Iterations before the first turn.
     started: u64,
@@ -34,14 +34,15 @@ struct Turn {
 /// Step after the end of a method.
 enum NextTurn {
     End(CoreEnd),
-    /// Another turn that does not count as a round.
+    /// Another turn, not counted as a round.
     SameRound,
     NewRound,
 }
 
-/// Last touches of a basis; one that its limit of pivots ends is gone on from.
+/// Largest number of refinements of a basis; if a limit of pivots ends one, the optimisation
+/// continues.
 const POLISHES: usize = 4;
-/// After so many changes of method the problem is given up as numerically hopeless.
+/// Number of changes of method after which the problem is given up as numerically intractable.
 const MAX_ROUNDS: usize = 14;
 
 impl Core {
@@ -64,8 +65,8 @@ impl Core {
         };
         let mut turn = Turn {
             primal: primal_turn,
-            // A primal that goes on with new columns stalls rarely; perturbed bounds cost it more
-            // than that.
+            // A primal that continues with new columns rarely stalls, and perturbed bounds cost it
+            // more than stalling.
             perturb: perturb
                 && algorithm != Algorithm::Barrier
                 && !(primal_turn && self.prefer_primal()),
@@ -90,7 +91,7 @@ impl Core {
         CoreEnd::Limit(LimitKind::Numerical)
     }
 
-    /// Chooses the turn after the end of one.
+    /// Chooses the next turn after the end of one.
     fn after(&mut self, end: SimplexEnd, turn: &mut Turn, budget: &WorkBudget) -> NextTurn {
         match end {
             SimplexEnd::Limit(kind) => {
@@ -102,7 +103,7 @@ impl Core {
                 if self.infeasibility_proven(false) || turn.claims >= 2 {
                     return NextTurn::End(CoreEnd::Infeasible);
                 }
-                // The multipliers do not prove it: let the other method look, without
+                // The multipliers do not prove infeasibility: try the other method, without
                 // perturbation.
                 turn.claims += 1;
                 turn.perturb = false;
@@ -134,7 +135,7 @@ impl Core {
                 turn.primal = turn.round.is_multiple_of(2);
                 turn.perturb = turn.round.is_multiple_of(3);
             }
-            // With the perturbed costs as they are: perturbing afresh would cost pivots.
+            // Keep the perturbed costs: a fresh perturbation would cost pivots.
             SimplexEnd::Done if !turn.primal && self.wake_violated() => {
                 turn.perturb = turn.may_perturb && !self.costs_changed;
                 return NextTurn::SameRound;
@@ -144,8 +145,8 @@ impl Core {
         NextTurn::NewRound
     }
 
-    /// Chooses the turn after an optimum of the perturbed problem: none where it holds for the true
-    /// bounds and costs.
+    /// Chooses the next turn after an optimum of the perturbed problem. The solve ends if the
+    /// optimum holds for the true bounds and costs.
     fn after_optimum(&mut self, turn: &mut Turn, budget: &WorkBudget) -> NextTurn {
         self.true_values();
         let mut left = self.violations();
@@ -182,7 +183,7 @@ impl Core {
         self.restore_bounds();
     }
 
-    /// The number of primal and of dual violations.
+    /// The numbers of primal and of dual violations.
     fn violations(&self) -> (usize, usize) {
         let (primal, dual) = (self.primal_infeasibility(), self.dual_infeasibility());
         (primal.count, dual.count)
@@ -209,8 +210,7 @@ impl Core {
         self.primal_infeasibility().count == 0
     }
 
-    /// Returns whether the basis is no further from primal than from dual feasibility, by number of
-    /// violations.
+    /// Returns whether the basis has no more primal than dual violations.
     fn nearer_primal(&mut self) -> bool {
         if !self.factored {
             self.refactor();
@@ -221,19 +221,18 @@ impl Core {
         primal <= dual
     }
 
-    /// Returns whether the multipliers in `rho` combine the rows to something the bounds forbid, in
-    /// the scaled program.
+    /// Returns whether the multipliers in `rho` combine the rows to a contradiction of the bounds,
+    /// in the scaled program.
     ///
-    /// Multipliers on infinite sides that may be rounding noise are overlooked, except when
-    /// `strict`: there only what cancels to nothing counts as nothing, as
-    /// [`crate::certificate::check_farkas`] has it.
+    /// Multipliers on infinite sides are ignored if they may be rounding noise. With `strict`, only
+    /// complete cancellation counts as zero, as in [`crate::certificate::check_farkas`].
     pub fn infeasibility_proven(&self, strict: bool) -> bool {
         let floor = if strict { 0.0 } else { 1e-3 };
         let y: Vec<f64> = (0..self.m)
             .map(|i| self.rho.value[self.factor.position(i)])
             .collect();
-        // sum_i y_i (A x + s)_i = 0 must be impossible: the smallest or the largest value over the
-        // box has a sign.
+        // sum_i y_i (A x + s)_i = 0 must be impossible: its smallest value over the box must be
+        // positive or its largest negative.
         let (mut least, mut most, mut size) = (0.0f64, 0.0f64, 0.0f64);
         let mut take = |w: f64, noise: f64, l: f64, u: f64| {
             if w.abs() <= 1e-9 * noise.max(floor) && !(l.is_finite() && u.is_finite()) {

@@ -1,5 +1,4 @@
-//! Values and reduced costs computed afresh from the factorisation, and the sums that tell how far
-//! from done we are.
+//! Values and reduced costs recomputed from the factorisation, and the sums of their violations.
 
 use super::Core;
 use crate::outcome::VarStatus;
@@ -23,8 +22,8 @@ impl Infeasibility {
 }
 
 impl Core {
-    /// Direction of movement of every nonbasic variable, and its value, from status and working
-    /// bounds. A status that contradicts the bounds is corrected.
+    /// Sets the direction of movement and the value of every nonbasic variable from its status and
+    /// working bounds. A status that contradicts the bounds is corrected.
     pub fn settle_nonbasic(&mut self) {
         for j in 0..self.total() {
             self.settle(j);
@@ -68,7 +67,7 @@ impl Core {
         self.mv[j] = mv;
     }
 
-    /// Bounds of the basic variables, gathered by row.
+    /// Gathers the bounds of the basic variables by row.
     pub fn gather_basic_bounds(&mut self) {
         for i in 0..self.m {
             let j = self.basic[i] as usize;
@@ -80,14 +79,14 @@ impl Core {
         }
     }
 
-    /// Values and reduced costs of the true bounds and costs, once a method has ended.
+    /// Computes values and reduced costs for the true bounds and costs, after the end of a method.
     pub fn true_values(&mut self) {
         self.restore_costs();
         self.restore_bounds();
         self.compute_outdated();
     }
 
-    /// Values and reduced costs, where they are out of date.
+    /// Recomputes values and reduced costs that are out of date.
     pub fn compute_outdated(&mut self) {
         if !self.primal_valid {
             self.compute_primal();
@@ -127,7 +126,8 @@ impl Core {
         self.primal_valid = true;
     }
 
-    /// The dual vector `B^-T c_B` of the costs given by `cost`, left in `work`.
+    /// Computes the dual vector `B^-T c_B` of the working costs, or of the true ones with
+    /// `true_costs`, and leaves it in `work`.
     fn dual_vector(&mut self, true_costs: bool) {
         self.work.clear();
         for i in 0..self.m {
@@ -188,7 +188,7 @@ impl Core {
         self.dual_valid = true;
     }
 
-    /// The dual vector of the true costs, by row, written to `out`.
+    /// Writes the dual vector of the true costs, by row, to `out`.
     pub fn true_dual_vector(&mut self, out: &mut Vec<f64>) {
         self.dual_vector(true);
         out.clear();
@@ -196,7 +196,7 @@ impl Core {
         self.work.clear();
     }
 
-    /// The dual vector of the working costs, by row, written to `out`.
+    /// Writes the dual vector of the working costs, by row, to `out`.
     pub fn working_dual_vector(&mut self, out: &mut Vec<f64>) {
         self.dual_vector(false);
         out.clear();
@@ -204,7 +204,7 @@ impl Core {
         self.work.clear();
     }
 
-    /// By how much the reduced cost of a nonbasic variable has the wrong sign.
+    /// Amount by which the reduced cost of a nonbasic variable has the wrong sign.
     #[inline]
     pub fn dual_violation(&self, j: usize) -> f64 {
         match self.status[j] {
@@ -233,9 +233,9 @@ impl Core {
         sum
     }
 
-    /// `sum of working cost times value` over all variables: the objective of the working problem
-    /// at the present basic solution, which is also the dual objective when every reduced cost
-    /// rests at the right bound.
+    /// The objective of the working problem at the present basic solution: working cost times
+    /// value, summed over all variables. It equals the dual objective if every nonbasic variable is
+    /// at the bound that its reduced cost prices.
     pub fn working_objective(&self) -> f64 {
         let nonbasic: f64 = (0..self.total())
             .filter(|&j| self.status[j] != VarStatus::Basic && self.x[j] != 0.0)

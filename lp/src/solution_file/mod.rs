@@ -1,4 +1,4 @@
-//! Solution files: one kind is written, those of most solvers are read.
+//! Solution files: one format is written, the formats of most solvers are read.
 //!
 //! ```text
 //! # Model diet
@@ -8,13 +8,13 @@
 //! milk 0.25
 //! ```
 //!
-//! Lines that start with `#` are a header; every other line is a column's name and its value.
-//! Columns that are not mentioned are zero. Names may contain spaces: the value is the last word of
-//! the line. A name ending in `.gz` is packed.
+//! Lines that start with `#` are a header; every other line has a column's name and its value.
+//! Columns that are not listed are zero. Names may contain spaces: the value is the last word of
+//! the line. A file whose name ends in `.gz` is gzipped.
 //!
-//! Read are also the files of Gurobi (`.sol`, `.mst`) and MIPLIB (`=obj= 12.5`), which are alike,
-//! and those of SCIP, CBC, HiGHS (not its table for readers) and CPLEX (`.sol`, `.mst`; the first
-//! solution of several), told apart by their beginning.
+//! The files of Gurobi (`.sol`, `.mst`) and MIPLIB (`=obj= 12.5`) have this format. The reader also
+//! accepts files of SCIP, CBC, HiGHS (not its human-readable table) and CPLEX (`.sol`, `.mst`; the
+//! first of several solutions). It recognises them by their beginning.
 
 mod read;
 mod xml;
@@ -33,13 +33,13 @@ pub struct SolutionFile {
     pub model: String,
     /// Status at the end of the solve (`optimal`, `infeasible`, `feasible`, ...), possibly empty.
     pub status: String,
-    /// The objective value, if there is one.
+    /// The objective value, if present.
     pub objective: Option<f64>,
-    /// Column names and values, in the model's order when written by us.
+    /// Column names and values; in the model's order if this crate wrote the file.
     pub values: Vec<(String, f64)>,
 }
 
-/// Reason why a solution file could not be read, written or matched with a model.
+/// Reason for a failure to read or write a solution file or to match it with a model.
 #[derive(Debug, thiserror::Error)]
 pub enum SolutionFileError {
     /// The file could not be opened, read, unpacked or written.
@@ -50,7 +50,7 @@ pub enum SolutionFileError {
         /// Error reported by the system.
         source: std::io::Error,
     },
-    /// A line makes no sense.
+    /// A line is not valid.
     #[error("{file}, line {line}, at `{token}`: {message}")]
     Syntax {
         /// The file.
@@ -59,10 +59,10 @@ pub enum SolutionFileError {
         line: usize,
         /// The word at fault.
         token: String,
-        /// Description of the mistake, and of what would be right.
+        /// Description of the mistake and of a correct form.
         message: String,
     },
-    /// The file names columns that the model does not have.
+    /// The file names columns that are not in the model.
     #[error("the model has no {}", columns(.names))]
     UnknownColumns {
         /// Their names, in the order of the file.
@@ -70,7 +70,7 @@ pub enum SolutionFileError {
     },
 }
 
-/// Columns in words: the first few by name.
+/// Describes columns by the names of the first few.
 fn columns(names: &[String]) -> String {
     const NAMED: usize = 3;
     let named: Vec<String> = names
@@ -101,7 +101,7 @@ impl SolutionFile {
         }
     }
 
-    /// The point in a model's column order; columns that are not mentioned are zero.
+    /// The point in a model's column order; columns that are not listed are zero.
     ///
     /// # Errors
     /// [`SolutionFileError::UnknownColumns`].
@@ -144,7 +144,7 @@ impl SolutionFile {
         Ok(())
     }
 
-    /// Reads text; `file` is what errors call it.
+    /// Reads text; errors name it `file`.
     ///
     /// ```
     /// use remat_lp::solution_file::SolutionFile;
@@ -177,7 +177,7 @@ impl SolutionFile {
         Self::parse(&text, &file)
     }
 
-    /// Writes a file, packed if its name ends in `.gz`.
+    /// Writes a file, gzipped if its name ends in `.gz`.
     ///
     /// # Errors
     /// [`SolutionFileError::Io`].

@@ -1,15 +1,15 @@
-//! Reading solution files: each solver's kind, told apart by its first line.
+//! Reading solution files: the format of each solver, recognised by its first line.
 
 use super::{SolutionFile, xml};
 use std::collections::HashSet;
 
-/// Something that makes no sense, and its place.
+/// An invalid word and its place.
 pub(super) struct Fault<'a> {
     /// Line number, from 1.
     pub line: usize,
     /// The word at fault.
     pub token: &'a str,
-    /// Description of the mistake, and of what would be right.
+    /// Description of the mistake and of a correct form.
     pub message: &'static str,
 }
 
@@ -23,7 +23,7 @@ impl<'a> Fault<'a> {
     }
 }
 
-/// Kinds of files by the program that writes them.
+/// File formats by the program that writes them.
 #[derive(Clone, Copy)]
 enum Writer {
     /// Headers with `#`, then `name value`: Gurobi, MIPLIB, and this crate.
@@ -32,13 +32,13 @@ enum Writer {
     Scip,
     /// `Optimal - objective value 3`, then `index name value dual`; rows may come first.
     Cbc,
-    /// Sections that begin with `#`, that of the columns with `# Columns`.
+    /// Sections that begin with `#`; `# Columns` begins the section of columns.
     Highs,
 }
 
 const NO_SOLUTION: &str = "the file says that there is no solution";
 
-/// Reads text of any kind.
+/// Reads text in any of the formats.
 pub(super) fn parse(text: &str) -> Result<SolutionFile, Fault<'_>> {
     let first = text.lines().find(|l| !l.trim().is_empty()).unwrap_or("");
     let first = first.trim();
@@ -60,7 +60,7 @@ pub(super) fn parse(text: &str) -> Result<SolutionFile, Fault<'_>> {
     Ok(out)
 }
 
-/// Reads files whose lines are one value each.
+/// Reads formats with one value per line.
 fn lines(text: &str, writer: Writer) -> Result<SolutionFile, Fault<'_>> {
     let mut reader = LineReader::default();
     for (k, line) in text.lines().enumerate() {
@@ -82,9 +82,9 @@ fn lines(text: &str, writer: Writer) -> Result<SolutionFile, Fault<'_>> {
 #[derive(Default)]
 struct LineReader<'a> {
     out: SolutionFile,
-    /// Names that have a value.
+    /// Names with a value so far.
     names: HashSet<&'a str>,
-    /// The line that is read.
+    /// The line being read.
     line: usize,
     /// CBC: the index of the last line.
     index: Option<u64>,
@@ -97,7 +97,7 @@ impl<'a> LineReader<'a> {
         number(word).ok_or(Fault::new(self.line, word, "a finite number was expected"))
     }
 
-    /// Takes the line `name value`.
+    /// Reads the line `name value`.
     fn value(&mut self, line: &'a str) -> Result<(), Fault<'a>> {
         let Some((name, value)) = line.rsplit_once(char::is_whitespace) else {
             let message = "a column's name and its value were expected";
@@ -157,7 +157,7 @@ impl<'a> LineReader<'a> {
         if line == "no solution available" {
             return Err(Fault::new(self.line, line, NO_SOLUTION));
         }
-        // Behind the value stands the coefficient in the objective.
+        // The coefficient in the objective follows the value.
         let end = line.rfind("(obj:").unwrap_or(line.len());
         self.value(line[..end].trim_end())
     }
@@ -167,7 +167,7 @@ impl<'a> LineReader<'a> {
             self.out.status = status.to_string();
             return self.objective(objective);
         }
-        // Stars mark values that are not feasible.
+        // Stars mark infeasible values.
         let line = line.trim_start_matches(['*', ' ']);
         let parts = line.split_once(char::is_whitespace);
         let parts = parts.and_then(|(index, rest)| {
@@ -178,7 +178,7 @@ impl<'a> LineReader<'a> {
             let message = "an index, a column's name, its value and its reduced cost were expected";
             return Err(Fault::new(self.line, line, message));
         };
-        // Indices that begin again are columns; those before were rows.
+        // When indices start again, columns begin; the lines before were rows.
         if self.index.replace(index).is_some_and(|last| index <= last) {
             self.out.values.clear();
             self.names.clear();
@@ -188,7 +188,7 @@ impl<'a> LineReader<'a> {
 
     fn highs(&mut self, line: &'a str) -> Result<(), Fault<'a>> {
         if let Some(section) = line.strip_prefix('#') {
-            // The dual values come behind the primal ones, with columns of their own.
+            // The dual values follow the primal ones and have columns of their own.
             if self.section != DUAL {
                 self.section = section.trim();
             }
@@ -213,7 +213,7 @@ impl<'a> LineReader<'a> {
 const PRIMAL: &str = "Primal solution values";
 const DUAL: &str = "Dual solution values";
 
-/// A finite number.
+/// Reads a finite number.
 pub(super) fn number(word: &str) -> Option<f64> {
     word.parse::<f64>().ok().filter(|v| v.is_finite())
 }
@@ -356,7 +356,7 @@ mod tests {
     proptest::proptest! {
         #![proptest_config(proptest::prelude::ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
 
-        /// Any text is read or refused.
+        /// Any text is either read or rejected.
         #[test]
         fn any_text_is_read_or_refused(words in proptest::collection::vec(proptest::sample::select(WORDS.to_vec()), 0..30)) {
             let text = words.concat();

@@ -1,10 +1,10 @@
-//! CPLEX's solution files: XML, of which the attributes of a few elements count.
+//! CPLEX's solution files: XML, of which only the attributes of a few elements are used.
 
 use super::SolutionFile;
 use super::read::{Fault, number};
 use std::collections::HashSet;
 
-/// An element's name, its attributes, and its place.
+/// An element's name, its attributes and its line.
 struct Tag<'a> {
     line: usize,
     name: &'a str,
@@ -23,7 +23,7 @@ impl<'a> Tag<'a> {
     }
 }
 
-/// Reads a solution, the first one of several.
+/// Reads the first solution of a file.
 pub(super) fn parse(text: &str) -> Result<SolutionFile, Fault<'_>> {
     let mut out = SolutionFile::default();
     let mut names = HashSet::new();
@@ -81,7 +81,7 @@ fn breaks(text: &str) -> usize {
     text.matches('\n').count()
 }
 
-/// The element that begins `text`, behind its `<`, and what follows it.
+/// Reads the element at the start of `text`, after its `<`. Returns it and the text after it.
 fn tag(text: &str, line: usize) -> Result<(Tag<'_>, &str), Fault<'_>> {
     let end_of_name = text.find(|c: char| c.is_whitespace() || c == '>');
     let name = text[..end_of_name.unwrap_or(text.len())].trim_end_matches('/');
@@ -112,7 +112,7 @@ fn tag(text: &str, line: usize) -> Result<(Tag<'_>, &str), Fault<'_>> {
     }
 }
 
-/// Text of an attribute, its entities replaced.
+/// Text of an attribute with its entities replaced.
 fn plain(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -121,7 +121,7 @@ fn plain(text: &str) -> String {
         let (entity, after) = behind.split_once(';').unwrap_or((behind, ""));
         match character(entity) {
             Some(c) => out.push(c),
-            // What is no entity is left as it is.
+            // An ampersand without a known entity is kept.
             None => out.push('&'),
         }
         rest = if character(entity).is_some() {

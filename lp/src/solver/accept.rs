@@ -1,4 +1,4 @@
-//! Answers that are accepted by the check of their certificate, or none.
+//! Acceptance of outcomes by the check of their certificate.
 
 use super::presolved::{Solved, remaining, solve_with};
 use crate::certificate::check;
@@ -9,18 +9,19 @@ use crate::settings::{Algorithm, Limits, Settings};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Relative tolerance of the check that accepts an answer.
+/// Relative tolerance of the check that accepts an outcome.
 const CHECK_TOLERANCE: f64 = 1e-6;
-/// Relative tolerance of answers of small programs that are not looked at again.
+/// Relative tolerance at which outcomes of small programs need no solve in rational numbers.
 const ACCURATE: f64 = 1e-11;
-/// Rows times columns of programs that are solved in rational numbers, which takes 10 ms.
+/// Largest number of rows times columns for a solve in rational numbers, which takes 10 ms.
 const SMALL_AREA: usize = 1_000;
-/// Ratio of the largest entry to the smallest from which on rounding decides answers.
+/// Ratio of the largest to the smallest entry above which rounding may change the outcome.
 const SPREAD: f64 = 1e4;
-/// Sides and bounds from which on it does.
+/// Magnitude of sides and bounds above which rounding may change the outcome.
 const LARGE: f64 = 1e9;
 
-/// The answer, or one that is accepted in its place.
+/// Returns the solved outcome if it is accepted, otherwise an accepted replacement. Without one,
+/// the outcome is [`LimitKind::Numerical`].
 pub(super) fn accepted(
     model: &Arc<Model>,
     settings: &Settings,
@@ -60,7 +61,7 @@ pub(super) fn accepted(
     solved
 }
 
-/// Other ways to an answer, the most careful last.
+/// Alternative settings to try, the most careful last.
 fn others(settings: &Settings) -> [Settings; 4] {
     let with = |algorithm, scaling, share: f64| Settings {
         algorithm,
@@ -92,7 +93,7 @@ fn is_accepted(model: &Model, outcome: &LpOutcome, tolerance: f64) -> bool {
     !matches!(outcome, LpOutcome::Limit(_)) && check(model, outcome, tolerance).is_ok()
 }
 
-/// Returns whether numbers are of such different sizes that rounding decides answers.
+/// Returns whether the numbers differ so much in size that rounding may change the outcome.
 fn is_spread(model: &Model) -> bool {
     let entries = (0..model.num_cols()).flat_map(|j| model.col_entries(j));
     let entries = entries.map(|(_, v)| v.abs()).filter(|v| *v > 0.0);

@@ -1,5 +1,5 @@
-//! A fresh start in the middle of a sequence: presolve, solve, and go on from the basis that comes
-//! out.
+//! A fresh start in the middle of a sequence: presolve, solve, and continue from the resulting
+//! basis.
 
 use super::presolved::solve_with;
 use super::{Solver, Stats};
@@ -7,13 +7,13 @@ use crate::outcome::LpOutcome;
 use crate::presolve::PresolveSettings;
 
 impl Solver {
-    /// Solves without regard to the present basis: presolve, the simplex method on what is left,
-    /// postsolve. The basis that comes out is where the next [`Solver::solve`] goes on.
+    /// Solves without regard to the present basis: presolve, the simplex method on the reduced
+    /// program, postsolve. The next [`Solver::solve`] continues from the resulting basis.
     ///
-    /// After many rows arrived at once, most of which cut deep, this takes less time than going on
-    /// from the old basis: the dual simplex walks a long way, over a program that presolve makes
-    /// several times smaller. (Measured: rounds of 100 path cuts on the retention-edge form of
-    /// ResNet-50, `bench/results/remat_lp.txt`.) After a few rows or bounds changed it takes more.
+    /// After many deep cuts were added at once, this is faster than continuing from the old basis.
+    /// From there the dual simplex needs many pivots, on a program several times larger than the
+    /// presolved one. (Measured: rounds of 100 path cuts on the retention-edge form of ResNet-50,
+    /// `bench/results/remat_lp.txt`.) After changes of a few rows or bounds it is slower.
     ///
     /// ```
     /// use remat_lp::{ModelBuilder, NewRow, Sense, Settings, Solver, presolve::PresolveSettings};
@@ -36,7 +36,7 @@ impl Solver {
         if let LpOutcome::Optimal(solution) = &solved.outcome
             && self.set_basis(&solution.basis).is_err()
         {
-            // A basis of another shape would be a defect of postsolve; the old basis stands.
+            // A basis of another shape would be a defect of postsolve; the old basis is kept.
             debug_assert!(false, "postsolve gave a basis of the wrong shape");
         }
         solved.outcome
@@ -44,7 +44,7 @@ impl Solver {
 }
 
 impl Stats {
-    /// Both together.
+    /// The sum of both counters.
     pub(crate) fn plus(&self, other: &Stats) -> Stats {
         Stats {
             dual_phase1: self.dual_phase1 + other.dual_phase1,

@@ -1,4 +1,4 @@
-//! From the scaled working state to outcomes in the model's units.
+//! Conversion of the scaled working state to outcomes in the model's units.
 
 use super::Solver;
 use crate::certificate::{oriented, safe_bound};
@@ -55,8 +55,8 @@ impl Solver {
         }
     }
 
-    /// Largest violation of a bound, and of the sign of a reduced cost, in the model's units; costs
-    /// relative to the largest one, values relative to their own size.
+    /// Largest violation of a bound and of the sign of a reduced cost, in the model's units. Values
+    /// are relative to their own size, costs to the largest cost.
     pub(super) fn unscaled_violation(&self, s: &Solution) -> (f64, f64) {
         let model = &*self.model;
         let mut primal = 0.0f64;
@@ -129,7 +129,7 @@ impl Solver {
                 direction[j] = -step * self.core.col.value[i as usize] * self.scaling.col[j];
             }
         }
-        // What the ratio test took for nothing beside the other entries is nothing.
+        // Entries that the ratio test treated as zero become zero.
         for (j, d) in direction.iter_mut().enumerate() {
             let (l, u) = (self.model.col_lower[j], self.model.col_upper[j]);
             if j != q && ((*d > 0.0 && u.is_finite()) || (*d < 0.0 && l.is_finite())) {
@@ -139,9 +139,9 @@ impl Solver {
         LpOutcome::Unbounded(Ray { x, direction })
     }
 
-    /// A bound on the optimum that the present basis proves, whatever rounding did, with the
-    /// multipliers that prove it ([`safe_bound`](crate::certificate::safe_bound)): what a solve
-    /// that ended with [`LpOutcome::Limit`] has come to. It is infinite where nothing is proven, as
+    /// A bound on the optimum that the present basis proves in spite of all rounding, and the
+    /// multipliers that prove it ([`safe_bound`](crate::certificate::safe_bound)). It is the result
+    /// of a solve that ended with [`LpOutcome::Limit`]. It is infinite if no bound is proven, as
     /// for most bases that are not dual feasible.
     ///
     /// ```
@@ -169,8 +169,8 @@ impl Solver {
     }
 
     /// The objective of the present basic solution, feasible or not. After a dual simplex that
-    /// ended with [`LpOutcome::Limit`] it is what the optimum is at least, but for tolerances and
-    /// perturbation: an estimate where [`Solver::dual_bound`] would be a proof.
+    /// ended with [`LpOutcome::Limit`] it bounds the optimum up to tolerances and perturbation. It
+    /// is an estimate, whereas [`Solver::dual_bound`] is proven.
     ///
     /// ```
     /// use remat_lp::{Limits, LpOutcome, ModelBuilder, Sense, Settings, Solver};
@@ -201,7 +201,7 @@ impl Solver {
     }
 }
 
-/// Conversion of a limit into an outcome, for callers that only ask for an answer.
+/// Conversion of a limit into an outcome, for callers that only need an outcome.
 impl From<LimitKind> for LpOutcome {
     fn from(kind: LimitKind) -> Self {
         LpOutcome::Limit(kind)

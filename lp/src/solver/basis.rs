@@ -24,10 +24,10 @@ impl Solver {
         }
     }
 
-    /// Multipliers of the rows that make the tableau row of a basic column: with `rho` the result,
-    /// `rho . A x` has coefficient 1 in that column and 0 in every other basic column, and the
-    /// coefficient of row `i`'s activity is `-rho[i]` where that row is nonbasic. This is what
-    /// Gomory and related cuts are read off from. `None` if the column is not basic.
+    /// Row multipliers for the tableau row of a basic column. With the result `rho`, `rho . A x`
+    /// has coefficient 1 in that column and 0 in every other basic column, and the activity of a
+    /// nonbasic row `i` has coefficient `-rho[i]`. Gomory and related cuts are derived from this
+    /// row. `None` if the column is not basic.
     ///
     /// ```
     /// use remat_lp::{ModelBuilder, Sense, Settings, Solver};
@@ -52,10 +52,9 @@ impl Solver {
         self.multipliers(col.index(), scale)
     }
 
-    /// Multipliers of the rows that make the tableau row of a row's activity, where that is basic:
-    /// with `rho` the result, `rho . A x` has coefficient 0 in every basic column, and the activity
-    /// is `rho . A x` less `rho[i]` times the activity of each other row. `None` if the row is not
-    /// basic.
+    /// Row multipliers for the tableau row of a basic row activity. With the result `rho`,
+    /// `rho . A x` has coefficient 0 in every basic column. The activity equals `rho . A x` minus
+    /// `rho[i]` times the activity of each other row `i`. `None` if the row is not basic.
     ///
     /// ```
     /// use remat_lp::{ModelBuilder, RowId, Sense, Settings, Solver};
@@ -83,7 +82,7 @@ impl Solver {
     }
 
     /// Row of the inverse of the basis for a basic variable, in the units of the model; `scale` is
-    /// what the variable's unit is to the one that the simplex works in.
+    /// the ratio of the variable's unit to the simplex's unit.
     fn multipliers(&mut self, variable: usize, scale: f64) -> Option<Vec<f64>> {
         let core = &mut self.core;
         if core.status[variable] != VarStatus::Basic {
@@ -104,7 +103,7 @@ impl Solver {
         Some(rho)
     }
 
-    /// Goes to another basis. One that is incomplete or singular is completed with row variables.
+    /// Installs another basis. An incomplete or singular basis is completed with row variables.
     ///
     /// # Errors
     /// [`ModelError::Length`] if it belongs to a model of another size.
@@ -137,7 +136,7 @@ impl Solver {
             .zip(&core.status)
             .all(|(a, b)| (*a == VarStatus::Basic) == (*b == VarStatus::Basic));
         if same_basics {
-            // Only bounds differ: factorisation and weights stay.
+            // Only sides of nonbasic variables differ: factorisation and weights are kept.
             core.status.copy_from_slice(&status);
             core.primal_valid = false;
         } else {

@@ -1,4 +1,4 @@
-//! Bounds, costs, rows and columns that change between solves; whatever stays valid is kept.
+//! Changes of bounds, costs, rows and columns between solves; all valid data is kept.
 
 use super::Solver;
 use crate::compressed::Compressed;
@@ -8,7 +8,7 @@ use crate::outcome::VarStatus;
 use std::sync::Arc;
 
 impl Solver {
-    /// Changes a column's bounds. The basis stays; solving again takes few pivots.
+    /// Changes a column's bounds. The basis is kept, so solving again takes few pivots.
     ///
     /// # Errors
     /// Bounds that are crossed or NaN, or a column that does not exist.
@@ -96,10 +96,10 @@ impl Solver {
     }
 
     /// Adds rows, whose variables become basic: a dual feasible basis stays dual feasible. Returns
-    /// the first new id; the others follow.
+    /// the first new id; the others follow in order.
     ///
     /// # Errors
-    /// Any mistake in a row; then nothing is added.
+    /// Any mistake in a row; no row is added then.
     pub fn add_rows(&mut self, rows: &[NewRow]) -> Result<RowId, ModelError> {
         let base = self.core.m;
         Arc::make_mut(&mut self.model).append_rows(rows)?;
@@ -127,10 +127,10 @@ impl Solver {
 
     /// Adds columns at the bound nearest zero: a primal feasible basis stays primal feasible if
     /// that bound is zero. Factorisation and weights are kept. Returns the first new id; the others
-    /// follow.
+    /// follow in order.
     ///
     /// # Errors
-    /// Any mistake in a column; then nothing is added.
+    /// Any mistake in a column; no column is added then.
     pub fn add_cols(&mut self, cols: &[NewCol]) -> Result<ColId, ModelError> {
         let base = self.core.n;
         Arc::make_mut(&mut self.model).append_cols(cols)?;
@@ -159,11 +159,11 @@ impl Solver {
         Ok(ColId(base as u32))
     }
 
-    /// Deletes rows; later ones move up. Rows whose variable is basic (slack rows) go without a
-    /// trace; for others the basis is repaired at the next solve.
+    /// Deletes rows; later ones move up. Deleting rows whose variable is basic (slack rows) keeps
+    /// the rest of the basis; otherwise the basis is repaired at the next solve.
     ///
     /// # Errors
-    /// A row that does not exist; then nothing is deleted.
+    /// A row that does not exist; no row is deleted then.
     pub fn delete_rows(&mut self, rows: &[RowId]) -> Result<(), ModelError> {
         let m = self.core.m;
         let mut keep = vec![true; m];
@@ -182,10 +182,11 @@ impl Solver {
         Ok(())
     }
 
-    /// Deletes columns; later ones move up. Nonbasic columns at zero go without a trace.
+    /// Deletes columns; later ones move up. Deleting nonbasic columns at zero does not change the
+    /// basic solution.
     ///
     /// # Errors
-    /// A column that does not exist; then nothing is deleted.
+    /// A column that does not exist; no column is deleted then.
     pub fn delete_cols(&mut self, cols: &[ColId]) -> Result<(), ModelError> {
         let n = self.core.n;
         let mut keep = vec![true; n];

@@ -1,4 +1,4 @@
-//! The barrier method in the lead: a point, a basis near it, and the simplex method from there.
+//! Barrier method, crossover to a basis near its point, and the simplex method from there.
 
 use super::Solver;
 use crate::barrier::{Barrier, BarrierEnd, BarrierPoint, BarrierSettings};
@@ -6,19 +6,19 @@ use crate::crossover::{self, CorePoint};
 use crate::outcome::{FarkasRay, LimitKind};
 use crate::simplex::WorkBudget;
 
-/// Largest relative residual of a point that a crossover starts from. With more the simplex method
-/// starts from the basis it has.
+/// Largest relative residual of a point from which a crossover starts. If the residual is larger,
+/// the simplex method starts from the present basis.
 const LARGEST_RESIDUAL: f64 = 1e-3;
 
-/// Ending of a barrier method and crossover that leaves nothing to the simplex method.
+/// Outcome of a barrier method and crossover that needs no simplex method.
 pub(super) enum InteriorEnd {
     Infeasible(FarkasRay),
     Limit(LimitKind),
 }
 
 impl Solver {
-    /// Runs the barrier method and goes to a basis near its point, if there is one. What it has
-    /// cost is taken from the budget.
+    /// Runs the barrier method and installs a basis near its point, if there is one. Subtracts its
+    /// work from the budget.
     pub(super) fn cross_over(&mut self, budget: &mut WorkBudget) -> Result<(), InteriorEnd> {
         let settings = BarrierSettings {
             scaling: self.settings.scaling,

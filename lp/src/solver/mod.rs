@@ -1,9 +1,9 @@
-//! The solver people hold: a model, a basis, and everything that is kept between solves.
+//! The solver for users: a model, a basis, and all data kept between solves.
 //!
-//! - `afresh.rs`: a fresh start by way of presolve.
-//! - `answer.rs`: from the scaled working state to outcomes in the model's units.
+//! - `afresh.rs`: a fresh start through presolve.
+//! - `answer.rs`: converts the scaled working state to outcomes in the model's units.
 //! - `basis.rs`: snapshots of the basis, and rows of its tableau.
-//! - `interior.rs`: the barrier method in the lead.
+//! - `interior.rs`: the barrier method with crossover.
 //! - `change.rs`: bounds, costs, rows and columns that change between solves.
 
 mod accept;
@@ -26,9 +26,9 @@ pub use presolved::{Solved, solve};
 use refine::refine;
 use std::sync::Arc;
 
-/// Times that an optimum outside the tolerances in the model's units is looked at again.
+/// Largest number of repeated solves for an optimum outside the tolerances in the model's units.
 const ATTEMPTS: usize = 3;
-/// Multiple of the tolerances beyond which a solution is none.
+/// Multiple of the tolerances up to which a solution is accepted after these attempts.
 const NEAR: f64 = 1e3;
 
 /// Counters since the solver was made.
@@ -55,7 +55,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// All pivots, pushes of crossovers among them.
+    /// All pivots, and the pushes of crossovers.
     pub fn iterations(&self) -> u64 {
         self.dual_phase1
             + self.dual_phase2
@@ -88,7 +88,7 @@ pub struct Solver {
     limits: Limits,
     scaling: Scaling,
     core: Core,
-    /// True if bounds of the model crossed when it came.
+    /// True if bounds of the original model crossed.
     crossed: bool,
     /// Work done in solvers of presolved programs.
     elsewhere: Stats,
@@ -120,8 +120,7 @@ impl Solver {
         }
     }
 
-    /// The model as it stands after all changes. Holding on to a clone of it makes the next change
-    /// copy the model.
+    /// The model after all changes. If a clone of it is kept, the next change copies the model.
     pub fn model(&self) -> &Arc<Model> {
         &self.model
     }
@@ -131,12 +130,12 @@ impl Solver {
         &self.settings
     }
 
-    /// The settings, to be changed between solves. Scaling is fixed at construction.
+    /// The settings, which may be changed between solves. Scaling is fixed at construction.
     pub fn settings_mut(&mut self) -> &mut Settings {
         &mut self.settings
     }
 
-    /// Limits of each following call of [`Solver::solve`].
+    /// Sets the limits of each following call of [`Solver::solve`].
     pub fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
     }
@@ -163,12 +162,12 @@ impl Solver {
         own.plus(&self.elsewhere)
     }
 
-    /// Solves from the present basis with the method of the settings.
+    /// Solves from the present basis with the method in the settings.
     pub fn solve(&mut self) -> LpOutcome {
         self.solve_with(self.settings.algorithm)
     }
 
-    /// Solves from the present basis with the given method in the lead.
+    /// Solves from the present basis with the given primary method.
     pub fn solve_with(&mut self, algorithm: Algorithm) -> LpOutcome {
         if self.crossed {
             match FarkasRay::of_crossed(&self.model) {
@@ -181,7 +180,7 @@ impl Solver {
         let mut outcome = self.run(algorithm);
         if let (true, LpOutcome::Optimal(s)) = (self.settings.refine, &mut outcome) {
             *s = refine(&self.model, s, &self.settings);
-            // The basis is of this model.
+            // The basis belongs to this model.
             let _ = self.set_basis(&s.basis);
         }
         self.core.report_end();
@@ -223,7 +222,7 @@ impl Solver {
                             LpOutcome::Limit(LimitKind::Numerical)
                         };
                     }
-                    // Feasible when scaled, not quite when unscaled: fresh factors first, then
+                    // Feasible when scaled, but not when unscaled: try fresh factors first, then
                     // tighter tolerances.
                     if self.core.factor.updates() > 0 {
                         self.core.factored = false;
@@ -247,8 +246,8 @@ impl Solver {
                     if let Some(outcome) = self.cutoff() {
                         return outcome;
                     }
-                    // The perturbed costs passed the cutoff, the true ones do not: go on without
-                    // it.
+                    // The perturbed costs passed the cutoff, the true costs do not: continue
+                    // without it.
                     budget.cutoff = None;
                     algorithm = Algorithm::Dual;
                 }

@@ -1,4 +1,4 @@
-//! Presolve, solve and postsolve in one go.
+//! Presolve, solve and postsolve in one call.
 
 use super::accept::accepted;
 use super::refine::refine;
@@ -10,28 +10,29 @@ use crate::settings::{Algorithm, Limits, Settings};
 use crate::{barrier, certificate};
 use std::sync::Arc;
 
-/// The end of a solve with presolve.
+/// The result of a solve with presolve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solved {
     /// The outcome for the original.
     pub outcome: LpOutcome,
-    /// Statistics of the simplex, on the reduced program and in cleaning up.
+    /// Statistics of the solves of the reduced program and of the clean-up.
     pub stats: Stats,
-    /// Rows, columns and nonzeros of the reduced program; `None` if presolve settled the matter or
-    /// was not used.
+    /// Numbers of rows, columns and nonzeros of the reduced program; `None` if presolve determined
+    /// the outcome or was not used.
     pub reduced: Option<(usize, usize, usize)>,
-    /// Pivots that the original needed after postsolve; mostly none.
+    /// Pivots on the original after postsolve; usually 0.
     pub cleanup: u64,
 }
 
-/// Presolves, solves, postsolves. A restored solution that misses the tolerances is cleaned up on
-/// the original, from the restored basis. With [`Algorithm::Auto`] the barrier method takes the
-/// programs that its factors make it faster on. Without presolve, and always when an objective
-/// cutoff is set, [`Solver::solve`] begins.
+/// Presolves, solves and postsolves. If a restored solution misses the tolerances, it is cleaned up
+/// on the original from the restored basis. With [`Algorithm::Auto`], the barrier method is chosen
+/// if it is expected to be faster. Without presolve, and always with an objective cutoff,
+/// [`Solver::solve`] is called on the original.
 ///
-/// An answer that [`certificate::check`] refuses is none: other methods look, without presolve, and
-/// if all are refused the outcome is [`LimitKind::Numerical`]. Small programs with numbers of very
-/// different sizes, and those whose answer is not accurate, are solved in rational numbers.
+/// An outcome that [`certificate::check`] rejects is not returned: other methods are tried, without
+/// presolve. If all outcomes are rejected, the result is [`LimitKind::Numerical`]. Small programs
+/// are solved in rational numbers if their numbers differ widely in size or their outcome is not
+/// accurate.
 ///
 /// ```
 /// use remat_lp::{Limits, ModelBuilder, Sense, Settings};
@@ -50,8 +51,8 @@ pub fn solve(
     presolve: Option<&PresolveSettings>,
 ) -> Solved {
     let choose = settings.algorithm == Algorithm::Auto;
-    // Reduced costs that a looser tolerance lets stand call for a clean-up of the restored
-    // solution, without perturbation, that may not end.
+    // With a looser tolerance, leftover reduced costs would require a clean-up of the restored
+    // solution without perturbation, which may not terminate.
     let tight = Settings::default().dual_tolerance;
     let settings = &Settings {
         dual_tolerance: settings.dual_tolerance.min(tight),
@@ -61,7 +62,8 @@ pub fn solve(
     accepted(model, settings, limits, first)
 }
 
-/// [`solve`]; `choose` lets the barrier method take programs that it is faster on.
+/// Like [`solve`], without the acceptance check; `choose` allows the barrier method where it is
+/// faster.
 pub(crate) fn solve_with(
     model: &Arc<Model>,
     settings: &Settings,
@@ -72,7 +74,7 @@ pub(crate) fn solve_with(
     if !settings.refine {
         return solve_once(model, settings, limits, presolve, choose);
     }
-    // Only the original's residuals count.
+    // Only the residuals of the original matter.
     let plain = Settings {
         refine: false,
         ..settings.clone()
@@ -145,7 +147,7 @@ fn solve_once(
             }
             let mut solver = Solver::new(model.clone(), careful(settings));
             solver.set_limits(remaining(limits, &stats));
-            // The basis has the original's dimensions, so it is accepted.
+            // The basis fits the original's dimensions, so there is no error.
             let _ = solver.set_basis(&basis);
             let cleaned = solver.solve();
             let cleanup = solver.stats().iterations();
@@ -180,10 +182,10 @@ fn solve_once(
     }
 }
 
-/// Settings with the method that this program is given to.
+/// Settings with the method chosen for this program.
 fn chosen(model: &Model, settings: &Settings, limits: &Limits, choose: bool) -> Settings {
     let mut out = settings.clone();
-    // A basis of the dual simplex proves a bound on the way, a point of the barrier method none.
+    // A basis of the dual simplex proves a bound before its end, a barrier point does not.
     if choose && limits.objective_cutoff.is_none() && barrier::pays(model) {
         out.algorithm = Algorithm::Barrier;
     }
@@ -193,9 +195,9 @@ fn chosen(model: &Model, settings: &Settings, limits: &Limits, choose: bool) -> 
 /// Quality of a restored solution.
 #[derive(Clone, Copy, PartialEq)]
 enum Quality {
-    /// Dual violation and gap are within a hundredth of the tolerance: nothing to gain.
+    /// Dual violation and gap are within a hundredth of the tolerance: no clean-up is needed.
     Exact,
-    /// Within tolerances. A reduced cost just within them can stand for 1e-8 of the objective
+    /// Within tolerances. A reduced cost near its tolerance can change the objective by 1e-8
     /// (Netlib's pilot).
     Fair,
     /// Outside tolerances.
@@ -213,14 +215,14 @@ fn quality(model: &Model, outcome: &LpOutcome, settings: &Settings) -> Quality {
     }
 }
 
-/// Settings for the last few pivots: the tolerances hold in the model's own units, and nothing
+/// Settings for the last few pivots: tolerances are in the model's own units, and no perturbation
 /// moves an optimal basis.
 fn careful(settings: &Settings) -> Settings {
     Settings {
         scaling: false,
         perturbation: false,
         algorithm: match settings.algorithm {
-            // The basis at hand is nearly optimal.
+            // The present basis is nearly optimal.
             Algorithm::Barrier => Algorithm::Auto,
             other => other,
         },

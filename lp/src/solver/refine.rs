@@ -1,14 +1,14 @@
-//! Iterative refinement: an optimal solution whose residuals, in the model's own units, are as
-//! small as double precision lets them be.
+//! Iterative refinement: reduces the residuals of an optimal solution, in the model's own units, as
+//! far as double precision allows.
 //!
-//! Residuals are computed with twice the working precision. What is left of bounds, sides and costs
-//! after the present solution is a linear program with the same matrix; magnified, it is solved
-//! from the present basis, and its solution divided by the magnification corrects the present one.
-//! Where the basis was not exactly optimal, that takes pivots (Gleixner, Steffy & Wolter,
+//! Residuals are computed with twice the working precision. The distances of the present solution
+//! to bounds, sides and costs define a linear program with the same matrix. It is magnified and
+//! solved from the present basis; its solution, divided by the magnification, corrects the present
+//! one. If the basis was not exactly optimal, this takes pivots (Gleixner, Steffy & Wolter,
 //! *Iterative refinement for linear programming*, INFORMS J. Computing 28, 2016).
 //!
-//! Rows are written as equations with a column for the activity: an activity has a price once duals
-//! are taken off the costs.
+//! Rows are written as equations with a column for the activity, since an activity has a cost once
+//! duals are subtracted from the costs.
 
 use super::Solver;
 use crate::ids::{Bounds, ColId, RowId};
@@ -19,27 +19,26 @@ use crate::settings::{Algorithm, Settings};
 use crate::sum2::Sum2;
 use std::sync::Arc;
 
-/// Residuals and wrong-signed reduced costs that need no further round.
+/// Residuals and wrong-signed reduced costs at which refinement ends.
 const GOAL: f64 = 1e-10;
-/// A magnification beyond this would ask for more than the goal: what counts as feasible in the
-/// magnified program is its tolerance of 1e-7.
+/// Largest magnification; with a larger one, the tolerance of 1e-7 in the magnified program would
+/// be stricter than the goal.
 const LARGEST: f64 = (1u64 << 14) as f64;
 const ROUNDS: usize = 8;
 
-/// Distance of a basic solution from satisfying its own basis: largest values over rows and
-/// columns, unscaled.
+/// Residuals of a basic solution: largest values over rows and columns, unscaled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Residuals {
-    /// Violation of a bound or side, or distance of something nonbasic from the bound it rests at.
+    /// Violation of a bound or side, or distance of a nonbasic variable from its bound.
     pub primal: f64,
-    /// Reduced cost of the wrong sign, or of a basic column or row other than zero.
+    /// Reduced cost of the wrong sign, or nonzero reduced cost of a basic column or row.
     pub dual: f64,
 }
 
 /// Measures a solution in the model's units, with compensated sums.
 ///
 /// # Panics
-/// If the solution is of another program.
+/// If the solution does not fit the model.
 pub fn residuals(model: &Model, s: &Solution) -> Residuals {
     let mut found = Residuals {
         primal: 0.0,
@@ -78,8 +77,8 @@ pub fn residuals(model: &Model, s: &Solution) -> Residuals {
     found
 }
 
-/// The solution refined as far as it goes; as it is if nothing can be gained. `settings` are those
-/// of the solver that found it.
+/// The solution refined as far as possible; unchanged if refinement gives no gain. `settings`
+/// belong to the solver that found it.
 ///
 /// ```
 /// use remat_lp::{refine::{refine, residuals}, ModelBuilder, Sense, Settings, Solver};
@@ -98,7 +97,7 @@ pub fn residuals(model: &Model, s: &Solution) -> Residuals {
 /// ```
 ///
 /// # Panics
-/// If the solution is of another program.
+/// If the solution does not fit the model.
 pub fn refine(model: &Arc<Model>, solution: &Solution, settings: &Settings) -> Solution {
     let mut best = solution.clone();
     let mut found = residuals(model, &best);
@@ -126,8 +125,8 @@ pub fn refine(model: &Arc<Model>, solution: &Solution, settings: &Settings) -> S
     best
 }
 
-/// The magnified rest of a program: columns, then a column for each row's activity; rows are
-/// equations.
+/// The magnified residual program: the model's columns, then a column for each row's activity; all
+/// rows are equations.
 struct Correction<'a> {
     model: &'a Model,
     solver: Solver,
@@ -156,12 +155,13 @@ impl<'a> Correction<'a> {
             ..settings.clone()
         };
         let mut solver = Solver::new(b.build().ok()?, settings);
-        // They would read as events of the program that is refined.
+        // Its events would look like events of the refined program.
         solver.core_mut().emits_events = false;
         Some(Correction { model, solver })
     }
 
-    /// Magnifies what is left, solves it and takes the answer back. `None` where it has no answer.
+    /// Magnifies the residuals, solves for a correction and applies it. `None` if there is no
+    /// correction.
     fn round(&mut self, s: &Solution, found: Residuals) -> Option<Solution> {
         let model = self.model;
         let (m, n) = (model.num_rows(), model.num_cols());
@@ -179,7 +179,7 @@ impl<'a> Correction<'a> {
             let (l, u) = (model.row_lower[i], model.row_upper[i]);
             self.set_col(n + i, rest(l, value), rest(u, value))?;
             self.set_cost(n + i, dual_scale * s.y[i])?;
-            // The activity as rounded is not quite what the columns give.
+            // The rounded activity differs slightly from the sum over the columns.
             let side = -primal_scale * activity(model, i, &s.x, -value);
             self.solver.set_row_bounds(RowId(i as u32), side).ok()?;
         }
@@ -189,7 +189,7 @@ impl<'a> Correction<'a> {
         let LpOutcome::Optimal(c) = self.solver.solve() else {
             return None;
         };
-        // Only rows whose equation's own variable is nonbasic have a counterpart.
+        // A solution of the model exists only if all equations' own variables are nonbasic.
         if c.basis.rows.contains(&VarStatus::Basic) {
             return None;
         }

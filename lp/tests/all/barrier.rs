@@ -16,7 +16,7 @@ fn with(algorithm: Algorithm) -> Settings {
     }
 }
 
-/// Optimal point of the barrier method alone, checked for what it says of itself.
+/// Optimal point of the barrier method without crossover, with its reported values checked.
 fn central(what: &str, model: &Arc<Model>) -> BarrierPoint {
     let end = Barrier::new(model.clone(), BarrierSettings::default()).solve();
     let BarrierEnd::Optimal(p) = end else {
@@ -154,7 +154,7 @@ fn programs_without_rows_or_room() {
     let outcome = crossed_over("no rows", &model, false);
     assert_eq!(outcome.optimal().unwrap().objective, -5.0);
     assert!((central("no rows", &model).primal_objective + 5.0).abs() < 1e-6);
-    // One point is feasible: there is no interior.
+    // Only one point is feasible, so there is no interior.
     let mut b = ModelBuilder::new(Sense::Minimise);
     let x = b.add_col(1.0, 0.0..);
     let y = b.add_col(2.0, 0.0..);
@@ -200,7 +200,7 @@ fn limits_hold_within_the_method() {
         let mut solver = Solver::new(model.clone(), with(Algorithm::Barrier));
         solver.set_limits(limits);
         assert_eq!(solver.solve(), LpOutcome::Limit(kind));
-        // And goes on.
+        // Continues afterwards.
         solver.set_limits(Limits::default());
         assert!(solver.solve().optimal().is_some());
     }
@@ -219,7 +219,7 @@ fn a_loose_point_starts_the_next_program() {
         let BarrierEnd::Optimal(point) = first.solve() else {
             continue;
         };
-        // A column arrives that is worth something at these duals.
+        // Adds a column that is attractive at these duals.
         let mut solver = Solver::new(model, Settings::default());
         let rows = solver.model().num_rows() as u32;
         let entries: Vec<_> = (0..rows.min(4))

@@ -68,8 +68,8 @@ fn random_model(rng: &mut Lcg, m: usize, n: usize, boxed: bool) -> Model {
     b.build().unwrap()
 }
 
-/// Optimum of a small program over a box by looking at every vertex: every choice of n tight
-/// constraints out of column and row bounds.
+/// Optimum of a small program over a box, by enumeration of all vertices: every choice of n tight
+/// constraints among the bounds of columns and rows.
 fn brute_force(model: &Model) -> Option<f64> {
     let (m, n) = (model.num_rows(), model.num_cols());
     let mut planes: Vec<(Vec<f64>, f64)> = Vec::new();
@@ -195,7 +195,7 @@ fn boxed_programs_match_enumeration_of_vertices() {
     assert!(feasible > 100 && infeasible > 50, "{feasible} {infeasible}");
 }
 
-/// Which of the three endings, and the objective if there is one.
+/// The kind of the outcome, and the objective if there is one.
 fn summary(o: &LpOutcome) -> (u8, f64) {
     match o {
         LpOutcome::Optimal(s) => (0, s.objective),
@@ -412,7 +412,7 @@ fn tableau_rows_are_unit_vectors_on_the_basis() {
                 }
             }
         }
-        // A clone goes its own way.
+        // A clone is independent.
         let mut other = s.clone();
         other.set_col_bounds(ColId(0), 0.0).unwrap();
         other.solve();

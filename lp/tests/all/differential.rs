@@ -1,4 +1,4 @@
-//! The solver against itself, every way it has of solving a program, and all of them against the
+//! The solver against itself in all its ways of solving a program, and each against the
 //! certificates.
 
 use crate::support::{End, FAMILIES, Rng};
@@ -109,8 +109,8 @@ fn medium_programs_end_as_they_were_made_to() {
     }
 }
 
-/// What branch and bound does: bounds go in and out, cuts and columns come and go; warm must equal
-/// cold at every step.
+/// Simulates branch and bound: bounds are tightened and relaxed, cuts and columns are added and
+/// deleted. Warm must equal cold at every step.
 fn dive(name: &str, model: Model, seed: u64, steps: usize) {
     let mut r = Rng::new(seed);
     let model = Arc::new(model);
@@ -126,7 +126,7 @@ fn dive(name: &str, model: Model, seed: u64, steps: usize) {
         let now = warm.model().clone();
         match r.below(9) {
             0..=3 => {
-                // Fix a column at a whole number beside its value.
+                // Fix a column at an integer next to its value.
                 let j = ColId(r.below(now.num_cols()) as u32);
                 let b = now.col_bounds(j);
                 let x = last.optimal().map_or(0.0, |s| s.value(j));
@@ -137,7 +137,7 @@ fn dive(name: &str, model: Model, seed: u64, steps: usize) {
                 }
             }
             4 | 5 => {
-                // Go back up, as to another node.
+                // Return upwards, as if to another node.
                 for j in changed.drain(..) {
                     if j.index() < cols {
                         warm.set_col_bounds(j, model.col_bounds(j)).unwrap();

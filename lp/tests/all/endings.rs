@@ -78,7 +78,7 @@ fn an_optimum_cut_off_makes_a_verified_contradiction() {
                 "{name}: {outcome:?}"
             );
             certificate::check(s.model(), &outcome, 1e-7).unwrap_or_else(|e| panic!("{name}: {e}"));
-            // From scratch as well, in the second round with the primal.
+            // Also from scratch, in the second round with the primal.
             s = Solver::new(
                 s.model().clone(),
                 Settings {
@@ -92,7 +92,7 @@ fn an_optimum_cut_off_makes_a_verified_contradiction() {
 
 #[test]
 fn a_missing_bound_makes_a_verified_ray() {
-    // Netlib's blend-like case in small: profit grows along x = y without end.
+    // A small case like Netlib's blend: profit grows along x = y without limit.
     let mut b = ModelBuilder::new(Sense::Maximise);
     let cols: Vec<ColId> = (0..30)
         .map(|k| b.add_col(if k == 0 { 1.0 } else { 0.0 }, 0.0..))
@@ -246,7 +246,7 @@ fn limits_stop_and_the_next_call_goes_on() {
     assert_eq!(s.solve(), LpOutcome::Limit(LimitKind::Ticks));
 }
 
-/// `min x + y` with `0 <= y <= 3`, a row of both, and `sides` of the row or of `x`.
+/// `min x + y` with `0 <= y <= 3`, a row with both columns, and `sides` for the row or for `x`.
 fn with_sides(sides: Bounds, of_row: bool) -> Arc<Model> {
     let mut b = ModelBuilder::new(Sense::Minimise);
     let x = b.add_col(1.0, if of_row { Bounds::NONNEGATIVE } else { sides });
@@ -256,7 +256,7 @@ fn with_sides(sides: Bounds, of_row: bool) -> Arc<Model> {
     Arc::new(b.build().unwrap())
 }
 
-/// Solves with presolve and without; both say whether the model is feasible, and prove it.
+/// Solves with and without presolve; both must decide feasibility and prove it.
 fn assert_judged(model: &Arc<Model>, feasible: bool, which: &str) {
     let presolve = presolve::PresolveSettings::default();
     for presolve in [None, Some(&presolve)] {
@@ -281,7 +281,7 @@ fn crossed_sides_are_infeasible_and_nearly_equal_ones_are_not() {
                 } else {
                     lp_format::parse(&text, "t.lp").unwrap()
                 };
-                // Rows that cross are two in MPS.
+                // A row with crossing sides becomes two rows in MPS.
                 let outcome = Solver::new(read, Settings::default()).solve();
                 let found = matches!(outcome, LpOutcome::Optimal(_));
                 assert_eq!(found, feasible, "{text}");
@@ -304,7 +304,7 @@ fn rows_that_miss_each_other_by_little_are_judged_alike_with_presolve_and_withou
     }
 }
 
-/// Rounding takes the feasibility of bases that phase 1 finds, over and over.
+/// Rounding repeatedly destroys the feasibility of bases that phase 1 finds.
 #[test]
 fn phases_that_undo_each_other_come_to_an_end() {
     let text = "Minimize

@@ -1,11 +1,11 @@
-//! LP and MPS files of many hands are read to the same model.
+//! LP and MPS files in the styles of many programs are read to the same model.
 
 use crate::support::{FAMILIES, Rng};
 use remat_lp::{Bounds, ColId, Implication, Model, ModelBuilder, ModelFile, OrderedSet, RowId};
 use remat_lp::{Sense, Specials, lp_format, mps};
 use std::collections::BTreeMap;
 
-/// Contents of a model, by names, in whatever order it has them.
+/// Contents of a model by names, independent of order.
 #[derive(Debug, PartialEq)]
 struct Contents {
     maximise: bool,
@@ -46,7 +46,7 @@ fn by_mps(text: &str) -> Contents {
     contents(&mps::parse(text, mps::MpsFormat::Auto).unwrap_or_else(|e| panic!("{e}\n{text}")))
 }
 
-/// A model with all kinds of names, bounds, rows and markers on the entries of another one.
+/// A model with all kinds of names, bounds, rows and markers on the entries of `base`.
 fn decorated(base: &Model, r: &mut Rng) -> Model {
     const STEMS: [&str; 8] = [
         "x", "flow[1,", "_a.b", "R{i}", "#", "y(2)~", "Constant", "OBJ'",
@@ -82,7 +82,7 @@ fn decorated(base: &Model, r: &mut Rng) -> Model {
             0 => Bounds::new(-inf, v),
             1 => Bounds::new(v, inf),
             2 => Bounds::from(v.floor()),
-            // Where one end is zero, the width of a range says the other one exactly.
+            // If one end is zero, the width of a range gives the other end exactly.
             3 => [Bounds::new(0.0, v.abs()), Bounds::new(-v.abs(), 0.0)][r.below(2)],
             _ => Bounds::FREE,
         };
@@ -179,7 +179,7 @@ fn both_formats_keep_all_that_a_file_has() {
     }
 }
 
-/// One model as Gurobi, CPLEX, HiGHS, SCIP, PuLP, Pyomo and linopy lay out LP files.
+/// One model in the LP layouts of Gurobi, CPLEX, HiGHS, SCIP, PuLP, Pyomo and linopy.
 const LP_STYLES: [&str; 7] = [
     "\\ Model plant\n\\ LP format - for model browsing. Use MPS format to capture full model detail.\nMinimize\n  \
      3 make - 2.5 sell + 0 level + lots + 4 open\nSubject To\n balance: make - sell + level = 0.5\n cap: make - 40 open <= 0\n \
@@ -203,7 +203,7 @@ const LP_STYLES: [&str; 7] = [
      +inf\n+0.0 <=  lots <= +5.0\n\n\nbinary\n\n open\n\n\ngeneral\n\n lots\nend\n",
 ];
 
-/// The same model as Gurobi, CPLEX, HiGHS, SCIP, PuLP and Pyomo lay out MPS files.
+/// The same model in the MPS layouts of Gurobi, CPLEX, HiGHS, SCIP, PuLP and Pyomo.
 const MPS_STYLES: [&str; 6] = [
     "NAME plant\nROWS\n N  OBJ\n E  balance\n L  cap     \n G  low     \nCOLUMNS\n    make      OBJ       3\n    make      balance   1\n    \
      make      cap       1\n    sell      OBJ       -2.5\n    sell      balance   -1\n    level     balance   1\n    MARKER    \

@@ -8,7 +8,7 @@ use remat_lp::{
     RowOrder, Sense, Settings, Solver,
 };
 
-/// A bounded program with a point, its rows of every kind, some with runs of equal coefficients.
+/// A bounded feasible program with rows of every kind, some with runs of equal coefficients.
 fn program(r: &mut Rng) -> Model {
     let sense = match r.below(2) {
         0 => Sense::Minimise,
@@ -53,7 +53,8 @@ fn optimum(model: &Model) -> f64 {
     outcome.optimal().unwrap().objective
 }
 
-/// The point is within bounds, nearly feasible and nearly optimal, and its duals prove that.
+/// Checks that the point is within bounds, nearly feasible and nearly optimal, and that its duals
+/// prove it.
 fn check(what: &str, model: &Model, point: &FirstOrderPoint) {
     let optimum = optimum(model);
     let near = 2e-3 * (1.0 + optimum.abs());
@@ -86,7 +87,7 @@ fn points_are_near_the_optimum_in_any_order_of_the_rows() {
         let given = run(&model, &RowOrder::AsGiven, &nothing);
         check(&format!("{seed}"), &model, &given);
         assert_eq!(given, run(&model, &RowOrder::AsGiven, &nothing), "{seed}");
-        // Backwards, one row twice, one that is not there, and the last one missing.
+        // Backwards, with one row twice, one that does not exist, and the last one missing.
         let mut listed: Vec<u32> = (1..model.num_rows() as u32).rev().collect();
         listed.extend([
             model.num_rows() as u32,
@@ -114,7 +115,7 @@ fn a_point_serves_when_columns_and_rows_have_come() {
         let grown = solver.model();
         let after = run(grown, &RowOrder::AsGiven, &before);
         check(&format!("{seed}"), grown, &after);
-        // Of two short runs the one from the point is nearer on the whole.
+        // Of two short runs, the one from the point ends nearer overall.
         let off = |start: &FirstOrderPoint| {
             let mut method = FirstOrder::new(grown, &RowOrder::AsGiven, start);
             method.run(50);

@@ -1,6 +1,6 @@
-//! Flow through gates of large capacity between places that must follow each other: relaxations
-//! of placement programs, where a gate of a millionth lets much through. Bounds change as in a
-//! search tree; after each change the warm solve must end like a cold one.
+//! Flow through gates of large capacity between places that must follow each other. Such programs
+//! are relaxations of placement programs, where a gate open by a millionth lets much flow through.
+//! Bounds change as in a search tree; after each change the warm solve must end like a cold one.
 
 use crate::support::Rng;
 use remat_lp::{
@@ -11,7 +11,7 @@ use remat_lp::{
 /// The number of positions.
 const LENGTH: f64 = 60.0;
 
-/// A program and its columns that are integer in the program it relaxes, with their upper bounds.
+/// A program, and its columns that are integer before relaxation, with their upper bounds.
 fn network(rng: &mut Rng, nodes: usize) -> (Model, Vec<(ColId, f64)>) {
     let mut b = ModelBuilder::new(Sense::Maximise);
     let mut integers = Vec::new();
@@ -21,7 +21,7 @@ fn network(rng: &mut Rng, nodes: usize) -> (Model, Vec<(ColId, f64)>) {
     for _ in 0..nodes {
         let start = b.add_col(0.0, 0.0..=LENGTH - 1.0);
         integers.push((start, LENGTH - 1.0));
-        // One of some numbers of layers held, each with its throughput.
+        // One of several numbers of held layers, each with its throughput.
         let held: Vec<ColId> = (0..4).map(|_| b.add_col(0.0, 0.0..=1.0)).collect();
         integers.extend(held.iter().map(|&h| (h, 1.0)));
         b.add_row(1.0..=1.0, held.iter().map(|&h| (h, 1.0)));
@@ -83,7 +83,7 @@ fn network(rng: &mut Rng, nodes: usize) -> (Model, Vec<(ColId, f64)>) {
     (b.build().unwrap(), integers)
 }
 
-/// Rows of the tableau as rows, a little less than they are: dense, like cuts.
+/// Adds rows of the tableau, slightly weakened: dense rows, like cuts.
 fn add_cuts(warm: &mut Solver, rng: &mut Rng, integers: &[(ColId, f64)]) {
     let LpOutcome::Optimal(s) = warm.solve() else {
         return;
@@ -120,7 +120,7 @@ fn warm_like_cold(seed: u64, steps: usize) -> usize {
     let mut optimal = 0;
     for step in 0..steps {
         match rng.below(8) {
-            // Up the tree, and down.
+            // Moves up and down the tree.
             0 | 1 if fixed.len() > 4 => {
                 for _ in 0..1 + rng.below(fixed.len()) {
                     let c = fixed.pop().unwrap();
@@ -147,7 +147,7 @@ fn warm_like_cold(seed: u64, steps: usize) -> usize {
             }
         }
         if rng.once_in(3) {
-            // A probe, and back.
+            // A probe and its reversal.
             let basis = warm.basis();
             warm.set_limits(Limits {
                 iterations: Some(rng.below(40) as u64),
@@ -175,7 +175,7 @@ fn warm_like_cold(seed: u64, steps: usize) -> usize {
                 b.objective
             );
         } else {
-            // Nothing comes back below an infeasible node.
+            // Return to the root after an infeasible node.
             for c in fixed.drain(..) {
                 let upper = integers.iter().find(|i| i.0 == c).unwrap().1;
                 warm.set_col_bounds(c, 0.0..=upper).unwrap();

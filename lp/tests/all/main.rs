@@ -1,4 +1,4 @@
-//! Tests of the interface, in one binary: what they share is compiled once.
+//! Tests of the interface, in one binary, so that shared code is compiled once.
 
 mod barrier;
 mod changes;

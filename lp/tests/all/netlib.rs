@@ -1,5 +1,5 @@
-//! Every Netlib problem in `../shared` to the reference objective, with certificates, from several
-//! starts.
+//! Every Netlib problem in `../shared`, solved to the reference objective from several starts, with
+//! certificates.
 
 use crate::support::netlib_dir;
 use remat_lp::presolve::PresolveSettings;
@@ -40,7 +40,8 @@ impl Lcg {
     }
 }
 
-/// As many basic variables as rows, picked at random: often singular, which the solver must repair.
+/// A random choice of as many basic variables as rows: often singular, which the solver must
+/// repair.
 fn random_basis(model: &Model, rng: &mut Lcg) -> Basis {
     let (m, n) = (model.num_rows(), model.num_cols());
     let mut pool: Vec<usize> = (0..m + n).collect();
@@ -198,7 +199,7 @@ fn bounds_are_proven_in_spite_of_rounding() {
             let solved = remat_lp::solve(&model, &settings, &limits, reductions.as_ref());
             let (bound, y) = proven_bound(&model, solved.outcome.optimal().unwrap());
             assert_eq!(bound, certificate::exact_bound(&model, &y), "{name}");
-            // The reference has ten digits.
+            // The reference objective has ten digits.
             let short = (objective - bound) / objective.abs().max(1.0);
             assert!(
                 short > -1e-9 && short < 1e-8,

@@ -22,8 +22,8 @@ fn problems(dir: &Path, largest: usize) -> Vec<(String, Arc<Model>)> {
     out
 }
 
-/// Every nonbasic variable must be at the bound that its status says, every basic one have no
-/// price.
+/// Checks that every nonbasic variable is at the bound of its status, and that every basic one has
+/// reduced cost zero.
 fn check_statuses(name: &str, model: &Model, s: &Solution) {
     let check = |what: &str, k: usize, status: VarStatus, v: f64, dual: f64, l: f64, u: f64| {
         let at = match status {
@@ -68,7 +68,7 @@ fn check_statuses(name: &str, model: &Model, s: &Solution) {
     }
 }
 
-/// Solves with presolve and returns the objective and the pivots that the original needs from the
+/// Solves with presolve. Returns the objective and the number of pivots on the original from the
 /// restored basis.
 fn restored(name: &str, model: &Arc<Model>, presolve: &PresolveSettings) -> (f64, u64) {
     let PresolveOutcome::Reduced(p) = Presolved::new(model, presolve) else {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use crate::support::{Rng, netlib, scaled_over_decades};
 
-/// A billionth, or what rounding `x` and `y` to double precision may do to one row or column,
-/// whichever is larger.
+/// Allowed residual: 1e-9, or the largest effect of rounding `x` and `y` to doubles on one row or
+/// column, if larger.
 fn allowed(model: &Model, s: &Solution) -> (f64, f64) {
     let rows = (0..model.num_rows()).map(|i| {
         let row = model.row(RowId(i as u32));
@@ -63,8 +63,8 @@ fn residuals_of_badly_scaled_programs_end_below_a_billionth() {
 
 #[test]
 fn a_basis_that_is_not_quite_optimal_is_put_right() {
-    // At the default tolerance x = 0 is optimal: its reduced cost is -1e-8. A unit of it is worth
-    // that much.
+    // At the default tolerance x = 0 is optimal, since its reduced cost is -1e-8. A unit of x
+    // changes the objective by that much.
     let mut b = ModelBuilder::new(Sense::Minimise);
     let x = b.add_col(-1e-8, 0.0..=1.0);
     let y = b.add_col(1.0, 0.0..=1.0);

@@ -1,4 +1,4 @@
-//! Bases that are bad or already right, programs made to cycle, and solves that are cut short.
+//! Bases that are bad or already optimal, programs constructed to cycle, and interrupted solves.
 
 use crate::support::{End, FAMILIES, Rng};
 use remat_lp::{
@@ -61,7 +61,7 @@ fn any_basis_leads_to_the_end_the_program_was_made_for() {
 
 #[test]
 fn textbook_cycles_end_without_perturbation() {
-    // Beale 1955, and Marshall & Suurballe 1969: Dantzig's rule goes round in circles.
+    // Beale 1955, and Marshall & Suurballe 1969: Dantzig's rule cycles.
     let beale = (
         vec![-0.75, 150.0, -0.02, 6.0],
         vec![

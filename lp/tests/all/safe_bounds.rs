@@ -1,14 +1,14 @@
-//! Bounds that hold in spite of all rounding, on programs that leave the multipliers no room.
+//! Bounds that are valid in spite of all rounding, on programs that leave the multipliers no room.
 
 use crate::support::Rng;
 use remat_lp::certificate::{exact_bound, safe_bound};
 use remat_lp::{Bounds, Model, ModelBuilder, Sense, Settings, Solver, proven_bound};
 use std::sync::Arc;
 
-/// Dense equations in free columns and others that stay nonnegative, around a planted pair of
-/// solutions that satisfy complementary slackness; the optimum. With `whole` numbers it is exact,
-/// else up to rounding, and then the others are bounded, lest there be a ray that only rounding
-/// makes worthwhile.
+/// Dense equations in free and nonnegative columns, around a planted pair of solutions that satisfy
+/// complementary slackness. Returns the model and its optimum. With `whole` numbers the optimum is
+/// exact, otherwise exact up to rounding. In that case the nonnegative columns also have upper
+/// bounds, since otherwise rounding alone could create an improving ray.
 fn free_and_dense(r: &mut Rng, whole: bool) -> (Model, f64) {
     let m = 2 + r.below(12);
     let free = 1 + r.below(m);
@@ -29,7 +29,7 @@ fn free_and_dense(r: &mut Rng, whole: bool) -> (Model, f64) {
         let column: Vec<f64> = (0..m).map(|_| scale * r.int(-20, 20)).collect();
         let priced: f64 = column.iter().zip(&y).map(|(a, y)| a * y).sum();
         let room = Bounds::new(0.0, if whole { f64::INFINITY } else { 50.0 });
-        // Free, or basic, or nonbasic at zero with a reduced cost that may be zero as well.
+        // Free; or basic; or nonbasic at zero, with a reduced cost that may also be zero.
         let (bounds, value, reduced) = match j {
             _ if j < free => (Bounds::FREE, r.int(-5, 5), 0.0),
             _ if r.once_in(2) => (room, r.int(0, 5), 0.0),
@@ -49,7 +49,7 @@ fn free_and_dense(r: &mut Rng, whole: bool) -> (Model, f64) {
     (b.build().unwrap(), objective)
 }
 
-/// By how much the bound misses the objective on the right side; negative for a wrong bound.
+/// Distance of the bound from the objective on the valid side; negative for an invalid bound.
 fn short(model: &Model, bound: f64, objective: f64) -> f64 {
     match model.sense() {
         Sense::Minimise => objective - bound,
@@ -93,7 +93,7 @@ fn bounds_hold_whatever_the_multipliers_are() {
                 .map(|v| v + size * r.real(-1.0, 1.0))
                 .collect();
             let bound = exact_bound(&model, &y);
-            // Whole numbers: the optimum is exact, and so is the comparison.
+            // With whole numbers the optimum is exact, and so is the comparison.
             let short = short(&model, bound, optimum);
             assert!(short >= 0.0, "{seed}: {bound} of {optimum}");
             finite += usize::from(short.is_finite());
@@ -108,8 +108,8 @@ fn bounds_hold_whatever_the_multipliers_are() {
 
 #[test]
 fn dependent_free_columns_agree_exactly_or_not_at_all() {
-    // Two free columns, the second three times the first, cost and all: but 0.3 is not three times
-    // 0.1 in doubles.
+    // Two free columns, the second three times the first, cost included; but in doubles 0.3 is not
+    // three times 0.1.
     for (cost, triple, bounded) in [(0.25, 0.75, true), (0.1, 0.3, false)] {
         let mut b = ModelBuilder::new(Sense::Minimise);
         let x = b.add_col(cost, ..);

@@ -1,6 +1,6 @@
-//! Small programs whose entries spread over twelve orders of magnitude, and others, against
-//! enumeration in fractions: status, objective, duals, Farkas multipliers and rays, whatever the
-//! algorithm, with presolve and without.
+//! Small programs, some with entries spread over twelve orders of magnitude, compared with exact
+//! enumeration in fractions. Status, objective, duals, Farkas multipliers and rays are checked for
+//! every algorithm, with and without presolve.
 
 use crate::support::Rng;
 use remat_lp::presolve::PresolveSettings;
@@ -39,8 +39,8 @@ impl Condition {
     }
 }
 
-/// A program in fractions: minimise `cost . x` under the conditions. Sides are loosened by `met`
-/// of what counts as met.
+/// A program in fractions: minimise `cost . x` under the conditions. Sides are relaxed by `met`
+/// times the tolerance for satisfied sides.
 struct Exact {
     cost: Vec<Rational>,
     conditions: Vec<Condition>,
@@ -92,7 +92,7 @@ impl Exact {
         self.conditions.iter().all(|c| c.activity(x) >= c.side)
     }
 
-    /// The best vertex. Every column has a bound, so that there is one if there is a point.
+    /// The best vertex. Every column has a bound, so a feasible program has a vertex.
     fn best_vertex(&self) -> Option<Rational> {
         let mut best: Option<Rational> = None;
         self.vertices(&mut |x| {
@@ -118,7 +118,7 @@ impl Exact {
             {
                 found(&x);
             }
-            // The next combination.
+            // Advance to the next combination.
             let Some(k) = (0..n).rev().find(|&k| chosen[k] < all - n + k) else {
                 return;
             };
@@ -129,8 +129,8 @@ impl Exact {
         }
     }
 
-    /// Returns whether a direction without end improves the objective: the cone of directions,
-    /// cut off by one unit of improvement, has a vertex.
+    /// Returns whether the objective improves along an unbounded direction: the cone of directions,
+    /// cut off at one unit of improvement, has a vertex.
     fn improves_without_end(&self) -> bool {
         let mut cone = Exact {
             cost: self.cost.clone(),
@@ -149,7 +149,7 @@ impl Exact {
     }
 }
 
-/// The point that meets as many equations as it has numbers; `None` if they depend on each other.
+/// The solution of as many equations as variables; `None` if they are dependent.
 fn solved(mut rows: Vec<Condition>) -> Option<Vec<Rational>> {
     let n = rows.len();
     for k in 0..n {
@@ -174,7 +174,7 @@ fn solved(mut rows: Vec<Condition>) -> Option<Vec<Rational>> {
     )
 }
 
-/// A random program; mostly one that a planted point meets.
+/// A random program; most have a planted feasible point.
 fn program(r: &mut Rng) -> Model {
     let spread = if r.once_in(4) { 0 } else { 6 };
     let planted = !r.once_in(4);
@@ -210,7 +210,7 @@ fn program(r: &mut Rng) -> Model {
             entries.push((col, a));
             side += q(a) * q(x as f64);
         }
-        // Sums of such terms have fewer digits than a double holds.
+        // Sums of such terms have fewer digits than a double represents.
         let side = side.to_f64().value();
         let side = if planted { side } else { r.int(-20, 20) };
         let looser = r.int(0, 3);
@@ -225,7 +225,7 @@ fn program(r: &mut Rng) -> Model {
     b.build().unwrap()
 }
 
-/// Exact results of a program.
+/// Exact result of a program.
 #[derive(Debug, PartialEq)]
 enum Truth {
     Optimal(Rational),
@@ -241,12 +241,13 @@ fn truth(exact: &Exact) -> Truth {
     }
 }
 
-/// The bound that multipliers prove, of the cost or of `y^T A x`, and the part of it that rounding
-/// of the multipliers can stand for.
+/// The bound that multipliers prove, on the cost or on `y^T A x`, and the part of it that may be
+/// rounding of the multipliers.
 fn dual_bound(model: &Model, y: &[f64], with_cost: bool) -> Result<(Rational, Rational), String> {
     let sign = q(model.sense().sign());
     let (mut low, mut total) = (Rational::ZERO, Rational::ZERO);
-    // A Farkas proof is one to the last digits of doubles, duals have those of a solve.
+    // A Farkas proof must hold to the last digits of doubles; duals only have the accuracy of a
+    // solve.
     let noise = |size: &Rational| match with_cost {
         true => q(1e-10) * (Rational::ONE + size),
         false => q(1e-14) * size,
@@ -338,8 +339,7 @@ fn run(seeds: std::ops::Range<u64>) {
         let model = Arc::new(program(&mut r));
         let exact = Exact::new(&model, 0.0);
         let truth = truth(&exact);
-        // Within what counts as met (docs/reference/tolerances.md) there may be a point all the
-        // same.
+        // Within the tolerances (docs/reference/tolerances.md) there may still be a feasible point.
         let is_close =
             truth == Truth::Infeasible && Exact::new(&model, 4.0).best_vertex().is_some();
         counts[match truth {

@@ -1,8 +1,8 @@
-//! The project's own instance format, `remat-instance/1`: reader and writer. Described in
-//! `docs/reference/formats.md` and in `instances/schema/remat-instance-1.schema.json`.
+//! The project's own instance format, `remat-instance/1`: reader and writer.
+//! `docs/reference/formats.md` and `instances/schema/remat-instance-1.schema.json` describe it.
 //!
-//! Made to be written by hand: what has an obvious default may be left out, nodes may be named
-//! where they are referred to, and a field that is not known is an error rather than ignored.
+//! The format is meant to be written by hand: values with an obvious default may be omitted,
+//! references may use names of nodes, and an unknown field is an error.
 
 mod write;
 
@@ -18,7 +18,7 @@ use crate::name::Name;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Most entries of all `passing` lists that are worked out: half a gigabyte.
+/// Largest number of entries of all computed `passing` lists: half a gigabyte.
 const MOST_PASSING: usize = 100_000_000;
 
 #[derive(Deserialize, Serialize)]
@@ -46,7 +46,8 @@ struct UnitText<'d> {
     nanoseconds: Option<Spanned<f64>>,
 }
 
-/// A node; one with a single implementation carries the fields of [`ImplementationText`] itself.
+/// A node; if it has a single implementation, it contains the fields of [`ImplementationText`]
+/// itself.
 #[derive(Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename = "a node: an object")]
 struct NodeText<'d> {
@@ -92,7 +93,7 @@ struct NodeText<'d> {
     /// Default: true.
     #[serde(skip_serializing_if = "Option::is_none")]
     offload: Option<bool>,
-    /// Default: false. Written as a need of the last node, but for a by-product that is last.
+    /// Default: false. Written as an input of the last node, except for a by-product that is last.
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<bool>,
     #[serde(rename(deserialize = "passing: a list of node names or positions"))]
@@ -180,8 +181,8 @@ pub(super) fn read(document: &Document) -> Result<InstanceData, Failure> {
     })
 }
 
-/// Has the last node read the results of the step, so that they are there at its end. By-products
-/// behind it that are no results are left out of the graph.
+/// Makes the last node read the results of the step, so that they exist at its end. Later
+/// by-products that are not results are omitted from the graph.
 fn keep_results(nodes: &mut [Node], text: &[Spanned<NodeText<'_>>]) {
     let is_result = |i: &usize| text[*i].result == Some(true);
     let stays = |i: &usize| nodes[*i].parent().is_none() || is_result(i);
@@ -225,7 +226,8 @@ fn name(i: usize, node: &NodeText<'_>) -> String {
         .map_or_else(|| format!("node{i}"), |name| (*name).to_owned())
 }
 
-/// Positions by name: the names come first, so that references by name can be told from wrong ones.
+/// Positions by name. Names are collected first, so that wrong references by name can be
+/// recognised.
 fn positions(nodes: &[Spanned<NodeText<'_>>]) -> Result<BTreeMap<String, usize>, Failure> {
     let mut positions = BTreeMap::new();
     for (i, node) in nodes.iter().enumerate() {
@@ -336,7 +338,7 @@ impl Reader {
         kind: NodeKind,
         text: &Spanned<NodeText<'_>>,
     ) -> Result<Vec<Implementation>, Failure> {
-        // What an implementation needs if it does not say so itself.
+        // Default inputs of the implementations.
         let needs = match (&text.needs, kind) {
             (Some(needs), _) => self.earlier_list(i, needs)?,
             (None, NodeKind::ByProduct { parent }) => vec![parent],
@@ -419,7 +421,7 @@ mod tests {
     fn the_schema_file_lists_the_fields_that_the_reader_knows() {
         let text = include_str!("../../../schema/remat-instance-1.schema.json");
         let schema: serde_json::Value = serde_json::from_str(text).unwrap();
-        // The reader lists them where it meets one that it does not know.
+        // The reader lists the names if it meets an unknown one.
         let known = |text: &str| {
             let text = format!("{{\"schema\": \"remat-instance/1\", {text}}}");
             let error = read_bytes("", text.as_bytes()).unwrap_err();

@@ -1,4 +1,4 @@
-//! Writing the native format: one node a line, defaults left out.
+//! Writing the native format: one node per line, without defaults.
 
 use super::{ImplementationText, InPlaceText, InstanceText, Kind, NodeText, Reference, UnitText};
 use crate::document::{Lines, TextOr};
@@ -7,10 +7,10 @@ use crate::instance::{
     CostUnit, Gradient, Implementation, Instance, Node, NodeId, NodeKind, PlainPassing,
 };
 
-/// Writes an instance in the native format: one node a line, defaults left out.
+/// Writes an instance in the native format: one node per line, without defaults.
 ///
-/// Reading it back gives an equal instance, but for a view that the instance states
-/// ([`Instance::stated_view`]): the format has no place for a second set of costs and sizes.
+/// Reading it back gives an equal instance, except for a stated view ([`Instance::stated_view`]):
+/// the format cannot hold a second set of costs and sizes.
 ///
 /// # Example
 /// ```
@@ -103,7 +103,7 @@ fn written_node<'a>(node: &'a Node, fixed_bytes: u64, plain: &[NodeId]) -> NodeT
     }
     let mut written = node.implementations.iter().map(written_implementation);
     match (written.len(), written.next()) {
-        // A name has no place on the node itself.
+        // The node itself cannot hold the name of an implementation.
         (1, Some(alone)) if alone.name.is_none() => {
             text.needs = alone.needs;
             text.cost = Some(alone.cost);
@@ -239,7 +239,8 @@ mod tests {
                 any::<String>(),
             )
                 .prop_map(|(mut nodes, (name, nanoseconds), link, title)| {
-                    // A by-product's parent is a forward node, which it reads.
+                    // The parent of a by-product must be a forward node, and the by-product reads
+                    // it.
                     if nodes[0].kind != NodeKind::Forward {
                         for node in &mut nodes {
                             if matches!(node.kind, NodeKind::ByProduct { .. }) {

@@ -1,7 +1,7 @@
-//! Ids of nodes in node-link documents, equal where Python takes them for equal.
+//! Ids of nodes in node-link documents, equal if they are equal in Python.
 //!
-//! NetworkX takes any hashable object as a node. JSON has its tuples as lists, one in the other,
-//! and keeps text, numbers and truth values.
+//! NetworkX accepts any hashable object as a node. JSON represents its tuples as nested lists, and
+//! keeps text, numbers and truth values.
 
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 use std::fmt::{self, Formatter};
@@ -9,11 +9,11 @@ use std::fmt::{self, Formatter};
 /// A node's id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Id<'d> {
-    /// `null`, which stands in lists alone.
+    /// `null`, which occurs only in lists.
     Nothing,
-    /// A whole number, `1.0` and `true` among them: Python's `1 == 1.0 == True`.
+    /// A whole number, including `1.0` and `true`: in Python `1 == 1.0 == True`.
     Whole(i128),
-    /// Bits of another number.
+    /// Bits of any other number.
     Fraction(u64),
     Text(&'d str),
     List(Vec<Id<'d>>),
@@ -71,9 +71,9 @@ impl<'d> Visitor<'d> for IdVisitor {
     }
 }
 
-/// The id as Python's `str` has it: text bare, and quoted in a list.
+/// The id as shown by Python's `str`: bare text, quoted in a list.
 ///
-/// `remat_bb.Instance.from_networkx` names nodes so, too.
+/// `remat_bb.Instance.from_networkx` names nodes the same way.
 impl fmt::Display for Id<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -96,7 +96,7 @@ impl fmt::Display for Id<'_> {
     }
 }
 
-/// Text in quotes as Python's `repr` chooses them.
+/// Text in the quotes that Python's `repr` chooses.
 fn quoted(text: &str) -> String {
     let quote = match text.contains('\'') && !text.contains('"') {
         true => '"',
@@ -164,7 +164,7 @@ mod tests {
         let error = names([r#"{"b": 1}"#, "1", "2"]);
         let remedy = "give the id of a node: a string, a number, or a list of these";
         assert!(error.contains(remedy), "{error}");
-        // An edge that names no node.
+        // An edge without an existing node.
         let text = r#"{"nodes": [{"id": ["a", 0], "cost": 1, "size": 5}],
             "links": [{"source": ["a", 0], "target": ["a", 1]}]}"#;
         let error = read_bytes("graph.json", text.as_bytes()).unwrap_err();

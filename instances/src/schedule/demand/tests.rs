@@ -1,14 +1,14 @@
-//! Sweeps over runs against the definition, entry by entry.
+//! Comparison of sweeps over runs with the entrywise definition.
 
 use crate::instance::{CostUnit, Instance, InstanceData, Node, NodeId, NodeKind};
 use crate::schedule::{BitMatrix, CheckmateSchedule};
 use crate::simulate;
 use proptest::prelude::*;
 
-/// Inputs of a node, its parent among them, and whether it is computed once.
+/// Inputs of a node, whether it is a by-product, and whether it is computed once.
 type Choice = (u16, bool, bool);
 
-/// A graph whose nodes read earlier ones, with by-products and nodes that are computed once.
+/// A graph of nodes that read earlier ones, with by-products and nodes that are computed once.
 fn graph(choices: &[Choice]) -> Instance {
     let node = |(i, &(reads, with_parent, once)): (usize, &Choice)| {
         let needs: Vec<NodeId> = (0..i)
@@ -33,7 +33,7 @@ fn graph(choices: &[Choice]) -> Instance {
     Instance::new(data).expect("the generator makes valid graphs")
 }
 
-/// Min-R and its tight form by their definition.
+/// Min-R and its tight form, computed from their definition.
 fn by_definition(instance: &Instance, given: &BitMatrix, tight: bool) -> CheckmateSchedule {
     let n = instance.len();
     let mut computed = BitMatrix::new(n, n);

@@ -1,4 +1,4 @@
-//! Lives worked out by hand.
+//! Lives computed by hand.
 
 use super::*;
 use crate::Semantics;
@@ -84,8 +84,8 @@ fn a_recomputed_tensor_has_several_lives_and_workspace_lasts_one_computation() {
     assert_eq!(found, (wanted, 100 + 4 + 8 + 3));
 }
 
-/// The gradient's node adds to fixed memory; what is computed in place stays where it is, and
-/// takes as workspace what it is charged beyond the larger tensor.
+/// The gradient's node adds to fixed memory. A tensor computed in place keeps its address, and the
+/// charge beyond the larger tensor becomes workspace.
 #[test]
 fn fixed_memory_grows_and_registers_stay_where_they_are() {
     let mut nodes = vec![
@@ -139,10 +139,10 @@ fn alignments_that_cost_nothing_come_first() {
         };
         PlanLives::of(&graph, &plan).unwrap()
     };
-    // The last may lie on top.
+    // The last piece may be on top.
     assert_eq!(of(&[1 << 20, 512, 4]).suggested_alignment(None), 512);
     assert_eq!(of(&[1 << 20, 128, 4]).suggested_alignment(None), 128);
-    // Two small ones cost 60 bytes of a million.
+    // Two small pieces cost 60 bytes of a million.
     let two = of(&[1 << 20, 4, 4]);
     assert_eq!(two.load_bytes(64), (1 << 20) + 64 + 4);
     assert_eq!(two.suggested_alignment(None), 64);

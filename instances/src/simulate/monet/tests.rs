@@ -1,4 +1,4 @@
-//! Memory and cost worked out by hand, and schedules that cannot be executed.
+//! Memory and cost computed by hand, and schedules that cannot be executed.
 
 use super::*;
 use crate::instance::{CostUnit, Gradient, InPlace, InstanceData, Node, passing_in_plain_order};
@@ -38,7 +38,7 @@ fn instance() -> Instance {
     Instance::new(data).unwrap()
 }
 
-/// Everything is computed in stage 0; conv and mask are stored as long as they are read.
+/// All nodes are computed in stage 0; conv and mask are stored until their last reader.
 fn schedule() -> MonetSchedule {
     let mut s = MonetSchedule {
         computed: BitMatrix::new(3, 4),
@@ -60,15 +60,15 @@ fn schedule() -> MonetSchedule {
 fn memory_and_cost_are_those_worked_out_by_hand() {
     let replay = monet(&instance(), &schedule()).unwrap();
     assert_eq!(replay.cost, 10 + 20 + 5 + 1 + 30 + 40);
-    // dconv reads conv, which rules out in place; drelu needs the mask.
+    // dconv reads conv, so relu cannot be in place; drelu needs the mask.
     assert_eq!(replay.base_cost, 10 + 20 + 5 + 1 + 30 + 40);
     assert_eq!(replay.computations, 6);
     let timeline = replay.timeline.iter().map(|p| p.bytes);
-    // Stage 0: fixed 128 of the node before the loss. relu (2) and its passing conv (1, instead of
-    // the kept conv); the mask (4) and relu, which passes, and the kept conv; the loss (8), relu
-    // passes and is held as well, conv and mask are kept, and fixed memory is its own 192. Stage 1:
-    // fixed 192 before drelu, whose passing list is the loss (8); then fixed 256, its output 16,
-    // passing 8, and what is stored: 1 + 4 + 8. Stage 2 likewise.
+    // Stage 0: fixed 128 of the node before the loss. Then relu (2) with its passing conv (1,
+    // instead of the kept conv); the mask (4) with relu, which passes, and the kept conv. Then the
+    // loss (8): relu passes and is also held, conv and mask are kept, and fixed memory is its own
+    // 192. Stage 1: fixed 192 before drelu, whose passing list is the loss (8); then fixed 256, its
+    // output 16, passing 8, and the stored tensors 1 + 4 + 8. Stage 2 likewise.
     let stage0 = [
         128,
         128 + 1,
@@ -114,7 +114,7 @@ fn what_cannot_be_executed_is_named() {
             "by-product 2 (mask) is computed, but its parent 1 (relu) is not computed",
         ),
         (
-            // The mask is the same either way, and goes with it.
+            // The mask is the same in both modes and follows the node.
             |s| s.in_place.set(0, 1, true),
             "node 0 (conv) is overwritten in place by node 1 (relu), but stage 1 stores it",
         ),

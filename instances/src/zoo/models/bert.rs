@@ -77,7 +77,7 @@ fn bert(spec: &ModelSpec) -> Result<Network, ZooError> {
     Ok(net)
 }
 
-/// Normalisation comes after each residual sum.
+/// A transformer layer; normalisation comes after each residual sum.
 fn block(
     net: &mut Network,
     spec: &ModelSpec,

@@ -1,4 +1,4 @@
-//! A linear chain: the graph of the theory (Griewank and Walther, TOMS 2000; Chen et al., 2016;
+//! A linear chain, the graph studied in theory (Griewank and Walther, TOMS 2000; Chen et al., 2016;
 //! Jain et al., 2020).
 
 use super::{ModelBuild, ZooModel};
@@ -25,9 +25,9 @@ pub(super) const CHAIN: ZooModel = ZooModel {
     builder: ModelBuild::Graph(chain),
 };
 
-/// Layers 0..n, the loss at no cost, then for each layer, in reverse, a node that reads the
-/// gradient from behind and the layer's input. The last node makes only parameter gradients: its
-/// output is empty. There is no fixed memory.
+/// Layers 0..n, the loss with cost 0, then for each layer, in reverse, a node that reads the
+/// layer's input and the gradient from the next layer. The last node computes only parameter
+/// gradients, so its output is empty. There is no fixed memory.
 fn chain(spec: &ModelSpec) -> Result<Instance, ZooError> {
     let n = spec.integer("n") as usize;
     let [bytes, cost, backward_cost] =

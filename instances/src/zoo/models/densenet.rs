@@ -41,9 +41,9 @@ fn densenet(spec: &ModelSpec) -> Result<Network, ZooError> {
     Ok(net)
 }
 
-/// A layer appends its new features to its input: one concatenation of two tensors a layer, each of
-/// which copies everything before it (as Keras builds it; the memory is that of the paper's
-/// formulation).
+/// A layer appends its new features to its input by one concatenation of two tensors, which copies
+/// all earlier features. Keras builds it this way; the memory use is the same as in the paper's
+/// formulation.
 fn dense_layer(net: &mut Network, at: &str, input: Tensor) -> Result<Tensor, ZooError> {
     let x = net.batch_norm(&format!("{at}.norm1"), input)?;
     let x = net.relu(&format!("{at}.relu1"), x)?;

@@ -1,6 +1,6 @@
-//! GoogLeNet (Szegedy et al., "Going deeper with convolutions", CVPR 2015), the batch-norm variant
-//! of torchvision and of the published profiles: no biases, 3x3 in place of 5x5 in the third
-//! branch.
+//! GoogLeNet (Szegedy et al., "Going deeper with convolutions", CVPR 2015). This is the batch-norm
+//! variant of torchvision and of the published profiles: no biases, and 3x3 in place of 5x5 in the
+//! third branch.
 
 use super::{ModelBuild, ZooModel, classes, classifier, conv_norm, dropout, flatten, images, size};
 use crate::zoo::spec::{FLAG, parameter};

@@ -84,7 +84,7 @@ fn unit(
     )
 }
 
-/// Convolutions one after the other, each with the end of its name.
+/// Convolutions one after the other, each with the suffix of its name.
 fn branch(
     net: &mut Network,
     at: &str,
@@ -97,7 +97,7 @@ fn branch(
     Ok(x)
 }
 
-/// Mean over 3x3 and a convolution of one position.
+/// Mean over 3x3 and a 1x1 convolution.
 fn pooled(net: &mut Network, at: &str, x: Tensor, channels: u64) -> Result<Tensor, ZooError> {
     let pooling = Pooling::new(3, 1).padding(1);
     let x = net.average_pool(&format!("{at}.avgpool"), x, pooling)?;
@@ -129,7 +129,7 @@ fn mixed_5(net: &mut Network, at: &str, x: Tensor, last: u64) -> Result<Tensor, 
     net.concat(&format!("{at}.concat"), &all)
 }
 
-/// `InceptionB`: half the size.
+/// `InceptionB`: halves the size.
 fn reduction_6(net: &mut Network, at: &str, x: Tensor) -> Result<Tensor, ZooError> {
     let half = |channels| Convolution::new(channels, 3).stride(2);
     let all = [
@@ -180,7 +180,7 @@ fn mixed_6(net: &mut Network, at: &str, x: Tensor, inner: u64) -> Result<Tensor,
     net.concat(&format!("{at}.concat"), &all)
 }
 
-/// `InceptionD`: half the size.
+/// `InceptionD`: halves the size.
 fn reduction_7(net: &mut Network, at: &str, x: Tensor) -> Result<Tensor, ZooError> {
     let half = |channels| Convolution::new(channels, 3).stride(2);
     let all = [
@@ -222,7 +222,7 @@ fn mixed_7(net: &mut Network, at: &str, x: Tensor) -> Result<Tensor, ZooError> {
     net.concat(&format!("{at}.concat"), &[one, three, double, last])
 }
 
-/// A row and a column of three side by side.
+/// A row and a column convolution of extent three, side by side.
 fn split(
     net: &mut Network,
     at: &str,

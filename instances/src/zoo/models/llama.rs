@@ -46,8 +46,8 @@ fn llama(spec: &ModelSpec) -> Result<Network, ZooError> {
     decoder(spec, |net, _, at, x| swiglu(net, spec, at, x))
 }
 
-/// Decoder whose feed-forward part of each layer is made from the network, the layer's number and
-/// name, and its normalised input.
+/// Decoder. `feed_forward` builds the feed-forward part of each layer from the network, the layer's
+/// number and name, and its normalised input.
 pub(super) fn decoder(
     spec: &ModelSpec,
     feed_forward: impl Fn(&mut Network, u64, &str, Tensor) -> Result<Tensor, ZooError>,
@@ -90,7 +90,7 @@ pub(super) fn decoder(
     Ok(net)
 }
 
-/// The stream after the attention part of a layer.
+/// The residual stream after the attention part of a layer.
 fn attention(
     net: &mut Network,
     spec: &ModelSpec,

@@ -1,5 +1,5 @@
-//! Mixture-of-experts decoder (Jiang et al., "Mixtral of Experts", 2024): Llama's, with a mixture
-//! in place of the feed-forward part of every layer or of some.
+//! Mixture-of-experts decoder (Jiang et al., "Mixtral of Experts", 2024): Llama's decoder, with a
+//! mixture as the feed-forward part of some or all layers.
 
 use super::llama::{decoder, kv_heads, swiglu, tied};
 use super::transformer::{d_model, ffn, heads, layers, seq, vocab};
@@ -53,7 +53,7 @@ fn mixtral(spec: &ModelSpec) -> Result<Network, ZooError> {
     })
 }
 
-/// Mixture of experts, each a SwiGLU; no token is dropped, and no expert is padded.
+/// Mixture of experts, each a SwiGLU, without dropped tokens or padded experts.
 fn mixture(net: &mut Network, spec: &ModelSpec, at: &str, x: Tensor) -> Result<Tensor, ZooError> {
     let [d, ffn, experts] = ["d_model", "ffn", "experts"].map(|name| spec.integer(name));
     let scores = net.linear(&format!("{at}.moe.router"), x, experts, false)?;

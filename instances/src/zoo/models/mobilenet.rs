@@ -1,4 +1,5 @@
-//! MobileNet v1 (Howard et al., arXiv 1704.04861, 2017) and v2 (Sandler et al., CVPR 2018), width 1.
+//! MobileNet of width 1: v1 (Howard et al., arXiv 1704.04861, 2017) and v2 (Sandler et al., CVPR
+//! 2018).
 
 use super::{ModelBuild, ZooModel, classes, classifier, conv_norm, dropout, images, size};
 use crate::zoo::{Activation, Convolution, ModelSpec, Network, Tensor, ZooError};
@@ -19,7 +20,7 @@ pub(super) const V2: ZooModel = ZooModel {
     builder: ModelBuild::Network(v2),
 };
 
-/// Convolution without bias, batch norm, activation, all under one name.
+/// Convolution without bias, batch norm and activation, with a common name prefix.
 fn unit(
     net: &mut Network,
     at: &str,

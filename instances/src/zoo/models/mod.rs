@@ -28,7 +28,7 @@ use crate::instance::Instance;
 pub(super) enum ModelBuild {
     /// A forward network, differentiated by the zoo.
     Network(fn(&ModelSpec) -> Result<Network, ZooError>),
-    /// A graph that is no network.
+    /// A graph that is not derived from a network.
     Graph(fn(&ModelSpec) -> Result<Instance, ZooError>),
 }
 
@@ -36,9 +36,9 @@ pub(super) enum ModelBuild {
 pub(super) struct ZooModel {
     pub name: &'static str,
     pub description: &'static str,
-    /// Parameters of its own.
+    /// Parameters of this model only.
     pub own: &'static [ParameterInfo],
-    /// Defaults of common parameters that differ.
+    /// Defaults of common parameters that differ for this model.
     pub defaults: &'static [(&'static str, &'static str)],
     pub builder: ModelBuild,
 }
@@ -62,7 +62,7 @@ impl ZooModel {
     }
 }
 
-/// All models, in the order they are listed to users.
+/// All models, in the order of listings for users.
 pub(super) static MODELS: &[ZooModel] = &[
     vgg::VGG16,
     vgg::VGG19,
@@ -152,7 +152,7 @@ fn conv_norm(
     net.activation(activation, x, function)
 }
 
-/// Everything after the batch axis as one axis.
+/// All axes after the batch axis merged into one.
 fn flatten(net: &mut Network, name: &str, x: Tensor) -> Result<Tensor, ZooError> {
     let shape = net.shape(x).to_vec();
     let features = shape[1..].iter().try_fold(1u64, |p, d| p.checked_mul(*d));

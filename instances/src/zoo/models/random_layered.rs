@@ -1,8 +1,8 @@
-//! Random layered graphs: general graphs as compilers have them, without a backward pass.
+//! Random layered graphs: general graphs like those in compilers, without a backward pass.
 //!
 //! Gagrani et al., "Neural topological ordering for computation graphs", NeurIPS 2022, appendix A,
 //! draw such graphs; Bartan et al., "Moccasin", ICML 2023, plan them. Numbers of layers and edges,
-//! costs and sizes are about those of the graphs that were published with the latter.
+//! costs and sizes roughly match the graphs published with the latter.
 
 use super::{ModelBuild, ZooModel};
 use crate::instance::{Instance, Node, NodeId};
@@ -34,15 +34,15 @@ pub(super) const RANDOM_LAYERED: ZooModel = ZooModel {
     builder: ModelBuild::Graph(random_layered),
 };
 
-/// Mean and standard deviation of sizes, of which a node has one or another.
+/// Means and standard deviations of sizes; each node draws one of the pairs.
 const SIZES: [[u64; 2]; 4] = [[500, 250], [1_000, 300], [2_500, 500], [4_500, 1_000]];
-/// Size of a unit in which they are counted.
+/// Unit of these sizes.
 const SIZE_UNIT: u64 = 10;
-/// Costs are below this one.
+/// Upper limit of costs.
 const COSTS: u64 = 1_000;
 
-/// One node, layers of some to many, one node; every node has an input in the layer before and a
-/// reader in the next.
+/// One node, several layers of random width, one node. Every node has an input in the previous
+/// layer and a reader in the next.
 fn random_layered(spec: &ModelSpec) -> Result<Instance, ZooError> {
     let [n, seed, density, skips] =
         ["n", "seed", "density", "skips"].map(|name| spec.integer(name));
@@ -88,8 +88,8 @@ fn random_layered(spec: &ModelSpec) -> Result<Instance, ZooError> {
     finish(&spec.to_string(), None, nodes)
 }
 
-/// Numbers of the nodes of each layer. There are about as many layers as nodes in the widest one,
-/// and half as many again.
+/// Numbers of the nodes of each layer. There are about one and a half times as many layers as nodes
+/// in the widest one.
 fn layers(n: usize, draw: &mut Draw) -> Vec<Vec<usize>> {
     let root = (n as u64).isqrt();
     let mut layers = vec![vec![0]];
@@ -108,7 +108,7 @@ fn one_of(layer: &[usize], draw: &mut Draw) -> usize {
     layer[draw.below(layer.len() as u64) as usize]
 }
 
-/// The nodes, each at a random moment after its inputs.
+/// The nodes in a random topological order.
 fn in_random_order(inputs: &mut [Vec<usize>], draw: &mut Draw) -> Vec<Node> {
     let mut readers = vec![Vec::new(); inputs.len()];
     for (to, of) in inputs.iter_mut().enumerate() {

@@ -1,5 +1,5 @@
 //! Randomly wired networks (Xie et al., "Exploring randomly wired neural networks for image
-//! recognition", ICCV 2019): no two of their layers are alike.
+//! recognition", ICCV 2019), in which all layers differ.
 
 use super::{ModelBuild, ZooModel, classes, classifier, conv_norm, images, size};
 use crate::zoo::random::Draw;
@@ -63,12 +63,12 @@ fn randwire(spec: &ModelSpec) -> Result<Network, ZooError> {
     Ok(net)
 }
 
-/// Inputs of each node of a stage, all of smaller number, in order.
+/// Inputs of each node of a stage, ascending and with smaller numbers than the node.
 struct Wires(Vec<Vec<usize>>);
 
 impl Wires {
-    /// A graph of Watts and Strogatz: a ring, each node joined to its next ones, one end of an edge
-    /// given to another node now and then. Edges run from the smaller number to the larger.
+    /// A Watts-Strogatz graph: a ring with each node joined to its next ones, and some edges
+    /// rewired at one end to a random node. Edges run from the smaller number to the larger.
     fn draw(spec: &ModelSpec, draw: &mut Draw) -> Wires {
         let [n, neighbours, rewired] =
             ["nodes", "neighbours", "rewired"].map(|name| spec.integer(name) as usize);
@@ -82,7 +82,7 @@ impl Wires {
         for step in 1..=steps {
             for v in 0..n {
                 let other = (v + step) % n;
-                // Whoever is joined to all others keeps its edges.
+                // A node joined to all others keeps its edges.
                 if !draw.percent(rewired as u64) || joined[v].len() == n - 1 {
                     continue;
                 }
@@ -106,7 +106,7 @@ impl Wires {
         Wires(joined)
     }
 
-    /// Nodes that none reads.
+    /// Nodes without readers.
     fn ends(&self) -> Vec<usize> {
         let mut read = vec![false; self.0.len()];
         self.0.iter().flatten().for_each(|u| read[*u] = true);
@@ -121,8 +121,8 @@ fn join(joined: &mut [Vec<usize>], a: usize, b: usize) {
     }
 }
 
-/// A stage: nodes without inputs read its input at half the resolution, and its output is the sum
-/// of the nodes that none reads.
+/// A stage: nodes without inputs read the stage's input at half the resolution. The output is the
+/// sum of the nodes without readers.
 fn wired(
     net: &mut Network,
     at: &str,
@@ -144,7 +144,7 @@ fn wired(
     sum(net, at, &ends)
 }
 
-/// Sum of tensors, two at a time. (The paper's weights, one scalar for each edge, are left out.)
+/// Sum of tensors, two at a time. (The paper's weights, one scalar per edge, are omitted.)
 fn sum(net: &mut Network, at: &str, tensors: &[Tensor]) -> Result<Tensor, ZooError> {
     let mut x = tensors[0];
     for (k, y) in tensors[1..].iter().enumerate() {

@@ -1,5 +1,5 @@
-//! ResNet (He et al., "Deep residual learning for image recognition", CVPR 2016), with the stride
-//! of a bottleneck in its 3x3 convolution as in the published profiles and in torchvision (often
+//! ResNet (He et al., "Deep residual learning for image recognition", CVPR 2016). The stride of a
+//! bottleneck is in its 3x3 convolution, as in the published profiles and in torchvision (often
 //! called v1.5).
 
 use super::{ModelBuild, ZooModel, classes, classifier, images, size};

@@ -21,7 +21,8 @@ pub(super) const SEGNET: ZooModel = ZooModel {
     builder: ModelBuild::Network(segnet),
 };
 
-/// Channels of the decoder's convolutions, from the bottom; the very last one gives the classes.
+/// Channels of the decoder's convolutions, from the bottom; the last entry is replaced by the
+/// classes.
 const DECODER: [&[u64]; 5] = [
     &[512, 512, 512],
     &[512, 512, 256],
@@ -54,7 +55,7 @@ fn segnet(spec: &ModelSpec) -> Result<Network, ZooError> {
             None => net.upsample(&format!("upsample{level}"), x, spatial)?,
         };
         for (k, &channels) in widths.iter().enumerate() {
-            // Numbered like their mirror images: downwards.
+            // Numbers count downwards, mirroring the encoder.
             let at = format!("{level}_{}d", widths.len() - k);
             if channels == 0 {
                 let last = Convolution::new(spec.integer("classes"), 3).padding(1);

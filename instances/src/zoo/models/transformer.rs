@@ -41,7 +41,8 @@ pub(super) const fn ffn(default: &'static str) -> ParameterInfo {
     )
 }
 
-/// Batch, positions, features; checked against heads and, where there are, position embeddings.
+/// Batch, positions and features, checked against the heads and against position embeddings, if
+/// any.
 pub(super) fn shape(spec: &ModelSpec, positions: Option<u64>) -> Result<[u64; 3], ZooError> {
     let (seq, d, heads) = (
         spec.integer("seq"),
@@ -115,7 +116,7 @@ pub(super) fn equal_heads(spec: &ModelSpec, causal: bool) -> Heads {
     }
 }
 
-/// Adds a branch to the residual stream, with dropout on the branch where wanted.
+/// Adds a branch to the residual stream, optionally with dropout on the branch.
 pub(super) fn residual(
     net: &mut Network,
     at: &str,

@@ -29,7 +29,8 @@ fn unit(net: &mut Network, at: &str, k: u64, x: Tensor, channels: u64) -> Result
     net.relu(&format!("{at}.relu{k}"), x)
 }
 
-/// 19,069,955 parameters in the paper, where batch norm has no scale and shift; 4,672 more here.
+/// The paper states 19,069,955 parameters, with batch norm without scale and shift; here there are
+/// 4,672 more.
 ///
 /// Channels double before a pooling, not after it ("to avoid bottlenecks"): figure 2 of the paper.
 fn unet3d(spec: &ModelSpec) -> Result<Network, ZooError> {

@@ -79,7 +79,7 @@ fn a_residual_block() {
         ("fc.grad", &["drop", "loss"]),
         ("drop.grad", &["drop.mask", "fc.grad"]),
         ("pool.grad", &["add", "drop.grad"]),
-        // The sum passes its gradient on to both sides; no node of its own.
+        // The sum passes its gradient on to both sides, without a node of its own.
         ("conv.grad", &["relu", "pool.grad"]),
         ("relu.grad", &["relu", "conv.grad"]),
         ("bn.grad", &["stem", "relu.grad"]),
@@ -111,7 +111,7 @@ fn the_other_layouts() {
     assert_eq!(needs(&graph, "relu.grad"), ["bn", "conv.grad_input"]);
     assert_eq!(needs(&graph, "stem.grad_weight"), ["pool.grad", "bn.grad"]);
     assert!(!names(&graph).contains(&"stem.grad_input"));
-    // One node for both gradients costs what the two cost together.
+    // One node for both gradients costs as much as two separate nodes.
     let joint = train(&net);
     let cost = |graph: &Instance, name: &str| graph.node(super::find(graph, name)).cost();
     assert_eq!(
@@ -134,7 +134,7 @@ fn concatenations_products_and_shared_inputs() {
     let graph = train(&net);
     for (name, expected) in [
         ("loss", &["c", "f"][..]),
-        // The sum of a tensor with itself: its gradient twice.
+        // The sum of a tensor with itself: it receives its gradient twice.
         ("e.grad_add", &["loss"]),
         ("e.grad", &["e", "e.grad_add"]),
         // Two readers of c: the loss, and a part of d.
@@ -156,7 +156,8 @@ fn attention_fused_and_plain() {
     let fused = instance(text);
     for (name, expected) in [
         ("h.0.attn", &["h.0.attn.c_attn"][..]),
-        // Output and normalisers as well; the result is the packed gradient of the projection.
+        // Output and normalisers are read as well; the result is the packed gradient of the
+        // projection.
         (
             "h.0.attn.grad",
             &["h.0.attn.c_attn", "h.0.attn", "h.0.attn.c_proj.grad"],
@@ -188,7 +189,7 @@ fn attention_fused_and_plain() {
             "h.0.attn.softmax.grad",
             &["h.0.attn.softmax", "h.0.attn.context.grad_0"],
         ),
-        // Three parts from three nodes are put together.
+        // Three parts from three nodes are assembled.
         (
             "h.0.attn.c_attn.grad_cat",
             &[
@@ -201,7 +202,7 @@ fn attention_fused_and_plain() {
             "h.0.attn.c_attn.grad",
             &["h.0.ln_1", "h.0.attn.c_attn.grad_cat"],
         ),
-        // The stream's gradient passes by the branch.
+        // The stream's gradient bypasses the branch.
         ("h.0.mlp.c_proj.grad", &["h.0.mlp.gelu", "ln_f.grad"]),
         (
             "h.0.attn.resid.add.grad_add",
@@ -210,7 +211,7 @@ fn attention_fused_and_plain() {
     ] {
         assert_eq!(needs(&plain, name), expected, "{name}");
     }
-    // A class token is a part of the last layer's output; the rest of its gradient is zero and must
+    // A class token is a part of the last layer's output; the rest of the gradient is zero and must
     // be written.
     let vit = instance("vit?layers=1&size=32");
     assert_eq!(needs(&vit, "encoder.ln.grad_cat"), ["head.grad"]);
@@ -236,7 +237,7 @@ fn unpooling_reads_positions() {
     assert_eq!(needs(&graph, "pool5.grad"), ["relu5_3", "unpool5.grad"]);
 }
 
-/// Queries of several heads share a key; rotated and not, each part has its own gradient in the
+/// Queries of several heads share a key. Rotated or not, each part has its own gradient in the
 /// fused node's output.
 #[test]
 fn grouped_queries() {
@@ -258,7 +259,7 @@ fn grouped_queries() {
     );
 }
 
-/// The backward pass of a mixture reads the routes, not the scores; the router's gradient comes
+/// The backward pass of a mixture reads the routes, not the scores; the router's gradient passes
 /// through the weights.
 #[test]
 fn routes_are_constants_and_weights_are_not() {
@@ -279,7 +280,7 @@ fn routes_are_constants_and_weights_are_not() {
         needs(&graph, mixed),
         ["layers.0.attn.resid.add", "layers.0.moe.combine"]
     );
-    // The gradient of the sum is that of the mixture.
+    // The gradient of the sum is also the gradient of the mixture.
     let sum = "norm.grad";
     for (name, other) in [
         ("combine.grad_0", "softmax"),
@@ -304,7 +305,7 @@ fn routes_are_constants_and_weights_are_not() {
             .iter()
             .all(|node| node.name != moe("route.grad"))
     );
-    // Matrices and rows apart: both read where each row goes.
+    // Separate nodes for matrices and rows: both read the destinations of the rows.
     let split = instance(&format!("mixtral?{sizes}&gradients=split"));
     assert_eq!(
         needs(&split, &moe("down_proj.grad_weight")),
@@ -314,7 +315,7 @@ fn routes_are_constants_and_weights_are_not() {
         needs(&split, &moe("down_proj.grad_input")),
         ["route", "combine.grad_0"].map(moe)
     );
-    // With one expert a token, its weight is its share among all.
+    // With one expert per token, its weight is its share among all experts.
     let one = instance(&format!("mixtral?{sizes}&top_k=1"));
     assert_eq!(needs(&one, &moe("softmax")), [moe("router")]);
     assert_eq!(needs(&one, &moe("chosen")), ["route", "softmax"].map(moe));
@@ -368,7 +369,7 @@ fn what_cannot_be_built_is_refused() {
     assert!(net.grouped_linear("e", x, routes, 6, 5).is_err());
     assert!(net.combine("c", rows, x, routes).is_err());
     assert!(net.combine("c", x, weights, routes).is_err());
-    // No loss, and a repeated name.
+    // There is no loss, and a name is repeated.
     let z = net.linear("fc", x, 3, false).unwrap();
     let device = Device::v100();
     let options = TrainingOptions::default();

@@ -1,5 +1,4 @@
-//! Implementation sets: the plain graph is still in there, and what was added is what the table
-//! says.
+//! Implementation sets: the plain graph is contained unchanged, and the additions match the table.
 
 use super::{find, instance};
 use crate::instance::NodeKind;
@@ -104,8 +103,8 @@ fn vgg_has_algorithms_masks_and_in_place_activations() {
         indices.output_bytes * 4,
         vgg.node(find(&vgg, "pool1")).output_bytes
     );
-    // Winograd is faster than plain products and needs little; strided and 1x1 convolutions have
-    // none.
+    // Winograd is faster than plain products and needs little workspace; strided and 1x1
+    // convolutions do not have it.
     let conv = vgg.node(find(&vgg, "conv3_2"));
     assert!(conv.implementations[2].cost < conv.cost());
     let resnet = instance("resnet50?batch=4&implementations=monet");
@@ -118,8 +117,8 @@ fn vgg_has_algorithms_masks_and_in_place_activations() {
     assert_eq!(stem, ["implicit_gemm", "gemm"]);
 }
 
-/// By-products come with the forward pass, and what the other nodes compute is what they compute in
-/// the plain graph, under their new ids.
+/// By-products belong to the forward pass, and the other nodes have the same actions as in the
+/// plain graph, under their new ids.
 #[test]
 fn programs_know_what_each_node_computes() {
     for model in ["vgg16?batch=2", "unet?batch=1", "gpt2?batch=1&layers=1"] {

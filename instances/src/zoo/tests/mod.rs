@@ -1,4 +1,4 @@
-//! The zoo against published numbers, published graphs, and itself.
+//! The zoo compared with published numbers and graphs, and checked for consistency.
 
 mod derivation;
 mod implementations;

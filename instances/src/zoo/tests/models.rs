@@ -1,4 +1,4 @@
-//! Every model: published counts and sizes, and what must hold for all of them.
+//! Every model: published counts and sizes, and properties common to all models.
 
 use super::{find, instance, net};
 use crate::instance::{Instance, NodeKind};
@@ -70,19 +70,20 @@ fn parameter_counts_are_the_published_ones() {
     assert_eq!(net("segnet").parameter_count(), segnet);
 }
 
-/// A token of Mixtral 8x7B meets 12.9 billion parameters (its paper, section 2); all but the
-/// embeddings, of which it reads one row, and the scales are in products.
+/// A token of Mixtral 8x7B uses 12.9 billion parameters (its paper, section 2). All of them are in
+/// products, except for the scales and the embeddings, of which a token reads one row.
 #[test]
 fn active_parameters_are_the_published_ones() {
     let mixtral = net("mixtral?batch=1&seq=1");
     let (layers, d, vocab) = (32, 4096, 32_000);
-    // Of one position with itself, half of two products each.
+    // For one position attending to itself: half of two products each.
     let attention = layers * d;
     let active = mixtral.multiply_adds() as u64 - attention + vocab * d + (2 * layers + 1) * d;
     assert_eq!((active + 50_000_000) / 100_000_000, 129, "{active}");
     let idle = layers * (8 - 2) * 3 * d * 14_336;
     assert_eq!(active, mixtral.parameter_count() - idle);
-    // Layers by turns: half of them have one feed-forward part in place of eight and a router.
+    // With alternating layers, half of them have one feed-forward part instead of eight and a
+    // router.
     let turns = net("mixtral?every=2").parameter_count();
     let mixtures = layers / 2 * (7 * 3 * d * 14_336 + 8 * d);
     assert_eq!(turns, mixtral.parameter_count() - mixtures);
@@ -120,7 +121,7 @@ fn multiply_adds_are_the_published_ones() {
             "{text}: {found} against {published}"
         );
     }
-    // A causal fused attention does half of the products of a plain one.
+    // A causal fused attention does half the products of a plain one.
     let [fused, plain] = ["flash", "plain"]
         .map(|kind| net(&format!("gpt2?batch=1&attention={kind}")).multiply_adds());
     assert_eq!(plain - fused, 12 * 1024 * 1024 * 768);
@@ -214,14 +215,14 @@ fn known_layers_have_known_sizes() {
             element_bytes * shape.iter().product::<u64>()
         );
     }
-    // Fused attention keeps 4 bytes a query and head beside its output.
+    // Fused attention keeps 4 bytes per query and head beside its output.
     assert_eq!(
         llama.node(find(&llama, "layers.0.attn")).output_bytes,
         2 * 128 * 4096 + 4 * 32 * 128
     );
 }
 
-/// Parameters, running statistics, input batch, and at the end every parameter gradient.
+/// Parameters, running statistics, input batch, and at the end all parameter gradients.
 #[test]
 fn fixed_memory_is_exact() {
     let parameters = 25_557_032;
@@ -247,7 +248,7 @@ fn fixed_memory_is_exact() {
         let fc = instance.node(find(&instance, "fc.grad"));
         assert_eq!(fc.fixed_bytes, before + gradient * 2_049_000);
     }
-    // Tied embeddings count once: their gradient is there from the output projection on.
+    // Tied embeddings count once: their gradient exists from the output projection on.
     let tied = instance("gpt2?batch=1&seq=64&layers=1");
     let table = 4 * 50257 * 768;
     let loss = tied.node(tied.loss().unwrap()).fixed_bytes;
@@ -263,7 +264,7 @@ fn fixed_memory_is_exact() {
     );
 }
 
-/// Small settings of every model.
+/// Small settings for every model.
 fn small() -> Vec<String> {
     let sizes = |name: &str| match name {
         "chain" => "n=40",
@@ -286,7 +287,8 @@ fn small() -> Vec<String> {
         .collect()
 }
 
-/// Returns whether it is a network, which has a backward pass in several layouts, and not a bare graph.
+/// Returns whether the model is a network, which has a backward pass in several layouts, or only a
+/// graph.
 fn is_network(text: &str) -> bool {
     crate::zoo::network(&text.parse().unwrap())
         .unwrap()
@@ -297,8 +299,8 @@ fn check_shape_of_graph(instance: &Instance, text: &str) {
     let loss = instance.loss().unwrap();
     for id in instance.ids() {
         let node = instance.node(id);
-        // Every tensor has a reader: nothing in a training graph is computed in vain but parameter
-        // gradients.
+        // Every tensor has a reader: a training graph has no useless computations, and parameter
+        // gradients are in fixed memory.
         if node.output_bytes > 0 {
             assert!(
                 !instance.users(id).is_empty(),
@@ -385,7 +387,8 @@ fn every_model_builds_in_every_layout() {
     }
 }
 
-/// Twice the batch: twice every activation and gradient, the same parameters, costs in between.
+/// Twice the batch gives twice every activation and gradient and the same parameters, with costs in
+/// between.
 #[test]
 fn sizes_scale_with_the_batch_and_the_element() {
     for text in small().iter().filter(|text| is_network(text)) {
@@ -405,7 +408,7 @@ fn sizes_scale_with_the_batch_and_the_element() {
         let [full, half] =
             ["fp32", "bf16"].map(|dtype| instance(&format!("{text}&batch=4&dtype={dtype}")));
         for (a, b) in full.nodes().iter().zip(half.nodes()) {
-            // Masks, positions and row normalisers keep their size.
+            // Masks, positions and row normalisers have a fixed element size.
             let other = [
                 "dropout_mask",
                 "max_pool2d_indices",
@@ -451,12 +454,12 @@ fn a_long_chain() {
             .unwrap()
             .peak_bytes
     };
-    // All n outputs and the loss; the backward pass frees as it goes.
+    // All n outputs and the loss; the backward pass frees them one by one.
     assert_eq!(replay(50), 7 * 51);
 }
 
-/// Table 3 of the paper (small regime): 583 million multiply-adds, 5.6 million parameters, for one
-/// wiring or another.
+/// Table 3 of the paper (small regime): 583 million multiply-adds and 5.6 million parameters, for
+/// any wiring.
 #[test]
 fn randomly_wired_networks_have_the_size_of_the_paper() {
     for seed in 1..=5 {
@@ -471,8 +474,9 @@ fn randomly_wired_networks_have_the_size_of_the_paper() {
     assert!(instance(small).loss().is_some());
 }
 
-/// Numbers of edges are about those of the graphs that were published with Moccasin (236, 2,461
-/// and 5,875), every node but the first has an input, and every one but the last a reader.
+/// Checks that numbers of edges are close to the graphs published with Moccasin (236, 2,461 and
+/// 5,875), that every node but the first has an input, and that every node but the last has a
+/// reader.
 #[test]
 fn random_layered_graphs_are_like_the_published_ones() {
     for (n, published) in [(100, 236), (500, 2461), (1000, 5875)] {

@@ -1,4 +1,4 @@
-//! Against the graphs and profiles published with MONeT.
+//! The zoo compared with the graphs and profiles published with MONeT.
 
 use super::instance;
 use crate::instance::{Instance, NodeId, NodeKind};
@@ -17,23 +17,23 @@ fn published(name: &str) -> Option<Value> {
     Some(serde_json::from_str(&text).unwrap())
 }
 
-/// A published node that does nothing here: views, gradients that are views, and the input gradient
-/// of the first layer.
+/// Returns whether a published node has no counterpart here: views, gradients that are views, and
+/// the input gradient of the first layer.
 fn is_elided(node: &Value) -> bool {
     let op = node["op"].as_str().unwrap();
     matches!(op, "flatten" | "flatten_bwd" | "add__bwd" | "cat_bwd")
         || (node["grad"] == "input" && node["bytes"] == 0)
 }
 
-/// Node by node: sizes, fixed memory, and inputs. Elided nodes stand for their inputs, and the mask
-/// that our dropout saves for what the published one saves, its output.
+/// Compares node by node: sizes, fixed memory, and inputs. Elided nodes stand for their inputs. The
+/// mask that our dropout saves stands for the output that the published one saves.
 fn compare(name: &str, ours: &Instance) {
     let Some(graph) = published(name) else {
         return;
     };
     let list = graph["nodes"].as_array().unwrap();
     let mut mine = ours.ids().filter(|id| ours.node(*id).op != "dropout_mask");
-    // Our nodes that stand for a published one.
+    // Our nodes that correspond to each published one.
     let mut stand_ins: Vec<BTreeSet<NodeId>> = Vec::new();
     for (k, node) in list.iter().enumerate() {
         let mut inputs = BTreeSet::new();
@@ -41,7 +41,7 @@ fn compare(name: &str, ours: &Instance) {
             inputs.extend(stand_ins[need.as_u64().unwrap() as usize].iter().copied());
         }
         if is_elided(node) {
-            // What a view keeps is its gradient, not the tensor it was a view of.
+            // A view keeps its gradient, not the tensor that it views.
             inputs.retain(|id| {
                 k < graph["counts"]["L"].as_u64().unwrap() as usize
                     || ours.node(*id).is_backward()
@@ -115,8 +115,8 @@ fn googlenet_has_the_published_fixed_memory() {
 }
 
 /// Sums of the published profiles in units of 10 microseconds (P100, fp32, forward and backward).
-/// The model is fitted to them as a whole; GoogLeNet's many small 1x1 convolutions and 3x3 pools of
-/// stride 1 are slower than it says.
+/// The model is fitted to them as a whole; it underestimates GoogLeNet's many small 1x1
+/// convolutions and 3x3 pools of stride 1.
 #[test]
 fn costs_are_near_the_published_profiles() {
     for (text, published, least) in [

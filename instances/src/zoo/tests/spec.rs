@@ -28,7 +28,7 @@ fn texts_round_trip() {
         .and_then(|spec| spec.with("device", "v100"));
     assert_eq!(built, Ok(spec));
     assert_eq!("vgg16".parse(), "vgg16?".parse::<ModelSpec>());
-    // One number stands for all sides.
+    // One number sets all sides.
     let square: ModelSpec = "unet3d?size=32".parse().unwrap();
     assert_eq!(square.to_string(), "unet3d?size=32x32x32");
 }
@@ -73,7 +73,7 @@ fn errors_name_what_is_wrong_and_what_is_right() {
 
 #[test]
 fn what_does_not_fit_is_an_error_with_the_layer() {
-    // 16 pixels are pooled away by the fifth pooling layer.
+    // An input of 16 pixels becomes too small at the fifth pooling layer.
     let small = error("vgg16?size=16").to_string();
     assert!(small.starts_with("layer pool5:"), "{small}");
     assert!(small.contains("32x512x1x1"), "{small}");
@@ -125,7 +125,7 @@ fn listings_hold_for_every_model() {
         let spec = ModelSpec::new(model.name).unwrap();
         assert!(!model.description.is_empty());
         for parameter in &model.parameters {
-            // A default is a valid value.
+            // A default must be a valid value.
             assert!(
                 spec.clone().with(parameter.name, parameter.default).is_ok(),
                 "{} {}",
@@ -141,7 +141,7 @@ fn listings_hold_for_every_model() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Nothing a user writes makes the parser panic.
+    /// No user input makes the parser panic.
     #[test]
     fn any_text_is_read_or_refused(text in "(zoo:)?[a-z0-9_]{0,8}(\\?|)([a-z]{0,6}=?[0-9x&]{0,8}){0,3}") {
         if let Ok(spec) = text.parse::<ModelSpec>() {
@@ -149,15 +149,15 @@ proptest! {
         }
     }
 
-    /// Any values in range give a valid instance or a typed error; extents and counts from tiny to
-    /// absurd.
+    /// Any values in range give a valid instance or a typed error, with extents and counts from
+    /// tiny to absurd.
     #[test]
     fn any_values_build_or_fail(model in 0usize..19, picks in proptest::collection::vec(any::<u64>(), 32)) {
         let info = &list()[model];
         let mut spec = ModelSpec::new(info.name).unwrap();
         for (parameter, pick) in info.parameters.iter().zip(picks) {
-            // Half of the parameters keep their default; the number of layers stays small to stay
-            // fast.
+            // Half of the parameters keep their defaults; the number of layers stays small to keep
+            // the test fast.
             if pick % 2 == 0 && parameter.name != "layers" {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Numbers `mantissa * 2^exponent`: what doubles, their sums and their products are, exactly.
+//! Numbers `mantissa * 2^exponent`: an exact form for doubles, their sums and their products.
 
 use super::modular::residue;
 use dashu_int::IBig;
@@ -47,13 +47,13 @@ impl Dyadic {
         residue(&self.mantissa, self.exponent)
     }
 
-    /// The mantissa at an exponent that is at most this one's.
+    /// The mantissa for a given exponent, which is at most this number's exponent.
     pub fn at(&self, exponent: i64) -> IBig {
         &self.mantissa << (self.exponent - exponent) as usize
     }
 
-    /// Doubles below and above `self / denominator`, neighbours unless that would be subnormal;
-    /// both zero only for zero.
+    /// Doubles below and above `self / denominator`: neighbours unless the quotient would be
+    /// subnormal. Both are zero only if `self` is zero.
     pub fn over(&self, denominator: &IBig) -> (f64, f64) {
         if self.is_zero() {
             return (0.0, 0.0);

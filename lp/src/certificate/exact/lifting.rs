@@ -1,8 +1,8 @@
 //! Exact solutions of square systems by lifting (Dixon, *Exact solution of linear equations using
 //! p-adic expansions*, 1982).
 //!
-//! One elimination modulo a prime gives one digit of the solution after the other; when there are
-//! enough, the rational numbers are recognised (Wang's reconstruction) and verified in the
+//! One elimination modulo a prime gives one digit of the solution after the other. Once there are
+//! enough digits, the rational numbers are reconstructed (Wang's algorithm) and verified in
 //! integers.
 
 use super::modular::{Elimination, PRIME, residue};
@@ -14,7 +14,7 @@ use num_traits::{One, Signed, Zero};
 #[derive(Clone, Debug)]
 pub(super) struct System {
     pub equations: Vec<Vec<(usize, IBig)>>,
-    /// Each equation is that of the elimination divided by two to this power.
+    /// Equation `k` here is the equation of the elimination divided by `2^exponents[k]`.
     pub exponents: Vec<i64>,
     pub right: Vec<IBig>,
     pub vars: usize,
@@ -28,8 +28,9 @@ pub(super) struct Rationals {
 }
 
 impl System {
-    /// The solution, by the elimination of the same equations modulo the prime; verified. None
-    /// where the prime was unlucky or more than `work` operations would be needed.
+    /// Solves the system with the elimination of the same equations modulo the prime, and verifies
+    /// the result. Returns `None` if the prime was unlucky or if more than `work` operations would
+    /// be needed.
     pub fn solve(&self, elimination: &Elimination, mut work: u64) -> Option<Rationals> {
         let prime = IBig::from(PRIME);
         let mut rest = self.right.clone();
@@ -72,7 +73,8 @@ impl System {
         }
     }
 
-    /// More bits than numerators or denominator of the solution have, by Hadamard's inequality.
+    /// Upper bound on the bits of the solution's numerators and denominator, by Hadamard's
+    /// inequality.
     fn bits(&self) -> u64 {
         let row = |r: &Vec<(usize, IBig)>| {
             let largest = r.iter().map(|e| e.1.bit_len() as u64).max().unwrap_or(0);
@@ -87,12 +89,12 @@ impl System {
         self.equations.iter().map(row).sum::<u64>() + right + u64::from((self.vars + 1).ilog2())
     }
 
-    /// The rationals of which these are the first digits, if they are clearly smaller than what the
-    /// digits could tell.
+    /// Reconstructs the rationals with these leading digits, if they are clearly smaller than the
+    /// digits could represent.
     fn recognise(&self, digits: &[Vec<i64>], prime: &IBig) -> Option<Rationals> {
         let modulus = prime.pow(digits.len());
         let half = &modulus >> 1;
-        // A number that is not there passes by chance once in 2^64.
+        // A wrong number passes this limit by chance once in 2^64.
         let limit = IBig::one() << ((modulus.bit_len().saturating_sub(64)) / 2);
         let mut denominator = IBig::one();
         let mut found: Vec<(IBig, IBig)> = Vec::with_capacity(self.vars);
@@ -144,8 +146,8 @@ fn balanced(v: u64) -> i64 {
     }
 }
 
-/// Numerator and positive denominator, both at most `limit`, of the fraction that is `value` modulo
-/// `modulus`.
+/// Numerator and positive denominator, both at most `limit`, of the fraction congruent to `value`
+/// modulo `modulus`.
 fn fraction(value: IBig, modulus: &IBig, limit: &IBig) -> Option<(IBig, IBig)> {
     let (mut high, mut low) = (modulus.clone(), value);
     let (mut before, mut now) = (IBig::zero(), IBig::one());

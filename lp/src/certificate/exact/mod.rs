@@ -1,15 +1,15 @@
 //! The bound where reduced costs must be exactly zero: on free columns, and along rays without
 //! cost.
 //!
-//! The columns whose reduced cost has a wrong sign that no bound makes up for become equations,
-//! which the multipliers are made to satisfy exactly: they are moved by rational amounts in as many
-//! rows (the projection of Steffy & Wolter, *Valid linear programming bounds for exact
-//! mixed-integer programming*, INFORMS J. Computing 2013). What the move makes of all other columns
-//! is enclosed from exact sums; a column or row that fails now joins the equations or may not move,
-//! and it starts again.
+//! A column becomes an equation if its reduced cost has a wrong sign that no bound makes up for.
+//! The multipliers are moved by rational amounts, in as many rows as there are equations, to
+//! satisfy them exactly. This is the projection of Steffy & Wolter, *Valid linear programming
+//! bounds for exact mixed-integer programming*, INFORMS J. Computing 2013. The new reduced costs of
+//! all other columns are enclosed from exact sums. If a column fails now, it joins the equations;
+//! if a row fails, it may no longer move. Then the projection is repeated.
 //!
 //! - `dyadic.rs`: doubles, their sums and products.
-//! - `modular.rs`: which equations are independent, in which rows they are solved.
+//! - `modular.rs`: the choice of independent equations and of the rows in which to solve them.
 //! - `lifting.rs`: the exact solution, verified.
 
 mod dyadic;
@@ -24,19 +24,18 @@ use lifting::{Rationals, System};
 use modular::{Elimination, EquationEntry};
 use std::collections::BTreeSet;
 
-/// Projections before giving up: each lets the columns that the one before spoilt join the
-/// equations.
+/// Projections before giving up. After each one, columns that it spoilt join the equations.
 const ROUNDS: usize = 12;
-/// Elementary operations for one projection, some nanoseconds each.
+/// Elementary operations per projection, some nanoseconds each.
 const WORK: u64 = 4_000_000_000;
 
-/// A bound on the optimum that holds whatever `y` is, as [`safe_bound`](super::safe_bound) gives
-/// it, but from multipliers near `y` that satisfy in exact arithmetic the dual equations that `y`
-/// misses by rounding. Infinite if that proves nothing either, or takes too long.
+/// A bound on the optimum that is valid for any `y`, like [`safe_bound`](super::safe_bound). Its
+/// multipliers are near `y` and satisfy in exact arithmetic the dual equations that `y` misses by
+/// rounding. Infinite if they prove no bound either, or if the computation takes too long.
 ///
 /// ```
 /// use remat_lp::{certificate, ModelBuilder, Sense};
-/// // min x + 0.1 y, 3 x + 0.3 y = 7, both free: the multiplier is a third, or nearly, and must be exact.
+/// // min x + 0.125 y, 3 x + 0.375 y = 7, both free: the multiplier must be exactly a third.
 /// let mut b = ModelBuilder::new(Sense::Minimise);
 /// let (x, y) = (b.add_col(1.0, ..), b.add_col(0.125, ..));
 /// b.add_row(7.0, [(x, 3.0), (y, 0.375)]);
@@ -58,15 +57,16 @@ pub fn exact_bound(model: &Model, y: &[f64]) -> f64 {
     }
 }
 
-/// By how much at least the rows, combined by multipliers near `y`, miss what the bounds of columns
-/// allow, and the doubles next to these multipliers; `None` if that proves nothing.
+/// Least amount by which the rows, combined by multipliers near `y`, exceed the activity that the
+/// columns' bounds allow, and the doubles next to these multipliers. `None` if they prove no
+/// contradiction.
 pub(super) fn infeasibility(model: &Model, y: &[f64], work: u64) -> Option<(f64, Vec<f64>)> {
     let (least, moved) = project(model, y.to_vec(), false, work)?;
     let multipliers = (0..y.len()).map(|i| moved.multiplier(i).0).collect();
     (least > 0.0).then_some((least, multipliers))
 }
 
-/// The bound of the minimised program; `with_cost` as [`least`] has it.
+/// The bound of the minimised program, and the moved multipliers; `with_cost` as in [`least`].
 fn project(model: &Model, y: Vec<f64>, with_cost: bool, work: u64) -> Option<(f64, Moved<'_>)> {
     let mut moved = Moved::by_nothing(model, y, with_cost);
     let (mut equations, mut fixed) = (BTreeSet::new(), BTreeSet::new());
@@ -87,15 +87,15 @@ fn project(model: &Model, y: Vec<f64>, with_cost: bool, work: u64) -> Option<(f6
     None
 }
 
-/// Multipliers `y + move`, the move rational.
+/// Multipliers `y + move`, where the move is rational.
 struct Moved<'a> {
     model: &'a Model,
     with_cost: bool,
     y: Vec<f64>,
-    /// Index of each row's number in the move.
+    /// Index of each row's entry in the move.
     place: Vec<u32>,
     by: Rationals,
-    /// Exponent of the power of two that the numerators are to be multiplied by.
+    /// Exponent of the power of two that multiplies the numerators.
     exponent: i64,
 }
 
@@ -184,8 +184,8 @@ impl<'a> Moved<'a> {
         d
     }
 
-    /// Moves so that the reduced costs of `columns` are zero, those aside that depend on others, by
-    /// rows other than `fixed`.
+    /// Moves the multipliers so that the reduced costs of the independent ones of `columns` are
+    /// zero. Rows in `fixed` do not move.
     fn project(
         &mut self,
         columns: &BTreeSet<usize>,
@@ -194,7 +194,8 @@ impl<'a> Moved<'a> {
     ) -> Option<()> {
         let model = self.model;
         let columns: Vec<usize> = columns.iter().copied().collect();
-        // A multiplier that has left zero in one direction may not be moved from zero in the other.
+        // A nonzero multiplier of a one-sided row may move; a zero one may not, since it could get
+        // the wrong sign.
         let may_move = |i: usize| {
             let equation = model.row_lower[i].is_finite() && model.row_upper[i].is_finite();
             (equation || self.y[i] != 0.0) && !fixed.contains(&i)
@@ -209,7 +210,7 @@ impl<'a> Moved<'a> {
             entries.map(entry).collect()
         });
         let elimination = Elimination::new(equations.collect(), model.num_rows(), work)?;
-        // The square part, with rows and columns in the order of the pivots.
+        // The square part of the system, with rows and columns in pivot order.
         let mut place = vec![UNMOVED; model.num_rows()];
         let mut order = vec![UNMOVED; columns.len()];
         for (k, (e, i)) in elimination.pivots().enumerate() {
@@ -227,8 +228,7 @@ impl<'a> Moved<'a> {
             right: vec![IBig::default(); rest.len()],
             vars: rest.len(),
         };
-        // Both sides of an equation times a power of two of its own; the right sides times a common
-        // one.
+        // Each equation is multiplied by its own power of two, and all right sides by a common one.
         let mut scaled = Vec::with_capacity(rest.len());
         for (e, right) in rest {
             let square = model.col_entries(columns[e]);

@@ -1,19 +1,19 @@
-//! Sparse elimination in the integers modulo `2^61 - 1`, where zero means zero.
+//! Sparse elimination in the integers modulo `2^61 - 1`, where zeros are exact.
 //!
-//! Every entry is carried twice: modulo the prime, which tells cancellation from a small rest and a
-//! dependent equation from a nearly dependent one, and as a double, by whose size pivots are
-//! chosen, so that solutions stay small. What is found here is verified in the integers by those
-//! who use it.
+//! Every entry is stored twice. The residue modulo the prime distinguishes cancellation from a
+//! small remainder, and a dependent equation from a nearly dependent one. The double gives the size
+//! by which pivots are chosen, so that solutions stay small. Callers verify the results in
+//! integers.
 
 use dashu_int::{IBig, Sign, Word};
 
-/// The Mersenne prime `2^61 - 1`: powers of two are rotations, so that doubles need no common
-/// denominator.
+/// The Mersenne prime `2^61 - 1`: multiplying by a power of two is a rotation, so doubles need no
+/// common denominator.
 pub(super) const PRIME: u64 = (1 << 61) - 1;
-/// An entry below this share of its equation's largest is no pivot.
+/// An entry below this share of the largest in its equation cannot be a pivot.
 const THRESHOLD: f64 = 0.05;
 
-/// The residue of anything: folded once it has up to 68 bits.
+/// The residue of `v`; two folds suffice up to 68 bits.
 fn fold(v: u128) -> u64 {
     let v = (v & PRIME as u128) + (v >> 61);
     let v = (v & PRIME as u128) as u64 + (v >> 61) as u64;
@@ -75,14 +75,14 @@ struct Pivot {
     rest: Vec<(u32, u64)>,
 }
 
-/// Triangular factors of the independent ones among some equations, in as many of their variables.
+/// Triangular factors of the independent equations, in as many of their variables.
 #[derive(Clone, Debug)]
 pub(super) struct Elimination {
     pivots: Vec<Pivot>,
 }
 
 impl Elimination {
-    /// Eliminates; equations that depend on others are left out. None if it takes more than `work`
+    /// Eliminates; dependent equations are left out. Returns `None` if it takes more than `work`
     /// operations.
     pub fn new(mut equations: Vec<Vec<EquationEntry>>, vars: usize, mut work: u64) -> Option<Self> {
         let mut holders: Vec<Vec<u32>> = vec![Vec::new(); vars];
@@ -94,7 +94,7 @@ impl Elimination {
         }
         let mut open: Vec<u32> = (0..equations.len() as u32).collect();
         let mut pivots = Vec::new();
-        // Where each variable stands in the equation that is being changed.
+        // Position of each variable in the equation that is being changed.
         let mut place = vec![usize::MAX; vars];
         loop {
             open.retain(|&e| !equations[e as usize].is_empty());
@@ -163,8 +163,8 @@ impl Elimination {
             .map(|p| (p.equation as usize, p.var as usize))
     }
 
-    /// The same with equations and variables of the pivots under new numbers; others, which are
-    /// `u32::MAX`, go.
+    /// Renumbers the equations and variables of the pivots; equations and variables numbered
+    /// `u32::MAX` are dropped.
     pub fn renumbered(mut self, equations: &[u32], vars: &[u32]) -> Self {
         for p in &mut self.pivots {
             p.equation = equations[p.equation as usize];
@@ -185,8 +185,8 @@ impl Elimination {
         entries.sum()
     }
 
-    /// Solves for the pivots' variables, all others zero: from right sides by equation, which are
-    /// used up, to `x` by variable.
+    /// Solves for the pivots' variables, with all others zero. Reads the right sides by equation
+    /// and overwrites them; writes `x` by variable.
     pub fn solve(&self, right: &mut [u64], x: &mut [u64]) {
         for p in &self.pivots {
             let v = right[p.equation as usize];
@@ -206,7 +206,7 @@ impl Elimination {
     }
 }
 
-/// The variable held by the fewest equations among those with large enough an entry.
+/// The variable that occurs in the fewest equations, among those whose entry is large enough.
 fn choose(entries: &[EquationEntry], holders: &[Vec<u32>]) -> EquationEntry {
     let largest = entries.iter().fold(0.0f64, |a, x| a.max(x.value.abs()));
     let large = |x: &&EquationEntry| x.value.abs() >= THRESHOLD * largest;

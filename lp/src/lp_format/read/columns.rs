@@ -52,15 +52,15 @@ impl<'a> LpReader<'a> {
         Ok(())
     }
 
-    /// The column behind a number and a relation.
+    /// The column name after a number and a relation.
     fn ahead_name(&self) -> &'a str {
         let words = (0..6).map(|by| self.ahead(by));
         let name = words.into_iter().find(|t| t.kind == WordKind::Name);
         name.map_or("", |t| t.text)
     }
 
-    /// Replaces the stated sides of a column's bounds; an infinite number takes the bound of its
-    /// side away.
+    /// Replaces the stated sides of a column's bounds; an infinite number removes the bound of its
+    /// side.
     fn tighten(
         &mut self,
         at: Token<'_>,

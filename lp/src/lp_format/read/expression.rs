@@ -10,13 +10,13 @@ use crate::lp_format::lex::{Token, WordKind};
 pub(super) struct Expression {
     pub terms: Vec<(ColId, f64)>,
     pub constant: f64,
-    /// True if anything was there at all.
+    /// True if the expression has any word.
     pub any: bool,
 }
 
 impl LpReader<'_> {
-    /// A sum of terms, up to what cannot continue one. Where it is `last` in its row, a new row may
-    /// begin behind it.
+    /// Reads a sum of terms, up to the first word that cannot continue it. If it is the `last` part
+    /// of its row, a new row may follow.
     pub(super) fn expression(&mut self, last: bool) -> Result<Expression, LpFormatError> {
         let mut e = Expression::default();
         self.scratch.clear();
@@ -94,8 +94,8 @@ impl LpReader<'_> {
         }
     }
 
-    /// Returns whether a row begins here, behind one that is complete: with a label, or on a new
-    /// line with a term that has no sign, or with a number that a column is compared with.
+    /// Returns whether a row begins here, after a complete one. A row begins with a label, or on a
+    /// new line with an unsigned term or with a number that is compared with a column.
     fn row_begins(&self) -> bool {
         if self.is_label() {
             return true;
@@ -122,7 +122,7 @@ impl LpReader<'_> {
         self.peek().first && (unsigned || compared)
     }
 
-    /// Names what is not supported, if that is what stands here.
+    /// Returns an error if the word belongs to an unsupported feature, and names the feature.
     pub(super) fn unsupported_here(&self, t: Token<'_>) -> Result<(), LpFormatError> {
         match t.text {
             "[" | "]" | "^" => self.error(

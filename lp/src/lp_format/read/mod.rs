@@ -1,4 +1,4 @@
-//! Reading LP files: the order of sections, and what all of them need. A section is read in
+//! Reading LP files: the order of sections, and helpers for all of them. A section is read in
 //! [`rows`] or [`columns`], a sum of terms in [`expression`].
 
 mod columns;
@@ -22,7 +22,7 @@ use std::path::Path;
 /// Reads a file, unpacking it if it starts like a gzip file.
 ///
 /// # Errors
-/// [`LpFormatError::Io`], or whatever [`parse`] finds.
+/// [`LpFormatError::Io`], or any error of [`parse`].
 pub fn read(path: impl AsRef<Path>) -> Result<Model, LpFormatError> {
     read_by(path.as_ref(), parse)
 }
@@ -39,7 +39,7 @@ fn read_by<T>(
     parse(&text, &file)
 }
 
-/// Reads a model from text; `file` is what errors call it.
+/// Reads a model from text; errors name it `file`.
 ///
 /// ```
 /// let text = "Maximize\n profit: 3 x + 2 y + 10\nSubject To\n c1: -2 <= x - y <= 4\nBounds\n x <= 3\n y free\nEnd\n";
@@ -61,13 +61,13 @@ pub fn parse(text: &str, file: &str) -> Result<Model, LpFormatError> {
 /// Reads a file as [`parse_all`] reads text, unpacking it if it starts like a gzip file.
 ///
 /// # Errors
-/// [`LpFormatError::Io`], or whatever [`parse_all`] finds.
+/// [`LpFormatError::Io`], or any error of [`parse_all`].
 pub fn read_all(path: impl AsRef<Path>) -> Result<ModelFile, LpFormatError> {
     read_by(path.as_ref(), parse_all)
 }
 
 /// Reads text with semi-continuous columns, special ordered sets and implications, which [`parse`]
-/// refuses.
+/// rejects.
 ///
 /// ```
 /// let text = "Minimize\n x\nSubject To\n b = 1 -> x + y >= 2\nBinary\n b\nSOS\n S1 :: x:1 y:2\nEnd";
@@ -77,7 +77,7 @@ pub fn read_all(path: impl AsRef<Path>) -> Result<ModelFile, LpFormatError> {
 /// ```
 ///
 /// # Errors
-/// As [`parse`], but for what it takes.
+/// The errors of [`parse`], except for these parts.
 pub fn parse_all(text: &str, file: &str) -> Result<ModelFile, LpFormatError> {
     let mut reader = LpReader {
         file,
@@ -103,7 +103,7 @@ pub fn parse_all(text: &str, file: &str) -> Result<ModelFile, LpFormatError> {
         specials,
         ..
     } = reader;
-    // Narrower bounds that were stated stay, before the section or behind it.
+    // Narrower stated bounds are kept, whether before or after the section.
     for col in binaries {
         let stated = builder.col_bounds(col);
         builder.set_col_bounds(col, stated.lower.max(0.0)..=stated.upper.min(1.0));
@@ -125,7 +125,7 @@ struct LpReader<'a> {
     at: usize,
     builder: ModelBuilder,
     cols: HashMap<&'a str, ColId>,
-    /// Line of each row label, to tell where the first of two equal ones stands.
+    /// Line of each row label, to find the first of two equal labels.
     rows: HashMap<&'a str, usize>,
     costs: Vec<f64>,
     /// Columns of a Binary section.
@@ -134,16 +134,16 @@ struct LpReader<'a> {
     scratch: HashMap<ColId, usize>,
     remarks: Vec<Remark>,
     place: LpPlace<'a>,
-    /// True once a row of an earlier row's name was told of.
+    /// True once a repeated row name was reported.
     told_of_names: bool,
     specials: Specials,
 }
 
-/// The place of the file that is read.
+/// The part of the file being read.
 #[derive(Clone, Copy)]
 enum LpPlace<'a> {
     Objective,
-    /// A row, with the label that it may have.
+    /// A row, with its label if it has one.
     Row(Option<&'a str>, RowId),
     /// The bounds of a column.
     Bounds(&'a str),
@@ -160,7 +160,7 @@ impl fmt::Display for LpPlace<'_> {
     }
 }
 
-/// The limits that one relation states.
+/// The limits stated by one relation.
 #[derive(Clone, Copy)]
 struct RelationSides {
     lower: Option<f64>,
@@ -168,7 +168,7 @@ struct RelationSides {
 }
 
 impl RelationSides {
-    /// Of what stands left of `relation value`.
+    /// The limits of the expression on the left of `relation value`.
     fn left_of(relation: WordKind, value: f64) -> Self {
         RelationSides {
             lower: (relation != WordKind::LessEqual).then_some(value),
@@ -176,7 +176,7 @@ impl RelationSides {
         }
     }
 
-    /// Of what stands right of `value relation`.
+    /// The limits of the expression on the right of `value relation`.
     fn right_of(value: f64, relation: WordKind) -> Self {
         RelationSides {
             lower: (relation != WordKind::GreaterEqual).then_some(value),
@@ -251,7 +251,7 @@ impl<'a> LpReader<'a> {
                 LpSection::Objective(_) => {
                     return self.error(here, "there is already an objective; one is supported");
                 }
-                // Some programs write the names of all sections, also of those that list nothing.
+                // Some programs write the names of all sections, even of empty ones.
                 _ if section != LpSection::End && self.section().is_some() => {}
                 LpSection::Semicontinuous => self.semicontinuous()?,
                 LpSection::Sets(width) => self.sets(width)?,
@@ -270,7 +270,7 @@ impl<'a> LpReader<'a> {
         }
     }
 
-    /// Remarks on an end that is missing, or that is not the end.
+    /// Emits a remark if `End` is missing or text follows it.
     fn end(&mut self, here: Token<'_>) {
         let behind = self.peek();
         if here.kind == WordKind::End {
@@ -292,8 +292,8 @@ impl<'a> LpReader<'a> {
         })
     }
 
-    /// Returns whether a label stands here. It may look like a number to us (`1:`), as rows are
-    /// often numbered.
+    /// Returns whether a label starts here. The lexer may classify it as a number (`1:`), since
+    /// rows are often numbered.
     fn is_label(&self) -> bool {
         matches!(self.peek().kind, WordKind::Name | WordKind::Number(_))
             && self.ahead(1).kind == WordKind::Colon
@@ -332,7 +332,7 @@ impl<'a> LpReader<'a> {
         Ok(())
     }
 
-    /// Notes a number that a double does not hold.
+    /// Records a number that a double does not represent.
     fn held(&mut self, number: Token<'_>, value: f64) {
         if !is_held(number.text, value) {
             self.note_rounded(number.line, shown(number.text));
@@ -367,7 +367,7 @@ impl<'a> LpReader<'a> {
         self.error(t, "`<=`, `>=` or `=` was expected")
     }
 
-    /// A number with signs before it, infinite where it is so large that it means that.
+    /// Reads a number with signs before it; numbers of magnitude 1e20 become infinite.
     fn constant(&mut self) -> Result<f64, LpFormatError> {
         let mut sign = 1.0;
         while matches!(self.peek().kind, WordKind::Plus | WordKind::Minus) {

@@ -16,13 +16,13 @@ impl<'a> LpReader<'a> {
         Ok(())
     }
 
-    /// A row, or an implication.
+    /// Reads a row or an implication.
     pub(super) fn row(&mut self, label: Option<Token<'a>>) -> Result<(), LpFormatError> {
         let next = RowId(self.builder.num_rows() as u32);
         self.place = LpPlace::Row(label.map(|l| l.text), next);
         let here = self.peek();
         let first = self.expression(false)?;
-        // Other programs write rows that lost all their columns as `name: = 0`.
+        // Some programs write a row that has lost all its columns as `name: = 0`.
         let empty = !first.any && label.is_some() && is_relation(self.peek().kind);
         let (terms, bounds) = self.behind(here, first, empty)?;
         if self.peek().text == "->" {
@@ -45,7 +45,7 @@ impl<'a> LpReader<'a> {
         self.behind(here, first, false)
     }
 
-    /// Terms and sides of a row whose first side was read.
+    /// Terms and sides of a row whose first side has been read.
     fn behind(
         &mut self,
         here: Token<'a>,
@@ -76,7 +76,8 @@ impl<'a> LpReader<'a> {
         Ok((terms, bounds))
     }
 
-    /// Limits and terms of `number relation terms`, which a second relation and number may follow.
+    /// Limits and terms of `number relation terms`, optionally followed by a second relation and
+    /// number.
     fn right_of(
         &mut self,
         number: f64,
@@ -114,7 +115,7 @@ impl<'a> LpReader<'a> {
         Ok((sides, terms))
     }
 
-    /// The number on the right of a row, and nothing else on its line but a row with a label.
+    /// Reads the number on the right of a row. On its line, only a row with a label may follow.
     fn right_side(&mut self) -> Result<f64, LpFormatError> {
         let number = self.constant()?;
         let behind = self.peek();
@@ -139,7 +140,7 @@ impl<'a> LpReader<'a> {
         Ok(number)
     }
 
-    /// Remarks on the first label that an earlier row has, too.
+    /// Emits a remark on the first label that repeats an earlier row's.
     fn name_of_row(&mut self, label: Token<'a>) {
         let known = self.rows.len();
         let line = *self.rows.entry(label.text).or_insert(label.line);

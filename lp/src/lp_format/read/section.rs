@@ -14,22 +14,22 @@ pub(super) enum LpSection {
     End,
     /// Columns that are 0 or within their bounds.
     Semicontinuous,
-    /// Special ordered sets, of a width that the heading may say.
+    /// Special ordered sets; the heading may state their width.
     Sets(Option<u8>),
     /// Functions of columns, and implications.
     GeneralConstraints,
-    /// Something else, by its name in words.
+    /// An unsupported section, described in words.
     Unsupported(&'static str),
 }
 
 impl LpReader<'_> {
-    /// The section that starts here, and how many words its name has.
+    /// The section that starts here and the number of words in its name.
     pub(super) fn section(&self) -> Option<(LpSection, usize)> {
         let t = self.peek();
         if t.kind == WordKind::End {
             return Some((LpSection::End, 0));
         }
-        // A label may be called anything: `end: x >= 1` is a row.
+        // A label may have any name: `end: x >= 1` is a row.
         if !t.first || t.kind != WordKind::Name || self.is_label() {
             return None;
         }

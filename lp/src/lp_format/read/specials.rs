@@ -1,5 +1,4 @@
-//! Sections and rows that a linear model does not have: semi-continuous columns, ordered sets,
-//! implications.
+//! Sections and rows beyond a linear model: semi-continuous columns, ordered sets, implications.
 
 use super::LpReader;
 use crate::ids::{Bounds, ColId};
@@ -20,7 +19,7 @@ impl<'a> LpReader<'a> {
         Ok(())
     }
 
-    /// Sets: `name: S1 :: x:1 y:2`, or `name: x:1 y:2` below a heading that says the width.
+    /// Reads sets: `name: S1 :: x:1 y:2`, or `name: x:1 y:2` below a heading with the width.
     pub(super) fn sets(&mut self, mut width: Option<u8>) -> Result<(), LpFormatError> {
         while self.section().is_none() {
             let named = self.ahead(1).kind == WordKind::Colon
@@ -63,7 +62,7 @@ impl<'a> LpReader<'a> {
         Ok(())
     }
 
-    /// General constraints, where they are implications: Gurobi writes those there.
+    /// Reads general constraints that are implications, as Gurobi writes them.
     pub(super) fn general_constraints(&mut self) -> Result<(), LpFormatError> {
         while self.section().is_none() {
             let label = self.label();
@@ -76,7 +75,7 @@ impl<'a> LpReader<'a> {
         Ok(())
     }
 
-    /// The row behind `->`, which holds where the relation before it does.
+    /// Reads the row after `->`, which holds if the relation before it does.
     pub(super) fn implication(
         &mut self,
         label: Option<Token<'a>>,

@@ -12,12 +12,12 @@ impl MpsReader {
         let is_column = |k: usize| fields.get(k).is_some_and(|f| self.cols.contains_key(*f));
         let is_semi = matches!(kind.as_str(), "SC" | "SI");
         let (set, name, value) = match (needs_value, fields.len()) {
-            // Without a value there is no upper bound.
+            // Without a value the upper bound is infinite.
             (true, 2) if is_semi => ("", fields[1], None),
             (true, 3) if is_semi && !is_column(1) && is_column(2) => (fields[1], fields[2], None),
             (true, 4) => (fields[1], fields[2], Some(number(fields[3])?)),
             (true, 3) => ("", fields[1], Some(number(fields[2])?)),
-            // A number that is not needed may follow.
+            // An unneeded number may follow.
             (false, 2) => ("", fields[1], None),
             (false, 3) if is_column(1) && !is_column(2) => ("", fields[1], None),
             (false, 3 | 4) => (fields[1], fields[2], None),
@@ -47,8 +47,8 @@ impl MpsReader {
         match kind.as_str() {
             "UP" | "UI" => {
                 b.upper = v;
-                // An upper bound below zero with no lower bound stated: by tradition, no lower
-                // bound.
+                // An upper bound below zero without a stated lower bound: by tradition the lower
+                // bound becomes infinite.
                 if v < 0.0 && !stated.lower {
                     b.lower = f64::NEG_INFINITY;
                 }

@@ -4,7 +4,7 @@ use super::{MpsReader, MpsSection};
 use crate::decimal::{RoundedNumber, is_held};
 use crate::text_file::shown;
 
-/// A number; `d` may stand for `e` in it, as Fortran writes it.
+/// Reads a number; `d` may replace `e`, as in Fortran.
 pub(super) fn number(s: &str) -> Result<f64, String> {
     let parsed = s
         .parse::<f64>()
@@ -15,7 +15,7 @@ pub(super) fn number(s: &str) -> Result<f64, String> {
     }
 }
 
-/// A number that may not be infinite.
+/// Reads a finite number.
 pub(super) fn finite(s: &str) -> Result<f64, String> {
     let value = number(s)?;
     if value.is_finite() {
@@ -27,8 +27,8 @@ pub(super) fn finite(s: &str) -> Result<f64, String> {
     ))
 }
 
-/// Bytes `from..to` of a line, as far as they exist (names are ASCII in fixed format; others yield
-/// an empty field).
+/// Bytes `from..to` of a line, as far as they exist. Names are ASCII in fixed format; a cut within
+/// another character gives an empty field.
 pub(super) fn slice(line: &str, from: usize, to: usize) -> &str {
     let to = to.min(line.len());
     if from >= to {
@@ -45,7 +45,7 @@ pub(super) fn split_fixed<'a>(line: &'a str, section: MpsSection, fields: &mut V
     }
     for (from, to) in [(4, 12), (14, 22), (24, 36), (39, 47), (49, 61)] {
         let f = slice(line, from, to).trim();
-        // The set name of RHS, RANGES and BOUNDS may be blank; everything after it may not.
+        // The set name of RHS, RANGES and BOUNDS may be blank; later fields may not.
         if f.is_empty() && !(from == 4 && section != MpsSection::Columns) {
             break;
         }
@@ -54,7 +54,7 @@ pub(super) fn split_fixed<'a>(line: &'a str, section: MpsSection, fields: &mut V
 }
 
 impl MpsReader {
-    /// Notes a number that a double does not hold.
+    /// Records a number that a double does not represent.
     pub(super) fn held(&mut self, text: &str, value: f64, place: impl FnOnce() -> String) {
         if !is_held(text, value) {
             let line = self.line;

@@ -5,8 +5,8 @@ use super::{MpsReader, MpsRow, RowRef};
 use crate::text_file::shown;
 
 impl MpsReader {
-    /// The (name, value) pairs of an RHS or RANGES line, whose set name may be missing; none of a
-    /// set that does not count.
+    /// The (name, value) pairs of an RHS or RANGES line, whose set name may be missing; empty for a
+    /// line of an ignored set.
     fn pairs<'a>(
         &mut self,
         section: &'static str,
@@ -59,7 +59,7 @@ impl MpsReader {
         Ok(())
     }
 
-    /// A row that the present line says something of.
+    /// The row that the present line refers to.
     fn at_row(&mut self, i: usize) -> &mut MpsRow {
         let row = &mut self.rows[i];
         row.line = self.line;

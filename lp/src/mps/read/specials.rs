@@ -7,9 +7,10 @@ use crate::model_file::{Implication, OrderedSet};
 use crate::text_file::shown;
 
 impl MpsReader {
-    /// A set (`S1`, `S2` and words of its own) or a member of the last one: a column and its
-    /// weight, with the set's name before them or without. A weight that is missing is the place.
-    /// `width` is that of a section for sets of one kind, which begin with a name alone.
+    /// Reads a set (`S1` or `S2`, then other words) or a member of the last set: a column and its
+    /// weight, with or without the set's name before them. A missing weight is the member's
+    /// position. `width` is given by sections for sets of one kind, where each set begins with its
+    /// name alone.
     pub(super) fn set_line(&mut self, fields: &[&str], width: Option<u8>) -> Result<(), String> {
         let first = fields[0];
         let is_member = match fields {
@@ -76,7 +77,7 @@ impl MpsReader {
         Ok(())
     }
 
-    /// Takes the rows with an indicator out of the model.
+    /// Moves the rows with an indicator from the model to the implications.
     pub(super) fn take_implications(&mut self) {
         let rows: Vec<RowId> = self.indicators.keys().map(|&i| RowId(i as u32)).collect();
         let taken = self.builder.take_rows(&rows);

@@ -100,7 +100,7 @@ fn the_first_set_of_a_section_counts() {
     .unwrap();
     assert_eq!((m.row_lower(), m.row_upper()), (&[9.0][..], &[11.0][..]));
     assert_eq!((m.col_lower(), m.col_upper()), (&[6.0][..], &[8.0][..]));
-    // A set without a name is one, too.
+    // A set without a name counts as a set too.
     let m = with("RHS\n r 9\n b r 4\nBOUNDS\n UP x 8\n UP b x 9\n").unwrap();
     assert_eq!((m.row_lower(), m.col_upper()), (&[9.0][..], &[8.0][..]));
 }
@@ -254,7 +254,7 @@ fn mistakes_are_named_with_line_and_names() {
         let place = format!("line {line}: ");
         assert!(error.starts_with(&place) && error.contains(part), "{error}");
     }
-    // In a file that is neither, the error is that of the format that goes further.
+    // If neither format fits, the error comes from the format that gets further.
     let text = "NAME t\nROWS\n N  c\n G  a row\nCOLUMNS\n    x         c                  1.0   a row              ?\nENDATA\n";
     let error = parse(text, MpsFormat::Auto).unwrap_err().to_string();
     assert_eq!(error, "line 6: ? is not a number");
@@ -333,7 +333,8 @@ fn what_is_no_row_is_kept_for_those_that_take_it() {
     let base = "NAME t\nROWS\n N c\n G on\n G r\n L off\nCOLUMNS\n M 'MARKER' 'INTORG'\n b c 1 r 1\n \
                 M 'MARKER' 'INTEND'\n x on 2 r 1\n y off 3 c 4\n z r 5\nRHS\n s on 6 off 7\nBOUNDS\n";
     let sets = [
-        // Gurobi and HiGHS, CPLEX, names of sets before members, headings that say the kind.
+        // Variants of Gurobi and HiGHS, of CPLEX, with set names before members, and with headings
+        // that state the kind.
         "SOS\n S1 first\n    x 1\n    y 2\n S2 second\n    z 3\n    x 1\n    y 2\n",
         "SOS\n S1\n    x\n    y\n S2 second\n    z 3\n    x 1\n    y 2\n",
         "SETS\n S1 SOS first 5\n SOS x 1\n SOS y 2\n S2 SOS second\n SOS z 3\n SOS x 1\n SOS y 2\n",
@@ -404,7 +405,7 @@ fn ranges_are_sums_of_decimals_and_digits_that_are_lost_are_noted() {
     let number = rounded.rounded().unwrap();
     assert_eq!((number.line, number.place.as_str()), (8, "row r"));
     assert_eq!(number.number, "153919999.99994682");
-    // Each of the two is held, their sum is not.
+    // Doubles represent both numbers but not their sum.
     let sum = parse(&text("1000000000000000.5"), MpsFormat::Free).unwrap();
     assert_eq!(sum.rounded().unwrap().place, "row r");
     assert_eq!(held, parse(&text("0.1000"), MpsFormat::Free).unwrap());

@@ -1,10 +1,10 @@
-//! All reductions on random programs full of structure.
+//! All reductions on structured random programs.
 
 use super::*;
 use crate::ids::Bounds;
 use proptest::prelude::*;
 
-/// A generator of small whole numbers; ties and exact cancellations are wanted.
+/// A generator of small whole numbers, which produce ties and exact cancellations.
 struct Rng(u64);
 
 impl Rng {
@@ -58,7 +58,7 @@ fn structured(seed: u64) -> Arc<Model> {
     let mut rows: Vec<(Bounds, Vec<(usize, f64)>)> = Vec::new();
     for _ in 0..m {
         let kind = r.below(10);
-        // Thirds and tenths round, so that what ought to be equal is only nearly so.
+        // Thirds and tenths are rounded, so that equal values are only nearly equal.
         let unit = if inexact {
             [1.0 / 3.0, 0.1, 0.7][r.below(3) as usize]
         } else {
@@ -146,7 +146,7 @@ fn structured(seed: u64) -> Arc<Model> {
     Arc::new(b.build().unwrap())
 }
 
-/// Presolved and direct must agree, and whatever is claimed must be proven.
+/// Checks that presolved and direct solves agree, and that their outcomes are proven.
 fn agree(model: &Arc<Model>, settings: &PresolveSettings) -> Result<bool, String> {
     let direct = Solver::new(model.clone(), Settings::default()).solve();
     certificate::check(model, &direct, 1e-7).map_err(|e| format!("direct: {e}"))?;
@@ -180,7 +180,7 @@ fn agree(model: &Arc<Model>, settings: &PresolveSettings) -> Result<bool, String
             }
             (LpOutcome::Infeasible(_), LpOutcome::Infeasible(_))
             | (LpOutcome::Unbounded(_), LpOutcome::Unbounded(_)) => {}
-            // Both are right when a program is neither primal nor dual feasible.
+            // Both are right if a program is neither primal nor dual feasible.
             (LpOutcome::Unbounded(_), LpOutcome::Infeasible(_)) => {}
             (a, b) => return Err(format!("reduced {a:?}, direct {b:?}")),
         },
@@ -222,8 +222,8 @@ proptest! {
 
 #[test]
 fn duplicate_rows_whose_bounds_meet_up_to_rounding_make_an_equation() {
-    // Found by the random programs: an inequality whose bound is a seventh off that of its
-    // multiple, an equation, in the last digit.
+    // Found by the random programs: an inequality, and an equation that is a multiple of it, whose
+    // bounds differ in the last digit.
     let model = structured(12152837341608108654);
     assert_eq!(agree(&model, &PresolveSettings::default()), Ok(true));
 }

@@ -1,10 +1,9 @@
 //! CHUZC: the column that enters, by the bound flipping ratio test with Harris tolerances.
 //!
 //! Breakpoints are passed as long as the dual objective keeps rising: a boxed variable whose
-//! reduced cost changes sign is moved to its other bound (Maros 2003, "long step"). Within a group
-//! of breakpoints that are equal up to the dual tolerance, the largest pivot wins (Harris 1973).
-//! Groups are found by sorting, after a coarse selection has thrown out what is far beyond the
-//! step.
+//! reduced cost changes sign moves to its other bound (Maros 2003, "long step"). Within a group of
+//! breakpoints that are equal up to the dual tolerance, the largest pivot is chosen (Harris 1973).
+//! A coarse selection drops breakpoints far beyond the step; sorting the rest gives the groups.
 
 use super::Dual;
 use crate::outcome::VarStatus;
@@ -45,7 +44,7 @@ impl Dual<'_> {
         }
     }
 
-    /// Chooses from `packed`; fills the list of flips. `None` if nothing blocks.
+    /// Chooses from `packed` and fills the list of flips. `None` if no variable blocks the step.
     pub(super) fn choose_column(&mut self, excess: f64) -> Option<Entering> {
         let least = self.alpha_tolerance();
         let core = &mut *self.core;
@@ -91,11 +90,12 @@ impl Core {
         }
     }
 
-    /// Coarse selection, sorted: breakpoints up to a step limit within which the slope turns
-    /// negative, found by multiplying it by ten. Returns false where even with every candidate at
-    /// its other bound the row stays violated.
+    /// Selects and sorts the breakpoints up to a step limit, at which the slope is no longer
+    /// positive. The limit is found by repeated multiplication by ten. Returns false if the row
+    /// stays violated even with every candidate at its other bound.
     ///
-    /// A violation within tolerance is none: the slope need not become negative, just that small.
+    /// A violation within tolerance counts as satisfied, so the slope only has to fall to the
+    /// tolerance.
     fn select_coarsely(&mut self, excess: f64) -> bool {
         let (tol, enough_slope) = (self.dual_tol, self.primal_tol);
         let cand = &mut self.dual.candidates;
@@ -135,10 +135,10 @@ impl Core {
         true
     }
 
-    /// Position of the breakpoint that enters, behind the one where its group begins.
+    /// Positions of the first breakpoint of the chosen group and of the entering one.
     ///
-    /// Groups come in order. Only the best choice so far is kept: a later group replaces an earlier
-    /// one unless its pivot is much smaller.
+    /// Groups are visited in order, and only the best choice so far is kept: a later group replaces
+    /// an earlier one unless its pivot is much smaller.
     fn choose_breakpoint(&mut self, excess: f64) -> Option<(usize, usize)> {
         let (tol, enough_slope) = (self.dual_tol, self.primal_tol);
         let cand = &self.dual.candidates;
@@ -165,7 +165,7 @@ impl Core {
                 end += 1;
             }
             if end == begin {
-                // Rounding: the first breakpoint itself always belongs to its group.
+                // Rounding: the first breakpoint always belongs to its group.
                 slope -= cand[begin].alpha * cand[begin].range;
                 end = begin + 1;
             }
@@ -191,14 +191,14 @@ impl Core {
         let alpha_row = if self.mv[q] != 0 {
             orientation * c.alpha
         } else {
-            // A free variable: its entry's sign was dropped; look it up.
+            // The sign of a free variable's entry was dropped; look it up.
             self.packed
                 .iter()
                 .find(|&(j, _)| j == q)
                 .map_or(c.alpha, |(_, a)| a)
         };
-        // A reduced cost on the wrong side (within tolerance, or shifted there by an earlier Harris
-        // step) is shifted to zero, so that the step does not go backwards.
+        // A reduced cost of the wrong sign (within tolerance, or from an earlier Harris step) is
+        // shifted to zero, so that the step does not go backwards.
         let d = self.d[q];
         let right_way = d * alpha_row * sign;
         if right_way < 0.0 {

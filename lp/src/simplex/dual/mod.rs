@@ -1,10 +1,10 @@
 //! The bounded dual simplex method.
 //!
 //! An iteration is a list of named steps: choose the row (`row.rs`), price it and choose the column
-//! (`column.rs`), update everything (`update.rs`); now and then values are computed afresh, for a
-//! typed reason (`rebuild.rs`). Phase 1 is the same method on the boxed subproblem: every variable
+//! (`column.rs`), update all data (`update.rs`). Sometimes values are recomputed, for a typed
+//! reason (`rebuild.rs`). Phase 1 is the same method on the boxed subproblem. There every variable
 //! gets the bounds [-1000, 1000], [0, 1], [-1, 0] or [0, 0], depending on which of its own bounds
-//! are finite; its optimum is zero exactly if the costs have a dual feasible basis (Koberstein
+//! are finite. Its optimum is zero exactly if the costs have a dual feasible basis (Koberstein
 //! 2005, section 4.4). Pricing is dual steepest edge (Forrest & Goldfarb 1992).
 
 mod column;
@@ -24,14 +24,14 @@ use rebuild::DualRebuild;
 pub(crate) struct DualScratch {
     /// Squared bound violation of each row's basic variable.
     infeasibility: Vec<f64>,
-    /// Rows whose violation may be positive, and who is in that list.
+    /// Rows with possible violations, and flags of the rows in that list.
     list: Vec<u32>,
     listed: Vec<bool>,
     candidates: Vec<DualBreakpoint>,
     suffix: Vec<f64>,
     flips: Vec<u32>,
     flip_column: SparseVec,
-    /// Entries of `B^-1 rho` where the entering column has some.
+    /// Entries of `B^-1 rho` at the nonzeros of the entering column.
     tau_at: Vec<f64>,
     old_values: Vec<f64>,
 }
@@ -57,15 +57,15 @@ impl DualScratch {
     }
 }
 
-/// A run from an advanced basis counts as long after so many steps and as many as there are rows.
+/// A run from an advanced basis counts as long after this number of steps plus the number of rows.
 const SHORT_RUN_LIMIT: u64 = 50;
 
-/// Program that the method is working on.
+/// Problem that the method is solving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DualPhase {
     /// The boxed subproblem.
     One,
-    /// The program itself.
+    /// The original program.
     Two,
 }
 
@@ -78,15 +78,15 @@ pub(crate) struct Dual<'a> {
     objective: f64,
     /// Reduced cost of the entering variable before the step.
     entering_dual: f64,
-    /// The iteration from which on the cutoff may be tried again.
+    /// First iteration at which the cutoff may be tried again.
     next_cutoff: u64,
-    /// A row that is passed over until the next pivot, because its pivots proved to be noise.
+    /// Rows to skip until the next pivot, because their pivots proved to be noise.
     taboo: Vec<u32>,
     troubles: usize,
-    /// True if costs are to be perturbed once the run proves long, and its steps so far.
+    /// True if costs are to be perturbed once the run is long; and the steps so far.
     may_perturb: bool,
     steps: u64,
-    /// The objective when it last rose, and steps since.
+    /// The objective at its last increase, and the steps since.
     risen: f64,
     stalled: u64,
 }
@@ -97,13 +97,14 @@ enum IterationEnd {
     Rebuild(DualRebuild),
 }
 
-/// Runs the dual simplex from the present basis. With `perturb`, costs are perturbed: at once from
-/// a slack basis or when phase 1 is needed, and otherwise once the run is a long one
-/// ([`SHORT_RUN_LIMIT`]), so that the short runs of branch and bound and of rounds of cuts need no
-/// clean-up, and end where they would have: what is optimal for perturbed costs may be far away.
-/// (Waiting for signs of stalling instead was measured: it stalls for minutes on the compact
-/// rematerialization program with path cuts.) On [`SimplexEnd::Done`] the working costs may differ
-/// from the true ones (`costs_changed`).
+/// Runs the dual simplex from the present basis. On [`SimplexEnd::Done`] the working costs may
+/// differ from the true ones (`costs_changed`).
+///
+/// With `perturb`, costs are perturbed at once from a slack basis or if phase 1 is needed, and
+/// otherwise once the run is long ([`SHORT_RUN_LIMIT`]). So the short runs of branch and bound and
+/// of cut rounds need no clean-up and keep their end point: the optimum for perturbed costs may be
+/// far away. (Waiting for signs of stalling instead was measured: it stalls for minutes on the
+/// compact rematerialization program with path cuts.)
 pub(crate) fn run(core: &mut Core, budget: &WorkBudget, perturb: bool) -> SimplexEnd {
     let mut dual = Dual {
         core,
@@ -134,8 +135,8 @@ impl Dual<'_> {
         }
         self.core.settle_nonbasic();
         if self.core.costs_changed {
-            // Going on where another run ended: what rounding made of its reduced costs is not
-            // worth a phase 1.
+            // Continues where another run ended: rounding errors in its reduced costs do not
+            // justify a phase 1.
             self.correct_duals();
         }
         if perturb && self.core.basic.iter().all(|&v| v as usize >= self.core.n) {
@@ -233,8 +234,8 @@ impl Dual<'_> {
                             break DualRebuild::Perturbed;
                         }
                         if self.has_stalled() {
-                            // Whether or not costs are perturbed: other random numbers, and larger
-                            // ones.
+                            // Even if costs are perturbed already: use other, larger random
+                            // numbers.
                             self.may_perturb = false;
                             self.core.perturb_costs();
                             break DualRebuild::Perturbed;
@@ -253,8 +254,7 @@ impl Dual<'_> {
         }
     }
 
-    /// Returns whether the objective has not risen for so long that the method may be going round
-    /// in circles.
+    /// Returns whether the objective has not risen for so long that the method may be cycling.
     fn has_stalled(&mut self) -> bool {
         if self.objective > self.risen + 1e-12 * self.risen.abs() {
             self.risen = self.objective;
@@ -295,7 +295,7 @@ impl Dual<'_> {
         self.exchange(r, excess, &entering, theta)
     }
 
-    /// Leaves the scratch clean when the method is left between rebuilds.
+    /// Cleans the scratch when the method ends between rebuilds.
     fn leave(&mut self) {
         let s = &mut self.core.dual;
         s.list.clear();

@@ -1,4 +1,4 @@
-//! Perturbation of costs, and taking it back.
+//! Perturbation of costs, and its removal.
 
 use crate::outcome::VarStatus;
 use crate::simplex::Core;
@@ -7,9 +7,8 @@ use crate::simplex::Core;
 const BASE: f64 = 5e-7;
 
 impl Core {
-    /// Moves every cost a little, in the direction that keeps or makes its variable dual feasible,
-    /// so that ratio tests have few ties. `d` is kept in step for nonbasic variables; those of
-    /// basic ones are recomputed.
+    /// Moves every cost slightly, in the direction that keeps or makes its variable dual feasible,
+    /// so that ratio tests have few ties. Reduced costs are recomputed.
     pub fn perturb_costs(&mut self) {
         let attempt = self.perturbations;
         self.perturbations += 1;
@@ -40,9 +39,9 @@ impl Core {
                 (true, false) => size,
                 (false, true) => -size,
                 (true, true) if l != u => {
-                    // A nonbasic variable's cost moves away from zero reduced cost: at zero the
-                    // sign of the reduced cost says nothing (5,212 needless flips and pivots at the
-                    // basis that keeps everything).
+                    // A nonbasic variable's cost moves away from zero reduced cost, where its sign
+                    // would be random (5,212 needless flips and pivots at the basis that keeps all
+                    // tensors).
                     let up = match self.status[j] {
                         VarStatus::Basic => self.cost[j] >= 0.0,
                         VarStatus::AtLower => true,
@@ -58,8 +57,7 @@ impl Core {
         self.compute_dual();
     }
 
-    /// Takes back every perturbation and shift of the costs. Reduced costs are out of date
-    /// afterwards.
+    /// Removes every perturbation and shift of the costs. Reduced costs are out of date afterwards.
     pub fn restore_costs(&mut self) {
         if self.costs_changed {
             self.wc.copy_from_slice(&self.cost);
@@ -68,7 +66,7 @@ impl Core {
         }
     }
 
-    /// Takes back phase 1 boxes, perturbations and shifts of the bounds, and settles the nonbasic
+    /// Removes phase 1 boxes, perturbations and shifts of the bounds, and settles the nonbasic
     /// variables.
     pub fn restore_bounds(&mut self) {
         if self.bounds_changed {

@@ -1,22 +1,22 @@
-//! Computing everything afresh, and deciding whether the end is reached.
+//! Recomputes values and decides whether a phase has ended.
 
 use super::{Dual, DualPhase};
 use crate::outcome::{LimitKind, VarStatus};
 use crate::settings::Algorithm;
 use crate::simplex::SimplexEnd;
 
-/// Reason why values are computed afresh.
+/// Reason for recomputing values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DualRebuild {
     /// A phase begins.
     Start,
-    /// Enough updates.
+    /// There were enough updates.
     UpdateLimit,
     /// No row is infeasible.
     PossiblyOptimal,
-    /// Nothing blocks the dual step from this row.
+    /// No variable blocks the dual step from this row.
     PossiblyInfeasible(u32),
-    /// Two ways of computing the same number disagree.
+    /// Two computations of the same number disagree.
     Numerical,
     /// Costs have been perturbed.
     Perturbed,
@@ -24,16 +24,15 @@ pub(crate) enum DualRebuild {
     Cutoff,
 }
 
-/// Drift of recomputed basic values (relative) above which the factorisation is not trusted at the
-/// end.
+/// Relative drift of recomputed basic values above which the final factorisation is not trusted.
 const DRIFT: f64 = 1e-6;
 
 impl Dual<'_> {
-    /// Recomputes factorisation (if the reason asks for it), reduced costs and values. Returns how
-    /// the phase ended, if it has.
+    /// Recomputes the factorisation (if the reason requires it), reduced costs and values. Returns
+    /// the end of the phase, if reached.
     pub(super) fn rebuild(&mut self, reason: DualRebuild) -> Option<SimplexEnd> {
-        // The proof is checked against the matrix itself, so it does not matter how accurate the
-        // factors are; most infeasible nodes of a search tree end here without a factorisation.
+        // The proof is checked against the matrix itself, so the accuracy of the factors does not
+        // matter. Most infeasible nodes of a search tree end here without a factorisation.
         if matches!(reason, DualRebuild::PossiblyInfeasible(_))
             && self.phase == DualPhase::Two
             && self.core.infeasibility_proven(true)
@@ -44,7 +43,7 @@ impl Dual<'_> {
         let fresh = self.core.factored && self.core.factor.updates() == 0;
         let refactor = match reason {
             DualRebuild::Numerical | DualRebuild::UpdateLimit => !fresh,
-            // An infeasible program is claimed from fresh factors only.
+            // Infeasibility is reported only from fresh factors.
             DualRebuild::PossiblyInfeasible(_) => !fresh,
             _ => !self.core.factored,
         };
@@ -94,13 +93,13 @@ impl Dual<'_> {
                 Some(SimplexEnd::Done)
             }
             DualRebuild::PossiblyOptimal if !self.taboo.is_empty() => {
-                // All that is left is taboo.
+                // All remaining rows are taboo.
                 let hopeless = self.troubles > 5;
                 self.taboo.clear();
                 hopeless.then_some(SimplexEnd::Trouble)
             }
             DualRebuild::PossiblyInfeasible(r) if repeat => {
-                // The row was priced with these very factors. `rho` still holds it.
+                // The row was priced with the present factors, and `rho` still holds it.
                 let row_still_violated = self.core.dual.infeasibility[r as usize] > 0.0;
                 if row_still_violated {
                     self.leave();
@@ -121,8 +120,8 @@ impl Dual<'_> {
         }
     }
 
-    /// Returns whether recomputed values differ so much from the updated ones that the
-    /// factorisation is not to be trusted.
+    /// Returns whether recomputed values differ too much from the updated ones to trust the
+    /// factorisation.
     fn drifted(&self) -> bool {
         let core = &*self.core;
         let drift = core
@@ -134,8 +133,8 @@ impl Dual<'_> {
         drift > DRIFT && core.factor.updates() > 0
     }
 
-    /// With changed costs, reduced costs are recomputed by whoever takes the changes back; all that
-    /// is asked here is whether recomputed values are still feasible.
+    /// With changed costs, returns whether recomputed values are still feasible. The caller that
+    /// restores the costs recomputes reduced costs.
     fn ends_here(&mut self) -> bool {
         if self.phase == DualPhase::One || !self.taboo.is_empty() {
             return false;
@@ -151,8 +150,8 @@ impl Dual<'_> {
         true
     }
 
-    /// Wrong-signed reduced costs, left by rounding or repairs: boxed variables change sides, other
-    /// costs are shifted.
+    /// Corrects reduced costs of the wrong sign, left by rounding or repairs: boxed variables
+    /// change sides, other costs are shifted.
     pub(super) fn correct_duals(&mut self) {
         let core = &mut *self.core;
         let tol = core.dual_tol;

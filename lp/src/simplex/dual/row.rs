@@ -4,8 +4,8 @@ use super::Dual;
 use crate::simplex::Core;
 use crate::sparse_vec::observe;
 
-/// A stored weight below this share of the true one made the row look better than it is: choose
-/// again.
+/// Least acceptable ratio of a stored weight to the true one; below it the row looked better than
+/// it is, and another is chosen.
 const ACCEPT_WEIGHT: f64 = 0.25;
 
 impl Core {
@@ -25,9 +25,8 @@ impl Core {
         }
     }
 
-    /// Exact weights of rows that were added with their logicals basic: one BTRAN each. The weight
-    /// 1 that they would start with is the least possible one, and makes every cut look better than
-    /// it is.
+    /// Computes exact weights of added rows with basic logicals, by one BTRAN each. Their initial
+    /// weight of 1 is the least possible and would make every cut look better than it is.
     pub fn weigh_new_rows(&mut self) {
         let mut rows = std::mem::take(&mut self.new_rows);
         rows.retain(|&i| !self.is_asleep(i as usize));
@@ -50,8 +49,8 @@ impl Core {
 }
 
 impl Dual<'_> {
-    /// The leaving row with `rho` filled, and by how much it exceeds its upper (positive) or lower
-    /// (negative) bound.
+    /// The leaving row, with `rho` filled, and its excess over the upper bound (positive) or below
+    /// the lower one (negative).
     pub(super) fn choose_row(&mut self) -> Option<(usize, f64)> {
         loop {
             let core = &mut *self.core;
@@ -68,7 +67,7 @@ impl Dual<'_> {
                     s.list.swap_remove(k);
                     continue;
                 }
-                // v / w > best, without the division.
+                // v / w > best, written without the division.
                 if v > best_merit * core.dse[i] && !self.taboo.contains(&(i as u32)) {
                     best_merit = v / core.dse[i];
                     best = Some(i);

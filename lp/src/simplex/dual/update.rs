@@ -7,16 +7,16 @@ use crate::factor::UpdateCheck;
 use crate::outcome::VarStatus;
 use crate::sparse_vec::observe;
 
-/// Relative difference between the pivot computed by row and by column that counts as trouble.
+/// Relative difference between the pivots by row and by column that counts as trouble.
 const PIVOT_MISMATCH: f64 = 1e-7;
-/// Relative error of the updated diagonal that asks for a fresh factorisation.
+/// Relative error of the updated diagonal that triggers a fresh factorisation.
 const UPDATE_ERROR: f64 = 1e-6;
-/// Weights never fall below this: smaller values are products of cancellation. A floor relative to
-/// what is added is worse (docs/inside/decisions/059).
+/// Lower limit of weights: smaller values result from cancellation. A floor relative to the added
+/// amount is worse (docs/inside/decisions/059).
 const LEAST_WEIGHT: f64 = 1e-4;
 
 impl Dual<'_> {
-    /// FTRAN of the entering column, and the check that both ways of computing the pivot agree.
+    /// Computes the entering column by FTRAN, and checks that both computations of the pivot agree.
     pub(super) fn solve_column(&mut self, r: usize, entering: &Entering) -> Option<DualRebuild> {
         let core = &mut *self.core;
         core.load_entering(entering.q);
@@ -29,8 +29,7 @@ impl Dual<'_> {
                 return Some(DualRebuild::Numerical);
             }
             if mismatch > 1e-2 {
-                // Fresh factors and still noise: leave this row alone for now, and pivot more
-                // carefully.
+                // Still noise with fresh factors: skip this row for now and pivot more carefully.
                 self.troubles += 1;
                 core.factor.threshold = (core.factor.threshold * 2.0).min(0.9);
                 self.taboo.push(r as u32);
@@ -44,7 +43,7 @@ impl Dual<'_> {
     pub(super) fn update_duals(&mut self, r: usize, entering: &Entering) {
         let core = &mut *self.core;
         let theta = entering.theta_dual;
-        // Objective: the flips and the step are priced with the old reduced costs.
+        // The objective changes by the flips and the step at the old reduced costs.
         for &j in &core.dual.flips {
             let j = j as usize;
             self.objective += core.d[j] * (core.mv[j] as f64) * (core.wu[j] - core.wl[j]);
@@ -95,7 +94,7 @@ impl Dual<'_> {
         core.dual.flip_column = column;
     }
 
-    /// `xb -= theta * column`, where the step takes the leaving variable to its bound.
+    /// `xb -= theta * column`, for the step that moves the leaving variable to its bound.
     pub(super) fn update_primal(&mut self, r: usize, excess: f64) -> f64 {
         let core = &mut *self.core;
         let alpha = core.col.value[r];
@@ -137,7 +136,7 @@ impl Dual<'_> {
         core.dual.tau_at = tau;
     }
 
-    /// The pivot itself.
+    /// Exchanges the variables and updates the factorisation.
     pub(super) fn exchange(
         &mut self,
         r: usize,

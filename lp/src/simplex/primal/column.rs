@@ -1,4 +1,4 @@
-//! CHUZC: the column that enters, by largest reduced cost squared over devex weight; and its FTRAN.
+//! CHUZC: the entering column, by largest reduced cost squared over devex weight, and its FTRAN.
 
 use super::{Primal, PrimalPhase, PrimalRebuild};
 use crate::simplex::Core;
@@ -6,9 +6,9 @@ use crate::sparse_vec::{SparseVec, observe};
 
 /// Verdict on a chosen column, from its FTRAN.
 pub(super) enum ColumnVerdict {
-    /// Its reduced cost is real.
+    /// The reduced cost is attractive.
     Enter,
-    /// Its reduced cost was rounding noise and has been corrected.
+    /// The reduced cost was rounding noise and has been corrected.
     Skip,
     /// Reduced costs have drifted.
     Rebuild(PrimalRebuild),
@@ -33,7 +33,7 @@ impl Primal<'_> {
         best
     }
 
-    /// FTRAN of the entering column, and its reduced cost once more from it.
+    /// Computes the entering column by FTRAN, and its reduced cost again from that.
     pub(super) fn solve_column(&mut self, q: usize) -> ColumnVerdict {
         let core = &mut *self.core;
         core.load_entering(q);
@@ -70,7 +70,7 @@ impl Primal<'_> {
         }
     }
 
-    /// Phase 1 costs of the basic variables.
+    /// Sets the phase 1 costs of the basic variables.
     pub(super) fn set_signs(&mut self) {
         let core = &mut *self.core;
         for i in 0..core.m {

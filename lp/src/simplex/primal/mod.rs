@@ -1,10 +1,10 @@
 //! The primal simplex method for bounded variables.
 //!
 //! Phase 1 minimises the sum of infeasibilities from any basis (composite: costs +1 and -1 on basic
-//! variables beyond their bounds, kept up to date as rows become feasible), with a ratio test that
-//! passes breakpoints as long as the sum falls. Phase 2 uses Harris' two passes. Pricing is devex
-//! (Forrest & Goldfarb 1992). New columns arrive primal feasible, so this is the method of column
-//! generation, and the one that cleans up after perturbed costs.
+//! variables beyond their bounds, updated as rows become feasible). Its ratio test passes
+//! breakpoints as long as the sum falls. Phase 2 uses Harris' two passes. Pricing is devex (Forrest
+//! & Goldfarb 1992). New columns keep the basis primal feasible, so column generation uses this
+//! method; it also cleans up after perturbed costs.
 
 mod column;
 mod perturb;
@@ -42,17 +42,17 @@ enum PrimalPhase {
     Two,
 }
 
-/// Reason why values are computed afresh.
+/// Reason for recomputing values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PrimalRebuild {
     Start,
     UpdateLimit,
     /// No reduced cost is attractive.
     NoColumn,
-    /// Nothing blocks the entering variable.
+    /// No variable blocks the entering variable.
     NoRow(u32),
     Numerical,
-    /// The last infeasibility is gone.
+    /// The last infeasibility has been removed.
     Feasible,
     /// Bounds have been perturbed.
     Perturbed,
@@ -64,20 +64,20 @@ pub(crate) struct Primal<'a> {
     budget: &'a WorkBudget,
     phase: PrimalPhase,
     troubles: usize,
-    /// Columns passed over until the next pivot.
+    /// Columns to skip until the next pivot.
     taboo: Vec<u32>,
-    /// Pivots and flips since values were last computed afresh.
+    /// Pivots and flips since values were last recomputed.
     steps: u64,
-    /// Pivots in a row without a step.
+    /// Consecutive pivots with a zero step.
     stalled: u64,
-    /// Times in a row that values were computed afresh to no avail.
+    /// Consecutive recomputations of values without any step in between.
     idle: u32,
     /// Returns from phase 2 to phase 1.
     returns: u32,
 }
 
-/// Returns from phase 2 to phase 1, at most: beyond them the run turns in a circle, in which
-/// rounding takes the feasibility of a basis that phase 1 finds again.
+/// Largest number of returns from phase 2 to phase 1. Beyond it the run is cycling: rounding
+/// destroys the feasibility of a basis that phase 1 finds again.
 const PHASE_RETURNS_LIMIT: u32 = 500;
 
 /// Runs the primal simplex from the present basis, with bounds perturbed if asked. On
@@ -137,7 +137,7 @@ impl Primal<'_> {
         }
     }
 
-    /// Phase 1 reduced costs are of no use to anybody else.
+    /// Invalidates phase 1 reduced costs, which no other method can use.
     fn leave(&mut self, end: SimplexEnd) -> SimplexEnd {
         if self.phase == PrimalPhase::One {
             self.core.dual_valid = false;
@@ -151,8 +151,8 @@ impl Primal<'_> {
             PrimalRebuild::Start | PrimalRebuild::Feasible | PrimalRebuild::Perturbed => {
                 !self.core.factored
             }
-            // Both ends are claimed from values recomputed with the present factors; rays from
-            // fresh ones only.
+            // Both ends are reported only from values recomputed with the present factors, and rays
+            // only from fresh factors.
             PrimalRebuild::NoColumn if self.phase == PrimalPhase::Two => !self.core.factored,
             _ => !fresh,
         };
@@ -178,7 +178,7 @@ impl Primal<'_> {
             core.compute_dual();
         } else {
             if self.phase == PrimalPhase::Two && reason != PrimalRebuild::Start {
-                // Lost feasibility by rounding or repair.
+                // Feasibility was lost by rounding or repair.
                 core.devex.fill(1.0);
                 self.returns += 1;
                 if self.returns > PHASE_RETURNS_LIMIT {
@@ -191,8 +191,8 @@ impl Primal<'_> {
         }
         let phase = if self.phase == PrimalPhase::One { 1 } else { 2 };
         self.core.report(Algorithm::Primal, phase, false);
-        // Columns that only rounding makes attractive are found out by their FTRAN, which corrects
-        // their reduced costs; recomputing all reduced costs would only bring them back.
+        // If columns are attractive only by rounding, their FTRAN reveals it and corrects their
+        // reduced costs. Recomputing all reduced costs would bring them back.
         let exhausted =
             reason == PrimalRebuild::NoColumn && self.steps == 0 && self.taboo.is_empty();
         self.idle = if self.steps == 0 { self.idle + 1 } else { 0 };
@@ -244,18 +244,19 @@ impl Primal<'_> {
             .map(|kind: LimitKind| self.leave(SimplexEnd::Limit(kind)))
     }
 
-    /// Returns whether values were recomputed with the present factors and nothing happened since.
+    /// Returns whether values were recomputed with the present factors and no pivot followed.
     fn recomputed(&self) -> bool {
         self.core.factored && self.core.factor.updates() == 0
     }
 
-    /// The phase 1 multipliers `B^-T sign` prove infeasibility; they are left in `rho`.
+    /// Reports infeasibility; the phase 1 multipliers `B^-T sign`, which prove it, are left in
+    /// `rho`.
     fn claim_infeasible(&mut self) -> SimplexEnd {
         self.phase1_multipliers();
         self.leave(SimplexEnd::Infeasible)
     }
 
-    /// One iteration; `None` if all went well.
+    /// Runs one iteration; `None` if no rebuild is needed.
     fn iterate(&mut self) -> Option<PrimalRebuild> {
         let q = loop {
             let Some(q) = self.choose_column() else {

@@ -7,8 +7,8 @@ use crate::simplex::Core;
 const BASE: f64 = 5e-7;
 
 impl Core {
-    /// Widens every bound a little, so that ratio tests have few ties. Fixed variables stay fixed:
-    /// widening those would make nonbasic ones eligible.
+    /// Widens every bound slightly, so that ratio tests have few ties. Fixed variables stay fixed:
+    /// widened bounds would make nonbasic ones eligible.
     pub fn perturb_bounds(&mut self) {
         let attempt = self.perturbations;
         self.perturbations += 1;

@@ -1,4 +1,4 @@
-//! CHUZR: the basic variable that blocks, and how far the entering one moves.
+//! CHUZR: the blocking basic variable and the step of the entering one.
 
 use super::{Primal, PrimalPhase};
 use crate::outcome::VarStatus;
@@ -14,8 +14,8 @@ pub(super) struct Breakpoint {
 
 /// A chosen step.
 pub(super) struct PrimalStep {
-    /// The leaving row and the bound its variable goes to; `None` if the entering variable reaches
-    /// its own other bound first.
+    /// The leaving row and the bound that its variable reaches; `None` if the entering variable
+    /// reaches its own other bound first.
     pub leaving: Option<(usize, VarStatus)>,
     /// Signed change of the entering variable.
     pub theta: f64,
@@ -55,8 +55,8 @@ impl Primal<'_> {
         }
     }
 
-    /// Two passes: the longest step that keeps everything within tolerance, then the largest pivot
-    /// that blocks within it.
+    /// Two passes: first the longest step that keeps all variables within tolerance, then the
+    /// largest pivot that blocks within it.
     fn harris(&mut self, direction: f64) -> Option<(usize, f64, VarStatus)> {
         let least = self.least_pivot();
         let core = &mut *self.core;
@@ -95,8 +95,8 @@ impl Primal<'_> {
         }
         let (row, ratio, status) = best?;
         if ratio < 0.0 {
-            // Slightly beyond its bound already: the bound is shifted to where the variable is, the
-            // step is zero.
+            // The variable is already slightly beyond its bound: the bound is shifted to its value,
+            // and the step is zero.
             let p = core.basic[row] as usize;
             if status == VarStatus::AtLower {
                 core.wl[p] = core.xb[row];
@@ -111,8 +111,8 @@ impl Primal<'_> {
         Some((row, ratio, status))
     }
 
-    /// Passes breakpoints while the sum of infeasibilities falls; of the last ones, a large pivot
-    /// is taken.
+    /// Passes breakpoints while the sum of infeasibilities falls, then takes a large pivot among
+    /// the last ones.
     fn phase1_ratio(&mut self, q: usize, direction: f64) -> Option<(usize, f64, VarStatus)> {
         let least = self.least_pivot();
         let core = &mut *self.core;
@@ -127,8 +127,8 @@ impl Primal<'_> {
             }
             let (x, l, u) = (core.xb[iu], core.bl[iu], core.bu[iu]);
             let size = alpha.abs();
-            // Distances, along the movement, to the bound that makes it feasible and to the one
-            // that ends that.
+            // Distances along the movement to the bound that makes the variable feasible and to the
+            // bound that makes it infeasible again.
             let (enter, enter_upper, exit, exit_upper) = if alpha > 0.0 {
                 (x - u, true, x - l, false)
             } else {

@@ -9,11 +9,11 @@ use crate::sparse_vec::observe;
 
 const PIVOT_MISMATCH: f64 = 1e-7;
 const UPDATE_ERROR: f64 = 1e-6;
-/// Devex weights beyond this have drifted too far from the reference framework.
+/// Largest devex weight; beyond it, weights have drifted too far from the reference framework.
 const LARGEST_WEIGHT: f64 = 1e9;
 
 impl Primal<'_> {
-    /// BTRAN and PRICE of the leaving row, and the check that both ways of computing the pivot
+    /// Computes the pivot row by BTRAN and PRICE, and checks that both computations of the pivot
     /// agree.
     pub(super) fn price_row(&mut self, q: usize, step: &PrimalStep) -> Option<PrimalRebuild> {
         let (r, _) = step.leaving?;
@@ -44,7 +44,7 @@ impl Primal<'_> {
         None
     }
 
-    /// Values, reduced costs, weights, basis.
+    /// Updates values, reduced costs, weights and the basis.
     pub(super) fn update(&mut self, q: usize, step: &PrimalStep) -> Option<PrimalRebuild> {
         let core = &mut *self.core;
         if step.theta != 0.0 {
@@ -88,7 +88,7 @@ impl Primal<'_> {
         core.d[q] = 0.0;
         core.d[p] = -theta_dual;
         if self.phase == PrimalPhase::One {
-            // The leaving variable comes to rest at a bound, where its phase 1 cost is zero.
+            // The leaving variable becomes nonbasic at a bound, where its phase 1 cost is zero.
             core.d[p] -= core.primal.sign[r] as f64;
             core.primal.sign[r] = 0;
         }
@@ -99,10 +99,11 @@ impl Primal<'_> {
         let value = core.x[q] + step.theta;
         core.exchange(r, q, status);
         core.xb[r] = value;
-        // Dual weights: not maintained by this method; a row that changed hands starts over. (Exact
-        // for this row and at least (a_i / a_r)^2 of it for the others: as many dual pivots on
-        // recorded sequences, a third more in the loop of the interval form at 5 GiB. A weight that
-        // is too small is found out when its row is chosen, one that is too large is not.)
+        // This method does not maintain dual weights; the row of the pivot starts over.
+        // (Alternative: exact for this row and at least (a_i / a_r)^2 of it for the others. It
+        // needs as many dual pivots on recorded sequences, and a third more in the loop of the
+        // interval form at 5 GiB. A weight that is too small is detected when its row is chosen;
+        // one that is too large is not.)
         core.dse[r] = 1.0;
         core.dse_valid = false;
         self.taboo.clear();
@@ -121,8 +122,7 @@ impl Primal<'_> {
         }
     }
 
-    /// Brings phase 1 costs in line with the new values and reduced costs in line with the new
-    /// phase 1 costs.
+    /// Updates phase 1 costs for the new values, and reduced costs for the new phase 1 costs.
     fn update_signs(&mut self, entered: Option<usize>) -> Option<PrimalRebuild> {
         let core = &mut *self.core;
         let mut delta = std::mem::take(&mut core.tau);

@@ -1,11 +1,12 @@
-//! Families of linear programs with known ends, for tests of the solver against itself, its
-//! certificates and others.
+//! Families of linear programs with known outcomes, for tests of the solver against itself, its
+//! certificates and other solvers.
 #![allow(dead_code)] // Every test file uses its own part.
 
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, RowId, Sense, mps};
 use std::path::{Path, PathBuf};
 
-/// The directory of Netlib's problems, if this checkout has it beside it; otherwise says so.
+/// The directory of Netlib's problems, if it lies beside this checkout; otherwise prints that it is
+/// missing.
 pub fn netlib_dir() -> Option<PathBuf> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/netlib");
     if dir.is_dir() {
@@ -20,11 +21,11 @@ pub fn netlib(name: &str) -> Option<Model> {
     netlib_dir().map(|dir| mps::read(dir.join(format!("{name}.mps.gz"))).unwrap())
 }
 
-/// A generator of numbers, the same on every machine.
+/// A random number generator, the same on every machine.
 pub struct Rng(u64);
 
 impl Rng {
-    /// A generator of its own sequence for each seed.
+    /// A generator with its own sequence for each seed.
     pub fn new(seed: u64) -> Rng {
         let mut r = Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d);
         for _ in 0..4 {
@@ -56,24 +57,24 @@ impl Rng {
         low + (high - low) * (self.next() as f64 / (1u64 << 31) as f64)
     }
 
-    /// True once in `n` times.
+    /// True with probability `1 / n`.
     pub fn once_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 }
 
-/// How a generated program must end.
+/// Outcome that a generated program must have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum End {
     /// Optimal, with this objective if it is known.
     Optimal(Option<f64>),
     /// Without feasible point.
     Infeasible,
-    /// Feasible and without limit.
+    /// Feasible and unbounded.
     Unbounded,
 }
 
-/// A family's name, and its generator: `size` is about the number of rows.
+/// A family's name and generator; `size` is roughly the number of rows.
 pub type Family = (&'static str, fn(&mut Rng, usize) -> (Model, End));
 
 /// All families.
@@ -108,8 +109,8 @@ fn matrix(r: &mut Rng, m: usize, n: usize, per_row: usize) -> Vec<Vec<(usize, f6
         .collect()
 }
 
-/// A program made around a primal and dual solution that satisfy complementary slackness; a share
-/// of `ties` in a hundred of the nonbasic duals are zero and of the basic values at bounds.
+/// A program around a primal and a dual solution that satisfy complementary slackness. `ties` is
+/// the percentage of nonbasic duals that are zero and of basic values that are at bounds.
 fn around_optimum(
     r: &mut Rng,
     size: usize,
@@ -121,7 +122,7 @@ fn around_optimum(
     let rows = matrix(r, m, n, 3 + size.min(6));
     let maximise = r.once_in(2);
     let sign = if maximise { -1.0 } else { 1.0 };
-    // Values, bounds and the prices of the bounds: `d >= 0` at a lower bound when minimising.
+    // Values, bounds and the duals of the bounds: `d >= 0` at a lower bound when minimising.
     let place = |r: &mut Rng, value: f64| -> (Bounds, f64) {
         let price = if r.below(100) < ties {
             0.0
@@ -199,7 +200,7 @@ fn badly_scaled(r: &mut Rng, size: usize) -> (Model, End) {
     around_optimum(r, size, 10, &rows, &cols)
 }
 
-/// Every vertex has `n` positive and `n - 1` zero basic values.
+/// An assignment problem: every vertex has `n` positive and `n - 1` zero basic values.
 fn assignment(r: &mut Rng, size: usize) -> (Model, End) {
     let n = size / 2 + 1;
     let mut b = ModelBuilder::new(Sense::Minimise);
@@ -267,7 +268,7 @@ fn set_partitioning(r: &mut Rng, size: usize) -> (Model, End) {
     (b.build().unwrap(), End::Optimal(None))
 }
 
-/// Flow of least cost on a grid, with free potentials left out: one redundant equation stays in.
+/// Minimum-cost flow on a grid, without free potentials, so one equation is redundant.
 fn network(r: &mut Rng, size: usize) -> (Model, End) {
     let side = (size as f64).sqrt() as usize + 2;
     let nodes = side * side;
@@ -332,8 +333,8 @@ fn staircase(r: &mut Rng, size: usize) -> (Model, End) {
     (b.build().unwrap(), End::Optimal(None))
 }
 
-/// Equations on whole, small, dense data with no nonnegative solution, shown only by multipliers
-/// that use all rows (as Netlib's `klein` problems): `y^T A <= 0` and `y^T b > 0`.
+/// Equations with small, dense, whole data and no nonnegative solution. Only multipliers on all
+/// rows prove it: `y^T A <= 0` and `y^T b > 0` (as in Netlib's `klein` problems).
 fn klein_like(r: &mut Rng, size: usize) -> (Model, End) {
     let m = size.clamp(3, 60);
     let y: Vec<f64> = (0..m - 1)
@@ -364,8 +365,8 @@ fn klein_like(r: &mut Rng, size: usize) -> (Model, End) {
     (b.build().unwrap(), End::Infeasible)
 }
 
-/// Ranged rows and boxed columns around a point, and one more row that all of them together put out
-/// of reach by 1e-3.
+/// Ranged rows and boxed columns around a point, and one more row that misses the range of the
+/// combination of all others by 1e-3.
 fn infeasible_by_little(r: &mut Rng, size: usize) -> (Model, End) {
     let n = size + 3;
     let mut b = ModelBuilder::new(Sense::Minimise);
@@ -393,7 +394,7 @@ fn infeasible_by_little(r: &mut Rng, size: usize) -> (Model, End) {
     (b.build().unwrap(), End::Infeasible)
 }
 
-/// A feasible point and a direction that no row and no bound stops.
+/// A feasible point and a direction without a blocking row or bound.
 fn unbounded(r: &mut Rng, size: usize) -> (Model, End) {
     let n = size + 2 + r.below(size);
     let rows = matrix(r, size, n, 6);
@@ -416,7 +417,7 @@ fn unbounded(r: &mut Rng, size: usize) -> (Model, End) {
         gain += cost * d;
         b.add_col(cost, bounds);
     }
-    // One more column carries whatever gain is missing.
+    // One more column provides the missing gain.
     let last = b.add_col(if moves { -gain.abs() - 1.0 } else { -1.0 }, 0.0..);
     for row in rows {
         let at: f64 = row.iter().map(|&(j, v)| v * x[j]).sum();
@@ -432,8 +433,8 @@ fn unbounded(r: &mut Rng, size: usize) -> (Model, End) {
     (b.build().unwrap(), End::Unbounded)
 }
 
-/// A program with a known optimum whose rows and columns are scaled over `decades` decades either
-/// way.
+/// A program with a known optimum whose rows and columns are scaled by up to `decades` decades in
+/// both directions.
 pub fn scaled_over_decades(rng: &mut Rng, decades: i32) -> Model {
     let plain = FAMILIES[0].1(rng, 30).0;
     let mut power = |spread: i32| 10f64.powi(rng.below(2 * spread as usize + 1) as i32 - spread);
