@@ -50,8 +50,8 @@ pub enum Command {
     Order(Order),
     /// Measure the gain of a free order of first computations
     ///
-    /// Solves files and models with and without a choice of the order. On small random graphs all
-    /// orders are known, and so is the share of their worth that is found.
+    /// Solves files and models with and without a choice of the order. On small random graphs the
+    /// best plan over all orders is known, and so is the share of the gain that is found.
     Reorder(Reorder),
     /// Place buffers, beside known ways and published runs
     ///
@@ -155,7 +155,7 @@ pub struct PlaceArguments {
     /// Worker threads; 0 for one per core
     #[arg(long, default_value_t = 0)]
     pub threads: usize,
-    /// Buffers of each of the generated lives; 0 for none
+    /// Buffers of each of the generated lives; 0 leaves them out
     #[arg(long, default_value_t = 0)]
     pub generated: usize,
     /// Draw the instances with published runs to this file (SVG)
@@ -207,7 +207,7 @@ pub struct Offload {
 /// `remat-bench checkmate`
 #[derive(clap::Args)]
 pub struct Checkmate {
-    /// The data: a directory with zoo/ and moccasin/. What is not there is left out, and said so
+    /// The data: a directory with zoo/ and moccasin/. A missing folder is reported and left out
     pub dir: PathBuf,
     /// Seconds for each solve, here and in other solvers
     #[arg(long, default_value_t = 60.0)]

@@ -1,4 +1,4 @@
-//! What may be written after `remat-bench export`.
+//! Arguments of `remat-bench export`.
 
 use clap::{Args, ValueEnum};
 use remat_bb::arguments::{COPIES, Options};

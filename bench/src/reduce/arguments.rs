@@ -1,4 +1,4 @@
-//! What may be written after `remat-bench reduce`.
+//! Arguments of `remat-bench reduce`.
 
 use crate::reduce::INSTANCE_STEPS;
 use crate::reduce::MODEL_STEPS;
@@ -65,8 +65,8 @@ pub struct ReduceArguments {
     /// Write the settings that are left here
     #[arg(long, value_name = "SETTINGS", requires = "params")]
     pub params_out: Option<PathBuf>,
-    /// Exit code that counts as failing; may be given several times [default: that on FILE, unless a
-    /// text is asked for]
+    /// Exit code that counts as failing; may be given several times [default: the exit code on
+    /// FILE, unless a text is given]
     #[arg(long, value_name = "N")]
     pub keep_exit: Vec<i32>,
     /// Text that must be in the output, standard output or standard error; may be given several times
@@ -78,7 +78,7 @@ pub struct ReduceArguments {
     /// A try that exceeds --try-limit counts as failing; without this it does not
     #[arg(long, requires = "try_limit")]
     pub keep_timeout: bool,
-    /// End each try after this time [default: ten times what FILE takes, and two seconds]
+    /// End each try after this time [default: ten times FILE's own time, and two seconds]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub try_limit: Option<Duration>,
     /// End after this time: seconds, or with a unit (90s, 10m, 2h)
