@@ -1,5 +1,5 @@
-//! The tree of a plan's proof on many threads, counted and not timed: its work, and the longest
-//! path through it where every lane has its own thread.
+//! The tree of a plan's proof on many threads, counted and not timed. Prints its work, and the
+//! longest path through it where every lane has its own thread.
 //!
 //! `cargo run --release -p remat-bench --features experiments --example lanes --
 //! INSTANCE BUDGET [--lanes 1,4,16,32] [--plan SECONDS] [--nodes N] [--gap G]`

@@ -157,8 +157,8 @@ pub fn solve_mip(model: &Model, time_limit: f64, threads: usize, gap: f64) -> Mi
     }
 }
 
-/// Times and objectives of new solutions in HiGHS's table: after the share explored (the first word
-/// that ends in `%`) come bound and best solution, and the line ends with the time.
+/// Times and objectives of new solutions in HiGHS's table. In a line, bound and best solution
+/// follow the share explored (the first word that ends in `%`); the time comes last.
 fn incumbents(log: &str) -> Vec<(f64, f64)> {
     let mut out: Vec<(f64, f64)> = Vec::new();
     for line in log.lines() {

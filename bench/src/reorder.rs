@@ -261,8 +261,8 @@ fn pairs(instance: &Instance) -> Result<Vec<Pair>, ReorderBenchError> {
     Ok(pairs)
 }
 
-/// A general graph: 6 to 10 nodes, each reads up to three earlier ones; sizes and costs 1 to 9, in
-/// half of the graphs 40% of (1, 1) among 5 to 9.
+/// A general graph of 6 to 10 nodes, each of which reads up to three earlier ones. Sizes and costs
+/// are 1 to 9; in half of the graphs 40% of them are (1, 1) and the others 5 to 9.
 fn general(seed: u64) -> Result<Instance, StructureError> {
     let mut random = SplitMix64(seed);
     let mut below = |end: u64| random.below(end);

@@ -22,7 +22,8 @@ pub enum Checked {
     /// Feasible, with integer columns rounded to the nearest whole number.
     Feasible(f64),
     /// The integers are feasible with other values of the continuous columns, found by a linear
-    /// program: the file has too few digits, or the rows hold within the solver's tolerances alone.
+    /// program. Either the file has too few digits, or the rows hold within the solver's tolerances
+    /// alone.
     Recomputed(f64),
     /// Infeasible, with the reason.
     Refused(String),

@@ -1,4 +1,4 @@
-//! Programs in the form in which MIPLIB 2017 took them: a folder for each with the gzipped MPS
+//! Programs in the form in which MIPLIB 2017 took them. Each has a folder with the gzipped MPS
 //! file, a description with application and origin, a solution and its value, and the metadata.
 
 use super::catalogue::{Family, LibraryProgram};

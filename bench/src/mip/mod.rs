@@ -287,9 +287,9 @@ pub fn render(config: &MipConfig, line: &MipLine) -> String {
     out
 }
 
-/// The table's last lines: counts of ended runs; shifted geometric means of time (shift 1 s, the
-/// limit for runs that did not end), nodes (shift 10, of programs that all solvers ended) and
-/// primal integrals (1 s); wrong answers.
+/// The table's last lines: counts of ended runs, shifted geometric means, and the number of wrong
+/// answers. Means are of time (shift 1 s, the limit for runs that did not end), nodes (shift 10, of
+/// programs that all solvers ended) and primal integrals (1 s).
 pub fn summary(config: &MipConfig, lines: &[MipLine]) -> String {
     let mean = |values: Vec<f64>, shift: f64| {
         if values.is_empty() {

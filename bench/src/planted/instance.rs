@@ -209,8 +209,8 @@ impl Planted {
     }
 }
 
-/// The same graph with costs in nanoseconds, with the tensors that pass over each node, and with
-/// fixed memory in one of five ways: unchanged, 0, constant, growing, or random for each node.
+/// The same graph with costs in nanoseconds and with the tensors that pass over each node. Its
+/// fixed memory is one of five kinds: unchanged, 0, constant, growing, or random for each node.
 fn with_fixed_memory(graph: &Instance, numbers: &mut Numbers) -> Instance {
     let mut data = graph.data().clone();
     data.cost_unit = CostUnit::nanoseconds();

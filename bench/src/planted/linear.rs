@@ -185,7 +185,7 @@ fn dual_bound(program: &Program, answer: &Answer) -> Result<(), String> {
     }
 }
 
-/// Checks Farkas multipliers: a row with a positive multiplier counts by its lower side, and the
+/// Checks Farkas multipliers. A row with a positive multiplier counts by its lower side, and the
 /// combination of the rows must require more than the columns can give.
 fn farkas(program: &Program, y: &[f64]) -> Result<(), String> {
     let mut need = SizedSum {
