@@ -1,5 +1,5 @@
-//! A panic of a program from outside, whichever function it comes from and on whichever worker,
-//! ends the solve with it.
+//! A panic in any function of a program from outside, on any worker, ends the solve with that
+//! panic.
 
 use remat_formulations::{Budget, Instance, Solve};
 use remat_instances::schedule::BitMatrix;

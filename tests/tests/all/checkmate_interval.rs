@@ -123,14 +123,14 @@ fn rows_and_cuts_hold_at_every_schedule_that_fits() {
         let found = separate(&graph, &point.fractional(&graph), 0, &limits);
         cuts += found.len();
         rows.extend(found.into_iter().map(|f| Row::Path(f.cut)));
-        // Covers cut off what schedules that do not fit are on average.
+        // Covers cut off averages of schedules that do not fit.
         for some in schedules.windows(3) {
             let found = average(&graph, some).violated_covers(&graph);
             covers += found.len();
             rows.extend(found);
         }
-        // Window, path and companions do not depend on the capacity: less of it brings more cuts to
-        // check.
+        // Window, path and companions do not depend on the capacity: a smaller one gives more cuts
+        // to check.
         let mut squeezed = graph.clone();
         squeezed.capacity /= 4;
         let found = point.violated_path_memory(&squeezed, &limits);

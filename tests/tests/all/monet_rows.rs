@@ -13,7 +13,7 @@ use remat_tests::{files, shared_data};
 /// Objective and largest left side of the memory rows (16) to (18), or `None` if a row (1) to (12)
 /// is violated.
 ///
-/// One demand is not in the published program: nothing is computed from a buffer after it was
+/// One requirement is not in the published program: a node may not read a buffer after it was
 /// overwritten.
 fn rows(instance: &Instance, s: &MonetSchedule) -> Option<(i64, i64)> {
     let loss = instance.loss().unwrap().index();
@@ -227,7 +227,7 @@ fn random_instance(random: &mut Random) -> Instance {
     Instance::new(data).unwrap()
 }
 
-/// A schedule that is nearly possible: random storage, repaired by recomputation, then a few random
+/// A nearly executable schedule: random storage, repaired by recomputation, then a few random
 /// changes.
 fn random_schedule(random: &mut Random, instance: &Instance) -> MonetSchedule {
     let (stages, columns) = MonetSchedule::shape(instance).unwrap();

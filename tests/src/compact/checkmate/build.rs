@@ -120,7 +120,7 @@ pub(super) fn build(graph: CheckmateGraph, space: Space) -> Compact {
                 b.at_least(&[computed[t * n + parent as usize]], run);
             }
             if i < t {
-                // Before the loss `S` of the rectangular space stands for a later stage already.
+                // Before the loss, `S` of the rectangular space already stands for a later stage.
                 let same = s(t + 1, i) == s(t, i);
                 if !same {
                     b.at_least(&[s(t, i), run], s(t + 1, i));
