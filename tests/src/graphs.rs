@@ -58,8 +58,8 @@ pub fn general(n: usize, numbers: &mut Numbers) -> Instance {
 }
 
 /// A random training graph with `forward` forward nodes: a chain with skips, a loss, and one
-/// backward node for each forward node that reads gradients of its users and some of its own inputs
-/// and output.
+/// backward node for each forward node. A backward node reads gradients of its node's users and
+/// some of the node's own inputs and output.
 pub fn training(forward: usize, numbers: &mut Numbers) -> Instance {
     let mut nodes = Vec::new();
     for i in 0..forward {

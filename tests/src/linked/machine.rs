@@ -81,8 +81,8 @@ impl<'a> Machine<'a> {
         self.node(i).output_bytes
     }
 
-    /// Least cost of the runs to come: all first runs and, under Checkmate's semantics, a further
-    /// run of each tensor that they read and that is neither on the device nor on the host.
+    /// Least cost of the runs to come: all first runs and, under Checkmate's semantics, one further
+    /// run of each tensor that they read and that is lost on device and host.
     pub fn time_left(&self, config: &Config) -> u64 {
         let coming = config.next..self.nodes();
         if self.case.is_monet {

@@ -1,5 +1,5 @@
-//! The replay of MONeT's program against the program itself: the rows of "Program A" of the
-//! benchmark description, evaluated one by one from the matrices, on random small instances and
+//! The replay of MONeT's program against the program itself. The rows of "Program A" of the
+//! benchmark description are evaluated one by one from the matrices, on random small instances and
 //! schedules and on all published schedules.
 
 use remat_instances::instance::{

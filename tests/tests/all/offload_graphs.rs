@@ -200,8 +200,8 @@ fn without_a_link_it_is_checkmates_optimum() {
 }
 
 /// Makespans never rise with speed, budget or host memory. Every makespan is at least the optimum
-/// by recomputation alone under a larger budget: larger by the bytes that the link can carry to the
-/// host and back within the makespan.
+/// by recomputation alone with more memory: more by the bytes that the link can carry to the host
+/// and back within it.
 #[test]
 fn makespans_fall_with_speed_budget_and_host_memory() {
     let no_plan = u64::MAX;

@@ -1,5 +1,5 @@
-//! Limits of a link, and sweeps over its bandwidth, the budget and the memory of the host: on
-//! networks of the zoo and on random graphs beyond those that are searched exactly.
+//! Limits of a link, and sweeps over its bandwidth, the budget and the memory of the host.
+//! Instances are networks of the zoo, and random graphs too large for the exact search.
 
 use remat_formulations::baselines::chain::extract;
 use remat_formulations::offload::chain::{ChainSearch, Link, LinkedChain};

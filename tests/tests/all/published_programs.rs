@@ -1,5 +1,5 @@
-//! Both programs as they were published: their points are the schedules, their sizes are the logged
-//! ones, and Checkmate's has the optima of the retention-edge form and of enumeration.
+//! Both programs as published: their points are the schedules, and their sizes are the logged ones.
+//! Checkmate's has the optima of the retention-edge form and of enumeration.
 
 use remat_formulations::checkmate::graph::CheckmateGraph;
 use remat_formulations::checkmate::original::{Decision, Original, Stages};

@@ -190,8 +190,8 @@ fn decisions(
     (computed, retained)
 }
 
-/// The last stage in which each tensor can be of use; where gradients are not recomputed, their
-/// inputs are of use only when they first run.
+/// The last stage in which each tensor can be of use. If gradients are not recomputed, their inputs
+/// are of use only until the gradients' first run.
 fn last_stages(graph: &CheckmateGraph, backward: Option<usize>) -> Vec<usize> {
     let n = graph.len();
     let mut last: Vec<usize> = (0..n).collect();

@@ -13,14 +13,14 @@
 //!
 //! **Same integer optima.** Take a schedule of the published program and remove its unused runs and
 //! tensors ([`CheckmateGraph::cleaned`]): its cost and its memory do not rise. In the cleaned
-//! schedule every retained tensor is read in its stage or retained further. So at every moment the
-//! tensors in memory are the ones with a later reader in the stage or a place in the next, which
-//! are exactly the tensors with `E = 1` at its least value (or `S = 1`, before their own turn). The
-//! row's left side is therefore the memory `U` of the cleaned schedule, and the schedule is a point
-//! here. Conversely, the `R` and `S` of an integer point of this form satisfy the published rows
-//! for `R` and `S`. Its `E` are at least the least ones, so after cleaning the replayed memory is
-//! at most the row's left side. The memory when a stage starts needs no row: it is part of the
-//! memory at the end of the stage before.
+//! schedule every retained tensor is read in its stage or retained further. So at every moment each
+//! tensor in memory has a later reader in the stage or a place in the next. These are exactly the
+//! tensors with `E = 1` at its least value (or `S = 1`, before their own turn). The row's left side
+//! is therefore the memory `U` of the cleaned schedule, and the schedule is a point here.
+//! Conversely, the `R` and `S` of an integer point of this form satisfy the published rows for `R`
+//! and `S`. Its `E` are at least the least ones, so after cleaning the replayed memory is at most
+//! the row's left side. The memory when a stage starts needs no row: it is part of the memory at
+//! the end of the stage before.
 //!
 //! A known value has no column: `R[t,t] = 1`, tensors without a reader left are 0, and with
 //! `R[t,q] = 1` the edges up to `q` are 1.

@@ -1,10 +1,10 @@
 //! Compact program of plans with copies, to compare solvers with. It states the place of every
 //! tensor in each slot of time, and the share of a copy that each slot carries.
 //!
-//! With `n` nodes in execution order there are `n` stages; in stage `t` nodes before `t` may run
-//! again, in node order, and then node `t` runs for the first time. Each of these *runs* is a slot, and
-//! before each there are slots of *pauses*, in which no node runs and copies go on. Columns of slot
-//! `s` and of tensors `i` that exist by then and may still be read:
+//! With `n` nodes in execution order there are `n` stages. In stage `t` nodes before `t` may run
+//! again, in node order, and then node `t` runs for the first time. Each of these *runs* is a slot,
+//! and before each there are slots of *pauses*, in which no node runs and copies go on. Columns of
+//! slot `s` and of tensors `i` that exist by then and may still be read:
 //!
 //! | column | meaning |
 //! |---|---|
@@ -129,9 +129,8 @@ impl OffloadProgram {
     /// A budget below a node's own need makes an infeasible program, not an error.
     ///
     /// # Errors
-    /// [`OffloadProgramError`] if the budget is below the fixed memory, for an instance without a
-    /// link or without costs in time, and for an instance without a loss if copies are bounded by
-    /// it.
+    /// [`OffloadProgramError`] if the budget is below the fixed memory, the instance has no link or
+    /// no costs in time, or copies are bounded by a loss that the instance lacks.
     pub fn new(
         instance: &Instance,
         budget_bytes: u64,
