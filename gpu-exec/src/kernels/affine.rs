@@ -55,7 +55,7 @@ pub fn convolution_backward(
         transposed: c.transposed,
         groups: c.groups as i64,
     };
-    // The input's gradient alone needs only the input's shape: one number, seen under that shape.
+    // The input's gradient alone needs only the input's shape: one number, expanded to that shape.
     let stand_in;
     let x = match call.input(0) {
         Ok(x) => x,
