@@ -32,7 +32,7 @@ impl ReorderJson {
     }
 }
 
-/// Time and bytes of a plan with copies, beside the best one without; absent without a link.
+/// Time and bytes of a plan with copies, and the best plan without copies; absent without a link.
 #[derive(Serialize, JsonSchema)]
 struct OffloadJson {
     #[serde(flatten)]
@@ -49,7 +49,7 @@ impl OffloadJson {
     }
 }
 
-/// The object that `--json` prints. What is not known is null.
+/// The object of `--json`. Unknown values are null.
 #[derive(Serialize, JsonSchema)]
 pub struct SolveJson<'a> {
     status: &'a str,
