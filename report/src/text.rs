@@ -36,7 +36,6 @@ pub fn time_unit(nanoseconds: f64) -> (f64, &'static str) {
 
 /// A number for people: at most twelve significant digits, and a power of ten only beyond 1e15 or
 /// below 1e-5.
-/// beyond 1e15 or below 1e-5.
 ///
 /// ```
 /// use remat_report::number;
