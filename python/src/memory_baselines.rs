@@ -28,7 +28,7 @@ impl OrderBaseline {
     }
 }
 
-/// The addresses by a known method, or the reason why it has none. Immutable.
+/// The addresses by a known method, or the reason why it failed. Immutable.
 #[pyclass(frozen, get_all, module = "remat_bb")]
 pub struct PlaceBaseline {
     /// The method.

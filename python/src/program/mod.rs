@@ -300,7 +300,7 @@ impl Program {
         Ok(self.lock().remove_cols(&handles).map_err(Trouble::from)?)
     }
 
-    /// Removes rows. If one of them is not in the program, none is removed.
+    /// Removes rows; removes no row at all if one of them is not in the program.
     fn remove_rows(&self, handles: &Bound<'_, PyAny>) -> PyResult<()> {
         let handles: Vec<u32> = indices("handles", handles)?;
         let handles: BTreeSet<Row> = handles.into_iter().map(Row).collect();
