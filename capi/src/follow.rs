@@ -116,7 +116,7 @@ impl Follower {
         });
     }
 
-    /// Ends the solve if a callback asks for it.
+    /// Ends the solve if a callback requests it.
     fn told(&self, answer: Option<c_int>) {
         if answer.is_some_and(|number| number != 0) {
             self.stop.store(true, Ordering::Relaxed);

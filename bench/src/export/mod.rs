@@ -35,7 +35,7 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     stated(arguments)?.write(&name(arguments.formulation), &output, &files)
 }
 
-/// The program that a command line asks for, without writing it.
+/// The program of a command line, without writing it.
 ///
 /// # Errors
 /// As [`run`], and [`Failure::Usage`] for a program that cannot be stated under its budget.

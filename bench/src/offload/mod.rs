@@ -30,7 +30,7 @@ pub enum OffloadPart {
     Chains,
     /// Graphs of networks and of a directory
     Nodes,
-    /// Small graphs, beside the compact program in HiGHS, SCIP and CP-SAT where they are there
+    /// Small graphs, beside the compact program in HiGHS, SCIP and CP-SAT if they are installed
     Compact,
 }
 

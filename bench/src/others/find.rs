@@ -14,7 +14,7 @@ pub struct NotInstalled {
     reason: String,
 }
 
-/// Seconds for a solver to say its version.
+/// Seconds for a solver to print its version.
 const VERSION_SECONDS: f64 = 60.0;
 
 /// A solver on this machine.
@@ -106,7 +106,7 @@ impl Solver {
         })
     }
 
-    /// The solver as a program that says its version.
+    /// The solver as a program that prints its version.
     fn program(self, program: PathBuf, ask: &[&str]) -> Result<Installed, String> {
         let text = said(Command::new(&program).args(ask))?;
         Ok(Installed {

@@ -55,7 +55,7 @@ pub struct ReduceArguments {
     /// a model
     #[arg(short, long, value_name = "SMALL")]
     pub out: PathBuf,
-    /// Kind of FILE [default: as its name or content says]
+    /// Kind of FILE [default: by its name or content]
     #[arg(long = "as", value_enum, value_name = "KIND")]
     pub kind: Option<ReduceKind>,
     /// Settings, each of which goes back to its default where that leaves the failure: TOML, or one
@@ -84,7 +84,7 @@ pub struct ReduceArguments {
     /// End after this time: seconds, or with a unit (90s, 10m, 2h)
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
     pub time_limit: Option<Duration>,
-    /// End after so many tries
+    /// End after this many tries
     #[arg(long, value_name = "N")]
     pub tries: Option<u64>,
     /// Tries side by side

@@ -21,10 +21,10 @@ pub struct Tensor {
     pub place: Place,
     /// Its host buffer: the time at which the copy into it ends.
     pub buffer: Option<u64>,
-    /// It was copied to the host since the last computation, or at all where copies go by the loss.
-    pub left: bool,
     /// It was copied to the host since the last computation, or at any time if copies are bounded
     /// by the loss.
+    pub left: bool,
+    /// It has come back.
     pub came: bool,
 }
 

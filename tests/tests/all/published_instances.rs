@@ -1,4 +1,4 @@
-//! Published instances are read as their descriptions say.
+//! Published instances are read in agreement with their descriptions.
 
 use remat_instances::instance::passing_in_plain_order;
 use remat_instances::schedule::CheckmateSchedule;
