@@ -4,7 +4,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 use remat_report::draw::style::{self, DrawError, FAINT, Frame, GREY, INK, PALETTE, label};
 
-/// The bars of one place; `None` where there is no value.
+/// A group of bars; `None` for a missing value.
 pub(crate) struct BarGroup {
     /// Label below the group.
     pub name: String,

@@ -6,7 +6,7 @@
 //! | [`arguments`] | arguments of the command line |
 //! | [`export`] | compact programs as files, for other solvers |
 //! | [`library`] | the benchmark library: programs, index, runs of solvers, tables |
-//! | [`others`] | other solvers, as processes of their own |
+//! | [`others`] | other solvers, as separate processes |
 //! | [`reduce`](mod@reduce) | small models that still make a program fail |
 //! | [`planted`] | models drawn around known points |
 //! | [`profile`] | performance profiles as pictures |

@@ -24,7 +24,7 @@ pub struct Published {
     pub status: String,
     /// Seconds it took.
     pub seconds: Option<f64>,
-    /// Cost of the published schedule, where there is one.
+    /// Cost of the published schedule, if there is one.
     pub schedule: Option<f64>,
     /// Rows, columns and nonzeros as logged.
     pub size: Option<[usize; 3]>,

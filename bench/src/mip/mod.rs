@@ -63,7 +63,7 @@ struct Watch(Mutex<Vec<(f64, f64)>>, Option<Instant>);
 
 impl Observer for Watch {
     fn incumbent(&self, solution: &Solution) {
-        // A poisoned lock means that a panic is on its way anyway.
+        // A poisoned lock means that the run panics anyway.
         if let (Ok(mut seen), Some(start)) = (self.0.lock(), self.1) {
             seen.push((start.elapsed().as_secs_f64(), solution.objective));
         }

@@ -191,7 +191,7 @@ impl MonetConfig {
         Ok(networks)
     }
 
-    /// An instance of the collection; `None` where it is not part of this copy.
+    /// An instance of the collection; `None` if this copy lacks it.
     fn graph(&self, name: &str) -> Result<Option<Instance>, Failure> {
         let Some(dir) = &self.dir else {
             return Ok(None);

@@ -70,7 +70,7 @@ pub struct Arguments {
     /// Models of each kind
     #[arg(long, default_value_t = 1000)]
     count: u64,
-    /// Threads, each with models of its own; 0 for one per core
+    /// Threads, each with separate models; 0 for one per core
     #[arg(long, default_value_t = 0)]
     threads: usize,
     /// A folder for wrong answers, a file for each [default: standard error]

@@ -103,7 +103,7 @@ pub struct ReduceArguments {
     /// No progress and no notes on standard error
     #[arg(short, long)]
     pub quiet: bool,
-    /// Command to run, behind `--`; {} is the file to try ({} is appended where it is not there)
+    /// Command to run, behind `--`; {} is the file to try ({} is appended if it is missing)
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }

@@ -24,7 +24,7 @@ pub extern "C" fn remat_get_status(model: *const RematModel) -> c_int {
 /// Writes a number of the answer.
 ///
 /// # Safety
-/// `value` can be written to, where it is not null.
+/// `value` can be written to, unless it is null.
 unsafe fn number<T: Copy>(
     model: *const RematModel,
     value: *mut T,
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn remat_get_exact_bound(
 /// Writes a vector of the answer.
 ///
 /// # Safety
-/// `count` values can be written behind `values`, where it is not null.
+/// `count` values can be written at `values`, unless it is null.
 unsafe fn vector<T: Copy>(
     model: *const RematModel,
     count: i32,

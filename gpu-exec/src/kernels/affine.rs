@@ -132,8 +132,8 @@ pub fn embedding_backward(call: &Call<'_>, dy: &Tensor) -> Result<Gradients, Exe
     })
 }
 
-/// Row of an added parameter that each position takes: its own, or, where there are fewer rows than
-/// positions (token types), one for each of as many runs of positions.
+/// Row of an added parameter for each position. Each position has its own row or, if there are
+/// fewer rows than positions (token types), each row serves one of as many runs of positions.
 fn row_of_position(parameter: &Tensor, stream: &[i64]) -> Result<Tensor, ExecError> {
     let rows = parameter.size()[0];
     let positions = stream[stream.len() - parameter.dim()];

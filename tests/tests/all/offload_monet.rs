@@ -10,7 +10,7 @@ use remat_solver::price::{Incumbents, Pricing, RootSettings, RootStatus};
 use remat_tests::graphs::Numbers;
 use remat_tests::linked::{LinkedCase, is_beaten};
 
-/// Variable with the number of random graphs; some where it is not set.
+/// Variable with the number of random graphs; a default number if it is not set.
 const GRAPHS_VARIABLE: &str = "REMAT_MONET_TRIP_GRAPHS";
 /// Configurations that the judge may meet.
 const CONFIGURATIONS: usize = 20_000;

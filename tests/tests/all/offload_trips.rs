@@ -7,7 +7,7 @@ use remat_solver::price::{Incumbents, Pricing, RootSettings, RootStatus};
 use remat_tests::graphs::Numbers;
 use remat_tests::linked::LinkedCase;
 
-/// Variable with the number of random graphs; some where it is not set.
+/// Variable with the number of random graphs; a default number if it is not set.
 const GRAPHS_VARIABLE: &str = "REMAT_TRIP_GRAPHS";
 
 fn graphs() -> u64 {

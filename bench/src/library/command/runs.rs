@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// Runs solvers.
 ///
 /// # Errors
-/// [`Failure`] where there is no program or no solver, for programs that cannot be read, and files
+/// [`Failure`] if there is no program or no solver, for programs that cannot be read, and files
 /// that cannot be written.
 pub(super) fn run(arguments: &LibraryRunArguments) -> Result<Exit, Failure> {
     let outputs = [("--out", Some(arguments.out.as_path()))];

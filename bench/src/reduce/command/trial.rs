@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Longest pause between two looks at a running command.
+/// Longest pause between two checks of a running command.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
 /// Word that stands for the file in a command.
