@@ -23,7 +23,8 @@ fn lines(path: &Path) -> Vec<Vec<String>> {
     text.lines().map(words).collect()
 }
 
-/// `min |x| + 2 y` with `<<3; -1, 2>> x + y >= 2`, `x` from -9 to 9: the function falls to -3 at 3 and rises behind.
+/// `min |x| + 2 y` with `<<3; -1, 2>> x + y >= 2`, `x` from -9 to 9: the function falls to -3 at 3
+/// and rises from there.
 const PIECES: &str = "g3 1 1 0\n 2 1 1 0 0\n 1 1\n 0 0\n 1 1 1\n 0 0 0 1\n 0 0 0 0 0\n 2 2\n 0 0\n 0 0 0 0 0\n\
                       C0\no64\n2\nn-1\nn3\nn2\nv0\nO0 0\no15\nv0\nr\n2 2\nb\n0 -9 9\n2 0\nk1\n1\nJ0 2\n0 0\n1 \
                       1\nG0 2\n0 0\n1 2\n";

@@ -428,8 +428,8 @@ impl Plan {
         Some(arena as f64 / self.replay.peak_bytes.max(1) as f64 - 1.0)
     }
 
-    /// Pieces of memory with their addresses: ``(kind, statement, offset, bytes)``, where ``kind``
-    /// is ``"fixed"``, ``"tensor"`` or ``"workspace"``, and ``statement`` the position in ``steps``;
+    /// Pieces of memory with their addresses: ``(kind, statement, offset, bytes)``. ``kind`` is
+    /// ``"fixed"``, ``"tensor"`` or ``"workspace"``, ``statement`` the position in ``steps``.
     /// ``None`` without addresses.
     #[getter(addresses)]
     fn address_list(&self) -> Option<Vec<(&'static str, usize, u64, u64)>> {

@@ -1,5 +1,5 @@
 //! Every mixed-integer program of a directory, solved here, by HiGHS (with the feature `highs`) and
-//! by solvers that are installed ([`crate::others`]), alternating, in one run, with the same limits and
+//! by installed solvers ([`crate::others`]), alternating, in one run, with the same limits and
 //! threads.
 //!
 //! The primal integral (Berthold 2013) is the area under the primal gap over time up to the limit,

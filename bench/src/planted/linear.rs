@@ -112,8 +112,8 @@ fn columns(program: &Program, y: &[f64]) -> Vec<(RBig, RBig)> {
     sums
 }
 
-/// The least value of `factor * v` with `lower <= v <= upper`; `None` without a limit. A factor that
-/// is noise beside its terms counts as 0 where the bound is infinite.
+/// The least value of `factor * v` with `lower <= v <= upper`; `None` without a limit. If the bound
+/// is infinite, a factor that is noise beside its terms counts as 0.
 fn least(factor: &RBig, sizes: &RBig, lower: f64, upper: f64) -> Option<RBig> {
     let side = if *factor > RBig::ZERO { lower } else { upper };
     match side.is_finite() {

@@ -48,11 +48,11 @@ the result once more). What is not known is null.
 
 Exit codes: 0 the smallest file is written, 2 bad usage or input; COMMAND does not fail on FILE, or cannot be run.")]
 pub struct ReduceArguments {
-    /// File that COMMAND fails on: model (.mps, .lp), instance (.json or zoo:MODEL) or text, plain or
-    /// gzipped
+    /// File that COMMAND fails on: model (.mps, .lp), instance (.json or zoo:MODEL) or text, plain
+    /// or gzipped
     pub file: PathBuf,
-    /// Write the smallest file here, whenever there is a smaller one; its name decides the format of
-    /// a model
+    /// Write the smallest file here, whenever there is a smaller one; its name decides the format
+    /// of a model
     #[arg(short, long, value_name = "SMALL")]
     pub out: PathBuf,
     /// Kind of FILE [default: by its name or content]
@@ -69,7 +69,7 @@ pub struct ReduceArguments {
     /// FILE, unless a text is given]
     #[arg(long, value_name = "N")]
     pub keep_exit: Vec<i32>,
-    /// Text that must be in the output, standard output or standard error; may be given several times
+    /// Text that must be in standard output or standard error; may be given several times
     #[arg(long, value_name = "TEXT")]
     pub keep_text: Vec<String>,
     /// Text that must not be in the output; may be given several times

@@ -426,7 +426,8 @@ fn published_instances_have_the_known_bounds() {
     assert!(lp >= 47990.0 && safe <= 48146);
     let (lp, safe) = bound("moccasin", "random_layered_100.json", share(80), 25).unwrap();
     assert!(lp >= 48655.0 && safe <= 48866);
-    // Costs beyond 2^43: the program counts them in a larger unit. The best known plan costs 10289323652736.
+    // Costs beyond 2^43: the program counts them in a larger unit. The best known plan costs
+    // 10289323652736.
     let (lp, safe) = bound("moccasin", "fcn8_32.json", share(80), 25).unwrap();
     assert!(lp >= 1.02835e13 && safe <= 10_289_323_652_736);
 }

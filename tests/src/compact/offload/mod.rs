@@ -19,8 +19,8 @@
 //! | `A[s,i]`, `E[s,i]`, binary | with a limit of host memory: a buffer there is filled, is full when `s` starts |
 //! | `Y[s,i]` | with that limit: `i` came back, and has not been read |
 //!
-//! Minimise `sum cost[t,k] R[t,k] + sum W[s]` subject to, with `R[s]` the run of slot `s` (of node `k`)
-//! and `length[s]` its duration, `cost R[s]` or `W[s]`:
+//! Minimise `sum cost[t,k] R[t,k] + sum W[s]` subject to the rows below. `R[s]` is the run of slot
+//! `s` (of node `k`), and `length[s]` its duration, `cost R[s]` or `W[s]`:
 //!
 //! ```text
 //! (1) R[s] <= V[s,i]                                   for inputs i of k;  R[t,k] <= R[t,p] for t > k where p is the parent of k
@@ -124,7 +124,8 @@ pub struct OffloadProgram {
 
 impl OffloadProgram {
     /// Builds the program. Memory is counted in units of `unit_bytes`, as in
-    /// [`Original`](remat_formulations::checkmate::original::Original::new), times in the instance's cost unit.
+    /// [`Original`](remat_formulations::checkmate::original::Original::new), times in the
+    /// instance's cost unit.
     ///
     /// A budget below a node's own need makes an infeasible program, not an error.
     ///
