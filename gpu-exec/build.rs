@@ -9,7 +9,7 @@ fn main() {
 #[cfg(feature = "torch")]
 fn torch() {
     use std::path::Path;
-    // Told by torch-sys' build script.
+    // Set by torch-sys' build script.
     let Ok(lib) = std::env::var("DEP_TCH_LIBTORCH_LIB") else {
         println!(
             "cargo::error=torch-sys did not say where libtorch is; run scripts/setup-torch.sh"

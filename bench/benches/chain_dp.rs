@@ -1,5 +1,5 @@
-//! How the dynamic programs on chains grow with their length: Hong et al.'s Algorithms 3, 5 and 6,
-//! and rotor.
+//! Running time of the dynamic programs on chains as the chains grow: Hong et al.'s Algorithms 3, 5
+//! and 6, and rotor.
 //!
 //! `cargo bench -p remat-bench --bench chain_dp`; a recorded run is in `results/chain_dp.txt`.
 #![allow(missing_docs)]
@@ -79,7 +79,7 @@ fn selections(criterion: &mut Criterion) {
     }
 }
 
-/// The whole solve, 500 slots, at half of the memory that saving everything takes.
+/// Rotor's whole solve, with 500 slots, at half of the memory that saving everything takes.
 fn rotor_growth(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("rotor/500_slots");
     group.sample_size(10);

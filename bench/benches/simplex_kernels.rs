@@ -1,6 +1,6 @@
-//! FTRAN, BTRAN, factorisation and whole pivots, at bases half-way through a solve: Netlib's
-//! `pilot` and `greenbeb` and the relaxation of `air04` where `../shared` has them, otherwise a
-//! generated transportation program.
+//! FTRAN, BTRAN, factorisation and whole pivots, at bases half-way through a solve. The programs
+//! are Netlib's `pilot` and `greenbeb` and the relaxation of `air04` where `../shared` has them,
+//! otherwise a generated transportation program.
 
 #![allow(missing_docs)] // criterion_group makes an undocumented function.
 

@@ -4,11 +4,12 @@
 //! `cargo run --release -p remat-bench --features experiments[,highs]
 //! --example checkmate_differential -- [--graphs 2000] [--first 1] [--least 4] [--most 8]`
 //!
-//! Seeds count from `--first`; graphs have between `--least` and `--most` nodes, every second one a
-//! backward pass. Up to 9 nodes the truth is enumerated, beyond it is what HiGHS says. The general
-//! solver gets the published program and the retention-edge form with all memory rows, in the full
-//! space and in the restricted one, whose optimum may be above; branch, price and cut prices the
-//! full space. "plain" is without cuts and heuristics, and without presolve.
+//! Seeds count from `--first`; graphs have between `--least` and `--most` nodes, and every second
+//! one is a backward pass. Answers are compared with enumeration up to 9 nodes, and with HiGHS
+//! beyond. The general solver gets the published program and the retention-edge form with all
+//! memory rows. That form is solved in the full space and in the restricted one, whose optimum may
+//! be above. Branch, price and cut prices the full space. "plain" is without cuts and heuristics,
+//! and without presolve.
 
 use remat_bench::optimum::{Optimum, by_highs};
 use remat_formulations::bound::smallest_budget;
@@ -56,7 +57,7 @@ fn by_tree(instance: &Instance, budget: u64, cuts: bool) -> Optimum {
     }
 }
 
-/// The whole search, as `remat-bb solve` makes it without a time limit.
+/// The whole search of `remat-bb solve` without a time limit.
 fn by_search(instance: &Instance, budget: u64, threads: usize) -> Optimum {
     let found = solved(instance, budget, threads).map_err(|e| e.to_string())?;
     match found.status {
@@ -98,7 +99,7 @@ fn instance(seed: u64, least: usize, most: usize) -> (Instance, u64) {
     (instance, budget)
 }
 
-/// What every way to solve it comes to, by name.
+/// Optimum by each way to solve the instance, with the name of the way.
 fn answers(instance: &Instance, budget: u64) -> Result<Vec<(&'static str, Optimum)>, String> {
     let original = Original::new(instance, budget, Stages::FrontierAdvancing, 1.0);
     let original = original.map_err(|e| e.to_string())?;
@@ -146,7 +147,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if !cfg!(feature = "highs") {
         println!("HiGHS is not built in: --features highs");
     }
-    // Of each way: equal, above, wrong.
+    // For each way, counts of answers that are equal, above and wrong.
     let mut counts: Vec<(&str, [u64; 3])> = Vec::new();
     let (mut enumerated, mut infeasible) = (0u64, 0u64);
     for seed in first..first + graphs {

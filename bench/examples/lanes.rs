@@ -1,11 +1,12 @@
-//! The tree of a plan's proof on many threads, counted and not timed: its work, and the longest way
-//! through it where every lane has a thread of its own.
+//! The tree of a plan's proof on many threads, counted and not timed. Prints its work, and the
+//! longest path through it where every lane has its own thread.
 //!
 //! `cargo run --release -p remat-bench --features experiments --example lanes --
 //! INSTANCE BUDGET [--lanes 1,4,16,32] [--plan SECONDS] [--nodes N] [--gap G]`
 //!
-//! INSTANCE is a file or `zoo:MODEL`, under Checkmate's program. A plan is searched for so long first
-//! (10 s), then each tree starts from the same root and ends within the gap (1e-4) or at so many nodes.
+//! INSTANCE is a file or `zoo:MODEL`, under Checkmate's program. A plan is searched first, for
+//! SECONDS (10 s). Each tree then starts from the same root and ends within the gap (1e-4) or at N
+//! nodes.
 
 use remat_formulations::checkmate::CheckmateFormulation;
 use remat_formulations::life::layers::Layered;

@@ -1,4 +1,5 @@
-//! Large graphs of the zoo under short time limits: time asked and taken, cost, bound and memory.
+//! Large graphs of the zoo under short time limits: time limit and time taken, cost, bound and
+//! memory.
 //!
 //! `cargo run --release -p remat-bench --features experiments --example large_graphs --
 //! path/to/remat-bb > bench/results/large-graphs.txt`

@@ -4,10 +4,10 @@
 //! `cargo run --release -p remat-bench --features experiments --example layers_root --
 //! INSTANCE BUDGET [--monet] [--plain] [--approach] [--plan SECONDS] [--time-limit SECONDS]`
 //!
-//! The form is that of Checkmate's program, or of MONeT's.
-//! INSTANCE is a file or `zoo:MODEL`. The intervals of a plan that was searched for so long are in
-//! the restricted master from the start. With `--approach` the first-order method has the root from
-//! the second solve on, without it never.
+//! The interval form is for Checkmate's program or, with `--monet`, MONeT's. INSTANCE is a file or
+//! `zoo:MODEL`. With `--plan`, a plan is searched for SECONDS first, and the restricted master
+//! starts with its intervals. With `--approach` the first-order method solves the root from the
+//! second solve on; otherwise it is never used.
 
 use remat_formulations::checkmate::CheckmateFormulation;
 use remat_formulations::life::layers::Layered;

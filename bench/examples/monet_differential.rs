@@ -6,10 +6,10 @@
 //!
 //! Seeds count from `--first`; mode `K` has the bits 1 (in place), 2 (backward variants), 4
 //! (masks), 8 (algorithms). The published form lets a schedule read buffers after they were
-//! overwritten, which the replay and the enumeration do not, so the optimum of what executes can be
-//! above that of the published form, never below; HiGHS finds it with rows added that forbid such
-//! reads. `--search` runs the whole search as `remat-bb solve` does, with so many seconds for each
-//! instance, compares what it finds with that optimum, and lists what is not proven.
+//! overwritten; replay and enumeration do not. The executable optimum can therefore be above the
+//! published form's optimum, never below. HiGHS finds it with additional rows that forbid such
+//! reads. `--search` runs the whole search as `remat-bb solve` does, for SECONDS on each instance,
+//! compares its plan with the executable optimum, and lists the instances without a proof.
 
 use remat_bench::optimum::{Optimum, by_highs};
 use remat_formulations::monet::interval::MonetGraph;
@@ -45,15 +45,16 @@ impl PrimalHeuristic<MonetGraph> for Integral<'_> {
     }
 }
 
-/// What one instance gave.
+/// Answers of all ways for one instance.
 struct InstanceAnswer {
-    /// Optimum by the tree: `None` where nothing fits.
+    /// Optimum by the tree; `None` for an infeasible instance.
     tree: Optimum,
     nodes: u64,
-    /// The same by HiGHS; and of what executes.
+    /// Optimum of the published form by HiGHS, and with the rows that forbid reads of overwritten
+    /// buffers.
     highs: Option<Optimum>,
     executable: Option<Optimum>,
-    /// The same by enumeration, of what executes.
+    /// Optimum of executable schedules by enumeration.
     enumerated: Option<Option<u64>>,
     searched: Option<(Status, Option<u64>, u64)>,
 }
@@ -84,9 +85,8 @@ fn by_tree(instance: &Instance, budget: u64) -> Result<(Option<u64>, u64), Strin
     }
 }
 
-/// The published program, with rows that forbid what it allows and the replay does not where
-/// `executable`: that a node is computed from a buffer after another one overwrote it in the same
-/// stage.
+/// The published program. If `executable`, additional rows forbid schedules that the replay
+/// refuses: a node computed from a buffer that another node overwrote in the same stage.
 fn program(instance: &Instance, budget: u64, executable: bool) -> Result<Model, String> {
     let original = Original::new(instance, budget, 1.0).map_err(|e| e.to_string())?;
     let model = original.model();
@@ -244,7 +244,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     wrong.push(format!("enumerated: {best:?}, tree: {tree:?}"));
                 }
             }
-            // By enumeration or by HiGHS, which agree where both are there.
+            // By enumeration or by HiGHS, which agree where both have an answer.
             let executable = match (&a.executable, a.enumerated) {
                 (Some(Ok(highs)), Some(best)) if *highs != best => {
                     wrong.push(format!(

@@ -4,8 +4,8 @@
 //! `cargo run --release -p remat-bench --features experiments --example monet_root --
 //! ZOO [--only NAME] [--budget GIB] [--time-limit SECONDS] [--verbose] [--tree] [--pivots N]`
 //!
-//! With `--tree`, branch, price and cut follows the root; the objective of the logged run is the
-//! cost to beat; the tree ends after so many pivots, those of the root included.
+//! With `--tree`, branch, price and cut follows the root. The cost to beat is the objective of the
+//! logged run. The tree ends after N pivots, counting the root's pivots.
 
 use remat_formulations::monet::interval::MonetGraph;
 use remat_solver::price::{Incumbents, Root, RootSettings, TreeSettings, search};

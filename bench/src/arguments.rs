@@ -50,8 +50,8 @@ pub enum Command {
     Order(Order),
     /// Measure the gain of a free order of first computations
     ///
-    /// Solves files and models with and without a choice of the order. On small random graphs all
-    /// orders are known, and so is the share of their worth that is found.
+    /// Solves files and models with and without a choice of the order. On small random graphs the
+    /// best plan over all orders is known, and so is the share of the gain that is found.
     Reorder(Reorder),
     /// Place buffers, beside known ways and published runs
     ///
@@ -119,7 +119,7 @@ pub struct Order {
     /// Worker threads; 0 for one per core
     #[arg(long, default_value_t = 2)]
     pub threads: usize,
-    /// The least time of so many repeats counts
+    /// Repeats; the least time counts
     #[arg(long, default_value_t = 3)]
     pub repeats: usize,
     /// Parts: all, or some of files, steps, layered
@@ -155,7 +155,7 @@ pub struct PlaceArguments {
     /// Worker threads; 0 for one per core
     #[arg(long, default_value_t = 0)]
     pub threads: usize,
-    /// Buffers of each of the generated lives; 0 for none
+    /// Buffers of each of the generated lives; 0 leaves them out
     #[arg(long, default_value_t = 0)]
     pub generated: usize,
     /// Draw the instances with published runs to this file (SVG)
@@ -207,7 +207,7 @@ pub struct Offload {
 /// `remat-bench checkmate`
 #[derive(clap::Args)]
 pub struct Checkmate {
-    /// The data: a directory with zoo/ and moccasin/. What is not there is left out, and said so
+    /// The data: a directory with zoo/ and moccasin/. A missing folder is reported and left out
     pub dir: PathBuf,
     /// Seconds for each solve, here and in other solvers
     #[arg(long, default_value_t = 60.0)]
@@ -270,7 +270,7 @@ pub struct Monet {
     /// Budgets of each curve
     #[arg(long, default_value_t = 8)]
     pub points: usize,
-    /// Solve the published program's relaxation where it has at most so many nonzeros
+    /// Solve the published program's relaxation if it has at most this many nonzeros
     #[arg(long, default_value_t = 3_000_000)]
     pub most_nonzeros: usize,
     /// Write tables and pictures into this directory
@@ -314,7 +314,7 @@ pub struct Lp {
     /// Only files whose name contains this (may be given several times)
     #[arg(long)]
     pub only: Vec<String>,
-    /// The least time of so many repeats counts
+    /// Repeats; the least time counts
     #[arg(long, default_value_t = 3)]
     pub repeats: usize,
     /// Presolve, here and in HiGHS
@@ -326,7 +326,7 @@ pub struct Lp {
     /// Simplex method here
     #[arg(long, value_enum, default_value = "auto")]
     pub algorithm: Method,
-    /// Give up on a solve after so many seconds
+    /// Time limit of a solve in seconds
     #[arg(long, default_value_t = 60.0)]
     pub time_limit: f64,
 }

@@ -4,17 +4,17 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 use remat_report::draw::style::{self, DrawError, FAINT, Frame, GREY, INK, PALETTE, label};
 
-/// The bars of one place; `None` where there is no value.
+/// A group of bars; `None` for a missing value.
 pub(crate) struct BarGroup {
-    /// Said below.
+    /// Label below the group.
     pub name: String,
-    /// As many as there are names.
+    /// One value for each name.
     pub values: Vec<Option<f64>>,
 }
 
 const SIZE: (u32, u32) = (1100, 520);
 
-/// The picture as SVG text; `explanation` says what the values are.
+/// The picture as SVG text; `explanation` gives the meaning of the values.
 pub(crate) fn draw(
     (title, explanation): (&str, &str),
     names: &[&str],
@@ -89,7 +89,7 @@ mod tests {
             let RGBColor(r, g, b) = PALETTE[k];
             marks.matches(&format!("#{r:02X}{g:02X}{b:02X}")).count()
         };
-        // One in the legend each, one more where there is a value.
+        // One in the legend each, and one more for each value.
         assert_eq!([bars(0), bars(1), bars(2)], [2, 1, 2]);
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-/// A stopwatch that counts the processor time of the thread that starts and reads it; the time on
-/// the wall where the system does not tell (it does on Linux).
+/// A stopwatch that counts the processor time of the thread that starts and reads it. It counts
+/// wall-clock time where the system does not report processor time (Linux does).
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch {
     wall: Instant,

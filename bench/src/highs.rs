@@ -1,4 +1,4 @@
-//! HiGHS, in this process, to measure against: same machine, same run, one thread.
+//! HiGHS, in this process, as a reference: same machine, same run, one thread.
 
 use crate::clock::Stopwatch;
 use crate::run::MipRun;
@@ -6,18 +6,18 @@ use remat_lp::{ColId, Model, Sense};
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
-/// How HiGHS is to work.
+/// Settings of a run of HiGHS.
 #[derive(Clone, Copy, Debug)]
 pub struct HighsSettings {
     /// HiGHS's own presolve, on or off.
     pub presolve: bool,
     /// Its time limit in seconds.
     pub time_limit: f64,
-    /// By interior point method with crossover instead of the simplex method.
+    /// True for the interior point method with crossover instead of the simplex method.
     pub interior: bool,
 }
 
-/// What HiGHS answered.
+/// Result of a run of HiGHS.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HighsRun {
     /// Processor time of its `run` alone, without passing it the model.
@@ -29,7 +29,7 @@ pub struct HighsRun {
     /// HiGHS's name for how it ended.
     pub status: String,
     /// The row duals it reports (change of the objective per unit of right-hand side), empty if it
-    /// has none.
+    /// reports no duals.
     pub row_duals: Vec<f64>,
 }
 
@@ -85,7 +85,7 @@ pub fn solve(model: &Model, settings: HighsSettings) -> HighsRun {
     }
 }
 
-/// Solves a mixed-integer program with HiGHS. When solutions came is read from its log.
+/// Solves a mixed-integer program with HiGHS. Times of new solutions are read from its log.
 pub fn solve_mip(model: &Model, time_limit: f64, threads: usize, gap: f64) -> MipRun {
     let mut problem = highs::ColProblem::default();
     let rows: Vec<highs::Row> = (0..model.num_rows())
@@ -157,8 +157,8 @@ pub fn solve_mip(model: &Model, time_limit: f64, threads: usize, gap: f64) -> Mi
     }
 }
 
-/// Times and objectives of new solutions in HiGHS's table: after the share explored (the first word
-/// that ends in `%`) come bound and best solution, and the line ends with the time.
+/// Times and objectives of new solutions in HiGHS's table. In a line, bound and best solution
+/// follow the share explored (the first word that ends in `%`); the time comes last.
 fn incumbents(log: &str) -> Vec<(f64, f64)> {
     let mut out: Vec<(f64, f64)> = Vec::new();
     for line in log.lines() {

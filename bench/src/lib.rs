@@ -3,14 +3,14 @@
 //!
 //! | module | concept |
 //! |---|---|
-//! | [`arguments`] | what may be written on the command line |
+//! | [`arguments`] | arguments of the command line |
 //! | [`export`] | compact programs as files, for other solvers |
 //! | [`library`] | the benchmark library: programs, index, runs of solvers, tables |
-//! | [`others`] | other solvers, as processes of their own |
+//! | [`others`] | other solvers, as separate processes |
 //! | [`reduce`](mod@reduce) | small models that still make a program fail |
 //! | [`planted`] | models drawn around known points |
 //! | [`profile`] | performance profiles as pictures |
-//! | the others | a comparison each |
+//! | the others | one comparison each |
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 

@@ -14,7 +14,7 @@ use remat_lp::Algorithm;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// That of `remat-bb`: what is measured is the program as its users run it.
+/// The allocator of `remat-bb`: benchmarks measure the program as its users run it.
 #[global_allocator]
 static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
@@ -80,7 +80,7 @@ fn compare_monet(args: Monet) -> Result<bool, Box<dyn std::error::Error>> {
     Ok(true)
 }
 
-/// Returns true: nothing is judged.
+/// Runs the comparison and returns true: it has no wrong answers to report.
 fn reorders(args: Reorder) -> Result<bool, Box<dyn std::error::Error>> {
     let config = reorder::ReorderConfig {
         dir: args.dir,
@@ -95,7 +95,7 @@ fn reorders(args: Reorder) -> Result<bool, Box<dyn std::error::Error>> {
     Ok(true)
 }
 
-/// Returns whether every graph that is not random is proven.
+/// Runs the comparison; returns whether every graph that is not random has a proof.
 fn orders(args: Order) -> Result<bool, Box<dyn std::error::Error>> {
     let config = order::OrderConfig {
         dir: args.dir,
@@ -129,7 +129,7 @@ fn orders(args: Order) -> Result<bool, Box<dyn std::error::Error>> {
     Ok(rows.iter().all(|row| row.is_proven() || is_random(row)))
 }
 
-/// Returns true: all was replayed.
+/// Runs the comparison and returns true: every plan was replayed.
 fn offloads(args: Offload) -> Result<bool, Box<dyn std::error::Error>> {
     let or = |given: &[f64], default: &[f64]| match given.is_empty() {
         true => default.to_vec(),
@@ -180,7 +180,7 @@ fn offloads(args: Offload) -> Result<bool, Box<dyn std::error::Error>> {
     Ok(true)
 }
 
-/// Returns true: every placement was checked.
+/// Runs the comparison and returns true: every placement was checked.
 fn places(args: PlaceArguments) -> Result<bool, Box<dyn std::error::Error>> {
     println!("{}", place::header());
     let mut rows = Vec::new();
@@ -195,7 +195,7 @@ fn places(args: PlaceArguments) -> Result<bool, Box<dyn std::error::Error>> {
     Ok(true)
 }
 
-/// Returns whether every file agreed.
+/// Runs the comparison; returns whether every file agreed.
 fn lp(args: Lp) -> Result<bool, Box<dyn std::error::Error>> {
     let beside = args.dir.join("reference.csv");
     let config = netlib::NetlibConfig {
@@ -234,7 +234,7 @@ fn lp(args: Lp) -> Result<bool, Box<dyn std::error::Error>> {
     Ok(lines.iter().all(netlib::NetlibLine::agrees))
 }
 
-/// Returns whether no answer was wrong.
+/// Runs the comparison; returns whether no answer was wrong.
 fn mip(args: Mip) -> Result<bool, Box<dyn std::error::Error>> {
     let beside = args.dir.join("reference.csv");
     let config = mip::MipConfig {

@@ -1,10 +1,10 @@
 //! Every linear program of a directory, solved here and (with the feature `highs`) by HiGHS,
 //! alternating, in one run.
 //!
-//! Times are processor seconds, the least of several repeats: on a shared machine that is the
-//! estimate that others' work disturbs least. What is timed is the solve: presolve, scaling,
-//! simplex and postsolve here, `Highs_run` there; neither reading nor passing the model. Every
-//! answer is checked by [`remat_lp::certificate`] outside the time.
+//! Times are processor seconds, the least of several repeats: on a shared machine other processes
+//! disturb that estimate least. The time covers presolve, scaling, simplex and postsolve here, and
+//! `Highs_run` there; reading and passing the model do not count. Every answer is checked by
+//! [`remat_lp::certificate`] outside the time.
 
 use crate::clock::Stopwatch;
 use remat_lp::presolve::PresolveSettings;
@@ -19,7 +19,7 @@ use std::time::Duration;
 /// Shift of the geometric mean: differences far below it do not count.
 pub const SHIFT: Duration = Duration::from_millis(10);
 
-/// What to run, and how.
+/// Settings of the comparison.
 #[derive(Clone, Debug)]
 pub struct NetlibConfig {
     /// A directory with `.mps` and `.lp` files, plain or gzipped, or one such file.
@@ -36,7 +36,7 @@ pub struct NetlibConfig {
     pub scaling: bool,
     /// The simplex method here.
     pub algorithm: Algorithm,
-    /// Give up on a solve after so long.
+    /// Time limit of a solve.
     pub time_limit: Duration,
 }
 
@@ -62,23 +62,23 @@ pub struct NetlibLine {
     pub size: (usize, usize, usize),
     /// Our run.
     pub ours: LpRun,
-    /// HiGHS's run, if it was asked.
+    /// HiGHS's run, if HiGHS is built in.
     pub highs: Option<LpRun>,
     /// The reference objective, if the table has one.
     pub reference: Option<f64>,
-    /// What the certificate checker said against our answer, if anything.
+    /// The certificate checker's objection to our answer, if it has one.
     pub complaint: Option<String>,
 }
 
-/// Why the harness could not run.
+/// Reason why the comparison ended.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// A directory or table could not be read.
     #[error("{path}: {source}")]
     Io {
-        /// What was being read.
+        /// The file or directory.
         path: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// An MPS file could not be read.
@@ -86,7 +86,7 @@ pub enum BenchError {
     Mps {
         /// The file.
         path: String,
-        /// What is wrong with it.
+        /// The parser's error.
         source: mps::MpsError,
     },
     /// An LP file could not be read.
@@ -102,7 +102,7 @@ pub enum BenchError {
     },
 }
 
-/// Runs every file and hands each line to `report` as soon as it is there.
+/// Runs every file, and hands each line to `report` as soon as it is complete.
 ///
 /// # Errors
 /// A directory, table or model that cannot be read.
@@ -174,7 +174,7 @@ fn keep_least(best: &mut Option<LpRun>, run: LpRun) {
     }
 }
 
-/// Sets a flag after a while unless dropped first.
+/// Sets a flag after a delay unless dropped first.
 pub(crate) struct Watchdog {
     pub flag: Arc<AtomicBool>,
     done: std::sync::mpsc::Sender<()>,
@@ -338,8 +338,8 @@ impl NetlibLine {
         Some(self.ours.time.as_secs_f64() / highs.time.as_secs_f64().max(1e-6))
     }
 
-    /// Largest relative difference of our objective from HiGHS's and from the reference; `None` if
-    /// there is nothing to compare.
+    /// Largest relative difference of our objective from HiGHS's and from the reference; `None`
+    /// without two objectives to compare.
     pub fn difference(&self) -> Option<f64> {
         let mine = self.ours.objective?;
         let others = [
@@ -353,8 +353,9 @@ impl NetlibLine {
             .reduce(f64::max)
     }
 
-    /// Returns whether the answer is certified and no more than 1e-8 off what it can be compared
-    /// with. That there is no optimum must be proven, and HiGHS must not have one.
+    /// Returns whether the answer is certified and agrees with HiGHS and the reference. Objectives
+    /// may differ by 1e-8, relative. If there is no optimum, that must be proven, and neither HiGHS
+    /// nor the reference may have one.
     pub fn agrees(&self) -> bool {
         let end = match self.ours.objective {
             Some(_) => self.difference().is_none_or(|d| d <= 1e-8),

@@ -1,12 +1,13 @@
-//! Optima as comparisons of solvers see them.
+//! Optima in comparisons of solvers.
 
 use remat_lp::Model;
 
-/// An optimum in units of cost, `None` where nothing fits; or why there is none.
+/// An optimum in units of cost, `None` for an infeasible instance; or the reason why there is no
+/// answer.
 pub type Optimum = Result<Option<u64>, String>;
 
-/// What HiGHS says of a program with integer costs within so many seconds, on one thread; `None`
-/// where it is not built in.
+/// HiGHS's optimum of a program with integer costs, on one thread, within a time limit in seconds.
+/// `None` if HiGHS is not built in.
 #[cfg(feature = "highs")]
 pub fn by_highs(model: &Model, seconds: f64) -> Option<Optimum> {
     let run = crate::highs::solve_mip(model, seconds, 1, 0.0);
@@ -17,8 +18,8 @@ pub fn by_highs(model: &Model, seconds: f64) -> Option<Optimum> {
     })
 }
 
-/// What HiGHS says of a program with integer costs within so many seconds, on one thread; `None`
-/// where it is not built in.
+/// HiGHS's optimum of a program with integer costs, on one thread, within a time limit in seconds.
+/// `None` if HiGHS is not built in.
 #[cfg(not(feature = "highs"))]
 pub fn by_highs(_: &Model, _: f64) -> Option<Optimum> {
     None

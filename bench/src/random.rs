@@ -4,7 +4,7 @@
 pub(crate) struct SplitMix64(pub u64);
 
 impl SplitMix64 {
-    /// The next number, below another one.
+    /// The next number below `end`.
     pub fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

@@ -1,4 +1,4 @@
-//! Solves with and without a choice of the order, and how much of what orders are worth is found.
+//! Solves with and without a choice of the order, and the share of the possible gain that is found.
 
 use crate::random::SplitMix64;
 use rayon::prelude::*;
@@ -62,7 +62,7 @@ pub enum ReorderBenchError {
     /// A model of the zoo cannot be built.
     #[error(transparent)]
     Zoo(#[from] zoo::ZooError),
-    /// A random graph is none.
+    /// A random graph is not valid.
     #[error(transparent)]
     Graph(#[from] StructureError),
     /// A solve failed.
@@ -190,8 +190,8 @@ struct Pair {
     best: u64,
 }
 
-/// Random general graphs: every budget between the least of any order and the peak of the given
-/// one.
+/// Random general graphs, under every budget from the least feasible one in any order to the peak
+/// of the given order.
 fn random(config: &ReorderConfig, tell: &mut impl FnMut(&str)) -> Result<(), ReorderBenchError> {
     let pairs: Result<Vec<Vec<Pair>>, ReorderBenchError> = (0..config.graphs)
         .into_par_iter()
@@ -261,8 +261,8 @@ fn pairs(instance: &Instance) -> Result<Vec<Pair>, ReorderBenchError> {
     Ok(pairs)
 }
 
-/// A general graph: 6 to 10 nodes, each reads up to three earlier ones; sizes and costs 1 to 9, in
-/// half of the graphs 40% of (1, 1) among 5 to 9.
+/// A general graph of 6 to 10 nodes, each of which reads up to three earlier ones. Sizes and costs
+/// are 1 to 9; in half of the graphs 40% of them are (1, 1) and the others 5 to 9.
 fn general(seed: u64) -> Result<Instance, StructureError> {
     let mut random = SplitMix64(seed);
     let mut below = |end: u64| random.below(end);
@@ -289,8 +289,8 @@ fn general(seed: u64) -> Result<Instance, StructureError> {
     })
 }
 
-/// Least cost of any plan in any order, by a search over what is in memory and what was computed;
-/// `None` where nothing fits.
+/// Least cost of any plan in any order, by a search over sets of tensors in memory and sets of
+/// computed nodes; `None` if no plan fits.
 fn best_of_any_order(instance: &Instance, budget: u64) -> Option<u64> {
     let n = instance.len();
     let bytes = |i: usize| instance.node(NodeId::from(i)).output_bytes;

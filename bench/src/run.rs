@@ -13,7 +13,7 @@ pub struct MipRun {
     pub nodes: u64,
     /// Wall-clock seconds.
     pub seconds: f64,
-    /// When solutions came (seconds) and their objectives.
+    /// Times (seconds) and objectives of its solutions.
     pub incumbents: Vec<(f64, f64)>,
 }
 

@@ -1,12 +1,11 @@
 //! Commands in the pages and in every `--help`, run as they are printed.
 //!
 //! Blocks of a page run in order in one fresh folder, the examples of a `--help` in another. Times
-//! are cut short, and files of one's own that an example reads get a stand-in. Left out are
-//! commands that need libtorch, and blocks behind a comment `<!-- not run: REASON -->`. A block
-//! behind `<!-- exit N -->` ends with that code, every other with 0. A block behind
-//! `<!-- file NAME -->` is that file. Lines that a page shows of a command's output must be among
-//! it, but for those of this program's own search, whose time is
-//! cut.
+//! are cut short, and the user's own files that an example reads get a stand-in. Commands that need
+//! libtorch are left out, and so are blocks after a comment `<!-- not run: REASON -->`. A block
+//! after `<!-- exit N -->` ends with that code, every other with 0. A block after
+//! `<!-- file NAME -->` is that file. In a block that starts with `$ `, the lines below a command
+//! must be among its output; `...` stands for any lines.
 
 mod common;
 
@@ -17,7 +16,7 @@ use remat_bench::arguments::Cli;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Commands that only a program with libtorch has.
+/// Commands that only builds with libtorch have.
 const TORCH: [&str; 3] = ["profile", "exec", "train-check"];
 
 /// Returns whether a line is a command of one of the programs.
@@ -25,7 +24,7 @@ fn is_command(line: &str) -> bool {
     line.starts_with("remat-bb ") || line.starts_with("remat-bench ")
 }
 
-/// A command, with what is shown of its output and its exit code.
+/// A command with the part of its output that the page shows, and its exit code.
 #[derive(Debug)]
 struct Example {
     /// Files that the page shows before it: name and text.
@@ -124,7 +123,7 @@ fn of_help(command: &clap::Command) -> Vec<Example> {
         .collect()
 }
 
-/// Writes what an example reads and nobody has written.
+/// Writes stand-ins for files that an example reads and that do not exist yet.
 fn stand_in(folder: &Path, example: &Example) {
     let words = example.words();
     let reads =
@@ -199,7 +198,7 @@ fn shell(folder: &Path, line: &str) -> (Option<i32>, String, String) {
     )
 }
 
-/// Runs examples in a fresh folder, and returns how many.
+/// Runs examples in a fresh folder, and returns their number.
 fn run(of: &str, examples: &[Example]) -> usize {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(
@@ -283,7 +282,8 @@ fn sections(page: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Rows of tables of options that a command shares with others: the second column names it.
+/// Rows of tables of options that a command shares with others: the second column names the
+/// command.
 fn shared(page: &str, command: &str) -> String {
     let tables = page
         .split("\n\n")

@@ -1,4 +1,4 @@
-//! `remat-bench export` through the binary: compact programs in every format, and what is refused.
+//! `remat-bench export` through the binary: compact programs in every format, and errors.
 
 mod common;
 

@@ -12,7 +12,7 @@ use remat_lp::{lp_format, mps};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A Python that is not there.
+/// A Python that does not exist.
 const NO_PYTHON: &str = "no-such-python";
 
 fn root() -> PathBuf {
@@ -75,7 +75,7 @@ fn small_programs_are_what_the_index_says() {
         let packed = std::fs::read(&path).unwrap();
         let text = remat_lp::decode(packed).unwrap();
         assert_eq!(index::sha256(&text), entry.sha256, "{}", entry.name);
-        // The command in the index makes the same.
+        // The command in the index makes the same program.
         let words = entry.command.split_whitespace();
         let words: Vec<&str> = words.map(|w| w.trim_matches('\'')).collect();
         let ([program, words @ ..], last) = words.split_at(words.len() - 1) else {
@@ -103,7 +103,7 @@ fn runs_are_checked_kept_and_gone_on_with() {
         "library", "export", "--size", "small", "--only", "chain4", "--out",
     ];
     run_to(0, &[&choice[..], &[text(&programs)]].concat());
-    // A program of one's own, without an integer point.
+    // A user's program without an integer point.
     let own =
         "maximize x + y\nst\n c: 2 x + 2 y = 3\nbounds\n x <= 1\n y <= 1\ngenerals\n x y\nend\n";
     std::fs::write(programs.join("own.lp"), own).unwrap();
@@ -131,7 +131,7 @@ fn runs_are_checked_kept_and_gone_on_with() {
         let (verdict, _) = check_file(&model, &solution);
         assert_eq!(verdict.objective(), first.checked);
     }
-    // All runs are there: none is made again.
+    // The table has all runs, so no run is repeated.
     let (again, _) = runs(&programs, &out, &["--resume"]);
     assert_eq!(again, rows);
     let [tables, picture] = ["page.md", "profile.svg"].map(|n| folder.path().join(n));
@@ -145,7 +145,7 @@ fn runs_are_checked_kept_and_gone_on_with() {
     );
     assert!(page.contains("| `own` | -, 0."), "{page}");
     assert!(read(&picture).contains("<svg"));
-    // Had somebody a point of the program without one, both were wrong.
+    // A known point of the program without integer points would make both answers wrong.
     assert!(!page.contains("is known"), "{page}");
     let solu = folder.path().join("known.solu");
     std::fs::write(&solu, "=best= own 1\n").unwrap();
@@ -172,7 +172,7 @@ fn a_program_for_miplib_has_a_solution_and_metadata() {
     assert_eq!(metadata["objective"].as_float(), entry.best);
     assert_eq!(metadata["mps_sha256"].as_str(), Some(&*entry.sha256));
     assert!(read(&own.join("description.md")).contains(&entry.command));
-    // Without solutions it says where they come from.
+    // Without solutions the error names the command that makes them.
     let (_, err) = run_to(
         2,
         &[&arguments[..], &[text(&out), "--solutions", "nowhere"]].concat(),

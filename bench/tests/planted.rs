@@ -1,4 +1,4 @@
-//! Planted models that were answered wrongly, or had no end, before.
+//! Planted models that once had wrong answers, or no end.
 
 use remat_bench::planted::{PlantedKind, judge_seeds};
 use std::sync::atomic::Ordering;

@@ -1,5 +1,5 @@
-//! `remat-bench reduce` through the binary: what is left of models, instances, lines and settings, with
-//! commands that the shell judges.
+//! `remat-bench reduce` through the binary: models, instances, lines and settings, reduced by
+//! commands of the shell.
 
 mod common;
 
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// A program with 12 columns and 20 rows, of which `need` has the columns `a` and `b`.
+/// A program with 12 columns and 20 rows; its row `need` has the columns `a` and `b`.
 fn program(folder: &Path) -> PathBuf {
     let mut out = String::from("Maximize\n obj: 3.25 a + 2.5 b + 7 x0\nSubject To\n");
     for i in 0..19 {
@@ -116,7 +116,7 @@ fn a_wrong_solver_is_caught_by_its_output() {
     let (json, _) = run_to(0, &[&first[..], &keep, &solve].concat());
     assert_eq!(object(&json)["status"], "minimal", "{json}");
     let model = lp_format::read(&out).unwrap();
-    // A bound other than 0 and a cost, or a constant, is all that it takes.
+    // The failure needs only a bound other than 0 and a cost, or a constant.
     assert!(model.num_rows() <= 1 && model.num_cols() <= 1, "{model:?}");
     let mut again = Command::new(&binary);
     again.args(["mip", text(&out), "--quiet", "--json"]);
@@ -253,7 +253,7 @@ fn what_does_not_fail_is_refused() {
         "exit 3",
         "there is no such step",
     );
-    // It depends on how the file is written.
+    // The failure depends on how the file is written.
     refused(
         &[],
         "grep -q '1.75 x3 + 4.5 a' {} && exit 0; test -s {} && ! grep -q '17.25$' {}",
@@ -280,7 +280,7 @@ fn what_does_not_fail_is_refused() {
     assert!(err.contains("cannot run `./nothing`"), "{err}");
     let (_, err) = run_to(2, &["reduce", text(&file), "--out", text(&out)]);
     assert!(err.contains("COMMAND"), "{err}");
-    // A `--json` of the command is not one of this program.
+    // A `--json` after `--` belongs to the command.
     let (json, _) = run_to(
         2,
         &[
@@ -303,7 +303,7 @@ fn tries_that_hang_are_ended_and_asked_for() {
     let rows: String = (0..5).map(|i| format!(" r{i}: x + {i} y <= 9\n")).collect();
     std::fs::write(&file, format!("Minimize\n obj: x\nSubject To\n{rows}End\n")).unwrap();
     let out = folder.path().join("small.lp");
-    // It hangs where the row `r3` is there, with a process of its own.
+    // If the row `r3` is there, it hangs, in a process that it starts.
     let line = "if grep -q r3: {}; then sleep 100 & wait; fi";
     let limit = ["--try-limit", "700ms", "--steps", "rows", "--jobs", "2"];
     let more = [&limit[..], &["--keep-timeout", "--json"]].concat();
@@ -311,7 +311,8 @@ fn tries_that_hang_are_ended_and_asked_for() {
     let found = object(&json);
     assert_eq!(found["after"]["rows"], 1, "{json}");
     assert_eq!(found["keeps"]["timeout"], true);
-    // Without, what hangs is no failure: r1 is needed, and without r3 it hangs.
+    // Without the option, a run that hangs does not fail: r1 is needed, and without r3 the run
+    // hangs.
     let line = "grep -q r3: {} || sleep 100; ! grep -q r1: {}";
     run_to(2, &by_shell(&file, &out, &limit, "sleep 100"));
     let wanted = [&limit[..], &["--keep-exit", "1"]].concat();
@@ -365,7 +366,7 @@ fn limits_and_interrupts_leave_the_smallest_so_far() {
     assert!(text.contains("need:"), "{text}");
 }
 
-/// A run that waits for input which nobody writes.
+/// A run that waits for input that never comes.
 #[test]
 fn a_signal_ends_what_waits_for_its_input() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The library, of the same modules, under another name: what tests of programs in C link.
+//! The library under another name, from the same modules, for tests to link programs in C with.
 #![deny(unsafe_code)]
 
 #[path = "../src/calls.rs"]

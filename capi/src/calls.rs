@@ -1,4 +1,4 @@
-//! Calls with a model: its handle becomes the model, which keeps the text of an error.
+//! Calls with a model: the handle is resolved, and the model keeps the text of an error.
 
 use crate::model::Model;
 use crate::registry;

@@ -1,4 +1,4 @@
-//! Numbers that C sees; the header has each of them under the same name.
+//! Numbers of the C interface; the header has each of them under the same name.
 
 use remat_models::program::Ending;
 use remat_search::Status;
@@ -8,9 +8,9 @@ use std::ffi::c_int;
 pub const REMAT_OK: c_int = 0;
 /// A pointer is null where it must not be.
 pub const REMAT_ERROR_NULL: c_int = 1;
-/// A model was freed, or is none.
+/// A model was freed, or the handle was never given out.
 pub const REMAT_ERROR_HANDLE: c_int = 2;
-/// A number, length, name or text makes no sense.
+/// A number, length, name or text is invalid.
 pub const REMAT_ERROR_ARGUMENT: c_int = 3;
 /// A file cannot be read or written.
 pub const REMAT_ERROR_FILE: c_int = 4;
@@ -27,36 +27,36 @@ pub const REMAT_ERROR_INTERNAL: c_int = 8;
 pub const REMAT_STATUS_NONE: c_int = 0;
 /// Optimal within the gaps.
 pub const REMAT_STATUS_OPTIMAL: c_int = 1;
-/// No point exists.
+/// No feasible point exists.
 pub const REMAT_STATUS_INFEASIBLE: c_int = 2;
-/// The objective has no limit.
+/// The objective is unbounded.
 pub const REMAT_STATUS_UNBOUNDED: c_int = 3;
-/// Nothing is better than the cutoff.
+/// No point is better than the cutoff.
 pub const REMAT_STATUS_CUTOFF: c_int = 4;
-/// The time limit.
+/// The time limit was reached.
 pub const REMAT_STATUS_TIME_LIMIT: c_int = 5;
-/// The limit on nodes.
+/// The limit on nodes was reached.
 pub const REMAT_STATUS_NODE_LIMIT: c_int = 6;
-/// The limit on simplex iterations.
+/// The limit on simplex iterations was reached.
 pub const REMAT_STATUS_ITERATION_LIMIT: c_int = 7;
-/// The limit on memory.
+/// The limit on memory was reached.
 pub const REMAT_STATUS_MEMORY_LIMIT: c_int = 8;
-/// The limit on work.
+/// The limit on work was reached.
 pub const REMAT_STATUS_WORK_LIMIT: c_int = 9;
 /// Interrupted, or ended by a callback.
 pub const REMAT_STATUS_INTERRUPTED: c_int = 10;
-/// Numerical trouble that no remedy cured.
+/// Numerical trouble that all remedies failed to solve.
 pub const REMAT_STATUS_NUMERIC: c_int = 11;
-/// A plan that is not proven best; of plans alone.
+/// A plan that is not proven best; for plans only.
 pub const REMAT_STATUS_FEASIBLE: c_int = 12;
-/// A limit without a plan; of plans alone.
+/// A limit was reached without a plan; for plans only.
 pub const REMAT_STATUS_LIMIT: c_int = 13;
 /// The relaxation is unbounded and no point was found.
 pub const REMAT_STATUS_INFEASIBLE_OR_UNBOUNDED: c_int = 14;
 
-/// The objective is to be as small as it can.
+/// The objective is minimised.
 pub const REMAT_MINIMISE: c_int = 1;
-/// The objective is to be as large as it can.
+/// The objective is maximised.
 pub const REMAT_MAXIMISE: c_int = -1;
 
 /// A matrix by columns.

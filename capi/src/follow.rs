@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Seconds between two log lines of the search.
 const LOG_SECONDS: f64 = 1.0;
 
-/// A look at the search, as the header declares it.
+/// A snapshot of the search, as the header declares it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct RematProgress {
@@ -21,20 +21,20 @@ pub struct RematProgress {
     pub seconds: f64,
     /// Objective of the best point; NaN without one.
     pub objective: f64,
-    /// No point is better than this.
+    /// Best bound: no point is better than this.
     pub bound: f64,
-    /// Nodes done.
+    /// Number of nodes done.
     pub nodes: i64,
-    /// Nodes open.
+    /// Number of open nodes.
     pub open_nodes: i64,
     /// Simplex iterations.
     pub iterations: i64,
 }
 
-/// Takes looks; a number other than 0 ends the solve.
+/// Gets snapshots of the search; a return value other than 0 ends the solve.
 pub type RematProgressCallback =
     Option<unsafe extern "C" fn(progress: *const RematProgress, user: *mut c_void) -> c_int>;
-/// Takes better points; a number other than 0 ends the solve.
+/// Gets better points; a return value other than 0 ends the solve.
 pub type RematIncumbentCallback = Option<
     unsafe extern "C" fn(
         objective: f64,
@@ -43,15 +43,15 @@ pub type RematIncumbentCallback = Option<
         user: *mut c_void,
     ) -> c_int,
 >;
-/// Takes log lines.
+/// Gets log lines.
 pub type RematLogCallback = Option<unsafe extern "C" fn(line: *const c_char, user: *mut c_void)>;
 
-/// A pointer that goes back to the user's functions.
+/// A pointer that is passed back to the user's functions.
 #[derive(Clone, Copy)]
 pub struct User(pub *mut c_void);
 
 impl User {
-    /// The pointer. (A closure that names the field alone would not be sent.)
+    /// The pointer. (A closure that names the field alone would not be `Send`.)
     fn pointer(self) -> *mut c_void {
         self.0
     }
@@ -63,26 +63,27 @@ impl Default for User {
     }
 }
 
-// SAFETY: it is never read through here; the functions that get it run on the caller's thread.
+// SAFETY: this library never reads through it; the functions that get it run on the caller's
+// thread.
 unsafe impl Send for User {}
 // SAFETY: likewise.
 unsafe impl Sync for User {}
 
-/// Functions that follow a solve.
+/// Callbacks of a solve.
 #[derive(Clone, Copy, Default)]
 pub struct Callbacks {
-    /// Takes looks.
+    /// Gets snapshots of the search.
     pub progress: (RematProgressCallback, User),
-    /// Takes better points.
+    /// Gets better points.
     pub incumbent: (RematIncumbentCallback, User),
-    /// Takes log lines.
+    /// Gets log lines.
     pub log: (RematLogCallback, User),
 }
 
-/// Passes on what a solve tells.
+/// Passes a solve's reports on to the callbacks.
 pub struct Follower {
     callbacks: Callbacks,
-    /// The thread that runs them.
+    /// The thread that runs the callbacks.
     caller: Caller,
     stop: Arc<AtomicBool>,
     /// Seconds at the last log line of the search.
@@ -115,7 +116,7 @@ impl Follower {
         });
     }
 
-    /// Ends the solve where a callback says so.
+    /// Ends the solve if a callback requests it.
     fn told(&self, answer: Option<c_int>) {
         if answer.is_some_and(|number| number != 0) {
             self.stop.store(true, Ordering::Relaxed);
@@ -186,7 +187,7 @@ impl Watcher for Follower {
                 open_nodes: signed(look.open),
                 iterations: signed(look.lp_iterations),
             };
-            // SAFETY: the user's function, with the user's pointer and a look that outlives the
+            // SAFETY: the user's function, with the user's pointer and a snapshot that outlives the
             // call.
             let call = move || unsafe { callback(&look, user.pointer()) };
             self.told(self.caller.run(call));
@@ -210,7 +211,7 @@ impl Watcher for Follower {
     }
 }
 
-/// A counter as C has it.
+/// A counter as a signed C number.
 pub fn signed(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

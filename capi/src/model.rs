@@ -11,14 +11,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// A program as C has it in hand.
+/// A program behind a handle.
 #[derive(Default)]
 pub struct Model {
     state: Mutex<ModelState>,
     error: Mutex<String>,
 }
 
-/// All that calls change.
+/// State that calls change.
 #[derive(Default)]
 pub struct ModelState {
     /// The program under edit.
@@ -27,13 +27,13 @@ pub struct ModelState {
     pub names: Names,
     /// Settings of the next solve.
     pub options: Options,
-    /// Points to start from, by handle; NaN where they say nothing.
+    /// Points to start from, by handle; NaN for columns without a value.
     pub starts: Vec<Vec<f64>>,
     /// Functions that follow a solve.
     pub callbacks: Callbacks,
     /// Answer of the last solve, until the next edit.
     pub answer: Option<Answer>,
-    /// Ends the solve at work, where there is one.
+    /// Ends the running solve; `None` if there is no running solve.
     running: Option<Arc<AtomicBool>>,
 }
 
@@ -47,11 +47,10 @@ impl ModelState {
         self.answer.as_ref().ok_or_else(none)
     }
 
-    /// Edits the program; the answer to what it was goes, whether the edit comes to anything or
-    /// not.
+    /// Edits the program. The previous answer is discarded even if the edit fails.
     ///
     /// # Errors
-    /// Those of the edit.
+    /// The edit's errors.
     pub fn edit<T>(
         &mut self,
         edit: impl FnOnce(&mut Program) -> Result<T, ProgramError>,
@@ -78,7 +77,7 @@ impl Model {
     }
 
     fn lock(&self) -> MutexGuard<'_, ModelState> {
-        // No call leaves the state half-made.
+        // No call leaves the state inconsistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -94,7 +93,7 @@ impl Model {
         text.clone_into(&mut error);
     }
 
-    /// Ends the solve at work, where there is one.
+    /// Interrupts the running solve, if there is one.
     pub fn interrupt(&self) {
         if let Some(stop) = &self.lock().running {
             stop.store(true, Ordering::Relaxed);
@@ -104,7 +103,7 @@ impl Model {
     /// Solves the program and keeps its answer. Callbacks run on this thread.
     ///
     /// # Errors
-    /// Those of the program, the settings and the solve.
+    /// Errors of the program, the settings and the solve.
     pub fn solve(&self) -> Result<(), Trouble> {
         let begun = Instant::now();
         let stop = Arc::new(AtomicBool::new(false));
@@ -136,7 +135,7 @@ impl Model {
     }
 }
 
-/// A solve at work: its end is the end of this, a panic's as well.
+/// A running solve; it ends when this is dropped, also by a panic.
 struct Running<'a> {
     model: &'a Model,
 }

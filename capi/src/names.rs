@@ -3,8 +3,8 @@
 use remat_models::program::Program;
 use std::collections::HashMap;
 
-/// Handles by name, found anew after edits. Without a name of its own a column has its handle
-/// behind a `C`, a row its handle behind an `R`; the first of several of one name counts.
+/// Handles by name, rebuilt after edits. The name of an unnamed column is `C` and its handle, of an
+/// unnamed row `R` and its handle. The first of several equal names counts.
 #[derive(Default)]
 pub struct Names {
     edits: Option<u64>,
@@ -12,12 +12,12 @@ pub struct Names {
     rows: HashMap<String, u32>,
 }
 
-/// Name of a column that was given none.
+/// Name of an unnamed column.
 pub fn of_col(handle: u32) -> String {
     format!("C{handle}")
 }
 
-/// Name of a row that was given none.
+/// Name of an unnamed row.
 pub fn of_row(handle: u32) -> String {
     format!("R{handle}")
 }
@@ -44,12 +44,12 @@ impl Names {
         self
     }
 
-    /// Handle of the column of a name.
+    /// Handle of the column with a name.
     pub fn col(&mut self, program: &Program, name: &str) -> Option<u32> {
         self.of(program).cols.get(name).copied()
     }
 
-    /// Handle of the row of a name.
+    /// Handle of the row with a name.
     pub fn row(&mut self, program: &Program, name: &str) -> Option<u32> {
         self.of(program).rows.get(name).copied()
     }

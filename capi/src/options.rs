@@ -6,10 +6,10 @@ use remat_models::ModelSettings;
 use remat_solver::mip::{self, NodeSelection};
 use std::thread;
 
-/// Threads at most.
+/// Largest number of threads.
 const MOST_THREADS: usize = 1024;
 
-/// Settings as C names them.
+/// Settings by their names in C.
 #[derive(Clone, Debug)]
 pub struct Options {
     time_limit: f64,
@@ -32,7 +32,7 @@ pub struct Options {
     recognise: bool,
     opportunistic: bool,
     exact: bool,
-    /// True if lines go to the callback for the log.
+    /// True if lines go to the log callback.
     pub log: bool,
     algorithm: String,
     node_selection: String,
@@ -70,7 +70,7 @@ impl Default for Options {
     }
 }
 
-/// Kind of an option, and the value of it.
+/// Value of an option, with its kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// A number.
@@ -147,10 +147,10 @@ impl Options {
         )
     }
 
-    /// Sets an option; nothing changes where the value makes no sense.
+    /// Sets an option; an invalid value changes no option.
     ///
     /// # Errors
-    /// `REMAT_ERROR_ARGUMENT` names the option and says what is right.
+    /// `REMAT_ERROR_ARGUMENT` names the option and the valid values.
     pub fn set(&mut self, name: &str, value: Value) -> Result<(), Trouble> {
         let mut changed = self.clone();
         let wrong_kind = wrong_kind(name, &self.get(name)?);
@@ -167,10 +167,10 @@ impl Options {
         Ok(())
     }
 
-    /// The settings that the options stand for.
+    /// The settings of the options.
     ///
     /// # Errors
-    /// `REMAT_ERROR_ARGUMENT` for the first option that makes no sense.
+    /// `REMAT_ERROR_ARGUMENT` for the first invalid option.
     pub fn settings(&self) -> Result<ModelSettings, Trouble> {
         let mut model = ModelSettings::default();
         let mip = &mut model.mip;
@@ -204,7 +204,7 @@ impl Options {
         model.recognise = self.recognise;
         let linear = &mut model.linear;
         linear.iterations = limit("iteration_limit", self.iteration_limit)?;
-        // As the search does, so that 0 is the default of both.
+        // Same offset as in the search, so that 0 is the default of both.
         linear.lp.seed = model.mip.seed.wrapping_add(1);
         linear.lp.primal_tolerance = match self.feasibility_tolerance {
             // The simplex method's own default is narrower than the search's.
@@ -241,7 +241,7 @@ fn wrong(name: &str, value: impl ToString, right: &str) -> Trouble {
     Trouble::argument(format!("option {name} is {value}: {right} is needed"))
 }
 
-/// The error of a function that is not that of an option's kind.
+/// The error of a function for another kind of option.
 pub fn wrong_kind(name: &str, value: &Value) -> Trouble {
     let function = value.function();
     Trouble::argument(format!(

@@ -1,7 +1,7 @@
 //! Arrays, numbers and texts from C, and back.
 //!
-//! A pointer is checked as far as that can be done: null, alignment, length. That as many numbers
-//! lie behind it as the caller says is the caller's promise.
+//! A pointer is checked as far as possible: null, alignment, length. The caller promises that it
+//! leads to as many values as stated.
 
 use crate::codes::REMAT_ERROR_NULL;
 use crate::trouble::Trouble;
@@ -43,7 +43,7 @@ fn check<T>(name: &str, pointer: *const T, count: usize) -> Result<(), Trouble> 
 /// `REMAT_ERROR_NULL`, unless it is empty; `REMAT_ERROR_ARGUMENT`.
 ///
 /// # Safety
-/// `count` values lie behind a pointer that is not null, and nobody changes them meanwhile.
+/// `count` values are at a pointer that is not null, and do not change during the call.
 pub unsafe fn array<'a, T>(
     name: &str,
     pointer: *const T,
@@ -79,10 +79,10 @@ pub unsafe fn array_or_none<'a, T>(
 /// A text.
 ///
 /// # Errors
-/// `REMAT_ERROR_NULL`; `REMAT_ERROR_ARGUMENT` for what is not UTF-8.
+/// `REMAT_ERROR_NULL`; `REMAT_ERROR_ARGUMENT` for bytes that are not UTF-8.
 ///
 /// # Safety
-/// A NUL ends the bytes behind a pointer that is not null, and nobody changes them meanwhile.
+/// A NUL ends the bytes at a pointer that is not null, and they do not change during the call.
 pub unsafe fn text<'a>(name: &str, pointer: *const c_char) -> Result<&'a str, Trouble> {
     if pointer.is_null() {
         return Err(null(name));
@@ -111,7 +111,7 @@ pub unsafe fn text_or_none<'a>(
     }
 }
 
-/// Texts that may be left out, each and all.
+/// Optional texts in an optional array.
 ///
 /// # Errors
 /// As [`text`].
@@ -134,7 +134,7 @@ pub unsafe fn texts<'a>(
     }
 }
 
-/// Checks that an output can be written to where it is wanted, before anything is done.
+/// Checks before any work that an output can be written to, if it is wanted.
 ///
 /// # Errors
 /// `REMAT_ERROR_ARGUMENT`.
@@ -159,7 +159,7 @@ pub unsafe fn put<T: Copy>(name: &str, pointer: *mut T, value: T) -> Result<(), 
     Ok(())
 }
 
-/// Writes one value where it is wanted.
+/// Writes one value if it is wanted.
 ///
 /// # Errors
 /// As [`put`].
@@ -177,10 +177,10 @@ pub unsafe fn put_if_wanted<T: Copy>(name: &str, pointer: *mut T, value: T) -> R
 /// Writes an array for which there is room for `count` values.
 ///
 /// # Errors
-/// `REMAT_ERROR_NULL`; `REMAT_ERROR_ARGUMENT` where the count is not that of the values.
+/// `REMAT_ERROR_NULL`; `REMAT_ERROR_ARGUMENT` if the count differs from the number of values.
 ///
 /// # Safety
-/// `count` values can be written behind a pointer that is not null.
+/// `count` values can be written at a pointer that is not null.
 pub unsafe fn put_array<T: Copy>(
     name: &str,
     pointer: *mut T,
@@ -196,12 +196,13 @@ pub unsafe fn put_array<T: Copy>(
         return Ok(());
     }
     check(name, pointer, count)?;
-    // SAFETY: not null and aligned, of values that are not C's; the rest is the caller's promise.
+    // SAFETY: not null and aligned, of values that C does not own; the rest is the caller's
+    // promise.
     unsafe { pointer.copy_from_nonoverlapping(values.as_ptr(), count) };
     Ok(())
 }
 
-/// Writes an array where it is wanted.
+/// Writes an array if it is wanted.
 ///
 /// # Errors
 /// As [`put_array`].
@@ -220,14 +221,13 @@ pub unsafe fn put_array_if_wanted<T: Copy>(
     }
 }
 
-/// Writes a text and the NUL behind it, and the bytes that both need.
+/// Writes a text with a NUL at its end, and the number of bytes that this takes.
 ///
 /// # Errors
-/// `REMAT_ERROR_ARGUMENT` where there is less room, and nothing but that number is written.
+/// `REMAT_ERROR_ARGUMENT` if there is less room; then only that number is written.
 ///
 /// # Safety
-/// `room` bytes can be written behind `buffer`, and a number behind `needed`, where they are not
-/// null.
+/// `room` bytes can be written at `buffer`, and a number at `needed`, if they are not null.
 pub unsafe fn put_text(
     text: &str,
     buffer: *mut c_char,
@@ -263,7 +263,7 @@ mod tests {
         let values = [1.5f64, 2.5];
         // SAFETY: two values.
         assert_eq!(unsafe { array("a", values.as_ptr(), 2) }, Ok(&values[..]));
-        // SAFETY: nothing is read.
+        // SAFETY: no value is read.
         unsafe {
             assert_eq!(array::<f64>("a", ptr::null(), 0), Ok(&[][..]));
             let null = array::<f64>("a", ptr::null(), 1).unwrap_err();

@@ -1,4 +1,4 @@
-//! Models and texts that are alive.
+//! Live models and texts.
 
 use crate::codes::{REMAT_ERROR_HANDLE, REMAT_ERROR_NULL};
 use crate::model::Model;
@@ -9,13 +9,13 @@ use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 
-/// A model as C sees it. Nothing is behind the pointer: it is a number.
+/// A model's handle in C: a number in the shape of a pointer, without memory behind it.
 #[repr(C)]
 pub struct RematModel {
     nothing: [u8; 0],
 }
 
-/// Distance of two handles; no two of different processes need differ.
+/// Distance of two handles; handles of different processes may be equal.
 const STRIDE: usize = 64;
 
 static MODELS: LazyLock<RwLock<HashMap<usize, Arc<Model>>>> = LazyLock::new(RwLock::default);
@@ -47,7 +47,7 @@ fn missing(handle: *const RematModel) -> Trouble {
     }
 }
 
-/// Takes a model out; a solve that has it ends as it would.
+/// Removes a model; a solve that uses it still runs to its end.
 ///
 /// # Errors
 /// As [`model`].
@@ -58,7 +58,7 @@ pub fn free(handle: *const RematModel) -> Result<(), Trouble> {
     taken.map(drop).ok_or_else(|| missing(handle))
 }
 
-/// A text that is C's until it is freed.
+/// A text that C owns until it is freed.
 ///
 /// # Errors
 /// `REMAT_ERROR_ARGUMENT` for a text with a NUL in it.
@@ -73,7 +73,7 @@ pub fn lend(text: String) -> Result<*mut c_char, Trouble> {
 /// Frees a text that was lent.
 ///
 /// # Errors
-/// [`REMAT_ERROR_HANDLE`] for any other.
+/// [`REMAT_ERROR_HANDLE`] for any other text.
 pub fn take_back(text: *const c_char) -> Result<(), Trouble> {
     let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
     let taken = texts.remove(&text.addr());

@@ -1,4 +1,4 @@
-//! Work on a thread with room on its stack, however little the caller's has.
+//! Work on a thread with enough stack, however small the caller's stack is.
 //!
 //! The caller's thread waits meanwhile, and runs the callbacks.
 
@@ -9,16 +9,16 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Sender, channel, sync_channel};
 use std::thread::{self, Builder};
 
-/// Something to be done on the caller's thread.
+/// Work for the caller's thread.
 type Job = Box<dyn FnOnce() + Send>;
 
-/// News for the caller's thread.
+/// Messages to the caller's thread.
 enum News {
     Job(Job),
     End,
 }
 
-/// The caller's thread, as the work sees it.
+/// The caller's thread, for use by the work.
 pub struct Caller(Sender<News>);
 
 impl Caller {
@@ -27,7 +27,7 @@ impl Caller {
     pub fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let (give, take) = sync_channel(1);
         let job = Box::new(move || {
-            // Whoever waits for it has not gone away.
+            // The receiver still waits for it.
             let _ = give.send(job());
         });
         self.0.send(News::Job(job)).ok()?;
@@ -35,20 +35,20 @@ impl Caller {
     }
 }
 
-/// Says that the work has ended, a panic's way as well.
+/// Reports that the work has ended, also by a panic.
 struct EndOfWork(Sender<News>);
 
 impl Drop for EndOfWork {
     fn drop(&mut self) {
-        // Without a receiver there is nobody to be told.
+        // Without a receiver the caller no longer waits.
         let _ = self.0.send(News::End);
     }
 }
 
-/// Does work on a thread with room on its stack.
+/// Does work on a thread with enough stack.
 ///
 /// # Errors
-/// `REMAT_ERROR_SOLVE` where no thread can be started.
+/// `REMAT_ERROR_SOLVE` if no thread can be started.
 ///
 /// # Panics
 /// With the work's panic.

@@ -1,4 +1,4 @@
-//! Errors, and the way in that catches panics.
+//! Errors, and the entry that catches panics.
 
 use crate::codes::*;
 use remat_models::program::ProgramError;
@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub struct Trouble {
     /// One of the `REMAT_ERROR_` numbers.
     pub code: c_int,
-    /// Words for the user.
+    /// Text for the user.
     pub text: String,
 }
 
@@ -26,12 +26,12 @@ impl Trouble {
         }
     }
 
-    /// An argument that makes no sense.
+    /// An invalid argument.
     pub fn argument(text: impl Into<String>) -> Self {
         Trouble::new(REMAT_ERROR_ARGUMENT, text)
     }
 
-    /// A result that is not there.
+    /// A missing result.
     pub fn no_result(text: impl Into<String>) -> Self {
         Trouble::new(REMAT_ERROR_NO_RESULT, text)
     }
@@ -61,18 +61,19 @@ thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
 }
 
-/// Address of the text of the last error on this thread: valid until its next error or its end.
+/// Address of the text of the last error on this thread: valid until the thread's next error or its
+/// end.
 pub fn last_error() -> *const c_char {
     let found = LAST.try_with(|last| last.borrow().as_ptr());
     found.unwrap_or(c"".as_ptr())
 }
 
-/// Does the work of a function of the header, and gives the number that it returns.
+/// Does the work of a function of the header, and returns its error number.
 pub fn entry(work: impl FnOnce() -> Result<(), Trouble>) -> c_int {
     code(caught(work))
 }
 
-/// As [`entry`], for functions that return something else; `none` stands for an error.
+/// As [`entry`], for functions that return another type; `none` stands for an error.
 pub fn entry_or<T>(none: T, work: impl FnOnce() -> Result<T, Trouble>) -> T {
     match caught(work) {
         Ok(value) => value,
@@ -85,7 +86,7 @@ pub fn entry_or<T>(none: T, work: impl FnOnce() -> Result<T, Trouble>) -> T {
 
 /// Does the work; a panic becomes an error.
 pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Trouble> {
-    // What a panic leaves half-made is behind locks whose poison is known to be harmless.
+    // State that a panic leaves inconsistent is behind locks whose poison is known to be harmless.
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = format!("a defect of remat-bb: {}", message(&*panic));
         Err(Trouble::new(REMAT_ERROR_INTERNAL, text))
@@ -105,7 +106,7 @@ pub(crate) fn code(done: Result<(), Trouble>) -> c_int {
     };
     // A text ends at its first NUL in C.
     let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
-    // A thread at its end has nobody left to ask.
+    // At a thread's end the text is gone, but it cannot be read any more either.
     let _ = LAST.try_with(|last| *last.borrow_mut() = text);
     code
 }

@@ -1,4 +1,4 @@
-//! The header against the code: functions, callbacks, structures and numbers.
+//! The header compared with the code: functions, callbacks, structures and numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +12,7 @@ fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.as_ref().display()))
 }
 
-/// Texts of all Rust files of a folder and those below, without comments.
+/// Texts of all Rust files of a folder and its subfolders, without comments.
 fn code(folder: &Path) -> String {
     let mut all = String::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -43,7 +43,7 @@ fn header() -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Words with single spaces, none beside a star.
+/// Words with single spaces, without spaces beside a star.
 fn tidy(text: &str) -> String {
     let text = text.replace('*', " * ");
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -54,7 +54,7 @@ fn tidy(text: &str) -> String {
         .replace("* ", "*")
 }
 
-/// A type of C for one of Rust.
+/// The C type of a Rust type.
 fn in_c(of: &str) -> String {
     let of = of.trim();
     if let Some(to) = of.strip_prefix("*const ") {
@@ -82,7 +82,7 @@ fn in_c(of: &str) -> String {
     name.into()
 }
 
-/// Parameters, `name: type` each, as those of C.
+/// Parameters, each as `name: type`, in C.
 fn rust_parameters(text: &str) -> Vec<(String, String)> {
     let parts = text.split(',').map(str::trim).filter(|p| !p.is_empty());
     let one = |part: &str| {
@@ -92,7 +92,7 @@ fn rust_parameters(text: &str) -> Vec<(String, String)> {
     parts.map(one).collect()
 }
 
-/// Declarations of C, `type name` each.
+/// Declarations of C, each as `type name`.
 fn c_parameters(text: &str) -> Vec<(String, String)> {
     let parts = text.split(',').map(tidy).filter(|p| p != "void");
     let one = |part: String| {
@@ -102,7 +102,7 @@ fn c_parameters(text: &str) -> Vec<(String, String)> {
     parts.map(one).collect()
 }
 
-/// Type that is returned, names and types of parameters.
+/// Return type, and names and types of parameters.
 type Signature = (String, Vec<(String, String)>);
 
 /// Text between `text` and the end that follows it, and the rest.
@@ -243,7 +243,7 @@ fn the_program_in_c_calls_every_function() {
 
 #[test]
 fn the_hostile_program_calls_every_function_wrongly() {
-    // These take nothing that can be wrong.
+    // These have no argument that can be wrong.
     let harmless = ["remat_create", "remat_last_error", "remat_version"];
     assert_all_are_in(&["tests/hostile.c"], |program, name| {
         let calls = [

@@ -1,5 +1,5 @@
 //! Programs in C against the shared and the static library, and the example of the guide. Without a
-//! C compiler they are skipped with a word.
+//! C compiler they are skipped with a message.
 
 use serde_json::Value;
 use std::env;
@@ -29,7 +29,7 @@ fn here(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-/// A program that is there; `None`, with a word, where it is not.
+/// A program that exists; otherwise prints a message and returns `None`.
 fn tool(variable: &str, name: &str) -> Option<String> {
     let name = env::var(variable).unwrap_or_else(|_| name.into());
     let found = Command::new(&name).arg("--version").output();
@@ -60,7 +60,7 @@ fn done(command: &mut Command) -> Output {
     out
 }
 
-/// Compiles and links a program, which is called `name` in the folder.
+/// Compiles and links a program into the file `name` in the folder.
 fn compiled(cc: &str, sources: &[PathBuf], form: Form, folder: &Path, name: &str) -> PathBuf {
     let (program, libraries) = (folder.join(name), libraries());
     let mut command = Command::new(cc);
@@ -106,7 +106,7 @@ const API: [&str; 4] = [
     "tests/check.c",
     "tests/search.c",
 ];
-/// Files of the program that calls them wrongly.
+/// Files of the program that calls every function wrongly.
 const HOSTILE: [&str; 3] = [
     "tests/check.c",
     "tests/hostile.c",

@@ -1,4 +1,4 @@
-//! Addresses of plans end to end: written, shown, verified, and refused where they are wrong.
+//! Addresses of plans end to end: written, shown, verified, and refused if they are wrong.
 
 mod common;
 
@@ -46,7 +46,7 @@ fn a_solved_plan_gets_addresses_that_are_verified_and_drawn() {
         words.contains("nothing is lost to fragmentation"),
         "{words}"
     );
-    // The statements are those of the same plan without addresses.
+    // The statements equal the statements of the same plan without addresses.
     let plain = path("plain.json");
     run_to(0, &[&solve[..], &["--out", text(&plain)]].concat());
     changed(Path::new(placed), &path("without.json"), |plan| {
@@ -145,7 +145,7 @@ fn an_arena_above_the_budget_is_no_success() {
     ];
     assert!(wanted.iter().all(|part| words.contains(part)), "{words}");
     assert!(!words.contains("proven best"), "{words}");
-    // The same plan at an alignment of 0, which is none, fits.
+    // The same plan fits at an alignment of 0, which counts as 1.
     let fits = [&solve[..], &["--addresses", "--alignment", "0"]].concat();
     let found = json_of(0, &fits);
     assert_eq!(
@@ -198,7 +198,7 @@ fn addresses_that_are_wrong_are_refused_everywhere() {
     ];
     for (change, words) in cases {
         changed(&placed, &wrong, change);
-        // Others help.
+        // New addresses are the remedy.
         run_to(0, &["place", graph, text(&wrong)]);
         for command in ["verify", "show", "explain"] {
             let found = json_of(2, &[command, graph, text(&wrong)]);

@@ -11,7 +11,7 @@ fn write(folder: &Path, name: &str, content: &str) -> PathBuf {
     path
 }
 
-/// A market-split like knapsack in MPS format: no LP bound helps, so that the tree has hundreds of
+/// A knapsack like market split in MPS format: LP bounds do not help, so the tree has hundreds of
 /// nodes.
 fn knapsack() -> String {
     let weights = [31, 41, 59, 26, 53, 58, 97, 93, 23, 84, 62, 64, 33, 83];
@@ -50,7 +50,7 @@ fn proofs_of_all_kinds_are_accepted_and_forgeries_are_not() {
         ("split", knapsack(), 0),
         ("mixed", MIXED.into(), 0),
         ("odd", INFEASIBLE.into(), 3),
-        // Too deep for a plain tree: a rounding proves it.
+        // Too deep for a plain tree: a rounding proves infeasibility.
         ("far", INFEASIBLE.replace(" 5\n", " 50000\n"), 3),
     ] {
         let file = write(folder.path(), &format!("{name}.mps"), &model);
@@ -87,7 +87,7 @@ fn proofs_of_all_kinds_are_accepted_and_forgeries_are_not() {
                 "{name}: {v} {objective}"
             );
         }
-        // Another model, and numbers that were tampered with.
+        // Another model, or changed numbers.
         let other =
             model
                 .replacen("BOUNDS", "BOUNDS\n UP b x0 1", 1)
@@ -160,7 +160,7 @@ fn a_solve_writes_a_proof_that_holds_for_its_instance_alone() {
         } else {
             assert_eq!(verdict["lower"], result["bound"], "{name}");
         }
-        // Of a shorter network it proves nothing.
+        // It is no proof for a shorter network.
         if code == 0 {
             run_to(2, &["check-certificate", text(&proof), text(&short)]);
         }
@@ -198,7 +198,7 @@ fn a_solve_writes_a_proof_that_holds_for_its_instance_alone() {
     let cut = write(folder.path(), "cut.proof", &text_of[..text_of.len() / 2]);
     let (_, err) = run_to(2, &["check-certificate", text(&cut), model]);
     assert!(err.contains("line"), "{err}");
-    // Of older versions there is no line for the program, and newer ones are named.
+    // Older versions have no line for the program; newer ones are named.
     let older = write(
         folder.path(),
         "older.proof",

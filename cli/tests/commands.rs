@@ -133,11 +133,11 @@ fn pictures_of_a_plan_show_its_recomputations_and_its_budget() {
     let (schedule, memory) = (read(schedule), read(memory));
     assert!(schedule.contains("computed again") && schedule.contains("stage"));
     assert!(memory.contains("budget 400 B") && memory.contains("memory (bytes)"));
-    // Recomputations are orange in both, once more than in the legend.
+    // Recomputations are orange in both pictures, in addition to the legend.
     for svg in [&schedule, &memory] {
         assert!(svg.matches("#D55E00").count() > 1, "{svg}");
     }
-    // Without a plan nothing is computed again.
+    // Without a plan the step has no recomputations.
     let (out, _) = run_to(0, &["show", text(&graph)]);
     assert!(out.contains("nothing is computed again"), "{out}");
 }
@@ -167,7 +167,7 @@ fn exported_models_are_read_back_as_the_same_instance() {
         let (out, _) = run_to(0, &["baselines", instance, "--budget", "97%", "--json"]);
         let mut value = object(&out);
         value.as_object_mut().unwrap().remove("instance");
-        // The program's own search has a time limit: its plan depends on the machine.
+        // The program's own search has a time limit, so its plan depends on the machine.
         let strategies = value["strategies"].as_array_mut().unwrap();
         strategies.retain(|row| row["name"] != "remat-bb");
         value
@@ -190,7 +190,7 @@ fn help_and_completions_go_to_standard_output() {
     for sub in ["solve", "verify", "baselines", "show"] {
         let (out, _) = run_to(0, &[sub, "--help"]);
         assert!(out.contains("Examples:"), "{out}");
-        // The first paragraph is the short description, another one explains.
+        // The first paragraph is the short description; another one explains.
         assert!(
             out.split("Usage:").next().unwrap().lines().count() > 4,
             "{out}"

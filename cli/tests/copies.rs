@@ -20,7 +20,7 @@ fn example(folder: &Path) -> [PathBuf; 2] {
     })
 }
 
-/// The same files with a change.
+/// A changed copy of a file.
 fn changed(path: &Path, name: &str, change: impl FnOnce(&mut Value)) -> PathBuf {
     let text = std::fs::read_to_string(path).unwrap();
     let mut value: Value = serde_json::from_str(&text).unwrap();
@@ -239,7 +239,7 @@ fn commands_that_know_no_copies_say_so() {
     assert!(!out.exists());
 }
 
-/// Fields of what a plan with copies takes.
+/// Fields about the transfers of a plan with copies.
 const TRANSFERS: [&str; 6] = [
     "compute_cost",
     "from_host_bytes",
@@ -336,7 +336,7 @@ fn continuous_release_has_a_bound_of_its_own() {
     let number = |value: &Value| value.as_u64().unwrap();
     let machine = told(&["--release", "at-once"]);
     assert_eq!(machine["bound_scope"], "stage-schedules-with-copies");
-    // What a machine does is allowed to both.
+    // The continuous bound and the base cost also hold for plans with copies at once.
     for plan in [&bytewise, &machine] {
         assert!(number(&bytewise["bound"]) <= number(&plan["objective"]));
         assert!(number(&bytewise["base_cost"]) <= number(&bytewise["bound"]));
@@ -375,7 +375,7 @@ fn implementations_and_copies_are_chosen_together() {
     for field in TRANSFERS {
         assert_eq!(told[field], offload[field], "{field}");
     }
-    // What no implementation of a node leaves room for is proven.
+    // Infeasibility is proven if a node does not fit by any implementation.
     let (out, _) = run_to(
         3,
         &["solve", &network, "--budget", "1MB", "--offload", "pcie3"],
@@ -417,7 +417,7 @@ fn strategies_that_copy_are_compared() {
         assert!(row("rotor")["fits"] == false || cost("pofo") <= cost("rotor"));
     }
     assert!(copied > 0);
-    // No chain: the rows say so.
+    // The graph is no chain, and the rows report that.
     let folder = tempfile::tempdir().unwrap();
     let [graph, _] = example(folder.path());
     let lines = [

@@ -1,4 +1,4 @@
-//! Numbers with more digits than a double holds: refused where a proof is wanted, noted elsewhere.
+//! Numbers with more digits than a double holds: refused for proofs, reported elsewhere.
 
 mod common;
 
@@ -7,7 +7,7 @@ use common::{object, run_to, text};
 /// `0.123456789 n` with n = 16000000007, all 19 digits of it.
 const DIGITS: &str = "Minimize\n goal: n\nSubject To\n side: 0.123456789 n = 1975308624.864197523\nGeneral\n n\nEnd\n";
 
-/// `0.1 <= x + y <= 0.1 + 0.2`: x is 0.3, and nothing more.
+/// `0.1 <= x + y <= 0.1 + 0.2`: x is at most 0.3.
 const RANGE: &str = "NAME range\nROWS\n N goal\n G both\nCOLUMNS\n M 'MARKER' 'INTORG'\n y goal 1 both 1\n M 'MARKER' 'INTEND'\n \
                      x goal -1 both 1\nRHS\n RHS both 0.1\nRANGES\n RNG both 0.2\nBOUNDS\n UP B y 1\n UP B x 9\nENDATA\n";
 
@@ -24,7 +24,7 @@ fn a_proof_of_rounded_numbers_is_refused_and_a_search_says_so() {
         assert!(words.contains("1975308624.864197523"), "{words}");
         assert!(!proof.exists());
     }
-    // Nor is a proof of the rounded numbers one of the file.
+    // A proof of the rounded numbers is not a proof of the file either.
     let rounded = DIGITS.replace("197523", "1975");
     std::fs::write(&file, rounded).unwrap();
     run_to(

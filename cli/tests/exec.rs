@@ -32,7 +32,7 @@ mod with_libtorch {
 
     const MODEL: &str = "zoo:resnet18?batch=2&size=64x64&classes=10";
 
-    /// A profile of a small network, and a plan that recomputes.
+    /// A profile of a small network, and a plan with recomputation.
     fn planned(folder: &Path) -> (String, String) {
         let path = |name: &str| text(&folder.join(name)).to_string();
         let (profile, plan) = (path("profile.json"), path("plan.json"));
@@ -84,7 +84,7 @@ mod with_libtorch {
         over_a_link(&profile, &plan, folder.path());
         wrong_files_are_refused(&profile, &plan, folder.path());
 
-        // A plan that claims half of the memory it takes.
+        // A plan that claims half of its memory.
         let content = std::fs::read_to_string(&plan).unwrap();
         let mut document: serde_json::Value = serde_json::from_str(&content).unwrap();
         let peak = document["peak_bytes"].as_u64().unwrap();
@@ -97,7 +97,7 @@ mod with_libtorch {
         assert!(stderr.contains("were allocated at the peak"), "{stderr}");
     }
 
-    /// A plan with addresses runs from its arena, and one without where that is asked for.
+    /// A plan with addresses runs from its arena, and a plan without addresses does so on request.
     fn from_one_arena(profile: &str, plan: &str, folder: &Path) {
         let placed = folder.join("placed.json");
         let place = ["place", profile, plan, "--alignment", "64", "--out"];
@@ -121,8 +121,8 @@ mod with_libtorch {
         assert!(found["arena"].is_null());
     }
 
-    /// A plan that sends its first output away and fetches it at once: makespan and host memory are
-    /// shown beside the predicted ones.
+    /// A plan that copies its first output to the host and back at once: makespan and host memory
+    /// are shown beside the predicted ones.
     fn over_a_link(profile: &str, plan: &str, folder: &Path) {
         let content = std::fs::read_to_string(plan).unwrap();
         let mut document: serde_json::Value = serde_json::from_str(&content).unwrap();
@@ -177,8 +177,8 @@ mod with_libtorch {
         }
     }
 
-    /// A plan of another instance, one that frees too early, and one that reads what is never
-    /// computed.
+    /// A plan of another instance, one that frees too early, and one that reads an output that is
+    /// never computed.
     fn wrong_files_are_refused(profile: &str, plan: &str, folder: &Path) {
         let other = MODEL.replace("batch=2", "batch=3");
         let (_, stderr) = run_to(2, &["exec", &other, plan]);
@@ -208,7 +208,7 @@ mod with_libtorch {
         }
     }
 
-    /// In a plan of MONeT's program implementations are named operator by operator.
+    /// In a plan of MONeT's program implementations are named for each operator.
     #[test]
     fn implementations_are_run_as_the_plan_names_them() {
         let folder = tempfile::tempdir().unwrap();
@@ -250,7 +250,7 @@ mod with_libtorch {
         assert!(off.abs() < 0.01, "{off}");
     }
 
-    /// A time, an interval around it and memory for each implementation; a mask saves a bit for 32.
+    /// A time, a confidence interval and memory for each implementation; a mask saves a bit for 32.
     fn every_way_is_measured(found: &serde_json::Value) {
         let nodes = found["nodes"].as_array().unwrap();
         let ways = |node: &serde_json::Value| node["implementations"].as_array().unwrap().clone();

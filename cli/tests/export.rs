@@ -1,4 +1,4 @@
-//! `remat-bb export` through the binary: every program in every format, and what is refused.
+//! `remat-bb export` through the binary: every program in every format, and errors.
 
 mod common;
 
@@ -100,8 +100,8 @@ fn monets_program_of_an_instance_with_choices_is_written() {
     assert_eq!(said["rows"], model.num_rows());
     // V = 3 columns, T = 2 stages: 2*6 (R, P) + 9 (S) + 6 (M) + 18 (Z) + 8*2 (F) + 6 (IP).
     assert_eq!(model.num_cols(), 12 + 9 + 6 + 18 + 16 + 6);
-    // With the tighter bound nothing is fixed here: all three nodes before the backward node may be
-    // of use. It was no published run.
+    // The tighter bound fixes no column here, because all three nodes before the backward node may
+    // be of use. No published run has this program.
     assert!(said["published_rows"].is_u64());
     let said = export(&path, "monet-tight", &out);
     assert_eq!(said["columns"], model.num_cols());
@@ -137,7 +137,7 @@ fn what_cannot_be_written_is_named() {
     refuse("p.mps", &other, "checkmate-unpartitioned");
 }
 
-/// Exports for a budget that nothing fits, and what `--json` says of it.
+/// Exports for an infeasible budget; returns the object of `--json`.
 fn refused(graph: &Path, budget: &str, out: &Path, program: &str) -> serde_json::Value {
     let arguments = [
         "export",

@@ -1,5 +1,5 @@
-//! Inputs and outputs through the binary: standard streams, pipes, links, names, and what is not
-//! lost.
+//! Inputs and outputs through the binary: standard streams, pipes, links, names, and outputs that
+//! must not be lost.
 
 mod common;
 
@@ -8,7 +8,7 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
-/// Runs the binary with something on standard input.
+/// Runs the binary with `input` on standard input.
 fn run_with(input: &[u8], arguments: &[&str]) -> Output {
     let mut child = command(arguments)
         .stdin(Stdio::piped())
@@ -16,7 +16,7 @@ fn run_with(input: &[u8], arguments: &[&str]) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the binary starts");
-    // It may end before it has read all.
+    // It may end before it has read all input.
     let _ = child
         .stdin
         .take()
@@ -124,7 +124,7 @@ fn every_reader_takes_standard_input_packed_or_not() {
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2));
     assert!(told.contains("standard input"), "{told}");
-    // A model says by its content what it is.
+    // A model's format is detected from its content.
     let output = run_with(MODEL.as_bytes(), &["mip", "-", "-q", "--json"]);
     let result = object(&String::from_utf8(output.stdout).unwrap());
     assert_eq!(result["objective"], 3.0);
@@ -174,7 +174,7 @@ fn a_file_on_standard_output_leaves_the_summary_to_standard_error() {
     for more in [&["--json"][..], &["--schedule-out", "-"]] {
         let (out, err) = run_to(2, &[&solve[..], more].concat());
         assert!(err.contains(more[0]), "{err}");
-        // The one object of --json is that of the error.
+        // The only object of --json is the error's.
         let json = more[0] == "--json";
         assert_eq!(json, !out.is_empty(), "{out}");
         assert!(!json || object(&out)["status"] == "error", "{out}");
@@ -266,7 +266,7 @@ fn inputs_and_other_outputs_are_not_overwritten() {
     let pool = ["--pool", "2", "--start", text(&second)];
     let (_, err) = run_to(2, &[&mip[..], &pool].concat());
     assert!(err.contains("m.2.sol: it is an input"), "{err}");
-    // A pool of which there is less than it may hold.
+    // A pool with fewer solutions than it may hold.
     std::fs::write(&model, MODEL.replace("<= 1", ">= 2")).unwrap();
     let (_, err) = run_to(0, &[&mip[..], &pool[..2]].concat());
     assert!(err.contains("m.2.sol is of an earlier run"), "{err}");
@@ -353,7 +353,7 @@ fn a_file_of_an_earlier_run_is_told_where_nothing_was_found() {
 fn a_program_without_memory_ends_in_words() {
     let folder = tempfile::tempdir().unwrap();
     let model = folder.path().join("large.lp");
-    // A gigabyte that takes no room on the disk.
+    // A gigabyte that takes no space on the disk.
     std::fs::File::create(&model)
         .unwrap()
         .set_len(1 << 30)
@@ -376,7 +376,8 @@ fn a_search_without_memory_leaves_its_best_plan() {
     let folder = tempfile::tempdir().unwrap();
     let plan = folder.path().join("plan.json");
     let instance = "zoo:densenet121?batch=64";
-    // Where the first plan has come and the relaxation has not grown yet differs between machines.
+    // At one of these limits the first plan is found before the relaxation runs out of memory. The
+    // right one differs between machines.
     let rescued = [170, 190, 210, 240, 280, 330].into_iter().any(|megabytes| {
         let line = format!(
             "ulimit -v {megabytes}000; exec \"$0\" solve \"$1\" --budget 60% -t 10s --threads 2 -q --out \"$2\""

@@ -1,5 +1,5 @@
-//! Disks that are full, and files that may not grow: results are shown or put elsewhere, the exit
-//! code says so, and nothing half-written is left.
+//! Full disks, and limits on file sizes. Results are shown or written elsewhere, the exit code is
+//! an error's, and no partial file is left.
 #![cfg(unix)]
 
 mod common;
@@ -8,7 +8,7 @@ use common::{TREE, chain, command, knapsack, object, run_to, text, three_rows};
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs a line where no regular file may hold a byte.
+/// Runs a command line where regular files must stay empty.
 fn without_room(line: &[&str], temporary: &Path) -> (Output, String, String) {
     let script = "ulimit -f 0; exec \"$0\" \"$@\"";
     let output = Command::new("sh")
@@ -42,7 +42,7 @@ fn a_plan_beyond_the_size_of_files_goes_to_standard_output() {
     assert_eq!(output.status.code(), Some(2), "{out}\n{err}");
     assert!(out.contains(&expected) && out.contains("optimal"), "{out}");
     assert!(err.contains("standard output instead"), "{err}");
-    // The plan that was there stays as it was.
+    // The existing plan is unchanged.
     let (output, _, err) = without_room(&[&line[..], &[text(&plan)]].concat(), &temporary);
     assert_eq!(output.status.code(), Some(2), "{err}");
     assert_eq!(std::fs::read_to_string(&plan).unwrap(), expected);
@@ -78,7 +78,7 @@ fn a_search_whose_files_cannot_be_written_shows_its_result_and_fails() {
         assert_eq!(object(&out)[&option[2..]], true);
         std::fs::remove_file(file).unwrap();
     }
-    // Nodes that cannot leave the memory end the search as the limit does.
+    // Nodes that cannot be moved to the disk end the search like the memory limit.
     let model = three_rows(folder.path());
     let limited = [
         "mip",

@@ -1,8 +1,8 @@
-//! Random command lines: options right and wrong, files whole and damaged, pipes, signals. Whatever
-//! is written, the program ends in time, with an exit code that docs/reference/cli/index.md has,
-//! without a panic, and with one object where `--json` asks for one.
+//! Random command lines: options right and wrong, files whole and damaged, pipes, signals. The
+//! program ends in time, without a panic, with an exit code documented in
+//! docs/reference/cli/index.md, and with one object if the line has `--json`.
 //!
-//! `REMAT_FUZZ=START,COUNT` runs others, or more; `REMAT_BB` names another binary.
+//! `REMAT_FUZZ=START,COUNT` runs other lines, or more; `REMAT_BB` names another binary.
 
 mod common;
 
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// A run that takes longer hangs: every search is asked to end within a second.
+/// A run that takes longer hangs: every search has a time limit below a second.
 const LONGEST: Duration = Duration::from_secs(30);
 
 struct Dice(Xoshiro256PlusPlus);
@@ -130,7 +130,7 @@ const SPECS: [&str; 6] = [
     "5GiB..:3",
 ];
 
-/// A folder of files to name on command lines.
+/// A folder of files for command lines.
 struct Place {
     folder: tempfile::TempDir,
     files: Vec<PathBuf>,
@@ -198,7 +198,7 @@ impl Place {
         Place { folder, files }
     }
 
-    /// A file: as it is, damaged, missing, a folder, or none at all.
+    /// A file argument: a whole, damaged, missing or empty file, a folder, or a model.
     fn input(&self, dice: &mut Dice, wanted: &[usize]) -> String {
         let k = if dice.chance(85) {
             dice.pick(wanted)
@@ -313,7 +313,7 @@ fn arguments(place: &Place, dice: &mut Dice) -> Vec<String> {
         "export" => line.push(place.output(dice)),
         _ => {}
     }
-    // What keeps a search short; other limits may follow and be refused as twice given.
+    // Options that keep a search short. A second limit may follow, and is refused as given twice.
     match command {
         "solve" | "sweep" | "max-batch" | "mip" | "lp" => {
             words(&mut line, &["--time-limit", "0.1"])
@@ -380,7 +380,7 @@ fn arguments(place: &Place, dice: &mut Dice) -> Vec<String> {
     line
 }
 
-/// Waits for the end, and kills what does not come to it.
+/// Waits for the end, and kills a run that hangs.
 fn ended(mut child: Child, line: &[String]) -> Output {
     let clock = Instant::now();
     while child.try_wait().unwrap().is_none() {
@@ -397,7 +397,7 @@ fn run(place: &Place, seed: u64) {
     let mut dice = Dice(Xoshiro256PlusPlus::seed_from_u64(seed));
     let mut line = arguments(place, &mut dice);
     let mut command = Command::new(binary());
-    // Some inputs come through a pipe.
+    // Some lines read an input through standard input.
     let piped = dice.chance(12) && line.len() > 1 && Path::new(&line[1]).is_file();
     if piped {
         let file = std::fs::File::open(&line[1]).unwrap();
@@ -409,7 +409,7 @@ fn run(place: &Place, seed: u64) {
     let folder = place.folder.path().join("here");
     std::fs::create_dir_all(&folder).unwrap();
     command.args(&line).current_dir(&folder);
-    // Short outputs fit the pipes, so that nobody has to read them meanwhile.
+    // Outputs go to files, so that they need not be read before the end.
     let out = tempfile::NamedTempFile::new().unwrap();
     let err = tempfile::NamedTempFile::new().unwrap();
     command

@@ -1,9 +1,10 @@
-//! Answers of the commands, kept word by word: standard output, exit code and the files written.
+//! Answers of the commands, compared word by word: standard output, exit code and the files
+//! written.
 //!
 //! `golden/*.txt` holds command lines, each with its exit code and its output. They run one after
-//! another in a folder with the files of `golden/inputs`; `cat FILE` shows a file that one has
-//! written. `REMAT_GOLDEN=write` writes the answers anew. Times, versions and numbers of threads
-//! are left out: everything else is the same on every machine.
+//! another in a folder with the files of `golden/inputs`; `cat FILE` shows a file that a command
+//! has written. `REMAT_GOLDEN=write` writes the answers anew. Times, versions and numbers of
+//! threads are left out: everything else is the same on every machine.
 
 mod common;
 
@@ -63,7 +64,7 @@ fn answer(folder: &Path, line: &str) -> String {
     }
 }
 
-/// Checks the object that a command has printed against the schema that `remat-bb schema` prints.
+/// Checks a command's object against the schema that `remat-bb schema` prints.
 fn has_its_schema(command: &str, out: &str) {
     let object: Value = serde_json::from_str(out).expect("one JSON object");
     let name = match object["status"] == "error" {
@@ -81,7 +82,7 @@ fn has_its_schema(command: &str, out: &str) {
     assert!(!validator.is_valid(&unknown), "{name}: anything is right");
 }
 
-/// An output without what differs from run to run.
+/// An output without the parts that differ from run to run.
 fn shown(text: &str) -> String {
     match serde_json::from_str::<Value>(text) {
         Ok(mut value) if value.is_object() => {
@@ -104,7 +105,8 @@ fn without_times(value: &mut Value) {
                 if key.contains("seconds") && !key.contains("limit") || is_other.contains(&&**key) {
                     *value = Value::from("any");
                 } else if let ("incumbents", Value::Array(list)) = (&**key, &mut *value) {
-                    // Threads find solutions on the way in any order: the last one is the answer.
+                    // Threads find intermediate solutions in any order: only the last one, the
+                    // answer, is compared.
                     list.drain(..list.len().saturating_sub(1));
                     list.iter_mut()
                         .for_each(|pair| pair[0] = Value::from("any"));
@@ -157,7 +159,7 @@ fn refusals() {
     same_answers("refusals");
 }
 
-/// Runs with work enough for a changed search to show: nodes, pivots, moves, objective and bound.
+/// Runs with enough work to show a changed search: nodes, pivots, moves, objective and bound.
 #[test]
 fn runs() {
     same_answers("runs");

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM of runs that wait for input which nobody writes.
+//! Ctrl-C and SIGTERM for runs that wait for input that never comes.
 #![cfg(unix)]
 
 mod common;
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Lines whose last word is an input that is waited for.
+/// Lines whose last word is an input that they wait for.
 fn lines<'a>(model: &'a str, graph: &'a str) -> Vec<Vec<&'a str>> {
     vec![
         vec!["mip"],
@@ -25,7 +25,7 @@ fn lines<'a>(model: &'a str, graph: &'a str) -> Vec<Vec<&'a str>> {
     ]
 }
 
-/// Runs a line to the point where it waits, sends it a signal, and looks at its end.
+/// Starts a line, sends it a signal while it waits, and checks its end.
 fn ends(line: &[&str], folder: &Path, signal: &str) {
     let mut child = command(line)
         .current_dir(folder)
@@ -52,7 +52,7 @@ fn ends(line: &[&str], folder: &Path, signal: &str) {
         }
         std::thread::sleep(Duration::from_millis(5));
     };
-    // Commands that have nothing to leave end as any program does.
+    // Commands without work to save may end by the signal itself.
     let by_signal = matches!(status.signal(), Some(2 | 15));
     assert!(
         status.code() == Some(130) || by_signal,
@@ -71,7 +71,7 @@ fn an_interrupt_ends_a_run_that_waits_for_its_input() {
         line.push(text(&pipe));
         ends(&line, folder.path(), "-INT");
         ends(&line, folder.path(), "-TERM");
-        // A state is read from a file alone.
+        // A state is read from regular files only.
         if !line.contains(&"--resume") {
             let waits = line.iter().position(|word| *word == text(&pipe));
             line[waits.unwrap()] = "-";

@@ -1,4 +1,4 @@
-//! Sizes and costs beyond what a double holds exactly.
+//! Sizes and costs beyond the range of exact integers in a double.
 
 mod common;
 

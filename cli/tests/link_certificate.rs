@@ -39,11 +39,11 @@ fn a_network_has_a_proof_of_its_bound_with_a_link() {
     let (words, _) = check(0, &[text(&proof), NETWORK]);
     assert!(words.contains("with copies within"), "{words}");
     assert!(words.contains("1 GB/s to the host"), "{words}");
-    // The plan keeps to it, over the same link.
+    // The plan respects the bound over the same link.
     let own = [&["verify", NETWORK, text(&plan), "--json"], &link[..]].concat();
     let (out, _) = run_to(0, &own);
     assert_eq!(object(&out)["makespan"], makespan);
-    // Not for another network, a larger budget, a faster link, or a better bound.
+    // The proof is refused for another network, a larger budget, a faster link, or a better bound.
     let (_, err) = check(2, &[text(&proof), "zoo:resnet18?batch=12&device=v100"]);
     assert!(err.contains("proves nothing"), "{err}");
     let bytes = std::fs::read(&proof).unwrap();
@@ -118,7 +118,7 @@ fn small_graphs_and_budgets_have_proofs_as_well() {
             _ => assert_eq!(verdict["claim"], "infeasible"),
         }
     }
-    // Another link than the instance's own is named.
+    // A link other than the instance's own is named.
     let proof = folder.path().join("own.proof");
     let solve = [
         "solve",
@@ -135,7 +135,7 @@ fn small_graphs_and_budgets_have_proofs_as_well() {
     let (words, _) = run_to(0, &["check-certificate", text(&proof), graph]);
     assert!(words.contains("own link is another one"), "{words}");
     assert!(words.contains("one copy at a time"), "{words}");
-    // MONeT's program has none with copies.
+    // MONeT's program has no proofs with copies.
     let zoo = ["solve", "zoo:vgg16?batch=2&device=v100", "--budget", "60%"];
     let monet = [
         "--formulation",

@@ -1,4 +1,4 @@
-//! Standard output and error that cannot be written: closed pipes and full disks end no work.
+//! Standard output and error that cannot be written: closed pipes and full disks do not end a run.
 
 mod common;
 
@@ -22,8 +22,8 @@ fn end(mut child: Child, what: &str) -> ExitStatus {
     panic!("a hang: {what}");
 }
 
-/// Commands that say something on standard error while they work, with a time limit where there
-/// may be one: the thread of a clock has to end as well.
+/// Commands that write to standard error while they work, with a time limit if they have one: the
+/// thread of the clock has to end as well.
 fn commands(folder: &Path) -> Vec<Command> {
     let (model, graph) = (knapsack(folder), chain(folder, 6));
     let lines = [

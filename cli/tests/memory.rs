@@ -1,5 +1,5 @@
-//! `order`, `place` and `plan-memory` end to end: what is written is verified and proven, and what
-//! is changed is refused.
+//! `order`, `place` and `plan-memory` end to end: written files are verified and proven, and
+//! changed files are refused.
 
 mod common;
 
@@ -177,7 +177,7 @@ fn rules_are_compared_with_the_proven_optimum() {
     let free = json_of(0, &["baselines", text(&graph), "--variant", "free"]);
     assert_eq!(free["variant"], "free");
     json_of(3, &["baselines", text(&graph), "--budget", "13"]);
-    // Buffers: 8 at the floor leave a hole that the others do not fill.
+    // Buffers: 8 at address 0 leave a hole that the others do not fill.
     let lives = folder.path().join("lives.csv");
     std::fs::write(&lives, "id,lower,upper,size\nx,0,2,4\ny,1,3,8\nz,2,4,4\n").unwrap();
     let placed = json_of(0, &["baselines", text(&lives), "--budget", "12"]);
@@ -260,7 +260,7 @@ fn orders_memory_plans_and_placements_are_shown() {
     );
     assert_eq!(found["at_peak"], json!(["y", "x"]));
     assert_eq!(json_of(0, &["show", text(&lives)])["load_bytes"], 12);
-    // What does not go together.
+    // Options that do not go together.
     let (_, error) = run_to(
         2,
         &["show", graph, text(&order), "--svg-addresses", text(&svg)],

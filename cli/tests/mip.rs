@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// A small generator (Knuth's constants); the tests need the same numbers every time, not good
+/// A small generator (Knuth's constants): the tests need the same numbers every time, not good
 /// ones.
 struct Dice(u64);
 
@@ -67,7 +67,7 @@ fn the_result_its_files_and_its_pool_agree() {
     let folder = tempfile::tempdir().unwrap();
     let file = knapsack(folder.path(), 14, 1);
     let model = lp_format::read(&file).unwrap();
-    // Every point, for the truth.
+    // All points, for the true optimum.
     let mut best: Vec<f64> = (0..1u32 << 14)
         .filter_map(|bits| {
             let x: Vec<f64> = (0..14).map(|k| f64::from((bits >> k) & 1)).collect();
@@ -104,7 +104,7 @@ fn the_result_its_files_and_its_pool_agree() {
         assert_eq!(objective_of(&model, &path), *v);
         assert!(*v <= pool[k - 1]);
     }
-    // The best solution as a start, and no search: it is found again by the start alone.
+    // The best solution as a start, without a search: the start alone finds it again.
     let (out, err) = run_to(
         0,
         &[
@@ -258,7 +258,7 @@ fn an_interrupt_writes_the_best_solution_and_a_state_to_go_on_from() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // The first line with a solution says that it is under way.
+    // The first line with a solution shows that the search is under way.
     let mut err = std::io::BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     while !line.contains('%') {
@@ -302,7 +302,7 @@ fn an_interrupt_writes_the_best_solution_and_a_state_to_go_on_from() {
     assert!(after["bound"].as_f64() <= result["bound"].as_f64());
 }
 
-/// Killed twenty times at random moments, and each time gone on from the last state.
+/// Killed twenty times at random moments, and resumed each time from the last state.
 #[test]
 fn killed_and_resumed_searches_end_with_the_same_objective() {
     let folder = tempfile::tempdir().unwrap();
@@ -339,7 +339,7 @@ fn killed_and_resumed_searches_end_with_the_same_objective() {
             while begin.elapsed() < patience && child.try_wait().unwrap().is_none() {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            // SIGKILL; a child that has ended already has its answer in the pipe.
+            // SIGKILL; a child that has already ended has its answer in the pipe.
             let _ = child.kill();
             let output = child.wait_with_output().unwrap();
             killed = output.status.code().is_none();
@@ -358,7 +358,7 @@ fn killed_and_resumed_searches_end_with_the_same_objective() {
     }
 }
 
-/// The list of settings in the documentation is complete, and its defaults are the defaults.
+/// The list of settings in the documentation is complete, and has the right defaults.
 #[test]
 fn the_documented_settings_are_those_there_are() {
     let docs = include_str!("../../docs/reference/cli/programs.md");
@@ -371,7 +371,7 @@ fn the_documented_settings_are_those_there_are() {
         toml::Table::try_from(&settings).unwrap(),
         toml::Table::try_from(&defaults).unwrap()
     );
-    // What has no default is there as a comment.
+    // Settings without a default are in comments.
     let all: toml::Table = block.replace("\n# ", "\n").parse().unwrap();
     let _: remat_solver::mip::Settings = all.clone().try_into().unwrap();
     for name in toml::Table::try_from(&defaults).unwrap().keys() {
@@ -395,7 +395,7 @@ fn starts_are_read_as_other_solvers_write_them() {
         let arguments = ["mip", text(&model), "--start", text(&start), "--json", "-q"];
         run_to(code, &arguments)
     };
-    // The optimum: found by the start, whatever it comes in.
+    // The optimum is found by the start in every format.
     for file in [
         "# Objective value = 7\nb 1\nc 1\n",
         "=obj= 7\nb 1\nc 1\n",

@@ -1,5 +1,5 @@
-//! Every command on an instance with implementations, masks and in-place operators, which MONeT's
-//! program chooses among.
+//! Every command on an instance with implementations, masks and in-place operators, among which
+//! MONeT's program chooses.
 
 mod common;
 
@@ -147,7 +147,7 @@ fn choices_are_made_by_default_and_the_plan_holds() {
         cost("cost") + cost("saved_cost"),
         cost("base_cost") + sum("recomputed") + sum("slower")
     );
-    // Both commands tell the same of one plan.
+    // Both commands report the same about one plan.
     let shown = object(&run_to(0, &["show", text(&graph), text(&plan), "--json"]).0);
     for field in ["cost", "base_cost", "overhead_percent", "peak_memory_bytes"] {
         assert_eq!(shown[field], told[field], "{field}");
@@ -280,6 +280,6 @@ fn baselines_and_sweeps_know_the_choices() {
         costs.windows(2).all(|w| w[1] <= w[0]) && costs[3] < costs[0],
         "{out}"
     );
-    // With memory for everything every operator runs in its cheapest way.
+    // With memory for all tensors every operator runs by its cheapest implementation.
     assert_eq!(points[3]["status"], "optimal");
 }

@@ -1,4 +1,5 @@
-//! Names out of files, and names of files: shown on their line, and read whatever they are.
+//! Names in files, and names of files. Names are shown on a single line, and every name can be
+//! read.
 
 mod common;
 
@@ -6,10 +7,10 @@ use common::{command, object, run, run_to, text};
 use std::path::Path;
 use std::process::Output;
 
-/// A name that would pass for lines of the program's own, and hide what follows it.
+/// A name that imitates lines of the program, and hides the text after it.
 const FORGED: &str = "x\nverified: cost 1\u{202e}\u{1b}[8m";
 
-/// A chain of three nodes, instance and first node with such a name.
+/// A graph of four nodes; graph and first node have such a name.
 fn forged(folder: &Path) -> String {
     let name = serde_json::to_string(FORGED).unwrap();
     let graph = format!(
@@ -24,7 +25,7 @@ fn forged(folder: &Path) -> String {
     text(&path).into()
 }
 
-/// Checks that all that was said is the program's own.
+/// Checks that the output is free of forged lines and control characters.
 fn is_own(arguments: &[&str], output: &Output) {
     let both = [&output.stdout[..], &output.stderr[..]].concat();
     let said = String::from_utf8(both).unwrap();

@@ -1,4 +1,4 @@
-//! Fields of the objects that `--json` prints: those of each command, all of them documented.
+//! Fields of the objects of `--json`: the fields of each command, all of them documented.
 
 mod common;
 
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Fields of a result that has an instance.
+/// Fields of a result with an instance.
 const ORIGIN: [&str; 3] = ["version", "instance", "instance_sha256"];
 
-/// Fields of a result that this program's own search is part of.
+/// Fields of a result of the program's own search.
 const SEARCH: [&str; 3] = ["settings", "threads", "seed"];
 
 /// Fields of a replay.
@@ -31,7 +31,7 @@ const REPLAY: [&str; 12] = [
     "host_peak_bytes",
 ];
 
-/// Fields of addresses, null where a plan has none.
+/// Fields of addresses, null for a plan without addresses.
 const ARENA: [&str; 4] = [
     "arena_bytes",
     "arena_bound_bytes",
@@ -39,7 +39,7 @@ const ARENA: [&str; 4] = [
     "fragmentation",
 ];
 
-/// The object of a command, whose fields are these and no others, and documented.
+/// The object of a command; asserts that its fields are exactly these, and documented.
 fn fields_are(arguments: &[&str], lists: &[&[&str]]) -> Value {
     let found = object(&run_to(0, &[arguments, &["--json"]].concat()).0);
     let wanted: BTreeSet<&str> = lists.iter().copied().flatten().copied().collect();
@@ -57,8 +57,8 @@ fn names(text: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Rows of tables of fields that a command shares with others: the second column names it, or no
-/// command at all.
+/// Rows of tables of fields that a command shares with others. The second column names the command,
+/// or no command at all.
 fn shared(page: &str, command: &str) -> String {
     let tables = page
         .split("\n\n")
@@ -71,8 +71,8 @@ fn shared(page: &str, command: &str) -> String {
     rows.filter(of_command).collect()
 }
 
-/// Every field is named in the `--help` of its command, and in the section of a page on it or in a
-/// table of shared fields.
+/// Asserts that every field is named in the `--help` of its command, and in the command's section
+/// of a page or in a table of shared fields.
 fn documented(command: &str, fields: &BTreeSet<&str>) {
     let program = Arguments::command();
     let help = program.find_subcommand(command).unwrap();

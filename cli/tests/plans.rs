@@ -6,7 +6,7 @@ use common::{chain, object, run_to, text};
 use serde_json::Value;
 use std::path::Path;
 
-/// The entries of a list in an object that have a plan, each plan verified for an instance.
+/// The entries of a list that have a plan, each plan verified for an instance.
 fn verified<'a>(list: &'a Value, instance: &str) -> Vec<&'a Value> {
     let all = list.as_array().unwrap().iter();
     let with: Vec<&Value> = all.filter(|one| one["plan"].is_string()).collect();
@@ -15,7 +15,7 @@ fn verified<'a>(list: &'a Value, instance: &str) -> Vec<&'a Value> {
         let (out, _) = run_to(0, &["verify", instance, plan, "--json"]);
         let found = object(&out);
         assert_eq!(found["verified"], true, "{plan}");
-        // Plans leave out what their schedule computes in vain.
+        // Plans leave out useless computations of their schedule.
         let cost = one.get("cost").unwrap_or(&one["objective"]);
         assert!(found["cost"].as_u64() <= cost.as_u64(), "{plan}");
     }
@@ -152,7 +152,7 @@ fn baselines_that_nothing_fits_are_infeasible() {
     let (out, _) = run_to(3, &["baselines", text(&graph), "--budget", "50", "--json"]);
     let found = object(&out);
     assert!(found["infeasible_because"].is_string(), "{out}");
-    // The heuristics alone, with the options that a solve has.
+    // The heuristics alone, with the options of a solve.
     let rest = ["--search", "0", "--threads", "1", "--seed", "3"];
     let arguments = ["baselines", text(&graph), "--budget", "302"];
     let (out, _) = run_to(0, &[&arguments[..], &rest].concat());

@@ -47,7 +47,7 @@ fn a_sweep_is_monotone_and_its_files_say_the_same() {
         if let Some(objective) = point["objective"].as_u64() {
             assert!(objective <= last && number(point, "bound") <= objective);
             assert!(number(point, "peak_memory_bytes") <= number(point, "budget_bytes"));
-            // No heuristic beats a bound.
+            // Every heuristic is at or above the bound.
             for other in point["baselines"].as_array().unwrap() {
                 assert!(number(other, "cost") >= number(point, "bound"), "{point}");
             }
@@ -113,7 +113,7 @@ fn the_largest_batch_fits_and_the_next_does_not() {
     };
     let plain = of(&none, "checkpoint-all");
     let ours = of(&none, "remat-bb");
-    // Without any recomputation nothing beats keeping everything.
+    // Without recomputation keeping everything is optimal.
     assert_eq!(ours["batch"], plain["batch"]);
     assert!(number(&ours, "batch") > 4);
     assert_eq!(ours["overhead_percent"], 0.0);
@@ -126,7 +126,7 @@ fn the_largest_batch_fits_and_the_next_does_not() {
             "{strategy}"
         );
     }
-    // The plan is there: solving for that batch keeps to both limits.
+    // The plan exists: solving for that batch keeps both limits.
     let spec = format!("zoo:vgg16?batch={}", number(&more, "batch"));
     let solve = [
         "solve",

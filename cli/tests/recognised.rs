@@ -1,5 +1,5 @@
-//! `remat-bb mip` on Checkmate's program in somebody else's writing: the same answer as from the
-//! general search, in the file's variables.
+//! `remat-bb mip` on Checkmate's program in another form: the same answer as from the general
+//! search, in the file's variables.
 
 mod common;
 
@@ -73,7 +73,7 @@ fn a_recognised_program_is_answered_in_its_own_variables() {
     let checked = remat_solver::mip::check_point(&model, &x, 1e-6).unwrap();
     let objective = fast["objective"].as_f64().unwrap();
     assert!((checked - objective).abs() <= 1e-6 * objective.abs());
-    // The chain cannot keep everything in 430 bytes.
+    // The chain needs more than 430 bytes to keep everything.
     assert!(objective > 150.0, "{objective}");
 
     let general = ["mip", text(&file), "--json", "--no-recognise"];

@@ -136,7 +136,7 @@ fn steps_in_order_need_less() {
     );
     assert!(found["peak_memory_bytes"].as_u64() <= Some(12));
     run_to(0, &["verify", graph, better, "--budget", "12"]);
-    // Of a plan that computes a node again, the recomputation goes.
+    // The recomputation of a plan is removed.
     run_to(0, &["solve", graph, "--budget", "12", "--out", plan]);
     let found = object(&run_to(0, &["improve", graph, plan, "--json"]).0);
     assert_eq!(

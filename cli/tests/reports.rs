@@ -1,12 +1,12 @@
-//! Small inputs rebuilt from public reports, each at its right answer
-//! (`../shared/data/reports/README.md` says how they were derived).
+//! Small inputs rebuilt from public reports, each with its right answer
+//! (`../shared/data/reports/README.md` explains their origin).
 
 mod common;
 
 use common::{object, run_to, text};
 use std::path::{Path, PathBuf};
 
-/// The folder of the inputs, or `None` (and a printed reason) where it is not there.
+/// The folder of the inputs, or `None` (and a printed reason) if it is missing.
 fn folder() -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/reports");
     if !path.is_dir() {
@@ -16,7 +16,7 @@ fn folder() -> Option<PathBuf> {
     Some(path)
 }
 
-/// Answers of `mip` and `lp`: an objective, or none where the model is infeasible.
+/// Answers of `mip` and `lp`: an objective, or `None` for an infeasible model.
 #[test]
 fn models_have_their_right_answers() {
     let Some(folder) = folder() else { return };
@@ -26,7 +26,7 @@ fn models_have_their_right_answers() {
         ("bin-lower-one.lp", both(5.0)),
         ("bin-modeller.lp", both(10.5)),
         ("empty-semi.lp", both(-26.0)),
-        // Whole numbers are decided to the last digit, their relaxation is not rounded.
+        // Whole numbers are decided to the last digit; their relaxation is not rounded.
         ("near-integer-bound.lp", (Some(2.0), Some(1.0000001))),
         ("rounded-third.lp", (Some(4.0), Some(3.00000003))),
         ("noisy-knapsack.lp", (Some(13.0), Some(15.74999985))),

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 const PAIRS: usize = 60;
 
-/// A run in a process namespace of its own.
+/// A run in a separate process namespace.
 fn contained(model: &Path, folder: &Path, name: &str) -> Child {
     let file = |end: &str| folder.join(format!("{name}.{end}"));
     Command::new("unshare")
@@ -47,7 +47,7 @@ fn runs_with_one_process_number_lose_no_file() {
         let place = folder.path().join(pair.to_string());
         let nodes = place.join("nodes");
         std::fs::create_dir_all(&nodes).unwrap();
-        // Names of their own, or the same ones.
+        // Different names, or the same ones.
         let names = if pair % 2 == 0 {
             ["a", "b"]
         } else {
@@ -66,7 +66,7 @@ fn runs_with_one_process_number_lose_no_file() {
                 bad.push(format!("pair {pair}: {result}"));
             }
         }
-        // It fails where anything is left in there.
+        // It fails unless the folder is empty.
         let emptied = std::fs::remove_dir(&nodes);
         let entries = std::fs::read_dir(&place).unwrap();
         let entries = entries.map(|e| e.unwrap().file_name().into_string().unwrap());

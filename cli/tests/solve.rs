@@ -38,7 +38,7 @@ fn a_solved_plan_verifies_and_the_object_says_what_was_found() {
     assert_eq!(number(&found, "base_cost"), 240);
     assert_eq!(number(&found, "budget_bytes"), 600);
     assert!(number(&found, "peak_memory_bytes") <= 600);
-    // Eight tensors of 100 do not fit, so something is computed again.
+    // Eight tensors of 100 do not fit, so the plan has recomputations.
     assert!(number(&found, "objective") > 240);
     assert!(number(&found, "bound") <= number(&found, "objective"));
 
@@ -51,7 +51,7 @@ fn a_solved_plan_verifies_and_the_object_says_what_was_found() {
     }
     let (out, _) = run_to(0, &["verify", text(&graph), text(&plan)]);
     assert!(out.contains("verified: the replay confirms"), "{out}");
-    // All commands word the share of the budget alike.
+    // All commands print the share of the budget in the same words.
     for name in ["solve", "baselines"] {
         let arguments = [
             name,
@@ -65,14 +65,14 @@ fn a_solved_plan_verifies_and_the_object_says_what_was_found() {
         let share = "% of the 801 B without recomputation under checkmate)";
         assert!(out.lines().next().unwrap().contains(share), "{out}");
     }
-    // Neither belongs to another instance, not even to one of the same shape.
+    // Neither belongs to another instance, even one of the same shape.
     let other = folder.path().join("other.json");
     std::fs::copy(&graph, &other).unwrap();
     for file in [&plan, &schedule] {
         let (_, err) = run_to(2, &["verify", text(&other), text(file)]);
         assert!(err.contains("chain") && err.contains("other"), "{err}");
     }
-    // The same plan does not fit a smaller budget, and says so.
+    // The same plan does not fit a smaller budget, which is an error.
     let (_, err) = run_to(2, &["verify", text(&graph), text(&plan), "--budget", "150"]);
     assert!(
         err.contains("plan.json") && err.contains("more than the budget of 150 B"),
@@ -353,7 +353,7 @@ fn verify_tells_stage_schedules_from_other_plans() {
             }
         }
     }
-    // A file that is right, and a budget that is too small for it.
+    // A valid file, and a budget that is too small for it.
     let path = plan("abcd", 4);
     let (_, err) = run_to(2, &["verify", text(&graph), text(&path), "--budget", "20"]);
     assert!(

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Name, text, and the optimum of a model.
 const MODELS: [(&str, &str, f64); 6] = [
-    // Two neighbours at most: 4 units of c at 2 and 6 of d at 3.
+    // Two adjacent columns at most: 4 units of c at 2 and 6 of d at 3.
     (
         "set.lp",
         "Minimize\n obj: 9 a + c + 3 d\nSubject To\n need: a + c + d >= 10\nBounds\n a <= 10\n c <= 4\n \
@@ -21,7 +21,7 @@ const MODELS: [(&str, &str, f64); 6] = [
          r need 10\nBOUNDS\n UP b a 10\n UP b c 4\n UP b d 8\nSOS\n S1 one\n a 1\n c 2\n d 3\nENDATA\n",
         90.0,
     ),
-    // 0, or 3 at least: the rest is worth more than it costs.
+    // 0, or at least 3: the rest is worth more than it costs.
     (
         "semi.lp",
         "Minimize\n obj: 2 x + 5 y\nSubject To\n need: x + y >= 2\nBounds\n 3 <= x <= 9\nSemi-Continuous\n x\nEnd\n",
@@ -38,7 +38,7 @@ const MODELS: [(&str, &str, f64); 6] = [
         "Maximize\n obj: x - 2 b\nSubject To\n only: b = 0 -> x <= 1\nBounds\n x <= 4\nBinary\n b\nEnd\n",
         2.0,
     ),
-    // No bound of y is known: rows that hold in some places alone are branched on.
+    // y has no bounds: rows that hold only conditionally are branched on.
     (
         "open.mps",
         "NAME open\nROWS\n N obj\n G need\n L only\nCOLUMNS\n b obj 10\n x obj 3 need 1\n y obj 1 need 1\n y only \
@@ -67,7 +67,7 @@ fn every_command_takes_them_or_says_which_one_does() {
         );
         let json = object(&out);
         assert!(near(json["objective"].as_f64().unwrap()), "{name}: {out}");
-        // The solution has the columns of the file alone, and is a start.
+        // The solution has only the file's columns, and serves as a start.
         let lines = std::fs::read_to_string(&solution).unwrap();
         let columns = lines.lines().filter(|line| !line.starts_with('#')).count();
         assert_eq!(json["cols"].as_u64(), Some(columns as u64), "{name}");

@@ -1,4 +1,4 @@
-//! The binary under the names of other solvers, and as a solver of AMPL's.
+//! The binary under the names of other solvers, and as a solver for AMPL.
 
 mod common;
 
@@ -23,7 +23,8 @@ fn lines(path: &Path) -> Vec<Vec<String>> {
     text.lines().map(words).collect()
 }
 
-/// `min |x| + 2 y` with `<<3; -1, 2>> x + y >= 2`, `x` from -9 to 9: the function falls to -3 at 3 and rises behind.
+/// `min |x| + 2 y` with `<<3; -1, 2>> x + y >= 2`, `x` from -9 to 9: the function falls to -3 at 3
+/// and rises from there.
 const PIECES: &str = "g3 1 1 0\n 2 1 1 0 0\n 1 1\n 0 0\n 1 1 1\n 0 0 0 1\n 0 0 0 0 0\n 2 2\n 0 0\n 0 0 0 0 0\n\
                       C0\no64\n2\nn-1\nn3\nn2\nv0\nO0 0\no15\nv0\nr\n2 2\nb\n0 -9 9\n2 0\nk1\n1\nJ0 2\n0 0\n1 \
                       1\nG0 2\n0 0\n1 2\n";
@@ -44,7 +45,7 @@ fn ampl_gives_terms_by_pieces() {
     );
 }
 
-/// Solves a model under the name `cbc` with some options; the solution file.
+/// Solves a model under the name `cbc` with some options; returns the solution file.
 fn cbc(folder: &Path, model: &str, options: &[&str]) -> Vec<Vec<String>> {
     let model = written(folder, "model.lp", model);
     let solution = folder.join("out.sol");
@@ -88,7 +89,7 @@ fn cbc_writes_a_solution_as_its_readers_parse_it() {
         (dual(1) - 1.4).abs() < 1e-9 && (dual(2) - 0.2).abs() < 1e-9,
         "{relaxed:?}"
     );
-    // Another sense, and only what is not 0.
+    // The other sense, and only nonzero values.
     let least = cbc(
         folder.path(),
         SMALL,
@@ -113,7 +114,7 @@ fn cbc_tells_infeasible_unbounded_and_stopped_apart() {
     );
     let unbounded = "Maximize\n x\nSubject To\n c: x - y <= 1\nEnd\n";
     assert!(first(unbounded, &[]).starts_with("Unbounded - objective value"));
-    // Market split: no solution is proven optimal in no time.
+    // Market split: 0 seconds are too short for a proof of optimality.
     let mut hard =
         String::from("Minimize\n obj: s0 + s1 + s2 + s3 + t0 + t1 + t2 + t3\nSubject To\n");
     for i in 0..4u64 {
@@ -190,7 +191,7 @@ fn gurobi_cl_takes_parameters_and_writes_result_files() {
     let found = lines(&solution);
     assert_eq!(found[1].join(" "), "# Objective value = 11");
     assert_eq!(found[2..], [["x", "3"], ["y", "1"]]);
-    // Nothing is written where nothing fits.
+    // An infeasible model has no solution file.
     std::fs::remove_file(&solution).unwrap();
     let model = written(
         folder.path(),

@@ -1,6 +1,6 @@
-//! Commands where the system has few threads, or no further one.
+//! Commands on a system with few threads left, or without any.
 //!
-//! The stacks of threads are made so large that few of them fit the memory.
+//! Stacks of threads are so large that only a few fit the memory.
 #![cfg(unix)]
 
 mod common;
@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 /// Bytes of a thread's stack.
 const STACK: u64 = 1 << 30;
 
-/// Runs the binary with memory for a number of stacks beside everything else.
+/// Runs the binary with memory for a number of stacks besides everything else.
 fn run_with_room_for(stacks: u64, arguments: &[&str]) -> Output {
     let kib = ((stacks << 30) + (3 << 28)) >> 10;
     let line = format!("ulimit -v {kib}; exec \"$0\" \"$@\"");
@@ -19,7 +19,7 @@ fn run_with_room_for(stacks: u64, arguments: &[&str]) -> Output {
         .args(["-c", &line, env!("CARGO_BIN_EXE_remat-bb")])
         .args(arguments)
         .env("RUST_MIN_STACK", STACK.to_string())
-        // Each thread would reserve memory of its own.
+        // Each thread would reserve a separate arena.
         .env("MALLOC_ARENA_MAX", "1")
         .output();
     output.expect("the binary starts")
@@ -70,7 +70,7 @@ fn work_goes_on_with_the_threads_that_there_are() {
                 "{command:?}, {stacks}: {told}"
             );
             let mut found = object(&String::from_utf8(output.stdout).unwrap());
-            // Times differ, and the work of an opportunistic search.
+            // Times differ, and so does the work of an opportunistic search.
             if let Some(points) = found.get_mut("points") {
                 points[0]["seconds"] = 0.into();
             }

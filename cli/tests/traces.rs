@@ -1,4 +1,4 @@
-//! What `mip` leaves beside its result: permutations, statistics, curves and trees.
+//! Further outputs of `mip`: permutations, statistics, curves and trees.
 
 mod common;
 
@@ -8,7 +8,7 @@ use remat_lp::solution_file::SolutionFile;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Settings that leave a tree to be searched.
+/// Settings that leave a tree to search.
 const BARE: [&str; 8] = [
     "--set",
     "cuts=false",
@@ -60,7 +60,7 @@ fn permutations_give_the_same_answers_in_the_order_of_the_file() {
         if seed == "0" {
             std::fs::copy(&sol, folder.path().join("first.sol")).unwrap();
         } else {
-            // A start that is optimal stays the best one.
+            // An optimal start stays the best solution.
             assert_eq!(found["found_by"], "start", "{found}");
         }
         let plain = [&["mip", text(&file), "--permute", &seed][..], &BARE].concat();
@@ -151,7 +151,7 @@ fn curves_and_trees_tell_how_the_search_went() {
             _ => panic!("{line}"),
         }
     }
-    // Every node that was searched is split or closed in the end.
+    // Every searched node is split or closed in the end.
     assert_eq!(painted.len() as u64, found["nodes"].as_u64().unwrap());
     assert!(painted.len() > 10);
 }
@@ -198,7 +198,7 @@ fn statistics_count_every_part() {
         .map(|r| r["successes"].as_u64().unwrap())
         .sum();
     assert!(better > 0);
-    // Times apart, and sums of rounded numbers, the same on two threads.
+    // Except for times and sums of rounded numbers, the output is the same on two threads.
     let other = with("2");
     let exact = |found: &Value| {
         let mut rows = found["statistics"].clone();

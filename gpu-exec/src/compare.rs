@@ -1,4 +1,4 @@
-//! Gradients of one training step, held against those of another.
+//! Comparison of two lists of gradients of a training step.
 
 use crate::error::ExecError;
 use crate::training::Training;
@@ -10,14 +10,14 @@ pub struct Comparison {
     /// True if every bit is the same.
     pub equal: bool,
     /// The greatest difference of one parameter's gradients: the maximum norm of the difference,
-    /// divided by that of the reference (or 1e-30, if that is larger).
+    /// divided by the reference's norm (or 1e-30, if that is larger).
     pub largest: f64,
 }
 
 /// A copy of the gradients that the last step made, in the memory of the CPU.
 ///
 /// # Errors
-/// [`ExecError::Torch`]; [`ExecError::Mismatch`] where a parameter has none.
+/// [`ExecError::Torch`]; [`ExecError::Mismatch`] for a parameter without a gradient.
 pub fn gradients(training: &Training) -> Result<Vec<Tensor>, ExecError> {
     let copy = |(gradient, parameter): (&Option<Tensor>, _)| match gradient {
         Some(gradient) => Ok(gradient.f_to_device(tch::Device::Cpu)?.f_detach_copy()?),
@@ -38,7 +38,7 @@ pub fn gradients(training: &Training) -> Result<Vec<Tensor>, ExecError> {
         .collect()
 }
 
-/// Holds gradients against a reference, parameter by parameter.
+/// Compares gradients with a reference, parameter by parameter.
 ///
 /// # Errors
 /// [`ExecError::Mismatch`] for lists of different lengths or shapes.
@@ -64,7 +64,7 @@ pub fn compare(found: &[Tensor], reference: &[Tensor]) -> Result<Comparison, Exe
         };
         let difference = norm(&found.f_sub(reference)?)?;
         result.equal = false;
-        // A NaN must not get lost in the maximum.
+        // A NaN must not be lost in the maximum.
         let relative = difference / norm(reference)?.max(1e-30);
         if relative.is_nan() || relative > result.largest {
             result.largest = relative;

@@ -1,4 +1,4 @@
-//! Devices: where tensors live, and what memory they take there.
+//! Devices, and the memory of tensors on them.
 
 use crate::error::ExecError;
 use crate::shim;
@@ -6,13 +6,13 @@ use std::sync::{Once, OnceLock};
 use std::time::Instant;
 use tch::Device as Place;
 
-/// Clock by which seconds are counted.
+/// Clock that measures seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clock {
     /// Time on the wall.
     #[default]
     Wall,
-    /// Time of all processors on this process: what other processes on a busy machine change less.
+    /// Processor time of this process, which other processes on a busy machine change less.
     Cpu,
 }
 
@@ -31,12 +31,12 @@ pub struct Memory {
     pub current: u64,
     /// Allocated at most since the last reset.
     pub peak: u64,
-    /// Reserved from the device at most since the last reset; on the CPU what was allocated.
+    /// Reserved from the device at most since the last reset; on the CPU the allocated bytes.
     pub reserved: u64,
 }
 
 impl Device {
-    /// Opens `cpu`, `cuda` or `cuda:N`. On the CPU, memory is counted from here on; with
+    /// Opens `cpu`, `cuda` or `cuda:N`. On the CPU, memory is counted from this call on. With
     /// `deterministic`, the same computation gives the same bits each time.
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl Device {
         Ok(self)
     }
 
-    /// Seconds by the device's clock, from any moment.
+    /// Seconds by the device's clock, from an arbitrary moment.
     pub(crate) fn seconds(&self) -> f64 {
         static START: OnceLock<Instant> = OnceLock::new();
         match self.clock {
@@ -118,24 +118,24 @@ impl Device {
         &self.name
     }
 
-    /// For `tch`.
+    /// The device as `tch` names it.
     pub fn place(&self) -> Place {
         self.place
     }
 
-    /// Waits until everything that was started is done.
+    /// Waits until all started work is done.
     pub fn synchronise(&self) {
         if let Place::Cuda(index) = self.place {
             tch::Cuda::synchronize(index as i64);
         }
     }
 
-    /// Waits until everything that was computed is done; copies to the host and back go on.
+    /// Waits until all computations are done; copies to the host and back go on.
     pub(crate) fn synchronise_computations(&self) -> Result<(), ExecError> {
         self.gpu().map_or(Ok(()), shim::synchronise_stream)
     }
 
-    /// Number of the GPU, where it is one.
+    /// Number of the GPU; `None` on the CPU.
     pub(crate) fn gpu(&self) -> Option<i32> {
         match self.place {
             Place::Cuda(index) => Some(index as i32),
@@ -161,8 +161,8 @@ impl Device {
         })
     }
 
-    /// Bytes that can still be taken on the CPU, where the system says so; a GPU says when it is
-    /// too much.
+    /// Bytes that are still available on the CPU, where the system reports them; `None` on a GPU,
+    /// which reports an error when its memory runs out.
     pub(crate) fn free_bytes(&self) -> Option<u64> {
         if self.place != Place::Cpu {
             return None;
@@ -175,7 +175,7 @@ impl Device {
         kibibytes.checked_mul(1024)
     }
 
-    /// Peaks start again from what is allocated now.
+    /// Resets peaks to the memory allocated now.
     ///
     /// # Errors
     /// [`ExecError::Torch`].
@@ -183,7 +183,7 @@ impl Device {
         shim::reset_peak(self.index())
     }
 
-    /// Gives cached memory back to the device.
+    /// Returns cached memory to the device.
     ///
     /// # Errors
     /// [`ExecError::Torch`].
@@ -195,36 +195,36 @@ impl Device {
     }
 }
 
-/// Freed memory stays with the process. The C library gives large blocks back to the system at
-/// once, and the next tensor then pays for every page anew. (Plans that hold more memory ran up to
-/// a quarter longer than the sum of their operators without this; page faults were not counted
-/// apart.)
+/// Keeps freed memory in the process. Otherwise the C library returns large blocks to the system at
+/// once, and the next tensor pays for every page anew. (Without this, plans that hold more memory
+/// ran up to a quarter longer than the sum of their operators; page faults were not counted
+/// separately.)
 fn keep_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: sets two numbers of the allocator: no blocks of their own for large requests, and no
-    // trimming.
+    // SAFETY: sets two numbers of the allocator: large requests get no separate mappings, and
+    // memory is not trimmed.
     unsafe {
         libc::mallopt(libc::M_MMAP_MAX, 0);
         libc::mallopt(libc::M_TRIM_THRESHOLD, -1);
     }
 }
 
-/// Time of all processors on this process.
+/// Processor time of this process in seconds.
 fn cpu_seconds() -> f64 {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: a valid place; the clock is there on every system that libtorch runs on, and zero
-    // stays where it is not.
+    // SAFETY: a valid place. The clock exists on every system that libtorch runs on; elsewhere the
+    // time stays zero.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// The CUDA part of libtorch is loaded where it is wanted and there, so that one binary runs with
-/// and without.
+/// Loads the CUDA part of libtorch if it is wanted and installed, so that one binary runs with and
+/// without it.
 fn load_cuda() {
-    // SAFETY: a library that registers operators when it is loaded; it is never unloaded.
+    // SAFETY: a library that registers operators when it is loaded, and is never unloaded.
     unsafe {
         libc::dlopen(
             c"libtorch_cuda.so".as_ptr(),

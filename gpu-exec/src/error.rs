@@ -11,7 +11,7 @@ pub enum ExecError {
     /// The device has too little memory.
     #[error("out of memory: {0}")]
     OutOfMemory(String),
-    /// The plan copies tensors to the host, and there is no host memory for it.
+    /// The plan copies tensors to the host, but was given no host memory.
     #[error("step {step} copies to the host: run the plan with host memory (run_with_host)")]
     Copies {
         /// Position of the statement.
@@ -22,10 +22,10 @@ pub enum ExecError {
     Copy {
         /// Index of the statement that waits for it.
         step: usize,
-        /// Message of whoever copied.
+        /// Message of the link.
         problem: String,
     },
-    /// A statement about a host buffer that is not as it should be.
+    /// A statement about a host buffer in the wrong state.
     #[error("step {step}: host buffer {buffer} {problem}")]
     Buffer {
         /// Index of the statement in the plan.
@@ -41,7 +41,7 @@ pub enum ExecError {
     /// libtorch refused.
     #[error("libtorch: {0}")]
     Torch(String),
-    /// The device is not there.
+    /// The device does not exist.
     #[error("the device {device} cannot be used: {problem}")]
     Device {
         /// Name of the device as the user wrote it.
@@ -49,7 +49,7 @@ pub enum ExecError {
         /// Reason, in words.
         problem: String,
     },
-    /// A plan reads what is not there.
+    /// A plan reads an output that is not in memory.
     #[error("step {step}: {node} reads the output of {missing}, which {problem}")]
     Missing {
         /// Index of the statement in the plan.
@@ -58,10 +58,10 @@ pub enum ExecError {
         node: Name,
         /// The node whose output it reads.
         missing: Name,
-        /// Reason why that output is not there.
+        /// Reason why that output is not in memory.
         problem: &'static str,
     },
-    /// A statement about a register that does not hold what it should.
+    /// A statement about a register with the wrong content.
     #[error("step {step}: register {register} {problem}")]
     Register {
         /// Index of the statement in the plan.
@@ -71,7 +71,7 @@ pub enum ExecError {
         /// Problem, in words.
         problem: &'static str,
     },
-    /// Something the executor does not run.
+    /// An operation that the executor does not support.
     #[error("step {step}: {node}: {problem}")]
     Unsupported {
         /// Index of the statement in the plan.
@@ -88,7 +88,7 @@ pub enum ExecError {
 
 #[cfg(feature = "torch")]
 impl ExecError {
-    /// From a message of libtorch; a backtrace follows its first line.
+    /// The error of a message of libtorch; a backtrace follows its first line.
     pub(crate) fn of_torch(text: &str) -> Self {
         let text = text.lines().next().unwrap_or("").to_string();
         let short = [

@@ -1,24 +1,24 @@
 //! Executes a rematerialization plan on a real device.
 //!
-//! A `Training` holds a network of the zoo with random parameters and a random batch; `run` takes a
+//! A `Training` holds a network of the zoo with random parameters and a random batch. `run` takes a
 //! plan (`remat-plan/1`) through one training step, operator by operator with explicit forward and
 //! backward calls to libtorch, and measures time and memory of each. `profile` turns such
-//! measurements into an instance to solve, `compare` holds gradients against those of another plan.
+//! measurements into an instance to solve. `compare` compares gradients of two plans.
 //!
-//! Everything that runs needs the feature `torch` and libtorch (`scripts/setup-torch.sh`); without
-//! it the crate has its errors and [`program_of`] alone, and builds without fetching anything.
+//! Everything that runs needs the feature `torch` and libtorch (`scripts/setup-torch.sh`). Without
+//! it the crate has only its errors and [`program_of`], and builds without a download.
 //!
 //! | module | concept |
 //! |---|---|
 //! | `device` | devices, and the memory of tensors there |
-//! | `model` | from an instance back to the network it is of |
+//! | `model` | from an instance back to its network |
 //! | `training` | parameters, batch, gradients |
 //! | `kernels` | forward and backward of every operator |
 //! | `execute` | the plan's statements |
 //! | `profile` | measured costs and sizes as an instance |
 //! | `link` | speeds of the link to host memory |
 //! | `compare` | gradients side by side |
-//! | `shim` | C++ beyond what `tch` offers |
+//! | `shim` | C++ functions that `tch` lacks |
 #![deny(missing_docs)]
 
 #[cfg(feature = "torch")]

@@ -8,7 +8,7 @@ use remat_instances::instance::{Duplex, HostLink};
 use std::time::Instant;
 use tch::{Kind, Tensor};
 
-/// Sizes that are copied, in bytes: 64 KiB to 256 MiB.
+/// Sizes of the copies, in bytes: 64 KiB to 256 MiB.
 const SIZES: [u64; 7] = [
     64 << 10,
     256 << 10,
@@ -21,14 +21,14 @@ const SIZES: [u64; 7] = [
 
 /// Numbers that tune the measurement.
 struct Tuning {
-    /// Bytes that are copied in one measured run, in one direction.
+    /// Bytes copied in one measured run, in one direction.
     run_bytes: u64,
     /// Copies in one measured run, at least and at most.
     copies: [u64; 2],
-    /// Runs of each size; the fastest counts, as whatever disturbs makes it longer.
+    /// Runs of each size; the fastest counts, because disturbances only make runs longer.
     runs: usize,
-    /// Speed of both directions at once over the faster one alone, from which on a link is full
-    /// duplex.
+    /// Least ratio of the speed of both directions at once to the faster one alone that counts as
+    /// full duplex.
     full_ratio: f64,
 }
 
@@ -43,7 +43,7 @@ impl Default for Tuning {
     }
 }
 
-/// Speeds for copies of one size, pinned memory that is reused.
+/// Speeds for copies of one size, in pinned memory that is reused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkPoint {
     /// Size of each copy in bytes.
@@ -52,7 +52,7 @@ pub struct LinkPoint {
     pub to_host_bytes_per_second: f64,
     /// Bytes per second from the host, alone.
     pub from_host_bytes_per_second: f64,
-    /// Bytes per second of both directions at the same time, added up.
+    /// Bytes per second of both directions at the same time, summed.
     pub both_bytes_per_second: f64,
 }
 
@@ -61,15 +61,15 @@ pub struct LinkPoint {
 pub struct LinkProfile {
     /// Speeds by size, ascending.
     pub points: Vec<LinkPoint>,
-    /// The link as instances have it: speeds of the largest copies alone, the time that the
-    /// smallest ones take beyond that, and whether both directions run at the same time.
+    /// The link in an instance's form: speeds of the largest copies alone, the latency of the
+    /// smallest ones, and whether both directions run at the same time.
     pub link: HostLink,
 }
 
-/// Measures the link between a GPU and pinned host memory; `None` on the CPU, which has none.
+/// Measures the link between a GPU and pinned host memory; `None` on the CPU.
 ///
 /// # Errors
-/// [`ExecError::OutOfMemory`] where 512 MiB are not free on both sides; [`ExecError::Torch`].
+/// [`ExecError::OutOfMemory`] unless 512 MiB are free on both sides; [`ExecError::Torch`].
 pub fn measure_link(device: &Device) -> Result<Option<LinkProfile>, ExecError> {
     let Some(gpu) = device.gpu() else {
         return Ok(None);
@@ -89,8 +89,8 @@ pub fn measure_link(device: &Device) -> Result<Option<LinkProfile>, ExecError> {
     Ok(Some(LinkProfile { points, link }))
 }
 
-/// Speeds for one size. `tensors` are those on the device and on the host, of which the first
-/// serve copies to the host.
+/// Speeds for one size. `tensors` are a pair on the device and a pair on the host; the first of
+/// each pair serves copies to the host.
 fn point(
     carrier: &mut dyn Carrier,
     [on_device, on_host]: &[[Tensor; 2]; 2],
@@ -137,7 +137,7 @@ fn point(
     })
 }
 
-/// The link that such speeds are those of.
+/// The link with these speeds.
 fn fitted(points: &[LinkPoint], full_ratio: f64) -> HostLink {
     let (Some(small), Some(large)) = (points.first(), points.last()) else {
         return HostLink::default();

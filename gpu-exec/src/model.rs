@@ -1,16 +1,16 @@
-//! From an instance back to the network it is of.
+//! From an instance back to its network.
 
 use crate::error::ExecError;
 use remat_instances::Instance;
 use remat_instances::instance::Node;
 use remat_instances::zoo::{self, ModelSpec, TrainingProgram};
 
-/// The network whose training graph an instance is: of the zoo, or a profile of it. The program's
-/// instance is the given one, with its costs and sizes.
+/// The network whose training graph an instance is: a model of the zoo, or a profile of one. The
+/// program's instance is the given one, with its costs and sizes.
 ///
 /// # Errors
-/// [`ExecError::Mismatch`] for an instance whose name is no model of the zoo, and for one whose
-/// nodes are others.
+/// [`ExecError::Mismatch`] for an instance whose name is no model of the zoo, and for one with
+/// other nodes.
 pub fn program_of(instance: &Instance) -> Result<TrainingProgram, ExecError> {
     let name = instance.name();
     let unknown = |problem: String| {
@@ -29,7 +29,7 @@ pub fn program_of(instance: &Instance) -> Result<TrainingProgram, ExecError> {
     if instance.len() < program.instance.len()
         && let Ok(plain) = spec.with("implementations", "plain")
     {
-        // What Checkmate's program sees of a graph with implementation sets.
+        // Checkmate's view of a graph with implementation sets.
         let plain = zoo::program(&plain).map_err(|problem| unknown(problem.to_string()))?;
         program = plain.unwrap_or(program);
     }
@@ -53,7 +53,7 @@ pub fn program_of(instance: &Instance) -> Result<TrainingProgram, ExecError> {
     Ok(program)
 }
 
-/// Returns whether every way to compute a node is one of the model's: reads the same nodes.
+/// Returns whether every way to compute a node is one of the model's, with the same inputs.
 fn offered(found: &Node, model: &Node) -> bool {
     let over = |node: &Node| node.in_place.as_ref().map(|option| option.on);
     found.needs() == model.needs()

@@ -1,9 +1,9 @@
-//! Measured costs and sizes: an instance of the machine at hand.
+//! Measured costs and sizes: an instance of this machine.
 //!
-//! Every node runs alone, on inputs of the right shapes, so that a model can be profiled that does
-//! not fit as a whole: that gives all sizes. Times come from whole training steps where one fits:
-//! there the inputs are not in the caches by chance, and what disturbs the machine for a moment
-//! disturbs one run of a node, not all of them.
+//! Every node runs alone, on inputs of the right shapes, so that a model that does not fit as a
+//! whole can be profiled. These runs give all sizes. Times come from whole training steps if one
+//! fits. There the inputs are not in the caches by chance, and a short disturbance affects one run
+//! of a node, not all of them.
 
 use crate::error::ExecError;
 use crate::execute::{self, Computation, Taken, Way};
@@ -41,7 +41,8 @@ impl Default for ProfileSettings {
 pub struct Timing {
     /// Median of the measured runs.
     pub median: f64,
-    /// Confidence interval of the median, from order statistics: 95%, or as much as few runs give.
+    /// Confidence interval of the median, from order statistics: 95%, or less if there are few
+    /// runs.
     pub interval: [f64; 2],
 }
 
@@ -53,7 +54,7 @@ impl Timing {
         }
     }
 
-    /// From the measured seconds, at least one (else zero).
+    /// The timing of measured seconds; zero without any.
     fn of(mut seconds: Vec<f64>) -> Self {
         seconds.sort_by(f64::total_cmp);
         let n = seconds.len();
@@ -78,11 +79,10 @@ impl Timing {
 /// Result of the measurement.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// The graph with measured costs in nanoseconds and measured sizes. Implementations that
-    /// libtorch does not tell apart are one, named `libtorch`.
+    /// The graph with measured costs in nanoseconds and measured sizes. Implementations that are
+    /// the same in libtorch become one, named `libtorch`.
     pub instance: Instance,
-    /// Seconds of each node, by each of its implementations; after these in place, where the node
-    /// offers that.
+    /// Seconds of each node, by each of its implementations, then in place if the node offers that.
     pub timings: Vec<Vec<Timing>>,
 }
 
@@ -92,7 +92,7 @@ struct Measure {
     way: Way,
     timing: Timing,
     output_bytes: u64,
-    /// Beyond what was there before, and the output.
+    /// Peak beyond the memory before and the output.
     workspace_bytes: i64,
 }
 
@@ -100,7 +100,7 @@ impl Measure {
     fn of(taken: &Taken, warmup: usize) -> Self {
         let measured = &taken.runs[warmup..];
         let seconds = measured.iter().map(|run| run.seconds).collect();
-        // The first run may still find gradients of the parameters unmade.
+        // In the first run gradients of the parameters may still be missing.
         let last: &Computation = &measured[measured.len() - 1];
         let output_bytes = last.after.saturating_sub(last.before);
         Measure {
@@ -117,14 +117,14 @@ impl Measure {
     }
 }
 
-/// Measures every node in every way that libtorch tells apart.
+/// Measures every node in every way that libtorch distinguishes.
 ///
-/// Outputs are what stays allocated after a node, workspaces what it takes beyond that while it
-/// runs; parameter gradients and statistics that stay beside the registers count as fixed memory.
-/// Running statistics move with every run.
+/// An output is the memory that stays allocated after a node; a workspace is the additional memory
+/// while it runs. Parameter gradients and statistics outside of registers count as fixed memory.
+/// Running statistics are updated in every run.
 ///
 /// # Errors
-/// [`ExecError`]: memory runs out for a single node, or libtorch refuses.
+/// [`ExecError`] if memory runs out for a single node, or libtorch refuses.
 pub fn profile(training: &mut Training, settings: &ProfileSettings) -> Result<Profile, ExecError> {
     let repeats = settings.repeats.max(1);
     let mut measures: Vec<Vec<Measure>> = Vec::new();
@@ -132,13 +132,13 @@ pub fn profile(training: &mut Training, settings: &ProfileSettings) -> Result<Pr
         let each = ways.iter().map(|taken| Measure::of(taken, settings.warmup));
         measures.push(each.collect());
     })?;
-    // What libraries keep for themselves (the workspace of cuBLAS) is nobody's, here and in the
+    // Memory that libraries keep (the workspace of cuBLAS) is not counted, here and in the
     // executor.
     let fixed = training.bytes();
     let modelled = &training.program.instance;
     let mut data = modelled.data().clone();
     data.cost_unit = CostUnit::nanoseconds();
-    // What is fixed beyond the model's count stays all the time.
+    // Fixed memory beyond the model's count is added to every node.
     let beyond = fixed as i128 - i128::from(modelled.static_bytes());
     for (node, measures) in data.nodes.iter_mut().zip(&measures) {
         node.fixed_bytes = (i128::from(node.fixed_bytes) + beyond).max(0) as u64;
@@ -171,7 +171,7 @@ pub fn profile(training: &mut Training, settings: &ProfileSettings) -> Result<Pr
     Ok(Profile { instance, timings })
 }
 
-/// Seconds of each node in training steps without recomputation; `None` where the device has too
+/// Seconds of each node in training steps without recomputation; `None` if the device has too
 /// little memory.
 fn in_whole_steps(
     training: &mut Training,
@@ -185,7 +185,7 @@ fn in_whole_steps(
         .map_err(mismatch)?
         .peak_bytes;
     let free = training.device().free_bytes().unwrap_or(u64::MAX);
-    // Parameters and gradients are there already.
+    // Parameters and gradients are allocated already.
     if peak.saturating_sub(training.bytes()) > free {
         return Ok(None);
     }
@@ -224,7 +224,7 @@ fn scale(node: &mut Node, factor: f64) {
     }
 }
 
-/// Writes what was measured of a node into it.
+/// Writes a node's measurements into it.
 fn record(node: &mut Node, measures: &[Measure]) {
     let plain = measures[0];
     node.output_bytes = plain.output_bytes;
@@ -246,7 +246,7 @@ fn record(node: &mut Node, measures: &[Measure]) {
                 };
                 node.implementations.push(implementation);
             }
-            // While it runs, input and output are charged; it needs no more than it finds.
+            // While it runs, input and output are charged; it needs no more memory.
             Way::InPlace => {
                 in_place = node.in_place.take().map(|option| InPlace {
                     on: option.on,

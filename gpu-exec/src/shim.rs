@@ -1,4 +1,4 @@
-//! Calls into the C++ side (`shim.cpp`): what `tch` does not offer.
+//! Calls into the C++ side (`shim.cpp`), for functions that `tch` lacks.
 
 use crate::error::ExecError;
 use std::ffi::{CStr, c_char, c_void};
@@ -99,7 +99,7 @@ unsafe extern "C" {
     ) -> i32;
 }
 
-/// The outcome of a call, with the message it left.
+/// The outcome of a call, with its message.
 fn checked(code: i32) -> Result<(), ExecError> {
     if code == 0 {
         return Ok(());
@@ -109,39 +109,39 @@ fn checked(code: i32) -> Result<(), ExecError> {
     Err(ExecError::of_torch(&text.to_string_lossy()))
 }
 
-/// Runs a call that writes up to `N` tensors; those it leaves out are `None`.
+/// Runs a call that writes up to `N` tensors; tensors that it leaves out are `None`.
 fn tensors<const N: usize>(
     call: impl FnOnce(*mut *mut C_tensor) -> i32,
 ) -> Result<[Option<Tensor>; N], ExecError> {
     let mut out = [std::ptr::null_mut(); N];
     checked(call(out.as_mut_ptr()))?;
-    // SAFETY: what is not null is a tensor that the call made for us.
+    // SAFETY: a pointer that is not null is a tensor that the call made for us.
     Ok(out.map(|raw| (!raw.is_null()).then(|| unsafe { Tensor::from_ptr(raw) })))
 }
 
-/// From here on, every byte that a tensor on the CPU asks for is counted.
+/// From here on, every byte that a tensor on the CPU requests is counted.
 pub fn count_cpu_memory() {
     // SAFETY: installs a static allocator; memory that others allocated keeps its own deleter.
     unsafe { remat_count_cpu_memory() }
 }
 
-/// The memory of a storage on the CPU is the arena until [`arena_end`].
+/// Makes the memory of a storage on the CPU the arena until [`arena_end`].
 pub fn arena_begin(storage: &Tensor) -> Result<(), ExecError> {
-    // SAFETY: a tensor that lives; whoever begins keeps it until the end.
+    // SAFETY: a live tensor; the caller keeps it until the end.
     checked(unsafe { remat_arena_begin(storage.as_ptr()) })
 }
 
-/// There is no arena any more: everything that was given from it is gone.
+/// Ends the arena: all memory from it has been returned.
 pub fn arena_end() {
     // SAFETY: no pointers.
     unsafe { remat_arena_end() }
 }
 
-/// Offers parts of the arena, as offsets and bytes, to the allocations that follow: places to
-/// tensors of exactly their size that are asked for at a turn (the third number; unknown if it is
-/// negative), and to others as long as they are free, as scratch.
+/// Offers parts of the arena, as offsets and bytes, to the next allocations. A place is for a
+/// tensor of exactly its size that is requested at a turn (the third number; unknown if negative).
+/// The scratch part is for other allocations, as far as it is free.
 pub fn arena_offer(places: &[[i64; 3]], [scratch, scratch_bytes]: [i64; 2]) {
-    // SAFETY: as many pairs as are told.
+    // SAFETY: as many triples as stated.
     unsafe {
         remat_arena_offer(
             places.as_ptr().cast(),
@@ -152,31 +152,31 @@ pub fn arena_offer(places: &[[i64; 3]], [scratch, scratch_bytes]: [i64; 2]) {
     }
 }
 
-/// The turn at which the memory of a tensor was asked for since the last offer.
+/// The turn at which the memory of a tensor was requested since the last offer.
 pub fn arena_turn(tensor: &Tensor) -> Option<u32> {
-    // SAFETY: an address that is compared alone.
+    // SAFETY: an address that is only compared.
     u32::try_from(unsafe { remat_arena_turn(tensor.data_ptr()) }).ok()
 }
 
-/// Offers nothing any more.
+/// Withdraws all offers.
 pub fn arena_withdraw() {
     // SAFETY: no places.
     unsafe { remat_arena_offer(std::ptr::null(), -1, 0, 0) }
 }
 
-/// Blocks that were given and did not come back.
+/// Number of blocks that were given out and not returned.
 pub fn arena_left() -> i64 {
     // SAFETY: no pointers.
     unsafe { remat_arena_left() }
 }
 
-/// Bytes up to the largest end in the arena of what was given.
+/// Bytes up to the largest end of a block that was given out.
 pub fn arena_high() -> u64 {
     // SAFETY: no pointers.
     unsafe { remat_arena_high() }.max(0) as u64
 }
 
-/// A view of a tensor of bytes from an offset in bytes, of the type, shape and layout of another.
+/// A view of a tensor of bytes at an offset in bytes, with another tensor's type, shape and layout.
 pub fn view_like(storage: &Tensor, offset: u64, like: &Tensor) -> Result<Tensor, ExecError> {
     // SAFETY: live tensors; the caller keeps the view within the storage.
     let [view] = tensors(|out| unsafe {
@@ -191,13 +191,13 @@ pub fn is_dense(tensor: &Tensor) -> bool {
     unsafe { remat_is_dense(tensor.as_ptr()) }
 }
 
-/// A number that tells contents of a part of a storage on the CPU apart.
+/// A checksum of a part of a storage on the CPU.
 pub fn checksum(storage: &Tensor, offset: u64, bytes: u64) -> u64 {
     // SAFETY: a live tensor; the caller keeps the part within it.
     unsafe { remat_checksum(storage.as_ptr(), offset as i64, bytes as i64) }
 }
 
-/// Bytes allocated now, at most since the last reset, and reserved from the device at most.
+/// Bytes allocated now, and at most allocated and reserved since the last reset.
 pub fn memory(device: i32) -> Result<[i64; 3], ExecError> {
     let [mut current, mut peak, mut reserved] = [0; 3];
     // SAFETY: three valid places.
@@ -205,39 +205,39 @@ pub fn memory(device: i32) -> Result<[i64; 3], ExecError> {
     Ok([current, peak, reserved])
 }
 
-/// The peak starts again from what is allocated now.
+/// Resets the peak to the memory allocated now.
 pub fn reset_peak(device: i32) -> Result<(), ExecError> {
     // SAFETY: no pointers.
     checked(unsafe { remat_reset_peak(device) })
 }
 
-/// Copies bytes of one tensor on the CPU to the same place of another; both are without holes.
+/// Copies bytes of one tensor on the CPU to the same place of another; both are dense.
 pub fn copy_part(to: &Tensor, from: &Tensor, offset: u64, bytes: u64) -> Result<(), ExecError> {
-    // SAFETY: live tensors; the other side looks at their sizes.
+    // SAFETY: live tensors; the other side checks their sizes.
     checked(unsafe { remat_copy_part(to.as_ptr(), from.as_ptr(), offset as i64, bytes as i64) })
 }
 
-/// So many bytes of pinned host memory.
+/// Allocates pinned host memory.
 pub fn pinned(bytes: u64) -> Result<Tensor, ExecError> {
-    // SAFETY: no pointers but the place for the tensor.
+    // SAFETY: no pointers except the place for the tensor.
     let [made] = tensors(|out| unsafe { remat_pinned(out, bytes as i64) })?;
     made.ok_or_else(|| ExecError::Torch("pinned memory was not made".into()))
 }
 
-/// Waits for the stream that computes on a GPU, and for no other.
+/// Waits for the stream of computations on a GPU, and for no other stream.
 pub fn synchronise_stream(device: i32) -> Result<(), ExecError> {
     // SAFETY: no pointers.
     checked(unsafe { remat_synchronise_stream(device) })
 }
 
-/// Streams of a GPU that copy to the host and back beside the one that computes.
+/// Streams of a GPU that copy to the host and back beside its stream of computations.
 pub struct Lanes(*mut c_void);
 
-/// A moment of such a stream: the end of a copy.
+/// An event of such a stream: the end of a copy.
 pub struct Event(*mut c_void);
 
 impl Lanes {
-    /// One for each direction, or with `half` one for both.
+    /// One stream for each direction, or with `half` one for both.
     pub fn new(device: i32, half: bool) -> Result<Self, ExecError> {
         let mut made = std::ptr::null_mut();
         // SAFETY: a valid place.
@@ -245,8 +245,9 @@ impl Lanes {
         Ok(Lanes(made))
     }
 
-    /// Starts copies, the first of each pair being the place, once what was computed so far and
-    /// another copy are done. Host tensors are pinned; all of them live until the copy has ended.
+    /// Starts copies to the first tensor of each pair from the second, once all earlier
+    /// computations and the copy of `after` are done. Host tensors must be pinned, and all tensors
+    /// must live until the copy has ended.
     pub fn copy(
         &self,
         to_host: bool,
@@ -258,7 +259,7 @@ impl Lanes {
         let mut made = std::ptr::null_mut();
         let after = after.map_or(std::ptr::null_mut(), |event| event.0);
         let count = pairs.len() as i64;
-        // SAFETY: live tensors, as many as are told, live streams and a live event or none.
+        // SAFETY: live tensors, as many as stated, live streams, and a live event or null.
         checked(unsafe {
             remat_lanes_copy(
                 &mut made,
@@ -273,7 +274,7 @@ impl Lanes {
         Ok(Event(made))
     }
 
-    /// What is computed from here on comes after an event, which has come on return.
+    /// Makes later computations wait for an event, and returns once it has occurred.
     pub fn wait(&self, event: &Event) -> Result<(), ExecError> {
         // SAFETY: live streams and a live event.
         checked(unsafe { remat_lanes_wait(self.0, event.0) })
@@ -300,19 +301,19 @@ impl Drop for Event {
     }
 }
 
-/// Random numbers that a tensor can be filled with.
+/// Distribution of random numbers in a tensor.
 #[derive(Clone, Copy, Debug)]
 pub enum Draw {
     /// Normal, mean zero, variance one.
     Normal,
     /// One with this probability, else zero.
     Share(f64),
-    /// Integers from zero to below this, all alike.
+    /// Integers from zero to below this, uniformly.
     Below(i64),
 }
 
 /// A new tensor of random numbers, the same for the same seed, shape, kind and place. They come
-/// from a generator of their own: neither other draws nor other threads have a part in them.
+/// from a separate generator: other draws and other threads do not affect them.
 pub fn drawn(
     draw: Draw,
     shape: &[i64],
@@ -325,25 +326,25 @@ pub fn drawn(
         Draw::Share(share) => (1, share),
         Draw::Below(limit) => (2, limit as f64),
     };
-    // SAFETY: a tensor that lives.
+    // SAFETY: a live tensor.
     checked(unsafe { remat_draw(tensor.as_ptr(), what, number, seed as u64) })?;
     Ok(tensor)
 }
 
-/// Gives cached memory of the GPU back.
+/// Returns cached memory of the GPU.
 pub fn empty_cache() -> Result<(), ExecError> {
     // SAFETY: no pointers.
     checked(unsafe { remat_empty_cache() })
 }
 
-/// No rounding to 19 bits (TF32); with `deterministic` only algorithms that give the same bits each
-/// time.
+/// Disables rounding to 19 bits (TF32); with `deterministic`, allows only algorithms that give the
+/// same bits each time.
 pub fn set_precise(deterministic: bool) -> Result<(), ExecError> {
     // SAFETY: no pointers.
     checked(unsafe { remat_set_precise(deterministic) })
 }
 
-/// Strides and the like of a convolution, one entry an axis.
+/// Strides, padding and other numbers of a convolution, one entry for each axis.
 pub struct Geometry<'a> {
     pub stride: &'a [i64],
     pub padding: &'a [i64],
@@ -361,7 +362,7 @@ pub fn convolution_backward(
     geometry: &Geometry<'_>,
     [want_input, want_parameters]: [bool; 2],
 ) -> Result<[Option<Tensor>; 3], ExecError> {
-    // SAFETY: live tensors, and arrays of as many entries as there are axes.
+    // SAFETY: live tensors, and arrays with one entry for each axis.
     tensors(|out| unsafe {
         remat_convolution_backward(
             out,
@@ -436,7 +437,7 @@ pub fn attention([q, k, v]: [&Tensor; 3], causal: bool) -> Result<[Option<Tensor
     tensors(|out| unsafe { remat_attention(out, q.as_ptr(), k.as_ptr(), v.as_ptr(), causal) })
 }
 
-/// Gradients of queries, keys and values on CUDA; `output` is what [`attention`] made.
+/// Gradients of queries, keys and values on CUDA; `output` is the result of [`attention`].
 pub fn attention_backward(
     dy: &Tensor,
     [q, k, v]: [&Tensor; 3],

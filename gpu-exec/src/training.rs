@@ -1,5 +1,5 @@
-//! A network set up for training on a device: parameters, batch, and what stays beside the
-//! registers of a plan.
+//! A network set up for training on a device: parameters, batch, and the tensors that stay outside
+//! of a plan's registers.
 
 use crate::device::Device;
 use crate::error::ExecError;
@@ -12,8 +12,8 @@ use remat_instances::zoo::{
 use std::collections::BTreeMap;
 use tch::{Kind, Tensor};
 
-/// A tensor that a computation makes in an arena: its size, and the turn among all requests for
-/// memory at which it is asked for.
+/// A tensor that a computation makes in an arena: its size, and its turn among all requests for
+/// memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     pub bytes: u64,
@@ -26,19 +26,19 @@ pub struct Training {
     pub(crate) device: Device,
     pub(crate) parameters: Vec<Tensor>,
     pub(crate) batch: BTreeMap<Value, Tensor>,
-    /// Statistics and the like of each operation: small, kept from the forward to the backward
-    /// pass.
+    /// Statistics and similar tensors of each operation: small, kept from the forward to the
+    /// backward pass.
     pub(crate) aside: Vec<Vec<Tensor>>,
     /// Running mean and variance of each batch normalisation, by operation.
     pub(crate) running: Vec<Option<[Tensor; 2]>>,
     /// Gradients of the parameters; before they are made, reserved memory of their size.
     pub(crate) gradients: Vec<Option<Tensor>>,
-    /// Node that computes each operation; views have none.
+    /// Node that computes each operation; `None` for views.
     pub(crate) node_of: Vec<Option<NodeId>>,
-    /// Node of each operation's by-product, where it has one.
+    /// Node of each operation's by-product, if it has one.
     pub(crate) by_product_of: Vec<Option<NodeId>>,
-    /// Outputs of nodes by implementation, and gradients of parameters, as far as they were made in
-    /// an arena.
+    /// Outputs of nodes by implementation, as far as they were made in an arena; gradients of
+    /// parameters likewise.
     pub(crate) slots: BTreeMap<(NodeId, u16), Vec<Slot>>,
     pub(crate) gradient_slots: Vec<Option<Slot>>,
     pub(crate) seed: i64,
@@ -48,8 +48,8 @@ impl Training {
     /// Makes parameters and batch.
     ///
     /// # Errors
-    /// [`ExecError::Torch`] where memory runs out, [`ExecError::Mismatch`] for mixed element types
-    /// and for a graph without a backward pass.
+    /// [`ExecError::Torch`] if memory runs out, [`ExecError::Mismatch`] for mixed element types and
+    /// for a graph without a backward pass.
     pub fn new(program: TrainingProgram, device: &Device, seed: u64) -> Result<Self, ExecError> {
         let network = &program.network;
         let precision = network.precision();
@@ -76,11 +76,11 @@ impl Training {
                 _ => {}
             }
         }
-        // Seeds of operations follow; those of libtorch are signed. The factor (2^64 by the golden
-        // ratio) keeps the operations' seeds of neighbouring seeds apart.
+        // Operations have consecutive seeds from here, signed as libtorch's are. The factor (2^64
+        // divided by the golden ratio) keeps the operations' seeds of neighbouring seeds apart.
         let seed = (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16) as i64;
         let _no_graph = tch::no_grad_guard();
-        // Operations have the seeds above; what they share has those below.
+        // Operations use the seeds above; parameters and batch use the seeds below.
         let mut below = seed;
         let mut next = || {
             below = below.wrapping_sub(1);
@@ -104,7 +104,7 @@ impl Training {
         })
     }
 
-    /// The graph, with what its nodes compute.
+    /// The graph, with its nodes' computations.
     pub fn program(&self) -> &TrainingProgram {
         &self.program
     }
@@ -114,13 +114,13 @@ impl Training {
         &self.device
     }
 
-    /// Gradients of the parameters that the last step made, in the network's order.
+    /// Gradients of the parameters made by the last step, in the network's order.
     pub fn gradients(&self) -> &[Option<Tensor>] {
         &self.gradients
     }
 
     /// Running mean and variance of the batch normalisations, in the network's order. Each step
-    /// moves them once, however often it computes a node.
+    /// updates them once, however often it computes a node.
     pub fn running_statistics(&self) -> Vec<&Tensor> {
         self.running.iter().flatten().flatten().collect()
     }
@@ -138,7 +138,7 @@ impl Training {
         tensors.chain(self.gradients.iter().flatten())
     }
 
-    /// The same, to be replaced.
+    /// The same, for replacement.
     pub(crate) fn tensors_mut(&mut self) -> impl Iterator<Item = &mut Tensor> {
         let tensors = self.parameters.iter_mut().chain(self.batch.values_mut());
         let tensors = tensors.chain(self.aside.iter_mut().flatten());
@@ -182,7 +182,7 @@ fn parameters(
     let options = (kind(network.precision().parameters), device.place());
     let mut role = vec![0; network.parameters().len()];
     let mut scale = vec![false; role.len()];
-    // Axes before those of a fan-in: a matrix for each expert has two.
+    // Axes in front of the fan-in axes: two for a matrix for each expert.
     let mut outer = vec![1; role.len()];
     for operation in network.operations() {
         for (k, p) in operation.parameters.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Training steps from one arena on the CPU: every tensor at the offset of the plan's addresses,
-//! nothing clobbered, the same bits.
+//! Training steps from one arena on the CPU: every tensor is at the offset of the plan's address,
+//! no tensor is overwritten too early, and the bits are the same.
 
 mod common;
 
@@ -20,8 +20,8 @@ fn placed(instance: &Instance, plan: &Plan) -> PlacedPlan {
     place_plan(instance, plan, Some(64), None, &settings).expect("a placement")
 }
 
-/// Runs a plan twice from an arena, the second time with the sizes of outputs known, and holds both
-/// against the step without an arena.
+/// Runs a plan twice from an arena, the second time with known output sizes, and compares both with
+/// the step without an arena.
 fn check(case: &mut Case, name: &str, plan: &Plan) -> (PlacedPlan, Run) {
     let found = placed(&case.instance, plan);
     let what = format!("{}, {name}", case.model);
@@ -60,8 +60,8 @@ fn every_tensor_is_at_its_address_and_nothing_is_clobbered() {
         }
         for (name, plan) in &plans {
             let (found, run) = check(&mut case, name, plan);
-            // Nothing is lost to fragmentation, and what is measured is the arena: what has no room
-            // in it is scratch of some kernels alone.
+            // No bytes are lost to fragmentation. The measured memory is the arena's, except for
+            // scratch of some kernels.
             let used = run.arena.expect("an arena");
             let lost = found.arena_bytes() - found.peak_bytes;
             assert!(lost <= 64, "{model}, {name}: {lost}");
@@ -85,7 +85,7 @@ fn masks_implementations_and_in_place_steps_run_from_an_arena() {
     let schedule: &MonetSchedule = &stored;
     let plan = Plan::from_monet(&instance, schedule).expect("a plan");
     check(&mut case, "monet, dtr", &plan);
-    // All in place that can be, whatever was measured to be fastest. A tensor that is overwritten
+    // In place wherever possible, even if that was not measured to be fastest. A tensor overwritten
     // by a smaller one leaves the rest of its place to others.
     let mut schedule = stored;
     for (stage, node) in computations(&schedule) {
@@ -109,7 +109,7 @@ fn computations(schedule: &MonetSchedule) -> Vec<(usize, usize)> {
     (0..computed.rows()).flat_map(row).collect()
 }
 
-/// Addresses that share bytes, or are of other pieces, are no arena; the training is as before.
+/// Addresses that overlap, or belong to other pieces, are refused; the training does not change.
 #[test]
 fn wrong_addresses_are_refused() {
     let mut case = Case::new(RESNET);
@@ -122,12 +122,12 @@ fn wrong_addresses_are_refused() {
     shared.pieces[2].offset_bytes = shared.pieces[1].offset_bytes;
     let error = run(&mut case, &shared).unwrap_err().to_string();
     assert!(error.contains("share the addresses"), "{error}");
-    // One piece less than the plan takes.
+    // One piece fewer than the plan has.
     let mut other = found.addresses.clone();
     other.pieces.pop();
     let error = run(&mut case, &other).unwrap_err().to_string();
     assert!(error.contains("is for nothing"), "{error}");
-    // Afterwards all is as before.
+    // Afterwards everything is as before.
     let loss = run(&mut case, &found.addresses).expect("a run");
     case.has_loss(loss);
 }

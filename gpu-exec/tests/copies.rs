@@ -16,8 +16,8 @@ use remat_search::Settings;
 
 const LINK: HostLink = HostLink::new(4_000_000_000, 2_000_000_000);
 
-/// The case as measured, with a link. What nodes leave beside the registers at their first run is
-/// no part of their outputs: sizes are those of the second.
+/// The case's profile, with a link. Sizes are from the second run of each node: tensors that the
+/// first run leaves outside of registers are not outputs.
 fn linked(case: &mut Case, link: HostLink) -> Instance {
     let settings = ProfileSettings {
         warmup: 1,
@@ -29,8 +29,8 @@ fn linked(case: &mut Case, link: HostLink) -> Instance {
     linked.expect("a link")
 }
 
-/// Runs a plan with host memory of its own and holds everything against its replay: without an
-/// arena and from one, each twice from the same host memory.
+/// Runs a plan with separate host memory and compares everything with its replay: without an arena
+/// and from one, each twice from the same host memory.
 fn check(case: &mut Case, instance: &Instance, plan: &Plan, what: &str) -> Replay {
     let predicted = simulate::plan(instance, plan).expect("a replay");
     let host = HostMemory::new(&case.training, instance, plan);
@@ -58,20 +58,20 @@ fn check(case: &mut Case, instance: &Instance, plan: &Plan, what: &str) -> Repla
     predicted
 }
 
-/// Copies and host memory are those of the replay.
+/// Asserts that copies and host memory equal the replay's.
 fn as_predicted(run: &Run, predicted: &Replay, what: &str) {
     let found = run.copies.expect("copies");
     let wanted = &predicted.transfers;
     assert_eq!(found.host_peak_bytes, wanted.host_peak_bytes, "{what}");
-    // Nothing is lost to fragmentation here.
+    // Fragmentation costs no bytes here.
     assert_eq!(found.host_arena_bytes, wanted.host_peak_bytes, "{what}");
     assert_eq!(found.to_host_bytes, wanted.to_host_bytes, "{what}");
     assert_eq!(found.from_host_bytes, wanted.from_host_bytes, "{what}");
     assert!(found.makespan_seconds >= found.idle_seconds, "{what}");
 }
 
-/// The plan without recomputation in which outputs of nodes are on the host whenever nobody reads
-/// them: each goes once, and comes for each of its later readers.
+/// The plan without recomputation in which outputs of nodes are on the host between their readers.
+/// Each is copied to the host once, and back for each of its later readers.
 fn away(instance: &Instance, nodes: &[NodeId]) -> Plan {
     let plain = plain(instance);
     let is_read = |step: &Step, node: NodeId| match step {
@@ -98,7 +98,7 @@ fn away(instance: &Instance, nodes: &[NodeId]) -> Plan {
                 new.push(Step::Prefetch { buffer, register });
             }
             if matches!(step, Step::Deallocate { register } if register == home) && readers == all {
-                // It is not there any more.
+                // It is not in memory any more.
                 continue;
             }
             new.push(step);
@@ -120,7 +120,7 @@ fn away(instance: &Instance, nodes: &[NodeId]) -> Plan {
     Plan { steps, ..plain }
 }
 
-/// Forward nodes with so many readers at least, the largest outputs first.
+/// Forward nodes with at least `readers` readers, the largest outputs first.
 fn read_often(instance: &Instance, readers: usize, count: usize) -> Vec<NodeId> {
     let of = |node: NodeId| {
         let by = instance
@@ -160,11 +160,11 @@ fn activations_leave_and_come_back_as_often_as_they_are_read() {
     }
 }
 
-/// A plan of the front door, which recomputes or copies as it is best.
+/// A plan of the front door, which recomputes or copies, whichever is better.
 #[test]
 fn the_solvers_plan_runs_as_it_says() {
     let mut case = Case::new(GPT2);
-    // Costs that do not depend on the machine, and a link that carries what there is.
+    // Costs that do not depend on the machine, and a link that is fast enough for all tensors.
     let mut data = linked(&mut case, HostLink::new(2_000_000_000, 2_000_000_000))
         .data()
         .clone();

@@ -8,7 +8,7 @@ use remat_gpu_exec::{Device, Training, gradients};
 use remat_instances::plan::Plan;
 use remat_instances::zoo;
 
-/// Small, of odd shapes, with every layout of the backward pass and kind of attention among them.
+/// Small models of odd shapes, with every layout of the backward pass and every kind of attention.
 const MODELS: &[&str] = &[
     "vgg16?batch=1&size=35x49&classes=3&hidden=50&dropout=false",
     "vgg19?batch=1&size=33x32&classes=3&hidden=64&gradients=split",
@@ -46,7 +46,7 @@ fn every_model_of_the_zoo_trains() {
         assert!(MODELS.iter().any(tried), "{} is not tried", known.name);
     }
     for (k, model) in MODELS.iter().enumerate() {
-        // Once a seed for every model.
+        // A different seed for every model.
         let mut case = Case::with(model, k as u64, 1);
         let again = ["pytorch-min-cut", "ap-sqrt", "linearised-greedy"].map(|name| {
             let plan = checkmate_plan(&case.instance, name)?;
@@ -84,7 +84,7 @@ fn seeds_differ() {
     }
 }
 
-/// Libtorch would compute in one of two types, and sizes would not be those of the graph.
+/// With mixed types libtorch would compute in one of them, and sizes would differ from the graph's.
 #[test]
 fn mixed_types_are_refused() {
     let device = Device::open("cpu", true).expect("the CPU");

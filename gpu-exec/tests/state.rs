@@ -1,5 +1,5 @@
-//! What a training step leaves beside its gradients and may do only once: running statistics, and
-//! random masks.
+//! Effects of a training step besides gradients, which must happen only once: updates of running
+//! statistics, and random masks.
 
 mod common;
 
@@ -9,7 +9,7 @@ use remat_instances::instance::Instance;
 use remat_instances::plan::Plan;
 use remat_instances::zoo::{Action, Op};
 
-/// How often a plan computes the forward nodes of an operator at most.
+/// Largest number of computations of an operator's forward nodes in a plan.
 fn most_often(plan: &Plan, instance: &Instance, model: &str, wanted: &Op) -> u32 {
     let program = program(model);
     let computed = plan.computations(instance.len());
@@ -21,7 +21,7 @@ fn most_often(plan: &Plan, instance: &Instance, model: &str, wanted: &Op) -> u32
     of.map(|(times, _)| *times).max().unwrap_or(0)
 }
 
-/// Running statistics of a fresh network after so many steps.
+/// Running statistics of a fresh network after `steps` steps.
 fn statistics(model: &str, plan: &Plan, steps: usize) -> Vec<Tensor> {
     let device = Device::open("cpu", true).expect("the CPU");
     let mut training = Training::new(program(model), &device, 3).expect("a small model");
@@ -32,7 +32,8 @@ fn statistics(model: &str, plan: &Plan, steps: usize) -> Vec<Tensor> {
     statistics.into_iter().map(Tensor::copy).collect()
 }
 
-/// The running statistics of a batch norm move once a step, however often the node is computed.
+/// The running statistics of a batch norm are updated once a step, however often the node is
+/// computed.
 #[test]
 fn running_statistics_move_once_a_step() {
     for choices in ["", "&implementations=monet"] {

@@ -1,5 +1,5 @@
-//! Training steps on the CPU: gradients and memory of plans that recompute, held against the plan
-//! that does not.
+//! Training steps on the CPU: gradients and memory of plans with recomputation, compared with the
+//! plan without it.
 
 mod common;
 
@@ -14,7 +14,7 @@ use remat_instances::schedule::MonetSchedule;
 use remat_instances::simulate;
 use remat_search::{Settings, Solvable};
 
-/// Little work, the same each time: whatever it finds is checked.
+/// A small, fixed amount of work: every plan that it finds is checked.
 fn settings() -> Settings {
     Settings {
         rounds: 1,
@@ -25,8 +25,8 @@ fn settings() -> Settings {
     }
 }
 
-/// Plans of Checkmate's program: those of all combinatorial baselines, checkpoint-all and sqrt(n)
-/// among them, and its own for half of what the best of them saves.
+/// Plans of Checkmate's program: plans of all combinatorial baselines, checkpoint-all and sqrt(n)
+/// among them, and an own plan for half of the best baseline's saving.
 fn checkmate(model: &str) {
     let mut case = Case::new(model);
     let budget = case.budget(70);
@@ -68,8 +68,8 @@ fn checkmate(model: &str) {
 }
 
 /// Plans of MONeT's program: stored sets of the baselines with the best implementations that fit,
-/// and its own for half of what the best of them saves. Every implementation that libtorch tells
-/// apart is in one of them, or in a variation of one.
+/// and an own plan for half of the best one's saving. Every implementation that libtorch
+/// distinguishes is in one of them, or in a variation of one.
 fn monet(model: &str) {
     let mut case = Case::new(&format!("{model}&implementations=monet"));
     let instance = case.instance.clone();
@@ -80,7 +80,7 @@ fn monet(model: &str) {
         .map(|node| vec![false; node.implementations.len() + 1])
         .collect();
     own_and_stored(&mut case, &mut used);
-    // Each backward node by each of its implementations, with whatever that needs kept.
+    // Each backward node by each of its implementations, with all tensors kept that it needs.
     let most = instance
         .nodes()
         .iter()
@@ -99,8 +99,8 @@ fn monet(model: &str) {
     assert_eq!(used.iter().any(in_place), offered, "{model}");
 }
 
-/// Checks plans of MONeT's program, the baselines' and its own, and marks the implementations that
-/// they use.
+/// Checks plans of MONeT's program, the baselines' and the search's, and marks the implementations
+/// that they use.
 fn own_and_stored(case: &mut Case, used: &mut [Vec<bool>]) {
     let (model, instance) = (case.model.clone(), case.instance.clone());
     let peak = |schedule: &MonetSchedule| {
@@ -133,7 +133,8 @@ fn own_and_stored(case: &mut Case, used: &mut [Vec<bool>]) {
     check("remat-bb", &schedule.expect("the start fits"));
 }
 
-/// Marks the implementations that a plan uses, and last whether the node is computed in place.
+/// Marks the implementations that a plan uses, and in the last entry whether the node is computed
+/// in place.
 fn note(plan: &Plan, used: &mut [Vec<bool>]) {
     let mut filled = std::collections::BTreeSet::new();
     for step in &plan.steps {
@@ -154,8 +155,8 @@ fn note(plan: &Plan, used: &mut [Vec<bool>]) {
     }
 }
 
-/// Nothing is recomputed; every backward node runs by its implementation of that number, or its
-/// last.
+/// A plan without recomputation; every backward node runs by its implementation with this number,
+/// or its last.
 fn by_implementation(instance: &Instance, number: usize) -> Plan {
     let mut schedule = MonetSchedule::checkpoint_all(instance).expect("a loss");
     let (stages, columns) = MonetSchedule::shape(instance).expect("a loss");
@@ -229,7 +230,7 @@ fn monet_googlenet() {
     monet(GOOGLENET);
 }
 
-/// A transformer has no ways to choose among, but MONeT's program and its semantics of memory.
+/// A transformer has no choices of implementations, but MONeT's program and its memory semantics.
 #[test]
 fn monet_gpt2() {
     let mut case = Case::new(GPT2);
@@ -253,7 +254,8 @@ fn by_products_are_packed() {
     assert_eq!(seen, 18, "17 ReLUs and a pooling");
 }
 
-/// What a plan frees too early, or never computes, is found at the statement that reads it.
+/// An output that a plan frees too early, or never computes, is found at the statement that reads
+/// it.
 #[test]
 fn tampered_plans_are_refused() {
     let mut case = Case::new(RESNET);
@@ -306,7 +308,7 @@ fn tampered_plans_are_refused() {
     );
 }
 
-/// A plan may number its registers as it likes.
+/// A plan may number its registers arbitrarily.
 #[test]
 fn registers_have_any_number() {
     let mut case = Case::new(GPT2);

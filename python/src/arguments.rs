@@ -1,4 +1,4 @@
-//! Budgets, times, gaps and other arguments, as Python gives them.
+//! Budgets, times, gaps and other arguments from Python.
 
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
@@ -8,10 +8,10 @@ use remat_instances::Budget;
 use remat_instances::instance::HostLink;
 use std::time::Duration;
 
-/// A budget: bytes as a number, or text as the command line takes it.
+/// A budget: bytes as a number, or text in the command line's form.
 ///
 /// # Errors
-/// `InvalidBudget` quotes it and says what is taken.
+/// `InvalidBudget` quotes the value and names the valid forms.
 pub fn budget(value: &Bound<'_, PyAny>) -> PyResult<Budget> {
     let text = match value.cast::<PyString>() {
         Ok(text) => text.to_string(),
@@ -28,7 +28,7 @@ pub fn budget(value: &Bound<'_, PyAny>) -> PyResult<Budget> {
     Ok(text.parse::<Budget>().map_err(Trouble::from)?)
 }
 
-/// A number as text, whole where it is whole; `None` for anything else.
+/// A number as text, without decimals if it is whole; `None` for anything else.
 pub fn number_text(value: &Bound<'_, PyAny>) -> Option<String> {
     if value.is_instance_of::<PyBool>() {
         return None;
@@ -39,10 +39,10 @@ pub fn number_text(value: &Bound<'_, PyAny>) -> Option<String> {
         .ok()
 }
 
-/// A time: seconds as a number, text as the command line takes it, or a `datetime.timedelta`.
+/// A time: seconds as a number, text in the command line's form, or a `datetime.timedelta`.
 ///
 /// # Errors
-/// `InvalidArgument` quotes it and says what is taken.
+/// `InvalidArgument` quotes the value and names the valid forms.
 pub fn duration(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
     let text = match value.cast::<PyString>() {
         Ok(text) => text.to_string(),
@@ -55,7 +55,7 @@ pub fn duration(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
     Ok(parse_duration(&text).map_err(|e| Trouble::argument(name, e))?)
 }
 
-/// A time limit in seconds, as it is given to [`solve`](crate::solving::solve).
+/// A time limit in seconds, in any form that [`solve`](crate::solving::solve) takes.
 #[pyfunction]
 #[pyo3(signature = (time_limit, /))]
 pub fn parse_seconds(time_limit: &Bound<'_, PyAny>) -> PyResult<f64> {
@@ -63,14 +63,14 @@ pub fn parse_seconds(time_limit: &Bound<'_, PyAny>) -> PyResult<f64> {
 }
 
 /// Reads a link: ``"pcie3"``, ``"pcie4"``, ``"pcie5"``, ``"gh200"``, ``"gb300"``, a speed such as
-/// ``"12GB/s"``, or one each way, ``"24GB/s,50GB/s"``.
+/// ``"12GB/s"``, or one speed for each direction, ``"24GB/s,50GB/s"``.
 ///
 /// Returns:
-///     It as ``host_link`` of a ``remat-instance/1`` document: ``to_host_bytes_per_second``,
+///     The ``host_link`` of a ``remat-instance/1`` document: ``to_host_bytes_per_second``,
 ///     ``from_host_bytes_per_second``, ``latency_ns`` and ``duplex``.
 ///
 /// Raises:
-///     InvalidArgument: the text is none of these.
+///     InvalidArgument: the text is not a link.
 #[pyfunction]
 #[pyo3(signature = (text, /))]
 pub fn host_link<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>> {

@@ -1,4 +1,4 @@
-//! Options of a solve out of keyword arguments: those that the function has, by the one table of them.
+//! Options of a solve from keyword arguments. One table lists the options of all functions.
 
 use crate::arguments::{duration, number_text};
 use crate::numbers::{whole_to, wrong_type};
@@ -14,16 +14,16 @@ use remat_instances::Instance;
 
 /// The time limit, threads and the seed.
 pub const LIMITS: u32 = OptionGroup::Limit.bit() | OptionGroup::Workers.bit();
-/// How far a search goes, and on which threads.
+/// Extent of a search, and its threads.
 pub const SEARCH: u32 = LIMITS | OptionGroup::Search.bit();
-/// The link to host memory, and when it is used.
+/// The link to host memory, and the phase of copies.
 pub const COPIES: u32 = OptionGroup::Link.bit() | OptionGroup::Phase.bit();
 /// The formulation.
 pub const PROGRAM: u32 = OptionGroup::Program.bit();
-/// All that `solve` has.
+/// All options of `solve`.
 pub const ALL: u32 = u32::MAX;
 
-/// A value as the text that the option reads.
+/// A value in the text form that the option reads.
 fn text(option: &SolveOption, value: &Bound<'_, PyAny>) -> PyResult<String> {
     let name = option.name;
     match option.form {
@@ -43,7 +43,7 @@ fn text(option: &SolveOption, value: &Bound<'_, PyAny>) -> PyResult<String> {
             let right = format!("a whole number from 0 to {most}");
             Ok(whole_to(name, value, most, &right)?.to_string())
         }
-        // Numbers are seconds, whatever the unit of texts.
+        // Numbers are seconds, regardless of the unit of texts.
         ValueForm::Time => match value.extract::<String>() {
             Ok(text) => Ok(text),
             Err(_) => {
@@ -62,7 +62,7 @@ fn text(option: &SolveOption, value: &Bound<'_, PyAny>) -> PyResult<String> {
     }
 }
 
-/// The options of a function that has those of some groups, out of its keyword arguments.
+/// Reads the options of some groups from the keyword arguments of a function.
 ///
 /// # Errors
 /// `InvalidType` and `InvalidArgument` name the argument; `TypeError` for one that the function
@@ -86,7 +86,7 @@ pub fn options(
     Ok(options)
 }
 
-/// Options out of arguments of these names.
+/// Reads options from named arguments.
 ///
 /// # Errors
 /// As [`options()`].
@@ -116,20 +116,19 @@ fn put(options: &mut SolveOptions, option: &SolveOption, value: &Bound<'_, PyAny
     Ok(read.map_err(|problem| Trouble::argument(option.name, wrong(problem)))?)
 }
 
-/// The instance with the link that was asked for, or as it is.
+/// The instance with the requested link, or unchanged without one.
 ///
 /// # Errors
-/// `InvalidArgument` for an instance that cannot have it.
+/// `InvalidArgument` for an instance that cannot have the link.
 pub fn linked(options: &SolveOptions, instance: Instance) -> Result<Instance, Trouble> {
     let linked = options.linked(&instance);
     Ok(linked.map_err(OptionError::from)?.unwrap_or(instance))
 }
 
-/// The formulation that was asked for, or the one that suits an instance, with the copies that were
-/// asked for.
+/// The requested formulation, or the one that suits an instance, with the requested copies.
 ///
 /// # Errors
-/// `InvalidArgument` where it does not apply to the instance.
+/// `InvalidArgument` if the formulation does not apply to the instance.
 pub fn solvable(options: &SolveOptions, instance: &Instance) -> Result<AnySolvable, Trouble> {
     Ok(AnySolvable::of(
         options.suiting(instance)?,
@@ -151,7 +150,7 @@ impl From<OptionError> for Trouble {
     }
 }
 
-/// The table of options: name, group, form, words of a choice, and what it does.
+/// The table of options: name, group, form, words of a choice, and description.
 #[pyfunction]
 pub fn options_table(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let row = |option: &SolveOption| {

@@ -1,4 +1,4 @@
-//! The largest batch within a budget when recomputation may cost only so much.
+//! The largest batch within a budget and a limit on the cost of recomputation.
 
 use crate::arguments;
 use crate::asked::{self, COPIES, LIMITS};
@@ -16,7 +16,7 @@ use remat_search::SolveError;
 /// Result of a search over batch sizes. Immutable.
 #[pyclass(frozen, get_all, module = "remat_bb")]
 pub struct MaxBatch {
-    /// The largest batch with a plan; `None` where not even 1 has one.
+    /// The largest batch with a plan; `None` if even a batch of 1 has no plan.
     batch: Option<u64>,
     /// Cost of its plan; with a link its makespan.
     objective: Option<u64>,
@@ -26,7 +26,7 @@ pub struct MaxBatch {
     proven_too_large: Option<u64>,
     /// True if the next batch is proven to be too large.
     exact: bool,
-    /// Batches in the order in which they were asked for, each with `yes`, `no` or `unknown`.
+    /// Batches in the order of their solves, each with `yes`, `no` or `unknown`.
     asked: Vec<(u64, &'static str)>,
 }
 
@@ -57,7 +57,7 @@ impl MaxBatch {
     }
 }
 
-/// The end of a search: an error of Python's code, or of ours.
+/// The error that ended a search: of Python's code, or ours.
 enum BatchEnd {
     Python(PyErr),
     Trouble(Trouble),

@@ -19,7 +19,7 @@ pub struct Baseline {
     name: &'static str,
     /// True if its plan fits the budget.
     fits: bool,
-    /// Its plan, which may need more than the budget; `None` where it has none.
+    /// Its plan, which may need more than the budget; `None` for a strategy without a plan.
     plan: Option<Py<Plan>>,
     /// Cost of the plan; with a link its makespan.
     objective: Option<u64>,
@@ -45,7 +45,8 @@ impl Baseline {
     }
 }
 
-/// Runs all known strategies at a budget: those that fit by cost, then those that do not by peak.
+/// Runs all known strategies at a budget. Strategies that fit come first, by cost; the others
+/// follow, by peak.
 // The keyword arguments of Python's function.
 #[allow(clippy::too_many_arguments)]
 #[pyfunction]

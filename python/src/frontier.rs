@@ -20,10 +20,10 @@ use remat_instances::simulate::Replay;
 use remat_report::draw::tradeoff;
 use remat_search::{Solvable, Status};
 
-/// A budget's place with what was found for it.
+/// A point of the frontier, with the plan found.
 type BudgetPlace = Point<AnyPlan>;
 
-/// One budget's place on the frontier. Immutable.
+/// A point of the frontier: one budget. Immutable.
 #[pyclass(frozen, get_all, weakref, module = "remat_bb")]
 pub struct FrontierPoint {
     /// The budget.
@@ -46,15 +46,15 @@ pub struct FrontierPoint {
     from_host_bytes: Option<u64>,
     /// Peak of host memory for copies.
     host_peak_bytes: Option<u64>,
-    /// Proven lower bound; `None` where nothing fits.
+    /// Proven lower bound; `None` if the budget is infeasible.
     bound: Option<u64>,
     /// `(objective - bound) / objective`.
     gap: Option<f64>,
     /// Schedules that the bound covers.
     bound_scope: String,
-    /// Time of its own solve; 0 where other budgets settled it.
+    /// Time of its own solve; 0 if other budgets settled it.
     seconds: f64,
-    /// Reason why nothing fits, where that was proven.
+    /// Reason for infeasibility, if that was proven.
     infeasible_because: Option<String>,
 }
 
@@ -125,7 +125,7 @@ impl FrontierPoint {
         format!("FrontierPoint({budget}: {}{overhead})", self.status)
     }
 
-    /// All of it but the plan.
+    /// All fields except the plan.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let entry = PyDict::new(py);
         entry.set_item("budget_bytes", self.budget_bytes)?;
@@ -278,7 +278,7 @@ impl Frontier {
     }
 }
 
-/// Budgets as they were given: a range or list as text, or several budgets.
+/// Budgets in the given form: a range or list as text, or several budgets.
 enum Budgets {
     Text(String),
     List(Vec<Budget>),
@@ -315,7 +315,7 @@ impl Budgets {
     }
 }
 
-/// Solves one budget after another, each with what the others found.
+/// Solves one budget after another; each solve starts from the plans and bounds of the others.
 // The keyword arguments of Python's function.
 #[allow(clippy::too_many_arguments)]
 #[pyfunction]

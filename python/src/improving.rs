@@ -11,8 +11,7 @@ use pyo3::types::PyDict;
 use remat_formulations::improve::{Improve, ImproveError};
 use std::sync::Arc;
 
-/// Puts the steps of a plan in a better order, and leaves out recomputations that it then has room
-/// for.
+/// Reorders the steps of a plan, and removes recomputations that the new order has room for.
 #[pyfunction]
 #[pyo3(signature = (instance, plan, *, budget = None, **options))]
 pub fn improve(

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
-/// Name in errors of a graph that came as a Python object.
+/// Name in errors of a graph from a Python object.
 const OBJECT: &str = "instance";
 
 /// A training graph: operators in execution order, with costs and sizes. Immutable.
@@ -27,10 +27,11 @@ pub struct Instance {
     pub inner: remat_instances::Instance,
 }
 
-/// A graph from whatever [`Instance`] takes.
+/// A graph from any source that [`Instance`] takes.
 ///
 /// # Errors
-/// `InvalidInstance` names file, field, value and remedy; `FileError` a file that is not there.
+/// `InvalidInstance` names file, field, value and remedy; `FileError` for a file that does not
+/// exist.
 pub fn of(source: &Bound<'_, PyAny>) -> PyResult<remat_instances::Instance> {
     if let Ok(known) = source.cast::<Instance>() {
         return Ok(known.get().inner.clone());
@@ -69,10 +70,10 @@ pub fn of(source: &Bound<'_, PyAny>) -> PyResult<remat_instances::Instance> {
     Ok(parsed(OBJECT, text.as_bytes(), true)?)
 }
 
-/// A dictionary as JSON text; `what` stands for it in errors, of the class named.
+/// A dictionary as JSON text. Errors are of the class `class` and call the dictionary `what`.
 ///
 /// # Errors
-/// The exception names the path of the first value that JSON has no form for.
+/// The exception names the path of the first value without a JSON form.
 pub fn json_text(document: &Bound<'_, PyAny>, what: &str, class: &str) -> PyResult<String> {
     let documents = document.py().import("remat_bb._documents")?;
     documents
@@ -83,7 +84,7 @@ pub fn json_text(document: &Bound<'_, PyAny>, what: &str, class: &str) -> PyResu
 /// The Python object of JSON text.
 ///
 /// # Errors
-/// Those of `json.loads`, which text of this library does not lead to.
+/// Errors of `json.loads`, which text of this library does not cause.
 pub fn json_object<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import("json")?.call_method1("loads", (text,))
 }
@@ -115,10 +116,10 @@ fn parsed(name: &str, bytes: &[u8], is_object: bool) -> Result<remat_instances::
     read.map_err(|e| Trouble::read("InvalidInstance", &e, is_object))
 }
 
-/// Writes text to a file, gzipped where its name ends in `.gz`; the file is whole or as it was.
+/// Writes text to a file, gzipped if its name ends in `.gz`. On an error the file is unchanged.
 ///
 /// # Errors
-/// `FileError` in the words of the system.
+/// `FileError` with the system's message.
 pub fn save(path: &Path, text: &str) -> Result<(), Trouble> {
     let bytes = remat_lp::encode(path, text);
     let written = bytes.and_then(|bytes| remat_lp::whole_file::write(path, &[&bytes]));
@@ -161,7 +162,7 @@ impl Instance {
     ///         such a file, the bytes of one, a ``networkx.DiGraph``, or an instance.
     ///
     /// Raises:
-    ///     InvalidInstance: names file, field, value and what would be right.
+    ///     InvalidInstance: names file, field, value and remedy.
     ///     FileError: the file cannot be opened.
     #[new]
     #[pyo3(signature = (source, /))]
@@ -173,7 +174,7 @@ impl Instance {
     /// them.
     ///
     /// Raises:
-    ///     InvalidInstance: names the model or parameter and those that there are.
+    ///     InvalidInstance: names the wrong model or parameter, and the valid ones.
     #[staticmethod]
     #[pyo3(signature = (model, /))]
     fn zoo(py: Python<'_>, model: &str) -> PyResult<Self> {
@@ -208,14 +209,14 @@ impl Instance {
         &self.inner.cost_unit().name
     }
 
-    /// Length of a unit of cost in nanoseconds, where it is a time.
+    /// Length of a unit of cost in nanoseconds; ``None`` if it is not a unit of time.
     #[getter]
     fn cost_unit_nanoseconds(&self) -> Option<f64> {
         self.inner.cost_unit().nanoseconds
     }
 
-    /// True if operators offer choices that only MONeT's program knows: implementations or
-    /// in-place.
+    /// True if operators offer choices that only MONeT's program knows: implementations or in-place
+    /// computation.
     #[getter]
     fn has_implementations(&self) -> bool {
         self.inner.has_choices()
@@ -227,7 +228,7 @@ impl Instance {
         self.inner.loss().is_some()
     }
 
-    /// Memory that is resident whatever the plan says: parameters, input, parameter gradients.
+    /// Memory that is resident under every plan: parameters, input, parameter gradients.
     #[getter]
     fn fixed_bytes(&self) -> u64 {
         self.inner.static_bytes()
@@ -246,14 +247,14 @@ impl Instance {
         Ok(plain.cost)
     }
 
-    /// Peak without recomputation, which percentages of budgets are of, under that program.
+    /// Peak without recomputation under that program; percentages of budgets refer to it.
     #[getter]
     fn peak_memory_bytes(&self, py: Python<'_>) -> PyResult<u64> {
         let plain = apart(py, || self.suiting().plain())?.map_err(Trouble::from)?;
         Ok(plain.peak_bytes)
     }
 
-    /// Digest of the content, as ``--json`` of the command has it.
+    /// Digest of the content, as in the command's ``--json``.
     #[getter]
     fn sha256(&self) -> String {
         self.inner.digest()
@@ -277,17 +278,17 @@ impl Instance {
             .call_method1("graph", (document,))
     }
 
-    /// Writes a ``remat-instance/1`` file, gzipped where its name ends in ``.gz``; it is whole or
-    /// as it was.
+    /// Writes a ``remat-instance/1`` file, gzipped if its name ends in ``.gz``. On an error the
+    /// file is unchanged.
     ///
     /// Raises:
-    ///     FileError: in the words of the system.
+    ///     FileError: with the system's message.
     #[pyo3(signature = (path, /))]
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         Ok(apart(py, || save(&path, &write_instance(&self.inner)))??)
     }
 
-    /// A cost in words: as a time where the unit is one (``1.228 s``), else with its unit.
+    /// A cost in words: as a time (``1.228 s``) if its unit is one, otherwise with its unit.
     #[pyo3(signature = (cost, /))]
     fn format_cost(&self, cost: u64) -> String {
         remat_report::cost(cost, self.inner.cost_unit())

@@ -1,4 +1,4 @@
-//! Plans and files against their replay.
+//! Plans and files compared with their replay.
 
 use crate::instance::json_text;
 use crate::plan::Plan;
@@ -15,13 +15,13 @@ use remat_instances::replayed::{self, Replayed};
 use remat_instances::{Instance, simulate};
 use std::path::PathBuf;
 
-/// The plan of a document, replayed: all its numbers are those of the replay.
+/// The plan of a document, replayed; all its numbers are from the replay.
 ///
 /// # Errors
 /// As [`replayed()`].
 pub fn loaded(source: Instance, given: &Given) -> Result<Plan, Trouble> {
     let found = replayed(&source, given)?;
-    // A schedule's replay counts moments of stages; those of its plan are statements.
+    // A schedule's replay counts moments of stages; its plan's replay counts statements.
     let replay = simulate::plan(&found.instance, &found.plan)?;
     let plain = found.instance.plain_replay(found.plan.semantics)?;
     Ok(Plan {
@@ -41,9 +41,9 @@ pub fn loaded(source: Instance, given: &Given) -> Result<Plan, Trouble> {
 
 #[pymethods]
 impl Plan {
-    /// Reads a plan or schedule of an instance and replays it; all numbers are those of the replay.
+    /// Reads a plan or schedule of an instance and replays it; all numbers are from the replay.
     ///
-    /// :func:`verify` compares them with what the file claims.
+    /// :func:`verify` compares them with the file's numbers.
     ///
     /// Raises:
     ///     InvalidPlan: it cannot be read, or is of another instance.
@@ -58,7 +58,7 @@ impl Plan {
     }
 }
 
-/// A plan or schedule as it was given: a name for errors, and the bytes of its document.
+/// A plan or schedule in the given form: a name for errors, and the bytes of its document.
 pub struct Given {
     /// The file, or a word for an object.
     pub name: String,
@@ -69,10 +69,10 @@ pub struct Given {
 }
 
 impl Given {
-    /// From a plan, a dictionary or a path.
+    /// Reads a plan, a dictionary or a path.
     ///
     /// # Errors
-    /// `InvalidPlan` for anything else, `FileError` for a file that cannot be opened.
+    /// `InvalidPlan` for any other object, `FileError` for a file that cannot be opened.
     pub fn of(source: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(plan) = source.cast::<Plan>() {
             return Ok(Given::of_text(&plan.get().text()));
@@ -94,7 +94,7 @@ impl Given {
         })
     }
 
-    /// From the text of a document that was written by a plan.
+    /// Takes the text of a document that a plan wrote.
     pub fn of_text(text: &str) -> Self {
         Given {
             name: "plan".into(),
@@ -119,7 +119,7 @@ pub fn replayed(instance: &Instance, given: &Given) -> Result<Replayed, Trouble>
     read.map_err(|e| Trouble::replayed(e, given.is_object))
 }
 
-/// Findings of a replay that confirms what a plan or schedule records.
+/// Findings of a replay that confirms a plan's or schedule's records.
 #[pyclass(frozen, get_all, module = "remat_bb")]
 #[derive(Debug)]
 pub struct Verified {
@@ -137,15 +137,15 @@ pub struct Verified {
     peak_memory_bytes: u64,
     /// The operator that runs at the peak.
     peak_at: String,
-    /// The budget that it keeps, if there is one.
+    /// The budget that it keeps, if it has one.
     budget_bytes: Option<u64>,
     /// Number of computations.
     computations: usize,
     /// True if bounds of `solve` hold for it.
     stage_schedule: bool,
-    /// Reason why not.
+    /// Reason if they do not hold.
     no_stage_schedule_because: Option<String>,
-    /// True if bounds with a link are over plans like it.
+    /// True if bounds with a link cover such plans.
     stage_schedule_with_copies: bool,
     /// Time in which computations wait for copies.
     idle: u64,
@@ -167,8 +167,7 @@ impl Verified {
     }
 }
 
-/// Replays a plan or schedule of an instance, and compares it with what it records and with a
-/// budget.
+/// Replays a plan or schedule of an instance, and compares it with its records and with a budget.
 #[pyfunction]
 #[pyo3(signature = (instance, plan, *, budget = None))]
 pub fn verify(

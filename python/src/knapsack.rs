@@ -1,4 +1,4 @@
-//! Exact 0/1 knapsacks, for torch's own choice of what to save.
+//! Exact 0/1 knapsacks, for torch's own decision on saved tensors.
 
 use crate::numbers::whole;
 use crate::program::arrays::indices;
@@ -6,10 +6,10 @@ use crate::relay::apart;
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
 
-/// States that a search keeps at most, after which it returns the best choice so far.
+/// Most states of a search, after which it returns the best choice so far.
 const STATES: usize = 1 << 24;
 
-/// A set of the first items: its weight, its profit, and the state and item that it was made of.
+/// A set of the first items: its weight, its profit, and its link.
 #[derive(Clone, Copy)]
 struct ItemSet {
     weight: u64,
@@ -17,29 +17,29 @@ struct ItemSet {
     link: u32,
 }
 
-/// The link of a state: the state that it was made of and the item that was added.
+/// The link of a state: the state that it was made from, and the item that was added.
 type Link = (u32, u32);
 
 const NONE: u32 = u32::MAX;
 
-/// The choice of items whose profits sum up to the most within a capacity.
+/// The choice of items with the largest sum of profits within a capacity.
 ///
-/// Items are taken in the order of their densities; of the sets of the first items, those are kept
-/// that no other one matches in weight and profit (Nemhauser and Ullmann, Management Science 1969)
-/// and whose bound, with the last item taken in part (Dantzig, Operations Research 1957), is above
-/// the best choice so far.
+/// Items are taken in the order of their densities. Of the sets of the first items two kinds are
+/// dropped. Another set has no more weight and no less profit (Nemhauser and Ullmann, Management
+/// Science 1969), or the bound, with the last item taken in part (Dantzig, Operations Research
+/// 1957), is not above the best choice so far.
 struct ItemChoice<'a> {
     weights: &'a [u64],
     profits: &'a [u64],
     capacity: u64,
-    /// Items that weigh something, fit and are worth something, the densest first.
+    /// Items with a weight and a profit that fit, the densest first.
     order: Vec<u32>,
     /// Sums of weights and profits of the first items in this order.
     sums: Vec<(u64, u64)>,
     links: Vec<Link>,
     best: u64,
     best_link: u32,
-    /// Places in the order, from and to, of the items that the best choice has beside its state's.
+    /// Range in the order of the items that the best choice has in addition to its state's.
     best_run: (usize, usize),
 }
 
@@ -75,7 +75,7 @@ impl<'a> ItemChoice<'a> {
         }
     }
 
-    /// The most that a set of the first `next` items can come to; a better choice is taken.
+    /// Upper bound on completions of a set of the first `next` items; records a better choice.
     fn bound(&mut self, state: ItemSet, next: usize) -> u64 {
         let (weight, profit) = self.sums[next];
         let room = self.capacity - state.weight;
@@ -96,7 +96,7 @@ impl<'a> ItemChoice<'a> {
         whole + part as u64
     }
 
-    /// Searches; false where it ended early, so that a better choice may exist.
+    /// Searches; returns false if it ended early, so that a better choice may exist.
     fn run(&mut self) -> bool {
         let start = ItemSet {
             weight: 0,
@@ -111,7 +111,8 @@ impl<'a> ItemChoice<'a> {
             let mut next: Vec<ItemSet> = Vec::with_capacity(states.len() + 1);
             let (mut without, mut with) = (0, 0);
             loop {
-                // Both lists are sorted by weight: the lighter state is next, of equals the better.
+                // Both lists are sorted by weight: the lighter state is next, or the more
+                // profitable of equal ones.
                 let old = states.get(without);
                 let new = states
                     .get(with)
@@ -171,7 +172,7 @@ impl<'a> ItemChoice<'a> {
     }
 }
 
-/// Chooses the items of a 0/1 knapsack: indices in order, and true if no choice is worth more.
+/// Chooses the items of a 0/1 knapsack: indices in order, and true if the choice is proven optimal.
 #[pyfunction]
 pub fn knapsack(
     py: Python<'_>,
@@ -193,7 +194,7 @@ pub fn knapsack(
         return Err(Trouble::argument("weights", words).into());
     }
     Ok(apart(py, || {
-        // What weighs nothing is taken in any case.
+        // Items without weight are always taken.
         let free = |k: &usize| weights[*k] == 0;
         let mut search = ItemChoice::new(&weights, &profits, capacity);
         let exact = search.run();

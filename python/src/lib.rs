@@ -1,13 +1,13 @@
 //! The native module of the Python package `remat_bb`: the front door of `remat-formulations`, as
-//! objects and exceptions of Python's.
+//! Python's objects and exceptions.
 //!
 //! | module | concept |
 //! |---|---|
 //! | [`instance`] | training graphs |
-//! | [`arguments`] | budgets, times and links as Python gives them |
-//! | [`asked`] | options of a solve out of keyword arguments |
-//! | [`numbers`] | numbers out of arguments, and the errors of those that are none |
-//! | [`relay`] | work beside the interpreter: signals, looks at a solve, its end |
+//! | [`arguments`] | budgets, times and links from Python |
+//! | [`asked`] | options of a solve from keyword arguments |
+//! | [`numbers`] | numbers from arguments, and the errors of invalid ones |
+//! | [`relay`] | work beside the interpreter: signals, progress and the end of a solve |
 //! | [`solving`] | from an instance and a budget to a plan |
 //! | [`plan`] | plans, solved or read |
 //! | [`frontier`] | one budget after another |
@@ -17,13 +17,13 @@
 //! | [`judging`] | files and plans against their replay |
 //! | [`memory`], [`memory_baselines`] | orders of graphs, and addresses |
 //! | [`program`] | linear and integer programs of any kind |
-//! | [`modelling`] | expressions as modelling languages write them |
+//! | [`modelling`] | expressions in the style of modelling languages |
 //! | [`command`] | the command line, run from Python |
 //! | [`trouble`] | errors, and the exceptions that they become |
 //!
-//! Users find it documented in `remat_bb/*.py` and `remat_bb/_native.pyi`.
+//! Users find the documentation in `remat_bb/*.py` and `remat_bb/_native.pyi`.
 #![deny(missing_docs)]
-// The macros of pyo3 make unsafe code; none is written here.
+// The macros of pyo3 make unsafe code; this crate writes no unsafe code itself.
 #![deny(unsafe_code)]
 
 pub mod arguments;

@@ -22,7 +22,7 @@ use remat_search::{Status, relative_gap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// An order of a graph's operators and what is proven of its peak. Immutable.
+/// An order of a graph's operators, with a proven bound on its peak. Immutable.
 #[pyclass(frozen, weakref, module = "remat_bb")]
 pub struct Order {
     plan: OrderPlan,
@@ -32,7 +32,7 @@ pub struct Order {
     /// Memory of the plan, resident memory included, in bytes.
     #[pyo3(get)]
     peak_memory_bytes: u64,
-    /// Bytes that no other one needs less than, proven.
+    /// Proven lower bound in bytes on all orders.
     #[pyo3(get)]
     bound: u64,
     /// `(value - bound) / value`.
@@ -41,7 +41,7 @@ pub struct Order {
     /// Resident memory in bytes.
     #[pyo3(get)]
     base_memory_bytes: u64,
-    /// Peak of the program's own order; `None` where the variant does not allow it.
+    /// Peak of the program's own order; `None` if the variant does not allow it.
     #[pyo3(get)]
     program_peak_bytes: Option<u64>,
     /// Time taken.
@@ -53,8 +53,8 @@ copied_as_itself!(Order);
 copied_as_itself!(MemoryPlan);
 copied_as_itself!(Placement);
 
-/// Numbers of an order or a memory plan beside its document: peak, bound, gap, resident memory, peak
-/// of the program's own order, seconds.
+/// Numbers of an order or a memory plan apart from its document: peak, bound, gap, resident memory,
+/// peak of the program's own order, seconds.
 type Numbers = (u64, u64, f64, u64, Option<u64>, f64);
 
 /// State of a memory plan: document, status, numbers, height and load of its arena.
@@ -127,7 +127,7 @@ impl Order {
     }
 }
 
-/// An order with an address for everything that it takes. Immutable.
+/// An order with an address for every buffer. Immutable.
 #[pyclass(frozen, weakref, module = "remat_bb")]
 pub struct MemoryPlan {
     plan: Written,
@@ -137,7 +137,7 @@ pub struct MemoryPlan {
     /// Memory of the plan, resident memory included, in bytes.
     #[pyo3(get)]
     peak_memory_bytes: u64,
-    /// Bytes that no other one needs less than, proven.
+    /// Proven lower bound in bytes on all memory plans.
     #[pyo3(get)]
     bound: u64,
     /// `(value - bound) / value`.
@@ -152,7 +152,7 @@ pub struct MemoryPlan {
     /// Largest sum of sizes that are live at one moment.
     #[pyo3(get)]
     load_bytes: u64,
-    /// Peak of the program's own order; `None` where the variant does not allow it.
+    /// Peak of the program's own order; `None` if the variant does not allow it.
     #[pyo3(get)]
     program_peak_bytes: Option<u64>,
     /// Time taken.
@@ -212,7 +212,7 @@ impl MemoryPlan {
         self.plan.order.order.iter().map(|v| v.0).collect()
     }
 
-    /// Offsets in the arena, by what has them: `tensor 3`, `workspace 7`.
+    /// Offsets in the arena, by buffer: `tensor 3`, `workspace 7`.
     #[getter]
     fn offsets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let offsets = PyDict::new(py);
@@ -241,7 +241,7 @@ impl MemoryPlan {
     }
 }
 
-/// Addresses of buffers, and what is proven of their height. Immutable.
+/// Addresses of buffers, with a proven bound on their height. Immutable.
 #[pyclass(frozen, get_all, weakref, module = "remat_bb")]
 pub struct Placement {
     /// `optimal`, `feasible`, `infeasible`, `limit` or `interrupted`.
@@ -250,7 +250,7 @@ pub struct Placement {
     offsets: Vec<u64>,
     /// Size of the arena in bytes.
     height_bytes: u64,
-    /// Bytes that no other one needs less than, proven.
+    /// Proven lower bound in bytes on all placements.
     bound: u64,
     /// `(value - bound) / value`.
     gap: f64,
@@ -310,7 +310,7 @@ impl Placement {
     }
 }
 
-/// A graph from a `remat-order/1` document, or from whatever an instance is made of.
+/// A graph from a `remat-order/1` document, or from any source of an instance.
 pub(crate) fn graph_of(source: &Bound<'_, PyAny>) -> PyResult<OrderGraph> {
     if let Ok(document) = source.cast::<PyDict>()
         && let Some(schema) = document.get_item("schema")?
@@ -423,14 +423,14 @@ pub fn plan_memory(
     })
 }
 
-/// A buffer as Python gives it: begin and end of its life, its size, and its alignment.
+/// A buffer in Python's form: begin and end of its life, its size, and its alignment.
 #[derive(FromPyObject)]
 enum BufferTuple {
     Aligned(i64, i64, u64, u64),
     Plain(i64, i64, u64),
 }
 
-/// Lives from a table, or from tuples.
+/// Lives from a table or from tuples.
 pub(crate) fn lives_of(source: &Bound<'_, PyAny>) -> PyResult<Lives> {
     if source.is_instance_of::<PyString>() || source.hasattr("__fspath__")? {
         let path: PathBuf = source.extract()?;

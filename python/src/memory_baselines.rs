@@ -1,4 +1,4 @@
-//! Rules for the order of a graph, and known ways to place buffers.
+//! Rules for the order of a graph, and known methods to place buffers.
 
 use crate::memory::{graph_of, lives_of, variant_of};
 use crate::numbers::whole_if_given;
@@ -28,10 +28,10 @@ impl OrderBaseline {
     }
 }
 
-/// The addresses that a known way finds, or why it finds none. Immutable.
+/// The addresses by a known method, or the reason why it failed. Immutable.
 #[pyclass(frozen, get_all, module = "remat_bb")]
 pub struct PlaceBaseline {
-    /// The way.
+    /// The method.
     name: &'static str,
     /// Offsets, in the order of the buffers.
     offsets: Option<Vec<u64>>,
@@ -75,7 +75,7 @@ pub fn order_baselines(
     Ok(known.all().iter().map(of).collect())
 }
 
-/// The addresses of all known ways, each replayed.
+/// The addresses by all known methods, each replayed.
 #[pyfunction]
 #[pyo3(signature = (lives, *, seed = None))]
 pub fn place_baselines(
@@ -87,7 +87,7 @@ pub fn place_baselines(
     let lives = lives_of(lives)?;
     let of = |way: Way| {
         let placed = way.place(&lives, seed).map_err(|e| e.to_string());
-        // Not every way keeps fixed offsets and gaps.
+        // Some methods ignore fixed offsets and gaps.
         let placed = placed.and_then(|placement| {
             let replay = placement.replay(&lives).map_err(|e| e.to_string())?;
             Ok((placement.offsets().to_vec(), replay.height))

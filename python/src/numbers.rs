@@ -1,13 +1,13 @@
-//! Numbers out of Python's arguments: an error names the argument and shows its value.
+//! Numbers from Python's arguments: an error names the argument and shows its value.
 
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
 use std::fmt::Display;
 
-/// Characters of a value that an error shows at most.
+/// Most characters of a value that an error shows.
 const SHOWN: usize = 60;
 
-/// An object as an error shows it.
+/// An object in the form that errors show.
 pub fn shown(value: &Bound<'_, PyAny>) -> String {
     let text = value
         .repr()
@@ -18,18 +18,18 @@ pub fn shown(value: &Bound<'_, PyAny>) -> String {
     }
 }
 
-/// The error of an argument that is an object of a wrong type.
+/// The error of an argument of a wrong type.
 pub fn wrong_type(name: &str, value: &Bound<'_, PyAny>, right: impl Display) -> PyErr {
     let words = format!("{name}: {right} is needed, not {}", shown(value));
     Trouble::new("InvalidType", words).at(name).into()
 }
 
-/// The error of an argument that is a wrong value.
+/// The error of an argument with a wrong value.
 fn wrong(name: &str, value: impl Display, right: &str) -> PyErr {
     Trouble::argument(name, format!("{right} is needed, not {value}")).into()
 }
 
-/// A whole number from 0 up that is an argument.
+/// An argument that is a whole number, at least 0.
 ///
 /// # Errors
 /// `InvalidType` and `InvalidArgument` name the argument and show its value.
@@ -43,7 +43,7 @@ where
     T::try_from(found).map_err(|_| wrong(name, found, &right))
 }
 
-/// A whole number that is an argument, from 0 to a largest one; `right` says which are right.
+/// An argument that is a whole number from 0 to `most`; `right` names the valid numbers.
 ///
 /// # Errors
 /// As [`whole`].
@@ -56,7 +56,7 @@ pub fn whole_to(name: &str, value: &Bound<'_, PyAny>, most: u64, right: &str) ->
     }
 }
 
-/// As [`whole`], of an argument that may be left out.
+/// As [`whole`], for an optional argument.
 ///
 /// # Errors
 /// As [`whole`].
@@ -67,7 +67,7 @@ where
     value.map(|value| whole(name, value)).transpose()
 }
 
-/// A number that is an argument. It may be infinite.
+/// An argument that is a number. It may be infinite.
 ///
 /// # Errors
 /// `InvalidType`, and `InvalidArgument` for NaN.
@@ -79,7 +79,7 @@ pub fn number(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
     }
 }
 
-/// As [`number`], of an argument that may be left out.
+/// As [`number`], for an optional argument.
 ///
 /// # Errors
 /// As [`number`].
@@ -90,7 +90,7 @@ pub fn number_if_given(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult
 /// Members of an argument, or of a callback's answer, each read under its place.
 ///
 /// # Errors
-/// `InvalidType` for what has no members; those of the reading.
+/// `InvalidType` for an object without members, and the errors of reading one.
 pub fn members<T>(
     name: &str,
     list: &Bound<'_, PyAny>,
@@ -104,7 +104,7 @@ pub fn members<T>(
         .collect()
 }
 
-/// Checks that an argument can be called, where it is given.
+/// Checks that an optional argument can be called.
 ///
 /// # Errors
 /// `InvalidType`.

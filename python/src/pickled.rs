@@ -6,13 +6,13 @@ use remat_search::Status;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The value of `__reduce__`: a function of Python's, and its arguments.
+/// The value of `__reduce__`: a Python function, and its arguments.
 pub type Reduced<'py, S> = (Bound<'py, PyAny>, (&'static str, S));
 
 /// The value of `__reduce__` of a class with a state.
 ///
 /// # Errors
-/// The package is not whole.
+/// The package is incomplete.
 pub fn reduced<'py, S>(
     py: Python<'py>,
     class: &'static str,
@@ -25,7 +25,7 @@ pub fn reduced<'py, S>(
 /// A value as bytes.
 ///
 /// # Errors
-/// `InvalidArgument` for a value that has no form.
+/// `InvalidArgument` for a value that cannot be serialised.
 pub fn packed<T: Serialize>(value: &T) -> PyResult<Vec<u8>> {
     postcard::to_stdvec(value).map_err(|e| broken(&e))
 }
@@ -33,7 +33,7 @@ pub fn packed<T: Serialize>(value: &T) -> PyResult<Vec<u8>> {
 /// The value of bytes.
 ///
 /// # Errors
-/// `InvalidArgument` for other bytes than [`packed`] makes.
+/// `InvalidArgument` for bytes that [`packed`] does not make.
 pub fn unpacked<T: DeserializeOwned>(bytes: &[u8]) -> PyResult<T> {
     postcard::from_bytes(bytes).map_err(|e| broken(&e))
 }
@@ -46,7 +46,7 @@ fn broken(problem: &postcard::Error) -> PyErr {
 /// The status of a word.
 ///
 /// # Errors
-/// `InvalidArgument` for a word that is none.
+/// `InvalidArgument` for an unknown word.
 pub fn status(word: &str) -> PyResult<Status> {
     let all = [
         Status::Optimal,

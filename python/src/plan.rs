@@ -20,7 +20,7 @@ use remat_search::{Outcome, Status};
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-/// Says how to hear of all tensors.
+/// Hint at the option to explain all tensors.
 const HINT: &str = "explain(all=True) tells of them";
 
 /// Findings of a search about a plan.
@@ -60,25 +60,26 @@ impl Found {
     }
 }
 
-/// A plan: what to compute, keep, free and compute again in a training step, replayed. Immutable.
+/// A plan of a training step: computations, kept and freed tensors, recomputations. Replayed and
+/// immutable.
 #[pyclass(frozen, weakref, module = "remat_bb")]
 #[derive(Debug)]
 pub struct Plan {
-    /// The graph as it was given.
+    /// The graph as given.
     pub source: remat_instances::Instance,
-    /// The graph as the plan's program sees it.
+    /// The graph in the view of the plan's program.
     pub view: remat_instances::Instance,
-    /// The plan, with what it records.
+    /// The plan, with its records.
     pub document: PlanDocument,
     /// Its replay.
     pub replay: Replay,
     /// The replay without recomputation.
     pub plain: Replay,
-    /// Its schedule, where it comes from one.
+    /// Its schedule, if it was made from one.
     pub schedule: Option<Schedule>,
-    /// Findings of the search, where one made it.
+    /// Findings of the search that made it, if there was one.
     pub found: Option<Found>,
-    /// Bytes that no arena for the plan and the alignment is below, where it was placed.
+    /// Lower bound in bytes on every arena for the plan and the alignment, if it was placed.
     pub arena_bound_bytes: Option<u64>,
 }
 
@@ -88,7 +89,7 @@ impl Plan {
     /// A plan for a budget in bytes; `plain` is the replay without recomputation.
     ///
     /// # Errors
-    /// A plan that cannot be executed: a defect.
+    /// A plan that cannot be executed, which is a defect.
     pub fn of(
         source: &remat_instances::Instance,
         view: &remat_instances::Instance,
@@ -111,10 +112,11 @@ impl Plan {
         })
     }
 
-    /// The plan with addresses at multiples of so many bytes, or of what the sizes suggest.
+    /// The plan with addresses at multiples of `alignment` bytes, or of a number that suits the
+    /// sizes.
     ///
     /// # Errors
-    /// `InvalidArgument` for an alignment that is none, and sizes beyond all addresses.
+    /// `InvalidArgument` for an invalid alignment, and for sizes beyond all addresses.
     pub fn placed(self, alignment: Option<u64>, settings: &PlaceSettings) -> Result<Self, Trouble> {
         let plan = &self.document.plan;
         let budget_bytes = self.document.budget_bytes;
@@ -165,7 +167,7 @@ impl Plan {
 
 #[pymethods]
 impl Plan {
-    /// The instance as it was given.
+    /// The instance as given.
     #[getter]
     fn instance(&self) -> Instance {
         Instance {
@@ -198,7 +200,7 @@ impl Plan {
         self.replay.makespan
     }
 
-    /// Time of the step: cost of all computations, and ``idle``.
+    /// Time of the step: cost of all computations, plus ``idle``.
     #[getter]
     fn makespan(&self) -> u64 {
         self.replay.makespan
@@ -237,7 +239,7 @@ impl Plan {
         spans.map(copy).collect()
     }
 
-    /// Proven: no plan among those of ``bound_scope`` within the budget costs less. ``None``
+    /// Proven lower bound on the cost of all plans of ``bound_scope`` within the budget. ``None``
     /// without a search.
     #[getter]
     fn bound(&self) -> Option<u64> {
@@ -294,14 +296,13 @@ impl Plan {
         self.plain.peak_bytes
     }
 
-    /// The budget that it was made for, where one is recorded.
+    /// The budget that it was made for, if one is recorded.
     #[getter]
     fn budget_bytes(&self) -> Option<u64> {
         self.document.budget_bytes
     }
 
-    /// Time that the search took; ``None`` without a search, 0 where other budgets of a frontier
-    /// settled it.
+    /// Time of the search; ``None`` without a search, 0 if other budgets of a frontier settled it.
     #[getter]
     fn seconds(&self) -> Option<f64> {
         self.found.as_ref().map(|found| found.seconds)
@@ -320,7 +321,7 @@ impl Plan {
         Ok(Some(counters))
     }
 
-    /// Operators that are computed again, in execution order, with the times beyond the first.
+    /// Operators that are computed again, in execution order, with the number of recomputations.
     #[getter]
     fn recomputed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let again = PyDict::new(py);
@@ -332,25 +333,25 @@ impl Plan {
         Ok(again)
     }
 
-    /// Names of the operators in the order of all computations.
+    /// Names of the operators of all computations, in order.
     #[getter]
     fn order(&self) -> Vec<&str> {
         let runs = self.replay.timeline.iter().filter_map(|run| run.at.node);
         runs.map(|node| self.name_of(node)).collect()
     }
 
-    /// For each computation the cost of the step up to and including it, waiting for copies
-    /// included, and the bytes in use while it runs.
+    /// For each computation: cost of the step up to and including it, with waits for copies, and
+    /// bytes in use while it runs.
     #[getter]
     fn timeline(&self) -> Vec<(u64, u64)> {
         let points = self.replay.timeline.iter();
         points.map(|point| (point.clock, point.bytes)).collect()
     }
 
-    /// The statements: ``("allocate", register, node)``, ``("compute", node, register)``, the same
-    /// with an implementation where the node has several, ``("deallocate", register)``, and for
-    /// copies ``("offload", register, buffer)``, ``("wait", buffer)``, ``("prefetch", buffer,
-    /// register)`` and ``("release", buffer)``.
+    /// The statements: ``("allocate", register, node)``, ``("compute", node, register)``, with an
+    /// implementation added if the node has several, ``("deallocate", register)``, and for copies
+    /// ``("offload", register, buffer)``, ``("wait", buffer)``, ``("prefetch", buffer, register)``
+    /// and ``("release", buffer)``.
     #[getter]
     fn steps<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         let steps = self.to_dict(py)?.get_item("steps")?;
@@ -366,17 +367,17 @@ impl Plan {
         json_object(py, &self.text())
     }
 
-    /// Writes a ``remat-plan/1`` file, gzipped where its name ends in ``.gz``; it is whole or as it
-    /// was.
+    /// Writes a ``remat-plan/1`` file, gzipped if its name ends in ``.gz``. On an error the file is
+    /// unchanged.
     ///
     /// Raises:
-    ///     FileError: in the words of the system.
+    ///     FileError: with the system's message.
     #[pyo3(signature = (path, /))]
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         Ok(apart(py, || save(&path, &self.text()))??)
     }
 
-    /// The plan in words: what is computed again, for what, and whether the budget forced it.
+    /// The plan in words: recomputations, their purpose, and whether the budget forced them.
     #[pyo3(signature = (*, all = false))]
     fn explain(&self, py: Python<'_>, all: bool) -> PyResult<String> {
         let hint = (!all).then_some(HINT);
@@ -385,7 +386,7 @@ impl Plan {
         Ok(apart(py, words)?.map_err(Trouble::from)?)
     }
 
-    /// Memory over the step, beside the step without recomputation and the budget, as SVG text.
+    /// Memory over the step, with the step without recomputation and the budget, as SVG text.
     fn memory_svg(&self, py: Python<'_>) -> PyResult<String> {
         let picture = MemoryPicture {
             instance: &self.view,
@@ -399,35 +400,36 @@ impl Plan {
         Ok(apart(py, || memory::draw(&picture))?.map_err(Trouble::from)?)
     }
 
-    /// Size of the arena in which everything that the plan takes has an address; ``None`` without
+    /// Size of the arena with an address for each of the plan's buffers; ``None`` without
     /// addresses.
     #[getter]
     fn arena_bytes(&self) -> Option<u64> {
         self.addresses().map(|a| a.arena_bytes)
     }
 
-    /// Proven: no arena for this plan and alignment is smaller. ``None`` unless it was placed here.
+    /// Proven lower bound on every arena for this plan and alignment. ``None`` unless it was placed
+    /// here.
     #[getter]
     fn arena_bound_bytes(&self) -> Option<u64> {
         self.arena_bound_bytes
     }
 
-    /// The number of bytes that addresses are multiples of; ``None`` without addresses.
+    /// The number whose multiples all addresses are; ``None`` without addresses.
     #[getter]
     fn alignment_bytes(&self) -> Option<u64> {
         self.addresses().map(|a| a.alignment_bytes)
     }
 
-    /// ``arena_bytes`` over ``peak_memory_bytes`` as a fraction, 0.0 if nothing is lost; ``None``
-    /// without addresses.
+    /// Excess of ``arena_bytes`` over ``peak_memory_bytes``, as a fraction of the peak: 0.0 without
+    /// fragmentation. ``None`` without addresses.
     #[getter]
     fn fragmentation(&self) -> Option<f64> {
         let arena = self.addresses()?.arena_bytes;
         Some(arena as f64 / self.replay.peak_bytes.max(1) as f64 - 1.0)
     }
 
-    /// Pieces of memory with their addresses: ``(kind, statement, offset, bytes)``, where ``kind``
-    /// is ``"fixed"``, ``"tensor"`` or ``"workspace"``, and ``statement`` the position in ``steps``;
+    /// Pieces of memory with their addresses: ``(kind, statement, offset, bytes)``. ``kind`` is
+    /// ``"fixed"``, ``"tensor"`` or ``"workspace"``, ``statement`` the position in ``steps``.
     /// ``None`` without addresses.
     #[getter(addresses)]
     fn address_list(&self) -> Option<Vec<(&'static str, usize, u64, u64)>> {
@@ -438,10 +440,10 @@ impl Plan {
         Some(pieces.map(tuple).collect())
     }
 
-    /// The plan with an address in one arena for everything that it takes, as small as it can be.
+    /// The plan with an address for each of its buffers, in an arena as small as possible.
     ///
     /// Raises:
-    ///     InvalidArgument: for an alignment that is no power of two.
+    ///     InvalidArgument: the alignment is not a power of two.
     #[pyo3(signature = (*, alignment = None, **options))]
     fn place(
         &self,

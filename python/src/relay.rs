@@ -1,5 +1,5 @@
-//! Work beside the interpreter: a search runs on a thread of its own, without the interpreter's
-//! lock, while the calling thread looks after signals and passes looks at the search to Python.
+//! Work beside the interpreter. A search runs on a separate thread, without the interpreter's lock;
+//! the calling thread handles signals and passes snapshots of the search to Python.
 
 use crate::numbers::function_if_given;
 use crate::trouble::Trouble;
@@ -12,10 +12,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-/// Time between two looks at signals.
+/// Time between two checks for signals.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A look at a search in progress.
+/// A snapshot of a search.
 #[pyclass(frozen, get_all, module = "remat_bb")]
 #[derive(Clone, Debug)]
 pub struct Progress {
@@ -31,14 +31,14 @@ pub struct Progress {
     nodes: u64,
     /// Moves of the annealing so far.
     moves: u64,
-    /// Budgets that are done, in a frontier; else 0.
+    /// Number of finished budgets of a frontier; 0 for other solves.
     done: usize,
-    /// Budgets in all, in a frontier; else 1.
+    /// Number of all budgets of a frontier; 1 for other solves.
     total: usize,
 }
 
 impl Progress {
-    /// A look at one of several solves.
+    /// A snapshot of one of several solves.
     pub fn of(look: &Look, done: usize, total: usize) -> Self {
         let gap = |cost: u64| match cost {
             0 => 0.0,
@@ -74,7 +74,7 @@ impl Progress {
     }
 }
 
-/// State that the two threads share; `L` is what a look shows.
+/// State that the two threads share; `L` is the type of a snapshot.
 pub struct Relay<L = Progress> {
     stop: Arc<AtomicBool>,
     state: Mutex<RelayState<L>>,
@@ -82,7 +82,7 @@ pub struct Relay<L = Progress> {
 }
 
 struct RelayState<L> {
-    /// The latest look that Python has not seen.
+    /// The latest snapshot that Python has not seen.
     look: Option<L>,
     done: bool,
 }
@@ -101,17 +101,17 @@ impl<L> Default for Relay<L> {
 }
 
 impl<L> Relay<L> {
-    /// The flag that is set when the work is to end.
+    /// The flag that is set to end the work.
     pub fn stop(&self) -> &Arc<AtomicBool> {
         &self.stop
     }
 
     fn state(&self) -> MutexGuard<'_, RelayState<L>> {
-        // Nothing that holds the lock can leave the state half-made.
+        // Code that holds the lock never leaves the state inconsistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a look.
+    /// Publishes a snapshot.
     pub fn show(&self, look: L) {
         self.state().look = Some(look);
         self.news.notify_one();
@@ -122,7 +122,7 @@ impl<L> Relay<L> {
         self.news.notify_one();
     }
 
-    /// Waits for a tick, a look or the end; the look, and whether the work is done.
+    /// Waits for a tick, a snapshot or the end; returns the snapshot, and whether the work is done.
     fn wait(&self) -> (Option<L>, bool) {
         let quiet = |state: &mut RelayState<L>| state.look.is_none() && !state.done;
         let waited = self.news.wait_timeout_while(self.state(), TICK, quiet);
@@ -132,7 +132,7 @@ impl<L> Relay<L> {
 }
 
 impl Relay {
-    /// Takes a look at one of several solves.
+    /// Publishes a snapshot of one of several solves.
     pub fn look(&self, look: &Look, done: usize, total: usize) {
         self.show(Progress::of(look, done, total));
     }
@@ -148,7 +148,7 @@ impl Listener for Relay {
     }
 }
 
-/// Says that the work is done, however it ends.
+/// Reports the end of the work, also after a panic.
 struct Finish<'a, L>(&'a Relay<L>);
 
 impl<L> Drop for Finish<'_, L> {
@@ -157,7 +157,7 @@ impl<L> Drop for Finish<'_, L> {
     }
 }
 
-/// Result of work, and the `KeyboardInterrupt` that asked for its end.
+/// Result of work, and the `KeyboardInterrupt` that requested its end.
 pub struct Ended<T> {
     /// The result.
     pub value: T,
@@ -165,17 +165,18 @@ pub struct Ended<T> {
     pub interrupt: Option<PyErr>,
 }
 
-/// Objects that a look becomes in Python.
+/// Types of snapshots that become Python objects.
 pub trait Shown: Send + 'static + for<'py> IntoPyObject<'py> {}
 
 impl<L: Send + 'static + for<'py> IntoPyObject<'py>> Shown for L {}
 
-/// Works on another thread without the interpreter's lock. Meanwhile Ctrl-C ends the work by the
-/// relay's flag, and `callback` is given each look; what either raises ends the work as well.
+/// Works on another thread without the interpreter's lock. Meanwhile Ctrl-C sets the relay's flag,
+/// which ends the work, and `callback` gets each snapshot. An exception of a signal's handler or of
+/// the callback ends the work as well.
 ///
 /// # Errors
-/// Everything that the callback or a signal's handler raises, once the work has ended; of
-/// `KeyboardInterrupt` only the second.
+/// The first exception of the callback or of a signal's handler, once the work has ended. The first
+/// `KeyboardInterrupt` of a handler is returned in [`Ended`] instead.
 pub fn work<L: Shown, T: Send>(
     py: Python<'_>,
     callback: Option<Py<PyAny>>,
@@ -184,7 +185,7 @@ pub fn work<L: Shown, T: Send>(
     work_until(py, Arc::default(), callback, work)
 }
 
-/// As [`work`], with a flag that others may set as well.
+/// As [`work`], with a flag that others may set too.
 ///
 /// # Errors
 /// As [`work`].
@@ -214,11 +215,11 @@ pub fn work_until<L: Shown, T: Send>(
     })
 }
 
-/// Does work without the interpreter's lock on a thread with room on its stack, however little the
-/// calling one has. A panic is an `InternalError`.
+/// Does work without the interpreter's lock on a thread with enough stack, however small the
+/// calling thread's stack is. A panic becomes an `InternalError`.
 ///
 /// # Errors
-/// The panic's; of the system, where no thread can be started.
+/// `InternalError` for a panic, and the system's error if no thread can be started.
 pub fn apart<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> Result<T, Trouble> {
     py.detach(|| {
         std::thread::scope(|scope| {
@@ -228,7 +229,7 @@ pub fn apart<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> Result
     })
 }
 
-/// A thread for work, with room on its stack.
+/// A thread for work, with enough stack.
 fn worker<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,
@@ -248,7 +249,7 @@ fn fault(panic: &(dyn Any + Send)) -> Trouble {
     Trouble::new("InternalError", words).remedy("please report it, with the input")
 }
 
-/// Looks after signals and looks until the work is done; the first interrupt.
+/// Handles signals and snapshots until the work is done; returns the first interrupt.
 fn watch<L: Shown>(relay: &Relay<L>, callback: Option<Py<PyAny>>) -> PyResult<Option<PyErr>> {
     let mut interrupt = None;
     let mut failed = None;
@@ -273,7 +274,7 @@ fn watch<L: Shown>(relay: &Relay<L>, callback: Option<Py<PyAny>>) -> PyResult<Op
                 false => failed = failed.or(Some(error)),
             }
         }
-        // Whatever a callback raises is raised, an interrupt as well.
+        // Every exception of a callback is raised, also an interrupt.
         if let Err(error) = told {
             relay.stop.store(true, Ordering::Relaxed);
             failed = failed.or(Some(error));

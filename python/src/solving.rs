@@ -16,11 +16,11 @@ use remat_instances::budget::{Budget, format_bytes, may_mean_percent};
 use remat_search::{Progress as Look, Status};
 use std::time::Duration;
 
-/// A solve as it was asked for.
+/// A requested solve.
 struct Question {
     instance: Instance,
     budget: Budget,
-    /// Plans to start from, with the graphs that they are of.
+    /// Plans to start from, with their graphs.
     starts: Vec<(AnyPlan, Instance)>,
     options: SolveOptions,
 }
@@ -60,7 +60,7 @@ impl Question {
     }
 }
 
-/// The error of a budget that nothing fits, in the words of its proof.
+/// The error of an infeasible budget, with its reason.
 fn infeasible(solution: &Solution) -> Trouble {
     let budget_bytes = solution.budget_bytes();
     let small = match solution.formulation().semantics().chooses_implementations() {
@@ -113,7 +113,7 @@ fn limit(solution: &Solution, time_limit: Option<Duration>) -> Trouble {
         .detail("seconds", Detail::Number(solution.seconds))
 }
 
-/// Solves: the plan of least cost within a budget that was found, and a bound.
+/// Solves: returns the cheapest plan found within a budget, with a lower bound.
 #[pyfunction]
 #[pyo3(signature = (instance, budget, *, starts = None, on_progress = None, **options))]
 pub fn solve(

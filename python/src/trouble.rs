@@ -1,4 +1,4 @@
-//! Errors, and the exceptions of `remat_bb.errors` that they become.
+//! Errors, and the exceptions of `remat_bb.errors` for them.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -13,7 +13,7 @@ use remat_report::draw::style::DrawError;
 use remat_search::SolveError;
 use std::path::Path;
 
-/// An error on its way to Python: the class of its exception, and its words.
+/// An error on its way to Python: the class of its exception, and its message.
 #[derive(Clone, Debug)]
 pub struct Trouble {
     /// Name of a class of `remat_bb.errors`.
@@ -22,7 +22,7 @@ pub struct Trouble {
     pub message: String,
     /// The file, the path in it, or the argument.
     pub place: Option<String>,
-    /// Remedy: what would be right.
+    /// Remedy.
     pub remedy: Option<String>,
     /// Further attributes of the exception.
     pub details: Vec<(&'static str, Detail)>,
@@ -31,18 +31,18 @@ pub struct Trouble {
 /// A value of a further attribute.
 #[derive(Clone, Debug)]
 pub enum Detail {
-    /// A whole number, or nothing.
+    /// A whole number or `None`.
     Count(Option<u64>),
     /// A number.
     Number(f64),
-    /// Text, or nothing.
+    /// Text or `None`.
     Text(Option<String>),
     /// Several texts.
     Texts(Vec<String>),
 }
 
 impl Trouble {
-    /// An error of a class, in words.
+    /// An error of a class with a message.
     pub fn new(class: &'static str, message: impl Into<String>) -> Self {
         Trouble {
             class,
@@ -53,34 +53,33 @@ impl Trouble {
         }
     }
 
-    /// The same with its place.
+    /// The same error with its place.
     #[must_use]
     pub fn at(mut self, place: impl Into<String>) -> Self {
         self.place = Some(place.into());
         self
     }
 
-    /// The same with what would be right.
+    /// The same error with a remedy.
     #[must_use]
     pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = Some(remedy.into());
         self
     }
 
-    /// The same with a further attribute.
+    /// The same error with a further attribute.
     #[must_use]
     pub fn detail(mut self, name: &'static str, value: Detail) -> Self {
         self.details.push((name, value));
         self
     }
 
-    /// An argument that is not what it should be.
+    /// An invalid argument.
     pub fn argument(name: &str, message: impl std::fmt::Display) -> Self {
         Trouble::new("InvalidArgument", format!("{name}: {message}")).at(name)
     }
 
-    /// A document that cannot be read. Of one that came as a Python object, no line is told: there
-    /// is none.
+    /// A document that cannot be read. If it came as a Python object, the place has no line.
     pub fn read(class: &'static str, error: &ReadError, is_object: bool) -> Self {
         let place = match (error.position(), is_object) {
             (_, true) => error.path().to_owned(),
@@ -123,7 +122,7 @@ impl Trouble {
         }
     }
 
-    /// A file that cannot be opened or written, in the words of the system.
+    /// A file that cannot be opened or written, with the system's message.
     pub fn file(path: &Path, problem: impl std::fmt::Display) -> Self {
         let path = path.display().to_string();
         Trouble::new("FileError", format!("{path}: {problem}")).at(path)

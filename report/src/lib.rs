@@ -1,9 +1,9 @@
-//! Plans and searches as people read them: text, tables and pictures.
+//! Plans and searches for readers: text, tables and pictures.
 //!
 //! | module | concept |
 //! |---|---|
 //! | `text`, `table` | costs, sizes and numbers as text; tables |
-//! | `replay` | [`ReplayJson`]: findings of a replay, as results have them |
+//! | `replay` | [`ReplayJson`]: findings of a replay in results |
 //! | [`results`], `solve` | objects that commands print as JSON; [`SolveJson`]: the answer of a solve |
 //! | [`transfers`] | copies to the host and their link |
 //! | [`draw`] | pictures: memory over time, schedules, addresses, trade-offs, progress |

@@ -7,7 +7,7 @@ use remat_instances::simulate::Replay;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Findings of a replay, as results have them.
+/// Findings of a replay in results.
 #[derive(Serialize, JsonSchema)]
 pub struct ReplayJson<'a> {
     cost: u64,

@@ -12,10 +12,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::Duration;
 
-/// The version of this program, as results have it.
+/// The version of this program in results.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// An object as JSON with a line break at its end.
+/// An object as JSON, with a line break at its end.
 pub fn json(object: &impl Serialize) -> String {
     // Plain structs with text keys and finite numbers (others become null) always have a JSON form.
     let mut text =
@@ -24,7 +24,7 @@ pub fn json(object: &impl Serialize) -> String {
     text
 }
 
-/// Program and instance that a result is of.
+/// Program and instance of a result.
 #[derive(Serialize, JsonSchema)]
 pub struct OriginJson<'a> {
     version: &'static str,
@@ -33,7 +33,7 @@ pub struct OriginJson<'a> {
 }
 
 impl<'a> OriginJson<'a> {
-    /// This program, and an instance as the formulation sees it.
+    /// This program, and an instance in the formulation's view.
     pub fn of(instance: &'a Instance) -> Self {
         OriginJson {
             version: VERSION,
@@ -43,7 +43,7 @@ impl<'a> OriginJson<'a> {
     }
 }
 
-/// Settings of a search, as results have them.
+/// Settings of a search in results.
 #[derive(Serialize, JsonSchema)]
 pub struct SearchJson {
     settings: SettingsJson,
@@ -51,7 +51,7 @@ pub struct SearchJson {
     seed: u64,
 }
 
-/// Settings that were asked for, beside threads and seed.
+/// Requested settings, except threads and seed.
 #[derive(Serialize, JsonSchema)]
 struct SettingsJson {
     time_limit_seconds: Option<f64>,
@@ -60,7 +60,7 @@ struct SettingsJson {
 }
 
 impl SearchJson {
-    /// Settings as they were asked for, threads and seed as used.
+    /// Settings as requested, threads and seed as used.
     pub fn of(settings: &Settings) -> Self {
         SearchJson {
             settings: SettingsJson {
@@ -74,7 +74,7 @@ impl SearchJson {
     }
 }
 
-/// A graph whose operators may run in another order, as results have it.
+/// A graph whose operators may run in another order, in results.
 #[derive(Serialize, JsonSchema)]
 pub struct GraphJson<'a> {
     version: &'static str,
@@ -101,7 +101,7 @@ impl<'a> GraphJson<'a> {
     }
 }
 
-/// A value in bytes with what is proven of it, as results have it.
+/// A value in bytes with its bound, in results.
 #[derive(Serialize, JsonSchema)]
 pub struct ProvenJson {
     status: &'static str,
@@ -117,7 +117,7 @@ pub struct ProvenJson {
 }
 
 impl ProvenJson {
-    /// A value that was found in so many seconds and nodes, and a bound on all that `scope` names.
+    /// A value with the seconds and nodes of its search, and a bound on all objects of `scope`.
     pub fn of(
         status: &'static str,
         (objective, bound): (u64, Option<u64>),
@@ -140,7 +140,7 @@ impl ProvenJson {
     }
 }
 
-/// Limits of a search without a gap, as results have them.
+/// Limits of a search without a gap, in results.
 #[derive(Serialize, JsonSchema)]
 pub struct WorkJson {
     settings: LimitJson,
@@ -154,7 +154,7 @@ struct LimitJson {
 }
 
 impl WorkJson {
-    /// The time limit as it was asked for, threads and seed as used.
+    /// The time limit as requested, threads and seed as used.
     pub fn of(time_limit: Option<Duration>, workers: &SolveOptions) -> Self {
         let settings = workers.settings();
         WorkJson {
@@ -167,7 +167,7 @@ impl WorkJson {
     }
 }
 
-/// Addresses of a plan, as results have them; null where it has none.
+/// Addresses of a plan in results; null without addresses.
 #[derive(Serialize, JsonSchema, Default)]
 pub struct ArenaJson {
     arena_bytes: Option<u64>,
@@ -176,17 +176,17 @@ pub struct ArenaJson {
     fragmentation: Option<f64>,
 }
 
-/// Addresses of a plan in numbers: size of the arena, what no arena is below, the plan's peak, and
-/// the alignment, all in bytes.
+/// Sizes of a plan's addresses: the arena, its lower bound, the plan's peak, and the alignment, all
+/// in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Arena {
     /// Size of the arena.
     pub bytes: u64,
-    /// Bytes that no arena for the plan and the alignment is below, proven.
+    /// Proven lower bound on every arena for the plan and the alignment, in bytes.
     pub bound_bytes: u64,
     /// Peak of the plan's replay.
     pub peak_bytes: u64,
-    /// Number that offsets are multiples of.
+    /// Divisor of all offsets.
     pub alignment_bytes: u64,
 }
 
@@ -209,7 +209,7 @@ impl Arena {
         }
     }
 
-    /// The fields of results.
+    /// The arena's fields in results.
     pub fn json(&self) -> ArenaJson {
         ArenaJson {
             arena_bytes: Some(self.bytes),
@@ -219,7 +219,7 @@ impl Arena {
         }
     }
 
-    /// Size, loss and bound in words, and whether it keeps a budget.
+    /// Size, loss and bound in words, and for a budget whether the arena fits.
     pub fn words(&self, budget_bytes: Option<u64>) -> String {
         let mut text = format!(
             "{} ({} bytes) at multiples of {}",
@@ -256,7 +256,7 @@ impl Arena {
     }
 }
 
-/// A stack of equal layers, as results have it.
+/// A stack of equal layers in results.
 #[derive(Serialize, JsonSchema)]
 pub struct LayersJson {
     layers: u32,

@@ -32,7 +32,7 @@ impl ReorderJson {
     }
 }
 
-/// Time and bytes of a plan with copies, beside the best one without; absent without a link.
+/// Time and bytes of a plan with copies, and the best plan without copies; absent without a link.
 #[derive(Serialize, JsonSchema)]
 struct OffloadJson {
     #[serde(flatten)]
@@ -58,7 +58,7 @@ pub struct LeastBudgetJson {
     pub bound_bytes: u64,
 }
 
-/// The object that `--json` prints. Unknown values are null.
+/// The object of `--json`. Unknown values are null.
 #[derive(Serialize, JsonSchema)]
 pub struct SolveJson<'a> {
     status: &'a str,

@@ -1,13 +1,13 @@
 //! Tables as text.
 
-/// A table: columns as wide as their widest entry, numbers (columns marked `true`) to the right.
+/// A table: columns as wide as their widest entry; columns marked `true` are aligned to the right.
 pub struct Table {
     right: Vec<bool>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// A table with a header; each column with its title and whether it is set to the right.
+    /// A table with a header; each column has its title, and `true` to align it to the right.
     pub fn new(columns: &[(&str, bool)]) -> Self {
         Table {
             right: columns.iter().map(|c| c.1).collect(),
@@ -15,12 +15,12 @@ impl Table {
         }
     }
 
-    /// Adds a row; what is missing at its end stays empty.
+    /// Adds a row; missing entries at its end stay empty.
     pub fn row(&mut self, entries: Vec<String>) {
         self.rows.push(entries);
     }
 
-    /// The table as lines, each ended by a line break and begun by `indent`.
+    /// The table as lines, each with `indent` in front and a line break at its end.
     pub fn render(&self, indent: &str) -> String {
         let width = |c: usize| {
             let entries = self.rows.iter().filter_map(|row| row.get(c));

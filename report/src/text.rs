@@ -24,7 +24,7 @@ pub fn cost(cost: u64, unit: &CostUnit) -> String {
     }
 }
 
-/// The unit in which a time of so many nanoseconds reads best: nanoseconds in it, and its name.
+/// The most readable unit for a time in nanoseconds: nanoseconds in it, and its name.
 pub fn time_unit(nanoseconds: f64) -> (f64, &'static str) {
     match nanoseconds {
         t if t >= 1e9 => (1e9, "s"),
@@ -34,8 +34,8 @@ pub fn time_unit(nanoseconds: f64) -> (f64, &'static str) {
     }
 }
 
-/// A number as people write it: no more than twelve digits that count, and a power of ten only
-/// beyond 1e15 or below 1e-5.
+/// A number for people: at most twelve significant digits, and a power of ten only beyond 1e15 or
+/// below 1e-5.
 ///
 /// ```
 /// use remat_report::number;
@@ -66,7 +66,7 @@ pub fn number(v: f64) -> String {
     trimmed(format!("{v:.places$}"))
 }
 
-/// A number of things, in words.
+/// A count with the name of the counted thing.
 ///
 /// ```
 /// use remat_report::counted;

@@ -41,8 +41,8 @@ pub fn link(link: &HostLink) -> String {
     text
 }
 
-/// Line of what computations take and wait for, and line of what is copied, each without its name;
-/// `None` for a plan without copies.
+/// Three lines without their names: computations and waits, copies, and the link. `None` for a plan
+/// without copies.
 pub fn lines(instance: &Instance, replay: &Replay) -> Option<[String; 3]> {
     let transfers = &replay.transfers;
     if transfers.spans.is_empty() {
@@ -81,7 +81,7 @@ pub fn lines(instance: &Instance, replay: &Replay) -> Option<[String; 3]> {
     Some([step, host, link])
 }
 
-/// Time and bytes of a plan with copies; null where there is no plan.
+/// Time and bytes of a plan with copies; null without a plan.
 #[derive(Clone, Serialize, JsonSchema)]
 pub struct TransfersJson {
     makespan: Option<u64>,
@@ -93,7 +93,7 @@ pub struct TransfersJson {
 }
 
 impl TransfersJson {
-    /// Those of a replay.
+    /// Time and bytes of a replay.
     pub fn of(replay: Option<&Replay>) -> Self {
         let of = |value: fn(&Replay) -> u64| replay.map(value);
         TransfersJson {
@@ -107,10 +107,10 @@ impl TransfersJson {
     }
 }
 
-/// Columns of a CSV file that [`columns`] fills, each behind a comma.
+/// Columns of a CSV file that [`columns`] fills, each after a comma.
 pub const COLUMNS: &str = ",idle,to_host_bytes,from_host_bytes,host_peak_bytes";
 
-/// Idle time and bytes of a replay as the columns [`COLUMNS`], empty where there is none.
+/// Idle time and bytes of a replay as the columns [`COLUMNS`]; empty without a replay.
 pub fn columns(replay: Option<&Replay>) -> String {
     replay.map_or_else(
         || ",,,,".into(),
@@ -129,7 +129,7 @@ pub fn columns(replay: Option<&Replay>) -> String {
 /// Heads of table columns for [`cells`].
 pub const HEADS: [(&str, bool); 3] = [("idle", true), ("to host", true), ("back", true)];
 
-/// Idle time and bytes both ways for a table; empty where there is no replay.
+/// Idle time and bytes both ways for a table; empty without a replay.
 pub fn cells(unit: &CostUnit, replay: Option<&Replay>) -> [String; 3] {
     let idle = |r: &Replay| match r.idle() {
         0 => "0".into(),

@@ -1,4 +1,4 @@
-//! Branch, price and cut on its own: the tree has to find every schedule itself.
+//! Branch, price and cut without other heuristics: the tree has to find every schedule itself.
 
 use remat_formulations::checkmate::CheckmateGraph;
 use remat_instances::Instance;
@@ -6,7 +6,7 @@ use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate;
 use remat_solver::price::{Incumbents, PrimalHeuristic, Visited};
 
-/// Keeps the cheapest of the rounded relaxations that fit as they are.
+/// Keeps the cheapest of the rounded relaxations that fit without repair.
 pub struct Alone<'a> {
     instance: &'a Instance,
     graph: &'a CheckmateGraph,
@@ -14,7 +14,7 @@ pub struct Alone<'a> {
 }
 
 impl<'a> Alone<'a> {
-    /// `graph` is that of the instance under the budget.
+    /// `graph` must be built from the instance under the budget.
     pub fn new(instance: &'a Instance, graph: &'a CheckmateGraph, budget_bytes: u64) -> Self {
         Alone {
             instance,

@@ -1,10 +1,10 @@
-//! The optimum of Checkmate's program by enumeration, for small graphs. Shares no code with what it
-//! checks.
+//! The optimum of Checkmate's program by enumeration, for small graphs. Shares no code with the
+//! solver.
 
 use remat_instances::instance::NodeKind;
 use remat_instances::{Instance, NodeId};
 
-/// Least cost of a schedule within a budget, or `None` where none fits.
+/// Least cost of a schedule within a budget, or `None` if it is infeasible.
 ///
 /// A table over all subsets of nodes that may be retained at the start of a stage, stage by stage:
 /// `O(n 4^n)` stage evaluations for `n` nodes, so for `n` up to about 10.
@@ -34,7 +34,7 @@ pub fn optimum(instance: &Instance, budget_bytes: u64) -> Option<u64> {
     best[0]
 }
 
-/// Cost of stage `t` from `held` to `kept`, or `None` where it does not fit.
+/// Cost of stage `t` from `held` to `kept`, or `None` if it does not fit.
 fn stage_cost(
     instance: &Instance,
     budget_bytes: u64,
@@ -59,7 +59,7 @@ fn stage_cost(
             }
         }
     }
-    // What is computed once, or comes with what is, does not run again.
+    // Nodes that may run only once, and their by-products, do not run again.
     let once = |k: usize| {
         let node = instance.node(NodeId::from(k));
         let of_parent = match node.kind {
@@ -91,8 +91,7 @@ fn stage_cost(
             return None;
         }
         cost += price;
-        // Inputs go once nobody in this stage reads them any more and the next stage does not hold
-        // them.
+        // An input is freed after its last reader in this stage, unless the next stage holds it.
         let wanted = |i: usize| (k + 1..=t).any(|j| run >> j & 1 != 0 && needs(j).any(|d| d == i));
         there.retain(|i| !needs(k).any(|d| d == *i) || kept >> i & 1 != 0 || wanted(*i));
     }

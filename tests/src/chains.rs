@@ -1,4 +1,4 @@
-//! Persistent sequences of chains by enumeration: what an exact search is compared with.
+//! Persistent sequences of chains by enumeration, as a reference for an exact search.
 
 use remat_formulations::offload::chain::{Action, Link, LinkedChain};
 
@@ -9,7 +9,7 @@ enum Item {
     Saved { layer: usize },
 }
 
-/// All persistent sequences of a chain of so many stages, the loss among them, without copies.
+/// All persistent sequences of a chain of `stages` stages, the loss among them, without copies.
 pub fn sequences(stages: usize) -> Vec<Vec<Action>> {
     let mut all = Vec::new();
     // Layers are counted from 1 here, the input of the chain is layer 0.
@@ -28,7 +28,7 @@ fn extend(
     actions: Vec<Action>,
     all: &mut Vec<Vec<Action>>,
 ) {
-    // Before the loss' forward step the backward phase has not begun.
+    // The backward phase starts after the loss' forward step.
     let is_forward = next_backward > stages;
     let b = next_backward.min(stages);
     if b == 0 {
@@ -88,7 +88,7 @@ fn extend(
     }
 }
 
-/// A sequence with every set of copies of inputs before that of the loss.
+/// A sequence with every set of copies of inputs before the loss' input.
 ///
 /// # Panics
 /// For a sequence without a backward step of the loss.
@@ -131,7 +131,7 @@ struct Value {
     is_saved: bool,
 }
 
-/// An operation with all that it needs, wherever it is.
+/// An operation with its time, and the bytes of all values that it needs, on the device or not.
 struct Operation {
     time: f64,
     bytes: u64,
@@ -139,7 +139,8 @@ struct Operation {
     input: usize,
 }
 
-/// A value that leaves: the operation that reads it before, the first one that reads it after.
+/// A value that leaves: the last operation that reads it before, and the first one that reads it
+/// after.
 struct Trip {
     number: usize,
     bytes: u64,
@@ -147,8 +148,8 @@ struct Trip {
     after: usize,
 }
 
-/// Makespan of a persistent sequence with each copy at once, first in, first out; `None` where it
-/// does not fit.
+/// Makespan of a persistent sequence with each copy at once, first in, first out; `None` if it does
+/// not fit.
 ///
 /// # Panics
 /// For a sequence that is not persistent.
@@ -166,7 +167,7 @@ pub fn at_once(
         .iter()
         .map(|t| (t.bytes, t.before, t.before))
         .collect();
-    // In reversed time a value is free to go after its first reader.
+    // In reversed time a value may be freed after its first reader.
     let mut back: Vec<(u64, usize, usize)> = trips
         .iter()
         .map(|t| (t.bytes, count - t.after, count - 1 - t.after))
@@ -178,8 +179,8 @@ pub fn at_once(
     Some(total + first + second)
 }
 
-/// Idle time of a phase, that behind its last operation included. Copies: bytes, the operation with
-/// whose start each may begin, the one that reads it last.
+/// Idle time of a phase, including the time after its last operation. A copy has bytes, the
+/// operation with whose start it may begin, and the last operation that reads it.
 fn phase(
     operations: &[&Operation],
     copies: &[(u64, usize, usize)],

@@ -4,7 +4,7 @@ use remat_formulations::bound::smallest_budget;
 use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId, NodeKind};
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 
-/// A small deterministic generator of numbers, so that a failing case is named by its seed.
+/// A small deterministic generator of numbers, so that a failing case is identified by its seed.
 #[derive(Clone, Debug)]
 pub struct Numbers(u64);
 
@@ -58,8 +58,8 @@ pub fn general(n: usize, numbers: &mut Numbers) -> Instance {
 }
 
 /// A random training graph with `forward` forward nodes: a chain with skips, a loss, and one
-/// backward node for each forward node that reads gradients of its users and some of its own inputs
-/// and output.
+/// backward node for each forward node. A backward node reads gradients of its node's users and
+/// some of the node's own inputs and output.
 pub fn training(forward: usize, numbers: &mut Numbers) -> Instance {
     let mut nodes = Vec::new();
     for i in 0..forward {
@@ -126,8 +126,8 @@ fn sized(mut node: Node, numbers: &mut Numbers) -> Node {
     node
 }
 
-/// The graph with runs that are not alike: recomputations of some nodes have costs and workspaces of
-/// their own, some nodes are by-products of an input, and some are never recomputed.
+/// The graph with unequal runs: recomputations of some nodes have different costs and workspaces,
+/// some nodes are by-products of an input, and some are never recomputed.
 pub fn with_unlike_runs(graph: &Instance, numbers: &mut Numbers) -> Instance {
     let mut nodes = graph.nodes().to_vec();
     for i in 0..nodes.len() {
@@ -162,8 +162,8 @@ pub fn with_like_runs(graph: &Instance) -> Instance {
     instance(nodes)
 }
 
-/// A random schedule that executes: each tensor retained at each stage with the same chance, which
-/// is random as well.
+/// A random schedule that executes. Every tensor is retained at every stage with the same
+/// probability, which is random as well.
 pub fn random_schedule(instance: &Instance, numbers: &mut Numbers) -> CheckmateSchedule {
     let n = instance.len();
     let mut retained = BitMatrix::new(n, n);
@@ -176,7 +176,7 @@ pub fn random_schedule(instance: &Instance, numbers: &mut Numbers) -> CheckmateS
     CheckmateSchedule::cheapest(instance, retained)
 }
 
-/// A budget less than so many bytes above the least that some schedule might fit.
+/// A budget less than `span` bytes above the least one that may be feasible.
 pub fn tight_budget(instance: &Instance, span: u64, numbers: &mut Numbers) -> u64 {
     smallest_budget(instance).needed_bytes + numbers.below(span)
 }

@@ -1,6 +1,6 @@
 //! Cross-crate tests: published schedules, brute force, malformed input, and the binary end to end.
 //!
-//! The tests stand in `tests/tests/`; this library holds what they share.
+//! The tests are in `tests/tests/`; this library has their shared code.
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
@@ -42,9 +42,9 @@ mod pages {
 use remat_instances::{Instance, Semantics};
 use std::path::{Path, PathBuf};
 
-/// A folder of the shared data, or `None` (and a printed reason) where the data are not there.
+/// A folder of the shared data, or `None` (and a printed reason) if the data are missing.
 ///
-/// The data stand beside the repository, in `../shared/data`; they are not part of it.
+/// The data are beside the repository, in `../shared/data`; they are not part of it.
 pub fn shared_data(folder: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let path = root.join("shared/data").join(folder);

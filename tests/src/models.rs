@@ -1,4 +1,4 @@
-//! Models as somebody else writes them, and points against them.
+//! Helpers for models: random orders, and violations of points.
 
 use crate::graphs::Numbers;
 use remat_lp::{Bounds, ColId, Model, RowId};

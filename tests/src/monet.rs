@@ -8,7 +8,7 @@ use remat_instances::instance::{
 };
 use remat_instances::schedule::{BitMatrix, Choices, MonetSchedule};
 
-/// Which decisions an instance offers beside when to compute and how long to keep.
+/// Decisions of an instance besides times of computation and storage.
 #[derive(Clone, Copy, Debug)]
 pub struct Mode {
     /// Operators may overwrite their input.
@@ -149,8 +149,8 @@ fn ways(needs: &[NodeId], algorithms: bool, numbers: &mut Numbers) -> Vec<Implem
         .collect()
 }
 
-/// A schedule that executes: random storage and choices, what must be computed for them, and
-/// in-place steps where nothing reads or stores what they overwrite.
+/// A schedule that executes: random storage and choices, the computations that they need, and
+/// in-place steps unless the overwritten tensor is still read or stored.
 pub fn schedule(instance: &Instance, numbers: &mut Numbers) -> MonetSchedule {
     let (stages, columns) = MonetSchedule::shape(instance).expect("there is a loss");
     let node = |i: usize| instance.node(NodeId::from(i));

@@ -1,5 +1,5 @@
-//! Random instances for MONeT's program, and its optimum by enumeration. Shares no code with what
-//! it checks.
+//! Random instances for MONeT's program, and its optimum by enumeration. Shares no code with the
+//! solver.
 
 use crate::graphs::Numbers;
 use remat_instances::instance::{
@@ -7,9 +7,9 @@ use remat_instances::instance::{
     passing_in_plain_order,
 };
 
-/// A random training graph with every choice that MONeT's program knows: implementations,
-/// by-products, in-place options, recomputations of another cost; `columns` forward nodes,
-/// by-products and the loss, then `backward` backward nodes.
+/// A random training graph with every choice of MONeT's program: implementations, by-products,
+/// in-place options, different recomputation costs. It has `columns` forward nodes, by-products and
+/// the loss, then `backward` backward nodes.
 pub fn random(columns: usize, backward: usize, numbers: &mut Numbers) -> Instance {
     let loss = columns - 1;
     let mut nodes: Vec<Node> = Vec::new();
@@ -115,11 +115,11 @@ fn way(numbers: &mut Numbers, mut needs: Vec<NodeId>) -> Implementation {
     }
 }
 
-/// Least cost of a schedule within a budget, or `None` where none fits.
+/// Least cost of a schedule within a budget, or `None` if it is infeasible.
 ///
-/// A table over the sets that may be stored at the start of a stage; for each pair of them all
-/// computed sets, all in-place sets and all implementations of the backward node are tried against
-/// the rows of the written-out program. For up to 5 columns.
+/// Dynamic programming over the sets that may be stored at the start of a stage. For each pair of
+/// sets all computed sets, all in-place sets and all implementations of the backward node are tried
+/// against the rows of the written-out program. For up to 5 columns.
 pub fn optimum(instance: &Instance, budget_bytes: u64) -> Option<u64> {
     let loss = instance.loss().expect("a loss").index();
     let columns = loss + 1;

@@ -8,9 +8,9 @@ use remat_instances::order::{
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A graph of 2 to 12 operators by a seed, or none where views and tensors in place contradict each
-/// other: several outputs and readers, sizes of 0, workspaces, views, tensors in place, results,
-/// resident tensors, alignment, order edges.
+/// A graph of 2 to 12 operators by a seed, or `None` if views and tensors in place contradict each
+/// other. It has several outputs and readers, sizes of 0, workspaces, views, tensors in place,
+/// results, resident tensors, alignment and order edges.
 pub fn random(seed: u64) -> Option<OrderGraph> {
     sized(seed, 2..13, 5..35)
 }
@@ -20,7 +20,7 @@ pub fn larger(seed: u64) -> Option<OrderGraph> {
     sized(seed, 15..65, 1..4)
 }
 
-/// A graph of so many operators, each of which reads so many in a hundred of the tensors before it.
+/// A graph whose operators each read the given percentage of the tensors before them.
 fn sized(seed: u64, operators: Range<usize>, percent: Range<usize>) -> Option<OrderGraph> {
     let mut r = Draw(Numbers::new(seed));
     let n = operators.start + r.below(operators.len());
@@ -166,8 +166,8 @@ impl<'a> Plain<'a> {
         for [a, b] in edges {
             before[b.index()] |= 1 << a.0;
         }
-        // Whoever reads what a tensor in place overwrites comes before its producer: all that read
-        // the storage, but for those that read what was made from the new tensor.
+        // Readers of a storage run before an operator that overwrites it in place, except readers
+        // of tensors made from the new one.
         for made in (0..tensors.len()).filter(|t| tensors[*t].in_place_on.is_some()) {
             let writer = producer[made].unwrap();
             let old = (0..tensors.len()).filter(|t| root[*t] == root[made]);

@@ -7,7 +7,7 @@ use remat_lp::{Bounds, ColId, Model, ModelBuilder, RowId, Sense};
 /// The input of the tool.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// Edges, input first; one may be there twice.
+    /// Edges, input first; an edge may be listed twice.
     pub edges: Vec<(usize, usize)>,
     /// Size of each output.
     pub bytes: Vec<u64>,
@@ -23,7 +23,7 @@ pub struct Input {
 
 /// A chain of nodes whose second half reads the first in reverse, as a training step does, with
 /// some edges missing. The first backward node may list its input twice, as in the published
-/// program. The memory is little more than what a node needs alone; pages are cheap in half of the
+/// program. The memory is little more than a single node's need; pages are cheap in half of the
 /// cases.
 pub fn random(numbers: &mut Numbers) -> Input {
     let n = 4 + numbers.below(4) as usize;
@@ -209,8 +209,9 @@ fn memory(b: &mut ModelBuilder, input: &Input, columns: &Columns) {
     }
 }
 
-/// The program without names, its rows and columns shuffled, rows scaled and turned, the objective
-/// halved and moved, in half of the cases with fixed columns as bounds in place of the sums.
+/// The program without names. Its rows and columns are shuffled, rows are scaled and negated, and
+/// the objective is halved and shifted. In half of the cases fixed columns are bounds in place of
+/// the sums.
 pub fn rewritten(model: &Model, numbers: &mut Numbers) -> Model {
     let order = shuffled(model.num_cols(), numbers);
     let bounds_only = numbers.below(2) == 0;

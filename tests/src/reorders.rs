@@ -1,5 +1,5 @@
-//! Orders of small graphs by enumeration, and the best plan of any order by a search over what is in
-//! memory and what was computed. Shares no code with what it checks.
+//! Orders of small graphs by enumeration, and the best plan of any order by a search over sets of
+//! tensors in memory and sets of computed nodes. Shares no code with the solver.
 
 use remat_instances::{Instance, NodeId};
 use std::cmp::Reverse;
@@ -28,7 +28,7 @@ fn extend(instance: &Instance, order: &mut Vec<NodeId>, all: &mut Vec<Vec<NodeId
 }
 
 /// Least cost of any plan of a graph of up to 10 nodes without by-products, in any order, stage
-/// schedule or not; `None` where nothing fits.
+/// schedule or not; `None` if no plan fits.
 pub fn best_plan(instance: &Instance, budget_bytes: u64) -> Option<u64> {
     let n = instance.len();
     assert!(n <= 10, "a search over {n} nodes takes too long");

@@ -3,7 +3,7 @@
 
 use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId, NodeKind};
 
-/// A graph in the making.
+/// A graph that is being built.
 #[derive(Default)]
 struct Trace {
     nodes: Vec<Node>,
@@ -38,8 +38,8 @@ impl Trace {
     }
 }
 
-/// A step of so many layers: a norm with its statistics, and a linear layer, its activation and
-/// another linear layer beside the way past them. Gradients of parameters stay until the end.
+/// A step of `count` layers: a norm with its statistics, then a linear layer, its activation and
+/// another linear layer, with a skip past them. Gradients of parameters stay until the end.
 pub fn layers(count: usize) -> Instance {
     let mut g = Trace::default();
     let mut x = g.push(&[], 5, 100);

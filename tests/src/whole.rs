@@ -6,11 +6,11 @@ use remat_instances::Instance;
 use remat_instances::schedule::{CheckmateSchedule, MonetSchedule};
 use remat_search::{Outcome, Settings, Solvable, SolveError};
 
-/// What the search comes to by Checkmate's program, to the end: no time limit, a gap of 0, one
-/// round of annealing.
+/// The outcome of the whole search on Checkmate's program: no time limit, a gap of 0, one round of
+/// annealing.
 ///
 /// # Errors
-/// Those of a solve.
+/// The solve's errors.
 pub fn solved(
     instance: &Instance,
     budget_bytes: u64,
@@ -28,7 +28,7 @@ pub fn solved(
 /// A solve of Checkmate's program.
 ///
 /// # Errors
-/// Those of a solve.
+/// The solve's errors.
 pub fn checkmate(
     instance: &Instance,
     budget_bytes: u64,
@@ -41,7 +41,7 @@ pub fn checkmate(
 /// A solve of MONeT's program.
 ///
 /// # Errors
-/// Those of a solve.
+/// The solve's errors.
 pub fn monet(
     instance: &Instance,
     budget_bytes: u64,

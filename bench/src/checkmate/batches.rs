@@ -34,7 +34,7 @@ pub fn run(config: &CheckmateConfig) -> Result<(), Failure> {
     let mut columns = vec![("strategy", false)];
     columns.extend(models.iter().map(|m| (*m, true)));
     let mut table = Table::new(&columns);
-    // Each batch would need a linear program of its own.
+    // Each batch would need a separate linear program.
     let strategies: Vec<_> = strategies::all()
         .iter()
         .filter(|b| !b.solves_program)

@@ -1,6 +1,6 @@
-//! Overhead against budget for all strategies (Figure 4), and how far each is from the best plan
-//! (the paper's table of approximation ratios: geometric means over the budgets that a strategy
-//! meets).
+//! Overhead against budget for all strategies (Figure 4), and their ratios to the best plan. The
+//! ratios are the paper's approximation ratios: geometric means over the budgets that a strategy
+//! meets.
 
 use super::{CheckmateConfig, Failure};
 use rayon::prelude::*;

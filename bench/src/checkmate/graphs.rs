@@ -1,5 +1,5 @@
-//! The general graphs of the Moccasin study: no backward pass, or one that is not marked; any node
-//! may be recomputed.
+//! The general graphs of the Moccasin study. They have no backward pass, or an unmarked one; any
+//! node may be recomputed.
 
 use super::others::{self, Others};
 use super::{CheckmateConfig, Failure, percent, stem};

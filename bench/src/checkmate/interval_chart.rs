@@ -5,17 +5,17 @@ use plotters::style::text_anchor::HPos;
 use remat_report::draw::style::{self, Area, DrawError, FAINT, Frame, GREY, INK, PALETTE, label};
 use std::error::Error;
 
-/// What one problem's solvers found.
+/// Results of all solvers on one problem.
 pub(crate) struct ChartLine {
     /// The problem.
     pub name: String,
     /// Bound and cost of each solver.
     pub spans: Vec<(Option<f64>, Option<f64>)>,
-    /// Said where there is no plan to compare with.
+    /// Text in place of the bars if there is no plan to compare with.
     pub note: &'static str,
 }
 
-/// What is drawn.
+/// Content of a chart.
 pub(crate) struct Chart<'a> {
     /// Heading.
     pub title: String,

@@ -1,6 +1,6 @@
 //! Checkmate's comparisons (Jain et al., MLSys 2020, section 5), and published runs beside ours.
 //!
-//! | part | what |
+//! | part | content |
 //! |---|---|
 //! | [`runs`] | the published Gurobi runs (12 threads, up to 24 hours), ours, and other solvers on the published program |
 //! | [`graphs`] | the general graphs of the Moccasin study, and other solvers on Checkmate's program of them |
@@ -25,7 +25,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What is compared.
+/// Part of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckmatePart {
     /// Published runs.
@@ -58,7 +58,7 @@ impl clap::ValueEnum for CheckmatePart {
     }
 }
 
-/// How to compare.
+/// Settings of the comparison.
 #[derive(Clone, Debug)]
 pub struct CheckmateConfig {
     /// Directory with the data, `zoo` and `moccasin` in it.
@@ -67,7 +67,7 @@ pub struct CheckmateConfig {
     pub seconds: f64,
     /// Worker threads here; 0 for one per core.
     pub threads: usize,
-    /// What to do, in the order of [`CheckmatePart`].
+    /// Parts to run, in the order of [`CheckmatePart`].
     pub parts: Vec<CheckmatePart>,
     /// Only instances whose name contains one of these; all if empty.
     pub only: Vec<String>,
@@ -124,7 +124,7 @@ impl CheckmateConfig {
         Ok(())
     }
 
-    /// A folder of the data, or `None`, said on standard output.
+    /// A folder of the data. If it is missing, prints so and returns `None`.
     fn data(&self, folder: &str) -> Option<PathBuf> {
         let path = self.dir.join(folder);
         if path.is_dir() {

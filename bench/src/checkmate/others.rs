@@ -1,5 +1,5 @@
-//! HiGHS, SCIP and CP-SAT on the published program of an instance, with our limit and our gap; left
-//! out where they are not there.
+//! HiGHS, SCIP and CP-SAT on the published program of an instance, with our limit and our gap.
+//! Missing solvers are left out.
 
 use super::{CheckmateConfig, Failure};
 use crate::others::{Installed, Limits, Solver, SolverRun, Task};
@@ -14,16 +14,16 @@ const SOLVERS: [Solver; 3] = [Solver::Highs, Solver::Scip, Solver::CpSat];
 /// longer than the limit.
 const MOST_NONZEROS: usize = 20_000_000;
 
-/// The solvers that are there, and what a table says of them and of those that are not.
+/// Installed solvers, and lines for a table about all solvers, missing ones included.
 pub struct Others {
-    /// Those that are there.
+    /// Installed solvers.
     pub solvers: Vec<Installed>,
-    /// A line for each.
+    /// A line for each solver, with its version or the reason why it is left out.
     pub text: String,
 }
 
 impl Others {
-    /// Looks for them.
+    /// Looks for the solvers.
     pub fn find(config: &CheckmateConfig) -> Others {
         let Some(python) = config.python.clone() else {
             return Others {
@@ -47,13 +47,13 @@ impl Others {
         Others { solvers, text }
     }
 
-    /// Headings of their columns: cost, bound, seconds of each.
+    /// Headings of the solvers' columns: cost, bound, seconds of each.
     pub fn headings(&self) -> Vec<(&'static str, bool)> {
         let each = |s: &Installed| [(s.solver.name(), true), ("bound", true), ("s", true)];
         self.solvers.iter().flat_map(each).collect()
     }
 
-    /// All of them on an instance.
+    /// Runs all solvers on an instance.
     pub fn solve(
         &self,
         config: &CheckmateConfig,
@@ -73,7 +73,7 @@ impl Others {
         runs
     }
 
-    /// Some of them on the program with memory in a unit, in bytes.
+    /// Runs some of the solvers on the program with memory in a unit, in bytes.
     fn solve_in(
         &self,
         config: &CheckmateConfig,

@@ -24,7 +24,7 @@ pub struct Published {
     pub status: String,
     /// Seconds it took.
     pub seconds: Option<f64>,
-    /// Cost of the published schedule, where there is one.
+    /// Cost of the published schedule, if there is one.
     pub schedule: Option<f64>,
     /// Rows, columns and nonzeros as logged.
     pub size: Option<[usize; 3]>,
@@ -39,7 +39,7 @@ pub const MONET_FORMULATION: &str = "A";
 /// Name of Checkmate's formulation there.
 pub const CHECKMATE_FORMULATION: &str = "B";
 
-/// The published runs of a formulation in a table of the benchmark collection.
+/// Runs of a formulation in a table of the benchmark collection.
 pub fn published(text: &str, formulation: &str) -> Vec<Published> {
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();

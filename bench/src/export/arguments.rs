@@ -1,4 +1,4 @@
-//! What may be written after `remat-bench export`.
+//! Arguments of `remat-bench export`.
 
 use clap::{Args, ValueEnum};
 use remat_bb::arguments::{COPIES, Options};
@@ -53,8 +53,8 @@ pub struct ExportArguments {
     /// The link of checkmate-offload
     #[command(flatten)]
     pub offload: Options<COPIES>,
-    /// Size that one unit of memory in the program stands for, such as 1KiB [default, and the most: a
-    /// power of two near a thousandth of the budget]; not for checkmate, which chooses its own
+    /// Size that one unit of memory in the program stands for, such as 1KiB [default, and the most:
+    /// a power of two near a thousandth of the budget]; not for checkmate, which chooses its own
     #[arg(long, value_name = "SIZE")]
     pub unit: Option<String>,
     /// Print one JSON object on standard output instead of a line

@@ -19,9 +19,8 @@ use remat_tests::compact::offload::{OffloadProgram, OffloadProgramError, Pauses}
 
 /// Writes the program.
 ///
-/// # Errors
-/// [`Failure`] for bad input, a file name that says no format, a program without its link, and files
-/// that cannot be written.
+/// [`Failure`] for bad input, a file name without a known format, a program without its link, and
+/// files that cannot be written.
 pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let output = Output {
         file: &arguments.out,
@@ -36,7 +35,7 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     stated(arguments)?.write(&name(arguments.formulation), &output, &files)
 }
 
-/// The program that a command line asks for, without writing it.
+/// The program of a command line, without writing it.
 ///
 /// # Errors
 /// As [`run`], and [`Failure::Usage`] for a program that cannot be stated under its budget.
@@ -85,7 +84,7 @@ fn stated(arguments: &ExportArguments) -> Result<Stated, Failure> {
     })
 }
 
-/// The retention-edge form; none where the budget is too small for it to be stated.
+/// The retention-edge form; `None` if the budget is too small to state it.
 fn edges(instance: &Instance, budget_bytes: u64) -> Option<Exported> {
     let graph = CheckmateGraph::new(instance, budget_bytes).ok()?;
     let unit_bytes = graph.memory_unit();
@@ -96,7 +95,7 @@ fn edges(instance: &Instance, budget_bytes: u64) -> Option<Exported> {
     })
 }
 
-/// The program with copies; none where the budget is too small for it to be stated.
+/// The program with copies; `None` if the budget is too small to state it.
 fn copies(
     arguments: &ExportArguments,
     instance: &Instance,

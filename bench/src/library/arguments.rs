@@ -1,4 +1,4 @@
-//! What may be written after `remat-bench library`.
+//! Arguments of `remat-bench library`.
 
 use crate::library::catalogue::Size;
 use crate::others::Solver;
@@ -145,7 +145,7 @@ pub struct LibraryTableArguments {
 pub struct LibraryIndexArguments {
     /// Tables of runs whose values and bounds go into the index
     pub results: Vec<PathBuf>,
-    /// Index with what is known so far [default: the one of this version]
+    /// Index to update [default: the one of this version]
     #[arg(long, value_name = "INDEX.csv")]
     pub index: Option<PathBuf>,
     /// Time limit of each relaxation that is not known yet

@@ -9,7 +9,7 @@ use remat_lp::Model;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
-/// A size class, by what it takes to solve a program.
+/// A size class, by the effort of solving a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Size {
@@ -22,10 +22,10 @@ pub enum Size {
 }
 
 impl Size {
-    /// All of them, the smallest first.
+    /// All size classes, the smallest first.
     pub const ALL: [Size; 3] = [Size::Small, Size::Medium, Size::Large];
 
-    /// Its name.
+    /// Its name on the command line and in tables.
     pub fn as_str(self) -> &'static str {
         match self {
             Size::Small => "small",
@@ -51,16 +51,16 @@ pub struct Family {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LibraryProgram {
-    /// Its name, and that of its file.
+    /// Its name, which is also the name of its file.
     pub name: String,
     /// Name of its family.
     pub family: String,
     /// Its size class.
     pub size: Size,
-    /// The command that makes it, the file aside: `remat-bb export` or `remat-bench export`, and
-    /// words behind it.
+    /// The command that makes it, without the file: `remat-bb export` or `remat-bench export`, and
+    /// the arguments.
     pub command: String,
-    /// True if it is one of those prepared for MIPLIB.
+    /// True if it is one of the programs prepared for MIPLIB.
     #[serde(default)]
     pub miplib: bool,
 }
@@ -77,11 +77,11 @@ pub struct Catalogue {
     pub programs: Vec<LibraryProgram>,
 }
 
-/// Name of the file that is built in.
+/// Name of the built-in file.
 const FILE: &str = "bench/library/programs.toml";
 
 impl Catalogue {
-    /// The one that is built in.
+    /// The built-in catalogue.
     ///
     /// # Errors
     /// As [`Catalogue::parse`].
@@ -89,11 +89,11 @@ impl Catalogue {
         Catalogue::parse(FILE, include_str!("../../library/programs.toml"))
     }
 
-    /// Reads TOML; `file` is what errors call it.
+    /// Reads TOML; errors call the text `file`.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for what is no catalogue, for a name twice, for names that are no names of
-    /// files, and for a family that is not there.
+    /// [`Failure::Usage`] for invalid TOML, duplicate program names, program names that cannot be
+    /// file names, and unknown families.
     pub fn parse(file: &str, text: &str) -> Result<Self, Failure> {
         let wrong = |problem: String, remedy: &str| Failure::Usage {
             problem: format!("{file}: {problem}"),
@@ -137,10 +137,11 @@ impl Catalogue {
         self.families.iter().find(|f| f.name == program.family)
     }
 
-    /// Programs of a family and a size, of all where none is given.
+    /// Programs of a family and a size whose names contain one of `only`. An absent or empty filter
+    /// selects every program.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for a family that is not there.
+    /// [`Failure::Usage`] for an unknown family.
     pub fn chosen(
         &self,
         family: Option<&str>,

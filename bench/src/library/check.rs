@@ -1,5 +1,5 @@
-//! Solutions judged by the model: files of any solver are read back, and nothing that it says of
-//! them is believed.
+//! Solutions judged by the model. Files of any solver are read back, and the solver's claims about
+//! them are not trusted.
 
 use remat_lp::solution_file::SolutionFile;
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, RowId};
@@ -9,27 +9,28 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Absolute tolerance of rows and bounds, that which all solvers have by default.
+/// Absolute tolerance of rows and bounds, the default of all solvers.
 const FEASIBILITY: f64 = 1e-6;
-/// Distance from a whole number within which a value of an integer column is taken for it.
+/// Largest distance of an integer column's value from the whole number to which it is rounded.
 const INTEGRALITY: f64 = 1e-5;
-/// Time for continuous columns to be found again.
+/// Time limit in seconds for recomputing the continuous columns.
 const LINEAR_SECONDS: u64 = 60;
 
-/// Verdict on a solution. Objectives are those of the model at the point.
+/// Verdict on a solution. An objective is the model's objective at the point.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Checked {
-    /// It holds, with integer columns rounded to the nearest whole number.
+    /// Feasible, with integer columns rounded to the nearest whole number.
     Feasible(f64),
-    /// Its integers hold with other values of the continuous columns, found by a linear program:
-    /// the file has too few digits, or the rows hold within the solver's tolerances alone.
+    /// The integers are feasible with other values of the continuous columns, found by a linear
+    /// program. Either the file has too few digits, or the rows hold within the solver's tolerances
+    /// alone.
     Recomputed(f64),
-    /// It does not hold, and why.
+    /// Infeasible, with the reason.
     Refused(String),
 }
 
 impl Checked {
-    /// The objective of a solution that holds.
+    /// The objective of a feasible solution.
     pub fn objective(&self) -> Option<f64> {
         match self {
             Checked::Feasible(v) | Checked::Recomputed(v) => Some(*v),
@@ -47,7 +48,7 @@ impl Checked {
     }
 }
 
-/// A checked solution: the verdict, and the point where it holds.
+/// A checked solution: the verdict, and the point if it is feasible.
 pub type CheckedSolution = (Checked, Option<Vec<f64>>);
 
 /// Judges the solution in a file.
@@ -144,7 +145,7 @@ mod tests {
             (verdict, point),
             (Checked::Recomputed(7.0), Some(vec![1.0, 2.0]))
         );
-        // The binary is next to nothing, which opens next to nothing.
+        // A binary value next to 0 opens next to 0 of the continuous column.
         let (verdict, point) = check(&model, &[1e-6, 2.0]);
         assert!(
             matches!(&verdict, Checked::Refused(why) if why.starts_with("row ")),

@@ -2,13 +2,13 @@
 
 use remat_bb::failure::Failure;
 
-/// A cell's text: what would end it is replaced.
+/// A cell's text; commas, quotes and line breaks are replaced.
 pub(super) fn cell(text: &str) -> String {
     let text = text.replace(',', ";");
     text.replace(['\n', '\r', '"'], " ").trim().to_owned()
 }
 
-/// A number as a cell; empty where there is none.
+/// A number as a cell; empty for `None`.
 pub(super) fn number(value: Option<f64>) -> String {
     value.map_or_else(String::new, |v| v.to_string())
 }
@@ -65,7 +65,7 @@ impl CsvLine<'_> {
         at.and_then(|k| self.cells.get(k)).copied().unwrap_or("")
     }
 
-    /// The failure of a cell.
+    /// The failure for a wrong cell, with its place.
     pub fn wrong(&self, name: &str, remedy: &str) -> Failure {
         Failure::Usage {
             problem: format!(
@@ -81,13 +81,13 @@ impl CsvLine<'_> {
     /// The value of a cell.
     ///
     /// # Errors
-    /// [`Failure::Usage`] where it is none of the type.
+    /// [`Failure::Usage`] if it cannot be parsed.
     pub fn value<T: std::str::FromStr>(&self, name: &str) -> Result<T, Failure> {
         let value = self.text(name).parse();
         value.map_err(|_| self.wrong(name, "it should be a number"))
     }
 
-    /// The value of a cell; none of an empty one.
+    /// The value of a cell; `None` for an empty cell.
     ///
     /// # Errors
     /// As [`CsvLine::value`].

@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Values known of a program. Objectives are in its own sense and units.
+/// Known values of a program. Objectives are in its own sense and units.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Entry {
     /// Its name.
@@ -41,14 +41,14 @@ pub struct Entry {
     pub best: Option<f64>,
     /// Key of a solver that found it.
     pub best_by: String,
-    /// No solution is better.
+    /// Best known bound: no solution is better.
     pub bound: Option<f64>,
     /// Key of a solver that proves it.
     pub bound_by: String,
     /// Keys of the solvers that prove the optimum, each with its seconds, the fastest first:
     /// `remat-bb:0.003 highs:0.108`.
     pub proven_by: String,
-    /// Commit of the runs that the values are from.
+    /// Commit of the runs with these values.
     pub commit: String,
     /// Machine of those runs.
     pub machine: String,
@@ -74,10 +74,10 @@ const COLUMNS: [&str; 17] = [
     "machine",
 ];
 
-/// Name of the file that is built in.
+/// Name of the built-in file.
 const FILE: &str = "bench/library/index.csv";
 
-/// The index that is built in.
+/// The built-in index.
 ///
 /// # Errors
 /// As [`parse`].
@@ -85,7 +85,7 @@ pub fn built_in() -> Result<Vec<Entry>, Failure> {
     parse(FILE, include_str!("../../library/index.csv"))
 }
 
-/// Reads a table; `file` is what errors call it.
+/// Reads a table; errors call the text `file`.
 ///
 /// # Errors
 /// [`Failure::Usage`] with line and column.
@@ -155,7 +155,7 @@ pub fn sha256(text: &str) -> String {
     })
 }
 
-/// Value of the linear relaxation; none where it takes longer than the limit.
+/// Value of the linear relaxation; `None` if it takes longer than the limit.
 pub fn relaxation(model: &Arc<Model>, limit: Duration) -> Option<f64> {
     let settings = LinearSettings {
         time_limit: Some(limit),
@@ -165,7 +165,7 @@ pub fn relaxation(model: &Arc<Model>, limit: Duration) -> Option<f64> {
     Some(solved.solved.outcome.optimal()?.objective)
 }
 
-/// The entry of a program: made anew, with what is known of the same text from before.
+/// The entry of a program, made anew. Values from before stay if the MPS text is the same.
 ///
 /// # Errors
 /// As [`LibraryProgram::model`].
@@ -192,7 +192,7 @@ pub fn measured(
     Ok(entry)
 }
 
-/// The table with the values of runs whose answers nothing contradicts. Better values and bounds
+/// The table with the values of runs whose answers are not contradicted. Better values and bounds
 /// from before stay.
 pub fn with_results(mut entries: Vec<Entry>, rows: &[ResultRow]) -> Vec<Entry> {
     let wrongs = verdict::wrongs(rows, &best_values(&entries));
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!((e.best, e.best_by.as_str()), (Some(4.0), "highs"));
         assert_eq!((e.bound, e.bound_by.as_str()), (Some(4.0), "highs"));
         assert_eq!(e.proven_by, "highs:2.000");
-        // What was known is not lost where runs say less.
+        // Known values are not lost where runs find worse ones.
         let rows = [solved("q", Solver::Highs, 4.0, 2.0)];
         assert_eq!(with_results(vec![entry.clone()], &rows), [entry]);
         let text = render(&updated);

@@ -1,4 +1,4 @@
-//! Values of programs that are known beforehand, from files of others.
+//! Values of programs that are known beforehand, from other projects' files.
 
 use remat_bb::failure::Failure;
 use std::collections::BTreeMap;
@@ -10,12 +10,13 @@ pub type KnownObjectives = BTreeMap<String, f64>;
 const NAMES: [&str; 2] = ["name", "program"];
 const VALUES: [&str; 3] = ["best", "best_known", "optimum"];
 
-/// Reads values: MIPLIB's `.solu` (lines of `=opt=` or `=best=`, a name and a value; programs that
-/// have no solution, or none that is known, say nothing), or a table with commas whose heading has a
-/// column `name` and one of `best`, `best_known` or `optimum`. `file` is what errors call it.
+/// Reads known values from a text that errors call `file`. It is MIPLIB's `.solu`, or a table with
+/// commas whose heading has a column `name` and one of `best`, `best_known` or `optimum`. Of
+/// `.solu` only lines of `=opt=` or `=best=`, a name and a value are read: the others are about
+/// programs without a known solution.
 ///
 /// # Errors
-/// [`Failure::Usage`] with the line of what is no value, and for a heading without the columns.
+/// [`Failure::Usage`] with the line of an invalid value, and for a heading without the columns.
 pub fn parse(file: &str, text: &str) -> Result<KnownObjectives, Failure> {
     match text.trim_start().starts_with('=') {
         true => solu(file, text),

@@ -1,4 +1,4 @@
-//! Programs in the form in which MIPLIB 2017 took them: a folder for each with the gzipped MPS
+//! Programs in the form in which MIPLIB 2017 took them. Each has a folder with the gzipped MPS
 //! file, a description with application and origin, a solution and its value, and the metadata.
 
 use super::catalogue::{Family, LibraryProgram};
@@ -58,10 +58,10 @@ pub fn solution(model: &Model, x: &[f64]) -> String {
     text
 }
 
-/// The folder of a program, with a solution that holds.
+/// The folder of a program, with a feasible solution.
 ///
 /// # Errors
-/// [`Failure::Usage`] for a solution that is worse than what the index knows.
+/// [`Failure::Usage`] for a solution that is worse than the best one in the index.
 pub fn folder(
     program: &LibraryProgram,
     family: &Family,
@@ -124,7 +124,7 @@ pub fn folder(
     })
 }
 
-/// MIPLIB's status: easy for solvers of any program, hard (special methods alone), open.
+/// MIPLIB's status: easy (proven by general solvers), hard (by special methods alone), open.
 fn status(entry: &Entry) -> &'static str {
     let special = format!("{}:", Solver::RematBb.key());
     let mut provers = entry.proven_by.split_whitespace();
@@ -159,7 +159,7 @@ fn description(program: &LibraryProgram, family: &Family, entry: &Entry) -> Stri
 /// The point of a solution file.
 ///
 /// # Errors
-/// [`Failure::Usage`] for a file that is not there, or of another model.
+/// [`Failure::Usage`] for a missing file, or a file of another model.
 pub fn point(model: &Model, path: &std::path::Path) -> Result<Vec<f64>, Failure> {
     let file = SolutionFile::read(path).and_then(|file| file.point(model));
     file.map_err(|e| Failure::Usage {

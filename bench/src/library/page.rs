@@ -1,4 +1,4 @@
-//! The generated part of a page: what the programs are, and how the solvers did.
+//! The generated part of a page: the programs, and the solvers' results.
 
 use super::catalogue::{Catalogue, Size};
 use super::index::{self, Entry};
@@ -15,7 +15,7 @@ pub const BEGIN: &str = "<!-- made by `remat-bench library table`: begin -->";
 /// Line behind it.
 pub const END: &str = "<!-- made by `remat-bench library table`: end -->";
 
-/// What the performance profile shows.
+/// Caption of the performance profile.
 pub const PROFILE: &str = "share of runs that were ended, with a right answer, within a factor of the fastest solver's time";
 
 /// Tables and the numbers that they show.
@@ -28,9 +28,9 @@ pub struct Page {
     pub heading: &'static str,
 }
 
-/// The tables of runs, and of an index where runs are of its programs.
+/// The tables of runs, and of an index if the runs include its programs.
 ///
-/// `known` has values from elsewhere beside those of the index.
+/// `known` has values from elsewhere beside the index's values.
 pub fn tables(
     rows: &[ResultRow],
     catalogue: &Catalogue,
@@ -66,7 +66,7 @@ pub fn tables(
     }
 }
 
-/// A page with its generated part replaced; `file` is what errors call it.
+/// A page with its generated part replaced; errors call the page `file`.
 ///
 /// # Errors
 /// [`Failure::Usage`] for a page without the two lines.
@@ -153,7 +153,7 @@ fn solvers(summary: &Summary) -> String {
             text,
             "| {} | {} | {} |",
             l.solver.name(),
-            // The number behind a greeting.
+            // The version number, after any greeting.
             l.version.split_whitespace().last().unwrap_or("-"),
             share(l.all)
         );
@@ -181,7 +181,7 @@ fn families(summary: &Summary, catalogue: &Catalogue) -> String {
     "Solved, by family:\n\n".to_owned() + &by_solver(summary, "family", names, cell)
 }
 
-/// A table with a column for every solver, whose cells have what a solver has of a name.
+/// A table with a row for each name and a column for each solver.
 fn by_solver<'a>(
     summary: &Summary,
     heading: &str,

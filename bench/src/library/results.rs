@@ -26,25 +26,25 @@ pub struct ResultRow {
     pub gap: f64,
     /// Its end.
     pub status: Status,
-    /// The same in the solver's words, or why there is no answer.
+    /// The same in the solver's words, or the reason why there is no answer.
     pub words: String,
     /// The objective that it claims.
     pub objective: Option<f64>,
     /// The bound that it claims.
     pub bound: Option<f64>,
-    /// Objective of its solution as read back; none where there is no solution that holds.
+    /// Objective of its solution as read back; `None` without a feasible solution.
     pub checked: Option<f64>,
     /// Verdict on its solution: `feasible`, `recomputed`, `refused: ..`, or empty without one.
     pub check: String,
-    /// Nodes, where it tells.
+    /// Nodes, where the solver reports them.
     pub nodes: Option<u64>,
     /// Seconds by its own clock.
     pub seconds: f64,
     /// Seconds of its process.
     pub process_seconds: f64,
-    /// Seconds that processors spent on its process, where the system tells.
+    /// Processor seconds of its process, where the system reports them.
     pub cpu_seconds: Option<f64>,
-    /// Times (seconds) and objectives of its solutions, where it tells.
+    /// Times (seconds) and objectives of its solutions, where the solver reports them.
     pub incumbents: Vec<(f64, f64)>,
     /// Commit that `remat-bb` was built from; `unknown` in builds for tests and from a package.
     pub commit: String,
@@ -116,7 +116,7 @@ impl ResultRow {
     }
 }
 
-/// Reads a table; `file` is what errors call it.
+/// Reads a table; errors call the text `file`.
 ///
 /// # Errors
 /// [`Failure::Usage`] with line and column.

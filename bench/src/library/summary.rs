@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// Shift of geometric means in seconds.
 const SHIFT_SECONDS: f64 = 1.0;
-/// Times below this count as this in profiles: clocks of solvers are not finer.
+/// Times below this count as this in profiles: solvers' clocks are not finer.
 pub const LEAST_SECONDS: f64 = 0.01;
 
 /// Gap between a solution and the best one known, from 0 to 1.
@@ -24,7 +24,8 @@ pub fn primal_gap(objective: f64, best: f64) -> f64 {
 }
 
 /// The primal integral (Berthold 2013): the area under the primal gap over the seconds up to a
-/// limit. 0 for a solver that has the optimum at once, the limit for one that finds nothing.
+/// limit. It is 0 for a solver with the optimum at once, and the limit for a solver without a
+/// solution.
 pub fn primal_integral(incumbents: &[(f64, f64)], best: f64, limit: f64) -> f64 {
     let (mut area, mut at, mut gap) = (0.0, 0.0, 1.0);
     for &(t, v) in incumbents {
@@ -35,7 +36,7 @@ pub fn primal_integral(incumbents: &[(f64, f64)], best: f64, limit: f64) -> f64 
     area + gap * (limit - at).max(0.0)
 }
 
-/// The shifted geometric mean; 0 of nothing.
+/// The shifted geometric mean; 0 for an empty slice.
 pub fn shifted_mean(values: &[f64], shift: f64) -> f64 {
     if values.is_empty() {
         return 0.0;
@@ -79,11 +80,11 @@ pub struct SolverSummary {
     pub by_family: BTreeMap<String, (usize, usize)>,
     /// Runs ended, and all.
     pub all: (usize, usize),
-    /// Runs with a solution that holds.
+    /// Runs with a feasible solution.
     pub with_solution: usize,
     /// Shifted geometric mean of seconds (shift 1 s), the limit for runs that were not ended.
     pub mean_seconds: f64,
-    /// The same of primal integrals, where the solver tells when its solutions came.
+    /// The same of primal integrals, if the solver reports the times of its solutions.
     pub mean_integral: Option<f64>,
     /// Wrong answers.
     pub wrong: usize,
@@ -96,7 +97,7 @@ pub struct ProgramRuns {
     pub ended: usize,
     /// All runs.
     pub all: usize,
-    /// Objective of the best solution that holds, in the program's sense.
+    /// Objective of the best feasible solution, in the program's sense.
     pub best: Option<f64>,
     /// The best bound of runs that are not wrong.
     pub bound: Option<f64>,
@@ -113,13 +114,13 @@ pub struct Summary {
     pub by_program: BTreeMap<String, BTreeMap<Solver, ProgramRuns>>,
     /// Wrong answers.
     pub wrongs: Vec<Wrong>,
-    /// Seconds of each solver's runs, in the order of `lines`, infinite where not ended; of the
-    /// programs and seeds that all solvers were given.
+    /// Seconds of each solver's runs, in the order of `lines`, infinite where not ended. Only
+    /// programs and seeds that all solvers ran on count.
     pub times: Vec<Vec<f64>>,
 }
 
 impl Summary {
-    /// The numbers of runs. `best` knows objectives of programs from elsewhere.
+    /// The numbers of runs. `best` has known objectives of programs from elsewhere.
     pub fn new(rows: &[ResultRow], catalogue: &Catalogue, best: &KnownObjectives) -> Self {
         let wrongs = verdict::wrongs(rows, best);
         let is_wrong = |r: &ResultRow| {
@@ -157,7 +158,7 @@ impl Summary {
     }
 }
 
-/// The best objective of each program, of solutions that hold.
+/// The best objective of each program over feasible solutions.
 fn best_of(rows: &[ResultRow], wrongs: &[Wrong], known: &KnownObjectives) -> KnownObjectives {
     let mut best = known.clone();
     for row in rows {
@@ -203,7 +204,7 @@ fn line(
         false => r.time_limit,
     };
     let times: Vec<f64> = own.iter().map(seconds).collect();
-    // A solver that never told of a solution it had does not tell.
+    // A solver that never reported the time of a solution has no integral.
     let tells = own.iter().any(|r| !r.incumbents.is_empty());
     let integrals = own.iter().filter_map(|r| {
         let best = best.get(&r.program)?;
@@ -259,7 +260,7 @@ fn by_program(
     found
 }
 
-/// Seconds of the programs and seeds that all solvers were given.
+/// Seconds of the programs and seeds that all solvers ran on.
 fn times(
     rows: &[ResultRow],
     solvers: &[Solver],
@@ -304,7 +305,7 @@ mod tests {
         );
         let last = curves[1].last();
         assert_eq!(last, Some(&(2.0, 0.75)));
-        // Nobody ended it: nobody has a share of it.
+        // No solver ended it, so no curve includes it.
         assert_eq!(profile(&[vec![open], vec![open]])[0], [(1.0, 0.0)]);
     }
 

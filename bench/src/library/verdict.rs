@@ -26,7 +26,7 @@ fn slack(row: &ResultRow, value: f64) -> f64 {
     (TOLERANCE + row.gap) * value.abs().max(1.0)
 }
 
-/// The best solution that holds among runs of one program.
+/// The best feasible solution among runs of one program.
 fn best<'a>(rows: &[&'a ResultRow]) -> Option<(&'a ResultRow, f64)> {
     let found = rows.iter().filter_map(|r| Some((*r, r.checked?)));
     found.min_by(|(a, v), (_, w)| {
@@ -37,8 +37,9 @@ fn best<'a>(rows: &[&'a ResultRow]) -> Option<(&'a ResultRow, f64)> {
 
 /// Wrong answers among all runs, in their order; `known` has values of solutions from elsewhere.
 ///
-/// A solution must hold when it is read back, and have the objective that was claimed; nobody's
-/// solution may be better than somebody's bound, or exist where a program was called infeasible.
+/// A solution must be feasible when it is read back, and must have the claimed objective. No known
+/// solution may be better than a claimed bound or optimum, or exist for a program that was called
+/// infeasible.
 pub fn wrongs(rows: &[ResultRow], known: &KnownObjectives) -> Vec<Wrong> {
     let mut found = Vec::new();
     for row in rows {
@@ -60,7 +61,8 @@ pub fn wrongs(rows: &[ResultRow], known: &KnownObjectives) -> Vec<Wrong> {
     found
 }
 
-/// What is wrong with a run, where a solver, or somebody before, has a solution of some value.
+/// Reason why a run is wrong, given the best known solution: its solver (`None` if it was known
+/// beforehand) and its value.
 fn reason(row: &ResultRow, best: Option<(Option<Solver>, f64)>) -> Option<String> {
     let sign = row.sense.sign();
     if row.check.starts_with("refused") {
@@ -111,7 +113,7 @@ mod tests {
             found.into_iter().next().map_or(String::new(), |w| w.reason)
         };
         assert_eq!(with(&|_| ()), "");
-        // Another program's solutions say nothing.
+        // Another program's solutions do not count.
         assert_eq!(with(&|r| r.program = "q".into()), "");
         assert_eq!(
             with(&|r| r.check = "refused: row 3".into()),
@@ -154,7 +156,7 @@ mod tests {
             found.next().map_or(String::new(), |w| w.reason)
         };
         assert_eq!(found(10.0), "");
-        // A worse one says nothing.
+        // A worse known solution does not contradict the bound.
         assert_eq!(found(11.0), "");
         assert_eq!(found(9.0), "its bound is 10; a solution of 9 is known");
     }

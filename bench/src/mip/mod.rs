@@ -1,10 +1,10 @@
 //! Every mixed-integer program of a directory, solved here, by HiGHS (with the feature `highs`) and
-//! by solvers that are installed ([`crate::others`]), alternating, in one run, with the same limits and
+//! by installed solvers ([`crate::others`]), alternating, in one run, with the same limits and
 //! threads.
 //!
 //! The primal integral (Berthold 2013) is the area under the primal gap over time up to the limit,
-//! over the limit's length in seconds: 0 for a solver that has the optimum at once, the time limit
-//! for one that finds nothing.
+//! in seconds. It is 0 for a solver with the optimum at once, and the time limit for a solver
+//! without a solution.
 
 use crate::library::summary::{self, primal_integral};
 use crate::netlib::{self, BenchError};
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-/// What to run, and how.
+/// Settings of the comparison.
 #[derive(Clone, Debug)]
 pub struct MipConfig {
     /// A directory with `.mps` and `.lp` files, plain or gzipped, or one such file.
@@ -39,7 +39,7 @@ pub struct MipConfig {
     pub opportunistic: bool,
     /// True if our search prunes by bounds that hold in spite of rounding only.
     pub safe_bounds: bool,
-    /// Solvers outside that run too.
+    /// Other solvers that run too.
     pub with: Vec<Installed>,
 }
 
@@ -54,7 +54,7 @@ pub struct MipLine {
     pub others: Vec<(&'static str, MipRun)>,
     /// The best objective known.
     pub best: Option<f64>,
-    /// What is wrong with our answer, if anything.
+    /// The defect of our answer, if it has one.
     pub complaint: Option<String>,
 }
 
@@ -63,7 +63,7 @@ struct Watch(Mutex<Vec<(f64, f64)>>, Option<Instant>);
 
 impl Observer for Watch {
     fn incumbent(&self, solution: &Solution) {
-        // A poisoned lock means that a panic is on its way anyway.
+        // A poisoned lock means that the run panics anyway.
         if let (Ok(mut seen), Some(start)) = (self.0.lock(), self.1) {
             seen.push((start.elapsed().as_secs_f64(), solution.objective));
         }
@@ -125,7 +125,7 @@ fn solve_there(_: &MipConfig, _: &Model) -> Option<MipRun> {
     None
 }
 
-/// A run of a solver outside; one that failed has the status `failed`.
+/// A run of another solver; the status is `failed` if it has no result.
 fn solve_outside(config: &MipConfig, there: &Installed, model: &Model) -> MipRun {
     let answer = || {
         let folder = tempfile::tempdir().ok()?;
@@ -185,7 +185,7 @@ fn references(config: &MipConfig) -> Result<BTreeMap<String, f64>, BenchError> {
         .collect())
 }
 
-/// Runs everything; `each` is told of every line as it is done.
+/// Runs everything, and hands each line to `each` as soon as it is done.
 ///
 /// # Errors
 /// Directories and files that cannot be read.
@@ -287,8 +287,9 @@ pub fn render(config: &MipConfig, line: &MipLine) -> String {
     out
 }
 
-/// The table's last lines: counts, shifted geometric means (1 s) of time with the limit for what
-/// did not end, nodes (shift 10) over what both ended, primal integrals.
+/// The table's last lines: counts of ended runs, shifted geometric means, and the number of wrong
+/// answers. Means are of time (shift 1 s, the limit for runs that did not end), nodes (shift 10, of
+/// programs that all solvers ended) and primal integrals (1 s).
 pub fn summary(config: &MipConfig, lines: &[MipLine]) -> String {
     let mean = |values: Vec<f64>, shift: f64| {
         if values.is_empty() {

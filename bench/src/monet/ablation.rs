@@ -19,8 +19,7 @@ const NONE: Choices = Choices {
     in_place: false,
 };
 
-/// Names and choices. The paper enables in-place steps throughout; here they are a choice of their
-/// own.
+/// Names and choices. The paper enables in-place steps throughout; here they are a separate choice.
 const ABLATIONS: [(&str, Choices); 6] = [
     ("none", NONE),
     (
@@ -97,12 +96,12 @@ pub fn run(config: &MonetConfig) -> Result<(), Failure> {
     config.save("ablation.svg", &picture)
 }
 
-/// What a schedule stores, by the ids of the instance with all choices, and the choices that it
-/// needs.
+/// The choices that a schedule needs, and the tensors it stores, by the ids of the instance with
+/// all choices.
 type StoredAndChoices = (Choices, BitMatrix);
 
-/// Least cost found with some choices; the algorithms chosen afterwards where they are not a
-/// choice. What was found with fewer choices counts as well, and what is found here is added.
+/// Least cost with some choices. If algorithms are not among them, they are chosen afterwards.
+/// Stored sets found with fewer choices are tried as well; the set found here is added to `known`.
 fn least_cost(
     config: &MonetConfig,
     instance: &Instance,
@@ -154,7 +153,7 @@ fn lifted(retained: &BitMatrix, ids: &[NodeId], columns: usize) -> BitMatrix {
     all
 }
 
-/// The opposite; what a restricted instance does not have is left out.
+/// The inverse; columns that the restricted instance lacks are left out.
 fn lowered(all: &BitMatrix, ids: &[NodeId], restricted: &Instance) -> BitMatrix {
     let columns = restricted.loss().map_or(0, |l| l.index() + 1);
     let mut retained = BitMatrix::new(all.rows(), columns);

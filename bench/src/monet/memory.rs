@@ -87,7 +87,7 @@ pub fn run(config: &MonetConfig) -> Result<(), Failure> {
 type PeakAndCost = (u64, u64);
 
 /// Points of a program over budgets: an even grid, then bisections towards the overhead that is
-/// asked for.
+/// compared.
 fn curve(
     config: &MonetConfig,
     plain: &Plain,
@@ -137,9 +137,9 @@ fn by_monet(
     Ok(replay)
 }
 
-/// Checkmate's program with the implementations of the smallest workspace; its stored sets
-/// completed with the fastest algorithms that fit. Those found for other budgets are `known`: with
-/// less memory used they may leave room for faster algorithms.
+/// Checkmate's program with the implementations of the smallest workspace; its stored sets are
+/// completed with the fastest algorithms that fit. `known` has the stored sets of other budgets: if
+/// they use less memory, they may leave room for faster algorithms.
 fn by_checkmate(
     config: &MonetConfig,
     network: &Network,
@@ -246,7 +246,7 @@ fn picture(
     checkmate: &[PeakAndCost],
     monet: &[PeakAndCost],
 ) -> TradeoffPicture {
-    // Faster than the fastest single implementations it can be, in place; the axis starts at 0.
+    // In place, it can be faster than the fastest single implementations; the axis starts at 0.
     let points = |all: &[PeakAndCost]| {
         let at = |p: &PeakAndCost| (p.0, over(p.1, plain.cost).max(0.0));
         all.iter().map(at).collect()

@@ -1,17 +1,17 @@
 //! MONeT's comparisons (Shah et al., ICLR 2021, section 5), with published values beside ours.
 //!
-//! | part | what |
+//! | part | content |
 //! |---|---|
 //! | [`memory`] | memory at 10% overhead against Checkmate's program (Table 1, Figure 3), and encodings without recomputation (Table 3) |
 //! | [`ablation`] | overhead at 8 GiB with some of the choices only (Figure 4) |
 //! | [`runs`] | times until plan and bound are within 5% and 2%, beside the published runs (Tables 2, 5 and 6) |
 //! | [`roots`] | root relaxations and sizes: the published program with both memory bounds, and the interval form (Table 7) |
 //!
-//! Networks are those of the benchmark collection, with all choices, where its directory is given,
-//! and models of our own zoo with its implementation sets where not. Overheads are over training
+//! Networks are from the benchmark collection, with all choices, if its directory is given, and
+//! otherwise models of our own zoo with its implementation sets. Overheads are relative to training
 //! without recomputation as a framework does it, with the fastest algorithms that fit the paper's
-//! device (16 GiB); its peak is that with the smallest workspaces. Every cost and peak is one of a
-//! plan that was replayed.
+//! device (16 GiB). The peak of that training is taken with the smallest workspaces. Every cost and
+//! peak is of a plan that was replayed.
 
 pub mod ablation;
 pub mod memory;
@@ -30,7 +30,7 @@ use remat_search::{Listener, Outcome, Settings, Solvable};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What is compared.
+/// Part of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum MonetPart {
     /// Memory at a fixed overhead.
@@ -43,7 +43,7 @@ pub enum MonetPart {
     Roots,
 }
 
-/// How to compare.
+/// Settings of the comparison.
 #[derive(Clone, Debug)]
 pub struct MonetConfig {
     /// Directory of the benchmark collection, or `None` for models of the zoo.
@@ -54,7 +54,7 @@ pub struct MonetConfig {
     pub seconds: f64,
     /// Worker threads; 0 for one per core.
     pub threads: usize,
-    /// What to do, in the order of [`MonetPart`].
+    /// Parts to run, in the order of [`MonetPart`].
     pub parts: Vec<MonetPart>,
     /// Only instances whose name contains one of these; all if empty.
     pub only: Vec<String>,
@@ -77,10 +77,10 @@ const MODELS: [&str; 4] = [
     "resnet50?batch=184",
     "googlenet?batch=320",
 ];
-/// What makes their graphs those that the paper used.
+/// Parameters that make the zoo's graphs like the paper's graphs.
 const LIKE_THE_PAPER: &str =
     "device=p100&implementations=monet&gradients=split&grad_add=implicit&relu_saves=input";
-/// Budgets of zoo models where there are no published runs, as percentages of the peak without
+/// Budgets of zoo models, which have no published runs, as percentages of the peak without
 /// recomputation.
 const SHARES: [u64; 3] = [40, 50, 70];
 
@@ -191,7 +191,7 @@ impl MonetConfig {
         Ok(networks)
     }
 
-    /// An instance of the collection; `None` where it is not part of this copy.
+    /// An instance of the collection; `None` if this copy lacks it.
     fn graph(&self, name: &str) -> Result<Option<Instance>, Failure> {
         let Some(dir) = &self.dir else {
             return Ok(None);
@@ -246,7 +246,7 @@ fn zoo_model(model: &str) -> Result<Instance, Failure> {
     Ok(zoo::build(&spec)?)
 }
 
-/// How much a cost is above another one, in percent.
+/// Percentage by which a cost is above another one.
 fn over(cost: u64, base: u64) -> f64 {
     let base = base.max(1) as f64;
     (cost as f64 - base) * 100.0 / base

@@ -30,7 +30,7 @@ impl Tables {
         ))
     }
 
-    /// Reads what is there.
+    /// Reads the tables that the text has.
     pub fn parse(text: &str) -> Tables {
         let rows: Vec<Vec<String>> = text.lines().map(cells).collect();
         let mut tables = Tables::default();
@@ -57,7 +57,7 @@ impl Tables {
                 && a.len() > 2
                 && a.len() == b.len()
             {
-                // One name over two columns may be broken in two.
+                // A name over two columns may be split in two.
                 let names = named(&rows[at - 2]);
                 let each = names.len() / (a.len() / 2);
                 tables.encoded = names.chunks(each.max(1)).map(|n| n.concat()).collect();

@@ -1,5 +1,5 @@
-//! Schedules that recompute nothing: what a framework does, and encodings in the manner of Gist
-//! (Jain et al., ISCA 2018).
+//! Schedules without recomputation: training as a framework does it, and encodings in the manner of
+//! Gist (Jain et al., ISCA 2018).
 
 use super::Failure;
 use remat_formulations::monet;
@@ -9,12 +9,12 @@ use remat_instances::plan::Plan;
 use remat_instances::schedule::{BitMatrix, MonetSchedule};
 use remat_instances::simulate::{self, Replay};
 
-/// Memory of the device of the paper's measurements: each batch is the largest that it can train
-/// without recomputation.
+/// Memory of the device of the paper's measurements. Each batch is the largest that fits without
+/// recomputation.
 pub(super) const DEVICE_BYTES: u64 = 16 << 30;
 
-/// Training without recomputation, as a framework does it: activations in place, their gradients
-/// from what is there.
+/// Training without recomputation, as a framework does it: activations in place, and gradients
+/// without masks.
 pub(super) struct Plain {
     /// Peak of its plan in bytes, with the algorithms of the smallest workspaces.
     pub peak_bytes: u64,
@@ -38,11 +38,11 @@ impl Plain {
     }
 }
 
-/// The smallest peak that stored sets give, at the least cost within it.
+/// The smallest peak of schedules that store the given sets, and the least cost within it.
 fn smallest(instance: &Instance, stored: &BitMatrix) -> Result<Replay, Failure> {
     let schedule = monet::complete(instance, 0, stored).ok_or("stored sets of another shape")?;
     let smallest = replayed(instance, &schedule)?;
-    // The rows charge more than the plan has: the budget is in their terms.
+    // The rows charge more memory than the plan uses, so the budget is in the rows' terms.
     let budget_bytes = simulate::monet(instance, &schedule)?.peak_bytes;
     let cheapest = completed(instance, budget_bytes, stored)?;
     Ok(match cheapest.peak_bytes <= smallest.peak_bytes {
@@ -69,16 +69,16 @@ pub(super) fn replayed(instance: &Instance, schedule: &MonetSchedule) -> Result<
     Ok(simulate::plan(instance, &plan)?)
 }
 
-/// Encodings without recomputation: each backward node reads the mask where there is one, or else
-/// what makes the sum of all stored tensors smallest; the smallest peak that this gives, and the
+/// Encodings without recomputation. Each backward node reads the mask where there is one; other
+/// reads minimise the sum of all stored tensors. Returns the smallest peak of these sets, and the
 /// least cost within it.
 pub(super) fn encoded(instance: &Instance) -> Result<Replay, Failure> {
     let stored = smallest_stored(instance).ok_or("a graph without a loss")?;
     smallest(instance, &stored)
 }
 
-/// What the backward pass reads by implementations that make its sum small, stored until its last
-/// reader.
+/// Tensors that the backward pass reads, each stored until its last reader, by implementations that
+/// make their sum small.
 fn smallest_stored(instance: &Instance) -> Option<BitMatrix> {
     let (stages, columns) = MonetSchedule::shape(instance)?;
     let ways = |t: usize| &instance.node(NodeId::from(columns - 1 + t)).implementations;
@@ -117,7 +117,7 @@ fn smallest_stored(instance: &Instance) -> Option<BitMatrix> {
     }
     let mut stored = BitMatrix::new(stages + 1, columns);
     for (t, &chosen) in chosen.iter().enumerate().skip(1) {
-        // Row (6): what a backward node reads is stored beyond its stage.
+        // Row (6): inputs of a backward node are stored beyond its stage.
         for u in reads(t, chosen) {
             (1..=t + 1).for_each(|s| stored.set(s, u, true));
         }

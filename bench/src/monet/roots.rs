@@ -60,8 +60,8 @@ pub fn run(config: &MonetConfig) -> Result<(), Failure> {
         let run = case.published.as_ref();
         let best = run.and_then(|r| r.objective);
         let gap = best.map(|b| 100.0 * (b - root.safe_bound as f64) / b);
-        // Rounded up, a bound of this program is one on the other's integral optimum; relaxations
-        // are compared as they are.
+        // Rounded up, this program's bound also bounds the other's integral optimum; relaxations
+        // are compared unrounded.
         below += usize::from(plain.value.is_some_and(|v| root.lp_value < v - 1e-6 * v));
         let fits = |text: String| match root.status {
             RootStatus::Infeasible => "-".to_owned(),

@@ -1,5 +1,4 @@
-//! How long it takes until plan and bound are within 5% and 2%, beside the published runs (Tables
-//! 2, 5 and 6).
+//! Time until plan and bound are within 5% and 2%, beside the published runs (Tables 2, 5 and 6).
 
 use super::{Case, Failure, MonetConfig};
 use crate::checkmate::interval_chart::{self, Chart, ChartLine};
@@ -93,7 +92,7 @@ pub fn run(config: &MonetConfig) -> Result<(), Failure> {
     config.save("runs.svg", &interval_chart::draw(&chart)?)
 }
 
-/// Takes down when a gap was first reached.
+/// Records the time at which a gap was first reached.
 fn note(first: &mut [Option<f64>; 2], cost: Option<u64>, bound: u64, seconds: f64) {
     let Some(cost) = cost else { return };
     let gap = cost.saturating_sub(bound) as f64 / cost.max(1) as f64;

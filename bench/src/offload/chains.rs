@@ -45,8 +45,8 @@ pub struct ChainsConfig {
     pub only: Vec<String>,
 }
 
-/// One memory of one network at one bandwidth. Overheads in percent of the time without
-/// recomputation; `None` where nothing fits.
+/// One memory of one network at one bandwidth. Overheads are in percent of the time without
+/// recomputation; `None` if no plan fits.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ChainsLine {
     /// The network.
@@ -59,7 +59,7 @@ pub struct ChainsLine {
     pub rate: f64,
     /// Share of memory between recomputing all and saving all.
     pub share: f64,
-    /// Memory beside the fixed one.
+    /// Memory in addition to the fixed memory.
     pub memory_bytes: u64,
     /// Rotor, offloading alone, POFO and its bound, continuous release.
     pub continuous: [Option<f64>; 4],
@@ -102,7 +102,7 @@ impl ChainsLine {
 /// Hands each line to `tell`.
 ///
 /// # Errors
-/// [`OffloadBenchError`] of the first network that cannot be built or played.
+/// [`OffloadBenchError`] of the first network that cannot be built or replayed.
 pub fn run(
     config: &ChainsConfig,
     mut tell: impl FnMut(ChainsLine),

@@ -135,7 +135,7 @@ fn panel(area: &Area<'_>, frame: &Frame, points: &[&ChainsLine]) -> Result<(), D
             .unwrap_or(0);
         let value = |p: &&ChainsLine| Some((p.share, (*p.nodes.get(which)?)?));
         let values: Vec<(f64, f64)> = points.iter().filter_map(value).collect();
-        // A curve enters where it is within the panel.
+        // A curve starts at its first point within the panel.
         let first = values.iter().position(|v| v.1 <= OVERHEAD_LIMIT);
         let Some(first) = first else { continue };
         let inside = values[first..]
@@ -177,7 +177,7 @@ mod tests {
             let colour = format!("stroke=\"#{r:02X}{g:02X}{b:02X}\"");
             marks.matches(&colour).count()
         };
-        // One in the legend each, one more where there is a value within the panel.
+        // One in the legend each, and one more for each curve within the panel.
         assert_eq!([0, 1, 2, 3, 4].map(lines), [2, 2, 1, 1, 1]);
     }
 }

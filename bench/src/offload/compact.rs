@@ -53,11 +53,11 @@ pub struct CompactLine {
     pub rows: usize,
     /// Our solve.
     pub ours: SolverRun,
-    /// The other solvers, or why there is no answer.
+    /// The other solvers, or the reason why there is no answer.
     pub others: Vec<Result<SolverRun, String>>,
 }
 
-/// The solvers that a Python has.
+/// Other solvers that the Python has.
 pub fn others(config: &CompactConfig) -> Vec<Installed> {
     let all = SOLVERS.into_iter();
     all.filter_map(|solver| solver.find(&config.python).ok())
@@ -122,8 +122,8 @@ pub fn run(
     Ok(())
 }
 
-/// A chain whose nodes read one further node each, of a link that is about as fast as its
-/// computations: 4 to 12 MB in 1 to 3 ms.
+/// A chain whose nodes each read one further node. Its link is about as fast as its computations: 4
+/// to 12 MB in 1 to 3 ms.
 fn skips(nodes: usize) -> Result<Instance, OffloadBenchError> {
     let mut random = SplitMix64(nodes as u64);
     let mut below = |end: u64| random.below(end);

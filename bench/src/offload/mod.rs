@@ -30,7 +30,7 @@ pub enum OffloadPart {
     Chains,
     /// Graphs of networks and of a directory
     Nodes,
-    /// Small graphs, beside the compact program in HiGHS, SCIP and CP-SAT where they are there
+    /// Small graphs, beside the compact program in HiGHS, SCIP and CP-SAT if they are installed
     Compact,
 }
 
@@ -78,7 +78,7 @@ pub enum OffloadBenchError {
     Written(#[from] remat_lp::mps::MpsError),
 }
 
-/// Returns whether a name contains one of these, or there are none.
+/// Returns whether a name contains one of these texts; true for every name if there are no texts.
 fn wanted(only: &[String], name: &str) -> bool {
     only.is_empty() || only.iter().any(|part| name.contains(part.as_str()))
 }

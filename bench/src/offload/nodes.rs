@@ -11,7 +11,7 @@ use remat_search::{Settings, Solvable};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The networks: those of POFO's comparison at its batch and size, and others of today.
+/// The networks of POFO's comparison at its batch and size, and more recent ones.
 const NETWORKS: [&str; 14] = [
     "zoo:resnet50?batch=16&size=500&device=v100",
     "zoo:resnet101?batch=16&size=500&device=v100",
@@ -29,7 +29,7 @@ const NETWORKS: [&str; 14] = [
     "zoo:mixtral?device=h100",
 ];
 
-/// Bandwidths of links of today, GB/s: PCIe 3, 4 and 5, and that of a GH200 to its host.
+/// Bandwidths of current links, GB/s: PCIe 3, 4 and 5, and a GH200's link to its host.
 pub const RATES: [f64; 4] = [12.0, 25.0, 50.0, 170.0];
 
 /// Shares of memory.
@@ -49,7 +49,7 @@ pub struct NodesConfig {
     pub rates: Vec<f64>,
     /// Shares of memory between the largest working set and the peak without recomputation.
     pub shares: Vec<f64>,
-    /// Semantics: Checkmate's, MONeT's, or both where an instance has choices.
+    /// Semantics: Checkmate's, MONeT's, or both for an instance with choices.
     pub semantics: Vec<Semantics>,
     /// Only graphs whose name contains one of these, if there are any.
     pub only: Vec<String>,
@@ -144,7 +144,7 @@ pub fn run(config: &NodesConfig, mut tell: impl FnMut(NodesLine)) -> Result<(), 
     Ok(())
 }
 
-/// The graphs that are wanted, by name.
+/// The graphs to compare, by name.
 fn graphs(config: &NodesConfig) -> Result<Vec<(String, Instance)>, OffloadBenchError> {
     let mut graphs = Vec::new();
     for spec in NETWORKS {
@@ -168,7 +168,7 @@ fn graphs(config: &NodesConfig) -> Result<Vec<(String, Instance)>, OffloadBenchE
     Ok(graphs)
 }
 
-/// The graph, its costs taken as nanoseconds where they have no unit of time.
+/// The graph; costs without a unit of time are taken as nanoseconds.
 fn timed(instance: Instance) -> Result<Instance, OffloadBenchError> {
     if instance.cost_unit().nanoseconds.is_some() {
         return Ok(instance);

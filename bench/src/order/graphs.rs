@@ -26,8 +26,8 @@ pub(super) const LAYERED: [(usize, usize); 6] = [
     (500, 50),
 ];
 
-/// A random graph in layers: each operator has one output of 1 to 1000 bytes, and reads one to
-/// three of the layer before or, one time in four, of the three layers before.
+/// A random graph in layers. Each operator has one output of 1 to 1000 bytes. It reads one to three
+/// outputs of the layer before or, one time in four, of the three layers before.
 pub(super) fn layered(
     operators: usize,
     width: usize,

@@ -34,7 +34,7 @@ pub struct OrderConfig {
     pub seconds: f64,
     /// Worker threads; 0 for one per core.
     pub threads: usize,
-    /// The least time of so many repeats counts.
+    /// Repeats; the least time counts.
     pub repeats: usize,
     /// Parts.
     pub parts: Vec<OrderPart>,

@@ -129,7 +129,7 @@ pub fn csv(rows: &[OrderRow]) -> String {
 /// The rows of one variant as bars, percent above the bound, as SVG text.
 ///
 /// # Errors
-/// Words of the drawing.
+/// A message of the drawing library.
 pub fn picture(rows: &[OrderRow], variant: Variant) -> Result<String, Failure> {
     let rows = rows.iter().filter(|row| row.variant == variant);
     let groups = rows.map(|row| BarGroup {

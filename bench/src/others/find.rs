@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use thiserror::Error;
 
-/// A solver that is asked for and not there.
+/// A solver that was requested and is not installed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{solver} is not installed: {reason}")]
 pub struct NotInstalled {
@@ -14,7 +14,7 @@ pub struct NotInstalled {
     reason: String,
 }
 
-/// Seconds for a solver to say its version.
+/// Seconds for a solver to print its version.
 const VERSION_SECONDS: f64 = 60.0;
 
 /// A solver on this machine.
@@ -22,12 +22,12 @@ const VERSION_SECONDS: f64 = 60.0;
 pub struct Installed {
     /// The solver.
     pub solver: Solver,
-    /// Its version, as it tells it.
+    /// Its version, as it reports it.
     pub version: String,
-    /// Commit that it was built from, where it tells: `remat-bb` alone does.
+    /// Commit that it was built from, where it reports one: `remat-bb` alone does.
     pub commit: Option<String>,
     program: PathBuf,
-    /// The script that Python runs, where `program` is one.
+    /// The script that Python runs, if `program` is a Python.
     script: Option<&'static str>,
 }
 
@@ -61,7 +61,7 @@ fn asked(python: &str, package: &str, code: &str) -> Result<String, String> {
     let code = format!("import {package}; print({code})");
     let mut command = Command::new(python);
     let answer = said(command.args(["-c", &code]));
-    // Some print a greeting first.
+    // Some packages print a greeting first.
     let last = |text: String| text.lines().last().unwrap_or_default().to_owned();
     answer
         .map(last)
@@ -85,7 +85,7 @@ impl Solver {
     /// Looks for it: on the path, or among the packages of a Python.
     ///
     /// # Errors
-    /// [`NotInstalled`] where it is not there, with what would be.
+    /// [`NotInstalled`] with the reason.
     pub fn find(self, python: &str) -> Result<Installed, NotInstalled> {
         let found = match self {
             Solver::RematBb | Solver::RematBbGeneral => own(self),
@@ -106,7 +106,7 @@ impl Solver {
         })
     }
 
-    /// The solver as a program that says its version.
+    /// The solver as a program that prints its version.
     fn program(self, program: PathBuf, ask: &[&str]) -> Result<Installed, String> {
         let text = said(Command::new(&program).args(ask))?;
         Ok(Installed {
@@ -152,7 +152,7 @@ impl Solver {
 fn own(solver: Solver) -> Result<Installed, String> {
     let program = own_program().ok_or("no program remat-bb beside this one or on the path")?;
     let said = said(Command::new(&program).arg("--version"))?;
-    // The name is in front, the commit behind, in brackets.
+    // The name is in front; the commit follows in brackets.
     let mut words = said.split_whitespace().skip(1);
     let version = words.next().unwrap_or("-").to_owned();
     let commit = words.next().map(|w| w.trim_matches(['(', ')']).to_owned());
@@ -188,14 +188,14 @@ fn cbc(python: &str) -> Result<Installed, String> {
     })
 }
 
-/// Variables that say how many threads libraries may take.
+/// Variables that limit the threads of libraries.
 const THREAD_VARIABLES: [&str; 3] = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"];
 
 impl Installed {
     /// Solves a model.
     ///
     /// # Errors
-    /// There is no answer, and why, in words: the solver refused the model, or was killed.
+    /// The reason in words why there is no answer: the solver refused the model, or was killed.
     pub fn solve(&self, task: &Task<'_>, limits: &Limits) -> Result<SolverRun, String> {
         let folder = files::temporary_folder().map_err(|e| e.to_string())?;
         let mut command = match self.script {

@@ -1,14 +1,14 @@
-//! Other solvers, for comparison only: each runs as a program or a Python process of its own, on a
-//! model in an MPS file, and `remat-bb` beside them in the same way.
+//! Other solvers, for comparison only. Each runs as a process, a program or a Python, on a model in
+//! an MPS file; `remat-bb` runs beside them in the same way.
 //!
 //! | module | concept |
 //! |---|---|
-//! | `find` | where a solver is on this machine |
-//! | `programs` | command lines of programs, and what they print |
+//! | `find` | places of solvers on this machine |
+//! | `programs` | command lines of programs, and readers of their output |
 //! | `process` | a process that is ended when its time is over |
 //!
-//! Solvers in Python run a short script (`scripts/`) that prints one JSON object. No solver is
-//! given more than threads, time limit, gap and seed.
+//! Solvers in Python run a short script (`scripts/`) that prints one JSON object. A solver's only
+//! settings are threads, time limit, gap and seed.
 
 mod find;
 mod process;
@@ -24,7 +24,7 @@ use std::path::Path;
 /// A solver of mixed-integer programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Solver {
-    /// remat-bb: published programs are recognised, and solved as what they are
+    /// remat-bb: recognises published programs, and solves them by their own methods
     RematBb,
     /// The general search of remat-bb alone
     RematBbGeneral,
@@ -32,7 +32,7 @@ pub enum Solver {
     Highs,
     /// SCIP: scip on the path, or Python's pyscipopt
     Scip,
-    /// CBC: cbc on the path, or the one that Python's pulp brings along
+    /// CBC: cbc on the path, or the one that comes with Python's pulp
     Cbc,
     /// CP-SAT: Python's ortools; it scales continuous columns to integers
     CpSat,
@@ -41,7 +41,7 @@ pub enum Solver {
 }
 
 impl Solver {
-    /// All of them, in the order of tables.
+    /// All solvers, in the order of tables.
     pub const ALL: [Solver; 7] = [
         Solver::RematBb,
         Solver::RematBbGeneral,
@@ -87,7 +87,7 @@ impl Solver {
 /// Limits and settings of a run, the same for every solver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Seconds; reading the file counts here alone.
+    /// Seconds; for remat-bb they include reading the file, for other solvers they do not.
     pub seconds: f64,
     /// Threads or workers, at least 1.
     pub threads: usize,
@@ -104,7 +104,7 @@ pub struct Task<'a> {
     pub program: &'a Path,
     /// Sense of its objective.
     pub sense: Sense,
-    /// File for the best solution, if it is wanted.
+    /// File for the best solution, if it is kept.
     pub solution: Option<&'a Path>,
 }
 
@@ -179,15 +179,15 @@ pub struct SolverRun {
     pub objective: Option<f64>,
     /// Its dual bound.
     pub bound: Option<f64>,
-    /// Nodes, where it tells.
+    /// Nodes, where the solver reports them.
     pub nodes: Option<u64>,
     /// Seconds by its own clock, reading left out.
     pub seconds: f64,
     /// Seconds of the whole process, start and reading included.
     pub process_seconds: f64,
-    /// Seconds that processors spent on the process, where the system tells.
+    /// Processor seconds of the process, where the system reports them.
     pub cpu_seconds: Option<f64>,
-    /// Times (seconds) and objectives of its solutions, where it tells.
+    /// Times (seconds) and objectives of its solutions, where the solver reports them.
     pub incumbents: Vec<(f64, f64)>,
 }
 
@@ -204,7 +204,7 @@ struct ScriptAnswer {
 }
 
 impl ScriptAnswer {
-    /// The answer in a line; none where it is not one.
+    /// The answer in a line; `None` if the line is no answer.
     fn read(line: &str) -> Option<SolverRun> {
         let answer: ScriptAnswer = serde_json::from_str(line).ok()?;
         Some(SolverRun {

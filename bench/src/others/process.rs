@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Time between two looks at a process.
+/// Time between two checks of a process.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Output of a process that ended.
@@ -17,13 +17,13 @@ pub(super) struct Output {
     pub err: String,
     /// Seconds from its start to its end.
     pub seconds: f64,
-    /// Seconds that processors spent on it, where the system tells: less than `seconds` times its
-    /// threads where other processes were running.
+    /// Processor seconds spent on it, where the system reports them. They are less than `seconds`
+    /// times its threads if other processes were running.
     pub cpu_seconds: Option<f64>,
 }
 
 impl Output {
-    /// The last line of what it said, for an answer that cannot be read.
+    /// The status and the last line of its output, for an answer that cannot be read.
     pub fn complaint(&self) -> String {
         let said = self.err.lines().chain(self.out.lines());
         let mut said = said.filter(|line| !line.trim().is_empty());
@@ -38,7 +38,7 @@ impl Output {
 /// files.
 ///
 /// # Errors
-/// It could not be started, or did not end in time, in words.
+/// A message in words if it could not be started or did not end in time.
 pub(super) fn output(
     command: &mut Command,
     folder: &Path,
@@ -79,11 +79,11 @@ pub(super) fn output(
     })
 }
 
-/// Seconds that processors spent on processes of this one that ended: Linux tells, in hundredths.
+/// Processor seconds of this process's children that ended: Linux reports them, in hundredths.
 fn children_seconds() -> Option<f64> {
     const TICKS_PER_SECOND: f64 = 100.0;
     let text = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // Behind the name, which may have spaces: fields from the third on; 16 and 17 are wanted.
+    // The name may have spaces. Fields after it count from 3; 16 and 17 are read.
     let (_, fields) = text.rsplit_once(')')?;
     let ticks = fields.split_whitespace().skip(13).take(2);
     let ticks: f64 = ticks.map(|t| t.parse().unwrap_or(0.0)).sum();

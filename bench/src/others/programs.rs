@@ -1,4 +1,4 @@
-//! Programs on the path: their command lines, and what they print.
+//! Programs on the path: their command lines, and readers of their output.
 
 use super::{Limits, ScriptAnswer, Solver, SolverRun, Status, Task};
 use remat_lp::Sense;
@@ -42,7 +42,7 @@ pub(super) fn command(
         }
         Solver::Highs => {
             let options = folder.join("options");
-            // Where it cannot be written the program says that it cannot be read.
+            // If it cannot be written, the program reports that it cannot be read.
             let _ = std::fs::write(
                 &options,
                 format!("threads = {threads}\nmip_rel_gap = {gap}\n"),
@@ -69,7 +69,7 @@ pub(super) fn command(
     c
 }
 
-/// The answer in what a program printed; none where there is none.
+/// The answer in a program's output; `None` if the output has no answer.
 pub(super) fn read(solver: Solver, text: &str, sense: Sense) -> Option<SolverRun> {
     match solver {
         Solver::Cbc => read_cbc(text, sense),
@@ -82,7 +82,7 @@ pub(super) fn read(solver: Solver, text: &str, sense: Sense) -> Option<SolverRun
     }
 }
 
-/// The number behind the last line that starts so, and behind its colon if there is one.
+/// The number at the end of the last line with this start, after its colon if there is one.
 fn number(text: &str, start: &str) -> Option<f64> {
     let line = text
         .lines()
@@ -123,8 +123,8 @@ fn read_highs(text: &str) -> Option<SolverRun> {
     })
 }
 
-/// CBC takes every program as one of minimisation and prints the value of that: what it says of one
-/// of maximisation is left out.
+/// Reads CBC's output. CBC minimises every program and prints that program's values, so values of a
+/// program that is maximised are left out.
 fn read_cbc(text: &str, sense: Sense) -> Option<SolverRun> {
     let line = text
         .lines()

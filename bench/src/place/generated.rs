@@ -1,8 +1,8 @@
-//! Lives that are made by code.
+//! Generated lives.
 
 use remat_instances::place::{Buffer, Lives};
 
-/// Lives that are made by code: their shape.
+/// Shape of generated lives.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Shape {
     /// A training step: activations live until their gradients, temporaries, weights' gradients.

@@ -1,4 +1,5 @@
-//! Addresses of buffers with given lives: heights and bounds beside known ways and published times.
+//! Addresses of buffers with given lives: heights and bounds beside known methods and published
+//! times.
 
 mod generated;
 
@@ -57,7 +58,7 @@ const PUBLISHED: [Published; 6] = [
     },
 ];
 
-/// Lives that were placed in all ways.
+/// Lives placed by all methods.
 pub struct PlaceRow {
     name: String,
     buffers: usize,
@@ -71,15 +72,15 @@ pub struct PlaceRow {
     seconds: f64,
     /// Seconds until they fit the capacity.
     capacity_seconds: Option<f64>,
-    /// Heights of the known ways; `None` among very many buffers.
+    /// Heights of the known methods; `None` for many buffers.
     baselines: Vec<Option<u64>>,
 }
 
-/// All files in a folder and in its folders, and generated lives of so many buffers; limits are for
-/// each solve.
+/// Places the lives of all files in a folder and its subfolders, and generated lives with
+/// `generated` buffers. `seconds` limits each solve.
 ///
 /// # Errors
-/// Whatever a file, a solve or a check says.
+/// Errors of reading a file, of a solve and of a check.
 pub fn run(
     folder: &Path,
     seconds: f64,
@@ -115,7 +116,7 @@ pub fn header() -> String {
 }
 
 impl PlaceRow {
-    /// The row as CSV, beside what is published.
+    /// The row as CSV, with the published values.
     pub fn line(&self) -> String {
         let published = PUBLISHED
             .iter()
@@ -147,7 +148,7 @@ impl PlaceRow {
 /// The rows with published runs as bars, percent above the load, as SVG text.
 ///
 /// # Errors
-/// Words of the drawing.
+/// A message of the drawing library.
 pub fn picture(rows: &[PlaceRow]) -> Result<String, Failure> {
     let groups = PUBLISHED.iter().filter_map(|published| {
         let row = rows.iter().find(|row| row.name == published.file)?;
@@ -212,7 +213,7 @@ fn row(
     }
     let mut baselines = Vec::new();
     for baseline in PlaceBaseline::ALL {
-        // Among very many buffers they take minutes.
+        // Among many buffers the known methods take minutes.
         let is_small = lives.buffers().len() <= 5_000;
         baselines.push(match is_small.then(|| baseline.place(lives, 0)) {
             Some(Ok(placement)) => Some(check::offsets(lives, &placement)?),

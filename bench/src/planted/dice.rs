@@ -1,4 +1,4 @@
-//! Draws of numbers in the styles that models come in.
+//! Draws of numbers in the styles of models' numbers.
 
 use crate::random::SplitMix64;
 use remat_lp::Algorithm;
@@ -30,7 +30,7 @@ impl Dice {
         low + self.0.below((high - low + 1) as u64) as i64
     }
 
-    /// Whether something happens that does so this often in a hundred.
+    /// Returns true with a probability in percent.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.0.below(100) < percent
     }
@@ -65,10 +65,10 @@ impl Dice {
         *self.pick(&[Style::Whole, Style::Decimal, Style::Spread, Style::Large])
     }
 
-    /// The double of a decimal of so many places.
+    /// The double of a decimal with this number of places.
     fn places(&mut self, most: i64, places: i64) -> f64 {
         let digits = self.range(-most, most);
-        // Read as a reader would: the nearest double to the decimal.
+        // Parsed like a file: the nearest double to the decimal.
         format!("{digits}e-{places}").parse().expect("a decimal")
     }
 

@@ -3,7 +3,7 @@
 use dashu_int::{IBig, UBig};
 use dashu_ratio::RBig;
 
-/// Digits that every double keeps: a decimal with at most so many is read and written unchanged.
+/// Digits that every double keeps: a decimal with at most this many is read and written unchanged.
 const KEPT_DIGITS: usize = 15;
 
 /// The decimal that a finite double is written as (its shortest form), as a fraction.
@@ -21,7 +21,7 @@ pub fn decimal(value: f64) -> RBig {
     }
 }
 
-/// The double that is written as a fraction, if one with few enough digits is.
+/// The double whose decimal is this fraction; `None` if its decimal has too many digits.
 pub fn written(value: &RBig) -> Option<f64> {
     let near = nearest(value);
     let text = format!("{near:e}");

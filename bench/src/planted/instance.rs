@@ -14,7 +14,7 @@ use remat_tests::monet::Mode;
 use remat_tests::{monet, monet_optimum};
 use std::time::Duration;
 
-/// Time for a solve; without it the small solves are fixed work.
+/// Time limit of a solve. A small solve that ends before it is a fixed amount of work.
 const TIME_LIMIT: Duration = Duration::from_secs(20);
 
 /// An instance and a schedule, with the cost and the peak of the schedule.
@@ -209,8 +209,8 @@ impl Planted {
     }
 }
 
-/// The same graph with costs in nanoseconds, with the tensors that pass over each node, and with
-/// fixed memory in one of several manners: as it was, none, even, growing, or any for each node.
+/// The same graph with costs in nanoseconds and with the tensors that pass over each node. Its
+/// fixed memory is one of five kinds: unchanged, 0, constant, growing, or random for each node.
 fn with_fixed_memory(graph: &Instance, numbers: &mut Numbers) -> Instance {
     let mut data = graph.data().clone();
     data.cost_unit = CostUnit::nanoseconds();
@@ -233,8 +233,8 @@ fn with_fixed_memory(graph: &Instance, numbers: &mut Numbers) -> Instance {
     Instance::new(data).expect("fixed memory may be any")
 }
 
-/// The same instance with some nodes, of those that the schedule runs once, that must run once or
-/// stay on the device.
+/// The same instance, where some of the nodes that the schedule runs once must run once or stay on
+/// the device.
 fn with_single_runs(instance: Instance, schedule: &Schedule, numbers: &mut Numbers) -> Instance {
     if numbers.below(2) == 0 {
         return instance;

@@ -18,7 +18,7 @@ pub enum Verdict {
     Right,
     /// A limit that was set ended the search.
     Limit,
-    /// The solver says that numbers are beyond it.
+    /// The solver reports that numbers are beyond it.
     Numeric,
 }
 

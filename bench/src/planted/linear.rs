@@ -9,7 +9,8 @@ use remat_lp::Sense;
 use remat_models::program::{Answer, Col, Ending, Kind, Program, ProgramSettings, solve_program};
 use std::sync::Arc;
 
-/// Part of the summed terms within which an equation of duals, multipliers or a ray holds.
+/// Tolerance of an equation of duals, multipliers or a ray, as a share of the sum of its terms'
+/// sizes.
 const SHARE: f64 = 1e-7;
 
 /// The end that a program was drawn for.
@@ -23,7 +24,7 @@ pub enum PlantedEnd {
     Unbounded,
 }
 
-/// Draws a linear program, solves it with an algorithm drawn as well, and verifies the answer and
+/// Draws a linear program, solves it with a randomly drawn algorithm, and verifies the answer and
 /// its proof in fractions.
 ///
 /// # Errors
@@ -111,8 +112,8 @@ fn columns(program: &Program, y: &[f64]) -> Vec<(RBig, RBig)> {
     sums
 }
 
-/// The least value of `factor * v` with `lower <= v <= upper`; `None` without a limit. A factor that
-/// is noise beside its terms counts as 0 where the bound is infinite.
+/// The least value of `factor * v` with `lower <= v <= upper`; `None` without a limit. If the bound
+/// is infinite, a factor that is noise beside its terms counts as 0.
 fn least(factor: &RBig, sizes: &RBig, lower: f64, upper: f64) -> Option<RBig> {
     let side = if *factor > RBig::ZERO { lower } else { upper };
     match side.is_finite() {
@@ -184,8 +185,8 @@ fn dual_bound(program: &Program, answer: &Answer) -> Result<(), String> {
     }
 }
 
-/// Checks multipliers: a row with a positive one counts by its lower side, and the combination of
-/// the rows asks for more than the columns can give.
+/// Checks Farkas multipliers. A row with a positive multiplier counts by its lower side, and the
+/// combination of the rows must require more than the columns can give.
 fn farkas(program: &Program, y: &[f64]) -> Result<(), String> {
     let mut need = SizedSum {
         value: RBig::ZERO,
@@ -193,7 +194,7 @@ fn farkas(program: &Program, y: &[f64]) -> Result<(), String> {
     };
     for row in program.rows() {
         let sides = program.row_bounds(row).map_err(|e| e.to_string())?;
-        // No multiplier on an infinite side is noise.
+        // A multiplier on an infinite side must be exactly 0; it never counts as noise.
         if !need.add_least(&decimal(y[row.index()]), &RBig::ZERO, sides) {
             return Err(format!(
                 "the multiplier of row {} has the wrong sign",
@@ -219,7 +220,7 @@ fn farkas(program: &Program, y: &[f64]) -> Result<(), String> {
     }
 }
 
-/// Checks a ray: it improves the objective and leaves no side behind.
+/// Checks a ray: it improves the objective and stays within all sides.
 fn check_ray(program: &Program, ray: &[f64]) -> Result<(), String> {
     let terms = |entries: &mut dyn Iterator<Item = (f64, f64)>| super::exact::activity(entries);
     let leaves = |move_by: f64, sizes: f64, lower: f64, upper: f64| {
@@ -326,7 +327,7 @@ fn activity_of(row: &[(Col, f64)], point: &[f64]) -> RBig {
     super::exact::activity(row.iter().map(|&(c, v)| (v, point[c.index()]))).0
 }
 
-/// Draws a program with a planted optimum: costs are what multipliers of the rows and columns make.
+/// Draws a program with a planted optimum: costs result from multipliers of the rows and columns.
 fn optimal(dice: &mut Dice, style: Style) -> Planted {
     let mut at = Vec::new();
     let Frame {
@@ -338,7 +339,7 @@ fn optimal(dice: &mut Dice, style: Style) -> Planted {
     let mut costs = vec![RBig::ZERO; point.len()];
     for row in &rows {
         let Some(side) = written(&activity_of(row, &point)) else {
-            // No double is the activity: a row that is not tight.
+            // The activity is not a double, so the row is not tight.
             let side = nearest(&activity_of(row, &point));
             let slack = 1.0 + side.abs();
             let added = program.add_row(row, side - slack, side + slack, None);
@@ -361,7 +362,8 @@ fn optimal(dice: &mut Dice, style: Style) -> Planted {
         let cost = match written(&costs[k]) {
             Some(cost) => cost,
             None => {
-                // The cost is no double: the column is fixed, and any reduced cost is optimal.
+                // The cost is not a double, so the column is fixed, and any reduced cost is
+                // optimal.
                 let set = program.set_col_bounds(col, point[k], point[k]);
                 set.expect("a planted value");
                 nearest(&costs[k])

@@ -1,4 +1,4 @@
-//! Models drawn around a planted point, so that a wrong answer shows without another solver.
+//! Models drawn around a planted point, so that wrong answers are found without another solver.
 //!
 //! | module | concept |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `draw` | programs around a point that satisfies them |
 //! | `special` | special constraints that a planted point satisfies |
 //! | `judge` | judgement of answers by the planted point alone |
-//! | `program` | programs through the front door, with edits and settings at random |
+//! | `program` | programs through the front door, with random edits and settings |
 //! | `linear` | linear programs with a known end, and their proofs in fractions |
 //! | `instance` | instances with a planted schedule, their plans and proofs |
 
@@ -40,7 +40,7 @@ pub enum PlantedKind {
     Instance,
 }
 
-/// The number of models by their verdicts.
+/// Numbers of models by verdict.
 #[derive(Debug, Default)]
 pub struct VerdictCounts {
     /// Right answers.
@@ -53,7 +53,7 @@ pub struct VerdictCounts {
     pub wrong: AtomicU64,
 }
 
-/// Models that are drawn, and the place for mistakes.
+/// Arguments of `remat-bench planted`.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Kinds of models (several separated by commas)
@@ -70,7 +70,7 @@ pub struct Arguments {
     /// Models of each kind
     #[arg(long, default_value_t = 1000)]
     count: u64,
-    /// Threads, each with models of its own; 0 for one per core
+    /// Threads, each with separate models; 0 for one per core
     #[arg(long, default_value_t = 0)]
     threads: usize,
     /// A folder for wrong answers, a file for each [default: standard error]
@@ -81,8 +81,8 @@ pub struct Arguments {
     show: bool,
 }
 
-/// Draws and judges models, and says the counts of each kind line by line. Returns whether no
-/// answer is wrong.
+/// Draws and judges models, and hands the counts of each kind to `say`, line by line. Returns
+/// whether every answer is right.
 ///
 /// # Errors
 /// Threads cannot be started, or the folder cannot be written.
@@ -117,8 +117,8 @@ pub fn run(
     Ok(is_clean)
 }
 
-/// Draws and judges the models of seeds, on so many threads. A mistake goes to standard error with its seed, or into a
-/// file of the folder.
+/// Draws and judges the models of seeds, on `threads` threads. A mistake goes to standard error
+/// with its seed, or into a file of the folder.
 ///
 /// # Errors
 /// The folder cannot be written.
@@ -131,7 +131,7 @@ pub fn judge_seeds(
 ) -> std::io::Result<VerdictCounts> {
     let counts = VerdictCounts::default();
     let next = AtomicU64::new(seeds.start);
-    // Plain threads: one of a pool would begin another model within a wait of the one before.
+    // Plain threads: a pool's thread would begin another model while it waits in the one before.
     let work = || -> std::io::Result<()> {
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);

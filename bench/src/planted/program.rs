@@ -9,7 +9,7 @@ use remat_models::program::{
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Ticks after which a search of a small program is given up, and counted as a limit.
+/// Ticks after which the search of a small program is given up, and counted as a limit.
 const TICKS_LIMIT: u64 = 4_000_000;
 /// Seconds after which a search has no end.
 const SECONDS_LIMIT: f64 = 20.0;
@@ -55,7 +55,7 @@ pub fn run(dice: &mut Dice, with_specials: bool, show: bool) -> Result<Verdict, 
     Ok(worst)
 }
 
-/// Judges an answer, with what its settings ask for beside the optimum.
+/// Judges an answer, and the settings' demands beyond the optimum.
 fn checked(planted: &Planted, how: &ProgramSettings, answer: &Answer) -> Result<Verdict, String> {
     if answer.ending == Ending::TimeLimit {
         return Err(format!("no end within {SECONDS_LIMIT} s"));

@@ -90,7 +90,7 @@ fn add_binary(program: &mut Program, point: &mut Vec<f64>, value: bool) -> Col {
     add(program, point, value, (0.0, 1.0), Kind::Integer)
 }
 
-/// Integer columns with small values and bounds, new ones where there are none.
+/// Two integer columns or more with small values and bounds; adds new ones if there are too few.
 fn arguments(dice: &mut Dice, program: &mut Program, point: &mut Vec<f64>) -> Vec<Col> {
     let small = program.cols().filter(|&c| {
         let (lower, upper) = program.col_bounds(c).expect("a column that is there");

@@ -1,4 +1,4 @@
-//! What may be written after `remat-bench reduce`.
+//! Arguments of `remat-bench reduce`.
 
 use crate::reduce::INSTANCE_STEPS;
 use crate::reduce::MODEL_STEPS;
@@ -48,14 +48,14 @@ the result once more). What is not known is null.
 
 Exit codes: 0 the smallest file is written, 2 bad usage or input; COMMAND does not fail on FILE, or cannot be run.")]
 pub struct ReduceArguments {
-    /// File that COMMAND fails on: model (.mps, .lp), instance (.json or zoo:MODEL) or text, plain or
-    /// gzipped
+    /// File that COMMAND fails on: model (.mps, .lp), instance (.json or zoo:MODEL) or text, plain
+    /// or gzipped
     pub file: PathBuf,
-    /// Write the smallest file here, whenever there is a smaller one; its name decides the format of
-    /// a model
+    /// Write the smallest file here, whenever there is a smaller one; its name decides the format
+    /// of a model
     #[arg(short, long, value_name = "SMALL")]
     pub out: PathBuf,
-    /// Kind of FILE [default: as its name or content says]
+    /// Kind of FILE [default: by its name or content]
     #[arg(long = "as", value_enum, value_name = "KIND")]
     pub kind: Option<ReduceKind>,
     /// Settings, each of which goes back to its default where that leaves the failure: TOML, or one
@@ -65,11 +65,11 @@ pub struct ReduceArguments {
     /// Write the settings that are left here
     #[arg(long, value_name = "SETTINGS", requires = "params")]
     pub params_out: Option<PathBuf>,
-    /// Exit code that counts as failing; may be given several times [default: that on FILE, unless a
-    /// text is asked for]
+    /// Exit code that counts as failing; may be given several times [default: the exit code on
+    /// FILE, unless a text is given]
     #[arg(long, value_name = "N")]
     pub keep_exit: Vec<i32>,
-    /// Text that must be in the output, standard output or standard error; may be given several times
+    /// Text that must be in standard output or standard error; may be given several times
     #[arg(long, value_name = "TEXT")]
     pub keep_text: Vec<String>,
     /// Text that must not be in the output; may be given several times
@@ -78,13 +78,13 @@ pub struct ReduceArguments {
     /// A try that exceeds --try-limit counts as failing; without this it does not
     #[arg(long, requires = "try_limit")]
     pub keep_timeout: bool,
-    /// End each try after this time [default: ten times what FILE takes, and two seconds]
+    /// End each try after this time [default: ten times FILE's own time, and two seconds]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub try_limit: Option<Duration>,
     /// End after this time: seconds, or with a unit (90s, 10m, 2h)
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
     pub time_limit: Option<Duration>,
-    /// End after so many tries
+    /// End after this many tries
     #[arg(long, value_name = "N")]
     pub tries: Option<u64>,
     /// Tries side by side
@@ -103,7 +103,7 @@ pub struct ReduceArguments {
     /// No progress and no notes on standard error
     #[arg(short, long)]
     pub quiet: bool,
-    /// Command to run, behind `--`; {} is the file to try ({} is appended where it is not there)
+    /// Command to run, behind `--`; {} is the file to try ({} is appended if it is missing)
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }

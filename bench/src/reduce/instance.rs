@@ -1,6 +1,6 @@
 //! Instances that lose nodes, edges, choices and digits, for
-//! [`remat_solver::reduce`](mod@remat_solver::reduce): of an instance that makes some program
-//! fail, a smaller one that still does.
+//! [`remat_solver::reduce`](mod@remat_solver::reduce), which finds a smaller instance that still
+//! makes a program fail.
 
 use crate::reduce::{NumberForm, Reducible, simpler};
 use remat_instances::instance::{InstanceData, Node, NodeId, NodeKind};
@@ -29,21 +29,21 @@ enum Mark {
 enum Amount {
     Output,
     Fixed,
-    /// Of all implementations, of first runs and further ones.
+    /// Cost of all implementations, of first runs and further ones.
     Cost,
     Workspace,
 }
 
-/// An edit of an instance. Nodes have the numbers of the instance it began as.
+/// An edit of an instance. Nodes have their numbers in the original instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InstanceEdit(Edit);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Edit {
     Node(u32),
-    /// The reader, and what it reads.
+    /// The reader, and a tensor that it reads.
     Edge(u32, u32),
-    /// One implementation, by its number, stays of several.
+    /// One implementation of several, by its number, stays.
     OnlyWay(u32, u32),
     InPlace(u32),
     Mark(u32, Mark),
@@ -51,7 +51,7 @@ enum Edit {
     Amount(u32, Amount, NumberForm),
 }
 
-/// An instance in the making: what is left of it is an instance again. Names stay as they were.
+/// An instance that is being reduced. The rest is an instance again; names do not change.
 ///
 /// A view that the instance states ([`Instance::stated_view`]) is left out.
 ///
@@ -72,13 +72,13 @@ enum Edit {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct InstanceDraft {
-    /// All but the nodes.
+    /// The instance without its nodes.
     data: InstanceData,
     nodes: Vec<Option<Arc<Node>>>,
 }
 
 impl InstanceDraft {
-    /// An instance, whole.
+    /// The whole instance.
     pub fn new(instance: &Instance) -> Self {
         let mut data = instance.data().clone();
         let nodes = std::mem::take(&mut data.nodes).into_iter();
@@ -88,10 +88,11 @@ impl InstanceDraft {
         }
     }
 
-    /// The instance that is left.
+    /// The reduced instance.
     ///
     /// # Errors
-    /// [`StructureError`](remat_instances::instance::StructureError) where that is none.
+    /// [`StructureError`](remat_instances::instance::StructureError) if the rest is not a valid
+    /// instance.
     pub fn instance(&self) -> Result<Instance, remat_instances::instance::StructureError> {
         let mut ids = vec![None; self.nodes.len()];
         let mut data = self.data.clone();
@@ -146,7 +147,7 @@ impl InstanceDraft {
         all
     }
 
-    /// The nodes after an edit that differ from what they are; `None` where it does not apply.
+    /// The node after an edit; `None` if the edit does not apply.
     fn edited(&self, edit: Edit) -> Option<Node> {
         let v = match edit {
             Edit::Node(v) | Edit::Edge(v, _) | Edit::OnlyWay(v, _) => v,
@@ -179,7 +180,7 @@ impl InstanceDraft {
         (node != *old).then_some(node)
     }
 
-    /// Takes a node out; its readers read what its first implementation reads.
+    /// Removes a node; its readers read the inputs of its first implementation instead.
     fn remove(&mut self, v: u32) -> bool {
         let Some(node) = self.nodes[v as usize].take() else {
             return false;
@@ -204,7 +205,7 @@ impl InstanceDraft {
     }
 }
 
-/// Puts amounts into a simpler form, where that is simpler.
+/// Replaces amounts by a simpler form, where it is simpler.
 fn set(node: &mut Node, amount: Amount, form: NumberForm) {
     let unsigned = |v: &mut u64| {
         if let Some(new) = simpler(*v as f64, form) {

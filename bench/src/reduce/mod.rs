@@ -1,9 +1,10 @@
-//! Delta debugging: of a thing that makes some program fail, a smaller one that still does.
+//! Delta debugging: finds a smaller thing that still makes a program fail.
 //!
 //! Anything [`Reducible`] can be made smaller: a model ([`ModelDraft`]), an instance
-//! ([`InstanceDraft`]), a list of settings or lines ([`Parts`]), a pair of two such things. [`reduce`] is the search, a predicate the judge.
+//! ([`InstanceDraft`]), a list of settings or lines ([`Parts`]), a pair of two such things.
+//! [`reduce`] searches, and a predicate judges.
 //!
-//! - `search.rs`: blocks of halving sizes, then single edits until none helps.
+//! - `search.rs`: blocks of halving sizes, then single edits while any of them helps.
 //! - `model.rs`: rows, columns, integrality, sides, bounds of a model.
 //! - `numbers.rs`: numbers that are shorter to write.
 //! - `parts.rs`: lists of texts.
@@ -11,7 +12,7 @@
 //! - `arguments.rs`, `command`: the command `remat-bench reduce`.
 //!
 //! Source: Zeller & Hildebrandt, *Simplifying and isolating failure-inducing input* (2002), with
-//! steps of their own for each kind of thing as in Niemetz & Biere, *ddSMT* (2013).
+//! separate steps for each kind of thing as in Niemetz & Biere, *ddSMT* (2013).
 
 pub mod arguments;
 pub mod command;
@@ -33,20 +34,20 @@ use std::hash::Hasher;
 
 /// A thing that edits make smaller, one by one or many at once.
 ///
-/// Every edit that applies makes it simpler in some order that has no endless descent, so that a
-/// search ends.
+/// Every edit that applies makes it simpler in an order without endless descent, so that a search
+/// ends.
 pub trait Reducible: Clone + Send + Sync {
-    /// A change. It names what it changes for good: it is as valid after others were made.
+    /// A change. It names its place permanently, so that it stays valid after other changes.
     type Edit: Clone + Send + Sync;
 
     /// Names of the steps, kinds of edits, in the order in which they are tried. A name may be
     /// there several times.
     fn steps(&self) -> Vec<&'static str>;
 
-    /// The edits of a step that apply now, near ones next to each other.
+    /// The edits of a step that apply now, with neighbouring ones next to each other.
     fn edits(&self, step: usize) -> Vec<Self::Edit>;
 
-    /// Makes an edit. `false` says that it does not apply any more, and leaves all as it is.
+    /// Makes an edit. Returns `false` and changes nothing if the edit does not apply any more.
     fn apply(&mut self, edit: &Self::Edit) -> bool;
 
     /// Returns whether it can be given to a predicate at all.
@@ -54,7 +55,7 @@ pub trait Reducible: Clone + Send + Sync {
         true
     }
 
-    /// Feeds all that a predicate could see to a hasher.
+    /// Feeds everything that a predicate could see to a hasher.
     fn fingerprint(&self, hasher: &mut dyn Hasher);
 }
 

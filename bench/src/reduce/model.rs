@@ -1,4 +1,4 @@
-//! Models that lose rows, columns and everything else that a program can fail without.
+//! Models that lose rows, columns and everything else that is not needed for a failure.
 
 use super::Reducible;
 use super::numbers::{NumberForm, simpler};
@@ -37,7 +37,7 @@ enum EditStep {
     Numbers(NumberForm),
 }
 
-/// A value that a column is fixed at.
+/// A value at which a column is fixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FixedValue {
     Reference,
@@ -45,7 +45,7 @@ enum FixedValue {
     Upper,
 }
 
-/// The steps with the places in [`MODEL_STEPS`] of their names.
+/// The steps, each with the index of its name in [`MODEL_STEPS`].
 const STEPS: [(usize, EditStep); 20] = [
     (0, EditStep::Rows),
     (1, EditStep::Columns),
@@ -69,7 +69,7 @@ const STEPS: [(usize, EditStep); 20] = [
     (8, EditStep::Numbers(NumberForm::ALL[5])),
 ];
 
-/// A place in a model that an edit changes, by the numbers of the model it began as.
+/// A place in a model that an edit changes, by indices of the original model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EditPlace {
     Row(u32),
@@ -78,7 +78,7 @@ enum EditPlace {
     Cost(u32),
     Lower(u32),
     Upper(u32),
-    /// The side of a row, or both at once of an equation.
+    /// The lower side of a row, or both sides of an equation.
     LowerSide(u32),
     UpperSide(u32),
     /// The constant of the objective.
@@ -92,7 +92,7 @@ enum Change {
     Remove,
     Fix(f64),
     Number(f64),
-    /// Of a side.
+    /// Removes a side.
     Drop,
     Continuous,
     Minimise,
@@ -120,7 +120,7 @@ struct ReducedRow {
     name: String,
     lower: f64,
     upper: f64,
-    /// Columns, ascending, and coefficients; those of columns that are gone do not count.
+    /// Columns, ascending, and coefficients; entries of removed columns do not count.
     entries: Vec<(u32, f64)>,
 }
 
@@ -130,7 +130,7 @@ impl ReducedRow {
     }
 }
 
-/// A model in the making: what is left of it is a model again. Names stay as they were.
+/// A model that is being reduced. The rest is a model again; names do not change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelDraft {
     name: String,
@@ -138,12 +138,12 @@ pub struct ModelDraft {
     offset: f64,
     cols: Vec<Option<Arc<Col>>>,
     rows: Vec<Option<Arc<ReducedRow>>>,
-    /// Rows of each column of the model it began as.
+    /// Rows of each column of the original model.
     rows_of: Arc<Vec<Vec<u32>>>,
 }
 
 impl ModelDraft {
-    /// A model, whole.
+    /// The whole model.
     pub fn new(model: &Model) -> Self {
         let cols = (0..model.num_cols() as u32).map(ColId).map(|j| Col {
             name: model.col_name(j),
@@ -171,8 +171,8 @@ impl ModelDraft {
         }
     }
 
-    /// Fixes columns at the values of this point first, one number per column of the model, before
-    /// other values are tried: a point that satisfies the rows satisfies what is left of them.
+    /// Fixes columns at the values of this point, one number per column of the model, before other
+    /// values are tried. If the point satisfies the rows, it also satisfies the remaining ones.
     pub fn with_reference(mut self, x: &[f64]) -> Self {
         for (col, &value) in self.cols.iter_mut().zip(x) {
             if let Some(col) = col.as_mut().filter(|_| value.is_finite()) {
@@ -182,10 +182,10 @@ impl ModelDraft {
         self
     }
 
-    /// The model that is left. Rows and columns keep order and names.
+    /// The reduced model. Rows and columns keep order and names.
     ///
     /// # Errors
-    /// [`ModelError`] where numbers became too large.
+    /// [`ModelError`] if numbers became too large.
     pub fn model(&self) -> Result<Model, ModelError> {
         let mut b = ModelBuilder::new(self.sense);
         b.set_name(self.name.clone());
@@ -233,7 +233,7 @@ impl ModelDraft {
         all.filter_map(|(i, row)| Some((i as u32, row.as_deref()?)))
     }
 
-    /// Entries of columns that are there, by rows.
+    /// Entries of the remaining columns, by rows.
     fn live_entries(&self) -> impl Iterator<Item = (u32, u32)> {
         self.live_rows().flat_map(|(i, row)| {
             let there = row.entries.iter().map(|e| e.0);
@@ -243,7 +243,7 @@ impl ModelDraft {
         })
     }
 
-    /// All places that a step may change, those included that it has nothing to do at.
+    /// All places that a step may change, including places without a change.
     fn places(&self, step: EditStep) -> Vec<EditPlace> {
         let cols = |of: fn(u32) -> EditPlace| self.live_cols().map(|(j, _)| of(j)).collect();
         let rows = |of: fn(u32) -> EditPlace| self.live_rows().map(|(i, _)| of(i)).collect();
@@ -280,7 +280,7 @@ impl ModelDraft {
         places
     }
 
-    /// The change that an edit makes now; none where it does not apply.
+    /// The change that an edit makes now; `None` if it does not apply.
     fn change(&self, ModelEdit { step, place }: ModelEdit) -> Option<Change> {
         match (step, place) {
             (EditStep::Rows, EditPlace::Row(i)) => self.row(i).map(|_| Change::Remove),
@@ -347,7 +347,8 @@ impl ModelDraft {
         Some(entries[at].1)
     }
 
-    /// Returns whether a number may stand at a place: no bounds cross, and an entry of 0 is none.
+    /// Returns whether a number is allowed at a place: bounds must not cross, and entries must not
+    /// be 0.
     fn allows(&self, place: EditPlace, new: f64) -> bool {
         match place {
             EditPlace::Entry(..) => new != 0.0,
@@ -397,7 +398,7 @@ impl ModelDraft {
         Some(())
     }
 
-    /// Takes a column out at a value: sides and constant take what it gave.
+    /// Removes a column at a value: its contribution moves to the sides and the constant.
     fn fix(&mut self, j: u32, value: f64) {
         let cost = self.col(j).map_or(0.0, |c| c.cost);
         self.offset += value * cost;
@@ -436,7 +437,8 @@ impl Reducible for ModelDraft {
 
     fn is_valid(&self) -> bool {
         let finite = |v: f64| v.is_finite();
-        // A fixing may make a side too large; an infinite one of the wrong kind is no model.
+        // A fixing may make a side too large; a model with an infinite side of the wrong kind is
+        // invalid.
         let sides = |l: f64, u: f64| l < f64::INFINITY && u > f64::NEG_INFINITY;
         finite(self.offset) && self.live_rows().all(|(_, row)| sides(row.lower, row.upper))
     }
@@ -452,7 +454,7 @@ impl Reducible for ModelDraft {
                 .for_each(&mut number);
         }
         for (i, row) in self.live_rows() {
-            // Numbers of rows are told from those of columns.
+            // Keys of rows differ from keys of columns.
             number(-1.0 - f64::from(i));
             [row.lower, row.upper].into_iter().for_each(&mut number);
             let there = row.entries.iter();

@@ -9,12 +9,12 @@ pub enum NumberForm {
     One,
     /// The nearest whole number.
     Whole,
-    /// So many significant digits.
+    /// Rounded to this many significant digits.
     Digits(u8),
 }
 
 impl NumberForm {
-    /// All that are tried, the simplest first.
+    /// All forms that are tried, the simplest first.
     pub const ALL: [NumberForm; 6] = [
         NumberForm::Zero,
         NumberForm::One,
@@ -25,7 +25,7 @@ impl NumberForm {
     ];
 }
 
-/// The number in this form, where that is simpler than the number itself.
+/// The number in this form; `None` unless that is simpler than the number itself.
 ///
 /// ```
 /// use remat_bench::reduce::{NumberForm, simpler};
@@ -51,7 +51,7 @@ pub fn simpler(v: f64, form: NumberForm) -> Option<f64> {
     (new.is_finite() && complexity(new) < complexity(v)).then_some(new)
 }
 
-/// Order of numbers by how much there is to write: 0, 1, then by the length of the shortest text.
+/// Order of numbers by their length: 0, 1, then the length of the shortest text.
 fn complexity(v: f64) -> usize {
     match v {
         0.0 => 0,

@@ -1,10 +1,10 @@
-//! Lists of texts, settings or lines: any of them may go.
+//! Lists of texts, settings or lines; each may be removed.
 
 use super::Reducible;
 use std::hash::Hasher;
 use std::sync::Arc;
 
-/// A list of texts, each of which is there or not.
+/// A list of texts, each of which is kept or removed.
 ///
 /// ```
 /// use remat_bench::reduce::{Parts, ReduceSettings, reduce};
@@ -21,7 +21,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// All of these, with the name of the one step that removes some.
+    /// Keeps all texts; `step` is the name of the one step that removes some.
     pub fn new<T: Into<String>>(step: &'static str, texts: impl IntoIterator<Item = T>) -> Self {
         let texts: Arc<[String]> = texts.into_iter().map(Into::into).collect();
         Parts {
@@ -31,24 +31,24 @@ impl Parts {
         }
     }
 
-    /// Those that are still there, in their order.
+    /// The kept texts, in their order.
     pub fn kept(&self) -> impl Iterator<Item = &str> {
         let all = self.texts.iter().zip(&self.kept);
         all.filter(|(_, kept)| **kept)
             .map(|(text, _)| text.as_str())
     }
 
-    /// Number of those that are still there.
+    /// Number of kept texts.
     pub fn len(&self) -> usize {
         self.kept().count()
     }
 
-    /// Returns whether none is left.
+    /// Returns whether all texts are removed.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Those that are left, one a line.
+    /// The kept texts, one on each line.
     pub fn to_text(&self) -> String {
         self.kept().map(|text| format!("{text}\n")).collect()
     }

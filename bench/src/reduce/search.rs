@@ -1,5 +1,5 @@
-//! The search: steps in turn, each over blocks of halving sizes, then single edits until none of
-//! any step helps.
+//! The search: steps in turn, each over blocks of halving sizes, then single edits while any of
+//! them helps.
 
 use super::Reducible;
 use std::collections::BTreeSet;
@@ -7,12 +7,12 @@ use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Limits of a reduction, and what it works on.
+/// Limits and settings of a reduction.
 #[derive(Clone, Debug)]
 pub struct ReduceSettings {
     /// Steps that are taken, by name; all unless stated. Unknown names have no effect.
     pub steps: Option<Vec<String>>,
-    /// Most calls of the predicate; none is made beyond it.
+    /// Largest number of calls of the predicate.
     pub tries: Option<u64>,
     /// Calls of the predicate side by side. The result does not depend on it.
     pub jobs: usize,
@@ -38,7 +38,7 @@ pub struct StepTally {
     pub name: &'static str,
     /// Calls of the predicate.
     pub tries: u64,
-    /// Those that found something smaller.
+    /// Calls that found a smaller thing.
     pub kept: u64,
 }
 
@@ -47,7 +47,7 @@ pub struct StepTally {
 pub struct Tally {
     /// Calls of the predicate that counted: the same on any number of jobs.
     pub tries: u64,
-    /// Those that found something smaller.
+    /// Calls that found a smaller thing.
     pub kept: u64,
     /// The same by step, in order; steps of one name together.
     pub steps: Vec<StepTally>,
@@ -56,9 +56,9 @@ pub struct Tally {
 /// Reason for the end of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReduceEnd {
-    /// No single edit leaves it failing.
+    /// No single edit leaves a thing that fails.
     Minimal,
-    /// The number of tries.
+    /// The limit on tries was reached.
     Tries,
     /// It was told to stop.
     Stopped,
@@ -67,7 +67,7 @@ pub enum ReduceEnd {
 /// The result of a reduction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reduced<T> {
-    /// The smallest that fails.
+    /// The smallest thing found that fails.
     pub smallest: T,
     /// Reason for the end.
     pub end: ReduceEnd,
@@ -75,12 +75,12 @@ pub struct Reduced<T> {
     pub tally: Tally,
 }
 
-/// Makes a thing smaller while a predicate says that it fails, until no single edit is left that
-/// it would still fail after.
+/// Makes a thing smaller while a predicate returns that it fails, until no single edit leaves a
+/// thing that fails.
 ///
-/// The predicate is asked about smaller things alone: that `start` fails is up to the caller. It
-/// must give the same answer for the same thing. `told` hears of everything smaller that is found,
-/// at once.
+/// The predicate is called on smaller things only: the caller must make sure that `start` fails. It
+/// must give the same answer for the same thing. Every smaller thing found is handed to `told` at
+/// once.
 ///
 /// ```
 /// use remat_lp::{ModelBuilder, Sense};
@@ -148,7 +148,7 @@ pub fn reduce<T: Reducible, E: Send>(
 /// Fingerprint of a thing.
 type ThingFingerprint = (u64, u64);
 
-/// A thing that the predicate is asked about, and the number of edits up to its last one.
+/// A candidate for the predicate, and the number of edits up to its last one.
 struct ReductionCandidate<T> {
     thing: T,
     key: ThingFingerprint,
@@ -161,7 +161,7 @@ struct ReductionSearch<'a, T, F, W> {
     fails: F,
     told: W,
     names: Vec<&'static str>,
-    /// The steps that are taken.
+    /// The steps to take.
     steps: Vec<usize>,
     tally: Tally,
     /// Things that do not fail.
@@ -189,8 +189,8 @@ where
         Ok(self.end().unwrap_or(ReduceEnd::Minimal))
     }
 
-    /// Blocks of all edits of a step, of half of them, of a quarter, .. All steps have blocks of
-    /// one share before any has smaller ones: what is left of rows makes fewer columns to try.
+    /// Tries blocks of all edits of a step, of half of them, of a quarter, and so on. All steps
+    /// have blocks of one share before any has smaller ones: fewer rows leave fewer columns to try.
     fn halve(&mut self) -> Result<(), E> {
         let mut open = self.steps.clone();
         let mut halvings = 0;
@@ -210,7 +210,7 @@ where
         Ok(())
     }
 
-    /// Tries the edits of a step, so many at once; returns whether some made it smaller.
+    /// Tries the edits of a step in blocks of `size`; returns whether one of them made it smaller.
     fn pass(&mut self, step: usize, size: usize) -> Result<bool, E> {
         let edits = self.best.edits(step);
         let (mut at, mut is_smaller) = (0, false);
@@ -218,7 +218,7 @@ where
             let (candidates, next) = self.candidates(&edits, at, size);
             let found = self.first_failing(&candidates)?;
             if self.settings.stop.load(Ordering::Relaxed) {
-                // What was told to stop says nothing.
+                // Verdicts of interrupted calls do not count.
                 return Ok(is_smaller);
             }
             let asked = found.map_or(candidates.len(), |k| k + 1) as u64;
@@ -238,8 +238,8 @@ where
         Ok(is_smaller)
     }
 
-    /// The next things to ask about, as many as there are jobs and tries left, and the edit to go
-    /// on with.
+    /// The next candidates, as many as there are jobs and tries left, and the index of the edit to
+    /// continue with.
     fn candidates(
         &self,
         edits: &[T::Edit],
@@ -270,7 +270,7 @@ where
         (found, at)
     }
 
-    /// The first of the candidates that fails. All are asked side by side.
+    /// The first candidate that fails. The predicate runs on all of them in parallel.
     fn first_failing(&self, candidates: &[ReductionCandidate<T>]) -> Result<Option<usize>, E> {
         let fails = &self.fails;
         if let [one] = candidates {
@@ -314,7 +314,7 @@ where
     }
 }
 
-/// Two sums over the same bytes, so that no two things of a reduction have the same.
+/// Two hashes of the same bytes, so that two different things have different keys.
 fn key(thing: &impl Reducible) -> ThingFingerprint {
     let mut first = DefaultHasher::new();
     thing.fingerprint(&mut first);

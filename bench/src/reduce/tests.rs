@@ -1,5 +1,5 @@
-//! Results of reductions: still failing, no single edit from a smaller one, the same on any number
-//! of jobs.
+//! Results of reductions: they still fail, every single edit ends the failure, and the number of
+//! jobs does not matter.
 
 use super::*;
 use remat_lp::random::SplitMix64;
@@ -37,8 +37,8 @@ fn small_model(random: &mut SplitMix64) -> Model {
     b.build().unwrap()
 }
 
-/// Returns whether no point of the box satisfies all rows. A box that cannot be enumerated is not
-/// known to be free of points.
+/// Returns whether no point of the box satisfies all rows. A box too large to enumerate counts as
+/// feasible.
 fn is_infeasible(model: &Model) -> bool {
     let n = model.num_cols();
     let (lower, upper) = (model.col_lower(), model.col_upper());

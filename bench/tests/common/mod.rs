@@ -1,5 +1,5 @@
 //! Runs of `remat-bench`, and of the `remat-bb` beside it.
-// Every test file uses a part of it.
+// Every test file uses a part of this module.
 #![allow(dead_code)]
 
 use serde_json::Value;

@@ -24,7 +24,7 @@ pub extern "C" fn remat_get_status(model: *const RematModel) -> c_int {
 /// Writes a number of the answer.
 ///
 /// # Safety
-/// `value` can be written to, where it is not null.
+/// `value` can be written to, unless it is null.
 unsafe fn number<T: Copy>(
     model: *const RematModel,
     value: *mut T,
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn remat_get_objective(model: *const RematModel, value: *m
     unsafe { number(model, value, |answer| Ok(best(answer)?.objective)) }
 }
 
-/// Number that no point is better than.
+/// Bound: no point is better than this number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn remat_get_bound(model: *const RematModel, value: *mut f64) -> c_int {
     // SAFETY: the caller's promise for outputs.
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn remat_get_gap(model: *const RematModel, value: *mut f64
     unsafe { number(model, value, |answer| Ok(answer.gap())) }
 }
 
-/// Seconds that the solve took.
+/// Seconds of the solve.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn remat_get_seconds(model: *const RematModel, value: *mut f64) -> c_int {
     // SAFETY: the caller's promise for outputs.
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn remat_get_iterations(model: *const RematModel, value: *
     unsafe { number(model, value, of) }
 }
 
-/// Nodes of the training graph of a program that was recognised; 0 for any other.
+/// Nodes of the training graph of a recognised program; 0 for any other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn remat_get_recognised(model: *const RematModel, value: *mut i64) -> c_int {
     let of = |answer: &Answer| Ok(answer.recognised.map_or(0, |r| r.nodes as i64));
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn remat_get_exact_objective(
     }
 }
 
-/// Fraction that no point is better than.
+/// Bound as a fraction: no point is better than it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn remat_get_exact_bound(
     model: *const RematModel,
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn remat_get_exact_bound(
 /// Writes a vector of the answer.
 ///
 /// # Safety
-/// `count` values can be written behind `values`, where it is not null.
+/// `count` values can be written at `values`, unless it is null.
 unsafe fn vector<T: Copy>(
     model: *const RematModel,
     count: i32,
@@ -163,7 +163,7 @@ unsafe fn vector<T: Copy>(
     })
 }
 
-/// Activities of the rows at a point, by handle; NaN for those that were removed.
+/// Activities of the rows at a point, by handle; NaN for removed rows.
 pub(super) fn activities(program: &Program, x: &[f64]) -> Result<Vec<f64>, Trouble> {
     let mut all = vec![f64::NAN; program.row_handles()];
     for row in program.rows() {
@@ -249,7 +249,7 @@ pub unsafe extern "C" fn remat_get_row_basis(
     unsafe { vector(model, count, values, of) }
 }
 
-/// Multipliers of the rows that prove that a linear program has no point.
+/// Multipliers of the rows that prove that a linear program is infeasible.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn remat_get_farkas(
     model: *const RematModel,
@@ -262,7 +262,7 @@ pub unsafe extern "C" fn remat_get_farkas(
     unsafe { vector(model, count, values, of) }
 }
 
-/// Direction in which the objective of a linear program improves without end.
+/// Direction in which the objective of a linear program improves without limit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn remat_get_ray(
     model: *const RematModel,
@@ -275,7 +275,7 @@ pub unsafe extern "C" fn remat_get_ray(
     unsafe { vector(model, count, values, of) }
 }
 
-/// Number of points found that were kept, or -1.
+/// Number of points that were kept, or -1.
 #[unsafe(no_mangle)]
 pub extern "C" fn remat_num_points(model: *const RematModel) -> i32 {
     with_model_or(model, -1, |model| {
@@ -283,7 +283,7 @@ pub extern "C" fn remat_num_points(model: *const RematModel) -> i32 {
     })
 }
 
-/// Objective and values of a point that was kept.
+/// Objective and values of a kept point.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn remat_get_point(
     model: *const RematModel,

@@ -44,7 +44,7 @@ impl Matrix<'_> {
     }
 }
 
-/// A program in arrays, as both functions take it.
+/// A program in arrays, in the form of both functions.
 struct Arrays<'a> {
     columns: AddedColumns<'a>,
     row_lower: &'a [f64],
@@ -77,7 +77,7 @@ impl Given {
     /// The arrays.
     ///
     /// # Safety
-    /// They are as long as the header says.
+    /// They are as long as the header states.
     unsafe fn arrays<'a>(&self) -> Result<Arrays<'a>, Trouble> {
         let cols = length("num_cols", self.num_cols.into())?;
         let rows = length("num_rows", self.num_rows.into())?;

@@ -90,7 +90,7 @@ pub unsafe extern "C" fn remat_add_cols(
     })
 }
 
-/// Kinds of letters; all continuous where there are none.
+/// Kinds of letters; all continuous without letters.
 pub(super) fn kinds(letters: Option<&[c_char]>, count: usize) -> Result<Vec<Kind>, Trouble> {
     match letters {
         None => Ok(vec![Kind::Continuous; count]),
@@ -98,7 +98,7 @@ pub(super) fn kinds(letters: Option<&[c_char]>, count: usize) -> Result<Vec<Kind
     }
 }
 
-/// Columns that are added together.
+/// Columns to add together.
 pub(super) struct AddedColumns<'a> {
     pub lower: &'a [f64],
     pub upper: &'a [f64],
@@ -108,7 +108,8 @@ pub(super) struct AddedColumns<'a> {
 }
 
 impl AddedColumns<'_> {
-    /// Adds all of them, or none; the handle of the first.
+    /// Adds all columns, or leaves the program unchanged on an error; returns the handle of the
+    /// first.
     pub(super) fn add(&self, state: &mut crate::model::ModelState) -> Result<usize, Trouble> {
         check_bounds(["lower", "upper"], self.lower, self.upper)?;
         check_numbers("cost", self.cost)?;

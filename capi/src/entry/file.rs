@@ -19,7 +19,7 @@ enum Format {
     Nl,
 }
 
-/// The format that the name of a file stands for.
+/// The format that the ending of a file's name stands for.
 fn format(path: &str) -> Format {
     let name = path.to_lowercase();
     let name = name.trim_end_matches(".gz");
@@ -52,7 +52,7 @@ fn load(path: &str) -> Result<(Program, Option<Vec<f64>>), Trouble> {
     })
 }
 
-/// Number of the file that was read that no double stands for, in words; empty without one.
+/// Number of the last file read that has no exact double, in words; empty without one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn remat_get_rounded(
     model: *const RematModel,
@@ -82,7 +82,7 @@ fn save(program: &Program, path: &str) -> Result<(), Trouble> {
     }
 }
 
-/// Reads a program in the place of the present one.
+/// Reads a program in place of the present one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn remat_read(model: *mut RematModel, path: *const c_char) -> c_int {
     with_model(model, |model| {

@@ -1,4 +1,4 @@
-//! Models come and go; errors, texts, version.
+//! Creation and freeing of models; errors, texts, version.
 
 use crate::codes;
 use crate::model::Model;

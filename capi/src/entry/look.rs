@@ -1,4 +1,4 @@
-//! Looks at a program.
+//! Queries about a program.
 
 use super::{col, handle, letter, row};
 use crate::calls::{with_model, with_model_or};
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn remat_get_row_entries(
     })
 }
 
-/// The entry of a row in a column: 0 where there is none.
+/// The entry of a row in a column; 0 for an entry that does not exist.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn remat_get_entry(
     model: *const RematModel,

@@ -2,9 +2,9 @@
 //!
 //! | module | functions |
 //! |---|---|
-//! | [`life`] | models come and go; errors, texts, version |
+//! | [`life`] | creation and freeing of models; errors, texts, version |
 //! | [`edit`] | changes of a program |
-//! | [`look`] | what a program is |
+//! | [`look`] | queries about a program |
 //! | [`name`] | names of programs, columns and rows |
 //! | [`mod@file`] | files |
 //! | [`option`] | settings by name |
@@ -13,7 +13,7 @@
 //! | [`call`] | one program in one call |
 //! | [`plan`] | one rematerialization plan in one call |
 //!
-//! The caller's promises, which every unsafe block rests on, stand in the header under "Safety".
+//! The caller's promises, on which every unsafe block relies, are in the header under "Safety".
 
 mod answer;
 mod call;
@@ -32,7 +32,7 @@ use remat_lp::{Sense, VarStatus};
 use remat_models::program::{Col, Kind, Row, are_bounds};
 use std::ffi::{c_char, c_int};
 
-/// The column of a handle, which may be in the program or not.
+/// The column of a handle, whether or not it is in the program.
 fn col(handle: i32) -> Result<Col, Trouble> {
     let number = u32::try_from(handle);
     number
@@ -40,7 +40,7 @@ fn col(handle: i32) -> Result<Col, Trouble> {
         .map_err(|_| Trouble::argument(format!("column {handle} is not in the program")))
 }
 
-/// The row of a handle, which may be in the program or not.
+/// The row of a handle, whether or not it is in the program.
 fn row(handle: i32) -> Result<Row, Trouble> {
     let number = u32::try_from(handle);
     number
@@ -48,7 +48,7 @@ fn row(handle: i32) -> Result<Row, Trouble> {
         .map_err(|_| Trouble::argument(format!("row {handle} is not in the program")))
 }
 
-/// A handle as C has it; programs have 2^30 at most.
+/// A handle as a C number; programs have at most 2^30.
 fn handle(index: usize) -> i32 {
     i32::try_from(index).unwrap_or(i32::MAX)
 }
@@ -103,7 +103,7 @@ fn letters(statuses: &[Option<VarStatus>]) -> Vec<c_char> {
     statuses.iter().map(|s| letter(s) as c_char).collect()
 }
 
-/// Checks numbers of an argument before any of them changes a program.
+/// Checks all numbers of an argument before any of them changes a program.
 fn check_numbers(name: &str, values: &[f64]) -> Result<(), Trouble> {
     match values.iter().position(|v| !v.is_finite()) {
         None => Ok(()),
@@ -114,7 +114,7 @@ fn check_numbers(name: &str, values: &[f64]) -> Result<(), Trouble> {
     }
 }
 
-/// Checks bounds, or sides, of arguments before any of them changes a program.
+/// Checks all bounds, or sides, of arguments before any of them changes a program.
 fn check_bounds(names: [&str; 2], lower: &[f64], upper: &[f64]) -> Result<(), Trouble> {
     let mut pairs = lower.iter().zip(upper);
     let Some(k) = pairs.position(|(&lower, &upper)| !are_bounds(lower, upper)) else {

@@ -100,7 +100,7 @@ pub unsafe extern "C" fn remat_get_row_name(
     })
 }
 
-/// Handle of the column of a name.
+/// Handle of the column with a name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn remat_col_by_name(
     model: *mut RematModel,
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn remat_col_by_name(
     })
 }
 
-/// Handle of the row of a name.
+/// Handle of the row with a name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn remat_row_by_name(
     model: *mut RematModel,

@@ -15,7 +15,7 @@ use std::ffi::{c_char, c_int};
 use std::ptr;
 use std::time::Duration;
 
-/// The end of a solve.
+/// Outcome of a solve.
 struct EndedSolve {
     status: c_int,
     bound: u64,
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn remat_plan(
     })
 }
 
-/// Puts a text where one is wanted: the caller's from then on.
+/// Hands a text to the caller if it is wanted. The caller owns it from then on.
 ///
 /// # Safety
 /// As [`put_if_wanted`].

@@ -8,7 +8,7 @@ use crate::registry::RematModel;
 use crate::trouble::Trouble;
 use std::ffi::{c_int, c_void};
 
-/// Adds a start: one value for each handle, NaN where it says nothing.
+/// Adds a start: one value for each handle, NaN for columns without a value.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn remat_add_start(
     model: *mut RematModel,
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn remat_add_start(
     })
 }
 
-/// Adds a start that says something of some columns.
+/// Adds a start with values for some columns.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn remat_add_partial_start(
     model: *mut RematModel,
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn remat_add_partial_start(
     })
 }
 
-/// Takes all starts away.
+/// Removes all starts.
 #[unsafe(no_mangle)]
 pub extern "C" fn remat_clear_starts(model: *mut RematModel) -> c_int {
     with_model(model, |model| {
@@ -72,7 +72,7 @@ pub extern "C" fn remat_clear_starts(model: *mut RematModel) -> c_int {
     })
 }
 
-/// Sets the function that takes looks.
+/// Sets the callback for progress.
 #[unsafe(no_mangle)]
 pub extern "C" fn remat_set_progress_callback(
     model: *mut RematModel,
@@ -85,7 +85,7 @@ pub extern "C" fn remat_set_progress_callback(
     })
 }
 
-/// Sets the function that takes better points.
+/// Sets the callback for better points.
 #[unsafe(no_mangle)]
 pub extern "C" fn remat_set_incumbent_callback(
     model: *mut RematModel,
@@ -98,7 +98,7 @@ pub extern "C" fn remat_set_incumbent_callback(
     })
 }
 
-/// Sets the function that takes log lines.
+/// Sets the callback for log lines.
 #[unsafe(no_mangle)]
 pub extern "C" fn remat_set_log_callback(
     model: *mut RematModel,
@@ -117,7 +117,7 @@ pub extern "C" fn remat_solve(model: *mut RematModel) -> c_int {
     with_model(model, |model| model.solve())
 }
 
-/// Ends the solve at work, where there is one.
+/// Interrupts the running solve, if there is one.
 #[unsafe(no_mangle)]
 pub extern "C" fn remat_interrupt(model: *mut RematModel) -> c_int {
     with_model(model, |model| {

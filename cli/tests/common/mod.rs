@@ -1,5 +1,5 @@
-//! What the end-to-end tests share: running the binary, and small instances.
-// Every test file uses a part of it.
+//! Shared code of the end-to-end tests: running the binary, and small instances.
+// Every test file uses a part of this module.
 #![allow(dead_code)]
 
 use serde_json::Value;
@@ -88,8 +88,8 @@ pub fn chain(folder: &Path, n: usize) -> PathBuf {
     path
 }
 
-/// Writes a knapsack whose profits follow the weights: a tree with restricted programs, and a log
-/// of some lines.
+/// Writes a knapsack whose profits follow the weights. Its solve has a tree with restricted
+/// programs, and a log of some lines.
 pub fn knapsack(folder: &Path) -> PathBuf {
     let weight = |k: u32| 20 + k * k * 7 % 61;
     let sum = |of: &dyn Fn(u32) -> u32| -> String {
@@ -110,8 +110,8 @@ pub fn knapsack(folder: &Path) -> PathBuf {
     path
 }
 
-/// Writes a knapsack of three rows: a tree of some hundred nodes without cuts and restricted
-/// programs ([`TREE`]).
+/// Writes a knapsack of three rows. Without cuts and restricted programs ([`TREE`]) its tree has
+/// some hundred nodes.
 pub fn three_rows(folder: &Path) -> PathBuf {
     let weight = |row: u32, k: u32| {
         let (square, linear) = [(7, 13), (11, 5), (3, 29)][row as usize];
@@ -134,7 +134,7 @@ pub fn three_rows(folder: &Path) -> PathBuf {
     path
 }
 
-/// Options of `mip` that leave a search nothing but its tree.
+/// Options of `mip` that leave only the tree of a search.
 pub const TREE: [&str; 6] = [
     "--set",
     "cuts=false",

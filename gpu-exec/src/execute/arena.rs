@@ -1,5 +1,4 @@
-//! One storage that a plan runs from: every tensor of it is a view at the offset that the plan's
-//! addresses say.
+//! One storage for a whole plan: every tensor is a view at the offset of the plan's addresses.
 
 use super::parts::{Part, Taken, places};
 use crate::error::ExecError;
@@ -13,32 +12,32 @@ use remat_instances::simulate::{PieceOf, PlanLives};
 use std::collections::BTreeMap;
 use tch::{Kind, Tensor};
 
-/// Bytes of an arena that a training step used, and of what was not in it.
+/// Bytes of an arena that a training step used, and bytes outside of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArenaUse {
     /// Size of the storage that was allocated: the plan's arena.
     pub arena_bytes: u64,
-    /// Largest end of anything that was in it.
+    /// Largest end of a tensor in it.
     pub used_bytes: u64,
-    /// Parameters, batch, gradients and statistics that had no room in the plan's fixed memory, at
-    /// the end of the step. They are tensors of their own.
+    /// Parameters, batch, gradients and statistics that did not fit into the plan's fixed memory,
+    /// at the end of the step. They are separate tensors.
     pub beside_bytes: u64,
-    /// Allocated at most outside of the arena: what is beside it, and what kernels took beyond the
-    /// plan's workspaces.
+    /// Allocated at most outside of the arena: the bytes beside it, and scratch of kernels beyond
+    /// the plan's workspaces.
     pub outside_bytes: u64,
 }
 
-/// Fixed memory: what is free of it, from either end.
+/// Fixed memory, with its free range: parts are taken from either end.
 struct Fixed {
     statement: usize,
     low: u64,
     high: u64,
 }
 
-/// Addresses that are multiples of this many bytes suit every kernel on the CPU.
+/// Addresses that are multiples of this number of bytes suit every kernel on the CPU.
 const LINE: u64 = 64;
 
-/// The storage, and who has which part of it.
+/// The storage, and the owners of its parts.
 pub(super) struct Arena {
     storage: Tensor,
     base: usize,
@@ -50,18 +49,18 @@ pub(super) struct Arena {
     fixed: Vec<Fixed>,
     /// Parts of the registers that are allocated.
     registers: BTreeMap<Register, Taken>,
-    /// Size of each node's output, for which the plan's pieces are.
+    /// Size of each node's output in the plan's instance.
     output_bytes: Vec<u64>,
     /// Places of parameter gradients.
     gradients: Vec<Option<Part>>,
-    /// Places of statistics and the like, by operation and number.
+    /// Places of statistics and similar small tensors, by operation and number.
     aside: BTreeMap<(usize, usize), Part>,
-    /// Largest end of what was used.
+    /// Largest end of a used part.
     high: u64,
     checks: Option<Checks>,
 }
 
-/// Contents that must stay as they are: of registers, and of parameters and batch.
+/// Checksums of contents that must not change: of registers, and of parameters and batch.
 #[derive(Default)]
 struct Checks {
     registers: BTreeMap<Register, u64>,
@@ -70,8 +69,8 @@ struct Checks {
 
 impl Arena {
     /// Allocates the storage, and moves parameters, batch and statistics into the plan's fixed
-    /// memory as far as they have room. With `checked`, what is freed is overwritten, and what is in
-    /// use is looked at after each computation.
+    /// memory as far as they fit. With `checked`, freed parts are overwritten, and parts in use are
+    /// checked after each computation.
     ///
     /// # Errors
     /// [`ExecError::Mismatch`] for addresses that are not the plan's, [`ExecError::Torch`].
@@ -113,7 +112,7 @@ impl Arena {
             match piece.of {
                 PieceOf::Tensor(at) => drop(arena.tensors.insert(at, part)),
                 PieceOf::Workspace(at) => drop(arena.workspaces.insert(at, part)),
-                // Memory that is taken back before the end is no place for gradients.
+                // Fixed memory that ends before the step does cannot hold gradients.
                 PieceOf::Fixed(_) if Some(life.end()) != end => {}
                 PieceOf::Fixed(statement) => arena.fixed.push(Fixed {
                     statement,
@@ -129,8 +128,7 @@ impl Arena {
         Ok(arena)
     }
 
-    /// Moves what is there all the time into fixed memory. What an earlier step left aside is made
-    /// anew.
+    /// Moves permanent tensors into fixed memory. Small tensors of an earlier step are made anew.
     fn furnish(&mut self, training: &mut Training, semantics: Semantics) -> Result<(), ExecError> {
         training.aside.iter_mut().for_each(Vec::clear);
         let parameters = training.parameters.iter_mut();
@@ -163,9 +161,9 @@ impl Arena {
         Ok(())
     }
 
-    /// A part of the fixed memory that comes with a statement, or of that which is there from the
-    /// beginning; `None` where there is no room. Odd sizes are at the far end, so that they keep
-    /// no other from its alignment.
+    /// A part of the fixed memory that a statement adds, or of the fixed memory from the beginning;
+    /// `None` without room. Odd sizes are at the far end, so that they do not break the alignment
+    /// of others.
     fn reserve(&mut self, statement: usize, like: &Tensor) -> Option<Part> {
         let bytes = bytes_of(like);
         let element = like.kind().elt_size_in_bytes().max(1) as u64;
@@ -189,7 +187,7 @@ impl Arena {
         None
     }
 
-    /// A tensor's view at a part, with its content.
+    /// A view at a part, with a tensor's content.
     fn view(&mut self, part: Part, tensor: &Tensor, what: &str) -> Result<Tensor, ExecError> {
         let (found, element) = (bytes_of(tensor), tensor.kind().elt_size_in_bytes() as u64);
         if found > part.bytes {
@@ -222,7 +220,7 @@ impl Arena {
         (self.base..self.base + self.bytes as usize).contains(&at)
     }
 
-    /// Returns whether a tensor's memory is, or may be, in one of these parts.
+    /// Returns whether a tensor's memory overlaps one of these parts, or may overlap it.
     fn meets(&self, tensor: &Tensor, parts: &[Part]) -> bool {
         if !self.holds(tensor) || !shim::is_dense(tensor) {
             return self.holds(tensor);
@@ -233,7 +231,7 @@ impl Arena {
         parts.iter().any(shares)
     }
 
-    /// Gives a register the part of the statement that allocates it for a node.
+    /// Gives a register the part that its allocating statement has for a node.
     pub fn allocate(&mut self, register: Register, statement: usize, node: NodeId) {
         let nothing = Part {
             offset: 0,
@@ -244,7 +242,7 @@ impl Arena {
         self.registers.insert(register, Taken { whole, bytes });
     }
 
-    /// Bytes of a part that a node's output takes.
+    /// Bytes of a part that a node's output uses.
     fn taken_bytes(&self, whole: Part, node: NodeId) -> u64 {
         self.output_bytes[node.index()].min(whole.bytes)
     }
@@ -274,7 +272,7 @@ impl Arena {
         Ok(views)
     }
 
-    /// The content of a register has come: it stays as it is from here on.
+    /// Records a register's content after its copy has arrived: from here on it must not change.
     pub fn arrived(&mut self, register: Register) {
         if let (Some(checks), Some(taken)) = (&mut self.checks, self.registers.get(&register)) {
             let part = taken.held();
@@ -283,7 +281,7 @@ impl Arena {
         }
     }
 
-    /// A register is freed.
+    /// Frees a register; with checks its part is overwritten.
     pub fn free(&mut self, register: Register) -> Result<(), ExecError> {
         let taken = self.registers.remove(&register);
         let Some(checks) = &mut self.checks else {
@@ -293,7 +291,7 @@ impl Arena {
         taken.map_or(Ok(()), |taken| self.poison(taken.held()))
     }
 
-    /// Fills a part with ones: no number, for whoever reads it.
+    /// Fills a part with ones: readers get NaN.
     fn poison(&self, part: Part) -> Result<(), ExecError> {
         let mut bytes = self
             .storage
@@ -303,8 +301,8 @@ impl Arena {
     }
 
     /// Offers the places of a computation's outputs, gradients and workspace to its kernels.
-    /// `slots` are its outputs in order, as far as they are known; none where it overwrites what its
-    /// register holds.
+    /// `slots` are its outputs in order, as far as they are known; `None` if it overwrites its
+    /// register's content.
     pub fn offer(
         &mut self,
         statement: usize,
@@ -343,7 +341,7 @@ impl Arena {
         shim::arena_offer(&all, scratch);
     }
 
-    /// The size of a tensor that was just made, and the turn of its memory.
+    /// The size of a new tensor, and the turn at which its memory was requested.
     pub fn slot(&self, tensor: &Tensor) -> Slot {
         Slot {
             bytes: bytes_of(tensor),
@@ -351,14 +349,14 @@ impl Arena {
         }
     }
 
-    /// Offers nothing any more.
+    /// Withdraws all offers.
     pub fn withdraw(&self) {
         if self.on_cpu {
             shim::arena_withdraw();
         }
     }
 
-    /// A tensor that is not to be in the arena: itself, or a copy outside.
+    /// The tensor itself if it is outside of the arena, or a copy outside.
     pub fn out(&self, tensor: Tensor) -> Result<Tensor, ExecError> {
         match self.holds(&tensor) {
             true => Ok(tensor.f_detach_copy()?),
@@ -366,8 +364,8 @@ impl Arena {
         }
     }
 
-    /// Has gradients of parameters, and outputs that are in places of such, make way for each
-    /// other.
+    /// Copies gradients and outputs that are in a place of another parameter's gradient, so that
+    /// every gradient can move to its place.
     pub fn part_gradients(&self, of: &[usize], made: &mut Gradients) -> Result<(), ExecError> {
         let at = |tensor: &Tensor| (tensor.data_ptr() as usize).wrapping_sub(self.base) as u64;
         let places: Vec<Part> = of.iter().filter_map(|p| self.gradients[*p]).collect();
@@ -385,7 +383,7 @@ impl Arena {
         Ok(())
     }
 
-    /// Moves a gradient to its place, where it has one.
+    /// Moves a gradient to its place, if it has one.
     pub fn gradient(&mut self, p: usize, gradient: Tensor) -> Result<Tensor, ExecError> {
         match self.gradients[p] {
             Some(part) => self.view(part, &gradient, "a gradient"),
@@ -393,10 +391,10 @@ impl Arena {
         }
     }
 
-    /// Moves what an operation left beside the registers into fixed memory, where there is room.
+    /// Moves an operation's tensors beside the registers into fixed memory, if there is room.
     pub fn set_aside(&mut self, operation: usize, tensors: &mut [Tensor]) -> Result<(), ExecError> {
         for (k, tensor) in tensors.iter_mut().enumerate() {
-            // What a GPU's kernels leave on the CPU is nobody's memory there.
+            // A GPU's arena has no place for tensors that its kernels leave on the CPU.
             if self.on_cpu != (tensor.device() == tch::Device::Cpu) {
                 continue;
             }
@@ -414,7 +412,7 @@ impl Arena {
         Ok(())
     }
 
-    /// Moves a computation's outputs to the places of its register; `slots` are noted.
+    /// Moves a computation's outputs to the places of its register, and records their `slots`.
     pub fn settle(
         &mut self,
         register: Register,
@@ -438,7 +436,7 @@ impl Arena {
                 whole.bytes
             )));
         }
-        // Equal sizes may have been given in another order.
+        // Places of equal size may have been given out in another order.
         let mut free: Vec<Part> = places.clone();
         let mut parts: Vec<Option<Part>> = Vec::with_capacity(outputs.len());
         for tensor in &outputs {
@@ -450,7 +448,7 @@ impl Arena {
                 .filter(|_| shim::is_dense(tensor));
             parts.push(found.map(|k| free.remove(k)));
         }
-        // What is in another's place makes way.
+        // A tensor in another's place is copied outside first.
         let mut waiting = Vec::with_capacity(outputs.len());
         for (tensor, part) in outputs.into_iter().zip(&parts) {
             waiting.push(match part {
@@ -471,8 +469,8 @@ impl Arena {
         Ok(settled)
     }
 
-    /// Ends a computation: its register takes what the node's output does, nothing that kernels took
-    /// may be left, and with checks nothing else may have changed.
+    /// Ends a computation: its register has the size of the node's output. Kernels must have freed
+    /// all their memory, and with checks no other content may have changed.
     pub fn close(
         &mut self,
         statement: usize,
@@ -520,7 +518,7 @@ impl Arena {
         Ok(())
     }
 
-    /// Moves everything that is to stay out of the arena. What cannot be moved is dropped.
+    /// Moves permanent tensors out of the arena. A tensor that cannot be moved is dropped.
     pub fn leave(&self, training: &mut Training) -> Result<ArenaUse, ExecError> {
         self.withdraw();
         let sum = |part: Part| shim::checksum(&self.storage, part.offset, part.bytes);

@@ -1,5 +1,5 @@
-//! Every way to compute every node, alone, on inputs of the right shapes: what a profile is made
-//! of.
+//! Isolated runs of every node in every way, on inputs of the right shapes, as measurements for a
+//! profile.
 
 use super::Computation;
 use super::machine::{Held, Machine};
@@ -14,9 +14,9 @@ use tch::{Kind, Tensor};
 /// A way to compute a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// By an implementation, into memory of its own.
+    /// By an implementation, into a separate output.
     Implementation(u16),
-    /// By the first one, over its input.
+    /// By the first one, in place of its input.
     InPlace,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Taken {
     pub runs: Vec<Computation>,
 }
 
-/// Shape and element type of a tensor that stands for a node's output.
+/// Shape and element type of a node's output, for a random stand-in.
 struct Mould {
     shape: Vec<i64>,
     kind: Kind,
@@ -54,7 +54,7 @@ impl Mould {
     }
 }
 
-/// Runs every node `times` times in every way, and hands over what each of its runs took.
+/// Runs every node `times` times in every way, and hands over the measurements of its runs.
 ///
 /// # Errors
 /// As [`super::run`].
@@ -91,15 +91,15 @@ pub(crate) fn isolated(
 
 struct Bench<'a> {
     training: &'a mut Training,
-    /// Moulds of the output of each node so far.
+    /// Moulds of the outputs of the nodes so far.
     moulds: Vec<Vec<Mould>>,
-    /// Parameters of which an earlier node makes a gradient.
+    /// True for parameters whose gradient an earlier node makes.
     arrived: Vec<bool>,
     times: usize,
 }
 
 impl Bench<'_> {
-    /// The ways that differ for libtorch.
+    /// The ways that differ in libtorch.
     fn ways(&self, node: NodeId) -> Vec<Way> {
         let of = self.training.program.instance.node(node);
         let mut ways: Vec<Way> = Vec::new();
@@ -109,14 +109,15 @@ impl Bench<'_> {
                 ways.push(Way::Implementation(k as u16));
             }
         }
-        // A by-product is never computed over its parent.
+        // A by-product is never computed in place of its parent.
         if of.in_place.is_some() && !matches!(of.kind, NodeKind::ByProduct { .. }) {
             ways.push(Way::InPlace);
         }
         ways
     }
 
-    /// The operator's parameters have a gradient from now on: another one is added.
+    /// Records that the operator's parameters have a gradient from now on, so that later ones are
+    /// added.
     fn note_gradients(&mut self, node: NodeId) {
         let program = &self.training.program;
         if let Action::Backward {
@@ -131,7 +132,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Measures one way, and says what it makes.
+    /// Measures one way; returns its runs and the moulds of its outputs.
     fn runs(
         &mut self,
         node: NodeId,
@@ -142,7 +143,7 @@ impl Bench<'_> {
             (Way::Implementation(k), _) => (k, None),
             (Way::InPlace, option) => (0, option.as_ref().map(|option| option.on)),
         };
-        // A by-product comes right after a run of its parent.
+        // A by-product is computed right after its parent.
         let parent = match of.kind {
             NodeKind::ByProduct { parent } => Some(parent),
             _ => None,

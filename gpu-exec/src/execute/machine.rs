@@ -18,7 +18,7 @@ pub(super) struct Held {
     pub tensors: Vec<Tensor>,
 }
 
-/// Registers and what has become of each node.
+/// Registers, and the state of each node.
 pub(super) struct Machine<'a> {
     pub training: &'a mut Training,
     pub registers: BTreeMap<Register, Held>,
@@ -26,26 +26,26 @@ pub(super) struct Machine<'a> {
     pub place: Vec<Option<Register>>,
     /// Number of runs of each node.
     pub runs: Vec<u32>,
-    /// Parameters whose gradient is more than reserved memory.
+    /// True for parameters whose gradient has a value.
     pub arrived: Vec<bool>,
-    /// The statement at hand.
+    /// Index of the current statement.
     pub step: usize,
     /// Bytes that the device had reserved at most during the last computation.
     pub reserved: u64,
-    /// True if the node at hand is to leave what its by-product is made of.
+    /// True if the current node must keep the positions that its by-product is made from.
     pub keep_positions: bool,
-    /// Positions of maxima that poolings left for their by-products, by operation.
+    /// Positions of maxima that poolings kept for their by-products, by operation.
     positions: Vec<Option<Tensor>>,
-    /// Nodes that the node at hand reads, by the implementation that runs.
+    /// Nodes that the current node reads, by the implementation that runs.
     needs: Vec<NodeId>,
-    /// The storage that everything is in, where there is one.
+    /// The storage of all tensors, if the step runs from an arena.
     pub arena: Option<Arena>,
-    /// Copies to the host and back, where the plan makes some.
+    /// Copies to the host and back, if the plan has host memory.
     pub copies: Option<Copies<'a>>,
 }
 
 impl<'a> Machine<'a> {
-    /// With empty registers.
+    /// A machine with empty registers.
     pub fn new(training: &'a mut Training) -> Self {
         let nodes = training.program.instance.len();
         Machine {
@@ -64,8 +64,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Ends copies, empties the registers, and moves what stays out of the arena. Copies of a step
-    /// that `failed` need not be made.
+    /// Ends copies, empties the registers, and moves permanent tensors out of the arena. Copies of
+    /// a step that `failed` may be skipped.
     pub fn leave(&mut self, failed: bool) -> Result<Option<ArenaUse>, ExecError> {
         if let Some(copies) = &mut self.copies {
             copies.leave(failed);
@@ -76,7 +76,7 @@ impl<'a> Machine<'a> {
         arena.map(|arena| arena.leave(self.training)).transpose()
     }
 
-    /// Computes a node and measures that.
+    /// Computes a node, and measures time and memory.
     pub fn measured(
         &mut self,
         node: NodeId,
@@ -109,7 +109,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Waits until everything that was computed is done, and for nothing that is copied beside.
+    /// Waits until all computations are done, but not for copies beside them.
     fn synchronise(&self) -> Result<(), ExecError> {
         let device = &self.training.device;
         match self.copies {
@@ -140,7 +140,7 @@ impl<'a> Machine<'a> {
             .map_or(Ok(()), |arena| arena.free(register))
     }
 
-    /// A register's tensor is gone: later readers find another one of the node, if there is one.
+    /// Removes a register's tensor: later readers use another one of the node, if there is one.
     fn vacate(&mut self, held: &Held, register: Register) {
         let place = &mut self.place[held.node.index()];
         if *place == Some(register) {
@@ -227,7 +227,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Moves what a computation made to its places in the arena.
+    /// Moves a computation's outputs to their places in the arena.
     fn settle(
         &mut self,
         (node, implementation): (NodeId, u16),
@@ -249,7 +249,7 @@ impl<'a> Machine<'a> {
         arena.settle(register, name, tensors, slots)
     }
 
-    /// Into an empty register.
+    /// Computes a node into an empty register.
     fn fresh(&mut self, node: NodeId, action: &Action) -> Result<Vec<Tensor>, ExecError> {
         match action {
             Action::Forward { operation } => self.forward(node, *operation),
@@ -284,7 +284,7 @@ impl<'a> Machine<'a> {
         self.call(node, operation, inputs, kernels::forward)
     }
 
-    /// Only what changes each element by itself can overwrite its input.
+    /// Computes a node in place; only operators on single elements can overwrite their input.
     fn in_place(
         &self,
         node: NodeId,
@@ -301,7 +301,7 @@ impl<'a> Machine<'a> {
             Op::Activation(Activation::Relu6) => held.tensors[0].f_relu6_()?,
             _ => return Err(self.unsupported(node, "this in place".into())),
         };
-        // The input may have been looked at as another shape.
+        // The input may have had another shape.
         Ok(vec![
             held.tensors[0].f_reshape(self.shape(operator.output))?,
         ])
@@ -326,7 +326,7 @@ impl<'a> Machine<'a> {
             let there = holder.is_none_or(|n| self.needs.contains(&n));
             inputs.push(there.then(|| self.value(node, *x)).transpose()?);
         }
-        // A gradient is added to its parameter's once, however often the node runs.
+        // A gradient is added to its parameter's gradient once, however often the node runs.
         let parameters = parameters && self.runs[node.index()] == 0;
         let of = operator.parameters.clone();
         for p in of.iter().filter(|_| parameters) {
@@ -384,8 +384,8 @@ impl<'a> Machine<'a> {
         Ok(made)
     }
 
-    /// The same, with the small tensors that stay beside the registers; positions of maxima come
-    /// back as well.
+    /// Runs a kernel with the small tensors that stay beside the registers, and returns positions
+    /// of maxima as well.
     fn call_beside<T>(
         &self,
         node: NodeId,
@@ -400,7 +400,7 @@ impl<'a> Machine<'a> {
         let network = &training.program.network;
         let operator = &network.operations()[operation];
         let parameters = operator.parameters.iter();
-        // Running statistics move once a step, however often the node is computed.
+        // Running statistics are updated once a step, however often the node is computed.
         let first = self.runs[node.index()] == 0;
         let mut call = Call {
             network,
@@ -419,7 +419,7 @@ impl<'a> Machine<'a> {
         Ok((made, call.positions))
     }
 
-    /// The register of a node, where the implementation at hand reads it.
+    /// The register of a node, if the current implementation reads it.
     fn read(&self, node: Option<NodeId>, reader: NodeId) -> Result<Option<&Held>, ExecError> {
         let Some(node) = node.filter(|node| self.needs.contains(node)) else {
             return Ok(None);
@@ -427,7 +427,7 @@ impl<'a> Machine<'a> {
         self.held(reader, node).map(Some)
     }
 
-    /// Value of the loss, which is left beside the registers.
+    /// Value of the loss, which is kept beside the registers.
     pub fn loss(&self) -> f64 {
         let operations = self.training.program.network.operations().iter();
         let at = operations.zip(&self.training.aside);

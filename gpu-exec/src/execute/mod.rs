@@ -3,10 +3,10 @@
 //! | file | concept |
 //! |---|---|
 //! | `machine.rs` | registers, and a statement's computation |
-//! | `read.rs` | what a computation reads: outputs, views of them, sums of gradients |
+//! | `read.rs` | inputs of a computation: outputs, views of them, sums of gradients |
 //! | `copies` | copies to the host and back |
-//! | `arena.rs` | one storage for all of it, at the plan's addresses |
-//! | `parts.rs` | parts of it, and which bytes of them a tensor takes |
+//! | `arena.rs` | one storage for all tensors, at the plan's addresses |
+//! | `parts.rs` | parts of an arena, and the bytes of them that a tensor uses |
 //! | `isolated.rs` | every way to compute every node, alone, for a profile |
 
 mod arena;
@@ -38,14 +38,14 @@ pub struct Run {
     pub loss: f64,
     /// Seconds of all computations.
     pub seconds: f64,
-    /// Memory of this training: the greatest of all computations, and what is left at the end. What
-    /// the device has reserved at most counts everything there.
+    /// Memory of this training: its peak over all computations, and the bytes left at the end.
+    /// Reserved bytes are the whole device's.
     pub memory: Memory,
     /// The computations, in order.
     pub computations: Vec<Computation>,
-    /// Bytes of the arena, where it ran from one.
+    /// Bytes of the arena, if it ran from one.
     pub arena: Option<ArenaUse>,
-    /// Bytes and times of copies, where it ran with host memory.
+    /// Bytes and times of copies, if it ran with host memory.
     pub copies: Option<CopyUse>,
 }
 
@@ -58,7 +58,8 @@ pub struct Computation {
     pub node: NodeId,
     /// Seconds, until the device was done.
     pub seconds: f64,
-    /// Bytes allocated before it, apart from what its parent's run left for a by-product.
+    /// Bytes allocated before it, without the positions that its parent's run left for a
+    /// by-product.
     pub before: u64,
     /// Bytes allocated at most while it ran.
     pub peak: u64,
@@ -66,37 +67,37 @@ pub struct Computation {
     pub after: u64,
 }
 
-/// Runs one training step as the plan says. Parameters stay as they are; [`Training::gradients`]
-/// has the gradients.
+/// Runs one training step of a plan. Parameters do not change; [`Training::gradients`] has the
+/// gradients.
 ///
-/// In a plan of Checkmate's semantics memory for all parameter gradients is reserved throughout, as
-/// the program counts it; in one of MONeT's it is taken when a gradient is made.
+/// Under Checkmate's semantics memory for all parameter gradients is reserved throughout, as the
+/// program counts it. Under MONeT's semantics it is allocated when a gradient is made.
 ///
-/// Implementations are told apart by what they read. Algorithms that read the same are libtorch's
-/// to choose.
+/// Implementations are distinguished by their inputs. Among algorithms with the same inputs
+/// libtorch chooses.
 ///
 /// # Errors
-/// [`ExecError::Missing`] and [`ExecError::Register`] name the statement that reads what was never
-/// computed, or was freed; [`ExecError::Unsupported`] for what the executor does not run;
-/// [`ExecError::Copies`] for a plan that copies; [`ExecError::Torch`].
+/// [`ExecError::Missing`] and [`ExecError::Register`] name the statement that reads an output that
+/// was freed or never computed. [`ExecError::Unsupported`] for operations that the executor does
+/// not run; [`ExecError::Copies`] for a plan that copies; [`ExecError::Torch`].
 pub fn run(training: &mut Training, plan: &Plan) -> Result<Run, ExecError> {
     step(training, plan, None, None)
 }
 
 /// Runs one training step from one storage of the size of the plan's arena, each tensor as a view
-/// at the offset that its addresses say. `instance` has the sizes that the addresses are for: the
-/// training's own, or a profile of it.
+/// at the offset of its address. `instance` has the sizes that the addresses are for: the
+/// training's own instance, or a profile of it.
 ///
 /// On the CPU kernels write their outputs to their places, and take scratch from the plan's
-/// workspaces as far as it fits; on a GPU outputs are copied to their places. Parameters, batch,
+/// workspaces as far as it fits. On a GPU outputs are copied to their places. Parameters, batch,
 /// gradients and statistics are in the plan's fixed memory as far as they fit. [`Run::arena`] has
-/// the bytes, and what was outside. With `checked` (on the CPU), what is freed is overwritten, and
-/// everything that is in use is looked at after each computation: a step that reads what was freed
-/// or changes what is not its own gets no result, or an error.
+/// the bytes in the arena and outside of it. With `checked` (on the CPU), freed parts are
+/// overwritten, and all parts in use are checked after each computation. A step that reads freed
+/// memory or changes a tensor that is not its own then has no valid result, or an error.
 ///
 /// # Errors
-/// As [`run`], and [`ExecError::Mismatch`] for addresses that are not the plan's, or that have less
-/// room than a node needs.
+/// As [`run`], and [`ExecError::Mismatch`] for addresses that are not the plan's, or that are too
+/// small for a node.
 pub fn run_in_arena(
     training: &mut Training,
     instance: &Instance,
@@ -109,16 +110,16 @@ pub fn run_in_arena(
 }
 
 /// Runs one training step of a plan that copies tensors to the host and back, beside its
-/// computations; from one arena where there are `addresses`, as [`run_in_arena`] does. Host memory
-/// is none of the device's, and is not in [`Run::memory`]; [`Run::copies`] has its bytes, and the
-/// time in which computations waited.
+/// computations. With `addresses` it runs from one arena, as [`run_in_arena`] does. Host memory
+/// does not count in [`Run::memory`]; [`Run::copies`] has its bytes, and the time in which
+/// computations waited.
 ///
-/// Times are comparable with a prediction where the host memory's link is the instance's. With
-/// `checked` what is released on the host is overwritten as well.
+/// Times are comparable with a prediction if the host memory's link is the instance's. With
+/// `checked`, released host buffers are overwritten as well.
 ///
 /// # Errors
 /// As [`run_in_arena`]; [`ExecError::Copy`] for a copy that failed, [`ExecError::Buffer`] for a
-/// statement about a host buffer that is not as it should be.
+/// statement about a host buffer in the wrong state.
 pub fn run_with_host(
     training: &mut Training,
     instance: &Instance,
@@ -151,7 +152,7 @@ fn step<'a>(
             *gradient = Some(parameter.f_empty_like()?);
         }
     }
-    // What the caller holds beside this training is not the plan's.
+    // Memory that the caller holds beside this training does not belong to the plan.
     let foreign = (training.device.memory()?.current).saturating_sub(training.bytes());
     let arena = furnish.map(|new| new(training)).transpose()?;
     let mut machine = Machine::new(training);
@@ -168,7 +169,7 @@ fn step<'a>(
     Ok(run)
 }
 
-/// Runs the statements; `foreign` are bytes that are not the plan's.
+/// Runs the statements; `foreign` is the memory outside of the plan, in bytes.
 fn statements(machine: &mut Machine<'_>, plan: &Plan, foreign: u64) -> Result<Run, ExecError> {
     let followed = followed_by_by_products(machine.training, plan);
     let mut run = Run::default();

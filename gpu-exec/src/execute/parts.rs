@@ -9,8 +9,8 @@ pub struct Part {
     pub bytes: u64,
 }
 
-/// A register's part: the whole of it, which a computation may use, and the bytes of its tensor.
-/// These are fewer where a smaller tensor was computed in place: the rest may be another's.
+/// A register's part: the whole, which a computation may use, and the bytes of its tensor. These
+/// are fewer if a smaller tensor was computed in place: the rest may then belong to another tensor.
 #[derive(Clone, Copy, Debug)]
 pub struct Taken {
     pub whole: Part,
@@ -26,7 +26,7 @@ impl Taken {
         }
     }
 
-    /// The part that the tensor leaves of the whole.
+    /// The part of the whole that the tensor does not use.
     pub fn rest(self) -> Part {
         Part {
             offset: self.whole.offset + self.bytes,
@@ -35,7 +35,7 @@ impl Taken {
     }
 }
 
-/// Places of outputs of these sizes, one behind the other; one place where they are not known.
+/// Places of outputs of these sizes, one behind the other; one place if the sizes are unknown.
 pub fn places(whole: Part, slots: &[Slot]) -> Vec<Part> {
     let sizes = slots.iter().map(|slot| slot.bytes);
     if slots.len() <= 1 || sizes.clone().sum::<u64>() > whole.bytes {

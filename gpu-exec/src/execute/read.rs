@@ -67,8 +67,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The sum of gradients of a tensor of the given shape; `owned` where the result may not be
-    /// another's memory.
+    /// The sum of gradients of a tensor of the given shape. With `owned` the result does not share
+    /// memory with another tensor.
     pub(super) fn sum(
         &self,
         reader: NodeId,

@@ -55,7 +55,7 @@ pub fn convolution_backward(
         transposed: c.transposed,
         groups: c.groups as i64,
     };
-    // The input's gradient alone needs only the input's shape: one number, seen under that shape.
+    // The input's gradient alone needs only the input's shape: one number, expanded to that shape.
     let stand_in;
     let x = match call.input(0) {
         Ok(x) => x,
@@ -132,8 +132,8 @@ pub fn embedding_backward(call: &Call<'_>, dy: &Tensor) -> Result<Gradients, Exe
     })
 }
 
-/// Row of an added parameter that each position takes: its own, or, where there are fewer rows than
-/// positions (token types), one for each of as many runs of positions.
+/// Row of an added parameter for each position. Each position has its own row or, if there are
+/// fewer rows than positions (token types), each row serves one of as many runs of positions.
 fn row_of_position(parameter: &Tensor, stream: &[i64]) -> Result<Tensor, ExecError> {
     let rows = parameter.size()[0];
     let positions = stream[stream.len() - parameter.dim()];

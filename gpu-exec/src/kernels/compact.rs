@@ -1,7 +1,7 @@
-//! Compact encodings of what a backward pass reads: a bit an element for ReLUs, a byte a maximum
-//! for max pooling.
+//! Compact encodings for the backward pass: a bit for each element of a ReLU, a byte for each
+//! maximum of a max pooling.
 //!
-//! Both are packed and unpacked piece by piece, so that the scratch memory stays small beside the
+//! Both are packed and unpacked in pieces, so that the scratch memory stays small compared with the
 //! tensors.
 
 use super::Call;
@@ -26,8 +26,8 @@ fn pieces(elements: i64) -> impl Iterator<Item = (i64, i64)> {
         .map(move |start| (start, PIECE.min(elements - start)))
 }
 
-/// A bit an element of a ReLU's output: whether the gradient passes. Shape `[ceil(elements / 8)]`,
-/// bytes.
+/// One bit for each element of a ReLU's output: true if the gradient passes. Shape
+/// `[ceil(elements / 8)]`, bytes.
 pub fn mask(y: &Tensor, f: Activation) -> Result<Tensor, ExecError> {
     let y = y.f_reshape([-1])?;
     let elements = y.numel() as i64;
@@ -163,8 +163,8 @@ mod tests {
     use super::*;
     use crate::shim::{self, Draw};
 
-    /// Lengths around the end of a byte and of a piece; what passes is what `threshold_backward`
-    /// lets pass.
+    /// Lengths around the end of a byte and of a piece; the mask must agree with
+    /// `threshold_backward`.
     #[test]
     fn masks_have_a_bit_an_element() {
         let cpu = (Kind::Float, tch::Device::Cpu);

@@ -10,7 +10,7 @@
 //! | `attention.rs` | softmax, scores and context, fused attention, rotary positions |
 //! | `experts.rs` | routes, rows and products of a mixture of experts |
 //! | `loss.rs` | cross entropy |
-//! | `compact.rs` | what ReLUs and max pooling leave for their backward passes, in bits and bytes |
+//! | `compact.rs` | encodings of ReLUs and max pooling for backward passes, in bits and bytes |
 
 mod affine;
 mod attention;
@@ -27,36 +27,36 @@ use crate::error::ExecError;
 use remat_instances::zoo::{Activation, Network, Op, Operation};
 use tch::Tensor;
 
-/// Data that an operator works with, forward and backward.
+/// Data of an operator's call, forward and backward.
 pub struct Call<'a> {
     pub network: &'a Network,
     pub operation: &'a Operation,
-    /// Inputs, those that are there.
+    /// Inputs; `None` for an input that is not in memory.
     pub inputs: Vec<Option<Tensor>>,
-    /// The operator's own output, slot by slot; backward only, where it is there.
+    /// The operator's own output, slot by slot; backward only, if it is in memory.
     pub output: Option<&'a [Tensor]>,
-    /// Content of its by-product; backward only, where that is what the implementation reads.
+    /// Content of its by-product; backward only, if the implementation reads it.
     pub compact: Option<&'a Tensor>,
     /// Positions of maxima, left by a pooling for its by-product.
     pub positions: Option<Tensor>,
     pub parameters: Vec<&'a Tensor>,
-    /// Small tensors that stay from the forward to the backward pass, beside all registers.
+    /// Small tensors that stay from the forward to the backward pass, outside of registers.
     pub aside: &'a mut Vec<Tensor>,
-    /// Running mean and variance, where this computation is to move them: the first of a batch norm
+    /// Running mean and variance, if this computation updates them: the first one of a batch norm
     /// in a training step.
     pub running: Option<&'a [Tensor; 2]>,
     /// Device on which tensors are made.
     pub place: tch::Device,
-    /// Draws the operator's random numbers, the same each time.
+    /// Seed of the operator's random numbers, the same in every run.
     pub seed: i64,
 }
 
-/// Gradients that a backward computation made.
+/// Gradients that a backward computation makes.
 #[derive(Default)]
 pub struct Gradients {
-    /// Of the inputs that were asked for, in that order.
+    /// Gradients of the requested inputs, in that order.
     pub inputs: Vec<Tensor>,
-    /// Of the parameters, in the operator's order.
+    /// Gradients of the parameters, in the operator's order.
     pub parameters: Vec<Tensor>,
 }
 
@@ -65,7 +65,7 @@ pub struct Gradients {
 pub struct Wanted<'a> {
     /// Inputs, by position.
     pub inputs: &'a [usize],
-    /// True if those of all parameters are made.
+    /// True if the gradients of all parameters are made.
     pub parameters: bool,
 }
 
@@ -110,7 +110,7 @@ impl Call<'_> {
         self.shape().split_off(2)
     }
 
-    /// Shape of an input, whether it is there or not.
+    /// Shape of an input, in memory or not.
     fn input_shape(&self, k: usize) -> Vec<i64> {
         sizes(self.network.shape(self.operation.inputs[k]))
     }
@@ -124,7 +124,7 @@ pub fn sizes(shape: &[u64]) -> Vec<i64> {
 /// The tensors of an operator's output.
 ///
 /// # Errors
-/// [`ExecError`] where libtorch refuses or an input is missing.
+/// [`ExecError`] if libtorch refuses or an input is missing.
 pub fn forward(call: &mut Call<'_>) -> Result<Vec<Tensor>, ExecError> {
     let one = |tensor: Result<Tensor, ExecError>| Ok(vec![tensor?]);
     match &call.operation.op {
@@ -168,7 +168,7 @@ pub fn forward(call: &mut Call<'_>) -> Result<Vec<Tensor>, ExecError> {
 }
 
 /// Makes the by-product that an operator's backward pass can read in place of its input or output,
-/// for [`forward`]'s output, just made.
+/// from [`forward`]'s output.
 ///
 /// # Errors
 /// As [`forward`].
@@ -182,7 +182,7 @@ pub fn by_product(call: &mut Call<'_>) -> Result<Vec<Tensor>, ExecError> {
     }
 }
 
-/// Gradients of an operator's inputs and parameters from that of its output.
+/// Gradients of an operator's inputs and parameters from its output's gradient.
 ///
 /// # Errors
 /// As [`forward`].

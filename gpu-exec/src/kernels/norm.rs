@@ -1,5 +1,5 @@
-//! Normalisations. Their statistics are small and stay beside the registers; a recomputation makes
-//! the same again.
+//! Normalisations. Their statistics are small and stay outside of registers; a recomputation makes
+//! the same ones again.
 
 use super::{Call, Gradients, Wanted};
 use crate::error::ExecError;
@@ -10,14 +10,14 @@ const EPSILON: f64 = 1e-5;
 /// Weight of a batch in the running statistics.
 const MOMENTUM: f64 = 0.1;
 
-/// Unwraps a tensor that a call should have left; it is an error if it did not.
+/// Unwraps a tensor that a call should have returned.
 fn left(tensor: Option<Tensor>) -> Result<Tensor, ExecError> {
     tensor.ok_or_else(|| ExecError::Torch("a normalisation left out a result".into()))
 }
 
 pub fn batch_norm(call: &mut Call<'_>) -> Result<Tensor, ExecError> {
     let (scale, shift) = (call.parameters[0], call.parameters[1]);
-    // libtorch moves what it is given.
+    // libtorch updates these tensors in place.
     let [running_mean, running_variance] = match call.running {
         Some([mean, variance]) => [Some(mean), Some(variance)],
         None => [None; 2],

@@ -20,7 +20,7 @@ pub fn activation(call: &Call<'_>, f: Activation) -> Result<Tensor, ExecError> {
     })
 }
 
-/// From whichever of input, output and mask is there: a ReLU's gradient is the same from all.
+/// Gradient by input, output or mask, whichever is in memory: for a ReLU all give the same.
 pub fn activation_backward(
     call: &Call<'_>,
     f: Activation,
@@ -49,7 +49,7 @@ pub fn dropout_mask(call: &Call<'_>) -> Result<Tensor, ExecError> {
     shim::drawn(Draw::Share(KEPT), &call.shape(), options, call.seed)
 }
 
-/// Elements under the mask, scaled so that their mean stays.
+/// Elements under the mask, scaled so that their mean does not change.
 pub fn dropout(x: &Tensor, mask: &Tensor) -> Result<Tensor, ExecError> {
     Ok(x.f_mul(mask)?.f_mul_scalar_(1.0 / KEPT)?)
 }

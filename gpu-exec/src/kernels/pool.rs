@@ -24,8 +24,8 @@ pub fn max_pool(x: &Tensor, p: &Pooling) -> Result<(Tensor, Tensor), ExecError> 
     })
 }
 
-/// From the by-product's places, where they were kept; else the positions are found again in the
-/// input.
+/// Gradient by the by-product's places if it was kept; otherwise the positions are found again in
+/// the input.
 pub fn max_pool_backward(call: &Call<'_>, p: &Pooling, dy: &Tensor) -> Result<Tensor, ExecError> {
     let (x, indices) = match call.compact {
         Some(_) => (shaped(call, dy)?, compact::positions(call, p)?),
@@ -56,7 +56,7 @@ pub fn average(call: &Call<'_>, p: &Pooling) -> Result<Tensor, ExecError> {
     })
 }
 
-/// A tensor of an input's shape whose elements nobody reads.
+/// A tensor of an input's shape; its elements are never read.
 fn shaped(call: &Call<'_>, dy: &Tensor) -> Result<Tensor, ExecError> {
     let one = Tensor::f_zeros([1], (dy.kind(), dy.device()))?;
     Ok(one.f_expand(call.input_shape(0), false)?)

@@ -119,7 +119,7 @@ fn close(training: &Training, reference: &[Tensor], name: &str) {
         assert_eq!(found.size(), wanted.size(), "{}", parameter.name);
         let largest = |x: &Tensor| x.to_kind(Kind::Double).abs().max().double_value(&[]);
         let (difference, size) = (largest(&(found - wanted)), largest(wanted));
-        // A bias before a normalisation has no gradient but rounding.
+        // A bias before a normalisation has a gradient of rounding errors only.
         assert!(
             difference <= 2e-4 * size.max(1e-3),
             "{}: {difference} of {size}, {name}",

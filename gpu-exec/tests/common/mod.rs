@@ -1,5 +1,5 @@
-//! A model to train, and plans held against the one that recomputes nothing.
-// Every test file uses a part of it.
+//! A model to train, and plans compared with the plan without recomputation.
+// Every test file uses a part of this module.
 #![allow(dead_code)]
 
 use remat_formulations::baselines::Baseline;
@@ -15,9 +15,9 @@ use remat_instances::simulate;
 use remat_instances::zoo::{self, ModelSpec, TrainingProgram};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Small relatives of the models, with their operators. VGG with joint gradients has its peak where
-/// the second convolution's run, and nothing there but what they read, make and need as workspace:
-/// with split ones there is memory to save.
+/// Small relatives of the models, with their operators. VGG with joint gradients has its peak at
+/// the gradients of the second convolution, where memory holds only their inputs, outputs and
+/// workspace. With split gradients there is memory to save.
 pub const VGG: &str = "zoo:vgg16?batch=2&size=64x64&classes=10&hidden=64&gradients=split";
 pub const RESNET: &str = "zoo:resnet18?batch=2&size=64x64&classes=10";
 pub const MOBILENET: &str = "zoo:mobilenet_v2?batch=2&size=64x64&classes=10";
@@ -25,7 +25,7 @@ pub const UNET: &str = "zoo:unet?batch=1&size=64x64";
 pub const GOOGLENET: &str = "zoo:googlenet?batch=2&size=64x64&classes=10";
 pub const GPT2: &str = "zoo:gpt2?batch=2&layers=2&d_model=64&heads=4&seq=32&vocab=100&positions=32";
 
-/// Allocated bytes are counted for the whole process: tests that run training take turns.
+/// Allocated bytes are counted for the whole process, so tests that run training take turns.
 static TURN: Mutex<()> = Mutex::new(());
 
 pub fn program(spec: &str) -> TrainingProgram {
@@ -34,7 +34,7 @@ pub fn program(spec: &str) -> TrainingProgram {
     program.expect("with operators")
 }
 
-/// A model to train, measured, with the run that recomputes nothing.
+/// A model to train, its profile, and its run without recomputation.
 pub struct Case {
     pub model: String,
     pub training: Training,
@@ -46,12 +46,12 @@ pub struct Case {
 }
 
 impl Case {
-    /// On one thread.
+    /// A case on one thread.
     pub fn new(model: &str) -> Self {
         Case::with(model, 1, 1)
     }
 
-    /// With a seed, on so many threads.
+    /// A case with a seed, on `threads` threads.
     pub fn with(model: &str, seed: u64, threads: i32) -> Self {
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         tch::set_num_threads(threads);
@@ -82,14 +82,14 @@ impl Case {
         }
     }
 
-    /// A part of the memory that varies, and what is fixed.
+    /// The fixed memory, and a percentage of the rest of the plain peak.
     pub fn budget(&self, percent: u64) -> u64 {
         let fixed = self.instance.static_bytes();
         fixed + (self.plain_peak - fixed) * percent / 100
     }
 
-    /// Loss and gradients of a plan have the bits of plain training, its peak is the predicted one.
-    /// Whether it recomputes: runs more operators than the network has, some of them again.
+    /// Asserts that loss and gradients of a plan have the bits of plain training, and that its peak
+    /// is the predicted one. Returns whether it recomputes: runs some operators again.
     pub fn check(&mut self, name: &str, plan: &Plan) -> bool {
         let model = &self.model;
         let predicted = simulate::plan(&self.instance, plan).expect("a replay");
@@ -102,7 +102,7 @@ impl Case {
         computed.iter().sum::<u32>() as usize > distinct
     }
 
-    /// Loss and gradients of the run that was last have the bits of plain training.
+    /// Asserts that loss and gradients of the last run have the bits of plain training.
     pub fn same(&self, run: &Run, what: &str) {
         self.has_loss(run.loss);
         let found = gradients(&self.training).expect("gradients");
@@ -110,7 +110,7 @@ impl Case {
         assert!(found.equal, "{what}: {}", found.largest);
     }
 
-    /// The loss is plain training's.
+    /// Asserts that the loss is plain training's.
     pub fn has_loss(&self, loss: f64) {
         assert_eq!(loss, self.loss, "{}", self.model);
     }
@@ -126,15 +126,15 @@ pub fn baseline(name: &str) -> &'static Baseline {
     strategies::by_name(name).expect("a known one")
 }
 
-/// Plan of a baseline of Checkmate's semantics that goes by no budget; `None` where it does not
-/// know such graphs.
+/// Plan of a baseline of Checkmate's semantics that ignores the budget; `None` if it does not
+/// support such graphs.
 pub fn checkmate_plan(instance: &Instance, name: &str) -> Option<Plan> {
     let schedule = baseline(name).run(instance, 0).ok()?;
     Some(Plan::from_checkmate(instance, &schedule).expect("a plan"))
 }
 
-/// Schedule of MONeT's semantics: what a baseline stores, completed with the best implementations
-/// that fit.
+/// Schedule of MONeT's semantics: a baseline's stored tensors, completed with the best
+/// implementations that fit.
 pub fn monet_schedule(instance: &Instance, name: &str, budget_bytes: u64) -> MonetSchedule {
     let (view, ids) = instance.single_implementation();
     let schedule = baseline(name)
@@ -144,7 +144,7 @@ pub fn monet_schedule(instance: &Instance, name: &str, budget_bytes: u64) -> Mon
     monet::complete(instance, budget_bytes, &stored.expect("the view's shape")).expect("a loss")
 }
 
-/// The measured peak is within 1% of the predicted one.
+/// Asserts that the measured peak is within 1% of the predicted one.
 fn near(found: &Run, predicted: u64, model: &str, name: &str) {
     let off = found.memory.peak as f64 / predicted as f64 - 1.0;
     assert!(off.abs() < 0.01, "{model}, {name}: peak {off:+.4}");

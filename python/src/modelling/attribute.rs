@@ -1,4 +1,4 @@
-//! Attributes of variables and constraints, by name in any case of letters.
+//! Attributes of variables and constraints, by name in upper or lower case.
 
 use super::home::Home;
 use super::operand::number;
@@ -17,10 +17,10 @@ pub fn wanted(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
     })
 }
 
-/// An end of a range of the answer's basis: the lower one where the name ends in `low`.
+/// An end of a range of the answer's basis: the lower one if the name ends in `low`.
 ///
 /// # Errors
-/// `GurobiError` where there are no ranges, as of a model with integers.
+/// `GurobiError` without ranges, for example for a model with integers.
 pub fn end_of_range(
     home: &Home,
     name: &str,
@@ -35,7 +35,7 @@ pub fn end_of_range(
     }
 }
 
-/// The default of an attribute that is known and has no effect; `None` for another name.
+/// The default of an attribute that is accepted without effect; `None` for another name.
 pub fn default_of(name: &str) -> Option<i32> {
     match name {
         "partition" | "poolignore" => Some(0),
@@ -44,7 +44,7 @@ pub fn default_of(name: &str) -> Option<i32> {
     }
 }
 
-/// Refuses another value than the default of an attribute that has no effect.
+/// Refuses any value except the default of an attribute without effect.
 ///
 /// # Errors
 /// `GurobiError` names the attribute.
@@ -69,7 +69,7 @@ const LEFT_OUT: [&str; 7] = [
     "scennub",
 ];
 
-/// The error of an attribute that a class has not; `doing` says what was tried.
+/// The error of an attribute that a class lacks; `doing` names the attempted action.
 pub fn unknown(class: &str, name: &str, doing: &str) -> PyErr {
     if LEFT_OUT.contains(&name.to_ascii_lowercase().as_str()) {
         let words = format!("attribute '{name}' is not supported by remat-bb");
@@ -86,13 +86,13 @@ macro_rules! attributes {
     ($class:ident) => {
         #[pymethods]
         impl $class {
-            /// An attribute by its name, in any case of letters.
+            /// An attribute by its name, in upper or lower case.
             #[pyo3(name = "getAttr")]
             fn get_attr(&self, attrname: &str, py: Python<'_>) -> PyResult<Py<PyAny>> {
                 self.__getattr__(attrname, py)
             }
 
-            /// Sets an attribute by its name, in any case of letters.
+            /// Sets an attribute by its name, in upper or lower case.
             #[pyo3(name = "setAttr")]
             fn set_attr(&self, attrname: &str, newvalue: &Bound<'_, PyAny>) -> PyResult<()> {
                 self.__setattr__(attrname, newvalue)

@@ -21,17 +21,17 @@ pub struct Constr {
     pub row: u32,
 }
 
-/// Name of a row: without one of its own, its handle behind an `R`.
+/// Name of a row; an unnamed row is called `R` and its handle.
 ///
 /// # Errors
-/// As the program.
+/// As for the program.
 pub fn row_name(program: &Program, row: u32) -> Result<String, ProgramError> {
     let name = program.row_name(Row(row))?;
     Ok(name.map_or_else(|| format!("R{row}"), str::to_owned))
 }
 
-/// Sense and right side of a row: one with two sides is an equation with its upper side, as
-/// gurobipy shows it.
+/// Sense and right side of a row. A row with two sides is an equation with its upper side, as in
+/// gurobipy.
 fn sense_and_side((lower, upper): (f64, f64)) -> (Sense, f64) {
     match (lower.is_finite(), upper.is_finite()) {
         (true, false) => (Sense::Greater, lower),
@@ -98,7 +98,7 @@ impl Constr {
         self.row
     }
 
-    /// Position among the constraints of the model; -2 where it was removed.
+    /// Position among the constraints of the model; -2 if it was removed.
     #[getter]
     fn index(&self) -> i64 {
         let program = self.home.program();
@@ -121,7 +121,7 @@ impl Constr {
 }
 
 impl Constr {
-    /// An attribute by its name in small letters; `None` for one that there is not.
+    /// An attribute by its name in lower case; `None` for an unknown one.
     fn get(&self, name: &str, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let found = match name {
             "constrname" => edit(&self.home, |p| row_name(p, self.row))?.into_py_any(py),
@@ -138,14 +138,14 @@ impl Constr {
             "cbasis" => {
                 let status = self.dual(|d| &d.row_status, "CBasis")?;
                 let status = status.ok_or_else(|| unavailable("CBasis"))?;
-                // A row at a side is not basic; gurobipy does not say at which.
+                // A row at a side is not basic; gurobipy does not state the side.
                 basis_code(status).max(-1).into_py_any(py)
             }
             "farkasdual" => {
                 let state = self.home.state();
                 let ray = state.answer.as_ref().and_then(|a| a.farkas.as_ref());
                 let value = ray.and_then(|r| r.get(self.row as usize)).copied();
-                // gurobipy proves by `y A x <= y b`: multipliers of "not more" are not below 0.
+                // gurobipy proves by `y A x <= y b`: multipliers of "not more" are at least 0.
                 (-value.ok_or_else(|| unavailable("FarkasDual"))?).into_py_any(py)
             }
             "lazy" => {
@@ -171,7 +171,7 @@ impl Constr {
         found.map(Some)
     }
 
-    /// Sets an attribute by its name in small letters; false for one that there is not.
+    /// Sets an attribute by its name in lower case; returns false for an unknown one.
     fn set(&self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         let wanted = || wanted(name, value);
         let (sense, side) = sense_and_side(self.sides()?);
@@ -197,7 +197,7 @@ impl Constr {
                 self.home.state().row_tags.insert(self.row, tag);
                 Ok(())
             }
-            // The start of a simplex method changes no answer.
+            // The start of a simplex method does not change an answer.
             "cbasis" | "dstart" => Ok(()),
             _ => match default_of(name) {
                 Some(default) => only_default(name, wanted()?, default),

@@ -1,4 +1,4 @@
-//! Special constraints and products out of expressions.
+//! Special constraints and products from expressions.
 
 use super::home::edit;
 use super::model::Core;
@@ -189,9 +189,8 @@ impl Core {
         })
     }
 
-    /// Removes a special constraint.
-    /// Handles of special constraints, each with what it is: ``indicator``, ``sos1``, ``sos2``, or
-    /// another kind.
+    /// Handles of special constraints, each with its kind: ``indicator``, ``sos1``, ``sos2`` or
+    /// ``other``.
     fn _special_kinds(&self) -> Vec<(u32, &'static str)> {
         let program = self.home.program();
         let kinds = program.specials().map(|(id, special)| {
@@ -212,12 +211,13 @@ impl Core {
         edit(&self.home, |p| p.remove_special(SpecialId(handle)))
     }
 
-    /// True if a special constraint is there: it goes with a column that it is about.
+    /// True if a special constraint is in the model. It is removed together with a column that it
+    /// uses.
     fn _has_special(&self, handle: u32) -> bool {
         self.home.program().special(SpecialId(handle)).is_ok()
     }
 
-    /// Sets a part of the objective that is linear between points; takes it away without points.
+    /// Sets a piecewise-linear part of the objective; removes it if there are no points.
     fn _set_pieces(&self, var: &Bound<'_, Var>, x: Vec<f64>, y: Vec<f64>) -> PyResult<()> {
         if x.len() != y.len() {
             let words = "setPWLObj: x and y are not equally many";
@@ -228,19 +228,19 @@ impl Core {
         edit(&self.home, |p| p.set_pieces(col, points))
     }
 
-    /// Points of a part of the objective; none without one.
+    /// Points of a piecewise-linear part of the objective; empty without one.
     fn _pieces(&self, var: &Bound<'_, Var>) -> PyResult<Vec<(f64, f64)>> {
         let col = self.column(var)?;
         let program = self.home.program();
         Ok(program.pieces().get(&col).cloned().unwrap_or_default())
     }
 
-    /// Number of columns that have such a part.
+    /// Number of columns with such a part.
     fn _num_pieces(&self) -> usize {
         self.home.program().pieces().len()
     }
 
-    /// Sets the products of the objective to those of an expression; none without one.
+    /// Replaces the products of the objective by an expression's; ``None`` removes them.
     fn _set_products(&self, expr: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let terms = match expr {
             Some(expr) => self.quadratic(expr)?.terms,
@@ -249,7 +249,7 @@ impl Core {
         edit(&self.home, |p| p.set_products(products(&terms)))
     }
 
-    /// The objective with its products; ``None`` where it has none.
+    /// The objective with its products; ``None`` for a linear objective.
     fn _products(&self) -> PyResult<Option<QuadExpr>> {
         let linear = self.linear_objective()?;
         let program = self.home.program();

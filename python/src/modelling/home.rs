@@ -9,19 +9,19 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// Homes made so far in this process.
+/// Number of the next home in this process.
 static HOMES: AtomicU64 = AtomicU64::new(1);
 
-/// State of a model apart from its program.
+/// State of a model, without its program.
 #[derive(Default)]
 pub struct State {
     /// The answer of the latest solve.
     pub answer: Option<Arc<Answer>>,
     /// Starts by number, each by handle of columns.
     pub starts: HashMap<i64, HashMap<u32, f64>>,
-    /// Number of the start that attributes speak of.
+    /// Number of the start that attributes refer to.
     pub start_number: i64,
-    /// Number of the point that `Xn` speaks of.
+    /// Number of the point that `Xn` refers to.
     pub solution_number: usize,
     /// Hints by handle of columns: value and priority.
     pub hints: HashMap<u32, (f64, i32)>,
@@ -33,9 +33,10 @@ pub struct State {
     pub row_tags: HashMap<u32, String>,
     /// Laziness by handle of rows.
     pub lazy: HashMap<u32, i32>,
-    /// Ranges of the answer's basis, once one is asked for; `None` within where there are none.
+    /// Ranges of the answer's basis, once they are requested; the inner `None` is an answer without
+    /// ranges.
     pub ranges: Option<Option<Arc<Sensitivity>>>,
-    /// Rows and bounds of columns that make the model infeasible together.
+    /// Rows and bounds of columns that together make the model infeasible.
     pub iis: Option<Iis>,
 }
 
@@ -50,8 +51,8 @@ pub struct Iis {
     pub upper: Vec<u32>,
 }
 
-/// Python's objects of the variables of a model, by handle, so that each has one alone. The model
-/// holds them, and they its home: the other way round memory would never be free.
+/// Python's objects of the variables of a model, by handle, so that each variable has only one. The
+/// model holds them, and they hold its home: in the other direction memory would never be freed.
 pub type VarObjects = Mutex<Vec<Option<Py<Var>>>>;
 
 /// A model, shared by its variables and constraints.
@@ -87,8 +88,8 @@ impl Home {
         Ok(value(&point.x))
     }
 
-    /// Ranges within which the basis of the latest answer stays optimal; `None` where there is no
-    /// basis, or the model is not a linear program as it was solved.
+    /// Ranges within which the basis of the latest answer stays optimal; `None` without a basis, or
+    /// if the solved model was not a linear program.
     pub fn ranges(&self) -> Option<Arc<Sensitivity>> {
         let answer = self.state().answer.clone()?;
         if let Some(known) = &self.state().ranges {
@@ -109,16 +110,16 @@ impl Home {
         lock(&self.program)
     }
 
-    /// The other state under its lock. It is taken after the program's, never before.
+    /// The remaining state under its lock. It is locked after the program, never before.
     pub fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Does something with the program.
+/// Edits the program.
 ///
 /// # Errors
-/// `GurobiError` for what the program refuses.
+/// `GurobiError` if the program refuses the edit.
 pub fn edit<T>(
     home: &Home,
     change: impl FnOnce(&mut Program) -> Result<T, ProgramError>,

@@ -46,7 +46,7 @@ impl LinExpr {
         }
     }
 
-    /// Adds a multiple of an object in place; false where it is no linear expression.
+    /// Adds a multiple of an object in place; returns false unless it is a linear expression.
     fn accumulate(&mut self, other: &Bound<'_, PyAny>, factor: f64) -> bool {
         if let Ok(var) = other.cast_exact::<Var>() {
             let var = var.get();
@@ -245,7 +245,7 @@ impl LinExpr {
     }
 
     fn __hash__(this: &Bound<'_, Self>) -> usize {
-        // An expression is the same as itself alone.
+        // An expression equals only itself.
         this.as_ptr() as usize >> 4
     }
 }

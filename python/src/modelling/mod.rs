@@ -1,4 +1,4 @@
-//! Expressions over the columns of a program, as modelling languages write them: variables, sums,
+//! Expressions over the columns of a program, in the style of modelling languages: variables, sums,
 //! products, relations, and the model that takes them.
 //!
 //! | module | concept |
@@ -10,7 +10,7 @@
 //! | [`attribute`] | attributes of variables and constraints by name |
 //! | [`general`] | special constraints and products |
 //! | [`sum`] | sums over many objects |
-//! | [`model`] | rows and columns out of expressions |
+//! | [`model`] | rows and columns from expressions |
 //! | [`trouble`] | errors of `remat_bb.gurobi` |
 
 pub mod attribute;

@@ -1,4 +1,4 @@
-//! Rows and columns out of expressions.
+//! Rows and columns from expressions.
 
 use super::constr::Constr;
 use super::home::{Home, Iis, VarObjects, edit, refused};
@@ -16,8 +16,8 @@ use pyo3::types::{PyBool, PyList, PyString};
 use remat_models::program::{Col, Kind, Row};
 use std::sync::Arc;
 
-/// The part of a model that makes rows and columns; the class of Python's with all methods of
-/// gurobipy is made of it.
+/// The part of a model that makes rows and columns. Python's class with all methods of gurobipy
+/// derives from it.
 #[pyclass(frozen, subclass, dict, weakref, module = "remat_bb.gurobi")]
 pub struct Core {
     /// The model behind its variables.
@@ -74,7 +74,7 @@ fn bounds_of(kind: Kind, lower: f64, upper: f64) -> (f64, f64) {
 }
 
 impl Core {
-    /// Checks that columns are of this model.
+    /// Checks that columns belong to this model.
     ///
     /// # Errors
     /// `GurobiError`.
@@ -138,7 +138,7 @@ impl Core {
         Ok(linear)
     }
 
-    /// The relation that the arguments of a constraint state.
+    /// The relation stated by the arguments of a constraint.
     fn relation(
         lhs: &Bound<'_, PyAny>,
         sense: Option<&Bound<'_, PyAny>>,
@@ -148,7 +148,7 @@ impl Core {
             let relation = relation.get();
             return Ok((relation.difference.clone(), relation.sense));
         }
-        // What is true or false already, without a variable.
+        // A comparison without variables, which is already true or false.
         if let Ok(holds) = lhs.cast::<PyBool>() {
             let gap = f64::from(u8::from(!holds.is_true()));
             return Ok((Quadratic::of(Linear::constant(gap)), Sense::Equal));
@@ -307,13 +307,13 @@ impl Core {
             && relation.get().difference.terms.is_empty()
         {
             let relation = relation.get();
-            // The name may stand in the second place.
+            // The name may be the second argument.
             let second = sense.and_then(|s| s.cast::<PyString>().ok()?.extract::<String>().ok());
             let name = second.as_deref().unwrap_or(name);
             let row = core.add_relation(&relation.difference.linear, relation.sense, name)?;
             return core.constr(row, this.py());
         }
-        // To ask a variable for an attribute that it has not costs more than its row.
+        // Asking a variable for a missing attribute costs more than its row.
         let is_plain = lhs.cast_exact::<Var>().is_ok() || lhs.cast_exact::<LinExpr>().is_ok();
         if !is_plain && lhs.hasattr("_as_constraint")? {
             let asked = (lhs, sense, rhs, name);
@@ -369,7 +369,7 @@ impl Core {
         })
     }
 
-    /// Sets costs and constant of the objective to those of a linear expression.
+    /// Replaces costs and constant of the objective by a linear expression's.
     fn _set_objective(&self, expr: &Bound<'_, PyAny>) -> PyResult<()> {
         let linear = self.linear(expr)?;
         edit(&self.home, |p| {
@@ -466,7 +466,7 @@ impl Core {
         })
     }
 
-    /// Takes the answer of a solve, or forgets it.
+    /// Sets the answer of a solve, or removes it.
     fn _set_answer(&self, answer: Option<&Bound<'_, Answer>>) {
         let answer = answer.map(|a| Arc::new(a.get().inner.clone()));
         let mut state = self.home.state();
@@ -475,7 +475,7 @@ impl Core {
         state.iis = None;
     }
 
-    /// Starts as points by handle, with NaN where they say nothing.
+    /// Starts as points by handle, with NaN for columns without a value.
     fn _starts(&self) -> Vec<Vec<f64>> {
         let handles = self.home.program().col_handles();
         let state = self.home.state();
@@ -491,7 +491,7 @@ impl Core {
         starts.collect()
     }
 
-    /// Hints as a point by handle, with NaN where there is none; ``None`` without any.
+    /// Hints as a point by handle, with NaN for columns without a hint; ``None`` without hints.
     fn _hints(&self) -> Option<Vec<f64>> {
         let handles = self.home.program().col_handles();
         let state = self.home.state();

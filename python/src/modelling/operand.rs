@@ -22,7 +22,7 @@ pub enum Operand {
 }
 
 impl Operand {
-    /// As a quadratic expression.
+    /// Converts it to a quadratic expression.
     pub fn quadratic(self) -> Quadratic {
         match self {
             Operand::Number(v) => Quadratic::of(Linear::constant(v)),
@@ -31,7 +31,7 @@ impl Operand {
         }
     }
 
-    /// As a Python object: expressions stay of their class.
+    /// Converts it to a Python object; numbers and linear expressions become linear ones.
     pub fn object(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         match self {
             Operand::Number(v) => LinExpr::from(Linear::constant(v)).into_py_any(py),
@@ -84,7 +84,7 @@ impl Operand {
         }
     }
 
-    /// A quadratic expression without products as the linear one that it is.
+    /// Converts a quadratic expression without products to a linear one.
     fn without_products(self) -> Operand {
         match self {
             Operand::Quadratic(q) if q.terms.is_empty() => Operand::Linear(q.linear),
@@ -92,7 +92,7 @@ impl Operand {
         }
     }
 
-    /// The product; `None` for one of more than two variables.
+    /// The product; `None` for a product of more than two variables.
     pub fn times(self, other: Operand) -> Option<Operand> {
         Some(match (self.without_products(), other.without_products()) {
             (Operand::Number(v), other) | (other, Operand::Number(v)) => other.scaled(v),
@@ -110,7 +110,7 @@ impl Operand {
     }
 }
 
-/// A nonlinear expression of Python's class for those.
+/// A nonlinear expression of Python's class.
 fn nonlinear(
     py: Python<'_>,
     name: &str,
@@ -121,7 +121,7 @@ fn nonlinear(
     Ok(class.call1((name, one, two))?.unbind())
 }
 
-/// A number that is no expression: of Python, or a scalar of NumPy's.
+/// A number that is no expression: Python's, or a scalar of NumPy's.
 pub fn number(value: &Bound<'_, PyAny>) -> Option<f64> {
     if value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>() {
         return value.extract().ok();
@@ -132,16 +132,16 @@ pub fn number(value: &Bound<'_, PyAny>) -> Option<f64> {
     value.extract().ok()
 }
 
-/// Number of dimensions of an array of NumPy's, or of ours.
+/// Number of dimensions of an array, NumPy's or ours.
 fn dimensions(value: &Bound<'_, PyAny>) -> Option<usize> {
     value.getattr("ndim").ok()?.extract().ok()
 }
 
-/// A nonlinear expression of a number and an expression to its right; `NotImplemented` where that
-/// is no number.
+/// A nonlinear expression of a number and an expression to its right; `NotImplemented` if the left
+/// object is no number.
 ///
 /// # Errors
-/// None of its own.
+/// Python's errors.
 pub fn reflected(
     py: Python<'_>,
     name: &str,
@@ -154,8 +154,8 @@ pub fn reflected(
     }
 }
 
-/// Returns whether operators go over the members of an array: of NumPy's, of SciPy's sparse ones, and of
-/// ours. Others, as a series of pandas, have operators of their own.
+/// Returns whether operators apply to the members of an array: NumPy's, SciPy's sparse ones, or
+/// ours. Others, such as a series of pandas, have their own operators.
 fn has_members(value: &Bound<'_, PyAny>) -> bool {
     let py = value.py();
     value.cast::<PyUntypedArray>().is_ok()
@@ -169,8 +169,7 @@ fn has_members(value: &Bound<'_, PyAny>) -> bool {
             })
 }
 
-/// An object that is added in place: not an array with operators of its own, which Python asks
-/// then.
+/// An object to add in place. It is not an array with its own operators, which Python then uses.
 pub struct Addend<'py>(pub Bound<'py, PyAny>);
 
 impl<'py> FromPyObject<'_, 'py> for Addend<'py> {
@@ -185,7 +184,7 @@ impl<'py> FromPyObject<'_, 'py> for Addend<'py> {
     }
 }
 
-/// The operand that an object is; `None` for arrays and whatever is no operand.
+/// The operand of an object; `None` for arrays and other objects.
 pub fn operand(value: &Bound<'_, PyAny>) -> Option<Operand> {
     if let Ok(var) = value.cast_exact::<Var>() {
         return Some(Operand::Linear(var.get().linear()));
@@ -202,7 +201,7 @@ pub fn operand(value: &Bound<'_, PyAny>) -> Option<Operand> {
     None
 }
 
-/// As [`operand`], of an array with one entry as well.
+/// As [`operand`], and for an array with one entry.
 ///
 /// # Errors
 /// `GurobiError` names the type.
@@ -262,10 +261,10 @@ impl Operator {
     }
 }
 
-/// The outcome of an operator; `NotImplemented` where the other object is no operand.
+/// The outcome of an operator; `NotImplemented` if the other object is no operand.
 ///
 /// # Errors
-/// `GurobiError` for products that are not known, `ZeroDivisionError`.
+/// `ZeroDivisionError`, and Python's errors.
 pub fn operate(
     py: Python<'_>,
     mine: impl FnOnce() -> Operand,
@@ -305,10 +304,10 @@ pub fn operate(
     found.object(py)
 }
 
-/// A power of an expression: nonlinear but for 0, 1 and 2.
+/// A power of an expression: nonlinear unless the exponent is 0, 1 or 2.
 ///
 /// # Errors
-/// None of its own.
+/// Python's errors.
 pub fn power(
     py: Python<'_>,
     mine: Operand,
@@ -334,10 +333,10 @@ pub fn power(
     }
 }
 
-/// The relation of two sides; `NotImplemented` where the other object is no operand.
+/// The relation of two sides; `NotImplemented` if the other object is no operand.
 ///
 /// # Errors
-/// None of its own.
+/// Python's errors.
 pub fn relate(
     py: Python<'_>,
     mine: impl FnOnce() -> Operand,
@@ -365,7 +364,7 @@ pub fn relate(
     TempConstr::new(mine(), sense, side).into_py_any(py)
 }
 
-/// The methods that all classes of expressions have, in terms of `operand_of(self)`.
+/// The methods of all classes of expressions, in terms of `operand_of(self)`.
 #[macro_export]
 macro_rules! operators {
     ($class:ty) => {

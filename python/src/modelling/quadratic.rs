@@ -159,7 +159,7 @@ impl QuadExpr {
     }
 
     fn __hash__(this: &Bound<'_, Self>) -> usize {
-        // An expression is the same as itself alone.
+        // An expression equals only itself.
         this.as_ptr() as usize >> 4
     }
 }

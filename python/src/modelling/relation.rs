@@ -17,7 +17,7 @@ pub enum Sense {
 }
 
 impl Sense {
-    /// The letter that gurobipy has for it.
+    /// gurobipy's letter for it.
     pub fn sign(self) -> &'static str {
         match self {
             Sense::Less => "<",
@@ -52,7 +52,7 @@ impl Sense {
     }
 }
 
-/// A relation that no model has taken yet: an expression, and its sense towards 0.
+/// A relation that is not in a model yet: an expression, and its sense towards 0.
 #[pyclass(frozen, module = "remat_bb.gurobi")]
 pub struct TempConstr {
     /// Left side less right side.
@@ -62,7 +62,7 @@ pub struct TempConstr {
 }
 
 impl TempConstr {
-    /// Returns whether it is of a variable with itself.
+    /// Returns whether it relates a variable to itself.
     fn is_identity(&self) -> bool {
         let linear = &self.difference.linear;
         let [(a, v), (b, w)] = linear.terms[..] else {
@@ -83,7 +83,7 @@ impl TempConstr {
 #[pymethods]
 impl TempConstr {
     fn __bool__(&self) -> PyResult<bool> {
-        // A dictionary asks whether a variable is the same as itself.
+        // A dictionary compares a variable with itself.
         if self.sense == Sense::Equal && self.is_identity() {
             return Ok(true);
         }

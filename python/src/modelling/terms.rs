@@ -124,7 +124,7 @@ impl Quadratic {
     }
 }
 
-/// A value at a point by handle; NaN for columns that came later.
+/// A value at a point by handle; NaN for columns added later.
 fn at(x: &[f64], col: u32) -> f64 {
     x.get(col as usize).copied().unwrap_or(f64::NAN)
 }

@@ -2,18 +2,18 @@
 
 use pyo3::prelude::*;
 
-/// Numbers of errors, as code written for gurobipy asks for them.
+/// Numbers of errors, as in gurobipy.
 #[derive(Clone, Copy, Debug)]
 pub enum Errno {
-    /// A value that is not what it should be.
+    /// An invalid value.
     InvalidArgument = 10003,
-    /// An attribute that there is not.
+    /// An attribute that does not exist.
     UnknownAttribute = 10004,
     /// An attribute without a value at the moment.
     DataNotAvailable = 10005,
-    /// A thing that is not known here.
+    /// A feature that is not supported here.
     NotSupported = 10024,
-    /// A variable or constraint of another model, or one that was removed.
+    /// A variable or constraint of another model, or a removed one.
     NotInModel = 20001,
 }
 
@@ -22,7 +22,7 @@ pub fn error(errno: Errno, message: impl Into<String>) -> PyErr {
     raised("GurobiError", errno, message.into())
 }
 
-/// An attribute that cannot be had: a `GurobiError` and an `AttributeError` at once.
+/// An attribute that is not available: a `GurobiError` and an `AttributeError` at once.
 pub fn no_attribute(errno: Errno, message: impl Into<String>) -> PyErr {
     raised("AttributeUnavailable", errno, message.into())
 }

@@ -30,10 +30,10 @@ impl Var {
         Linear::column(&self.home, self.col)
     }
 
-    /// The variable of a column as an object: the same one each time.
+    /// The variable of a column as an object, always the same one.
     ///
     /// # Errors
-    /// None of its own.
+    /// Python's errors.
     pub fn object(home: &Arc<Home>, col: u32, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let objects = home.objects.upgrade();
         let known = objects.as_ref().and_then(|objects| {
@@ -70,16 +70,16 @@ impl Var {
             .ok_or_else(|| unavailable(attribute))
     }
 
-    /// The name, or the one that it has without.
+    /// The name, or the default name of an unnamed variable.
     pub fn name(&self) -> PyResult<String> {
         edit(&self.home, |program| col_name(program, self.col))
     }
 }
 
-/// Name of a column: without one of its own, its handle behind a `C`.
+/// Name of a column; an unnamed column is called `C` and its handle.
 ///
 /// # Errors
-/// As the program.
+/// As for the program.
 pub fn col_name(
     program: &Program,
     col: u32,
@@ -88,7 +88,7 @@ pub fn col_name(
     Ok(name.map_or_else(|| format!("C{col}"), str::to_owned))
 }
 
-/// The kind that a letter stands for.
+/// The kind of a letter.
 ///
 /// # Errors
 /// `GurobiError` quotes it.
@@ -117,7 +117,7 @@ pub fn letter(kind: Kind) -> &'static str {
     }
 }
 
-/// The number that gurobipy has for a status in a basis.
+/// gurobipy's number for a status in a basis.
 pub fn basis_code(status: VarStatus) -> i32 {
     match status {
         VarStatus::Basic => 0,
@@ -134,7 +134,8 @@ attributes!(Var);
 #[pymethods]
 impl Var {
     fn __hash__(&self) -> u64 {
-        // No two of a process are the same, so that no dictionary compares different ones.
+        // All variables of a process have different hashes, so that a dictionary never compares
+        // different ones.
         self.home.number << 32 | u64::from(self.col)
     }
 
@@ -152,7 +153,7 @@ impl Var {
         self.col
     }
 
-    /// Position among the variables of the model; -2 where it was removed.
+    /// Position among the variables of the model; -2 if it was removed.
     #[getter]
     fn index(&self) -> i64 {
         let program = self.home.program();
@@ -177,7 +178,7 @@ impl Var {
     }
 }
 
-/// The number that stands for none in starts and hints.
+/// The number for a missing value in starts and hints.
 pub const UNDEFINED: f64 = 1e101;
 
 impl Var {
@@ -193,7 +194,7 @@ impl Var {
 }
 
 impl Var {
-    /// An attribute by its name in small letters; `None` for one that there is not.
+    /// An attribute by its name in lower case; `None` for an unknown one.
     fn get(&self, name: &str, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let col = Col(self.col);
         let found = match name {
@@ -277,7 +278,7 @@ impl Var {
         found.map(Some)
     }
 
-    /// Sets an attribute by its name in small letters; false for one that there is not.
+    /// Sets an attribute by its name in lower case; returns false for an unknown one.
     fn set(&self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         let col = Col(self.col);
         let wanted = || wanted(name, value);
@@ -345,7 +346,7 @@ impl Var {
                 self.home.state().col_tags.insert(self.col, tag);
                 Ok(())
             }
-            // The start of a simplex method changes no answer.
+            // The start of a simplex method does not change an answer.
             "vbasis" | "pstart" | "partition" => Ok(()),
             _ => match default_of(name) {
                 Some(default) => only_default(name, wanted()?, default),

@@ -1,4 +1,4 @@
-//! Answers to programs, and looks at their search.
+//! Answers to programs, and snapshots of their search.
 
 use crate::copied_as_itself;
 use crate::numbers::whole_if_given;
@@ -10,7 +10,7 @@ use remat_models::program;
 use remat_solver::mip;
 use std::borrow::Cow;
 
-/// A look at the search in a program.
+/// A snapshot of the search in a program.
 #[pyclass(frozen, get_all, module = "remat_bb")]
 #[derive(Clone, Debug)]
 pub struct ProgramProgress {
@@ -18,11 +18,11 @@ pub struct ProgramProgress {
     seconds: f64,
     /// Objective of the best point; `None` before the first.
     objective: Option<f64>,
-    /// No point is better than this.
+    /// Best bound: no point is better than this.
     bound: f64,
-    /// Nodes done.
+    /// Number of nodes done.
     nodes: u64,
-    /// Nodes open.
+    /// Number of open nodes.
     open: u64,
     /// Simplex iterations.
     lp_iterations: u64,
@@ -74,10 +74,10 @@ impl Answer {
         Ok(Answer { inner })
     }
 
-    /// ``optimal``, ``infeasible``, ``unbounded``, ``infeasible or unbounded`` (the relaxation
-    /// has no limit, no point was found), ``cutoff`` (nothing is better), ``time limit``,
-    /// ``node limit``, ``iteration limit``, ``memory limit``, ``work limit``,
-    /// ``interrupted`` or ``numeric`` (trouble that no remedy cured).
+    /// ``optimal``, ``infeasible``, ``unbounded``, ``infeasible or unbounded`` (the relaxation is
+    /// unbounded, no point was found), ``cutoff`` (no point is better), ``time limit``, ``node
+    /// limit``, ``iteration limit``, ``memory limit``, ``work limit``, ``interrupted`` or
+    /// ``numeric`` (numerical trouble that all remedies failed to solve).
     #[getter]
     fn status(&self) -> &'static str {
         self.inner.ending.words()
@@ -89,7 +89,7 @@ impl Answer {
         self.inner.points.first().map(|p| p.objective)
     }
 
-    /// No point is better than this.
+    /// Best bound: no point is better than this.
     #[getter]
     fn bound(&self) -> f64 {
         self.inner.bound
@@ -107,13 +107,14 @@ impl Answer {
         self.inner.points.iter().map(|p| p.objective).collect()
     }
 
-    /// Values of several objectives at the best point, in their order; empty for one.
+    /// Values of several objectives at the best point, in their order; empty for a single
+    /// objective.
     #[getter]
     fn objective_values(&self) -> Vec<f64> {
         self.inner.objective_values.clone()
     }
 
-    /// Values of a point by handle, as an array; ``None`` where there is no such point.
+    /// Values of a point by handle, as an array; ``None`` for a point that does not exist.
     #[pyo3(signature = (number = None))]
     fn x<'py>(
         &self,
@@ -125,14 +126,14 @@ impl Answer {
         Ok(point.map(|point| point.x.clone().into_pyarray(py)))
     }
 
-    /// By row the change of the objective per unit of its side; ``None`` with integers.
+    /// By row, the change of the objective per unit of its side; ``None`` with integers.
     #[getter]
     fn duals<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
         let duals = self.inner.duals.as_ref()?;
         Some(duals.rows.clone().into_pyarray(py))
     }
 
-    /// By column ``cost - A^T y``; ``None`` with integers.
+    /// By column, ``cost - A^T y``; ``None`` with integers.
     #[getter]
     fn reduced_costs<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
         let duals = self.inner.duals.as_ref()?;
@@ -148,20 +149,20 @@ impl Answer {
         Some((cols, status_letters(&duals.row_status)))
     }
 
-    /// By row, a proof that a linear program has no point.
+    /// By row, a proof that a linear program is infeasible.
     #[getter]
     fn farkas<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
         Some(self.inner.farkas.clone()?.into_pyarray(py))
     }
 
-    /// By column, a direction in which a linear program's objective improves without end.
+    /// By column, a direction in which a linear program's objective improves without limit.
     #[getter]
     fn ray<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
         Some(self.inner.ray.clone()?.into_pyarray(py))
     }
 
-    /// Objective and bound as fractions, and the reason why they could not be settled, each ``None``
-    /// where there is none; ``None`` unless ``exact`` was asked for.
+    /// Objective and bound as fractions, and the reason why they are not exact; each may be
+    /// ``None``. ``None`` unless ``exact`` was set.
     #[getter]
     fn exact(&self) -> Option<(Option<&str>, Option<&str>, Option<&str>)> {
         let exact = self.inner.exact.as_ref()?;
@@ -196,7 +197,7 @@ impl Answer {
         self.inner.info.seconds
     }
 
-    /// Name of the published program that it was recognised as, and nodes of its graph.
+    /// Name of the recognised published program, and number of nodes of its graph.
     #[getter]
     fn recognised(&self) -> Option<(&'static str, usize)> {
         let program = self.inner.recognised?;

@@ -5,11 +5,11 @@ use crate::trouble::Trouble;
 use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
-/// Numbers out of an array of `float64` without a copy, out of any other array or sequence by one.
+/// Numbers of a `float64` array without a copy, or of any other array or sequence with a copy.
 pub enum Numbers<'py> {
-    /// An array that is there.
+    /// An existing array.
     Array(PyReadonlyArray1<'py, f64>),
-    /// Numbers of something else.
+    /// Copied numbers.
     Owned(Vec<f64>),
 }
 
@@ -17,7 +17,7 @@ impl Numbers<'_> {
     /// The numbers.
     pub fn as_slice(&self) -> &[f64] {
         match self {
-            // Checked when it was taken.
+            // Checked on entry.
             Numbers::Array(array) => array.as_slice().unwrap_or(&[]),
             Numbers::Owned(numbers) => numbers,
         }
@@ -43,7 +43,7 @@ pub fn numbers<'py>(name: &str, value: &Bound<'py, PyAny>) -> PyResult<Numbers<'
     Ok(Numbers::Owned(owned))
 }
 
-/// Whole numbers not below 0 of an argument.
+/// Whole numbers of an argument, at least 0.
 ///
 /// # Errors
 /// `InvalidType`, and `InvalidArgument` for a number that is below 0 or too large.
@@ -67,7 +67,7 @@ pub fn indices<T: TryFrom<u64>>(name: &str, value: &Bound<'_, PyAny>) -> PyResul
     members.enumerate().map(each).collect()
 }
 
-/// Checks that an argument has one entry for each of something.
+/// Checks that an argument has the expected number of entries.
 ///
 /// # Errors
 /// `InvalidArgument` names the argument.

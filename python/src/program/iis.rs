@@ -1,4 +1,4 @@
-//! The reason why a program has no point.
+//! The reason why a program is infeasible.
 
 use super::Program;
 use super::solving::Stop;
@@ -20,7 +20,7 @@ pub struct Iis {
     upper: Vec<u32>,
     /// Handles of special constraints.
     specials: Vec<u32>,
-    /// True if it was proven that nothing can be left out.
+    /// True if each of them is proven to be necessary.
     minimal: bool,
 }
 
@@ -39,11 +39,11 @@ impl From<program::Iis> for Iis {
 
 #[pymethods]
 impl Program {
-    /// Finds rows, bounds and special constraints that no point satisfies together, none of which
-    /// can be left out. Ctrl-C and the time limit end it with what is found so far.
+    /// Finds rows, bounds and special constraints that no point satisfies together, each of which
+    /// is necessary. Ctrl-C and the time limit end it with the set found so far.
     ///
     /// Returns:
-    ///     ``None`` where the program has a point.
+    ///     ``None`` if the program is feasible.
     ///
     /// Raises:
     ///     InvalidArgument: within the limits there is no proof that the program is infeasible.

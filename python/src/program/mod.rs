@@ -1,11 +1,11 @@
-//! Linear and integer programs of any kind: built from arrays or row by row, edited, solved.
+//! Linear and integer programs: built from arrays or row by row, edited, solved.
 //!
 //! | module | concept |
 //! |---|---|
 //! | [`arrays`] | vectors from Python |
-//! | [`answer`] | what a solve comes to |
-//! | [`iis`] | the reason why a program has no point |
-//! | [`solving`] | settings, looks, Ctrl-C |
+//! | [`answer`] | answers of solves |
+//! | [`iis`] | the reason why a program is infeasible |
+//! | [`solving`] | settings, progress, Ctrl-C |
 
 pub mod answer;
 pub mod arrays;
@@ -35,16 +35,16 @@ impl From<ProgramError> for Trouble {
     }
 }
 
-/// A linear or mixed-integer program under edit.
+/// A linear or mixed-integer program that can be edited.
 #[pyclass(frozen, weakref, module = "remat_bb")]
 #[derive(Default)]
 pub struct Program {
-    /// The program, which others may share.
+    /// The program, which may be shared.
     pub inner: Arc<Mutex<program::Program>>,
     names: Mutex<HandleNames>,
 }
 
-/// Handles by name, as long as the program is not edited.
+/// Handles by name, valid until the next edit.
 #[derive(Default)]
 struct HandleNames {
     edits: u64,
@@ -53,7 +53,7 @@ struct HandleNames {
 }
 
 impl Program {
-    /// Something of the names of columns and rows; the first of several of one name counts.
+    /// Looks up a column or row by name; the first of several equal names counts.
     fn named(&self, of: impl FnOnce(&HandleNames) -> Option<u32>) -> Option<u32> {
         let program = self.lock();
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +84,7 @@ impl Program {
 
 /// A program under its lock.
 pub fn lock<T>(program: &Mutex<T>) -> MutexGuard<'_, T> {
-    // No edit leaves a program half-made.
+    // No edit leaves a program inconsistent.
     program.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -133,7 +133,7 @@ impl Program {
         })
     }
 
-    /// A program of its own with the same columns and rows.
+    /// An independent program with the same columns and rows.
     fn __copy__(&self) -> Self {
         Program {
             inner: Arc::new(Mutex::new(self.lock().clone())),
@@ -161,7 +161,7 @@ impl Program {
     /// rows in order. Implications, ordered sets and semi-continuous columns are read as well.
     ///
     /// Raises:
-    ///     RematError: names file, line and what would be right.
+    ///     RematError: names file, line and remedy.
     #[staticmethod]
     #[pyo3(signature = (path, /))]
     fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
@@ -182,12 +182,12 @@ impl Program {
         })
     }
 
-    /// Writes an LP file (``.lp``) or an MPS file, gzipped where the name ends in ``.gz``.
-    /// Implications, ordered sets and semi-continuous columns are written as they are, other special
+    /// Writes an LP file (``.lp``) or an MPS file, gzipped if the name ends in ``.gz``.
+    /// Implications, ordered sets and semi-continuous columns are written directly, other special
     /// constraints as rows and columns.
     ///
     /// Raises:
-    ///     FileError: in the words of the system; for the ending of another compression.
+    ///     FileError: with the system's message, and for the ending of another compression.
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let name = path.to_string_lossy().to_lowercase();
         program::check_ending(&name).map_err(|e| Trouble::file(&path, e))?;
@@ -248,7 +248,7 @@ impl Program {
     /// Args:
     ///     lower, upper: Sides of each row.
     ///     starts: Positions where the entries of each row begin, and their number at the end.
-    ///     indices, values: Handles of columns, and entries; those of the same column of a row are
+    ///     indices, values: Handles of columns, and entries; entries of the same row and column are
     ///         added up.
     ///
     /// Returns:
@@ -300,7 +300,7 @@ impl Program {
         Ok(self.lock().remove_cols(&handles).map_err(Trouble::from)?)
     }
 
-    /// Removes rows: all, or none where one is not in the program.
+    /// Removes rows; removes no row at all if one of them is not in the program.
     fn remove_rows(&self, handles: &Bound<'_, PyAny>) -> PyResult<()> {
         let handles: Vec<u32> = indices("handles", handles)?;
         let handles: BTreeSet<Row> = handles.into_iter().map(Row).collect();
@@ -375,33 +375,33 @@ impl Program {
         Ok(entries.iter().map(|(col, v)| (col.0, *v)).collect())
     }
 
-    /// Name of a column, where it was given one.
+    /// Name of a column; ``None`` for an unnamed one.
     fn col_name(&self, col: ColHandle) -> PyResult<Option<String>> {
         let program = self.lock();
         let name = program.col_name(Col(col.0)).map_err(Trouble::from)?;
         Ok(name.map(str::to_owned))
     }
 
-    /// Name of a row, where it was given one.
+    /// Name of a row; ``None`` for an unnamed one.
     fn row_name(&self, row: RowHandle) -> PyResult<Option<String>> {
         let program = self.lock();
         let name = program.row_name(Row(row.0)).map_err(Trouble::from)?;
         Ok(name.map(str::to_owned))
     }
 
-    /// Handle of the column of a name; without one of its own its name is its handle behind a
-    /// ``C``. ``None`` where there is none.
+    /// Handle of the column with a name; an unnamed column is called ``C`` and its handle. ``None``
+    /// for an unknown name.
     fn col_of_name(&self, name: &str) -> Option<u32> {
         self.named(|names| names.cols.get(name).copied())
     }
 
-    /// Handle of the row of a name; without one of its own its name is its handle behind an ``R``.
-    /// ``None`` where there is none.
+    /// Handle of the row with a name; an unnamed row is called ``R`` and its handle. ``None`` for
+    /// an unknown name.
     fn row_of_name(&self, name: &str) -> Option<u32> {
         self.named(|names| names.rows.get(name).copied())
     }
 
-    /// True if it takes a search: any column is to be integer, or something is no linear row.
+    /// True if it needs a search: it has integer columns or special constraints.
     #[getter]
     fn needs_search(&self) -> bool {
         let program = self.lock();
@@ -420,8 +420,8 @@ impl Program {
         self.lock().rows().map(|r| r.0).collect()
     }
 
-    /// The first number of the file that it was read from that has more digits than a double holds,
-    /// and was rounded, with its place; ``None`` without one.
+    /// The first number of its file with more digits than a double holds, which was rounded, and
+    /// its place; ``None`` without one.
     #[getter]
     fn rounded(&self) -> Option<String> {
         self.lock().rounded().map(str::to_owned)
@@ -445,7 +445,7 @@ impl Program {
         self.lock().num_nonzeros()
     }
 
-    /// True if any column is to be integer.
+    /// True if any column is integer.
     #[getter]
     fn has_integers(&self) -> bool {
         self.lock().has_integers()
@@ -462,7 +462,7 @@ impl Program {
         self.lock().set_name(name);
     }
 
-    /// True if the objective is to be as large as it can.
+    /// True if the objective is maximised.
     #[getter]
     fn maximise(&self) -> bool {
         self.lock().sense() == Sense::Maximise

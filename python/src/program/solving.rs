@@ -39,17 +39,17 @@ impl Stop {
         Stop::default()
     }
 
-    /// Ends the solves that have this flag.
+    /// Ends all solves with this flag.
     fn set(&self) {
         self.flag.store(true, Ordering::Relaxed);
     }
 }
 
-/// One of several objectives as Python gives it: columns, values and constant, priority, weight,
+/// One of several objectives in Python's form: columns, values and constant, priority, weight,
 /// absolute and relative tolerance.
 type Given = ((Vec<u32>, Vec<f64>, f64), i32, f64, f64, f64);
 
-/// Entries out of columns and values.
+/// Entries from columns and values.
 ///
 /// # Errors
 /// `InvalidArgument` for unequal numbers of columns and values.
@@ -81,7 +81,7 @@ fn objective(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Objective> {
     })
 }
 
-/// Passes looks to the waiting thread, and points to a function of Python's at once.
+/// Passes snapshots to the waiting thread, and points to a Python function at once.
 struct Passing {
     relay: Arc<Relay<ProgramProgress>>,
     functions: Functions,
@@ -89,7 +89,7 @@ struct Passing {
     failed: Mutex<Option<PyErr>>,
 }
 
-/// Functions of Python's that a solve calls, and the role of those that hand in rows and points.
+/// Python functions that a solve calls, and the role of the functions that supply rows and points.
 struct Functions {
     on_point: Option<Py<PyAny>>,
     separate: Option<Py<PyAny>>,
@@ -111,7 +111,7 @@ impl Functions {
     }
 }
 
-/// A row as Python hands it in: columns, values, lower and upper side.
+/// A row in Python's form: columns, values, lower and upper side.
 type GivenRow = (Vec<u32>, Vec<f64>, f64, f64);
 
 fn cut(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Cut> {
@@ -125,14 +125,14 @@ fn cut(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Cut> {
     })
 }
 
-/// Sets a setting that was given.
+/// Replaces a setting if a value is given.
 fn replace<T>(setting: &mut T, given: Option<T>) {
     if let Some(given) = given {
         *setting = given;
     }
 }
 
-/// The error of a setting under the name that its argument has.
+/// The error of a setting, under the name of its argument.
 fn setting(error: SolveError) -> Trouble {
     match error {
         SolveError::Setting {
@@ -218,13 +218,14 @@ impl Watcher for Passing {
 
 #[pymethods]
 impl Program {
-    /// Finds the best point with the values of a start, on one thread and within small limits.
+    /// Finds the best point with the given values of a start, on one thread and within small
+    /// limits.
     ///
     /// Args:
-    ///     start: Values by handle, with NaN where it says nothing.
+    ///     start: Values by handle, with NaN for columns without a value.
     ///
     /// Returns:
-    ///     Objective and values; ``None`` where nothing is found.
+    ///     Objective and values; ``None`` if no point is found.
     ///
     /// Raises:
     ///     InvalidArgument: ``start`` is no vector of finite numbers and NaN, or is too long.
@@ -241,43 +242,43 @@ impl Program {
         Ok(point.map(|point| (point.objective, point.x)))
     }
 
-    /// Solves the program: a published rematerialization program that is recognised as such,
-    /// whatever else by the simplex methods or branch and cut.
+    /// Solves the program: a recognised published rematerialization program by its own method, any
+    /// other by the simplex methods or branch and cut.
     ///
     /// Args:
     ///     gap, absolute_gap: Differences of objective and bound at which a search ends; 1e-7 and
     ///         1e-9 by default.
     ///     node_limit, iteration_limit, work_limit, memory_limit: Limits of the search, of linear
     ///         programs, of both in deterministic units, and in bytes of open nodes.
-    ///     cutoff: Only better points are wanted.
-    ///     pool_size: Number of points found that are kept.
+    ///     cutoff: Only better points are of interest.
+    ///     pool_size: Number of points found to keep.
     ///     starts: Points by handle to start from.
-    ///     hints: A point as a start that is tried after those. Of starts and hints that have NaN,
-    ///         the rest is searched for with the numbers fixed.
+    ///     hints: A point that is tried as a start after ``starts``. For NaN in starts and hints,
+    ///         values are searched for with the given ones fixed.
     ///     objectives: Objectives in place of the program's, each ``((cols, values, constant),
-    ///         priority, weight, abstol, reltol)``: those of greater priority first; later ones may
-    ///         make them worse by the larger of both tolerances.
+    ///         priority, weight, abstol, reltol)``: objectives of greater priority come first;
+    ///         later ones may make them worse by the larger of both tolerances.
     ///     best_points: True finds the ``pool_size`` best points, distinct in the integer columns,
     ///         in exact order.
-    ///     pool_gap, pool_absolute_gap: Largest difference of those to the best, as a share of it
-    ///         and in its unit.
+    ///     pool_gap, pool_absolute_gap: Largest difference of these points to the best, as a share
+    ///         of it and in its unit.
     ///     recognise: False leaves everything to the general search.
     ///     exact: True settles the answer in rational numbers (``Answer.exact``); gaps that are not
     ///         given are then 0.
     ///     stop: Ends the solve when it is set.
     ///     algorithm: For linear programs: ``auto``, ``primal``, ``dual`` or ``barrier``.
-    ///     on_progress: Takes a look now and then.
-    ///     on_point: Takes objective and values of each better point, and holds the search up.
-    ///     separate: Takes values, objective, and True if all integers are whole; returns rows that
-    ///         hold for every point, each ``(cols, values, lower, upper)``.
-    ///     suggest: Returns points to be tried, by handle, with NaN where they say nothing.
-    ///     lazy_rows: True asks ``separate`` about each point before it counts: its rows are part
+    ///     on_progress: Called with a snapshot now and then.
+    ///     on_point: Called with objective and values of each better point; the search waits.
+    ///     separate: Called with values, objective, and True if all integers are whole; returns
+    ///         rows that hold for every point, each ``(cols, values, lower, upper)``.
+    ///     suggest: Returns points to try, by handle, with NaN for columns without a value.
+    ///     lazy_rows: True calls ``separate`` for each point before it counts: its rows are part
     ///         of the program.
-    ///     at_nodes: True asks ``separate`` and ``suggest`` at the nodes of the search.
+    ///     at_nodes: True calls ``separate`` and ``suggest`` at the nodes of the search.
     ///
     /// Returns:
-    ///     The answer. Ctrl-C ends the search with the best point so far; where there is none,
-    ///     it is raised.
+    ///     The answer. Ctrl-C ends the search with the best point so far; without a point
+    ///     ``KeyboardInterrupt`` is raised.
     ///
     /// Raises:
     ///     InvalidArgument: names the setting.
@@ -360,7 +361,7 @@ impl Program {
         settings.model.recognise = recognise;
         let linear = &mut settings.model.linear;
         linear.iterations = whole_if_given("iteration_limit", iteration_limit.as_ref())?;
-        // The seed of the first random number, as the search has it.
+        // The seed of the first random number, as in the search.
         linear.lp.seed = limits.seed.wrapping_add(1);
         replace(&mut linear.lp.primal_tolerance, feasibility);
         let optimality = tolerance("optimality_tolerance", optimality_tolerance)?;
@@ -395,13 +396,13 @@ impl Program {
         };
         functions.check(py)?;
         let stop = stop.map(|stop| stop.get().flag.clone()).unwrap_or_default();
-        // Functions that the solve calls may look at the program: its lock is not held.
+        // Functions that the solve calls may use the program, so its lock is not held.
         let program = self.lock().clone();
         solved(py, program, settings, functions, (stop, on_progress))
     }
 }
 
-/// The algorithm of a name.
+/// The algorithm with a name.
 fn algorithm_of(name: &str) -> PyResult<Algorithm> {
     Ok(match name {
         "auto" => Algorithm::Auto,

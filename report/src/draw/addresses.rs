@@ -6,7 +6,7 @@ use remat_instances::budget::format_bytes;
 use remat_instances::place::{Lives, Placement};
 
 const SIZE: (u32, u32) = (1180, 640);
-/// Buffers up to which each says its name under the pointer.
+/// Largest number of buffers that show their names under the pointer.
 const NAMED_BUFFERS: usize = 4_000;
 
 /// The picture as SVG text.

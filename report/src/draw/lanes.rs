@@ -13,9 +13,9 @@ const OUT: RGBColor = PALETTE[2];
 /// Colour of copies from it.
 const BACK: RGBColor = PALETTE[5];
 
-/// Pixels from the bottom of the plot to the first lane: numbers and name of the axis.
+/// Pixels from the bottom of the plot to the first lane, for the numbers and the name of the axis.
 const TOP: i32 = 64;
-/// Pixels of a lane, and of one with the room to the next.
+/// Pixels of a lane, and of a lane with the gap to the next.
 const HEIGHT: i32 = 26;
 const PITCH: i32 = 34;
 /// Size of the names in bars.
@@ -39,7 +39,7 @@ impl<'a> Lanes<'a> {
         }
     }
 
-    /// Returns whether nothing is copied: then there are no lanes.
+    /// Returns whether there are no copies, and therefore no lanes.
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
@@ -94,7 +94,7 @@ impl<'a> Lanes<'a> {
         self.spans.iter().map(hover).collect()
     }
 
-    /// The two colours of a lane that both directions share.
+    /// The legend of a lane that both directions share: its two colours.
     fn legend(&self, area: &Area<'_>, frame: &Frame) -> Result<(), DrawError> {
         let (_, _, mut x, bottom) = frame.pixels;
         let y = bottom + 42;
@@ -112,7 +112,7 @@ impl<'a> Lanes<'a> {
     /// Draws the lanes, `scale` units of cost in one of the axis.
     ///
     /// # Errors
-    /// Whatever the backend reports; writing to a string reports nothing.
+    /// Errors of the backend; writing to a string has no errors.
     pub fn draw(&self, area: &Area<'_>, frame: &Frame, scale: f64) -> Result<(), DrawError> {
         if self.is_empty() {
             return Ok(());
@@ -142,7 +142,7 @@ impl<'a> Lanes<'a> {
             let corners = [(left, top), (right, bottom)];
             area.draw(&Rectangle::new(corners, colour.mix(0.75).filled()))
                 .map_err(failed)?;
-            // A line of white tells bars apart that touch.
+            // A white line separates bars that touch.
             area.draw(&PathElement::new(
                 vec![(left, top), (left, bottom)],
                 WHITE.stroke_width(1),

@@ -1,5 +1,5 @@
 //! Memory over the time of one training step, with the budget and, for comparison, the step without
-//! recomputation; of a plan that copies to the host, with the lanes of the link.
+//! recomputation. A plan that copies to the host also has the lanes of the link.
 
 use super::lanes::Lanes;
 use super::style::{self, Area, DrawError, Frame, GREY, Hover, INK, PALETTE, Words, failed, label};
@@ -19,9 +19,9 @@ pub struct MemoryPicture<'a> {
     pub semantics: Semantics,
     /// The replay of the plan.
     pub replay: &'a Replay,
-    /// The replay of the plan without recomputation, where it is another one.
+    /// The replay of the plan without recomputation, if that is a different plan.
     pub plain: Option<&'a Replay>,
-    /// Memory as it was measured, at the same moments.
+    /// Measured memory at the same moments.
     pub measured: Option<&'a [TimelinePoint]>,
     /// The budget in bytes.
     pub budget_bytes: Option<u64>,
@@ -29,7 +29,7 @@ pub struct MemoryPicture<'a> {
     pub title: String,
 }
 
-/// Colour of what was measured.
+/// Colour of measured memory.
 const MEASURED: RGBColor = PALETTE[3];
 /// Colour of times in which computations wait.
 const WAITING: RGBColor = PALETTE[6];
@@ -169,7 +169,7 @@ fn levels(timeline: &[TimelinePoint]) -> Vec<Level> {
     timeline.iter().map(|p| (p.clock, p.bytes)).collect()
 }
 
-/// The levels of a replay, with those between computations.
+/// The levels of a replay, including the ones between computations.
 fn with_copies(replay: &Replay) -> Vec<Level> {
     let mut moments = replay.transfers.moments.iter().peekable();
     let mut list = Vec::with_capacity(replay.timeline.len());
@@ -230,7 +230,7 @@ fn stairs(frame: &Frame, levels: &[Level], scale: f64) -> Vec<(i32, i32)> {
     thin(points)
 }
 
-/// Within one column of pixels only the first, highest, lowest and last point are seen.
+/// Within one column of pixels only the first, highest, lowest and last point are visible.
 fn thin(points: Vec<(i32, i32)>) -> Vec<(i32, i32)> {
     let mut out: Vec<(i32, i32)> = Vec::new();
     for column in points.chunk_by(|a, b| a.0 == b.0) {

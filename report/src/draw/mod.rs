@@ -1,7 +1,7 @@
 //! Pictures as SVG text, one file a picture.
 //!
-//! plotters' SVG backend measures no fonts, so every text is given room by [`style::width`], which
-//! is on the safe side for the fonts named in [`style::FONT`].
+//! plotters' SVG backend measures no fonts, so [`style::width`] gives every text room, enough for
+//! the fonts named in [`style::FONT`].
 
 pub mod addresses;
 pub mod lanes;

@@ -21,11 +21,11 @@ pub struct ProgressPoint {
 pub struct ProgressPicture<'a> {
     /// Heading.
     pub title: String,
-    /// Looks at the solve, by time; the last one is how it ended.
+    /// Snapshots of the solve, by time; the last one is its end.
     pub looks: &'a [ProgressPoint],
     /// Cost without recomputation.
     pub base_cost: u64,
-    /// Reason why nothing fits, where that is proven.
+    /// Reason for proven infeasibility.
     pub infeasible_because: Option<&'a str>,
 }
 
@@ -86,7 +86,7 @@ pub fn draw(picture: &ProgressPicture<'_>) -> Result<String, DrawError> {
     })
 }
 
-/// A picture that says why there is nothing to draw.
+/// A picture with the reason for infeasibility.
 fn infeasible(title: &str, reason: &str) -> Result<String, DrawError> {
     let words = Words {
         heading: title,

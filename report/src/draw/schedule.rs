@@ -6,7 +6,7 @@ use plotters::style::text_anchor::HPos;
 use remat_instances::Instance;
 use remat_instances::plan::{Plan, StageSpans};
 
-/// Colour of tensors on the host; what is kept as well is drawn over it.
+/// Colour of tensors on the host; tensors that are also kept are drawn over it.
 const ON_HOST: RGBColor = PALETTE[2];
 
 /// The picture as SVG text.
@@ -36,7 +36,7 @@ pub fn draw(instance: &Instance, plan: &Plan, title: &str) -> Result<String, Dra
     );
     let at = |k: usize| (k as f64 * side).round() as i32;
     let place = |from: (usize, usize), to: (usize, usize), least: i32| {
-        // (stage, node) corners, both included; at least so many pixels each way.
+        // (stage, node) corners, both included, with a minimum of pixels each way.
         let (x0, y0) = (left + at(from.1), top + at(from.0));
         let x1 = (left + at(to.1 + 1)).max(x0 + least);
         let y1 = (top + at(to.0 + 1)).max(y0 + least);
@@ -81,7 +81,7 @@ pub fn draw(instance: &Instance, plan: &Plan, title: &str) -> Result<String, Dra
             cell((*stage, *node), (*stage, *node), 1, PALETTE[0])?;
         }
         for (stage, node) in &stages.again {
-            // What matters most is few and small: it is never drawn smaller than can be seen.
+            // The most important cells are few and small, so they have a visible minimum size.
             cell((*stage, *node), (*stage, *node), 4, PALETTE[1])?;
         }
         frame(area, instance, &stages, (left, top), (extent, down), side)

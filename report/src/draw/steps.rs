@@ -1,4 +1,4 @@
-//! Memory step by step of an order: a column for each operator, above what is resident.
+//! Memory step by step of an order: a column for each operator, above the resident memory.
 
 use super::style::{self, DrawError, Frame, GREY, Hover, PALETTE, Words, failed};
 use plotters::prelude::*;
@@ -6,11 +6,11 @@ use remat_instances::budget::format_bytes;
 use remat_instances::order::{OrderGraph, OrderReplay};
 
 const SIZE: (u32, u32) = (1180, 560);
-/// Columns up to which each says its name under the pointer.
+/// Largest number of columns that show their names under the pointer.
 const NAMED_STEPS: usize = 4_000;
 
-/// The picture of an order's replay as SVG text; `program` is the replay of the program's order,
-/// where that is another one and can run.
+/// The picture of an order's replay as SVG text. `program` is the replay of the program's order, if
+/// it is a different one and can run.
 ///
 /// # Errors
 /// [`DrawError`].

@@ -7,7 +7,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 /// A surface of an SVG picture.
 pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// Font families, the first that is there.
+/// Font families; the first one available is used.
 pub const FONT: &str = "Helvetica, Arial, 'DejaVu Sans', sans-serif";
 
 /// Text colour.
@@ -17,9 +17,9 @@ pub const GREY: RGBColor = RGBColor(108, 117, 125);
 /// Grid lines.
 pub const FAINT: RGBColor = RGBColor(226, 230, 234);
 
-/// Colours for curves and areas. The first seven are those that colour-blind readers can tell apart
-/// (Okabe and Ito, 2008), without black and the yellow that white swallows; the others are told
-/// apart by their markers as well.
+/// Colours for curves and areas. Colour-blind readers can distinguish the first seven (Okabe and
+/// Ito, 2008), which leave out black, and yellow because it is invisible on white. The others also
+/// differ by their markers.
 pub const PALETTE: [RGBColor; 22] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -45,8 +45,8 @@ pub const PALETTE: [RGBColor; 22] = [
     RGBColor(95, 70, 60),
 ];
 
-/// Colours that a dark page replaces, and what by: paper and text change sides, colours that sink
-/// into a dark paper are lighter.
+/// Colours and their replacements on a dark page: paper and text are exchanged, and colours too
+/// dark for a dark paper are lighter.
 const DARK: [(RGBColor, RGBColor); 12] = [
     (WHITE, RGBColor(13, 17, 23)),
     (INK, RGBColor(230, 237, 243)),
@@ -88,8 +88,8 @@ pub fn text(size: u32, colour: RGBColor) -> TextStyle<'static> {
     (FONT, size).into_font().color(&colour)
 }
 
-/// Room that a text takes at most in pixels; plotters writes a font of `size` with 1 / 1.24 of it
-/// as `font-size`.
+/// Upper bound on the width of a text in pixels; plotters writes a font of `size` with 1 / 1.24 of
+/// it as `font-size`.
 pub fn width(text: &str, size: u32) -> i32 {
     (text.chars().count() as f64 * f64::from(size) * 0.5).ceil() as i32
 }
@@ -97,7 +97,7 @@ pub fn width(text: &str, size: u32) -> i32 {
 /// Draws a text with its left end, centre or right end at a place, vertically centred.
 ///
 /// # Errors
-/// Whatever the backend reports; writing to a string reports nothing.
+/// Errors of the backend; writing to a string has no errors.
 pub fn label(
     area: &Area<'_>,
     content: &str,
@@ -175,7 +175,7 @@ pub fn marker(
     }
 }
 
-/// Axis labels for `0..=top` that fall on round numbers: their step, with about `count` of them.
+/// Step between axis labels for `0..=top` that are round numbers, with about `count` of them.
 ///
 /// ```
 /// assert_eq!(remat_report::draw::style::step(16.5, 8), 2.0);
@@ -196,7 +196,7 @@ pub fn number(value: f64, step: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// The unit in which an amount of bytes reads best: bytes in it, and its name.
+/// The most readable unit for an amount of bytes: bytes in it, and its name.
 pub fn byte_unit(bytes: u64) -> (f64, &'static str) {
     match bytes {
         b if b >= 1 << 30 => (f64::from(1u32 << 30), "GiB"),
@@ -215,8 +215,8 @@ pub struct Frame {
     pub x: (f64, f64),
     /// Values at the bottom and the top.
     pub y: (f64, f64),
-    /// Vertical values go by their square root: small ones get room beside large ones. They start
-    /// at 0.
+    /// True if vertical values are scaled by their square root, so that small ones get room beside
+    /// large ones. They start at 0.
     pub root: bool,
 }
 
@@ -225,7 +225,7 @@ impl Frame {
     pub fn across(&self, x: f64) -> i32 {
         let (left, _, right, _) = self.pixels;
         let share = (x - self.x.0) / (self.x.1 - self.x.0);
-        // A range of one point has no share: the frame cuts what is outside.
+        // A range of one point has no share; points outside are cut at the frame.
         left.saturating_add((share * f64::from(right - left)).round() as i32)
     }
 
@@ -343,7 +343,7 @@ impl Hover {
     }
 }
 
-/// A text with the characters replaced that mean something in XML, or may not stand in it.
+/// A text with characters replaced that are special or forbidden in XML.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -358,7 +358,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// Words that go with a picture: they are drawn in it, and read out or shown by viewers.
+/// Texts of a picture: they are drawn in it, and read out or shown by viewers.
 pub struct Words<'a> {
     /// Heading, which is the picture's title as well.
     pub heading: &'a str,
@@ -372,7 +372,7 @@ pub struct Words<'a> {
 /// dark colours.
 ///
 /// # Errors
-/// What `paint` reports.
+/// Errors of `paint`.
 pub fn picture(
     size: (u32, u32),
     words: &Words<'_>,
@@ -386,7 +386,7 @@ pub fn picture(
         paint(&area)?;
         area.present().map_err(failed)?;
     }
-    // plotters has no titles: they go behind the first tag and before the last.
+    // plotters writes no titles: they are inserted after the first tag and before the last.
     let head = format!(
         "\n<title>{}</title>\n<desc>{}</desc>{}",
         escaped(words.heading),

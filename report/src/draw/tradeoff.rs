@@ -12,11 +12,11 @@ use remat_instances::budget::format_bytes;
 pub struct Curve {
     /// Name in the legend.
     pub name: String,
-    /// Drawn in black and thick.
+    /// True for a curve in black and thick.
     pub ours: bool,
-    /// `(peak memory in bytes, overhead in percent)` of the plans it made.
+    /// `(peak memory in bytes, overhead in percent)` of the strategy's plans.
     pub points: Vec<(u64, f64)>,
-    /// Said in the legend where there are no points.
+    /// Text in the legend if there are no points.
     pub without: &'static str,
 }
 
@@ -26,21 +26,21 @@ pub struct TradeoffPicture {
     pub title: String,
     /// The link to host memory in words, where plans may copy.
     pub link: Option<String>,
-    /// Strategies; one without points is named in the legend as such.
+    /// Strategies; one without points is marked in the legend.
     pub curves: Vec<Curve>,
     /// Peak without recomputation in bytes.
     pub plain_bytes: u64,
-    /// The budget of the table in bytes, where there is one.
+    /// The budget of the table in bytes, if there is one.
     pub budget_bytes: Option<u64>,
-    /// `(budget in bytes, overhead in percent)`: proven, no stage schedule within has less. Drawn
-    /// as an area.
+    /// `(budget in bytes, overhead in percent)`: proven, every stage schedule within the budget has
+    /// at least this overhead. Drawn as an area.
     pub bounds: Vec<(u64, f64)>,
 }
 
 const SIZE: (u32, u32) = (1180, 640);
 const LEGEND: i32 = 270;
 
-/// The plans that no other one of the same strategy beats in both memory and overhead, by memory.
+/// The Pareto-optimal plans of a strategy in memory and overhead, by memory.
 pub fn frontier(points: &[(u64, f64)]) -> Vec<(u64, f64)> {
     let mut sorted = points.to_vec();
     sorted.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
@@ -128,11 +128,11 @@ fn look(curves: &[Curve], k: usize) -> (RGBColor, usize, u32) {
         return (RGBColor(0, 0, 0), 0, 3);
     }
     let rank = curves[..k].iter().filter(|c| !c.ours).count();
-    // Each of the known strategies has a colour of its own, and one of eight markers.
+    // Each known strategy has a different colour, and one of eight markers.
     (PALETTE[rank % PALETTE.len()], rank, 2)
 }
 
-/// From each plan to the right, down to the next: what fits in that much memory.
+/// From each plan to the right, then down to the next: the least overhead within that memory.
 fn staircase(
     area: &Area<'_>,
     frame: &Frame,
@@ -154,8 +154,8 @@ fn staircase(
         .map_err(failed)
 }
 
-/// Draws the area that no stage schedule reaches: a bound for a budget holds for all smaller ones, down to
-/// the next.
+/// Draws the area that no stage schedule reaches. A bound for a budget holds for all smaller ones,
+/// down to the next bound.
 fn lower_bound(area: &Area<'_>, frame: &Frame, bounds: &[(u64, f64)]) -> Result<(), DrawError> {
     let (left, _, _, bottom) = frame.pixels;
     let mut from = left;

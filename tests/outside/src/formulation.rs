@@ -1,4 +1,4 @@
-//! From an instance and a budget to a problem, the judge, and the text that proves a bound.
+//! From an instance and a budget to a problem, its judge, and the text that proves a bound.
 
 use crate::{Knapsack, KnapsackRow, program::multiplier};
 use remat_formulations::Instance;
@@ -39,7 +39,7 @@ impl KeepOrRecompute {
         self.knapsack.set(|_| false)
     }
 
-    /// The judge: what it comes to if these tensors are kept.
+    /// The judge: cost and peak of a schedule that keeps these tensors.
     pub fn replay(&self, kept: &BitMatrix) -> Replay {
         let (cost, bytes) = self.knapsack.cost_and_bytes(kept);
         Replay {
@@ -183,7 +183,7 @@ impl Problem for KnapsackProblem<'_> {
     }
 }
 
-/// A proof of a bound, or that nothing fits:
+/// A proof of a bound, or of infeasibility:
 ///
 /// ```text
 /// keep-or-recompute/1

@@ -1,23 +1,23 @@
-//! Tensors of the forward pass, and the room for those that are kept.
+//! Tensors of the forward pass, and the room for the kept ones.
 
 use remat_formulations::Instance;
 use remat_instances::schedule::BitMatrix;
 
-/// Tensors that may be computed once more, and the room for those that are kept.
+/// Tensors that may be recomputed, and the room for the kept ones.
 #[derive(Clone, Debug)]
 pub struct Knapsack {
     /// Bytes and cost of each.
     pub tensors: Vec<(u64, u64)>,
     /// Bytes for kept tensors.
     pub room: u64,
-    /// Bytes of what is always there.
+    /// Bytes that are always in memory.
     pub fixed: u64,
     /// Cost of computing everything once.
     pub once: u64,
 }
 
 impl Knapsack {
-    /// The forward pass of an instance, with no room; nothing where there is no loss behind it.
+    /// The forward pass of an instance, with no room; `None` for an instance without a loss.
     pub fn new(instance: &Instance) -> Option<Self> {
         let forward = &instance.nodes()[..instance.loss()?.index()];
         let (again, inputs): (Vec<_>, Vec<_>) = forward.iter().partition(|n| !n.needs().is_empty());

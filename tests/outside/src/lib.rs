@@ -1,15 +1,16 @@
 //! A program from outside: *keep or recompute*, solved by the front door through public interfaces.
 //!
-//! Each tensor of the forward pass is kept until the backward pass, which takes its bytes all the
-//! time, or computed once more, which takes its cost. What has no inputs is kept in any case. So
-//! the program is a knapsack: simple enough for brute force, and a start for one's own.
+//! Each tensor of the forward pass is either kept until the backward pass, which takes its bytes
+//! all the time, or recomputed, which takes its cost. Tensors without inputs are always kept. The
+//! program is therefore a knapsack: simple enough for brute force, and a template for other
+//! programs.
 //!
 //! | module | concept |
 //! |---|---|
 //! | `formulation` | [`KeepOrRecompute`]: from a budget to a problem, the judge, the proof |
 //! | `knapsack` | [`Knapsack`]: the tensors and the room for them |
-//! | `program` | what is bounded: columns, rows, prices, branchings |
-//! | `landscape` | what is annealed |
+//! | `program` | columns, rows, prices and branchings of the bound |
+//! | `landscape` | the landscape of the annealing |
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 

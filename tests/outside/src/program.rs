@@ -1,5 +1,5 @@
-//! The program that is bounded: a column for each tensor that is computed once more, and a row for
-//! the bytes that this must save.
+//! The program of the bound: a column for each tensor that is recomputed, and a row for the bytes
+//! that this must save.
 
 use crate::Knapsack;
 use remat_solver::price::{
@@ -12,7 +12,7 @@ use remat_solver::price::{
 pub enum KnapsackRow {
     /// The kept tensors fit.
     Room,
-    /// A tensor is computed once more at most, or by a branching not at all, or it is.
+    /// A tensor is recomputed at most once; a branching may forbid it or require it.
     Limit(Branch<u32>),
 }
 

@@ -1,5 +1,5 @@
-//! A panic of a program from outside, whichever function it comes from and on whichever worker,
-//! ends the solve with it.
+//! A panic in any function of a program from outside, on any worker, ends the solve with that
+//! panic.
 
 use remat_formulations::{Budget, Instance, Solve};
 use remat_instances::schedule::BitMatrix;
@@ -263,7 +263,7 @@ fn text_of(instance: &Instance, fault: Fault, threads: usize) -> String {
             prove: true,
             ..Settings::default()
         };
-        // A schedule that fits is known, so that its columns are asked for.
+        // A feasible schedule is known, so that its columns are requested.
         let nothing = formulation.inner.nothing();
         let solve = Solve::of(formulation, Budget::Percent(60.0)).settings(settings);
         let solve = solve.start(nothing);

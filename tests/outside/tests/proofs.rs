@@ -1,19 +1,19 @@
-//! Proofs of a program from outside, judged by code that shares nothing with it.
+//! Proofs of a program from outside, judged by independent code.
 
 use remat_formulations::{Budget, Instance, Solve};
 use remat_outside::KeepOrRecompute;
 use remat_search::{BoundProof, Settings};
 use remat_tests::graphs::{Numbers, training};
 
-/// A node of a proof: what branchings leave open for each tensor, the best bound, the branchings
-/// below.
+/// A node of a proof: the counts that branchings leave for each tensor, the best bound, the
+/// branchings below.
 struct Node {
     may: Vec<[bool; 2]>,
     bound: i128,
     below: Vec<Option<[i128; 3]>>,
 }
 
-/// Checks that what a proof claims follows from it; the number of its nodes.
+/// Checks that a proof's claim follows from it; returns the number of its nodes.
 fn check(instance: &Instance, budget: u64, proof: &BoundProof) -> usize {
     let forward = &instance.nodes()[..instance.loss().unwrap().index()];
     let bytes = |n: &remat_instances::instance::Node| i128::from(n.output_bytes);
@@ -56,7 +56,7 @@ fn check(instance: &Instance, budget: u64, proof: &BoundProof) -> usize {
         for (tensor, may) in again.iter().zip(&node.may) {
             let costs = [0, i128::from(tensor.cost()) * one - price * bytes(tensor)];
             let least = (0..2).filter(|k| may[*k]).map(|k| costs[k]).min();
-            // A tensor for which nothing is left proves whatever one likes.
+            // A tensor without a count left makes the node infeasible: any bound holds.
             bound = least.map_or(i128::MAX / 2, |least| bound + least);
         }
         assert!(*price >= 0);

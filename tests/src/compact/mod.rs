@@ -1,6 +1,6 @@
-//! Integer programs with every row and column written out, other statements of the problems that
-//! the product solves. Tests hold the product against them, and `remat-bench export` writes them
-//! for other solvers.
+//! Integer programs with every row and column written out: alternative formulations of the problems
+//! that the product solves. Tests compare the product with them, and `remat-bench export` writes
+//! them for other solvers.
 //!
 //! | module | program |
 //! |---|---|

@@ -11,7 +11,7 @@ pub enum Place {
     Nowhere,
     /// It can be read.
     Ready,
-    /// It comes back until this time, and nothing has read it.
+    /// It is being copied back until this time, and has not been read since.
     Coming(u64),
 }
 
@@ -21,18 +21,19 @@ pub struct Tensor {
     pub place: Place,
     /// Its host buffer: the time at which the copy into it ends.
     pub buffer: Option<u64>,
-    /// It was copied to the host since the last computation, or at all where copies go by the loss.
+    /// It was copied to the host since the last computation, or at any time if copies are bounded
+    /// by the loss.
     pub left: bool,
     /// It has come back.
     pub came: bool,
 }
 
-/// Knowledge of the machine between two statements.
+/// State of the machine between two statements.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Config {
-    /// Computations have come to this time.
+    /// Time at which the last computation ends.
     pub clock: u64,
-    /// Times from which the lanes are free; both the same at half duplex.
+    /// Times from which the lanes are free; equal at half duplex.
     pub lanes: [u64; 2],
     /// The next first run.
     pub next: usize,
@@ -40,19 +41,19 @@ pub struct Config {
     pub from: usize,
     /// Nodes that ran again since the last first run.
     pub ran: u32,
-    /// Nodes that ran at all, those whose last run was a further one, and those whose last run was
-    /// in place; all 0 but under MONeT's semantics.
+    /// Three sets of nodes: nodes that ran at all, nodes whose last run was a further one, and
+    /// nodes whose last run was in place. All 0 except under MONeT's semantics.
     pub last: [u32; 3],
     /// Fixed memory in bytes.
     pub fixed: u64,
     pub tensors: Vec<Tensor>,
 }
 
-/// A case as the machine reads it.
+/// A case in the machine's form.
 pub struct Machine<'a> {
     case: &'a LinkedCase,
     times: CopyTimes,
-    /// The loss, where copies go by it.
+    /// The loss, if copies are bounded by it.
     loss: Option<usize>,
 }
 
@@ -80,8 +81,8 @@ impl<'a> Machine<'a> {
         self.node(i).output_bytes
     }
 
-    /// Cost of the first runs to come, and of a further run of each tensor that one of them reads
-    /// and is nowhere: no run to the end takes less.
+    /// Least cost of the runs to come: all first runs and, under Checkmate's semantics, one further
+    /// run of each tensor that they read and that is lost on device and host.
     pub fn time_left(&self, config: &Config) -> u64 {
         let coming = config.next..self.nodes();
         if self.case.is_monet {
@@ -137,7 +138,7 @@ impl<'a> Machine<'a> {
         config.next == self.nodes() && config.tensors.iter().all(done)
     }
 
-    /// All that may come after a configuration by one statement.
+    /// All configurations that one statement leads to.
     pub fn statements(&self, config: &Config) -> Vec<Config> {
         if config.next == self.nodes() {
             return Vec::new();
@@ -164,7 +165,7 @@ impl<'a> Machine<'a> {
         list
     }
 
-    /// Device memory with some more, or `None` beyond the budget.
+    /// `Some` if device memory and `more` bytes fit the budget.
     fn fits(&self, config: &Config, more: i64) -> Option<()> {
         let held = config.tensors.iter().enumerate();
         let held = held.filter(|(_, t)| t.place != Place::Nowhere);
@@ -173,7 +174,7 @@ impl<'a> Machine<'a> {
         (all <= self.case.budget_bytes as i64).then_some(())
     }
 
-    /// Leaves out the first run of a by-product.
+    /// Skips the first run of a by-product.
     fn pass(&self, config: &Config) -> Option<Config> {
         self.node(config.next)
             .parent()
@@ -309,7 +310,7 @@ impl<'a> Machine<'a> {
         (tensor.place == Place::Ready && is_gone).then_some(after)
     }
 
-    /// Puts a copy on its lane, no earlier than a time; returns its end.
+    /// Puts a copy on its lane, no earlier than `from`; returns its end.
     fn copy(&self, config: &mut Config, lane: usize, from: u64, time: u64) -> u64 {
         let end = config.lanes[lane].max(config.clock).max(from) + time;
         match self.case.link().duplex {
@@ -358,7 +359,7 @@ impl<'a> Machine<'a> {
         Some(after)
     }
 
-    /// A host that has room for all: a buffer harms nobody, and stays.
+    /// Frees a filled host buffer. Without a limit of host memory, buffers stay.
     fn release(&self, config: &Config, i: usize) -> Option<Config> {
         self.case.link().host_memory_bytes?;
         let tensor = &config.tensors[i];

@@ -25,14 +25,14 @@ pub struct LinkedCase {
     pub budget_bytes: u64,
     /// True if nodes may run again.
     pub recompute: bool,
-    /// True if copies to the host end before the loss and those back begin behind it.
+    /// True if copies to the host end before the loss and copies back begin after it.
     pub by_loss: bool,
     /// True if MONeT's semantics hold, with all ways to run a node.
     pub is_monet: bool,
 }
 
 impl LinkedCase {
-    /// A random case of at most so many nodes, three or more, and mostly of nearly as many.
+    /// A random case of three to `nodes` nodes, mostly of nearly `nodes`.
     pub fn random(seed: u64, nodes: usize) -> Self {
         let mut numbers = Numbers::new(seed);
         let is_training = numbers.below(2) == 0;
@@ -70,7 +70,7 @@ impl LinkedCase {
         let fixed = numbers.below(3);
         let is_even = numbers.below(3) > 0;
         for (i, node) in data.nodes.iter_mut().enumerate() {
-            // Sizes that are alike and few inputs that come from far leave much to pass over.
+            // Equal sizes and few inputs from far back leave many tensors that pass over nodes.
             if is_even {
                 node.output_bytes = 5 + numbers.below(8);
                 let needs = &mut node.implementations[0].needs;
@@ -105,7 +105,7 @@ impl LinkedCase {
         }
     }
 
-    /// A random case under MONeT's semantics, with so many operators, in any of its modes.
+    /// A random case under MONeT's semantics, with `forward` operators, in any of its modes.
     pub fn random_monet(seed: u64, forward: usize) -> Self {
         let mut numbers = Numbers::new(seed ^ 0x4d6f_4e65);
         let mode = Mode::all().nth(numbers.below(16) as usize);
@@ -130,7 +130,7 @@ impl LinkedCase {
             if is_fixed_any {
                 node.fixed_bytes = numbers.below(5);
             }
-            // Sizes that are alike leave much to pass over; gradients are small.
+            // Equal sizes leave many tensors that pass over nodes; gradients are small.
             if is_even && node.parent().is_none() {
                 let least = if node.is_backward() { 1 } else { 8 };
                 node.output_bytes = least + numbers.below(6);
@@ -178,7 +178,7 @@ impl LinkedCase {
         }
     }
 
-    /// The least makespan of the exact search; `None` where nothing fits.
+    /// The least makespan by the exact search; `None` if no plan fits.
     pub fn optimum(&self) -> Option<u64> {
         let settings = ExactSettings {
             copies: self.copies(),

@@ -5,15 +5,15 @@ use super::machine::{Config, Machine, Place};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
 
-/// More configurations than were allowed.
+/// The limit on configurations was exceeded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooMany;
 
-/// Least makespan over all runs of statements, or `None` where none gets to the end: every
-/// configuration with its clocks is one of its own, so for three to five nodes.
+/// Least makespan over all runs of statements, or `None` if no run reaches the end. Every
+/// configuration with its clocks is a separate state, so this suits three to five nodes.
 ///
 /// # Errors
-/// [`TooMany`] where more than so many configurations were met.
+/// [`TooMany`] for more than `most` configurations.
 pub fn least_makespan(case: &LinkedCase, most: usize) -> Result<Option<u64>, TooMany> {
     let machine = Machine::new(case);
     let mut seen = HashSet::from([machine.begin()]);
@@ -58,7 +58,7 @@ fn shape(config: &Config) -> Shape {
     )
 }
 
-/// All clocks of a configuration, those that are past as the present.
+/// All clocks of a configuration; past ones count as the present.
 fn clocks(config: &Config) -> Vec<u64> {
     let mut list = vec![config.clock];
     list.extend(config.lanes);
@@ -71,12 +71,12 @@ fn clocks(config: &Config) -> Vec<u64> {
     list.iter().map(|time| *time.max(&config.clock)).collect()
 }
 
-/// Clocks of which none is as early as another all along.
+/// A Pareto front of clocks: no member is at most another one in every clock.
 #[derive(Default)]
 struct Front(Vec<Vec<u64>>);
 
 impl Front {
-    /// Adds clocks unless others are as early.
+    /// Adds clocks unless a member is as early in every clock; removes members that they dominate.
     fn add(&mut self, clocks: &[u64]) -> bool {
         let covers = |a: &[u64], b: &[u64]| a.iter().zip(b).all(|(a, b)| a <= b);
         if self.0.iter().any(|there| covers(there, clocks)) {
@@ -88,12 +88,12 @@ impl Front {
     }
 }
 
-/// Returns whether some run ends before a time, or at all where there is none: first run by first
-/// run, with a front of clocks for each configuration. Who may wait for copies as long as it takes
-/// needs no clocks.
+/// Returns whether some run ends before `makespan`, or ends at all for `None`. It goes from first
+/// run to first run, with a front of clocks for each configuration. Without a makespan clocks do
+/// not matter, because a run may wait for all copies.
 ///
 /// # Errors
-/// [`TooMany`] where more than so many configurations were met.
+/// [`TooMany`] for more than `most` configurations.
 pub fn is_beaten(case: &LinkedCase, makespan: Option<u64>, most: usize) -> Result<bool, TooMany> {
     let machine = Machine::new(case);
     let mut met = 0;

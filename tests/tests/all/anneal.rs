@@ -111,8 +111,8 @@ fn incremental_state_equals_the_replay() {
     }
 }
 
-/// On small graphs the search finds the optimum, says infeasible or nothing where nothing fits, and
-/// its bound holds.
+/// On small graphs the search finds the optimum, or has no plan if there is none, and its bound
+/// holds.
 #[test]
 fn small_graphs_are_solved_to_the_optimum() {
     let (mut feasible, mut tight) = (0, 0);
@@ -215,7 +215,7 @@ fn schedules_that_fit_are_started_from_and_others_are_left_aside() {
     };
     let best = run(&[], 3);
     let schedule = best.schedule.clone().expect("a plan");
-    // No work is left to do but to look at what is given.
+    // The only work left is to evaluate the given schedules.
     let again = run(&[all.clone(), schedule], 0);
     assert_eq!(again.cost(), best.cost());
     assert!(run(&[all], 0).cost() >= again.cost());

@@ -1,4 +1,4 @@
-//! The arrows between the crates, as `docs/inside/architecture.md` says they are.
+//! The dependencies between the crates, compared with `docs/inside/architecture.md`.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,8 +24,8 @@ const FOLDERS: [&str; 15] = [
     "tests",
 ];
 
-/// The workspace's crates that each of them depends on in the product: not for tests, not for
-/// building.
+/// For each crate, the workspace's crates that the product depends on, not counting tests and build
+/// scripts.
 fn arrows() -> BTreeMap<String, BTreeSet<String>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let output = Command::new(env!("CARGO"))
@@ -138,8 +138,8 @@ fn product(source: &str) -> String {
     code.collect::<Vec<_>>().join("\n")
 }
 
-/// The modules of a folder, and those that each of them names; `prefix` is the folder's path in its
-/// crate.
+/// The modules of a folder, each with the modules that it names; `prefix` is the folder's path in
+/// its crate.
 fn modules(source: &Path, prefix: &str) -> BTreeMap<String, BTreeSet<String>> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut folders = vec![source.to_owned()];
@@ -170,7 +170,7 @@ fn modules(source: &Path, prefix: &str) -> BTreeMap<String, BTreeSet<String>> {
     found
 }
 
-/// Folders inside crates whose modules have an order as well, with their paths.
+/// Folders inside crates whose modules may not form cycles either, with their paths.
 const ROOMS: [(&str, &str); 2] = [
     ("solver/src/mip", "crate::mip::"),
     ("check/src/proof", "crate::proof::"),
@@ -183,7 +183,7 @@ fn no_modules_of_a_crate_or_a_room_need_each_other() {
     let rooms = ROOMS.map(|(folder, prefix)| (folder.to_owned(), prefix));
     for (folder, prefix) in crates.into_iter().chain(rooms) {
         let modules = modules(&root.join(&folder), prefix);
-        // Modules that need no other are taken away, again and again: what stays goes round.
+        // Modules without dependencies are removed again and again; the rest has a cycle.
         let mut left: BTreeSet<&str> = modules.keys().map(String::as_str).collect();
         while let Some(free) = left.iter().copied().find(|name| {
             let mut needs = modules[*name].iter().map(String::as_str);
@@ -235,7 +235,7 @@ fn no_crate_has_a_dependency_that_it_does_not_use() {
         let text = sources(&folder.join("src"));
         for name in dependencies(&manifest) {
             let uses = [format!("{name}::"), format!("use {name};")];
-            // An allocator is used by its type alone.
+            // An allocator is used by its type name alone.
             let is_used = uses.iter().any(|u| text.contains(u)) || name == "mimalloc";
             assert!(is_used, "{}: {name}", folder.display());
         }

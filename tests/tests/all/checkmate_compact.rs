@@ -11,7 +11,7 @@ use remat_tests::{brute, shared_data};
 
 const GIB: f64 = (1u64 << 30) as f64;
 
-/// A budget that never binds, but above all small enough to keep numbers moderate.
+/// A budget that never binds, but is small enough to keep numbers moderate.
 fn ample(instance: &Instance) -> u64 {
     2 * instance
         .nodes()

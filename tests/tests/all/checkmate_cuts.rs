@@ -35,7 +35,7 @@ fn random_retained(n: usize, numbers: &mut Numbers) -> BitMatrix {
     retained
 }
 
-/// A point with anything between 0 and 1 in it, so that separation finds cuts of every shape.
+/// A point with arbitrary values between 0 and 1, so that separation finds cuts of every shape.
 fn random_point(n: usize, numbers: &mut Numbers) -> FractionalPoint {
     let mut point = PointBuilder::new(n);
     for i in 0..n {

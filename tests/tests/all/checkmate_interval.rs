@@ -123,14 +123,14 @@ fn rows_and_cuts_hold_at_every_schedule_that_fits() {
         let found = separate(&graph, &point.fractional(&graph), 0, &limits);
         cuts += found.len();
         rows.extend(found.into_iter().map(|f| Row::Path(f.cut)));
-        // Covers cut off what schedules that do not fit are on average.
+        // Covers cut off averages of schedules that do not fit.
         for some in schedules.windows(3) {
             let found = average(&graph, some).violated_covers(&graph);
             covers += found.len();
             rows.extend(found);
         }
-        // Window, path and companions do not depend on the capacity: less of it brings more cuts to
-        // check.
+        // Window, path and companions do not depend on the capacity: a smaller one gives more cuts
+        // to check.
         let mut squeezed = graph.clone();
         squeezed.capacity /= 4;
         let found = point.violated_path_memory(&squeezed, &limits);
@@ -426,7 +426,8 @@ fn published_instances_have_the_known_bounds() {
     assert!(lp >= 47990.0 && safe <= 48146);
     let (lp, safe) = bound("moccasin", "random_layered_100.json", share(80), 25).unwrap();
     assert!(lp >= 48655.0 && safe <= 48866);
-    // Costs beyond 2^43: the program counts them in a larger unit. The best known plan costs 10289323652736.
+    // Costs beyond 2^43: the program counts them in a larger unit. The best known plan costs
+    // 10289323652736.
     let (lp, safe) = bound("moccasin", "fcn8_32.json", share(80), 25).unwrap();
     assert!(lp >= 1.02835e13 && safe <= 10_289_323_652_736);
 }

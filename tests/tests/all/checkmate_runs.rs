@@ -1,5 +1,5 @@
-//! Runs that are not alike, in every form of Checkmate's program, against enumeration: costs and
-//! workspaces of recomputations, by-products that come with their parents, nodes that are never
+//! Unequal runs in every form of Checkmate's program, against enumeration: costs and workspaces of
+//! recomputations, by-products that are computed with their parents, nodes that are never
 //! recomputed.
 
 use remat_check::proof as checker;
@@ -21,7 +21,7 @@ use remat_tests::compact::checkmate::{Compact, Space};
 use remat_tests::graphs::{self, Numbers, random_schedule};
 use remat_tests::{brute, shared_data, whole};
 
-/// A small graph whose runs are not alike.
+/// A small graph with unequal runs.
 fn random_instance(round: u64, numbers: &mut Numbers) -> Instance {
     let plain = match round % 3 {
         0 => graphs::training(2, numbers),
@@ -30,7 +30,8 @@ fn random_instance(round: u64, numbers: &mut Numbers) -> Instance {
     graphs::with_unlike_runs(&plain, numbers)
 }
 
-/// Budgets that make a difference: from what some node needs to what everything kept needs.
+/// Budgets that make a difference: from one byte below the smallest budget to the peak of keeping
+/// everything.
 fn budgets(instance: &Instance) -> std::ops::RangeInclusive<u64> {
     let kept = CheckmateSchedule::checkpoint_all(instance);
     let most = simulate::checkmate(instance, &kept).unwrap().peak_bytes;

@@ -1,5 +1,5 @@
-//! Branch, price and cut against enumeration: with no help from annealing, so that the tree has to
-//! find the optimum itself.
+//! Branch, price and cut against enumeration. Annealing does not help, so the tree has to find the
+//! optimum itself.
 
 use crate::forged::Verdicts;
 use remat_check::proof::{self as checker, Proof};
@@ -28,7 +28,7 @@ fn tree(
     tree_of(instance, budget_bytes, round, u64::MAX)
 }
 
-/// The same with so many nodes at most.
+/// The same with at most `nodes` nodes.
 fn tree_of(
     instance: &Instance,
     budget_bytes: u64,
@@ -69,7 +69,7 @@ fn random_instance(round: usize, numbers: &mut Numbers) -> (Instance, u64) {
     }
 }
 
-/// Goes on beyond the gap for so many calls, or for ever.
+/// Continues beyond the gap for `left` calls.
 struct Onwards<'a> {
     alone: Alone<'a>,
     gap: f64,
@@ -107,7 +107,7 @@ fn beyond_its_gap_the_tree_comes_to_the_optimum() {
         };
         let graph = Arc::new(CheckmateGraph::new(&instance, budget).unwrap());
         let [at_once, soon, on] = [1, 4, u32::MAX].map(|times| {
-            // Little is left to branch on otherwise.
+            // Otherwise little would be left to branch on.
             let stop = Arc::new(AtomicBool::new(false));
             let root = RootSettings {
                 cut_rounds: 0,
@@ -242,7 +242,7 @@ fn proofs_of_trees_are_accepted_and_prove_the_optimum() {
     assert!(leaves >= 8 && infeasible > 3);
 }
 
-/// Whatever is changed in a proof: what is accepted is true.
+/// A forged proof is accepted only if its claim is true.
 #[test]
 fn forged_proofs_prove_nothing_false() {
     let mut numbers = Numbers::new(32);
@@ -301,8 +301,8 @@ fn solve_is_exact_on_small_graphs_on_any_number_of_threads() {
     }
 }
 
-/// Where the gap is wide the annealing goes its own way; a relaxation that is integral is a
-/// schedule all the same.
+/// If the gap is wide, the annealing searches elsewhere; an integral relaxation is a schedule all
+/// the same.
 #[test]
 fn schedules_that_only_the_tree_finds_are_kept_where_the_gap_is_wide() {
     let mut feasible = 0;

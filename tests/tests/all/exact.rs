@@ -1,5 +1,5 @@
-//! Answers in rational numbers: a checker that shares no code with the solver accepts the
-//! certificate, whose value is the one that is told.
+//! Answers in rational numbers. A checker that shares no code with the solver accepts the
+//! certificate, whose value is the reported one.
 
 use remat_check::vipr::{check::check, model::MpsModel, parse::parse};
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, Sense};
@@ -7,7 +7,7 @@ use remat_solver::mip::{Control, Settings, SolveStatus, Solver};
 use remat_tests::graphs::Numbers;
 
 /// A program with integer and continuous columns, decimals in its rows, and sides that few points
-/// meet to the last digit.
+/// satisfy to the last digit.
 fn random_model(numbers: &mut Numbers) -> Model {
     let sense = match numbers.below(2) {
         0 => Sense::Minimise,
@@ -43,7 +43,7 @@ fn random_model(numbers: &mut Numbers) -> Model {
             _ => b.add_row(below, entries),
         };
     }
-    // A coefficient that is larger than it need be.
+    // A coefficient that is larger than necessary.
     if columns.len() > 4 {
         let entries = [(columns[0], 1.0), (columns[1], -20.0)];
         b.add_row(Bounds::new(f64::NEG_INFINITY, 0.0), entries);
@@ -76,7 +76,7 @@ fn certificates_show_what_is_told() {
         let text = std::fs::read_to_string(&path).unwrap();
         let certificate = parse(&text).unwrap();
         check(&certificate).unwrap();
-        // Every line but the last is there for a later one.
+        // Every line except the last is used by a later one.
         let unused = text.lines().filter(|l| l.ends_with("} -1")).count();
         assert_eq!(unused, 1, "seed {seed}");
         let mps = remat_lp::mps::to_string(&model);

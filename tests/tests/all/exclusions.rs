@@ -1,4 +1,4 @@
-//! What duals exclude below a target is in no schedule below it.
+//! No schedule below a target uses an excluded column.
 
 use remat_formulations::checkmate::graph::CheckmateGraph;
 use remat_formulations::checkmate::interval::{Interval, root_bound};
@@ -11,7 +11,7 @@ use remat_tests::graphs::{Numbers, general, random_schedule, training};
 use remat_tests::monet::{Mode, schedule as random_monet, training as monet_training};
 use remat_tests::{files, shared_data, whole};
 
-/// What is excluded below `target` by some duals and noisy copies of them, one after the other.
+/// Exclusions below `target` by some duals and noisy copies of them, one after the other.
 fn excluded<P: Program>(
     program: &P,
     proof: &[(P::Row, f64)],
@@ -75,7 +75,7 @@ fn random_schedules_of_checkmate_stay_permitted_below_their_cost() {
             for c in &intervals {
                 assert!(graph.is_permitted(c, &exclusions), "round {round}: {c:?}");
             }
-            // The bound of what is permitted is one of the schedule, and at least as high as
+            // The bound over permitted columns holds for the schedule, and is at least as high as
             // before.
             let bound = graph.lagrangian_bound(&exclusions, &rows, &duals);
             assert!(bound <= cost, "round {round}");
@@ -142,7 +142,7 @@ fn published_schedules_stay_permitted_below_their_cost() {
     let (mut count, mut excluding) = (0, 0);
     for path in files(&folder.join("solutions"), "json") {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        // Those whose roots take seconds.
+        // Instances whose roots take seconds.
         let small = name.starts_with("vgg") || (name.starts_with("unet") && !name.ends_with("_5"));
         let file = ScheduleFile::open(&path).unwrap();
         if file.semantics() != Semantics::Checkmate || !small {

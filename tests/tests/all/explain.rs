@@ -1,4 +1,4 @@
-//! Plans in words, of plans that our search makes.
+//! Explanations of plans that the search finds.
 
 use remat_formulations::monet;
 use remat_instances::NodeId;
@@ -28,7 +28,7 @@ fn what_recomputation_does_not_cost_slower_implementations_do() {
         replay.cost + told.saved_cost,
         replay.base_cost + told.extra_cost() + told.slower_cost()
     );
-    // Kept is what backward nodes read by the implementations of the plan, masks among it.
+    // Kept tensors are the reads of backward nodes by the plan's implementations, masks included.
     let loss = instance.loss().unwrap();
     for id in &told.kept {
         let reads = |step: &Step| match step {

@@ -1,4 +1,4 @@
-//! Proofs in which a number is another one.
+//! Proofs in which one number is changed.
 
 use remat_check::proof::{self as checker, Claim, Proof};
 use remat_instances::instance::Instance;
@@ -8,18 +8,18 @@ use std::collections::BTreeSet;
 /// Verdicts on forged proofs.
 #[derive(Default)]
 pub struct Verdicts {
-    /// Number of those that were accepted.
+    /// Number of accepted proofs.
     pub accepted: usize,
-    /// Number of those that were refused.
+    /// Number of refused proofs.
     pub refused: usize,
-    /// Kinds of problems that they were refused for.
+    /// Kinds of problems for which they were refused.
     pub problems: BTreeSet<Option<usize>>,
 }
 
 impl Verdicts {
-    /// Changes one number of the rows, the tree or the claim, so many times, each in the whole text;
-    /// all that is accepted is true by the optimum within what the forged text names: a budget, a
-    /// link.
+    /// Changes one number anywhere in the text, `times` times, each time in the original text.
+    /// Asserts that every accepted claim is true: the optimum is taken under the budget and the
+    /// link that the forged text names.
     pub fn forge(
         &mut self,
         text: &str,

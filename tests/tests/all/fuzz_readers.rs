@@ -1,9 +1,8 @@
-//! No reader panics, overflows or loops, whatever the bytes; what is read survives validation,
+//! No reader panics, overflows or loops on any bytes. A document that is read survives validation,
 //! replay and writing.
 //!
 //! `REMAT_FUZZ_SECONDS=600 cargo test -p remat-tests --test all fuzz_readers::long_run -- --nocapture`
-//! runs for as long as it is told; without the variable the long run takes a few thousand
-//! documents.
+//! runs for that time; without the variable the long run reads a few thousand documents.
 
 use miette::GraphicalReportHandler;
 use proptest::prelude::*;
@@ -28,7 +27,7 @@ const SEEDS: [&str; 9] = [
     include_str!("../../corpus/order_plan.json"),
 ];
 
-/// What became of a document.
+/// Counts of documents by their outcome.
 #[derive(Default)]
 struct Tally {
     documents: u64,
@@ -121,7 +120,7 @@ impl Tally {
         }
     }
 
-    /// Reads a document every way there is.
+    /// Reads a document by every reader.
     fn document(&mut self, bytes: &[u8], partners: &[Instance]) {
         self.documents += 1;
         match read_bytes("fuzz", bytes) {
@@ -148,8 +147,8 @@ impl Tally {
                 Schedule::Monet(schedule) => simulate::monet(instance, schedule),
             };
             self.replays += replay.is_ok() as u64;
-            // Triples may repeat or name the first implementation, so texts differ; what they say
-            // does not.
+            // Triples may repeat or name the first implementation, so texts may differ; their
+            // meaning may not.
             let text = write_schedule(&document, instance);
             let again = ScheduleFile::parse("fuzz", text.as_bytes()).unwrap();
             assert_eq!(again.schedule(instance).as_ref(), Ok(&document));
@@ -164,7 +163,7 @@ fn partners() -> Vec<Instance> {
     with_views.collect()
 }
 
-/// Tokens that readers stumble over.
+/// Tokens that are hard for readers.
 const TOKENS: [&str; 32] = [
     "0",
     "-1",
@@ -200,7 +199,7 @@ const TOKENS: [&str; 32] = [
     "\"5 GiB\"",
 ];
 
-/// A change of a text: what, where, how far, and with which token.
+/// A change of a text: its kind, its place, its length, and the index of its token.
 type Change = (u8, u32, u32, usize);
 
 /// Places where a value, a key or a bracket begins.
@@ -297,7 +296,7 @@ fn seeds_are_valid() {
     for seed in SEEDS {
         tally.document(seed.as_bytes(), &partners);
     }
-    // The benchmark file states a view beside its instance.
+    // The benchmark file states a view in addition to its instance.
     assert_eq!(tally.instances, 5);
     assert!(tally.schedules >= 2 && tally.plans >= 1 && tally.replays >= 3);
     assert!(tally.orders >= 1 && tally.order_plans >= 1);
@@ -338,7 +337,7 @@ fn long_run() {
     let end = seconds.map(|s| Instant::now() + Duration::from_secs(s));
     let partners = partners();
     let mut tally = Tally::default();
-    // Documents that read as something new are worth changing further: a small pool beside the
+    // Documents that have a new outcome are worth changing further: a small pool in addition to the
     // seeds.
     let mut pool: Vec<Vec<u8>> = Vec::new();
     let start = std::env::var("REMAT_FUZZ_SEED")

@@ -1,5 +1,5 @@
-//! Networks of equal layers: what is carried over from a few of them is right, and leads where the
-//! plain relaxation leads.
+//! Networks of equal layers: values carried over from a smaller network are valid, and lead to the
+//! bound of the plain relaxation.
 
 use remat_check::proof as checker;
 use remat_formulations::AnyFormulation;
@@ -22,7 +22,7 @@ fn network(spec: &str) -> Instance {
     zoo::build(&spec.parse().unwrap()).unwrap()
 }
 
-/// A network with a tensor in a layer of its own size: at that share of the nodes.
+/// A network in which the tensor at `share` of the nodes has a different size from its layer's.
 fn unequal(spec: &str, share: f64) -> Instance {
     let mut data = network(spec).data().clone();
     let odd = (data.nodes.len() as f64 * share) as usize;
@@ -39,7 +39,7 @@ fn open<F: Formulation>(formulation: &F, percent: u64) -> (F::Problem<'_>, u64, 
     (problem, budget, least)
 }
 
-/// The start of a root, and what was told on the way.
+/// The start of a root, and the incumbents reported meanwhile.
 fn carried<P: Problem>(
     problem: &P,
     program: &P::Program,
@@ -56,8 +56,8 @@ fn layers(layout: Option<&Arc<Layout>>) -> Vec<u32> {
     stacks.iter().map(|s| s.layers).collect()
 }
 
-/// Bounds of a root from fewer layers: what is carried, where it ends from there, and where the
-/// plain one ends.
+/// Bounds of a root from fewer layers: the carried bound, the final bound from there, and the plain
+/// root's.
 fn bounds<F: Formulation>(formulation: &F, spec: &str, percent: u64) -> [f64; 3] {
     let (problem, _, _) = open(formulation, percent);
     let program = problem.program().unwrap();
@@ -94,15 +94,16 @@ fn meets_the_plain_root<F: Formulation>(formulation: &F, spec: &str, percent: u6
 
 #[test]
 fn a_root_from_fewer_layers_ends_where_the_plain_one_ends() {
-    // At 20% of Bert the value stands still for some rounds of eager cutting before it goes on.
+    // At 20% of Bert the value does not move for some rounds of eager cutting before it rises
+    // further.
     let networks = [("zoo:gpt2?layers=16", 60), ("zoo:bert?layers=16", 20)];
     for (spec, percent) in networks {
         meets_the_plain_root(&CheckmateFormulation::new(network(spec)), spec, percent);
     }
 }
 
-/// Layers of a traced step are found though its end reads all their gradients, unless it leaves out
-/// one.
+/// Layers of a traced step are found although its end reads all their gradients; if one gradient is
+/// missing there, they are not.
 #[test]
 fn a_traced_step_is_a_stack_whose_gradients_stay_until_its_end() {
     let step = traced::layers(16);
@@ -149,7 +150,8 @@ fn a_root_of_monet_from_fewer_layers_ends_where_the_plain_one_ends() {
     }
 }
 
-/// The root from fewer layers ends no earlier than the plain one, where that ends early.
+/// A root from fewer layers ends with a bound no lower than the plain root's, where the plain root
+/// ends early.
 #[test]
 fn a_root_of_monet_from_fewer_layers_ends_no_lower_than_the_plain_one() {
     let spec = "zoo:gpt2?layers=14&batch=16";
@@ -193,8 +195,8 @@ fn has_bounds_that_the_judge_accepts(instance: Instance, percent: u64, stacks: u
     );
 }
 
-/// Every schedule that is found meets every row that is carried, and costs no less than the bound,
-/// whose proof the judge accepts.
+/// Every schedule found satisfies every carried row and costs at least the bound, whose proof the
+/// judge accepts.
 fn schedules_meet_what_is_carried(instance: Instance, percent: u64, stacks: usize) {
     let formulation = MonetFormulation::new(instance).unwrap();
     assert_eq!(layers(formulation.layers()).len(), stacks);
@@ -255,8 +257,8 @@ fn schedules_of_monet_meet_the_rows_of_a_network_with_an_unequal_layer() {
     schedules_meet_what_is_carried(unequal("zoo:gpt2?layers=26&batch=16", 0.25), 70, 2);
 }
 
-/// At the least budget that any plan has, those of the small networks are about their least, too:
-/// their roots may end by their limit, or nothing may fit.
+/// At the least budget of any plan, the small networks are about at their least budget too: their
+/// roots may end by the time limit, or be infeasible.
 #[test]
 fn bounds_hold_at_the_least_budget() {
     let settings = Settings {
@@ -299,8 +301,8 @@ fn equal_names_with_unequal_sizes_are_no_layers() {
     assert!(formulation.layers().is_none());
 }
 
-/// A layer with an implementation of its own is like the others for Checkmate's program, which does
-/// not see it, and none of them for MONeT's.
+/// A layer with a different implementation is equal to the others in Checkmate's program, which
+/// ignores implementations, and unequal to all of them in MONeT's.
 #[test]
 fn layers_of_other_implementations_are_unlike_for_monet_alone() {
     let mut data = network("zoo:resnet152?implementations=monet")

@@ -1,5 +1,4 @@
-//! Proofs of bounds with a link: written by root and tree, judged by a checker that shares nothing
-//! with them.
+//! Proofs of bounds with a link: written by root and tree, judged by an independent checker.
 
 use crate::forged::Verdicts;
 use remat_check::proof::{self as checker, Proof};
@@ -15,7 +14,7 @@ use remat_tests::graphs::Numbers;
 use remat_tests::linked::LinkedCase;
 use std::collections::BTreeMap;
 
-/// Variable with the number of random graphs; some where it is not set.
+/// Variable with the number of random graphs; 400 if it is not set.
 const GRAPHS_VARIABLE: &str = "REMAT_LINK_PROOFS";
 
 fn graphs() -> u64 {
@@ -38,7 +37,7 @@ fn case_of(seed: u64, nodes: usize) -> (LinkedCase, CopyPhase) {
     (case, copies)
 }
 
-/// The optimum; `None` where nothing fits.
+/// The optimum; `None` if no plan fits.
 fn optimum(instance: &Instance, copies: CopyPhase, budget_bytes: u64) -> Option<u64> {
     let settings = ExactSettings {
         copies,
@@ -52,7 +51,7 @@ fn optimum(instance: &Instance, copies: CopyPhase, budget_bytes: u64) -> Option<
     }
 }
 
-/// The bound of root and tree with its proof; `None` where a node does not fit.
+/// The bound of root and tree with its proof; `None` if a node does not fit.
 fn proven(
     case: &LinkedCase,
     copies: CopyPhase,
@@ -70,7 +69,7 @@ fn proven(
     };
     let known = instance.base_cost();
     let found = prove(link.clone(), known, best, &limits, &|| false).unwrap();
-    // To collect a proof is no work of the search.
+    // Collecting a proof does not count as work of the search.
     let limits = ProofLimits {
         prove: false,
         ..limits
@@ -136,7 +135,7 @@ fn proofs_of_roots_and_trees_are_accepted_and_show_their_bound() {
         assert_eq!(shown, bound, "seed {seed}");
         assert!(best.is_none_or(|best| bound <= best), "seed {seed}");
         optimal += u64::from(best == Some(bound));
-        // One more is refused.
+        // A claim that is higher by 1 is refused.
         let refused = verdict(&claiming(text, bound + 1), instance).unwrap_err();
         let is_known = refused.contains("multipliers prove") || refused.contains("128 bits");
         assert!(is_known, "seed {seed}: {refused}");
@@ -151,7 +150,7 @@ fn proofs_of_roots_and_trees_are_accepted_and_show_their_bound() {
     }
 }
 
-/// The optimum of what a proof is about: its own link and budget.
+/// The optimum under a proof's own link and budget.
 fn optimum_of(proof: &Proof, instance: &Instance) -> Option<u64> {
     let terms = proof.body.link().unwrap();
     let linked = instance.with_host_link(Some(terms.link.clone())).unwrap();
@@ -162,7 +161,7 @@ fn optimum_of(proof: &Proof, instance: &Instance) -> Option<u64> {
     optimum(&linked, copies, proof.budget_bytes)
 }
 
-/// Whatever is changed in a proof: what is accepted is true.
+/// A forged proof is accepted only if its claim is true.
 #[test]
 fn forged_proofs_prove_nothing_false() {
     let mut verdicts = Verdicts::default();
@@ -190,7 +189,7 @@ fn forged_proofs_prove_nothing_false() {
     assert!(accepted > 100 && refused > 100 && ways > 8);
 }
 
-/// A whole solve that collects a proof; small graphs of so many nodes are searched exactly.
+/// A whole solve that collects a proof; graphs of at most `exact_nodes` nodes are searched exactly.
 fn solved(case: &LinkedCase, copies: CopyPhase, exact_nodes: usize) -> Offloaded {
     let formulation = AnyFormulation::of(&case.instance, Semantics::Checkmate).unwrap();
     let settings = Settings {
@@ -219,7 +218,7 @@ fn whole_solves_have_proofs_by_trips_and_by_envelopes() {
     for seed in 0..graphs() / 8 {
         let (case, copies) = case_of(seed, 8);
         let case = match seed % 4 {
-            // Nothing can be copied, or hardly anything.
+            // The link copies no bytes, or hardly any.
             0 => case.with_link(HostLink::new(seed % 3, 1)),
             _ => case,
         };
@@ -298,7 +297,7 @@ fn proofs_hold_for_their_link_budget_and_tree_alone() {
         ),
     );
     assert!(many.contains("the link"), "{many}");
-    // Lanes that wait for each other are none of a link with two.
+    // A link with two lanes has no lanes that wait for each other.
     let both = refused(
         &text
             .replace("window out", "window both")
@@ -340,12 +339,12 @@ fn proofs_hold_for_their_link_budget_and_tree_alone() {
     assert!(halved.contains("multipliers prove"), "{halved}");
     let raised = scaled(&|y| y * 1000);
     assert!(raised.contains("idle time"), "{raised}");
-    // With so many bits the claim would not fit into the numbers of the checker.
+    // With so many bits the claim does not fit into the checker's numbers.
     let root = lines[nodes + 1].rsplit(' ').next().unwrap();
     let bits = format!("root 100 {root}");
     let huge = refused(&claiming(text, 1 << 40).replace(lines[nodes + 1], &bits));
     assert!(huge.contains("128 bits"), "{huge}");
-    // The host of this link has no limit, or a row that says so is missing.
+    // If the host has no memory limit, a row of its memory is refused.
     let rows = lines.iter().position(|l| l.starts_with("rows")).unwrap();
     let first = lines[rows + 1];
     let host = text.replacen(&format!("\n{first}\n"), "\nhost 3\n", 1);
@@ -368,7 +367,7 @@ fn envelopes_hold_for_their_horizon_and_holders_alone() {
             .parse()
             .unwrap();
         let above = proof.bound()? > case.instance.base_cost() && count > 2;
-        // Not where what the link carries is all that is of use.
+        // Leaves out cases in which the link's bytes are all that can be used.
         let other = text.lines().map(|line| match line.split_once(' ') {
             Some(("horizon", _)) => "horizon 1000000",
             _ => line,

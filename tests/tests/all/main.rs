@@ -1,4 +1,4 @@
-//! Tests across crates, in one binary: what they share is compiled once.
+//! Tests across crates, in one binary: shared code is compiled once.
 
 mod anneal;
 mod architecture;

@@ -12,7 +12,7 @@ use remat_tests::graphs::Numbers;
 use remat_tests::{files, monet_optimum, shared_data, whole};
 use std::collections::HashSet;
 
-/// Cost and peak of a state are those of its replay; of several ways every one may be at work.
+/// Asserts that cost and peak of a state equal its replay's.
 fn agrees(instance: &Instance, state: &mut MonetState<'_>, stages: usize, what: &str) {
     let schedule = state.schedule();
     let replay = simulate::monet(instance, &schedule).unwrap_or_else(|e| panic!("{what}: {e}"));
@@ -115,8 +115,8 @@ fn incremental_state_equals_the_replay() {
     assert!(in_place > 100, "{in_place}");
 }
 
-/// A backward node reads what is stored beyond its stage: that a tensor is kept for one stage more
-/// is proposed where it pays, whether a later use calls for it or not.
+/// A backward node reads tensors that are stored beyond its stage. Keeping a tensor for one stage
+/// more is proposed if it pays, with and without a later use.
 #[test]
 fn a_stage_more_for_a_backward_node_is_proposed() {
     let mut last = 0;
@@ -180,8 +180,8 @@ fn published() -> Option<Vec<(String, u64, Instance, MonetSchedule)>> {
     Some(list)
 }
 
-/// What follows from the stored sets of a published schedule fits, and costs no more than was
-/// published.
+/// A schedule completed from the stored sets of a published one fits, and costs at most the
+/// published cost.
 #[test]
 fn stored_sets_of_published_schedules_cost_no_more_than_published() {
     let Some(list) = published() else {
@@ -227,10 +227,10 @@ fn solve(
     whole::monet(instance, budget_bytes, starts, settings).expect("solve")
 }
 
-/// Small instances are solved to the optimum that enumeration finds, and most of them proven, as is
-/// that there is no schedule; every schedule is a plan. (These random graphs do what no training
-/// graph does, and the replay is stricter than the program, see `docs/theory/monet.md`: some bounds
-/// stay below the optimum.)
+/// Small instances are solved to the optimum that enumeration finds, and most answers are proven,
+/// infeasibility included; every schedule is a plan. (These random graphs have features that no
+/// training graph has, and the replay is stricter than the program, see `docs/theory/monet.md`:
+/// some bounds stay below the optimum.)
 #[test]
 fn small_instances_are_solved_to_the_optimum() {
     let (mut feasible, mut infeasible, mut unproven) = (0, 0, Vec::new());
@@ -291,13 +291,13 @@ fn answers_are_the_same_on_any_number_of_threads() {
     }
 }
 
-/// A published schedule as a start is never left for a worse one.
+/// A published schedule as a start is never replaced by a worse one.
 #[test]
 fn published_schedules_as_starts_are_not_lost() {
     let Some(list) = published() else {
         return;
     };
-    // Each takes seconds: every sixth of those of VGG-16.
+    // Each takes seconds: only every sixth schedule of VGG-16.
     let some = list.iter().filter(|p| p.0.contains("vgg16")).step_by(6);
     for (name, budget, instance, schedule) in some {
         let short = Settings {

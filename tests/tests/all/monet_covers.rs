@@ -1,4 +1,5 @@
-//! Lifted covers of MONeT's memory rows, and path memory cuts: every schedule that fits meets them.
+//! Lifted covers of MONeT's memory rows, and path memory cuts: every schedule that fits satisfies
+//! them.
 
 use remat_formulations::life::{Atom, Term, Which};
 use remat_formulations::monet::interval::{
@@ -35,16 +36,16 @@ fn average(graph: &MonetGraph, schedules: &[MonetSchedule]) -> Point {
     Point::new(graph, columns.into_iter(), choices)
 }
 
-/// Rows of a kind that cut off what schedules are on average, from many small instances.
+/// Rows of a kind that cut off averages of schedules, from many small instances.
 #[derive(Default)]
 struct Found {
     rows: Vec<Row>,
-    /// How often one held with equality, and schedules that fit.
+    /// Times that one held with equality, and schedules that fit.
     tight: usize,
     fitting: usize,
 }
 
-/// Every row holds at the schedules that fit.
+/// Separates rows and asserts that they hold at the schedules that fit.
 fn rows_of(kind: RowKind, rounds: std::ops::Range<u64>) -> Found {
     let settings = SeparationSettings {
         violation: 0.01,
@@ -63,7 +64,7 @@ fn rows_of(kind: RowKind, rounds: std::ops::Range<u64>) -> Found {
         peaks.sort_unstable();
         let budget = peaks[2];
         let graph = MonetGraph::new(&instance, budget).unwrap();
-        // They cut off what schedules that do not fit are on average.
+        // They cut off averages of schedules that do not fit.
         let points = schedules.windows(3).map(|some| average(&graph, some));
         let cuts = points.flat_map(|p| separate_cuts(&graph, &p, &settings));
         let rows: Vec<Row> = cuts.filter(|row| row.kind == kind).collect();
@@ -82,7 +83,7 @@ fn rows_of(kind: RowKind, rounds: std::ops::Range<u64>) -> Found {
 }
 
 impl Found {
-    /// Rows, how often one was tight, and schedules.
+    /// Number of rows, times that one was tight, number of schedules.
     fn counts(&self) -> (usize, usize, usize) {
         (self.rows.len(), self.tight, self.fitting)
     }

@@ -100,7 +100,7 @@ fn cost(graph: &MonetGraph, intervals: &[Interval], choices: &[usize]) -> u64 {
             .sum::<u64>()
 }
 
-/// A point that no schedule is near to: an average of schedules, thinned out.
+/// A point far from every schedule: an average of schedules, thinned out.
 fn thinned(graph: &MonetGraph, schedules: &[MonetSchedule], numbers: &mut Numbers) -> Point {
     let share = 1.0 / schedules.len() as f64;
     let mut columns = Vec::new();
@@ -133,7 +133,7 @@ fn rows_and_cuts_hold_at_random_schedules() {
         let budget = peaks[4];
         let graph = MonetGraph::new(&instance, budget).unwrap();
         let mut rows = all_rows(&graph, numbers);
-        // Less room brings more cuts to check, which hold with more room as well.
+        // A smaller room gives more cuts to check, which hold with more room as well.
         let point = thinned(&graph, &schedules, numbers);
         let limits = SeparationSettings {
             violation: 0.01,
@@ -150,7 +150,7 @@ fn rows_and_cuts_hold_at_random_schedules() {
         let less = (budget / 2) as i64;
         squeezed.room.iter_mut().for_each(|room| *room -= less);
         let found = separate_cuts(&squeezed, &point, &limits);
-        // What is rounded holds for the room that it was rounded with.
+        // A rounded row holds only for the room that it was rounded with.
         let looser = |r: &Row| r.is_memory() && r.kind != RowKind::Rounded;
         let loosened = found.into_iter().filter(looser).map(|mut r| {
             r.right += less;
@@ -167,8 +167,8 @@ fn rows_and_cuts_hold_at_random_schedules() {
             assert!(!(fits && dearer), "round {round}");
             fitting += usize::from(fits);
             in_place += usize::from(intervals.iter().any(|c| c.way(&graph).in_place));
-            // What exceeds the budget alone is left out of the program: only schedules that fit are
-            // points of it.
+            // Columns that exceed the budget alone are left out of the program, so only schedules
+            // that fit are points of it.
             for row in rows.iter().filter(|_| fits) {
                 let holds = row.holds(&graph, &intervals, &ways);
                 assert!(holds, "round {round}: {row:?} at {intervals:?} {ways:?}");
@@ -234,7 +234,7 @@ fn what_is_partly_there_is_overwritten_by_that_part_at_most() {
     assert!(steps > 100);
 }
 
-/// The optimum of the published program, by the general solver; `None` if nothing fits.
+/// The optimum of the published program, by the general solver; `None` if it is infeasible.
 fn optimum(instance: &Instance, budget: u64) -> Option<u64> {
     let original = Original::new(instance, budget, 1.0).unwrap();
     let settings = Settings {
@@ -251,7 +251,7 @@ fn optimum(instance: &Instance, budget: u64) -> Option<u64> {
     }
 }
 
-/// A budget between what a node needs alone and what keeping everything takes.
+/// A budget between a single node's need and the need of keeping everything.
 fn budget(instance: &Instance, numbers: &mut Numbers) -> u64 {
     let peaks = (0..12).map(|_| {
         let s = schedule(instance, numbers);
@@ -353,7 +353,7 @@ fn violation(model: &Model, x: &[f64]) -> f64 {
     rows.chain(columns).fold(0.0, f64::max)
 }
 
-/// Notes the points that the tree comes upon.
+/// Records the points that the tree finds.
 struct Found<'a> {
     graph: &'a MonetGraph,
     points: RefCell<Vec<(MonetSchedule, u64)>>,
@@ -427,8 +427,8 @@ fn the_tree_ends_at_the_optimum_of_the_published_program() {
                 infeasible += 1;
             }
         }
-        // What the tree found is a point of the published program, at that cost; the replay asks
-        // for more where buffers are overwritten.
+        // The tree's schedule is a point of the published program, at that cost; the replay
+        // requires more if buffers are overwritten.
         let original = Original::new(&instance, budget, 1.0).unwrap();
         for (schedule, cost) in found.points.borrow().iter() {
             let over = violation(original.model(), &original.point(schedule));

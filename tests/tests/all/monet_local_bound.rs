@@ -1,5 +1,5 @@
-//! The two bounds on local memory in MONeT's published program: how their optima are related, and
-//! what the tighter one allows.
+//! The two bounds on local memory in MONeT's published program: the relation of their optima, and
+//! the schedules that the tighter one allows.
 
 use remat_formulations::monet::original::{LocalBound, Original};
 use remat_instances::Instance;
@@ -11,7 +11,7 @@ use remat_solver::mip::{Settings, SolveStatus, Solver};
 use remat_tests::graphs::Numbers;
 use remat_tests::monet::{Mode, schedule, training};
 
-/// The optimum and its schedule, or `None` where nothing fits.
+/// The optimum and its schedule, or `None` if it is infeasible.
 fn optimum(program: &Original) -> Option<(u64, MonetSchedule)> {
     let settings = Settings {
         threads: 1,
@@ -31,7 +31,7 @@ fn optimum(program: &Original) -> Option<(u64, MonetSchedule)> {
     }
 }
 
-/// Between what the tightest of some random schedules takes, and a little less.
+/// A budget up to 5 bytes below the least peak of some random schedules.
 fn budget(instance: &Instance, numbers: &mut Numbers) -> u64 {
     let peaks = (0..60).map(|_| {
         let s = schedule(instance, numbers);
@@ -40,7 +40,7 @@ fn budget(instance: &Instance, numbers: &mut Numbers) -> u64 {
     peaks.min().unwrap() - numbers.below(6)
 }
 
-/// Returns whether every proper forward node reads the one before it and nothing else.
+/// Returns whether every proper forward node reads only the one before it.
 fn is_chain(instance: &Instance) -> bool {
     let loss = instance.loss().unwrap().index();
     let proper = |i: &usize| {
@@ -76,7 +76,7 @@ fn the_tighter_bound_costs_no_optimum_and_its_plans_fit() {
             (None, Some(_)) => only_tight += 1,
             (None, None) => {}
         }
-        // Without skips there is nothing to tell apart.
+        // Without skips the two bounds are equal.
         if is_chain(&instance) {
             let cost = |found: &Option<(u64, MonetSchedule)>| found.as_ref().map(|f| f.0);
             assert_eq!(cost(&plain), cost(&tight), "round {round}");
@@ -87,7 +87,7 @@ fn the_tighter_bound_costs_no_optimum_and_its_plans_fit() {
         };
         let check = Original::check(&instance, &schedule, budget, 1.0, LocalBound::Tight).unwrap();
         assert_eq!((check.violation, check.objective), (0.0, cost as f64));
-        // The published program lets overwritten buffers be read, the replay does not.
+        // The published program lets overwritten buffers be read; the replay does not.
         if let Ok(plan) = Plan::from_monet(&instance, &schedule) {
             let replay = simulate::plan(&instance, &plan).unwrap();
             assert!(replay.peak_bytes <= budget, "round {round}");

@@ -31,7 +31,7 @@ fn with_once(plain: &Instance, numbers: &mut Numbers) -> Instance {
     Instance::new(data).unwrap()
 }
 
-/// A budget between nothing and what everything stored needs.
+/// A budget from half of the peak of storing everything to just above that peak.
 fn random_budget(instance: &Instance, numbers: &mut Numbers) -> u64 {
     let plain = MonetSchedule::checkpoint_all(instance).unwrap();
     let peak = simulate::monet(instance, &plain).unwrap().peak_bytes;
@@ -99,7 +99,7 @@ fn the_program_for_other_solvers_has_every_such_schedule_and_no_other() {
         let budget = random_budget(&instance, &mut numbers);
         let best = monet_optimum::optimum(&instance, budget);
         let other = by_another_solver(&instance, budget);
-        // The replay asks for more where buffers are overwritten.
+        // The replay requires more if buffers are overwritten.
         let holds = |best| other.is_some_and(|other| other <= best);
         assert!(best.is_none_or(holds), "round {round}");
         equal += usize::from(other == best);

@@ -1,4 +1,4 @@
-//! Proofs of MONeT's bounds: written by the tree, judged by a checker that shares nothing with it.
+//! Proofs of MONeT's bounds: written by the tree, judged by an independent checker.
 
 use crate::forged::Verdicts;
 use remat_check::proof::{self as checker, Proof};
@@ -16,7 +16,7 @@ use remat_tests::{monet_optimum, shared_data, whole};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Finds what relaxations are by themselves.
+/// Reports the schedules of integral relaxations.
 struct Rounded<'a>(&'a MonetGraph);
 
 impl PrimalHeuristic<MonetGraph> for Rounded<'_> {
@@ -57,7 +57,8 @@ fn solved(
     (tree, proof, incumbents.best())
 }
 
-/// An instance whose backward nodes do not read the loss: what that reads may be of no use to them.
+/// An instance whose backward nodes do not read the loss, so that the loss' inputs may be useless
+/// to them.
 fn without_readers_of_the_loss(instance: &Instance) -> Instance {
     let loss = instance.loss().unwrap();
     let mut data = instance.data().clone();
@@ -140,7 +141,8 @@ fn proofs_of_trees_are_accepted_and_prove_the_optimum() {
             enumerated += usize::from(optimum.is_some() && optimum == best);
         }
         let Some(best) = best else { continue };
-        // One more is refused, and so is a smaller claim's text with a larger one.
+        // A claim that is higher by 1 is refused, and so is a smaller claim's text with a larger
+        // one.
         let claim = format!("claim bound {best}\n");
         let raised = text.replace(&claim, &format!("claim bound {}\n", best + 1));
         assert_ne!(raised, text, "round {round}");
@@ -174,7 +176,7 @@ fn proofs_of_trees_are_accepted_and_prove_the_optimum() {
     }
 }
 
-/// Whatever is changed in a proof: what is accepted is true.
+/// A forged proof is accepted only if its claim is true.
 #[test]
 fn forged_proofs_prove_nothing_false() {
     let mut verdicts = Verdicts::default();
@@ -271,7 +273,7 @@ fn proofs_hold_for_their_instance_budget_and_tree_alone() {
     dropped[nodes] = &fewer;
     let refused = verdict(&dropped.join("\n"), &instance);
     assert!(refused.unwrap_err().contains("do not cover"));
-    // Smaller multipliers of all nodes prove less: of what is needed, of what fits.
+    // Half the multipliers of all nodes prove less, both of needs and of capacities.
     let halved = lines.iter().enumerate().map(|(k, line)| {
         let words: Vec<&str> = line.split(' ').collect();
         match (k > nodes, &words[..]) {
@@ -284,7 +286,7 @@ fn proofs_hold_for_their_instance_budget_and_tree_alone() {
     let halved: Vec<String> = halved.collect();
     let refused = verdict(&halved.join("\n"), &instance).unwrap_err();
     assert!(refused.contains("multipliers prove"), "{refused}");
-    // With so many bits the claim would not fit into the numbers of the checker.
+    // With so many bits the claim does not fit into the checker's numbers.
     let bits = format!(
         "root 100 {}",
         lines[nodes + 1].split(' ').next_back().unwrap()
@@ -304,8 +306,8 @@ fn proofs_hold_for_their_instance_budget_and_tree_alone() {
     assert!(refused.contains("checkmate or monet"), "{refused}");
 }
 
-/// What the loss reads is charged as held if it is not stored, and once more where it passes another
-/// node: to store it saves that, though nothing else reads it.
+/// An input of the loss that is not stored is charged as held, and again while it passes another
+/// node. Storing it saves that charge even if no other node reads it.
 #[test]
 fn what_the_loss_alone_reads_may_be_stored() {
     let node = |name: &str, size| Node::forward(name, vec![], 5, size);
@@ -330,7 +332,7 @@ fn what_the_loss_alone_reads_may_be_stored() {
         assert_eq!(optimum.is_some(), budget > 20, "{budget}");
         assert!(verdict(proof.text(), &instance).is_ok(), "{budget}");
     }
-    // As if it could not be stored.
+    // A proof as if it could not be stored.
     let text = "remat-proof/2\nprogram monet\ninstance loss\nbudget 22\nclaim infeasible\nrows 2\n\
                 need 0 0\nrun 0 2 0 3 0 1 2\nnodes 1\nroot 0 2\n0 1000\n1 100\n";
     let refused = verdict(text, &instance).unwrap_err();

@@ -1,5 +1,5 @@
-//! The replay of MONeT's program against the program itself: the rows of "Program A" of the
-//! benchmark description, evaluated one by one from the matrices, on random small instances and
+//! The replay of MONeT's program against the program itself. The rows of "Program A" of the
+//! benchmark description are evaluated one by one from the matrices, on random small instances and
 //! schedules and on all published schedules.
 
 use remat_instances::instance::{
@@ -13,7 +13,7 @@ use remat_tests::{files, shared_data};
 /// Objective and largest left side of the memory rows (16) to (18), or `None` if a row (1) to (12)
 /// is violated.
 ///
-/// One demand is not in the published program: nothing is computed from a buffer after it was
+/// One requirement is not in the published program: a node may not read a buffer after it was
 /// overwritten.
 fn rows(instance: &Instance, s: &MonetSchedule) -> Option<(i64, i64)> {
     let loss = instance.loss().unwrap().index();
@@ -227,7 +227,7 @@ fn random_instance(random: &mut Random) -> Instance {
     Instance::new(data).unwrap()
 }
 
-/// A schedule that is nearly possible: random storage, repaired by recomputation, then a few random
+/// A nearly executable schedule: random storage, repaired by recomputation, then a few random
 /// changes.
 fn random_schedule(random: &mut Random, instance: &Instance) -> MonetSchedule {
     let (stages, columns) = MonetSchedule::shape(instance).unwrap();

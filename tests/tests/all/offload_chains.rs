@@ -269,7 +269,7 @@ proptest! {
                 let played = play(&chain, link, memory, &plan.actions, Release::Continuous).unwrap();
                 prop_assert!(near(played.map(|p| p.makespan()), wanted));
                 prop_assert!(play(&chain, link, memory, &plan.actions, Release::AtOnce).unwrap().is_some());
-                // Fewer slots and labels give a sequence as well, none faster.
+                // Fewer slots and labels give a sequence as well, but no faster one.
                 let tuning = ChainTuning { slots: 7, ways: 2, labels: 3, ..ChainTuning::default() };
                 let coarse = ChainSearch::new(&chain, link, memory).choices(choices).tuning(tuning).run();
                 if let Some(coarse) = coarse {

@@ -25,7 +25,7 @@ fn case_of(seed: u64, nodes: usize) -> (LinkedCase, CopyPhase) {
     (case, copies)
 }
 
-/// The optimum of a program; `None` where it is infeasible.
+/// The optimum of a program; `None` if it is infeasible.
 fn solved(program: &OffloadProgram) -> Option<f64> {
     let solver = Solver::new(program.model().clone(), Settings::default());
     let result = solver.run().unwrap();
@@ -96,7 +96,7 @@ fn without_a_link_there_is_no_program() {
     };
     let refused = program(&bare, copies).unwrap_err();
     assert!(refused.to_string().contains("host_link"), "{refused}");
-    // A link that carries nothing leaves Checkmate's program.
+    // With a link without bandwidth the program is Checkmate's.
     let closed = case.with_link(HostLink::new(0, 0));
     let model = program(&closed, CopyPhase::Any).unwrap();
     let names = mps::to_string(model.model());

@@ -15,10 +15,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Variable with the number of random graphs of up to nine nodes; a few hundred of up to six where
+/// Variable with the number of random graphs of up to nine nodes; 300 graphs of up to six nodes if
 /// it is not set.
 const GRAPHS_VARIABLE: &str = "REMAT_LINKED_GRAPHS";
-/// Variable with the seed of the first of them.
+/// Variable with the first seed.
 const SEED_VARIABLE: &str = "REMAT_LINKED_SEED";
 
 fn settings(case: &LinkedCase) -> ExactSettings {
@@ -128,8 +128,8 @@ fn recorded_graphs_have_their_values() {
     assert_eq!(values, 81);
 }
 
-/// Random graphs with all options: nothing that the machine can do is faster, and where the search
-/// finds no plan the machine does not get to the end.
+/// Random graphs with all options: no run of the machine is faster than the plan found, and if the
+/// search finds no plan the machine does not reach the end.
 #[test]
 fn no_run_of_the_machine_is_faster() {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse().unwrap());
@@ -159,8 +159,8 @@ fn no_run_of_the_machine_is_faster() {
     assert!(slower > count / 8 && copied > count / 20 && none > count / 20);
 }
 
-/// The same with every configuration and clock on its own, without any dominance; graphs of three
-/// to five nodes.
+/// The same without dominance: every configuration with its clocks is a separate state. Graphs have
+/// three to five nodes.
 #[test]
 fn all_runs_of_the_machine_end_no_earlier() {
     let (mut feasible, mut judged) = (0, [0; 3]);
@@ -199,8 +199,9 @@ fn without_a_link_it_is_checkmates_optimum() {
     }
 }
 
-/// More of anything never costs time; and no plan is below what recomputation alone takes with the
-/// bytes that can be on the host alone in its time.
+/// Makespans never rise with speed, budget or host memory. Every makespan is at least the optimum
+/// by recomputation alone with more memory: more by the bytes that the link can carry to the host
+/// and back within it.
 #[test]
 fn makespans_fall_with_speed_budget_and_host_memory() {
     let no_plan = u64::MAX;
@@ -251,7 +252,7 @@ fn makespans_fall_with_speed_budget_and_host_memory() {
     assert!(falls > 60, "{falls}");
 }
 
-/// With a link that takes next to no time everything runs once, wherever single computations fit.
+/// With a link that takes almost no time every node runs once, if single computations fit.
 #[test]
 fn an_endless_link_leaves_the_base_cost() {
     let mut copied = 0;
@@ -353,7 +354,7 @@ fn instances_that_cannot_be_searched_are_refused() {
     assert!(error(&graph).contains("\"host_link\""));
     let linked = graph.with_host_link(Some(HostLink::new(1, 1))).unwrap();
     assert!(error(&linked).contains("\"unit\" is no time"));
-    // Without speeds there is no time to compare costs with.
+    // Without speeds there are no copy times to compare with costs.
     let closed = graph.with_host_link(Some(HostLink::new(0, 0))).unwrap();
     let plan = ExactSearch::new(&closed, 1000).run().unwrap();
     assert_eq!(plan.bound(), Some(graph.base_cost()));

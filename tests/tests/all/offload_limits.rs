@@ -1,5 +1,5 @@
-//! Limits of a link, and sweeps over its bandwidth, the budget and the memory of the host: on
-//! networks of the zoo and on random graphs beyond those that are searched exactly.
+//! Limits of a link, and sweeps over its bandwidth, the budget and the memory of the host.
+//! Instances are networks of the zoo, and random graphs too large for the exact search.
 
 use remat_formulations::baselines::chain::extract;
 use remat_formulations::offload::chain::{ChainSearch, Link, LinkedChain};
@@ -15,7 +15,7 @@ use remat_instances::{Semantics, simulate, zoo};
 use remat_search::{Settings, Solvable};
 use remat_tests::graphs::{self, Numbers};
 
-/// Little fixed work, up to a gap of 2%: what is tested does not depend on it.
+/// Little fixed work, up to a gap of 2%: the tested properties do not depend on it.
 fn settings() -> Settings {
     let settings = Settings {
         rounds: 1,
@@ -118,7 +118,7 @@ fn a_link_that_carries_nothing_is_none() {
             };
             let full = solved(instance, full, budget, &[]);
             let Some(cost) = without.cost() else {
-                // In hours the slow link carries something, and the full host never does.
+                // Within hours the slow link carries some bytes; the full host never does.
                 let waits = slow.outcome.cost().map(|c| c - instance.base_cost());
                 assert!(waits.is_none_or(|waits| waits > 1_000_000_000));
                 assert_eq!(full.plan, None);
@@ -128,7 +128,7 @@ fn a_link_that_carries_nothing_is_none() {
             for answer in [slow, full] {
                 assert_eq!(answer.without_cost, Some(cost), "{}", instance.name());
                 assert_eq!(answer.outcome.bound, without.bound.min(cost));
-                // A plan leaves out what no computation needs.
+                // A plan leaves out nodes that no computation needs.
                 assert!(answer.outcome.cost().is_some_and(|c| c <= cost));
                 assert!(!answer.plan.unwrap().plan.has_copies());
             }
@@ -164,8 +164,8 @@ fn an_endless_link_leaves_the_base_cost_where_every_computation_fits() {
     }
 }
 
-/// Links in ascending order, each at least as good as the one before; a step over the networks' own
-/// speed.
+/// Links in ascending order, each at least as good as the one before; the third carries a step's
+/// bytes in a step's time.
 fn links(instance: &Instance) -> Vec<HostLink> {
     // The whole step's bytes once in its time.
     let bytes: u64 = instance.nodes().iter().map(|v| v.output_bytes).sum();
@@ -174,8 +174,8 @@ fn links(instance: &Instance) -> Vec<HostLink> {
     speeds.map(|s| HostLink::new(s.max(1), s.max(1))).into()
 }
 
-/// A plan over a slower link, or for less host memory, is one over a faster one, or for more: given
-/// as a start it is never lost.
+/// A plan over a slower link, or for less host memory, is also a plan over a faster one, or for
+/// more. As a start it is never lost.
 #[test]
 fn makespans_never_rise_with_bandwidth_budget_or_host_memory() {
     for instance in networks(&[CHAIN, VGG]).iter().chain(&random(2, 33)) {
@@ -225,8 +225,8 @@ fn makespans_never_rise_with_bandwidth_budget_or_host_memory() {
     }
 }
 
-/// Rows of chains beside the known strategies: each plan is what it says, and POFO's row is never
-/// above rotor's.
+/// Rows of chains beside the known strategies: each plan replays to its reported values, and POFO's
+/// row is never above rotor's.
 #[test]
 fn rows_that_copy_stand_beside_the_known_strategies() {
     let mut copied = 0;

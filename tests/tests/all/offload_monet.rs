@@ -1,4 +1,4 @@
-//! Plans with copies under MONeT's semantics, and their bound, against all runs of small graphs.
+//! Plans with copies under MONeT's semantics, and their bound, against all runs on small graphs.
 
 use remat_formulations::AnyFormulation;
 use remat_formulations::offload::CopyPhase;
@@ -10,7 +10,7 @@ use remat_solver::price::{Incumbents, Pricing, RootSettings, RootStatus};
 use remat_tests::graphs::Numbers;
 use remat_tests::linked::{LinkedCase, is_beaten};
 
-/// Variable with the number of random graphs; some where it is not set.
+/// Variable with the number of random graphs; a default number if it is not set.
 const GRAPHS_VARIABLE: &str = "REMAT_MONET_TRIP_GRAPHS";
 /// Configurations that the judge may meet.
 const CONFIGURATIONS: usize = 20_000;
@@ -31,9 +31,9 @@ fn graph_of(case: &LinkedCase, copies: CopyPhase) -> Option<LinkGraph> {
     LinkGraph::with_semantics(instance, Semantics::Monet, copies, case.budget_bytes)
 }
 
-/// No run of the machine is faster than a bound, of the relaxation's duals or any others; and the
-/// relaxation, whose columns and rows know nothing of the walk that prices them, has the value of
-/// that bound.
+/// No run of the machine is faster than a bound, by the relaxation's duals or by others. The
+/// relaxation has the bound's value, although its columns and rows are built independently of the
+/// walk that prices them.
 #[test]
 fn no_run_is_faster_than_a_bound() {
     let (mut judged, mut above, mut equal, mut ways) = (0, 0, 0, 0);
@@ -45,7 +45,7 @@ fn no_run_is_faster_than_a_bound() {
         let (settings, none) = (RootSettings::default(), Incumbents::default());
         let root = root_bound(link.clone(), &settings, &none).unwrap();
         if root.status != RootStatus::Converged {
-            // Nothing fits.
+            // No plan fits.
             assert!(
                 !is_beaten(&case, None, CONFIGURATIONS).unwrap_or(false),
                 "seed {seed}: {:?}",
@@ -88,7 +88,7 @@ fn no_run_is_faster_than_a_bound() {
     assert!(judged > graphs(80) / 3 && above > judged / 3 && equal > judged / 8 && ways > 100);
 }
 
-/// Plans replay within the budget and cost no less than the bound, which is often met.
+/// Plans replay within the budget and cost at least the bound; often they are equal.
 #[test]
 fn plans_lie_above_bounds_and_often_meet_them() {
     let (mut found, mut met, mut copied, mut best) = (0, 0, 0, 0);

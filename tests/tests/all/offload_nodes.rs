@@ -10,7 +10,7 @@ use remat_tests::graphs::{self, Numbers};
 use remat_tests::shared_data;
 use serde_json::Value;
 
-/// Solves within a budget in bytes, and checks what the answer claims.
+/// Solves within a budget in bytes, and checks the answer's claims.
 fn solved(instance: &Instance, budget: u64, phase: CopyPhase) -> Offloaded {
     let formulation = AnyFormulation::of(instance, Semantics::Checkmate).unwrap();
     let settings = Settings {
@@ -50,7 +50,7 @@ fn solved(instance: &Instance, budget: u64, phase: CopyPhase) -> Offloaded {
     answer
 }
 
-/// Every recorded optimum is met, and bounded from below.
+/// Every recorded optimum is between the bound and the plan found.
 #[test]
 fn recorded_optima_lie_between_bound_and_plan() {
     let Some(folder) = shared_data("offload") else {
@@ -119,8 +119,8 @@ fn linked(instance: &Instance, link: HostLink) -> Instance {
     Instance::new(data).unwrap()
 }
 
-/// Without bandwidth the optimum is that of recomputation alone; with endless bandwidth it is the
-/// base cost wherever each computation fits.
+/// Without bandwidth the optimum is the one of recomputation alone. With huge bandwidth it is the
+/// base cost, if each computation fits.
 #[test]
 fn limits_of_the_bandwidth_are_those_of_recomputation_and_of_none() {
     let mut numbers = Numbers::new(11);

@@ -7,7 +7,7 @@ use remat_solver::price::{Incumbents, Pricing, RootSettings, RootStatus};
 use remat_tests::graphs::Numbers;
 use remat_tests::linked::LinkedCase;
 
-/// Variable with the number of random graphs; some where it is not set.
+/// Variable with the number of random graphs; a default number if it is not set.
 const GRAPHS_VARIABLE: &str = "REMAT_TRIP_GRAPHS";
 
 fn graphs() -> u64 {
@@ -25,8 +25,9 @@ fn case_of(seed: u64) -> (LinkedCase, CopyPhase) {
     (case, copies)
 }
 
-/// No bound is above the optimum, of the relaxation's duals or any others; and the relaxation, whose
-/// columns and rows know nothing of the walk that prices them, has the value of that bound.
+/// No bound is above the optimum, by the relaxation's duals or by others. The relaxation has the
+/// bound's value, although its columns and rows are built independently of the walk that prices
+/// them.
 #[test]
 fn no_bound_is_above_the_optimum() {
     let (mut judged, mut equal, mut above_base, mut windows) = (0, 0, 0, 0);
@@ -110,7 +111,7 @@ fn trees_close_the_gap_of_the_root_and_no_more() {
     assert!(closed > graphs() / 8 && better > graphs() / 40);
 }
 
-/// Without a link it is the form of recomputation alone, and an endless one costs nothing.
+/// Without bandwidth the form has no copies, and its bound holds.
 #[test]
 fn without_bandwidth_nothing_leaves() {
     for seed in 0..graphs() / 4 {

@@ -1,5 +1,5 @@
-//! OLLA's programs: optima are those of orders and addresses, solutions are orders and placements,
-//! and models are recognised without names, in any order and scale, and never wrongly.
+//! OLLA's programs. Their optima are optima of orders and addresses, and their solutions are orders
+//! and placements. Models are recognised without names, in any order and scale, and never wrongly.
 
 use remat_instances::order::{OrderGraph, Variant, read_order_graph, read_order_graph_bytes};
 use remat_instances::place::{Buffer, Lives, Placement};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// A change of a row's entries and bounds.
 type Change<'a> = &'a mut dyn FnMut(RowId, &mut Vec<(ColId, f64)>, &mut Bounds);
 
-/// The model without names, with rows and columns in another order, and rows scaled and turned.
+/// The model without names, with rows and columns in another order, and rows scaled and negated.
 fn rewritten(model: &Model, numbers: &mut Numbers, change: Change<'_>) -> Model {
     let mut new = vec![ColId(0); model.num_cols()];
     let mut b = ModelBuilder::new(model.sense());
@@ -67,7 +67,7 @@ fn optimum(model: &Model, recognise: bool) -> (Vec<f64>, f64, Option<RecognisedA
     (solution.x, solution.objective, recognised)
 }
 
-/// Random graphs of so many operators at most under variants without cycles.
+/// Random graphs of at most `most` operators under variants without cycles.
 fn graphs(seeds: std::ops::Range<u64>, most: usize) -> impl Iterator<Item = (OrderGraph, Variant)> {
     let graphs = seeds.filter_map(orders::random);
     let small = graphs.filter(move |g| g.len() <= most);
@@ -92,7 +92,8 @@ fn order_programs_have_the_least_peak_as_their_optimum() {
         assert_eq!(value, least as f64, "{}", graph.name());
         let replay = graph.replay(variant, &program.order(&x)).unwrap();
         assert_eq!(replay.peak_bytes, least, "{}", graph.name());
-        // Fewer steps: several operators share one, which costs at times, and gains never.
+        // Several operators share one of fewer steps, which may raise the optimum and never lowers
+        // it.
         let published = OrderProgram::new(&graph, variant, Steps::default()).unwrap();
         if published.steps() < program.steps() {
             let (x, value, _) = optimum(published.model(), false);
@@ -191,8 +192,8 @@ fn order_programs_are_recognised_in_any_writing() {
     assert!(recognised > 200, "{models} {recognised}");
 }
 
-/// Changes one row of a model, and asks that recognition changes nothing; returns whether the model
-/// was recognised.
+/// Changes one row of a model, and asserts that recognition does not change the answer; returns
+/// whether the model was recognised.
 fn changed_has_one_answer(model: &Model, numbers: &mut Numbers, name: &str) -> bool {
     let (row, kind) = (numbers.below(model.num_rows() as u64), numbers.below(5));
     let column = ColId(numbers.below(model.num_cols() as u64) as u32);
@@ -203,7 +204,7 @@ fn changed_has_one_answer(model: &Model, numbers: &mut Numbers, name: &str) -> b
         }
         let at = pick % entries.len();
         match kind {
-            // Nothing is asked for.
+            // The row has no bounds.
             0 => *bounds = Bounds::FREE,
             1 => entries[at].1 *= 2.0,
             2 => drop(entries.remove(at)),
@@ -397,7 +398,7 @@ fn further_rows_count() {
     let program = OrderProgram::new(&graph, Variant::Free, Steps::Operators).unwrap();
     let (_, value, found) = optimum(program.model(), true);
     assert_eq!((value, found.is_some()), (10.0, true));
-    // The second operator first: then its tensor is there with all others.
+    // If the second operator runs first, its tensor is in memory together with all others.
     let model = program.model();
     let name = |name: &str| {
         let mut columns = (0..model.num_cols() as u32).map(ColId);

@@ -15,7 +15,7 @@ use remat_tests::graphs::Numbers;
 use remat_tests::{files, orders, shared_data};
 use serde_json::Value;
 
-/// Random graphs that are compared with dynamic programming, unless this variable says how many.
+/// Random graphs that are compared with dynamic programming, unless the variable sets their number.
 const GRAPHS: u64 = 400;
 const GRAPHS_VARIABLE: &str = "REMAT_ORDER_GRAPHS";
 
@@ -76,7 +76,7 @@ fn published_graphs_have_their_reference_values_to_the_byte() {
         let bounds = OrderBounds::of(&graph, variant).unwrap();
         assert_eq!(bounds.forced_lives_bytes, bytes(7), "{row}");
         assert_eq!(bounds.node_cut_bytes, bytes(8), "{row}");
-        // The optimum of some rows is open: they have bounds to compare alone.
+        // The optimum of some rows is open: only their bounds are compared.
         if cells[11] != "yes" {
             continue;
         }
@@ -266,13 +266,13 @@ fn damaged_proofs_are_refused() {
         let proof = proven(&graph, Variant::Free, &outcome);
         let lines: Vec<&str> = proof.lines().collect();
         levels += usize::from(proof.contains("\nlevels "));
-        // Without a flow that is needed a cut proves less.
+        // Without a flow that it needs, a cut proves less.
         for k in (0..lines.len()).filter(|k| lines[*k].starts_with("t ")) {
             let mut less = lines.clone();
             less.remove(k);
             refused += usize::from(checker::check(&graph, &(less.join("\n") + "\n")).is_err());
         }
-        // A set that is left out is missed, unless nothing leads there.
+        // A set that is left out is missed, unless no other set leads to it.
         let steps = |k: &usize| {
             let next = lines.get(*k + 1).copied().unwrap_or("");
             lines[*k].starts_with("s ") && !next.starts_with(['f', 'c'])
@@ -331,7 +331,7 @@ fn threads_change_nothing() {
     }
 }
 
-/// A graph in layers that no search is done with at once.
+/// A graph in layers that takes every search some time.
 fn wide(operators: u32, width: u32) -> OrderGraph {
     let mut numbers = Numbers::new(7);
     let mut data = OrderGraphData::default();

@@ -24,7 +24,8 @@ fn settings(threads: usize) -> PlaceSettings {
     }
 }
 
-/// Checks placement and bound with the checker; the evidence, unless the search is not written.
+/// Checks placement and bound with the checker. Returns the evidence, or `None` if the certificate
+/// does not show the search.
 fn checked(lives: &Lives, outcome: &PlaceOutcome) -> Option<Evidence> {
     assert_eq!(offsets(lives, &outcome.placement), Ok(outcome.height));
     let text = outcome.certificate.text();
@@ -73,7 +74,7 @@ fn small_buffers_are_placed_as_low_as_enumeration_says() {
                 unwritten += 1;
             }
         }
-        // No certificate shows more than the truth.
+        // A certificate of a higher bound is refused.
         let mut wrong = outcome.certificate.clone();
         wrong.bound += 1;
         if let Argument::Refuted { height, .. } = &mut wrong.argument {
@@ -86,7 +87,7 @@ fn small_buffers_are_placed_as_low_as_enumeration_says() {
     assert!(above > count / 20 && refuted > count / 40);
 }
 
-/// Buffers that tile a rectangle of times and addresses, but for some that end earlier.
+/// Buffers that tile a rectangle of times and addresses, except for some that end earlier.
 fn tiles(random: &mut Random, times: u64, bytes: u64, count: usize) -> Lives {
     let mut tiles = vec![(0, times, bytes)];
     while tiles.len() < count {
@@ -220,7 +221,7 @@ fn synthetic_lives_have_their_known_least_heights() {
         )
         .unwrap();
         assert_eq!(none.status, PlaceStatus::Infeasible, "{}", path.display());
-        // Without its steps, or with one less, a refutation shows nothing.
+        // With all its steps or the last one missing, a refutation proves no bound.
         let Argument::Refuted { height, steps } = &outcome.certificate.argument else {
             panic!("{}: no refutation", path.display());
         };

@@ -1,4 +1,4 @@
-//! The step without recomputation: what percentages are of.
+//! The step without recomputation, which percentages are relative to.
 
 use remat_instances::plain::Plain;
 use remat_instances::schedule::{MonetSchedule, Schedule};
@@ -40,7 +40,7 @@ fn it_costs_no_more_than_first_implementations_and_about_what_the_best_schedule_
         let first = Schedule::Monet(first).replay(&instance).unwrap();
         assert!(cost <= first.cost);
         cheaper += usize::from(cost < first.cost);
-        // Recomputing pays where it lets a node be cheaper in place: rarely.
+        // Recomputation pays only if it makes a node cheaper in place, which is rare.
         let optimum = monet_optimum::optimum(&instance, u64::MAX >> 8).unwrap();
         assert!(optimum <= cost);
         best += usize::from(optimum == cost);
@@ -61,8 +61,8 @@ fn it_replays_under_both_programs_whatever_the_choices() {
     }
 }
 
-/// On published instances it is what no schedule is cheaper than: every node but masks once, in
-/// its cheapest way.
+/// On published instances its cost is about the least cost of any schedule: every node except masks
+/// once, by its cheapest implementation.
 #[test]
 fn published_instances_cost_their_cheapest_ways() {
     let Some(folder) = shared_data("zoo/graphs") else {

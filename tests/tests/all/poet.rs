@@ -1,4 +1,4 @@
-//! POET's program: recognised, solved as such, and its optima those of the general search.
+//! POET's program: recognised and solved by its own method, with the general search's optima.
 
 use remat_formulations::checkmate::interval::Row;
 use remat_formulations::checkmate::path_cuts::PathCut;
@@ -17,7 +17,7 @@ use remat_tests::poet::{Input, program, random, rewritten};
 use remat_tests::shared_data;
 use std::sync::Arc;
 
-/// Variable with the number of random programs; some where it is not set.
+/// Variable with the number of random programs; 40 if it is not set.
 const PROGRAMS_VARIABLE: &str = "REMAT_POET_PROGRAMS";
 
 fn programs() -> u64 {
@@ -77,7 +77,7 @@ fn recognised_programs_have_the_optima_of_the_general_search() {
                     assert_eq!(program, "poet");
                     recognised += 1;
                 }
-                // The limit of time binds.
+                // The time limit binds.
                 None => {
                     assert!(input.limit.is_some(), "seed {seed}");
                     limited += 1;
@@ -91,7 +91,7 @@ fn recognised_programs_have_the_optima_of_the_general_search() {
     );
 }
 
-/// An input whose optimum has pages: a tensor that is dear to compute waits for a long time.
+/// An input whose optimum has pages: a tensor that is expensive to compute waits for a long time.
 fn paging() -> Input {
     Input {
         edges: vec![(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (1, 5)],
@@ -112,7 +112,7 @@ fn a_tensor_that_waits_is_paged_out_and_in() {
         (SolveStatus::Optimal, Some("poet"))
     );
     let solution = result.solution.unwrap();
-    // Each node once, a page-out and a page-in.
+    // Each node runs once, and there are a page-out and a page-in.
     assert_eq!(solution.objective, 123.0);
     // As a start of the program in another order of rows it is read back.
     let found = recognise(&model).unwrap();
@@ -144,7 +144,7 @@ fn programs_that_are_nearly_it_are_refused_or_solved_right() {
     let model = program(&paging());
     let mut refused = 0;
     for r in 0..model.num_rows() {
-        // Rows of pages, the first ones and the last ones of all tensors apart.
+        // Rows of pages; the first and last ones of all tensors count separately.
         let names: Vec<String> = model
             .row(RowId(r as u32))
             .map(|(c, _)| model.col_name(c))
@@ -158,7 +158,7 @@ fn programs_that_are_nearly_it_are_refused_or_solved_right() {
             refused += 1;
             continue;
         }
-        // What is not needed may be gone: the optimum is the same with and without recognition.
+        // A redundant row may be missing: the optimum is the same with and without recognition.
         let [a, b] = [false, true].map(|recognise| solved(&changed, recognise, &[]).0);
         let [a, b] = [a, b].map(|result| result.solution.unwrap().objective);
         assert!(near(a, b), "row {r} {names:?}: {a} {b}");
@@ -204,8 +204,8 @@ fn a_cutoff_row_does_not_hide_the_program() {
     assert_eq!(result.solution.map(|s| s.objective), Some(123.0));
 }
 
-/// States of the annealing are schedules of just their cost and excess, wherever its flips lead,
-/// and come back where they are taken back.
+/// States of the annealing are schedules with their replayed cost and excess after any flips, and
+/// return to the state before when the flips are taken back.
 #[test]
 fn states_of_the_annealing_are_schedules() {
     let mut pages = 0;
@@ -252,7 +252,7 @@ fn states_of_the_annealing_are_schedules() {
             pages += schedule.paged_in.count_ones();
             let fits = replay.peak_bytes <= found.budget_bytes();
             assert_eq!(fits, walk.excess() == 0.0, "{seed} {step}");
-            // What is paged out and never in costs the walk alone.
+            // A tensor that is paged out and never in costs extra in the walk only.
             assert!(replay.cost <= walk.cost(), "{seed} {step}");
         }
     }
@@ -295,8 +295,8 @@ fn rows_of(graph: &LinkGraph, numbers: &mut Numbers) -> Vec<LinkRow> {
     rows
 }
 
-/// Prices of trips are those that their coefficients say, and no bound is above what a schedule
-/// costs that meets the rows, whatever the duals.
+/// Prices of trips equal the prices by their coefficients. For all duals, no bound is above the
+/// cost of a schedule that satisfies the rows.
 #[test]
 fn prices_are_those_of_coefficients_and_bounds_hold() {
     let (mut priced, mut paged, mut bounds) = (0, 0, 0);
@@ -345,7 +345,7 @@ fn prices_are_those_of_coefficients_and_bounds_hold() {
                 priced += 1;
                 paged += u32::from(column.leaves() > 0);
             }
-            // Of the rows those that the schedule's trips meet: cuts and memory are met by all.
+            // Only rows that the schedule's trips satisfy; it satisfies all cuts and memory rows.
             let activity = |row: &LinkRow| {
                 let all = own.iter().map(|trip| graph.coefficient(row, (), trip));
                 all.sum::<i64>()
@@ -360,7 +360,7 @@ fn prices_are_those_of_coefficients_and_bounds_hold() {
                 .map(|(row, y)| (row.clone(), *y))
                 .collect();
             let is_branch = |row: &LinkRow| matches!(row, LinkRow::Leaves { .. });
-            // Branchings apart, the schedule meets all rows of the program.
+            // Except for branchings, the schedule satisfies all rows of the program.
             if kind.is_some() {
                 let missed = rows.iter().filter(|row| !met.iter().any(|m| m.0 == **row));
                 let missed: Vec<_> = missed.filter(|row| !is_branch(row)).collect();
@@ -382,7 +382,7 @@ fn prices_are_those_of_coefficients_and_bounds_hold() {
     );
 }
 
-/// A recorded program, where the data are there.
+/// A recorded program, if the data are present.
 fn recorded(name: &str) -> Option<Model> {
     let path = shared_data("mlsys")?.join(format!("{name}.mps.gz"));
     Some(mps::read(path).unwrap())

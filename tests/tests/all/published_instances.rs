@@ -1,4 +1,4 @@
-//! Published instances are read as their descriptions say.
+//! Published instances are read in agreement with their descriptions.
 
 use remat_instances::instance::passing_in_plain_order;
 use remat_instances::schedule::CheckmateSchedule;
@@ -11,8 +11,8 @@ fn read(path: &Path) -> Instance {
     remat_instances::read(path).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Graph, nodes, edges, peak and cost without recomputation, largest inputs plus output: the table
-/// of the README.
+/// Graph, nodes, edges, peak and cost without recomputation, largest inputs plus output, from the
+/// README's table.
 const MOCCASIN: [(&str, usize, usize, u64, u64, u64); 7] = [
     ("random_layered_100", 100, 236, 46319, 47769, 20020),
     ("random_layered_500", 500, 2461, 284439, 255302, 49399),
@@ -51,7 +51,7 @@ fn general_graphs_reproduce_the_table_of_their_description() {
     }
 }
 
-/// The two programs' views against the tables, read here with `serde_json` and nothing else.
+/// Both programs' views against the tables, which are read here with `serde_json` only.
 #[test]
 fn benchmark_tables_are_read_for_both_programs() {
     let Some(folder) = shared_data("zoo/graphs") else {

@@ -1,5 +1,5 @@
-//! Both programs as they were published: their points are the schedules, their sizes are the logged
-//! ones, and Checkmate's has the optima of the retention-edge form and of enumeration.
+//! Both programs as published: their points are the schedules, and their sizes are the logged ones.
+//! Checkmate's has the optima of the retention-edge form and of enumeration.
 
 use remat_formulations::checkmate::graph::CheckmateGraph;
 use remat_formulations::checkmate::original::{Decision, Original, Stages};
@@ -37,7 +37,7 @@ fn violation(model: &Model, x: &[f64]) -> f64 {
     rows.chain(columns).fold(0.0, f64::max)
 }
 
-/// The peak that a point's `U` and workspaces give, with fixed memory.
+/// The peak by a point's `U` and workspaces, with fixed memory.
 fn peak(program: &Original, instance: &Instance, x: &[f64]) -> u64 {
     let mut most = 0;
     for (at, value) in x.iter().enumerate() {
@@ -87,7 +87,7 @@ fn points_of_schedules_satisfy_the_published_rows_exactly_if_they_fit() {
     assert!(fit > 100 && burst > 100, "{fit} {burst}");
 }
 
-/// The optimum and its point, `Some(None)` where there is none, `None` where the time is over.
+/// The optimum and its point, `Some(None)` if it is infeasible, `None` if the time is over.
 #[allow(clippy::option_option)]
 fn solved_within(model: &Model, seconds: Option<f64>) -> Option<Option<(f64, Vec<f64>)>> {
     let mut settings = Settings::default();
@@ -108,7 +108,7 @@ fn solved(model: &Model) -> Option<(f64, Vec<f64>)> {
     solved_within(model, None).unwrap()
 }
 
-/// Solves the program in both forms of a file, and replays what the file's program says.
+/// Solves the program read from a file, compares both file formats, and replays the solution.
 fn through_files(instance: &Instance, budget: u64, stages: Stages, folder: &Path) -> Option<u64> {
     let unit = Original::unit_for(instance, budget);
     let program = Original::new(instance, budget, stages, unit).unwrap();
@@ -134,7 +134,7 @@ fn through_files(instance: &Instance, budget: u64, stages: Stages, folder: &Path
     Some(replay.cost)
 }
 
-/// A budget between what some node needs and the peak without recomputation.
+/// A budget between the smallest one and the peak without recomputation.
 fn tight(instance: &Instance, numbers: &mut Numbers) -> u64 {
     let least = remat_formulations::bound::smallest_budget(instance).needed_bytes;
     let plain = CheckmateSchedule::checkpoint_all(instance);
@@ -201,7 +201,7 @@ fn the_optimum_of_two_hundred_larger_graphs_is_that_of_the_compact_form() {
         let compact = solved(&Compact::new(graph, Space::Full).with_memory_rows());
         let compact = compact.map(|c| c.0.round());
         if let Some(folder) = &folder {
-            // For other solvers: the programs, and what they should answer.
+            // For other solvers: the programs, and their optima.
             let path = Path::new(folder).join(format!("{round}.mps.gz"));
             mps::write(program.model(), path).unwrap();
             lines += &format!("{round} {compact:?}\n");
@@ -221,7 +221,7 @@ fn the_optimum_of_two_hundred_larger_graphs_is_that_of_the_compact_form() {
         assert_eq!(original, compact, "round {round}");
         println!("{round}: {} nodes, {original:?}", instance.len());
     }
-    // All take a second or less where the machine has nothing else to do.
+    // On an idle machine all take a second or less.
     println!("{late} not solved in time");
     assert!(late <= 20);
 }
@@ -258,8 +258,8 @@ fn checkmates_program_has_the_logged_sizes_and_its_published_schedules() {
     };
     let mut sizes = 0;
     for (name, size) in logged(&folder, "B") {
-        // A program of GoogLeNet takes as much time and memory as all others together, and says
-        // nothing new.
+        // A program of GoogLeNet takes as much time and memory as all others together, and adds no
+        // new case.
         if name.starts_with("googlenet") {
             continue;
         }

@@ -1,5 +1,5 @@
-//! Checkmate's program recognised without names, in any order and scale; and what is nearly it,
-//! refused.
+//! Checkmate's program recognised without names, in any order and scale; programs that differ
+//! slightly from it are refused.
 
 use remat_formulations::checkmate::original::{Decision, Original, Stages};
 use remat_formulations::checkmate::{RecognisedCheckmate, recognise};
@@ -15,18 +15,18 @@ fn original(instance: &Instance, budget: u64, unit: f64) -> Original {
     Original::new(instance, budget, Stages::FrontierAdvancing, unit).unwrap()
 }
 
-/// How a program is written down by somebody else.
+/// A different way to write down a program.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Way {
-    /// Rows and columns shuffled, without names, rows scaled and turned.
+    /// Rows and columns shuffled, without names, rows scaled and negated.
     Shuffled,
-    /// As well, with fixed columns as bounds in place of the sums over stages.
+    /// In addition, fixed columns as bounds in place of the sums over stages.
     Bounds,
-    /// As well, without the columns and rows beyond the stage.
+    /// In addition, without the columns and rows beyond the stage.
     Triangular,
 }
 
-/// The program written in another way, and for each of its columns the one it was.
+/// The program written in another way, and for each of its columns the original one.
 fn rewritten(program: &Original, n: u32, way: Way, numbers: &mut Numbers) -> (Model, Vec<ColId>) {
     let model = program.model();
     let fixed = |d: Decision| match d {

@@ -14,7 +14,7 @@ use remat_tests::monet::{Mode, schedule, training};
 use remat_tests::monet_optimum;
 use std::sync::Arc;
 
-/// The program without names, rows and columns shuffled, rows scaled and turned, costs halved and
+/// The program without names, rows and columns shuffled, rows scaled and negated, costs halved and
 /// raised by 3.
 fn rewritten(model: &Model, numbers: &mut Numbers) -> Model {
     let mut new = vec![None; model.num_cols()];
@@ -47,8 +47,8 @@ fn budget(instance: &Instance, numbers: &mut Numbers) -> u64 {
     peak * (70 + numbers.below(30)) / 100
 }
 
-/// Checks that schedules of the recognised instance are points of the model, at their cost, just
-/// where they are points of the instance's own program.
+/// Checks that schedules of the recognised instance are points of the model, at their cost, exactly
+/// if they are points of the instance's own program.
 fn check(found: &RecognisedMonet, model: &Model, numbers: &mut Numbers, what: &str) -> usize {
     let mut points = 0;
     for _ in 0..12 {
@@ -65,7 +65,7 @@ fn check(found: &RecognisedMonet, model: &Model, numbers: &mut Numbers, what: &s
             (objective - told).abs() < 1e-6,
             "{what}: {objective} {told}"
         );
-        // What is stored and computed is read back.
+        // Stored and computed sets are read back.
         let back = found.schedule(&x).unwrap();
         assert_eq!(back.retained, schedule.retained, "{what}");
         assert_eq!(back.computed, schedule.computed, "{what}");
@@ -102,7 +102,7 @@ fn shuffled_nameless_programs_are_recognised_in_all_modes() {
         }
     }
     println!("{recognised} of {tried} recognised, {points} points, {optima} optima");
-    // Where a tensor is in no memory row that says anything, its columns cannot be told apart.
+    // If every memory row with a tensor is vacuous, the tensor's columns cannot be told apart.
     assert!(recognised * 10 >= tried * 8, "{recognised} of {tried}");
     assert!(optima > 10 && points > 100, "{optima} {points}");
 }
@@ -162,7 +162,7 @@ fn further_rows_count() {
         let model = rewritten(program.model(), &mut numbers);
         let (best, _) = solved(&model, &general);
         let Some(best) = best else { continue };
-        // No dearer than twice the optimum: nothing changes.
+        // A cutoff at twice the optimum does not change the answer.
         let costs = model.costs().iter().enumerate();
         let costs = costs.filter(|c| *c.1 != 0.0);
         let costs: Vec<_> = costs.map(|(c, v)| (ColId(c as u32), *v)).collect();
@@ -170,7 +170,7 @@ fn further_rows_count() {
         let (answer, monet) = solved(&cutoff, &ModelSettings::default());
         assert!((answer.unwrap() - best).abs() < 1e-6, "round {round}");
         recognised += usize::from(monet);
-        // Two columns of the optimum, and others, together: it may become dearer.
+        // One of two random columns must be 1: the optimum may rise.
         for _ in 0..3 {
             let pair = [0, 1].map(|_| (ColId(numbers.below(model.num_cols() as u64) as u32), 1.0));
             if pair[0].0 == pair[1].0 {
@@ -209,7 +209,7 @@ fn programs_without_a_row_are_not_recognised() {
         let without = changed(model, |b| b.set_row_bounds(row, Bounds::FREE));
         match recognise(&without) {
             None => refused += 1,
-            // The row says nothing, or another one says the same.
+            // The row is vacuous, or another row implies it.
             Some(_) => idle += 1,
         }
     }

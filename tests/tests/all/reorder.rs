@@ -40,7 +40,7 @@ fn answer(instance: &Instance, budget: u64, threads: usize) -> Reordered {
     reorder.run().unwrap()
 }
 
-/// Everything that an answer says of itself holds.
+/// Asserts that the answer's claims about itself hold.
 fn holds(answer: &Reordered, budget: u64) {
     let (given, outcome) = (&answer.given, &answer.outcome);
     let rules = Precedence::of(given, Semantics::Checkmate);
@@ -116,7 +116,7 @@ fn orders_are_found_and_bounds_hold_of_what_they_are_over() {
             assert_eq!(stages, None);
         }
     }
-    // The search is no proof; here it misses nothing.
+    // The search proves no optimum; here it always finds the best stage schedule.
     assert_eq!(best_found, pairs);
     assert!(cheaper * 2 > pairs, "{cheaper} of {pairs}");
 }

@@ -1,5 +1,5 @@
-//! Results of a step (`"result": true`): in memory at its end, in every program and proof, and costs
-//! with decimals beside them.
+//! Results of a step (`"result": true`): in memory at its end, in every program and proof. Also
+//! costs with decimals.
 
 use remat_check::proof as checker;
 use remat_formulations::AnyFormulation;
@@ -29,7 +29,7 @@ fn results_are_there_at_the_end_under_both_programs() {
             let replay = instance(result).plain_replay(semantics).unwrap();
             replay.timeline.last().unwrap().bytes
         });
-        // The last computation is b0's, which reads both gradients but for what it read anyway.
+        // At the last computation, b0, both results are in memory in addition to its own tensors.
         assert_eq!(with, without + 50 + 30, "{}", semantics.as_str());
     }
 }
@@ -70,7 +70,7 @@ fn every_budget_has_the_optimum_of_enumeration_and_a_proof_of_it() {
     assert!(dearer > 0);
 }
 
-/// A step whose last tensors are two gradients that one call makes, by-products of a backward node.
+/// A step whose last tensors are two gradients made by one call, by-products of a backward node.
 fn ends_in_a_by_product(result: bool) -> Instance {
     let text = r#"{"schema": "remat-instance/1", "name": "outputs", "nodes": [
         {"name": "f0", "cost": 5, "output_bytes": 40},
@@ -95,7 +95,8 @@ fn a_last_by_product_is_there_at_the_end_if_it_is_a_result() {
         let replay = step.plain_replay(Semantics::Checkmate).unwrap();
         replay.timeline.last().unwrap().bytes
     };
-    // The gradients of both calls; without the last one, what its operator reads is still there.
+    // The gradients of both calls; without the last result, the inputs of its operator are still in
+    // memory.
     assert_eq!(end(&kept), 25 + 10 + 45);
     assert_eq!(end(&left), 25 + 10 + 40 + 6);
     let again = read_bytes("outputs.json", write_instance(&with).as_bytes()).unwrap();

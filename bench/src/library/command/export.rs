@@ -14,8 +14,7 @@ use std::path::{Path, PathBuf};
 /// Writes programs.
 ///
 /// # Errors
-/// [`Failure`] for a program whose text is not what the index says, and files that cannot be
-/// written.
+/// [`Failure`] for a program whose text differs from the index, and files that cannot be written.
 pub(super) fn run(arguments: &LibraryExportArguments) -> Result<Exit, Failure> {
     let catalogue = Catalogue::built_in()?;
     let index = entries(None)?;
@@ -85,10 +84,10 @@ fn unknown(program: &LibraryProgram) -> Failure {
     }
 }
 
-/// A program made anew, and its MPS text, which is what the index says.
+/// A program made anew, and its MPS text, whose hash is checked against the index.
 ///
 /// # Errors
-/// [`Failure::Mismatch`] for another text, and as [`LibraryProgram::model`].
+/// [`Failure::Mismatch`] if the hash differs, otherwise as [`LibraryProgram::model`].
 pub(super) fn verified(
     program: &LibraryProgram,
     index: &[Entry],

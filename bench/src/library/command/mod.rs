@@ -19,7 +19,7 @@ use std::path::Path;
 /// Writes programs, runs solvers, makes tables or updates the index.
 ///
 /// # Errors
-/// [`Failure`] for bad input, programs that are not what the index says, and files that cannot be
+/// [`Failure`] for bad input, programs that differ from the index, and files that cannot be
 /// written.
 pub fn run(arguments: &LibraryArguments) -> Result<Exit, Failure> {
     match &arguments.command {
@@ -52,7 +52,7 @@ fn entries(path: Option<&Path>) -> Result<Vec<Entry>, Failure> {
     }
 }
 
-/// Values known beforehand; none without a file.
+/// Values known beforehand; empty without a file.
 fn known(path: Option<&Path>) -> Result<KnownObjectives, Failure> {
     let Some(path) = path else {
         return Ok(KnownObjectives::new());

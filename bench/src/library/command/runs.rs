@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// Runs solvers.
 ///
 /// # Errors
-/// [`Failure`] where there is no program or no solver, for programs that cannot be read, and files
+/// [`Failure`] if there is no program or no solver, for programs that cannot be read, and files
 /// that cannot be written.
 pub(super) fn run(arguments: &LibraryRunArguments) -> Result<Exit, Failure> {
     let outputs = [("--out", Some(arguments.out.as_path()))];
@@ -93,7 +93,7 @@ fn unwritten(what: &str, error: &dyn std::fmt::Display) -> Failure {
 /// A program to run on.
 struct RunSource {
     name: String,
-    /// Its file; none for one that is made anew.
+    /// Its file; `None` for a program of the library that is made anew.
     file: Option<PathBuf>,
     program: Option<LibraryProgram>,
 }
@@ -107,7 +107,7 @@ impl RunSource {
     }
 }
 
-/// The programs that are asked for.
+/// The programs to run on.
 fn sources(arguments: &LibraryRunArguments) -> Result<Vec<RunSource>, Failure> {
     let catalogue = Catalogue::built_in()?;
     let choice = &arguments.choice;
@@ -152,7 +152,7 @@ fn sources(arguments: &LibraryRunArguments) -> Result<Vec<RunSource>, Failure> {
     Ok(sources)
 }
 
-/// A file, or those of a folder.
+/// The file itself, or the files of a folder.
 fn files_in(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -168,7 +168,7 @@ fn files_in(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     })
 }
 
-/// The name of a program's file without its endings; none of other files.
+/// The name of a program's file without its endings; `None` for other files.
 fn program_name(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_string_lossy().into_owned();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
@@ -178,7 +178,7 @@ fn program_name(path: &Path) -> Option<String> {
     stem.map(str::to_owned)
 }
 
-/// The solvers that are asked for and here.
+/// The requested solvers that are installed.
 fn solvers(arguments: &LibraryRunArguments) -> Result<Vec<Installed>, Failure> {
     let mut found = Vec::new();
     for solver in &arguments.solvers {
@@ -196,7 +196,7 @@ fn solvers(arguments: &LibraryRunArguments) -> Result<Vec<Installed>, Failure> {
     Ok(found)
 }
 
-/// The commit that `remat-bb` was built from; that of this program where `remat-bb` does not run.
+/// The commit that `remat-bb` was built from, or this program's commit if `remat-bb` does not run.
 fn commit(solvers: &[Installed]) -> String {
     let told = solvers.iter().find_map(|there| there.commit.clone());
     told.unwrap_or_else(|| COMMIT.unwrap_or("unknown").into())

@@ -19,11 +19,11 @@ use std::time::{Duration, Instant};
 use subject::Subject;
 use trial::{Ended, Trials, Wanted};
 
-/// Shares of the time on the file that a try may take, and seconds on top, unless stated.
+/// Default limit of a try: this factor times the time on the file, and the seconds below.
 const LIMIT_FACTOR: u32 = 10;
 const LIMIT_SECONDS: u64 = 2;
 
-/// Exit codes of shells for a command that cannot be run or is not there.
+/// Exit codes of shells for a command that cannot be run or does not exist.
 const NOT_RUN: [i32; 2] = [126, 127];
 
 /// Shrinks a file while a command keeps failing on it.
@@ -59,7 +59,7 @@ pub fn run(arguments: &ReduceArguments) -> Result<Exit, Failure> {
     }
 }
 
-/// Tries whether what was asked for can be written.
+/// Tests that all outputs can be written.
 fn tried(arguments: &ReduceArguments) -> Result<Files, Failure> {
     let outputs = [
         ("--out", Some(arguments.out.as_path())),
@@ -83,7 +83,7 @@ fn tried(arguments: &ReduceArguments) -> Result<Files, Failure> {
     Files::tried(arguments.json, &inputs, &outputs)
 }
 
-/// The file: its bytes as they are, and what is in it.
+/// The file: its bytes, and its content as read.
 struct Read {
     bytes: Vec<u8>,
     thing: Thing,
@@ -150,14 +150,14 @@ fn unread(name: &str, problem: &dyn std::fmt::Display) -> Failure {
     }
 }
 
-/// All that a reduction works with, but for the thing itself.
+/// Input of a reduction, except for the thing itself.
 struct ReductionWork<'a> {
     arguments: &'a ReduceArguments,
     files: Files,
     begun: Instant,
-    /// The file as it is.
+    /// The unchanged file.
     original: Vec<u8>,
-    /// The settings: the file as it is, and what is in it.
+    /// The settings: the unchanged file, and its content as read.
     settings: Option<(String, Parts)>,
 }
 
@@ -221,7 +221,8 @@ impl ReductionWork<'_> {
         trials.deadline.is_some_and(|end| Instant::now() >= end)
     }
 
-    /// The command fails on the file as it is, and as this program writes it.
+    /// Tests that the command fails on the unchanged file, and on the file as this program writes
+    /// it.
     fn trials<T: Subject>(&self, start: &(Parts, T)) -> Result<Trials, Failure> {
         let a = self.arguments;
         let wanted = Wanted {
@@ -318,7 +319,7 @@ impl ReductionWork<'_> {
     }
 }
 
-/// Files of a thing: their names, their formats.
+/// Files of a thing: names and formats.
 struct FileForm<'a> {
     out: &'a Path,
     params_out: Option<&'a Path>,
@@ -332,7 +333,7 @@ impl FileForm<'_> {
         thing.sizes().with_settings(settings)
     }
 
-    /// Runs the command on a thing; none where it cannot be a file.
+    /// Runs the command on a thing; `None` if the thing has no file form.
     fn run<T: Subject>(
         &self,
         trials: &Trials,
@@ -363,7 +364,7 @@ impl FileForm<'_> {
     }
 }
 
-/// The name of a file with nothing in it that a shell would read as something else.
+/// The name of a file, with every character that a shell could interpret replaced.
 fn safe_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_safe = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);

@@ -14,7 +14,7 @@ use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Time between two lines, where there is something smaller and where there is not.
+/// Time between two lines, with smaller things in between and without.
 const PAUSE: Duration = Duration::from_secs(1);
 const SILENCE: Duration = Duration::from_secs(10);
 
@@ -31,7 +31,7 @@ struct ReportState {
 }
 
 impl Log {
-    /// Lines of a reduction that began at a moment.
+    /// The log of a reduction that began at `begun`.
     pub fn new(is_quiet: bool, begun: Instant) -> Self {
         let state = ReportState {
             last: Instant::now(),
@@ -44,7 +44,7 @@ impl Log {
         }
     }
 
-    /// The thing that is reduced, and what stays of it.
+    /// Reports the thing to reduce, and the failure to keep.
     pub fn start(&self, file: &str, sizes: &Sizes, trials: &Trials) {
         let limit = trials.limit.map_or(0.0, |limit| limit.as_secs_f64());
         self.show(&format!(
@@ -55,7 +55,7 @@ impl Log {
         ));
     }
 
-    /// Before a run of the command.
+    /// Counts a run of the command, and reports the count after a long silence.
     pub fn trying(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.runs += 1;
@@ -66,7 +66,7 @@ impl Log {
         }
     }
 
-    /// Something smaller.
+    /// Reports a smaller thing.
     pub fn smaller(&self, tally: &Tally, sizes: impl Fn() -> Sizes) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_quiet || state.last.elapsed() < PAUSE {
@@ -118,7 +118,7 @@ pub struct Keeps {
 }
 
 impl Keeps {
-    /// The failure that is wanted.
+    /// The description of a failure.
     pub fn of(wanted: &Wanted) -> Self {
         Keeps {
             exits: wanted.exits.iter().map(Ended::to_string).collect(),
@@ -175,7 +175,7 @@ struct ReduceJson<'a> {
     confirmed: Option<bool>,
 }
 
-/// A reduction and what is said of it.
+/// A reduction and its statistics.
 pub struct ReduceResult<'a> {
     pub arguments: &'a ReduceArguments,
     pub kind: ReduceKind,
@@ -183,7 +183,7 @@ pub struct ReduceResult<'a> {
     pub before: Sizes,
     pub after: Sizes,
     pub end: ReduceEnd,
-    /// Told to stop, and not by its time limit.
+    /// True if it was told to stop, and not by its time limit.
     pub interrupted: bool,
     pub tally: &'a Tally,
     pub try_limit: Option<Duration>,
@@ -200,7 +200,7 @@ impl ReduceResult<'_> {
         }
     }
 
-    /// The object or the summary, as was asked for.
+    /// The object or the summary, by the arguments.
     pub fn text(&self) -> String {
         match self.arguments.json {
             true => results::json(&self.json()),

@@ -3,11 +3,11 @@
 use remat_bb::failure::Failure;
 use std::path::Path;
 
-/// The settings of a file: TOML where its name says so, otherwise lines, without those that are
-/// empty or begin with `#`.
+/// The settings of a file: TOML if the name ends in `.toml`, otherwise lines, without empty ones
+/// and comments with `#`.
 ///
 /// # Errors
-/// [`Failure::Usage`] for TOML that is none.
+/// [`Failure::Usage`] for invalid TOML.
 pub fn parts(path: &Path, name: &str, text: &str) -> Result<Vec<String>, Failure> {
     if path.extension().is_none_or(|e| e != "toml") {
         let lines = text.lines().filter(|line| {

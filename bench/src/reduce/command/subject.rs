@@ -7,7 +7,7 @@ use remat_instances::write_instance;
 use remat_lp::{lp_format, mps};
 use serde::Serialize;
 
-/// Counts of a thing; null where it has none of the kind.
+/// Counts of a thing; null for parts that its kind does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Sizes {
     rows: Option<usize>,
@@ -26,7 +26,7 @@ impl Sizes {
         Sizes { settings, ..self }
     }
 
-    /// The sizes with the names of what they count.
+    /// The sizes with the names of the counted parts.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, usize)> {
         let all = [
             ("row", self.rows),
@@ -43,15 +43,15 @@ impl Sizes {
     }
 }
 
-/// A thing that a command can be given.
+/// A thing that a command can be run on.
 pub trait Subject: Reducible {
     /// Its kind.
     const KIND: ReduceKind;
 
-    /// Its file; none where it cannot be one.
+    /// Its file; `None` if it has no valid form.
     fn text(&self, is_lp: bool) -> Option<String>;
 
-    /// Counts of it.
+    /// Counts of its parts.
     fn sizes(&self) -> Sizes;
 }
 

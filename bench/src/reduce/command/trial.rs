@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Longest pause between two looks at a running command.
+/// Longest pause between two checks of a running command.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
 /// Word that stands for the file in a command.
@@ -26,9 +26,9 @@ pub enum Ended {
     Code(i32),
     /// By a signal.
     Signal(i32),
-    /// Ended after the limit of a try.
+    /// By the limit of a try.
     TimedOut,
-    /// Ended with the reduction, which says nothing.
+    /// By the end of the reduction: the run does not count.
     Stopped,
 }
 
@@ -48,32 +48,32 @@ impl std::fmt::Display for Ended {
 pub struct Ran {
     /// Its end.
     pub ended: Ended,
-    /// For each text that is looked for, whether it was there.
+    /// For each text of interest, whether the output had it.
     seen: Vec<bool>,
-    /// Time that it took.
+    /// Time of the run.
     pub time: Duration,
 }
 
 /// Runs that count as failing.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// Any of these ends; no matter which where there are none.
+    /// Accepted ends; empty if every end is accepted.
     pub exits: Vec<Ended>,
-    /// All of these texts.
+    /// Texts that must all be in the output.
     pub texts: Vec<String>,
-    /// None of these texts.
+    /// Texts that must not be in the output.
     pub without: Vec<String>,
-    /// Runs that are ended after the limit of a try.
+    /// True if a run that exceeds the limit of a try counts.
     pub timeout: bool,
 }
 
 impl Wanted {
-    /// Returns whether anything but time is asked for.
+    /// Returns whether a condition other than the time limit is stated.
     pub fn is_stated(&self) -> bool {
         !(self.exits.is_empty() && self.texts.is_empty() && self.without.is_empty())
     }
 
-    /// Fault of the output of a run, as the end of a sentence.
+    /// Reason why a run's output does not match, as the end of a sentence.
     pub fn missing(&self, ran: &Ran) -> String {
         let (texts, without) = ran.seen.split_at(self.texts.len());
         let absent = self.texts.iter().zip(texts).filter(|(_, seen)| !**seen);
@@ -83,7 +83,7 @@ impl Wanted {
         absent.chain(present).collect()
     }
 
-    /// Returns whether a run failed in the way that is wanted.
+    /// Returns whether a run failed in the wanted way.
     pub fn holds(&self, ran: &Ran) -> bool {
         match ran.ended {
             Ended::TimedOut => self.timeout,
@@ -99,18 +99,18 @@ impl Wanted {
     }
 }
 
-/// The command, and all that tries of it need.
+/// The command, and the state of its tries.
 pub struct Trials {
     command: Vec<OsString>,
     /// Runs that count as failing.
     pub wanted: Wanted,
     /// Time of a try.
     pub limit: Option<Duration>,
-    /// Moment at which all ends.
+    /// Moment at which the reduction ends.
     pub deadline: Option<Instant>,
     /// Set by an interrupt, or at the deadline.
     pub stop: std::sync::Arc<AtomicBool>,
-    /// Goes when the tries have ended.
+    /// Deleted when the tries have ended.
     folder: Temporary,
     count: AtomicU64,
 }
@@ -119,7 +119,8 @@ impl Trials {
     /// Tries of a command, in a new folder among the temporary files.
     ///
     /// # Errors
-    /// [`Failure`] for a command without a place for the settings, a folder that cannot be made.
+    /// [`Failure`] if settings and `{params}` are not given together, or if the folder cannot be
+    /// made.
     pub fn new(command: &[OsString], has_params: bool, wanted: Wanted) -> Result<Self, Failure> {
         let names = |what: &str| {
             let mut words = command.iter();
@@ -152,15 +153,15 @@ impl Trials {
         })
     }
 
-    /// Runs the command on a file of these bytes under this name, and settings.
+    /// Runs the command on a file with these bytes and this name, and on settings.
     ///
     /// # Errors
-    /// [`Failure`] for files that cannot be written, a command that cannot be run.
+    /// [`Failure`] for files that cannot be written and commands that cannot be run.
     pub fn run(&self, file: (&str, &[u8]), params: Option<(&str, &str)>) -> Result<Ran, Failure> {
         let count = self.count.fetch_add(1, Ordering::Relaxed);
         let folder = self.folder.path().join(count.to_string());
         let ran = self.run_in(&folder, file, params);
-        // What the command left there goes with it.
+        // Files that the command left there are deleted too.
         let _ = std::fs::remove_dir_all(&folder);
         ran
     }
@@ -179,7 +180,7 @@ impl Trials {
         };
         let file = folder.join(name);
         write(&file, bytes)?;
-        // A folder of its own, so that both may have one name.
+        // A separate folder, because both files may have the same name.
         let settings = params.map(|(name, _)| folder.join("params").join(name));
         if let (Some(path), Some((_, text))) = (&settings, params) {
             write(path, text.as_bytes())?;
@@ -199,7 +200,7 @@ impl Trials {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        // A group of its own, so that all it starts can be ended with it.
+        // A separate process group, so that its descendants can be ended with it.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn().map_err(|e| Failure::Usage {
@@ -218,7 +219,7 @@ impl Trials {
             let out = scope.spawn(move || found(out, texts));
             let err = scope.spawn(move || found(err, texts));
             let ended = self.wait(&mut child, begun);
-            // Whatever it left running would keep its output open.
+            // A descendant that is still running would keep the output open.
             end(&mut child);
             let (out, err) = (out.join(), err.join());
             let seen = out.unwrap_or_default().into_iter();
@@ -267,13 +268,13 @@ fn ended(status: ExitStatus) -> Ended {
     Ended::Code(status.code().unwrap_or(-1))
 }
 
-/// Ends a command, and on Unix whatever it has started.
+/// Ends a command and, on Unix, its descendants.
 fn end(child: &mut Child) {
     #[cfg(unix)]
     {
         use nix::sys::signal::{Signal, killpg};
         use nix::unistd::Pid;
-        // None of them is left, mostly.
+        // Usually all have ended.
         let _ = killpg(Pid::from_raw(child.id() as i32), Signal::SIGKILL);
     }
     let _ = child.kill();
@@ -295,8 +296,8 @@ fn placed(word: &OsString, file: &Path, params: Option<&Path>) -> OsString {
     text.replace(FILE, &file.to_string_lossy()).into()
 }
 
-/// Reads an output to its end; which of the texts were in it. An output of any length takes little
-/// memory.
+/// Reads an output to its end, and returns for each text whether it was found. The memory needed
+/// does not depend on the output's length.
 fn found(output: Option<impl Read>, texts: &[&str]) -> Vec<bool> {
     let mut seen = vec![false; texts.len()];
     let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0);
@@ -315,7 +316,7 @@ fn found(output: Option<impl Read>, texts: &[&str]) -> Vec<bool> {
         for (seen, text) in seen.iter_mut().zip(texts) {
             *seen = *seen || contains(&buffer[..filled], text.as_bytes());
         }
-        // A text may go on in what comes next.
+        // A text may continue in the next read.
         let kept = filled.min(longest.saturating_sub(1));
         buffer.copy_within(filled - kept..filled, 0);
         filled = kept;

@@ -1,4 +1,4 @@
-//! Host buffers of a plan: one storage, offsets that are assigned before a step, and the link.
+//! Host buffers of a plan: one storage, offsets assigned before a step, and the link.
 
 use super::Carrier;
 use super::lane::Lanes;
@@ -16,7 +16,7 @@ use tch::{Kind, Tensor};
 
 /// Numbers that tune the offsets.
 struct Tuning {
-    /// Nodes of the search for offsets within the host peak, at most: a few seconds.
+    /// Node limit of the search for offsets within the host peak: a few seconds.
     place_nodes: u64,
 }
 
@@ -28,27 +28,27 @@ impl Default for Tuning {
     }
 }
 
-/// Host memory for the copies of a plan, and the link that makes them: made once, for any number of
-/// steps, none of which allocates.
+/// Host memory for the copies of a plan, and the link that makes them. It is made once, for any
+/// number of steps, which then allocate no host memory.
 ///
-/// On the CPU the link is one of threads that copy at the speeds, latency and duplex of the
-/// instance's `host_link`. On a GPU it is the GPU's: the memory is pinned, each direction has a
-/// stream of its own (both the same at half duplex), and speeds are what they are.
+/// On the CPU the link consists of threads that copy at the speeds, latency and duplex of the
+/// instance's `host_link`. On a GPU it is the GPU's link: the memory is pinned, each direction has
+/// its own stream (one stream for both at half duplex), and speeds are the hardware's.
 pub struct HostMemory {
     storage: Option<Tensor>,
     bytes: u64,
     peak_bytes: u64,
-    /// Offset and size of each buffer, by the statement that takes it.
+    /// Offset and size of each buffer, by the statement that allocates it.
     places: BTreeMap<usize, (u64, u64)>,
     carrier: Box<dyn Carrier>,
 }
 
 impl HostMemory {
-    /// Assigns offsets, takes the memory, and opens the link. `instance` has sizes and link.
+    /// Assigns offsets, allocates the memory, and opens the link. `instance` has sizes and link.
     ///
     /// # Errors
-    /// [`ExecError::Mismatch`] for a plan that cannot be executed, [`ExecError::Host`] where the
-    /// host lacks memory or threads, [`ExecError::Torch`].
+    /// [`ExecError::Mismatch`] for a plan that cannot be executed, [`ExecError::Host`] if the host
+    /// lacks memory or threads, [`ExecError::Torch`].
     pub fn new(training: &Training, instance: &Instance, plan: &Plan) -> Result<Self, ExecError> {
         let replay = simulate::plan(instance, plan)
             .map_err(|e| ExecError::Mismatch(format!("the plan cannot be executed: {e}")))?;
@@ -65,7 +65,7 @@ impl HostMemory {
             (0, _) => None,
             (_, Some(_)) => Some(shim::pinned(bytes)?),
             (_, None) => {
-                // Filled once: the first step finds its pages.
+                // Filled once, so that the first step finds its pages.
                 let options = (Kind::Uint8, tch::Device::Cpu);
                 Some(Tensor::f_zeros([bytes as i64], options)?)
             }
@@ -88,7 +88,7 @@ impl HostMemory {
         self.bytes
     }
 
-    /// Host peak of the plan in bytes: no storage is smaller.
+    /// Host peak of the plan in bytes, a lower bound on every storage.
     pub fn peak_bytes(&self) -> u64 {
         self.peak_bytes
     }
@@ -97,13 +97,13 @@ impl HostMemory {
         &mut *self.carrier
     }
 
-    /// The link is another one.
+    /// Replaces the link.
     #[cfg(test)]
     pub(super) fn set_carrier(&mut self, carrier: Box<dyn Carrier>) {
         self.carrier = carrier;
     }
 
-    /// Offset and size of the buffer that a statement takes.
+    /// Offset and size of the buffer that a statement allocates.
     pub(super) fn place_of(&self, statement: usize) -> Result<(u64, u64), ExecError> {
         self.places.get(&statement).copied().ok_or_else(|| {
             ExecError::Mismatch(format!(
@@ -112,7 +112,7 @@ impl HostMemory {
         })
     }
 
-    /// A tensor of the storage, from an offset in bytes, of another's type, shape and layout.
+    /// A view of the storage at an offset in bytes, with another tensor's type, shape and layout.
     pub(super) fn view(&self, offset: u64, like: &Tensor) -> Result<Tensor, ExecError> {
         let element = like.kind().elt_size_in_bytes().max(1) as u64;
         let fits = offset + bytes_of(like) <= self.bytes && offset.is_multiple_of(element);
@@ -132,7 +132,7 @@ impl HostMemory {
         }
     }
 
-    /// Fills a part with ones: no number, for whoever reads it.
+    /// Fills a part with ones: readers get NaN.
     pub(super) fn poison(&self, offset: u64, bytes: u64) -> Result<(), ExecError> {
         if let Some(storage) = &self.storage {
             let mut part = storage.f_narrow(0, offset as i64, bytes as i64)?;
@@ -142,10 +142,11 @@ impl HostMemory {
     }
 }
 
-/// Offset and size of a host buffer, by the statement that takes it.
+/// Offset and size of a host buffer, by the statement that allocates it.
 type Places = BTreeMap<usize, (u64, u64)>;
 
-/// The place of every buffer, and the size of the storage: the host peak, wherever that is found.
+/// The place of every buffer, and the size of the storage, which is the host peak if the search
+/// reaches it.
 fn places(
     plan: &Plan,
     instance: &Instance,
@@ -167,7 +168,7 @@ fn places(
                 statements.push((at, Some(buffers.len())));
                 let name = format!("{buffer} of statement {at}");
                 buffers.push(Buffer {
-                    // What costs no padding.
+                    // The largest alignment without padding.
                     alignment: (1 << bytes.trailing_zeros().min(63)).min(CACHE_LINE),
                     ..Buffer::new(name, at as u64, plan.steps.len() as u64, bytes)
                 });

@@ -15,11 +15,11 @@ use tch::Tensor;
 /// Numbers that tune the threads.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LaneTuning {
-    /// Bytes that are copied at one go, between looks at the clock: what a core copies in about a
-    /// tenth of a millisecond.
+    /// Bytes copied at once, between looks at the clock: a core copies them in about a tenth of a
+    /// millisecond.
     pub piece_bytes: u64,
-    /// Longest sleep, after which it is seen that a step was given up: far longer than it takes to
-    /// wake, and not felt by whoever waits for an error.
+    /// Longest sleep before a thread checks whether the step was given up. It is far longer than a
+    /// wake-up takes, and too short to delay an error noticeably.
     pub nap: Duration,
 }
 
@@ -32,7 +32,7 @@ impl Default for LaneTuning {
     }
 }
 
-/// Copies bytes of one tensor on the CPU to another, from an offset.
+/// Copies bytes of one tensor on the CPU to another, both at the same offset.
 pub(super) type CopyPart = fn(&Tensor, &Tensor, u64, u64) -> Result<(), ExecError>;
 
 /// Latency and speed of one direction.
@@ -43,14 +43,14 @@ struct Rate {
 }
 
 impl Rate {
-    /// Time from the begin of a copy until so many bytes of it are there.
+    /// Time from the start of a copy until `bytes` bytes have arrived.
     fn time(&self, bytes: u64) -> Duration {
         let ns = u128::from(bytes) * 1_000_000_000 / u128::from(self.bytes_per_second.max(1));
         self.latency + Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
     }
 }
 
-/// Outcome of a copy, once there is one: the time of its end.
+/// Outcome of a copy: the time of its end, once it has ended.
 #[derive(Default)]
 struct Done {
     outcome: Mutex<Option<Result<Instant, String>>>,
@@ -74,7 +74,7 @@ impl Done {
     }
 }
 
-/// The duty to say what came of a copy; dropped without it, the copy has failed.
+/// The obligation to report a copy's outcome; if it is dropped without one, the copy has failed.
 struct Promise(Arc<Done>);
 
 impl Promise {
@@ -100,14 +100,14 @@ struct Job {
     promise: Promise,
 }
 
-/// A thread, and the way to it.
+/// A thread, and the channel to it.
 struct Lane {
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Lane {
-    /// Ends the thread; a panic of its goes on here, unless there is one already.
+    /// Ends the thread. Its panic is resumed here, unless this thread panics already.
     fn end(&mut self) {
         self.jobs = None;
         if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join)
@@ -118,7 +118,7 @@ impl Lane {
     }
 }
 
-/// A link whose copies take the time that its speeds say.
+/// A link whose copies take the time that its speeds predict.
 pub(super) struct Lanes {
     /// One for each direction, or one for both.
     lanes: Vec<Lane>,
@@ -195,7 +195,7 @@ impl Carrier for Lanes {
         };
         let lane = number.min(self.lanes.len() - 1);
         if let Some(jobs) = &self.lanes[lane].jobs {
-            // Where the thread has ended the promise is broken, and whoever waits is told.
+            // If the thread has ended, the promise is broken, and the waiting step gets an error.
             let _ = jobs.send(job);
         }
         self.started.push(done);
@@ -217,7 +217,7 @@ impl Carrier for Lanes {
     fn settle(&mut self, abandon: bool) {
         self.abandoned.store(abandon, Ordering::Relaxed);
         for done in self.started.drain(..) {
-            // Errors have been told by `wait`, or come after another one.
+            // `wait` has reported the errors, or they follow another one.
             let _ = done.wait();
         }
         self.abandoned.store(false, Ordering::Relaxed);
@@ -231,20 +231,20 @@ impl Drop for Lanes {
     }
 }
 
-/// Copies what it is asked to, in order.
+/// Makes the requested copies, in order.
 fn work(todo: &Receiver<Job>, tuning: LaneTuning, copy: CopyPart, abandoned: &AtomicBool) {
     let mut free = None;
     while let Ok(job) = todo.recv() {
         let outcome = carry(&job, &mut free, (tuning, copy), abandoned);
         let Job { pairs, promise, .. } = job;
-        // Whoever waits may free the tensors at once.
+        // The waiting step may free the tensors at once.
         drop(pairs);
         promise.keep(outcome);
     }
 }
 
-/// Makes a copy; returns the time at which the link would have ended it. `free` is the time from
-/// which the lane is free.
+/// Makes a copy; returns the time at which the link would have ended it. The lane is free from
+/// `free` on.
 fn carry(
     job: &Job,
     free: &mut Option<Instant>,
@@ -267,7 +267,7 @@ fn carry(
             (at, sent) = (at + part, sent + part);
         }
     }
-    // A machine that copies more slowly than the link ends later; one that wakes late does not.
+    // A machine that copies more slowly than the link ends later; a late wake-up does not count.
     let end = (begin + job.rate.time(sent)).max(Instant::now());
     sleep_until(begin + job.rate.time(sent), tuning.nap, abandoned)?;
     *free = Some(end);

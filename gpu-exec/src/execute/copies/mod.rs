@@ -2,7 +2,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `host.rs` | host buffers: one storage, and who copies |
+//! | `host.rs` | host buffers: one storage, and the link |
 //! | `lane.rs` | a link on the CPU: threads that copy at the link's speed |
 //! | `stream.rs` | the link of a GPU: pinned memory, streams and events |
 
@@ -35,12 +35,11 @@ pub struct CopyUse {
     pub from_host_bytes: u64,
     /// Largest sum of the tensors in host buffers at one time, in bytes.
     pub host_peak_bytes: u64,
-    /// Size of the storage that host buffers lie in: the plan's host peak, and what addresses
-    /// lose beyond it.
+    /// Size of the storage of host buffers: the plan's host peak, and loss to fragmentation.
     pub host_arena_bytes: u64,
-    /// Seconds on the wall in which computations waited for copies.
+    /// Wall-clock seconds in which computations waited for copies.
     pub idle_seconds: f64,
-    /// Seconds on the wall from the first statement to the end of the last.
+    /// Wall-clock seconds from the first statement to the end of the last.
     pub makespan_seconds: f64,
 }
 
@@ -61,11 +60,11 @@ pub(crate) struct Pair {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ticket(usize);
 
-/// A link, which copies beside computations: on one lane for each direction, or one for both, in
-/// the order in which copies are started.
+/// A link that copies beside computations, on one lane for each direction or one for both, in the
+/// order in which copies are started.
 pub(crate) trait Carrier {
-    /// Starts a copy: it begins once its lane is free, what was computed before is there, and
-    /// another copy has ended.
+    /// Starts a copy. It begins once its lane is free, all earlier computations are done, and the
+    /// copy `after` has ended.
     fn start(
         &mut self,
         direction: Direction,
@@ -73,12 +72,12 @@ pub(crate) trait Carrier {
         after: Option<Ticket>,
     ) -> Result<Ticket, ExecError>;
 
-    /// Lets computations go on once a copy has ended, and returns then. An error is that of the
-    /// copy, in words.
+    /// Lets computations continue once a copy has ended, and returns then. Returns the copy's error
+    /// in words.
     fn wait(&mut self, ticket: Ticket) -> Result<(), String>;
 
-    /// Waits until nothing is under way, and forgets all copies; with `abandon` those that have
-    /// not ended need not be made.
+    /// Waits until all copies have ended, and forgets them. With `abandon`, copies that have not
+    /// ended may be skipped.
     fn settle(&mut self, abandon: bool);
 }
 
@@ -92,12 +91,12 @@ struct Stored {
     /// The copy to it.
     filling: Ticket,
     waited: bool,
-    /// Copies of tensors with holes, which are there until the copy has ended.
+    /// Dense copies of tensors with holes, kept until the copy to the host has ended.
     dense: Vec<Tensor>,
     offset: u64,
 }
 
-/// A copy into a register that nothing has read.
+/// A copy into a register that has not been read since.
 struct Arrival {
     buffer: HostBuffer,
     ticket: Ticket,
@@ -116,7 +115,7 @@ pub(super) struct Copies<'a> {
 }
 
 impl<'a> Copies<'a> {
-    /// None so far, into buffers of this host.
+    /// An empty record of copies into buffers of this host.
     pub fn new(host: &'a mut HostMemory, checked: bool) -> Self {
         Copies {
             done: CopyUse {
@@ -132,12 +131,12 @@ impl<'a> Copies<'a> {
         }
     }
 
-    /// The step begins.
+    /// Starts the step's clock.
     pub fn begin(&mut self) {
         self.begun = Instant::now();
     }
 
-    /// Returns whether the copy into a register has not been waited for.
+    /// Returns whether a copy into a register has not been waited for.
     pub fn is_arriving(&self, register: Register) -> bool {
         self.arriving.contains_key(&register)
     }
@@ -220,7 +219,7 @@ impl<'a> Copies<'a> {
         Ok(())
     }
 
-    /// Lets computations go on once a buffer is filled.
+    /// Lets computations continue once a buffer is filled.
     pub fn wait(&mut self, step: usize, buffer: HostBuffer) -> Result<(), ExecError> {
         let stored = self.stored.get_mut(&buffer);
         let stored = stored.ok_or_else(|| misused(step, buffer, "is waited for and not taken"))?;
@@ -233,7 +232,7 @@ impl<'a> Copies<'a> {
         Ok(())
     }
 
-    /// Starts a copy of a buffer; returns what its register holds from here on.
+    /// Starts a copy of a buffer; returns the register's new content.
     fn prefetch(
         &mut self,
         step: usize,
@@ -313,7 +312,7 @@ fn misused(step: usize, buffer: HostBuffer, problem: &'static str) -> ExecError 
 }
 
 impl<'a> Machine<'a> {
-    /// The copies, of a plan that has some.
+    /// The copies; an error if the plan was given no host memory.
     pub fn copies(&mut self) -> Result<&mut Copies<'a>, ExecError> {
         let step = self.step;
         self.copies.as_mut().ok_or(ExecError::Copies { step })
@@ -349,7 +348,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Waits for everything that a computation reads, or overwrites in its register.
+    /// Waits for all copies into registers that a computation reads or overwrites.
     pub fn arrivals(
         &mut self,
         node: NodeId,

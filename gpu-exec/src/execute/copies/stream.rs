@@ -46,7 +46,7 @@ impl Carrier for Streams {
     }
 
     fn settle(&mut self, _abandon: bool) {
-        // An error of the device stays, and the next call has it.
+        // An error of the device persists, and the next call returns it.
         let _ = self.lanes.synchronise();
         self.started.clear();
     }

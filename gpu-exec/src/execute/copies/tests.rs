@@ -1,4 +1,4 @@
-//! Copies that go wrong: the step ends with an error, and nothing hangs.
+//! Copies that fail: the step ends with an error, and never hangs.
 
 use super::lane::{CopyPart, LaneTuning, Lanes};
 use super::{Carrier, Direction, HostMemory, Pair};
@@ -34,7 +34,7 @@ fn numbers(seed: i64) -> Tensor {
     Tensor::arange(1000, (Kind::Int64, tch::Device::Cpu)) + seed
 }
 
-/// A chain of copies there and back, on one lane and on two: bytes arrive, in order.
+/// A chain of copies there and back, on one lane and on two: bytes arrive in order.
 #[test]
 fn copies_wait_for_those_that_they_need() {
     for duplex in [Duplex::Full, Duplex::Half] {
@@ -82,7 +82,7 @@ fn a_failure_reaches_whoever_waits_and_what_needs_the_copy() {
         assert!(error.contains("the link broke"), "{error}");
     }
     link.settle(true);
-    // Pieces of a tensor that is not there.
+    // Pieces of a tensor that does not exist.
     let short = numbers(0).narrow(0, 0, 5).copy();
     let error = shim::copy_part(&short, &numbers(0), 30, 11).expect_err("beyond its end");
     assert!(error.to_string().contains("bytes 30 to 41"), "{error}");
@@ -107,7 +107,7 @@ fn a_panic_of_a_thread_goes_on_in_the_call() {
     assert_eq!(panic.downcast_ref(), Some(&"a defect of the copy"));
 }
 
-/// A step of a small network, one of whose activations leaves before its last reader.
+/// A step of a small network; one of its activations is on the host before its last reader.
 fn case() -> (Training, Instance, Plan) {
     let spec = "zoo:gpt2?batch=1&layers=1&d_model=16&heads=2&seq=8&vocab=50&positions=8";
     let spec: ModelSpec = spec.parse().unwrap();
@@ -171,7 +171,7 @@ fn case() -> (Training, Instance, Plan) {
 
 static PIECES: AtomicU32 = AtomicU32::new(0);
 
-/// Copies to the host, and fails on the way back.
+/// Copies to the host, but fails on the way back.
 fn one_way(to: &Tensor, from: &Tensor, offset: u64, bytes: u64) -> Result<(), ExecError> {
     let pieces = PIECES.fetch_add(1, Ordering::Relaxed);
     match pieces {
@@ -180,8 +180,8 @@ fn one_way(to: &Tensor, from: &Tensor, offset: u64, bytes: u64) -> Result<(), Ex
     }
 }
 
-/// The step that waits for a failed copy says so; with a link that works the same host memory and
-/// training serve again.
+/// The step that waits for a failed copy returns its error. With a working link, the same host
+/// memory and training can be used again.
 #[test]
 fn a_failed_copy_ends_the_step_with_an_error() {
     let (mut training, instance, plan) = case();
@@ -207,7 +207,7 @@ fn a_failed_copy_ends_the_step_with_an_error() {
     assert_eq!(step(&mut host), Ok(loss));
 }
 
-/// Host memory of another plan, and a plan without any.
+/// Host memory of another plan, and a plan without host memory.
 #[test]
 fn a_plan_needs_host_memory_of_its_own() {
     let (mut training, instance, plan) = case();

@@ -120,7 +120,7 @@ pub(super) fn build(graph: CheckmateGraph, space: Space) -> Compact {
                 b.at_least(&[computed[t * n + parent as usize]], run);
             }
             if i < t {
-                // Before the loss `S` of the rectangular space stands for a later stage already.
+                // Before the loss, `S` of the rectangular space already stands for a later stage.
                 let same = s(t + 1, i) == s(t, i);
                 if !same {
                     b.at_least(&[s(t, i), run], s(t + 1, i));
@@ -190,8 +190,8 @@ fn decisions(
     (computed, retained)
 }
 
-/// The last stage in which each tensor can be of use; where gradients are not recomputed, their
-/// inputs are of use only when they first run.
+/// The last stage in which each tensor can be of use. If gradients are not recomputed, their inputs
+/// are of use only until the gradients' first run.
 fn last_stages(graph: &CheckmateGraph, backward: Option<usize>) -> Vec<usize> {
     let n = graph.len();
     let mut last: Vec<usize> = (0..n).collect();

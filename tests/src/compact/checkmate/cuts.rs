@@ -8,7 +8,7 @@ use remat_formulations::checkmate::path_cuts::{
 use remat_lp::{ColId, NewRow};
 use std::collections::BTreeSet;
 
-/// Share of what a node needs by which memory must look exceeded.
+/// Share of a node's memory need by which memory must exceed the capacity.
 const LEAST_EXCESS: f64 = 0.02;
 
 /// The point of the form's columns.
@@ -91,9 +91,9 @@ pub fn memory_cut_row(form: &Compact, cut: &PathMemoryCut) -> NewRow {
     NewRow::new(..=room - constant, entries)
 }
 
-/// Distances from a needed node at one stage: the share of the shortest path to it that is held.
+/// Distances from a needed node at one stage: the retained share of the shortest path to it.
 struct Distances {
-    /// The distance of each node, and its reader on the way; none beyond the limit.
+    /// The distance of each node, and its reader on the path; `None` beyond the limit.
     to: Vec<Option<(f64, usize)>>,
 }
 
@@ -123,13 +123,13 @@ impl Distances {
         Distances { to }
     }
 
-    /// The nodes that are near enough, each with its distance.
+    /// The nodes within the limit, each with its distance.
     fn nodes(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         let all = self.to.iter().enumerate();
         all.filter_map(|(node, to)| Some((node, to.as_ref()?.0)))
     }
 
-    /// The shortest path from a node that is near enough, the needed node last.
+    /// The shortest path from a node within the limit, the needed node last.
     fn path(&self, node: usize) -> Vec<u32> {
         let mut path = vec![node as u32];
         let mut at = node;
@@ -141,7 +141,7 @@ impl Distances {
     }
 }
 
-/// Bytes of tensors that the form knows to be there, by stage: the gradients of the rectangular
+/// Bytes of tensors that the form knows to be in memory, by stage: the gradients of the rectangular
 /// space.
 fn known_bytes(form: &Compact, first_stage: usize) -> Vec<u64> {
     let graph = form.graph();
@@ -152,7 +152,7 @@ fn known_bytes(form: &Compact, first_stage: usize) -> Vec<u64> {
     (0..graph.len()).map(at).collect()
 }
 
-/// The cut of a window and a path, and its violation as a share of what the first node needs.
+/// The cut of a window and a path, and its violation as a share of the first node's memory need.
 fn memory_cut(
     form: &Compact,
     point: &FractionalPoint,
@@ -183,8 +183,8 @@ fn memory_cut(
     ((load - graph.capacity as f64) / need, cut)
 }
 
-/// Violated path memory cuts of the form, the most violated first, at most
-/// `settings.resource_cut_limit`, one for each (reader, source): every window is tried.
+/// Violated path memory cuts of the form, the most violated first, one for each (reader, source),
+/// at most `settings.resource_cut_limit`. Every window is tried.
 pub fn separate_memory_cuts(
     form: &Compact,
     point: &FractionalPoint,

@@ -5,17 +5,17 @@ use remat_lp::certificate::safe_bound;
 use remat_lp::{LimitKind, LpOutcome, ModelError, RowId, Settings, Solver};
 use std::collections::BTreeSet;
 
-/// Settings of taking in memory rows.
+/// Settings of lazy memory rows.
 #[derive(Clone, Debug)]
 pub struct LazySettings {
     /// Settings of the linear programming solver.
     pub lp: Settings,
-    /// Rows taken in at most in one round.
+    /// Most rows added in one round.
     pub rows_per_round: usize,
-    /// Rows taken in at most for one stage in one round; neighbouring rows of a stage say nearly
-    /// the same.
+    /// Most rows added for one stage in one round; neighbouring rows of a stage are nearly the
+    /// same.
     pub rows_per_stage: usize,
-    /// Violation that counts as none, a share of the capacity.
+    /// Largest violation that is tolerated, as a share of the capacity.
     pub tolerance: f64,
 }
 
@@ -34,12 +34,12 @@ impl Default for LazySettings {
 pub struct LazyOutcome {
     /// The solver at its optimal basis, to which cuts can be added.
     pub solver: Solver,
-    /// The memory rows that were taken in, and their rows in the solver.
+    /// The memory rows that were added, and their rows in the solver.
     pub rows: Vec<(MemoryRow, RowId)>,
     /// The last outcome: optimal, infeasible, or a limit.
     pub outcome: LpOutcome,
-    /// A lower bound on the cost computed from the dual vector in safe arithmetic; the base cost
-    /// where there is none.
+    /// A lower bound on the cost, computed from the dual vector in safe arithmetic; the base cost
+    /// if there is no dual vector.
     pub safe_bound: f64,
     /// Solves, each but the last followed by new rows.
     pub rounds: usize,
@@ -65,7 +65,7 @@ pub fn solve_lazily(form: &Compact, settings: &LazySettings) -> Result<LazyOutco
 }
 
 impl LazyOutcome {
-    /// Solves again after a change, taking in violated memory rows until none is left.
+    /// Solves again after a change, and adds violated memory rows until all are satisfied.
     ///
     /// # Errors
     /// As [`solve_lazily`].

@@ -1,4 +1,4 @@
-//! Memory rows of the retention-edge form: all of them, or those that a point violates.
+//! Memory rows of the retention-edge form: all of them, or the rows that a point violates.
 
 use super::{Compact, Entry};
 use remat_lp::{ColId, Model, NewRow, Settings, Solver};
@@ -49,8 +49,9 @@ impl Compact {
         g.bytes[node] + workspace
     }
 
-    /// A memory row, in units of the [graph](remat_formulations::checkmate::CheckmateGraph::memory_unit). `None`
-    /// where nothing is to be decided and the memory suffices.
+    /// A memory row, in units of the
+    /// [graph](remat_formulations::checkmate::CheckmateGraph::memory_unit). `None` if all its
+    /// entries are known and the memory suffices.
     pub fn memory_row(&self, place: MemoryRow) -> Option<NewRow> {
         let (t, k) = (place.stage as usize, place.node as usize);
         let g = &self.graph;
@@ -72,7 +73,7 @@ impl Compact {
         if terms.is_empty() && room >= 0 {
             return None;
         }
-        // One column may stand for several tensors: the R of a reader that nothing follows.
+        // One column may stand for several tensors: the R of a reader without a follower.
         terms.sort_unstable_by_key(|e| e.0);
         remat_solver::entries::add_up(&mut terms);
         let unit = g.memory_unit();
@@ -112,7 +113,7 @@ impl Compact {
                         };
                         found.push((place, over));
                     }
-                    // Behind the turn of k its inputs are held for their next reader.
+                    // After the turn of k its inputs are held for their next reader.
                     for &i in &g.needs[k] {
                         let i = i as usize;
                         let chain = self.held(t, i);

@@ -11,19 +11,19 @@
 //!             + (m_k + workspace_k) R[t,k] + sum_{i>k} m_i S[t,i]  <=  capacity
 //! ```
 //!
-//! **Same integer optima.** Take a schedule of the published program and drop what is of no use
-//! ([`CheckmateGraph::cleaned`]): its cost and its memory do not rise. In what is left every
-//! retained tensor is read in its stage or retained further, so at every moment the tensors in
-//! memory are those with a later reader in the stage or a place in the next: exactly those with
-//! `E = 1` at its least value (or `S = 1`, before their own turn). So the row's left side is the
-//! memory `U` of the cleaned schedule, and it is a point here. The other way round, the `R` and `S`
-//! of an integer point of this form satisfy the published rows for `R` and `S`; its `E` are at
-//! least the least ones, and after cleaning the replayed memory is at most the row's left side. The
-//! memory when a stage starts needs no row: it is part of the memory at the end of the stage
-//! before.
+//! **Same integer optima.** Take a schedule of the published program and remove its unused runs and
+//! tensors ([`CheckmateGraph::cleaned`]): its cost and its memory do not rise. In the cleaned
+//! schedule every retained tensor is read in its stage or retained further. So at every moment each
+//! tensor in memory has a later reader in the stage or a place in the next. These are exactly the
+//! tensors with `E = 1` at its least value (or `S = 1`, before their own turn). The row's left side
+//! is therefore the memory `U` of the cleaned schedule, and the schedule is a point here.
+//! Conversely, the `R` and `S` of an integer point of this form satisfy the published rows for `R`
+//! and `S`. Its `E` are at least the least ones, so after cleaning the replayed memory is at most
+//! the row's left side. The memory when a stage starts needs no row: it is part of the memory at
+//! the end of the stage before.
 //!
-//! A value that is known is no column: `R[t,t] = 1`, tensors that nothing can read any more are 0,
-//! and with `R[t,q] = 1` so are the edges up to `q`.
+//! A known value has no column: `R[t,t] = 1`, tensors without a reader left are 0, and with
+//! `R[t,q] = 1` the edges up to `q` are 1.
 
 mod build;
 mod cuts;
@@ -43,9 +43,9 @@ use remat_lp::{Basis, ColId, Model, RowId, VarStatus};
 pub enum Space {
     /// Any tensor may be recomputed or dropped in any stage: the whole program.
     Full,
-    /// Nothing is recomputed before the first backward node, gradients are kept until their last
-    /// reader and never recomputed: a restriction that every published optimal schedule satisfies.
-    /// For graphs with a loss.
+    /// No recomputation before the first backward node; gradients are kept until their last reader
+    /// and never recomputed. Every published optimal schedule satisfies this restriction. For
+    /// graphs with a loss.
     Rectangular,
 }
 
@@ -185,14 +185,14 @@ impl Compact {
         reader.map_or_else(|| self.retained(stage + 1, node), |(_, e)| *e)
     }
 
-    /// A basis of "keep everything": nothing recomputed, everything retained. It is optimal without
-    /// memory rows and dual feasible with them, whatever the costs.
+    /// A basis of "keep everything": all recomputations are 0, all retentions 1. It is optimal
+    /// without memory rows and dual feasible with them, for all costs.
     ///
-    /// Of the many bases of that point this is one in which what is retained is basic where a row
-    /// asks for it: `S[t,i]` in `S[t,i] + R[t,i] >= S[t+1,i]`, a retention edge in the row below
-    /// it. The basis is triangular (a row's other column is a later one), and only costs of nothing
-    /// are basic, so all duals are zero. A memory row can then trade `S` for `R` along a whole
-    /// chain at once; with everything nonbasic at its upper bound the chain comes in link by link
+    /// That point has many bases. In this one a retention is basic if a row requires it: `S[t,i]`
+    /// in `S[t,i] + R[t,i] >= S[t+1,i]`, a retention edge in the row below it. The basis is
+    /// triangular (a row's other column is a later one), and only columns without a cost are basic,
+    /// so all duals are zero. A memory row can then trade `S` for `R` along a whole chain at once.
+    /// If everything were nonbasic at its upper bound, the chain would enter link by link
     /// (`bench/results/remat_lp.txt`).
     pub fn keep_everything(&self) -> Basis {
         let mut cols: Vec<VarStatus> = self
@@ -225,8 +225,7 @@ impl Compact {
         Basis { cols, rows }
     }
 
-    /// The point of a schedule, or `None` where the cleaned schedule does something that is not in
-    /// the space.
+    /// The point of a schedule, or `None` if the cleaned schedule is outside the space.
     ///
     /// The schedule must be one that executes. Retention edges take their least values.
     pub fn point(&self, schedule: &CheckmateSchedule) -> Option<Vec<f64>> {
@@ -239,13 +238,13 @@ impl Compact {
                 true
             }
             Entry::Zero => !value,
-            // What is known to be there may be dropped in a cleaned schedule when nothing reads it;
-            // but a schedule that computes it again is outside.
+            // A schedule that leaves out a decision known to be 1 is outside, unless `keep` excuses
+            // it.
             Entry::One => value || keep,
         };
         for t in 0..n {
             for i in 0..t {
-                // Before the loss, `S[t,i]` of the rectangular space is that of a later stage.
+                // Before the loss, the rectangular space shares `S[t,i]` with a later stage.
                 let later = self.space == Space::Rectangular
                     && self.graph.first_backward.is_some_and(|f| t < f as usize);
                 if !put(self.computed(t, i), clean.computed.get(t, i), false) {

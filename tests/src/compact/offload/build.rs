@@ -15,7 +15,7 @@ pub(super) struct Parts {
     pub cost: [Vec<u64>; 2],
     /// Workspace of the first run and of a further one, in bytes.
     pub workspace: [Vec<u64>; 2],
-    /// The node that a by-product comes with.
+    /// The node that a by-product is computed with.
     pub parent: Vec<Option<usize>>,
     /// True if the node may run again.
     pub recomputable: Vec<bool>,
@@ -27,7 +27,7 @@ pub(super) struct Parts {
     pub host_bytes: Option<u64>,
     /// True where one lane serves both directions.
     pub half_duplex: bool,
-    /// The loss, where copies go before it and come after it.
+    /// The loss, if copies go before it and come after it.
     pub loss: Option<usize>,
 }
 
@@ -87,7 +87,7 @@ impl Parts {
         self.bytes.len()
     }
 
-    /// Tensors that something may read once the nodes before each stage have run, in order.
+    /// Tensors that may still be read once the nodes before each stage have run, in order.
     fn live(&self) -> Vec<Vec<usize>> {
         let n = self.len();
         let mut live = vec![Vec::new(); n];
@@ -114,7 +114,7 @@ impl Parts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     pub stage: usize,
-    /// The node that may run in it, or that it is a pause before.
+    /// The node that may run in it, or the node after the pause.
     pub node: usize,
     /// The number of the pause; `None` in a run.
     pub pause: Option<u32>,
@@ -153,7 +153,7 @@ impl Track {
 /// Columns of a tensor.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tracks {
-    /// Slots in which it may be on the device: from behind its first run to the last reader.
+    /// Slots in which it may be on the device: from after its first run to the last reader.
     pub begin: usize,
     pub end: usize,
     pub held: Track,
@@ -186,7 +186,7 @@ pub(super) struct Limited {
 /// Slots and columns.
 pub(super) struct Columns {
     pub slots: Vec<Slot>,
-    /// The slots of runs, by stage and node; none where the node does not run again.
+    /// The slots of runs, by stage and node; `None` if the node does not run again.
     pub runs: Vec<Vec<Option<usize>>>,
     /// The run, or the duration of the pause, by slot.
     pub own: Vec<ColId>,
@@ -242,7 +242,7 @@ impl Columns {
 
     fn tensor(&self, lp: &mut ModelBuilder, p: &Parts, i: usize, span: [usize; 2]) -> Tracks {
         let [begin, end] = span;
-        // The slot of the loss, which no copy takes part in.
+        // The slot of the loss; no copy uses it.
         let loss = p.loss.and_then(|loss| self.runs[loss][loss]);
         let mut track = |letter: &str, is_whole: bool, may: &dyn Fn(usize) -> bool| Track {
             begin,

@@ -1,10 +1,10 @@
-//! Compact program of plans with copies, for any solver to be compared with: what stands where in
-//! each slot of time, and which share of a copy each slot carries.
+//! Compact program of plans with copies, to compare solvers with. It states the place of every
+//! tensor in each slot of time, and the share of a copy that each slot carries.
 //!
-//! With `n` nodes in execution order there are `n` stages; in stage `t` nodes before `t` may run
-//! again, in node order, and then node `t` runs for the first time. Each of these *runs* is a slot, and
-//! before each there are slots of *pauses*, in which no node runs and copies go on. Columns of slot
-//! `s` and of tensors `i` that exist by then and may still be read:
+//! With `n` nodes in execution order there are `n` stages. In stage `t` nodes before `t` may run
+//! again, in node order, and then node `t` runs for the first time. Each of these *runs* is a slot,
+//! and before each there are slots of *pauses*, in which no node runs and copies go on. Columns of
+//! slot `s` and of tensors `i` that exist by then and may still be read:
 //!
 //! | column | meaning |
 //! |---|---|
@@ -17,10 +17,10 @@
 //! | `out[s,i]`, `back[s,i]` | shares of `i` that go and come in `s` |
 //! | `sent[s,i]`, `come[s,i]` | shares of a copy under way when `s` starts |
 //! | `A[s,i]`, `E[s,i]`, binary | with a limit of host memory: a buffer there is filled, is full when `s` starts |
-//! | `Y[s,i]` | with that limit: `i` came back, and nothing has read it |
+//! | `Y[s,i]` | with that limit: `i` came back, and has not been read |
 //!
-//! Minimise `sum cost[t,k] R[t,k] + sum W[s]` subject to, with `R[s]` the run of slot `s` (of node `k`)
-//! and `length[s]` its duration, `cost R[s]` or `W[s]`:
+//! Minimise `sum cost[t,k] R[t,k] + sum W[s]` subject to the rows below. `R[s]` is the run of slot
+//! `s` (of node `k`), and `length[s]` its duration, `cost R[s]` or `W[s]`:
 //!
 //! ```text
 //! (1) R[s] <= V[s,i]                                   for inputs i of k;  R[t,k] <= R[t,p] for t > k where p is the parent of k
@@ -35,12 +35,12 @@
 //!     Y[s,i] >= Y[s-1,i] + F[s,i] - R[s-1] (if it reads i),  Y[s,i] <= G[s,i]
 //! ```
 //!
-//! By [`CopyPhase::Loss`] shares to the host are 0 from the loss on and those back up to it, and a
-//! tensor comes (and with a limit goes) at most once. Row (7) keeps what came too much of one copy
-//! from counting for the next.
+//! By [`CopyPhase::Loss`] shares to the host are 0 from the loss on, and shares back are 0 up to
+//! it. A tensor comes (and with a limit goes) at most once. By row (7) a copy's surplus share does
+//! not count for the next copy.
 //!
-//! Copies are shares, as if each could be interrupted: a plan whose copies go one after the other is
-//! a point of the program. [`Pauses`] says which memory counts in a pause.
+//! Copies are shares, as if each could be interrupted. A plan whose copies go one after the other
+//! is a point of the program. [`Pauses`] states which memory counts in a pause.
 
 mod build;
 mod rows;
@@ -54,11 +54,11 @@ use remat_lp::Model;
 /// Pauses before each run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pauses {
-    /// One, in which memory is not counted: no plan is slower than the program's optimum, and what
-    /// it holds in a pause may be too much.
+    /// One, in which memory is not counted. No plan is faster than the program's optimum, whose
+    /// memory in a pause may exceed the budget.
     Uncounted,
-    /// This many, each within memory: the optimum is that of plans that drop tensors or begin to fetch
-    /// some at most so many times between two runs, if their copies may be interrupted. Two were
+    /// This many, each within memory. The optimum is the least over plans with interruptible copies
+    /// that drop tensors or begin to fetch some at most this many times between two runs. Two were
     /// enough in all graphs tried.
     Counted(u32),
 }
@@ -66,7 +66,7 @@ pub enum Pauses {
 /// Reason why there is no program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OffloadProgramError {
-    /// The budget does not even hold the fixed memory.
+    /// The budget is below the fixed memory.
     #[error(transparent)]
     TooSmall(#[from] TooSmall),
     /// The instance has no link.
@@ -75,13 +75,13 @@ pub enum OffloadProgramError {
         /// Its name.
         name: Name,
     },
-    /// The costs are no times.
+    /// The unit of cost is not a unit of time.
     #[error("the cost unit {unit:?} is no time, and copies take time")]
     NoTime {
         /// The unit.
         unit: Name,
     },
-    /// Copies go by the loss, and there is none.
+    /// Copies are bounded by the loss, but the instance has no loss.
     #[error("instance {name:?} has no loss for copies to go by")]
     NoLoss {
         /// Its name.
@@ -124,13 +124,14 @@ pub struct OffloadProgram {
 
 impl OffloadProgram {
     /// Builds the program. Memory is counted in units of `unit_bytes`, as in
-    /// [`Original`](remat_formulations::checkmate::original::Original::new), times in the instance's cost unit.
+    /// [`Original`](remat_formulations::checkmate::original::Original::new), times in the
+    /// instance's cost unit.
     ///
-    /// A budget below what some node needs makes an infeasible program, not an error.
+    /// A budget below a node's own need makes an infeasible program, not an error.
     ///
     /// # Errors
-    /// [`OffloadProgramError`] where the budget does not hold the fixed memory, for an instance without
-    /// a link or whose costs are no times, and without a loss where copies go by it.
+    /// [`OffloadProgramError`] if the budget is below the fixed memory, the instance has no link or
+    /// no costs in time, or copies are bounded by a loss that the instance lacks.
     pub fn new(
         instance: &Instance,
         budget_bytes: u64,

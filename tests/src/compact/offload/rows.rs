@@ -37,7 +37,7 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Adds the row `left <= sum of right`, of columns that are there.
+    /// Adds the row `left <= sum of right` over the columns that exist.
     fn at_most<const N: usize>(&mut self, left: ColId, right: [Option<ColId>; N]) {
         let right = right.into_iter().flatten().map(|col| (col, -1.0));
         self.lp
@@ -171,7 +171,7 @@ impl Rows<'_> {
         self.lp.add_row(0.0, entries);
     }
 
-    /// At most one copy of a kind, where copies go by the loss.
+    /// At most one copy of a kind, if copies are bounded by the loss.
     fn once(&mut self, ends: &super::build::Track, tracks: &Tracks) {
         if self.p.loss.is_some() && tracks.begin < tracks.end {
             let all = (tracks.begin..tracks.end).filter_map(|s| ends.at(s));

@@ -1,5 +1,4 @@
-//! Malformed documents: each error names the file, the place, the value found, and what would be
-//! right.
+//! Malformed documents: each error names the file, the place, the value found, and the remedy.
 
 mod replacements;
 mod schedules;

@@ -1,4 +1,4 @@
-//! Valid documents, and what becomes of them by one replacement.
+//! Valid documents, and the errors after one replacement.
 
 pub const NATIVE: &str = r#"{
 "schema": "remat-instance/1",
@@ -33,7 +33,7 @@ pub const GRAPH: &str = r#"{"directed": true, "multigraph": false, "graph": {"na
 "nodes": [{"id": "x", "cost": 1, "size": 2}, {"id": "y", "cost": 3, "size": 4}, {"id": 7, "cost": 5, "size": 6}],
 "links": [{"source": "x", "target": "y"}, {"source": "y", "target": 7}]}"#;
 
-/// Documents made from a valid one by one replacement, and what the message must contain.
+/// Documents made from a valid one by one replacement, and the texts that the message must contain.
 pub fn replacements() -> Vec<(&'static str, &'static str, String, Vec<&'static str>)> {
     let mut table: Vec<(&str, &str, String, Vec<&str>)> = Vec::new();
     let mut case = |base, from, to: &str, wanted: &[&'static str]| {

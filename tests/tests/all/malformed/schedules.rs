@@ -12,7 +12,7 @@ const SCHEDULE: &str = r#"{"schema": "remat-schedule/1", "instance": "bench", "f
 "M": [[0], [0]],
 "RF": [[0, 0, 2]]}"#;
 
-/// The instance that the schedule is of.
+/// The instance of the schedule.
 fn benchmark() -> Instance {
     read_bytes("bench", BENCHMARK.as_bytes()).unwrap()
 }

@@ -46,7 +46,7 @@ fn check(g: &Instance, plan: &Plan, alignment: u64) -> PlacedPlan {
     placed
 }
 
-/// The plan with registers reserved earlier and freed later, as far as moves say.
+/// The plan with registers reserved earlier and freed later, by `moves` steps.
 fn loosened(plan: &Plan, moves: &[u8]) -> Plan {
     let mut steps = plan.steps.clone();
     let count = steps.len();
@@ -112,7 +112,7 @@ fn plans_of_monets_program_get_addresses() {
     assert_eq!(found.addresses.arena_bytes, 1262);
     let tensors = found.addresses.pieces.iter();
     let tensors = tensors.filter(|p| matches!(p.of, PieceOf::Tensor(_)));
-    // b has a's place, and the gradient of a no bytes.
+    // b has a's address, and the gradient of a has no bytes.
     assert_eq!(tensors.count(), 5);
     let model = "vgg16?batch=2&device=p100&implementations=monet";
     let vgg = zoo::build(&model.parse().unwrap()).unwrap();
@@ -134,7 +134,7 @@ fn the_zoo_loses_nothing_to_fragmentation() {
     }
 }
 
-/// A plan file of one node, with addresses, and what is wrong with changed ones.
+/// A plan file of one node, with addresses, and the errors of changed ones.
 #[test]
 fn broken_addresses_are_refused_with_their_place() {
     use remat_instances::instance::Node;

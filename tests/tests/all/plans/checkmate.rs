@@ -1,4 +1,5 @@
-//! Plans of random schedules of Checkmate's program: as good as the schedule, and no step in vain.
+//! Plans of random schedules of Checkmate's program: no worse than the schedule, and without
+//! useless steps.
 
 use super::graphs::{scheduled, wasteful};
 use proptest::prelude::*;
@@ -57,7 +58,7 @@ fn literal_plan(g: &Instance, s: &CheckmateSchedule) -> Plan {
     }
 }
 
-/// Registers that are freed unread, by the node they held, leaving out each node's first.
+/// Registers that are freed unread, by the node they held, without each node's first.
 fn unread(g: &Instance, plan: &Plan) -> Vec<NodeId> {
     let mut seen = vec![false; g.len()];
     // Register -> (node, read since, first computation of the node).
@@ -96,8 +97,8 @@ proptest! {
         let by_plan = simulate::plan(&g, &literal_plan(&g, &s)).unwrap();
         prop_assert_eq!(by_schedule.cost, by_plan.cost);
         prop_assert_eq!(by_schedule.computations, by_plan.computations);
-        // Between stages nothing runs, so a plan has no sample there; such a moment is never above
-        // the stage's first computation, which holds the same tensors and its output.
+        // A plan has no sample between stages, because no node runs there. Such a moment is never
+        // above the stage's first computation, which holds the same tensors and its output.
         prop_assert_eq!(by_schedule.peak_bytes, by_plan.peak_bytes);
     }
 

@@ -68,14 +68,14 @@ fn recorded_programs_replay_to_their_times_and_peaks() {
         let ends: Vec<u64> = replay.timeline.iter().map(|p| p.clock).collect();
         let theirs: Vec<u64> = timed(&["compute"]).into_iter().map(|t| t.1).collect();
         assert_eq!(ends, theirs, "{name}");
-        // The same from a file of our own, and memory as lives of pieces.
+        // The same from a file that we write, and memory as lives of pieces.
         let document = PlanDocument::of(&found.instance, found.plan.clone(), replay, None);
         let again = PlanFile::parse(name, document.write(&instance).as_bytes()).unwrap();
         assert_eq!(again.plan(&instance).unwrap(), document, "{name}");
         let lives = PlanLives::of(&found.instance, &found.plan).unwrap();
         let load = lives.buffers(&found.instance, 1).unwrap().load().bytes;
         assert_eq!(load, replay.peak_bytes, "{name}");
-        // Every wait is that of one copy, and what is told of copies is what was copied.
+        // Every wait belongs to one copy, and the explanation has every copy.
         let waits: u64 = replay.transfers.spans.iter().map(|s| s.idle).sum();
         assert_eq!(waits, replay.idle(), "{name}");
         let told = explain(&found.instance, &found.plan).unwrap();
@@ -90,7 +90,7 @@ fn recorded_programs_replay_to_their_times_and_peaks() {
                 assert!(found.instance.needs(reader).contains(&departure.node));
                 let (from, after) = back.freed.unwrap();
                 assert_eq!(told.order[from - 1], after, "{name}");
-                // Only where a computation runs in between.
+                // Only if a computation runs in between.
                 let between = &replay.timeline[from..back.copy.after];
                 let fullest = back.fullest.map_or(0, |f| f.1);
                 assert!(between.iter().all(|point| point.bytes <= fullest), "{name}");
@@ -298,7 +298,7 @@ fn a_plan_goes_with_its_link_and_the_instance_keeps_its_own() {
 
 #[test]
 fn memory_between_computations_is_told_apart() {
-    // The room for what comes back is taken while the copy to the host runs.
+    // The buffer for the returning tensor is allocated while the copy to the host runs.
     let mut early = steps();
     let allocate = early.remove(7);
     early.insert(5, allocate);

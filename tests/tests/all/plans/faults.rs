@@ -1,4 +1,4 @@
-//! Plans that cannot be executed: what is wrong, and at which statement.
+//! Plans that cannot be executed: the fault, and the statement where it occurs.
 
 use super::graphs::{ids, instance};
 use super::monet::{monet_instance, monet_schedule};
@@ -101,7 +101,7 @@ fn every_fault_of_a_statement_is_found_where_it_is() {
     plan.steps.truncate(4);
     let never = simulate::plan(&g, &plan).unwrap_err();
     assert!(matches!(never, ReplayError::NeverComputed { node, .. } if node == c));
-    // An output may stay, a tensor that somebody reads may not.
+    // An output may stay; a tensor that is read may not.
     let mut plan = good.clone();
     plan.steps.retain(|s| *s != free(2));
     assert_eq!(simulate::plan(&g, &plan).unwrap().peak_bytes, 12);

@@ -36,7 +36,8 @@ fn broken_plan_files_are_refused_with_the_place_the_value_and_a_remedy() {
     let good = r#"{"schema": "remat-plan/1", "instance": "test", "semantics": "checkmate", "objective": 10, "peak_bytes": 4, "steps": [["allocate", 0, "a"], ["compute", "a", 0], ["deallocate", 0]]}"#;
     assert!(read(good, &g).is_ok());
     let compute = r#"["compute", "a", 0]"#;
-    // What is replaced, by what, where the error points to, and a value that it quotes.
+    // The replaced text, its replacement, the place that the error names, and a value that it
+    // quotes.
     let cases = [
         ("remat-plan/1", "remat-plan/9", "schema", "remat-plan/9"),
         ("\"test\"", "\"best\"", "instance", "best"),

@@ -1,4 +1,4 @@
-//! Fixed memory that an instance states smaller behind a node that needs more.
+//! Fixed memory that an instance states smaller after a node that needs more.
 
 use super::graphs::{ids, instance};
 use remat_formulations::AnyFormulation;
@@ -23,8 +23,8 @@ fn fixed_memory_that_an_instance_states_once_stays() {
     }
     let graph = instance(nodes);
     assert_eq!(graph.static_bytes(), 100);
-    // Under MONeT's semantics the forward pass needs it, while b runs beside a; under Checkmate's
-    // all of the run does, and a, grad b and grad a meet.
+    // Under MONeT's semantics the forward pass needs it, while b runs beside a. Under Checkmate's
+    // the whole run needs it, and a, grad b and grad a are in memory together.
     for (semantics, least) in [(Semantics::Monet, 120), (Semantics::Checkmate, 130)] {
         let formulation = AnyFormulation::of(&graph, semantics).unwrap();
         let plain = formulation.plain().unwrap();
@@ -41,7 +41,7 @@ fn fixed_memory_that_an_instance_states_once_stays() {
     }
 }
 
-/// MONeT's program charges at least what the statements of its schedule take.
+/// MONeT's program charges at least the memory that the statements of its schedule use.
 #[test]
 fn statements_take_no_more_than_the_schedule_they_are_of() {
     let (mut solved, mut falling) = (0, 0);

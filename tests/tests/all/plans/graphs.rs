@@ -1,4 +1,4 @@
-//! Graphs and schedules that plans are made from.
+//! Graphs and schedules from which plans are made.
 
 use proptest::prelude::*;
 use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
@@ -35,8 +35,8 @@ fn graph(max: usize) -> impl Strategy<Value = Instance> {
     })
 }
 
-/// A graph and a schedule with random retained sets, made consistent by dropping what cannot be
-/// there.
+/// A graph and a schedule with random retained sets, made consistent by dropping tensors that
+/// cannot be in memory.
 pub fn scheduled(max: usize) -> impl Strategy<Value = (Instance, CheckmateSchedule)> {
     graph(max)
         .prop_flat_map(|g| {
@@ -56,8 +56,7 @@ pub fn scheduled(max: usize) -> impl Strategy<Value = (Instance, CheckmateSchedu
         })
 }
 
-/// The same with useless computations thrown in: bits of R beyond the cheapest, closed under
-/// inputs.
+/// The same with added useless computations: bits of R beyond the cheapest, closed under inputs.
 pub fn wasteful(max: usize) -> impl Strategy<Value = (Instance, CheckmateSchedule)> {
     scheduled(max)
         .prop_flat_map(|(g, s)| {

@@ -78,7 +78,7 @@ pub fn monet_schedule() -> MonetSchedule {
     (0..4).for_each(|i| s.computed.set(0, i, true));
     s.in_place.set(0, 1, true);
     s.in_place.set(0, 2, true);
-    // What a backward node reads from memory is stored beyond its stage.
+    // Tensors that a backward node reads from memory are stored beyond its stage.
     for stage in 1..=2 {
         s.retained.set(stage, 2, true);
         s.retained.set(stage, 3, true);
@@ -119,8 +119,8 @@ deallocate %5
     // grad a 50.
     assert_eq!(replay.cost, 10 + 17 + 7 + 1 + 40 + 8 + 50);
     let bytes: Vec<u64> = replay.timeline.iter().map(|p| p.bytes).collect();
-    // Fixed memory follows the frontier; a is released while b runs; a's second way needs 52 when
-    // recomputed.
+    // Fixed memory follows the frontier; a is freed while b runs; a's second implementation needs
+    // 52 when recomputed.
     assert_eq!(
         bytes,
         [
@@ -141,7 +141,7 @@ deallocate %5
 fn monet_plans_lose_recomputations_that_nobody_reads() {
     let g = monet_instance();
     let mut s = monet_schedule();
-    // Stage 1 recomputes a, b and the mask; grad b reads the new mask, so nothing is dead.
+    // Stage 1 recomputes a, b and the mask; grad b reads the new mask, so all three are live.
     for i in 0..3 {
         s.computed.set(1, i, true);
     }
@@ -187,7 +187,7 @@ fn monet_schedules_that_cannot_be_executed_are_refused() {
             s.retained = BitMatrix::new(3, 4)
         }),
         ("by-product 2 (m) is computed, but its parent 1 (b)", &|s| {
-            // b is held, its mask is made again alone.
+            // b is held, and its mask is recomputed alone.
             s.in_place.set(0, 1, false);
             s.in_place.set(0, 2, false);
             s.retained.set(1, 1, true);

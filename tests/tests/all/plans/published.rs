@@ -1,4 +1,4 @@
-//! Plans of the schedules that were published.
+//! Plans of the published schedules.
 
 use remat_instances::plan::Plan;
 use remat_instances::schedule::{Schedule, ScheduleFile};
