@@ -170,7 +170,7 @@ class Program:
         """Finds the best point with the values of a start, on one thread and within small limits.
 
         Args:
-            start: Values by handle, with NaN where it says nothing.
+            start: Values by handle; NaN marks missing values.
 
         Returns:
             Objective and values; ``None`` if no point is found.
@@ -324,7 +324,7 @@ class ProgramProgress:
 
     @property
     def bound(self) -> float:
-        """No point is better than this."""
+        """Proven bound: no point is better."""
 
     @property
     def nodes(self) -> int:
@@ -354,7 +354,7 @@ class Answer:
 
     @property
     def bound(self) -> float:
-        """No point is better than this."""
+        """Proven bound: no point is better."""
 
     @property
     def gap(self) -> float:

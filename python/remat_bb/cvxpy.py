@@ -61,7 +61,7 @@ class REMAT(ConicSolver):
         return "REMAT"
 
     def import_solver(self) -> None:
-        """Does nothing: the solver is part of this package."""
+        """Has no effect: the solver is part of this package."""
 
     def apply(self, problem: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Data of a problem for :meth:`solve_via_data`, and data for :meth:`invert`."""
