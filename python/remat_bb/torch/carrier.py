@@ -55,7 +55,7 @@ class Streams:
     Args:
         device: The GPU.
         half: True if one direction waits for the other.
-        cuda: ``torch.cuda``, or a substitute for tests.
+        cuda: ``torch.cuda``, or a substitute.
     """
 
     def __init__(self, device: torch.device, half: bool, cuda: Any = torch.cuda) -> None:

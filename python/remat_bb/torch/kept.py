@@ -55,8 +55,8 @@ class Kept:
     def __exit__(self, *_: object) -> None:
         with torch.no_grad():
             for tensor, value in self._values.values():
-                # A copy would change the version of a tensor, which graphs may have saved: skips
-                # unchanged ones.
+                # Skips unchanged tensors: a copy changes the version, and graphs may have saved the
+                # tensor.
                 if not torch.equal(tensor.detach().cpu(), value):
                     tensor.copy_(value)
         for owner in self._owners:
