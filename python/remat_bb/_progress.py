@@ -45,7 +45,7 @@ def shown(
 
 
 def words(instance: Instance, look: Progress) -> str:
-    """A look at a solve in words."""
+    """The state of a solve as text."""
     text = f"budget {min(look.done + 1, look.total)} of {look.total}, " if look.total > 1 else ""
     if look.objective is None:
         text += "no plan yet"

@@ -132,10 +132,10 @@ def frontier(
         options: :class:`FrontierOptions`, as for :func:`solve`; ``time_limit`` is for each budget.
             With ``offload`` costs are makespans of plans that may copy to the host.
 
-    The other arguments, sources of an instance and errors are the same as for :func:`solve`, with
-    one difference: a budget that is infeasible or remains without a plan becomes a point without a
-    plan. Ctrl-C returns the budgets solved so far, with ``interrupted`` true; ``KeyboardInterrupt``
-    is raised if no budget has a plan.
+    The other arguments, sources of an instance and errors are the same as for :func:`solve`. But a
+    budget that is infeasible or remains without a plan becomes a point without a plan. Ctrl-C
+    returns the budgets solved so far, with ``interrupted`` true; ``KeyboardInterrupt`` is raised if
+    no budget has a plan.
 
     Returns:
         The points in ascending order of budgets, each budget once.

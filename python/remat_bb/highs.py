@@ -507,7 +507,7 @@ class Highs:
         return MODEL_STATUS[self._answer.status]
 
     def modelStatusToString(self, status: HighsModelStatus) -> str:
-        """A model status in words."""
+        """A model status as text."""
         return WORDS.get(status, status.name)
 
     def getSolution(self) -> HighsSolution:

@@ -509,8 +509,8 @@ def _layout(value: torch.Tensor) -> tuple[Any, ...]:
 
 
 def _remove_copies(graph: fx.Graph) -> None:
-    """Removes redundant clones of a call's output: strides and bits are equal, and neither tensor
-    is an output of the graph or an argument of a call that changes tensors in place."""
+    """Removes redundant clones of a call's output, with equal strides and bits. Neither tensor may
+    be an output of the graph or an argument of a call that changes tensors in place."""
     fixed: set[fx.Node] = set()
 
     def keep(node: fx.Node) -> None:

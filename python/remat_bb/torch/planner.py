@@ -298,7 +298,7 @@ class Planner(_compat.CustomPartitionerFn):
         return (Planner, (self.settings, self.stop))
 
     def fresh(self) -> Planner:
-        """A planner with the same settings that has planned nothing."""
+        """A new planner with the same settings and no plans."""
         return type(self)(self.settings, self.stop)
 
     def uuid(self) -> str:
